@@ -16,6 +16,14 @@ pub struct BlockMap {
     entries: Vec<u32>,
 }
 
+/// A file whose blocks are consecutive blocks of a [`BlockMap`]: [`BlockMap::part`].
+#[derive(Debug, Clone, Copy)]
+pub struct BlockMapPart<'m> {
+    pub(crate) map: &'m BlockMap,
+    pub(crate) first: u64,
+    pub(crate) blocks: u64,
+}
+
 /// The aggregate has more blocks than a map entry can address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyBlocks(pub u64);
@@ -71,6 +79,12 @@ impl BlockMap {
     pub fn entries(&self, blocks: Range<u64>) -> Option<&[u32]> {
         let index = |block| usize::try_from(block).ok();
         self.entries.get(index(blocks.start)?..index(blocks.end)?)
+    }
+
+    /// The part of the map that covers `blocks`: a file of its own.
+    #[must_use]
+    pub fn part(&self, blocks: Range<u32>) -> BlockMapPart<'_> {
+        BlockMapPart { map: self, first: blocks.start.into(), blocks: blocks.len() as u64 }
     }
 
     /// Announces an access to `block`, which may be any number.

@@ -246,7 +246,7 @@ pub use aggregate::{
 };
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;
-pub use block_map::{BlockMap, TooManyBlocks};
+pub use block_map::{BlockMap, BlockMapPart, TooManyBlocks};
 pub use defragmentation::{CleaningPlan, FileReallocation, Gain, Move, SegmentCleaning};
 pub use delayed_frees::{DelayedFrees, REGION_BLOCKS};
 pub use free_map::FreeMap;

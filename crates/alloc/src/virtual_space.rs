@@ -1,13 +1,15 @@
-//! The block numbers of a volume, and its delayed frees.
+//! The block numbers of volumes, and their delayed frees.
 
 use std::error::Error;
 use std::fmt;
+use std::ops::Range;
 
 use strewn_raid::Vbn;
 
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
+use crate::volume::VolumeId;
 
-/// A region of a volume: 32,768 block numbers.
+/// A region of a volume: 32,768 block numbers. The regions of all volumes of a [`VirtualSpace`] are numbered together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Region(pub u16);
 
@@ -23,15 +25,18 @@ impl fmt::Display for VolumeFull {
 
 impl Error for VolumeFull {}
 
-/// The volume has more regions than 16 bits can address.
+/// The volumes have more regions than 16 bits can address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VolumeTooLarge(pub u64);
+pub struct VolumeTooLarge(
+    /// Blocks of the volume, or of all volumes.
+    pub u64,
+);
 
 impl fmt::Display for VolumeTooLarge {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
-            "a volume of {} blocks: it takes at most 2147483648 (8 TiB of 4 KiB blocks)",
+            "volumes of {} blocks: together they have at most 2147483648 (8 TiB of 4 KiB blocks)",
             self.0
         )
     }
@@ -39,7 +44,7 @@ impl fmt::Display for VolumeTooLarge {
 
 impl Error for VolumeTooLarge {}
 
-/// A flexible volume's own block numbers ("virtual VBNs"), region by region, with its delayed frees.
+/// The block numbers of flexible volumes ("virtual VBNs"), region by region, with their delayed frees.
 ///
 /// A volume numbers its own blocks, and a container map leads from these numbers to the aggregate (Edwards et al.,
 /// USENIX 2008). A block that the volume stops using leaves the volume's bitmap at once. The free of the aggregate's
@@ -50,40 +55,68 @@ impl Error for VolumeTooLarge {}
 pub struct VirtualSpace {
     used: Vec<u32>,
     held_back: DelayedFrees,
+    volumes: Vec<VolumeNumbers>,
+}
+
+/// Where a volume's next number comes from.
+#[derive(Debug, Clone)]
+struct VolumeNumbers {
+    regions: Range<u32>,
     current: Region,
     /// Numbers of the current region in use when it became current, and those allocated since.
     given: u32,
 }
 
 impl VirtualSpace {
-    /// The empty space of a volume of `blocks` blocks.
+    /// The empty spaces of volumes of so many blocks each, numbered from 0.
     ///
     /// # Errors
-    /// [`VolumeTooLarge`] if it has more regions than 16 bits can address.
-    pub fn new(blocks: u64) -> Result<Self, VolumeTooLarge> {
-        let regions = blocks.div_ceil(REGION_BLOCKS).max(1);
-        if regions > u64::from(u16::MAX) + 1 {
-            return Err(VolumeTooLarge(blocks));
+    /// [`VolumeTooLarge`] if they have more regions than 16 bits can address.
+    pub fn new(blocks: impl IntoIterator<Item = u64>) -> Result<Self, VolumeTooLarge> {
+        let (mut volumes, mut regions, mut all_blocks) = (Vec::new(), 0, 0u64);
+        for blocks in blocks {
+            all_blocks = all_blocks.saturating_add(blocks);
+            let end = u64::from(regions) + Self::regions_of(blocks);
+            if end > u64::from(u16::MAX) + 1 {
+                return Err(VolumeTooLarge(all_blocks));
+            }
+            let current = Region(regions as u16);
+            volumes.push(VolumeNumbers { regions: regions..end as u32, current, given: 0 });
+            regions = end as u32;
         }
-        Ok(Self {
-            used: vec![0; regions as usize],
-            held_back: DelayedFrees::new(regions as u32),
-            current: Region(0),
-            given: 0,
-        })
+        Ok(Self { used: vec![0; regions as usize], held_back: DelayedFrees::new(regions), volumes })
     }
 
-    /// Number of regions.
+    /// Number of regions of a volume of `blocks` blocks: at least one.
+    #[must_use]
+    pub fn regions_of(blocks: u64) -> u64 {
+        blocks.div_ceil(REGION_BLOCKS).max(1)
+    }
+
+    /// The regions of `volume`.
+    ///
+    /// # Panics
+    /// If there is no such volume.
+    #[must_use]
+    pub fn regions_in(&self, volume: VolumeId) -> impl Iterator<Item = Region> + use<> {
+        self.volumes[volume.0 as usize].regions.clone().map(|region| Region(region as u16))
+    }
+
+    /// Number of regions of all volumes.
     #[must_use]
     pub fn regions(&self) -> u32 {
         self.used.len() as u32
     }
 
-    /// Numbers that are not in use. Those of delayed frees are.
+    /// Numbers of `volume` that are not in use. Those of delayed frees are.
+    ///
+    /// # Panics
+    /// If there is no such volume.
     #[must_use]
-    pub fn free_numbers(&self) -> u64 {
-        let used: u64 = self.used.iter().map(|used| u64::from(*used)).sum();
-        u64::from(self.regions()) * REGION_BLOCKS - used
+    pub fn free_numbers(&self, volume: VolumeId) -> u64 {
+        self.regions_in(volume)
+            .map(|region| REGION_BLOCKS - u64::from(self.numbers_used(region)))
+            .sum()
     }
 
     /// Delayed frees: blocks that no file uses any more, but that are still in use in the aggregate.
@@ -101,30 +134,29 @@ impl VirtualSpace {
         self.used[usize::from(region.0)]
     }
 
-    /// The position of the next number within its region.
-    #[must_use]
-    pub fn position_in_region(&self) -> u32 {
-        self.given
-    }
-
-    /// Allocates the next number and returns its region. Each region is filled before the next; the next is the
-    /// emptiest.
+    /// Allocates the next number of `volume`. Returns its region and its position there. Each region is filled before
+    /// the next; the next is the emptiest.
     ///
     /// # Errors
-    /// [`VolumeFull`] if every region is full.
+    /// [`VolumeFull`] if every region of the volume is full.
+    ///
+    /// # Panics
+    /// If there is no such volume.
     #[inline(always)]
-    pub fn allocate(&mut self) -> Result<Region, VolumeFull> {
+    pub fn allocate(&mut self, volume: VolumeId) -> Result<(Region, u32), VolumeFull> {
         let full = |used: &u32| u64::from(*used) >= REGION_BLOCKS;
-        if full(&self.used[usize::from(self.current.0)]) {
-            let emptiest = (0..self.used.len()).min_by_key(|region| self.used[*region]);
+        let numbers = &mut self.volumes[volume.0 as usize];
+        if full(&self.used[usize::from(numbers.current.0)]) {
+            let emptiest = numbers.regions.clone().min_by_key(|region| self.used[*region as usize]);
             let emptiest =
-                emptiest.filter(|region| !full(&self.used[*region])).ok_or(VolumeFull)?;
-            self.current = Region(emptiest as u16);
-            self.given = self.used[emptiest];
+                emptiest.filter(|region| !full(&self.used[*region as usize])).ok_or(VolumeFull)?;
+            numbers.current = Region(emptiest as u16);
+            numbers.given = self.used[emptiest as usize];
         }
-        self.used[usize::from(self.current.0)] += 1;
-        self.given += 1;
-        Ok(self.current)
+        self.used[usize::from(numbers.current.0)] += 1;
+        let position = numbers.given;
+        numbers.given += 1;
+        Ok((numbers.current, position))
     }
 
     /// Frees a number of `region`, and delays the free of `vbn`, its block in the aggregate.

@@ -1,5 +1,6 @@
 //! The interface between an array and its driver: a simulation, or real spindles.
 
+use std::fmt;
 use std::ops::Range;
 
 use strewn_alloc::{FileLayout, FreeSpace};
@@ -16,11 +17,23 @@ use crate::processor::ProcessorCosts;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OperationId(pub u32);
 
-/// A read or write of the LUN.
+/// Identifies a LUN of an array. An array numbers its LUNs from 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LunId(pub u16);
+
+impl fmt::Display for LunId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "LUN {}", self.0)
+    }
+}
+
+/// A read or write of a LUN.
 #[derive(Debug, Clone)]
 pub struct HostOperation<P> {
     /// Identifies the operation in its acknowledgement.
     pub id: OperationId,
+    /// The LUN.
+    pub lun: LunId,
     /// Read or write.
     pub direction: Direction,
     /// First sector of the LUN, in sectors of 512 bytes.
@@ -153,16 +166,44 @@ pub trait Durability {
     fn all_or_none_ends(&mut self) {}
 }
 
-/// How an array's file and free space are laid out.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// How an array's LUNs and free space are laid out.
+#[derive(Debug, Clone, PartialEq)]
 pub struct LayoutMeasures {
-    /// The file's contiguity.
-    pub file: FileLayout,
-    /// Share of the file's blocks written at least once since the array was created, 0 to 1. `None` for an in-place
-    /// array, where rewriting moves nothing.
-    pub rewritten: Option<f64>,
+    /// Each LUN, as far as hosts work on it.
+    pub luns: Vec<LunLayoutMeasures>,
     /// The fragmentation of free space. `None` for an in-place array, which allocates none.
     pub free_space: Option<FreeSpace>,
+}
+
+/// How a LUN is laid out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LunLayoutMeasures {
+    /// Its contiguity.
+    pub file: FileLayout,
+    /// Share of its blocks written at least once since the array was created, 0 to 1. `None` for an in-place array,
+    /// where rewriting moves nothing.
+    pub rewritten: Option<f64>,
+}
+
+impl LayoutMeasures {
+    /// All LUNs as one, weighted by their blocks. The span is the largest of a LUN.
+    #[must_use]
+    pub fn of_all_luns(&self) -> LunLayoutMeasures {
+        let [first, others @ ..] = self.luns.as_slice() else {
+            unreachable!("an array has a LUN");
+        };
+        let mut all = *first;
+        for LunLayoutMeasures { file, rewritten } in others {
+            let (blocks, more) = (all.file.blocks as f64, file.blocks as f64);
+            let mean = |of: f64, other: f64| (of * blocks + other * more) / (blocks + more);
+            all.file.score = mean(all.file.score, file.score);
+            all.rewritten = all.rewritten.zip(*rewritten).map(|(of, other)| mean(of, other));
+            all.file.extents += file.extents;
+            all.file.blocks += file.blocks;
+            all.file.span = all.file.span.max(file.span);
+        }
+        all
+    }
 }
 
 /// A controller as a state machine, without I/O and without a clock. The driver tells it what happens and when; the
@@ -190,8 +231,8 @@ pub trait Array<P: Payload> {
 
     /// The host is about to issue this operation, so the array may prefetch what it will look up. A hint changes no
     /// result.
-    fn hint_operation(&self, direction: Direction, first_sector: u64, sectors: u32) {
-        let _ = (direction, first_sector, sectors);
+    fn hint_operation(&self, lun: LunId, direction: Direction, first_sector: u64, sectors: u32) {
+        let _ = (lun, direction, first_sector, sectors);
     }
 
     /// The command of `tag` is about to complete: a hint, like [`hint_operation`](Self::hint_operation).

@@ -22,7 +22,7 @@
 //! ```
 //! use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 //! use strewn_array::write_anywhere::{
-//!     CacheStart, WriteAnywhere, WriteAnywhereConfig,
+//!     CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
 //! };
 //! use strewn_array::*;
 //! use strewn_raid::{Parity, ParityGroup};
@@ -64,8 +64,7 @@
 //!     shape: AllocationShape::default(),
 //!     policy: PolicyName::EmptiestArea,
 //!     other_data: None,
-//!     volume_blocks: 100_000,
-//!     file_blocks: 10_000,
+//!     volumes: vec![VolumeConfig::of_one_lun(100_000, 10_000)],
 //!     format: Format::Modelled,
 //!     log,
 //!     checkpoint_interval_ns: 10_000_000_000,
@@ -82,6 +81,7 @@
 //! array.start(0, &mut printer);
 //! let write = HostOperation {
 //!     id: OperationId(0),
+//!     lun: LunId(0),
 //!     direction: Direction::Write,
 //!     first_sector: 800,
 //!     sectors: 8,
@@ -131,8 +131,8 @@ pub mod write_anywhere;
 pub use counters::Counters;
 pub use crc::{crc32c, crc32c_of_parts};
 pub use driver::{
-    Acknowledge, Array, Driver, Durability, HostOperation, LayoutMeasures, OperationId, Refusal,
-    Root, SpindleCommand, Tag, Work,
+    Acknowledge, Array, Driver, Durability, HostOperation, LayoutMeasures, LunId,
+    LunLayoutMeasures, OperationId, Refusal, Root, SpindleCommand, Tag, Work,
 };
 pub use failure::{DataLost, FailedSpindle, Rebuild};
 pub use format::Format;

@@ -5,6 +5,8 @@
 
 use strewn_base::SECTOR_BYTES;
 
+use crate::driver::LunId;
+
 /// The size of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogSize {
@@ -17,15 +19,19 @@ pub struct LogSize {
 /// What a log keeps of a host operation, until a consistency point covers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogRecord {
-    /// Sectors of the LUN have been written; the record has their data.
+    /// Sectors of a LUN have been written; the record has their data.
     Write {
+        /// The LUN.
+        lun: LunId,
         /// First sector of the LUN.
         first_sector: u64,
         /// Number of sectors.
         sectors: u32,
     },
-    /// Sectors of the LUN have been unmapped. The record has no data.
+    /// Sectors of a LUN have been unmapped. The record has no data.
     Unmap {
+        /// The LUN.
+        lun: LunId,
         /// First sector of the LUN.
         first_sector: u64,
         /// Number of sectors.
@@ -122,7 +128,7 @@ mod tests {
     }
 
     const fn write(sectors: u32) -> LogRecord {
-        LogRecord::Write { first_sector: 0, sectors }
+        LogRecord::Write { lun: LunId(0), first_sector: 0, sectors }
     }
 
     #[test]
@@ -157,7 +163,7 @@ mod tests {
     fn an_unmap_takes_no_more_than_its_header() {
         let mut log = log(1_600, 160);
         for _ in 0..10 {
-            let record = LogRecord::Unmap { first_sector: 0, sectors: 1 << 21 };
+            let record = LogRecord::Unmap { lun: LunId(0), first_sector: 0, sectors: 1 << 21 };
             assert_eq!(log.append(&record), Logged::Done);
         }
         assert_eq!(log.append(&write(0)), Logged::HalfFull);

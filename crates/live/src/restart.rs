@@ -309,7 +309,7 @@ pub fn read_snapshot<D: Devices>(
     snapshot: &Snapshot,
 ) -> Result<Vec<(u32, Pointer)>, RestartError> {
     match snapshot.inode {
-        Some(inode) => read_below(offline, config, (config.block_keys().inode(), inode)),
+        Some(inode) => read_below(offline, config, (config.block_keys().inodes().start, inode)),
         None => Ok(Vec::new()),
     }
 }
@@ -328,7 +328,7 @@ fn read_below<D: Devices>(
         let mut next = Vec::new();
         for ((key, _), bytes) in level.iter().zip(read) {
             let bytes = bytes.ok_or(RestartError::MetadataGone(*key))?;
-            let children = keys.children(*key).zip(decode_pointers(*key, &bytes)?);
+            let children = keys.children(*key).into_iter().zip(decode_pointers(*key, &bytes)?);
             for (child, pointer) in children {
                 let Some(pointer) = pointer else { continue };
                 blocks.push((child, pointer));
@@ -426,8 +426,8 @@ pub fn restart_in_place<D: Devices>(
     config: &InPlaceConfig,
 ) -> Result<RunningArray<D, InPlace<Data>>, RestartError> {
     let label = &beginning.label;
-    if !config.lun_sectors.is_multiple_of(BLOCK_SECTORS) {
-        return Err(RestartError::LunOfParts(config.lun_sectors));
+    if !config.end_sector().is_multiple_of(BLOCK_SECTORS) {
+        return Err(RestartError::LunOfParts(config.end_sector()));
     }
     // An extent lies within one chunk, and its parity is as long.
     let chunk_blocks = config.layout.unit_sectors().div_ceil(BLOCK_SECTORS) as usize;

@@ -165,9 +165,9 @@ pub(crate) fn read_image_of<D: Devices>(
     snapshot: &Snapshot,
     mut block: impl FnMut(u32, &[u8]) -> std::io::Result<()>,
 ) -> Result<(), SnapshotError> {
-    let file_blocks = config.block_keys().file_blocks();
+    let data = config.block_keys().data();
     let mut blocks = read_snapshot(offline, config, snapshot)?;
-    blocks.retain(|(key, _)| *key < file_blocks);
+    blocks.retain(|(key, _)| data.contains(key));
     blocks.sort_unstable_by_key(|(key, _)| *key);
     for blocks in blocks.chunks(BLOCKS_AT_ONCE) {
         let pointers: Vec<Pointer> = blocks.iter().map(|(_, pointer)| *pointer).collect();

@@ -36,7 +36,7 @@ pub(crate) fn unpointed_blocks(data: &[MemberRead<'_>]) -> Vec<u64> {
 /// Returns how many stripes of an in-place array its LUN occupies. Later stripes hold nothing.
 pub(crate) fn stripes_of_lun(config: &InPlaceConfig) -> u64 {
     let data = u64::from(config.layout.shape().data_blocks());
-    config.lun_sectors.div_ceil(data * config.layout.unit_sectors())
+    config.end_sector().div_ceil(data * config.layout.unit_sectors())
 }
 
 /// A stripe of an in-place array, with a chunk on each of its spindles.
@@ -78,7 +78,7 @@ impl InPlaceStripe {
             bytes,
             states,
         });
-        Self { lun_blocks: config.lun_sectors / BLOCK_SECTORS, chunks: chunks.collect() }
+        Self { lun_blocks: config.end_sector() / BLOCK_SECTORS, chunks: chunks.collect() }
     }
 
     /// Returns its rows: one block of each chunk, data before parity. Blocks that are consistent in themselves but

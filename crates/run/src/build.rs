@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use strewn_alloc::AllocationShape;
-use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError, LunLayout, Raid5Layout};
+use strewn_array::in_place::{
+    InPlace, InPlaceConfig, InPlaceError, LunConfig, LunLayout, Raid5Layout,
+};
 use strewn_array::write_anywhere::{
-    CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
+    CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
 use strewn_array::{Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
@@ -93,12 +95,14 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     run_blocks: other.run_blocks,
                     seed: scenario.seed,
                 }),
-                volume_blocks: WriteAnywhereConfig::volume_blocks_for(
-                    lun_blocks,
-                    delayed_free_blocks,
-                    cache_blocks,
-                ),
-                file_blocks,
+                volumes: vec![VolumeConfig::of_one_lun(
+                    WriteAnywhereConfig::volume_blocks_for(
+                        lun_blocks,
+                        delayed_free_blocks,
+                        cache_blocks,
+                    ),
+                    file_blocks,
+                )],
                 format: on_disk_format(layout.format),
                 log: LogSize {
                     half_bytes: layout.log_half_bytes,
@@ -129,8 +133,10 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let in_flight = layout.destages_per_spindle * f64::from(layout.spindles);
             let built = InPlace::new(InPlaceConfig {
                 layout: lun_layout(layout, spindle_sectors * SECTOR_BYTES)?,
-                lun_sectors: array.lun_bytes / SECTOR_BYTES,
-                file_sectors: scenario.workload.file_bytes / SECTOR_BYTES,
+                luns: vec![LunConfig {
+                    sectors: array.lun_bytes / SECTOR_BYTES,
+                    file_sectors: scenario.workload.file_bytes / SECTOR_BYTES,
+                }],
                 spindle_sectors,
                 write_cache_sectors,
                 destage_low_sectors: (write_cache_sectors as f64 * layout.destage_low_percent

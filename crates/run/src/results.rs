@@ -213,7 +213,7 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
     let (data, parity) = (&segment.data_spindles, &segment.parity_spindles);
     let commands = data.commands + parity.commands;
     let service_ns = data.service_ns + parity.service_ns;
-    let (counters, layout) = (&segment.counters, &segment.layout);
+    let (counters, layout) = (&segment.counters, segment.layout.of_all_luns());
     let reads = counters.spindle_reads();
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     strewn_report::Segment {
@@ -257,12 +257,12 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
             span_percent: layout.file.span * 100.0,
             rewritten_percent: layout.rewritten.map(|share| share * 100.0),
         },
-        free_space: layout.free_space.map(|free_space| FreeSpace {
+        free_space: segment.layout.free_space.map(|free_space| FreeSpace {
             score: free_space.score,
             largest_run_blocks: free_space.largest_run_blocks,
         }),
         // Only a write-anywhere array has consistency points.
-        consistency_points: layout.free_space.map(|_| ConsistencyPoints {
+        consistency_points: segment.layout.free_space.map(|_| ConsistencyPoints {
             count: counters.checkpoints,
             back_to_back: counters.back_to_back_checkpoints,
             blocks_per_cp: share(counters.checkpoint_blocks, counters.checkpoints),

@@ -1,6 +1,6 @@
 //! The plain host: a constant number of operations outstanding, each replaced the moment it is answered.
 
-use strewn_array::{HostOperation, OperationId};
+use strewn_array::{HostOperation, LunId, OperationId};
 use strewn_workload::{Access, AccessStream};
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved, operation_of};
@@ -48,7 +48,7 @@ impl ClosedLoop {
         self.next = (self.next + 1) % DRAWN_AHEAD;
         self.issued_moved.add(access.sectors);
         self.issued[id.0 as usize] = (now_ns, access.sectors);
-        operation_of(id, access)
+        operation_of(id, LunId(0), access)
     }
 
     /// Returns the summed wait of the outstanding operations by `now_ns`. Every slot is outstanding.
@@ -94,8 +94,8 @@ impl Host for ClosedLoop {
 
     /// Returns the access drawn last, which is issued after the others drawn ahead.
     #[inline]
-    fn prefetch_hint(&self) -> Option<Access> {
-        Some(self.drawn[(self.next + DRAWN_AHEAD - 1) % DRAWN_AHEAD])
+    fn prefetch_hint(&self) -> Option<(LunId, Access)> {
+        Some((LunId(0), self.drawn[(self.next + DRAWN_AHEAD - 1) % DRAWN_AHEAD]))
     }
 
     #[inline]

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use hdrhistogram::Histogram;
-use strewn_array::{Direction, HostOperation, OperationId};
+use strewn_array::{Direction, HostOperation, LunId, OperationId};
 use strewn_workload::Access;
 
 use crate::segment::{Laws, Response, ratio, relative};
@@ -41,8 +41,8 @@ pub trait Host {
     /// Records that the array refused operation `id`. Returns the operation that the host issues at once in reply.
     fn refused(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>>;
 
-    /// Returns an access that will be issued soon, for the array to prefetch.
-    fn prefetch_hint(&self) -> Option<Access>;
+    /// Returns an access that will be issued soon, and its LUN, for the array to prefetch.
+    fn prefetch_hint(&self) -> Option<(LunId, Access)>;
 
     /// Returns whether the host has nothing more to issue and everything is answered.
     fn is_done(&self) -> bool;
@@ -280,7 +280,7 @@ fn histogram() -> Histogram<u64> {
 }
 
 #[inline]
-pub(crate) fn operation_of(id: OperationId, access: Access) -> HostOperation<()> {
+pub(crate) fn operation_of(id: OperationId, lun: LunId, access: Access) -> HostOperation<()> {
     let Access { sector: first_sector, sectors, direction } = access;
-    HostOperation { id, direction, first_sector, sectors, payload: () }
+    HostOperation { id, lun, direction, first_sector, sectors, payload: () }
 }

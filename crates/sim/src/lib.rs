@@ -14,7 +14,7 @@
 //! use std::ops::ControlFlow;
 //! use std::sync::Arc;
 //! use strewn_array::{Format, ProcessorCosts};
-//! use strewn_array::in_place::{InPlace, InPlaceConfig};
+//! use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
 //! use strewn_raid::{VraidConfig, VraidLayout};
 //! use strewn_sim::{Simulation, Spindles};
 //! use strewn_spindle::{Drive, Profile, Scheduler};
@@ -25,8 +25,7 @@
 //! let file_sectors = 1 << 24; // 8 GiB
 //! let array = InPlace::<()>::new(InPlaceConfig {
 //!     layout: VraidLayout::new(VraidConfig::for_spindles(8)?, drive.capacity_sectors() * 512)?.into(),
-//!     lun_sectors: file_sectors,
-//!     file_sectors,
+//!     luns: vec![LunConfig::whole(file_sectors)],
 //!     spindle_sectors: drive.capacity_sectors(),
 //!     write_cache_sectors: 1 << 18,
 //!     destage_low_sectors: 1 << 14,

@@ -327,8 +327,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             };
             let Some(operation) = reply else { continue };
             self.driver.components.turn_to(Component::Service);
-            if let Some(hint) = self.host.prefetch_hint() {
-                self.array.hint_operation(hint.direction, hint.sector, hint.sectors);
+            if let Some((lun, hint)) = self.host.prefetch_hint() {
+                self.array.hint_operation(lun, hint.direction, hint.sector, hint.sectors);
             }
             self.array.host_operation(now_ns, operation, &mut self.driver);
         }

@@ -1,6 +1,6 @@
 //! A wrapper around a host that reports each operation and measures reads and writes separately.
 
-use strewn_array::{HostOperation, OperationId};
+use strewn_array::{HostOperation, LunId, OperationId};
 use strewn_workload::Access;
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved};
@@ -37,9 +37,9 @@ impl<H: Host> Watched<H> {
         if slot >= self.issued.len() {
             self.issued.resize_with(slot + 1, || None);
         }
-        let HostOperation { id, direction, first_sector, sectors, payload: () } = operation;
-        self.issued[slot] =
-            Some((now_ns, HostOperation { id, direction, first_sector, sectors, payload: () }));
+        let HostOperation { id, lun, direction, first_sector, sectors, payload: () } = operation;
+        let copy = HostOperation { id, lun, direction, first_sector, sectors, payload: () };
+        self.issued[slot] = Some((now_ns, copy));
         Some(operation)
     }
 }
@@ -78,7 +78,7 @@ impl<H: Host> Host for Watched<H> {
         self.note(now_ns, next)
     }
 
-    fn prefetch_hint(&self) -> Option<Access> {
+    fn prefetch_hint(&self) -> Option<(LunId, Access)> {
         self.host.prefetch_hint()
     }
 
@@ -127,7 +127,7 @@ impl<H: Host + ?Sized> Host for Box<H> {
         (**self).refused(now_ns, id)
     }
 
-    fn prefetch_hint(&self) -> Option<Access> {
+    fn prefetch_hint(&self) -> Option<(LunId, Access)> {
         (**self).prefetch_hint()
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use strewn_array::{Direction, HostOperation, OperationId};
+use strewn_array::{Direction, HostOperation, LunId, OperationId};
 use strewn_workload::{Access, PatternStream};
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved, WorkloadMeasures, operation_of};
@@ -63,6 +63,8 @@ pub struct ThinkTime {
 
 /// One of the [`Workers`].
 pub struct Worker {
+    /// The LUN that it works on.
+    pub lun: LunId,
     /// The source of its accesses.
     pub accesses: Box<dyn Accesses>,
     /// How many are outstanding.
@@ -86,10 +88,11 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Creates a worker in a closed loop that starts with the run and never ends.
+    /// Creates a worker in a closed loop on the first LUN that starts with the run and never ends.
     #[must_use]
     pub fn closed_loop(accesses: Box<dyn Accesses>, outstanding: u32) -> Self {
         Self {
+            lun: LunId(0),
             accesses,
             outstanding: Outstanding::Closed(outstanding),
             think_time: None,
@@ -442,7 +445,7 @@ impl Host for Workers {
                 worker: index as u32,
                 writes: access.direction == Direction::Write,
             };
-            operation_of(OperationId(id), access)
+            operation_of(OperationId(id), self.workers[index].worker.lun, access)
         });
         self.go_on(now_ns, index);
         Ok(operation)
@@ -476,7 +479,7 @@ impl Host for Workers {
         None
     }
 
-    fn prefetch_hint(&self) -> Option<Access> {
+    fn prefetch_hint(&self) -> Option<(LunId, Access)> {
         None
     }
 

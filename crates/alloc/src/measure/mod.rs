@@ -15,7 +15,7 @@ use std::ops::{Range, RangeInclusive};
 use strewn_raid::{ParityGroup, Vbn};
 
 use crate::aggregate::{Aggregate, AggregateLocation};
-use crate::block_map::BlockMap;
+use crate::block_map::{BlockMap, BlockMapPart};
 use crate::group_index::GroupIndex;
 use crate::random::Random;
 
@@ -40,6 +40,17 @@ pub trait FileBlocks {
 impl<F: Fn(u64) -> Option<Vbn>> FileBlocks for F {
     fn vbn(&self, block: u64) -> Option<Vbn> {
         self(block)
+    }
+}
+
+impl FileBlocks for BlockMapPart<'_> {
+    fn vbn(&self, block: u64) -> Option<Vbn> {
+        if block < self.blocks { self.map.vbn(self.first + block) } else { None }
+    }
+
+    fn vbns(&self, blocks: Range<u64>) -> Option<&[u32]> {
+        let is_in = blocks.end <= self.blocks;
+        is_in.then(|| self.map.entries(self.first + blocks.start..self.first + blocks.end))?
     }
 }
 

@@ -7,7 +7,7 @@ use strewn_alloc::{
     Aggregate, AggregateLocation, AggregateOptions, AllocateError, AllocationShape, Areas,
     BlockMap, CheckpointOpen, CommitError, DelayedFrees, Fbn, FreeError, GroupIndex, MountError,
     NoCheckpoint, OutOfSpace, Policy, PolicyName, Region, SavedScores, ScoreMismatch,
-    SetAsideError, SummaryBitmap, VirtualSpace, VolumeError, Volumes,
+    SetAsideError, SummaryBitmap, VirtualSpace, VolumeError, VolumeId, Volumes,
 };
 use strewn_raid::{BlockLocation, Dbn, Member, MemberSet, SpindleIndex, StripeBytes, Vbn};
 
@@ -289,9 +289,9 @@ fn a_tetris_is_not_planned_for_another_group() {
 
 #[test]
 fn a_number_that_is_not_in_use_is_not_released() {
-    let mut space = VirtualSpace::new(100).unwrap();
-    let region = space.allocate().unwrap();
-    let delayed = space.allocate().unwrap();
+    let mut space = VirtualSpace::new([100]).unwrap();
+    let (region, _) = space.allocate(VolumeId(0)).unwrap();
+    let (delayed, _) = space.allocate(VolumeId(0)).unwrap();
     space.hold_back(delayed, Vbn(1));
     space.release(region);
     assert!(panics(|| space.release(region)), "what is left is a delayed free");

@@ -1,20 +1,23 @@
-//! The block numbers of a volume and its delayed frees, against plain lists.
+//! The block numbers of volumes and their delayed frees, against plain lists.
 
 use proptest::prelude::*;
-use strewn_alloc::{REGION_BLOCKS, Region, VirtualSpace, VolumeFull, VolumeTooLarge};
+use strewn_alloc::{REGION_BLOCKS, Region, VirtualSpace, VolumeFull, VolumeId, VolumeTooLarge};
 use strewn_raid::Vbn;
 
 #[derive(Debug, Clone)]
 enum Step {
-    Allocate(u32),
+    /// Allocates numbers of a volume.
+    Allocate(usize, u32),
     /// Holds back blocks that the volume uses: from which part of them, and how many.
     HoldBack(usize, u32),
     /// Reclaims until at most so many are held back.
     Reclaim(u64),
 }
 
-/// What a volume of `regions` regions holds.
+/// What volumes hold.
 struct Model {
+    /// The regions of each volume.
+    regions: Vec<std::ops::Range<usize>>,
     /// The aggregate's block behind every number in use, by region.
     used: Vec<Vec<u32>>,
     held_back: Vec<Vec<u32>>,
@@ -33,7 +36,8 @@ impl Model {
 
 fn any_step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        3 => (1..50_000u32).prop_map(Step::Allocate),
+        3 => (any::<usize>(), 1..50_000u32)
+            .prop_map(|(volume, blocks)| Step::Allocate(volume, blocks)),
         3 => (any::<usize>(), 1..20_000u32).prop_map(|(which, blocks)| Step::HoldBack(which, blocks)),
         2 => (0..30_000u64).prop_map(Step::Reclaim),
     ]
@@ -44,12 +48,16 @@ proptest! {
 
     #[test]
     fn numbers_are_never_overcommitted_and_held_back_blocks_all_come_back(
-        regions in 1..=4usize,
+        volumes in prop::collection::vec(1..=3usize, 1..=3),
         steps in prop::collection::vec(any_step(), 1..25),
     ) {
-        let mut space = VirtualSpace::new(regions as u64 * REGION_BLOCKS).unwrap();
+        let sizes = volumes.iter().map(|regions| *regions as u64 * REGION_BLOCKS);
+        let mut space = VirtualSpace::new(sizes).unwrap();
+        let regions = volumes.iter().sum();
         prop_assert_eq!(space.regions() as usize, regions);
+        let mut next = 0;
         let mut model = Model {
+            regions: volumes.iter().map(|regions| { next += regions; next - regions..next }).collect(),
             used: vec![Vec::new(); regions],
             held_back: vec![Vec::new(); regions],
             next_vbn: 0,
@@ -57,7 +65,9 @@ proptest! {
         let drain = Step::Reclaim(0);
         for step in steps.iter().chain([&drain]) {
             match *step {
-                Step::Allocate(blocks) => allocate(&mut space, &mut model, blocks)?,
+                Step::Allocate(which, blocks) => {
+                    allocate(&mut space, &mut model, which % volumes.len(), blocks)?
+                }
                 Step::HoldBack(which, blocks) => {
                     let region = which % regions;
                     for _ in 0..blocks.min(model.used[region].len() as u32) {
@@ -74,16 +84,25 @@ proptest! {
     }
 }
 
-fn allocate(space: &mut VirtualSpace, model: &mut Model, blocks: u32) -> Result<(), TestCaseError> {
+fn allocate(
+    space: &mut VirtualSpace,
+    model: &mut Model,
+    volume: usize,
+    blocks: u32,
+) -> Result<(), TestCaseError> {
+    let mut regions = model.regions[volume].clone();
+    let left: u64 = regions.clone().map(|region| REGION_BLOCKS - model.numbers_used(region)).sum();
+    prop_assert_eq!(space.free_numbers(VolumeId(volume as u32)), left);
     for _ in 0..blocks {
-        let Ok(region) = space.allocate() else {
+        let Ok((region, _)) = space.allocate(VolumeId(volume as u32)) else {
             prop_assert!(
-                (0..model.used.len()).all(|region| model.numbers_used(region) == REGION_BLOCKS),
+                regions.all(|region| model.numbers_used(region) == REGION_BLOCKS),
                 "full with numbers left"
             );
             return Ok(());
         };
         let region = usize::from(region.0);
+        prop_assert!(regions.contains(&region), "region {} is not volume {}'s", region, volume);
         model.used[region].push(model.next_vbn);
         model.next_vbn += 1;
         prop_assert!(model.numbers_used(region) <= REGION_BLOCKS, "region {} overflows", region);
@@ -106,34 +125,35 @@ fn reclaim(space: &mut VirtualSpace, model: &mut Model, bound: u64) -> Result<()
 
 #[test]
 fn regions_are_used_up_in_order_then_the_emptiest_is_taken() {
-    let mut space = VirtualSpace::new(3 * REGION_BLOCKS).unwrap();
+    const VOLUME: VolumeId = VolumeId(0);
+    let mut space = VirtualSpace::new([3 * REGION_BLOCKS]).unwrap();
     for region in 0..3 {
         for position in 0..REGION_BLOCKS {
-            assert_eq!(space.allocate(), Ok(Region(region)));
-            assert_eq!(u64::from(space.position_in_region()), position + 1);
+            assert_eq!(space.allocate(VOLUME), Ok((Region(region), position as u32)));
         }
     }
-    assert_eq!(space.allocate(), Err(VolumeFull));
+    assert_eq!(space.allocate(VOLUME), Err(VolumeFull));
     for (region, blocks) in [(0, 10), (1, 20), (2, 5)] {
         for vbn in 0..blocks {
             space.hold_back(Region(region), Vbn(vbn));
         }
     }
     // What is held back keeps its number.
-    assert_eq!(space.allocate(), Err(VolumeFull));
+    assert_eq!(space.allocate(VOLUME), Err(VolumeFull));
     assert_eq!(space.reclaim(15).map(|(region, blocks)| (region.0, blocks.len())), Some((1, 20)));
     assert_eq!(space.reclaim(15), None);
     assert_eq!(space.reclaim(0).map(|(region, blocks)| (region.0, blocks.len())), Some((0, 10)));
     for region in std::iter::repeat_n(1, 20).chain(std::iter::repeat_n(0, 10)) {
-        assert_eq!(space.allocate(), Ok(Region(region)));
+        assert_eq!(space.allocate(VOLUME).map(|(region, _)| region), Ok(Region(region)));
     }
-    assert_eq!(space.allocate(), Err(VolumeFull));
+    assert_eq!(space.allocate(VOLUME), Err(VolumeFull));
 }
 
 #[test]
 fn a_volume_has_as_many_regions_as_16_bits_name() {
-    assert_eq!(VirtualSpace::new(65_536 * REGION_BLOCKS).unwrap().regions(), 65_536);
+    assert_eq!(VirtualSpace::new([65_536 * REGION_BLOCKS]).unwrap().regions(), 65_536);
     let blocks = 65_536 * REGION_BLOCKS + 1;
-    assert_eq!(VirtualSpace::new(blocks).map(|_| ()), Err(VolumeTooLarge(blocks)));
-    assert_eq!(VirtualSpace::new(0).unwrap().regions(), 1);
+    assert_eq!(VirtualSpace::new([blocks]).map(|_| ()), Err(VolumeTooLarge(blocks)));
+    assert_eq!(VirtualSpace::new([1, blocks - 1]).map(|_| ()), Err(VolumeTooLarge(blocks)));
+    assert_eq!(VirtualSpace::new([0]).unwrap().regions(), 1);
 }

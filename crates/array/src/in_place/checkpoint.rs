@@ -98,7 +98,9 @@ impl<P: Payload> InPlace<P> {
         host: &HostOperation<P>,
         driver: &mut impl Driver<P>,
     ) -> bool {
-        let record = LogRecord::Write { first_sector: host.first_sector, sectors: host.sectors };
+        let (lun, sectors) = (host.lun, host.sectors);
+        let first_sector = host.first_sector - self.luns[usize::from(lun.0)].start;
+        let record = LogRecord::Write { lun, first_sector, sectors };
         loop {
             match driver.log(host.id, record, &host.payload) {
                 Logged::Done => {

@@ -1,5 +1,7 @@
 //! The configuration of an in-place array.
 
+use std::ops::Range;
+
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripedLayout};
 use thiserror::Error;
@@ -9,15 +11,13 @@ use crate::format::Format;
 use crate::log::LogSize;
 use crate::processor::ProcessorCosts;
 
-/// An in-place controller: one LUN on VRAID-5 or RAID-5 behind a write-back cache.
+/// An in-place controller: LUNs on VRAID-5 or RAID-5 behind a write-back cache.
 #[derive(Debug, Clone)]
 pub struct InPlaceConfig {
-    /// The layout of the LUN's sectors and their parity.
+    /// The layout of the LUNs' sectors and their parity.
     pub layout: LunLayout,
-    /// Sectors of the LUN, at most the layout's.
-    pub lun_sectors: u64,
-    /// Sectors of the file that the host works on, which starts at the LUN's first sector.
-    pub file_sectors: u64,
+    /// The LUNs. Each begins with a stripe of its own.
+    pub luns: Vec<LunConfig>,
     /// Sectors of one spindle. The file's span is given as a share of them.
     pub spindle_sectors: u64,
     /// The write cache (one copy of the mirror), in sectors.
@@ -34,15 +34,53 @@ pub struct InPlaceConfig {
     pub processor: ProcessorCosts,
 }
 
-impl InPlaceConfig {
-    /// Returns how many stripes the LUN takes.
+/// A LUN of an in-place array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LunConfig {
+    /// Sectors of the LUN.
+    pub sectors: u64,
+    /// Sectors of the file that hosts work on, which starts at the LUN's first sector.
+    pub file_sectors: u64,
+}
+
+impl LunConfig {
+    /// A LUN of so many sectors, on all of which hosts work.
     #[must_use]
-    pub fn stripes(&self) -> u64 {
-        let data_blocks = u64::from(self.layout.shape().data_blocks());
-        self.lun_sectors.div_ceil(data_blocks * self.layout.unit_sectors())
+    pub fn whole(sectors: u64) -> Self {
+        Self { sectors, file_sectors: sectors }
+    }
+}
+
+impl InPlaceConfig {
+    /// The sectors of each LUN if the sectors of all are numbered through, as the layout places them.
+    #[must_use]
+    pub fn lun_sectors(&self) -> Vec<Range<u64>> {
+        let stripe_sectors = self.stripe_sectors();
+        let luns = self.luns.iter().scan(0, |next: &mut u64, lun| {
+            let first = next.next_multiple_of(stripe_sectors);
+            *next = first.saturating_add(lun.sectors);
+            Some(first..*next)
+        });
+        luns.collect()
     }
 
-    /// Returns whether parity covers the loss of these spindles, in every stripe of the LUN.
+    /// One more than the last sector of the last LUN, numbered through.
+    #[must_use]
+    pub fn end_sector(&self) -> u64 {
+        self.lun_sectors().last().map_or(0, |lun| lun.end)
+    }
+
+    fn stripe_sectors(&self) -> u64 {
+        u64::from(self.layout.shape().data_blocks()) * self.layout.unit_sectors()
+    }
+
+    /// Returns how many stripes the LUNs take.
+    #[must_use]
+    pub fn stripes(&self) -> u64 {
+        self.end_sector().div_ceil(self.stripe_sectors())
+    }
+
+    /// Returns whether parity covers the loss of these spindles, in every stripe of the LUNs.
     #[must_use]
     pub fn survives(&self, lost: &[SpindleIndex]) -> bool {
         (0..self.stripes()).all(|stripe| {
@@ -57,10 +95,10 @@ impl InPlaceConfig {
 /// Why an in-place array cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InPlaceError {
-    /// The LUN is larger than the layout has room for.
-    #[error("a LUN of {lun_sectors} sectors does not fit a layout of {layout_sectors} sectors")]
+    /// The LUNs are larger than the layout has room for.
+    #[error("LUNs of {lun_sectors} sectors do not fit a layout of {layout_sectors} sectors")]
     LunTooLarge {
-        /// Sectors of the LUN.
+        /// Sectors of the LUNs, up to the end of the last.
         lun_sectors: u64,
         /// Sectors the layout holds.
         layout_sectors: u64,
@@ -77,6 +115,9 @@ pub enum InPlaceError {
         /// Sectors of the LUN.
         lun_sectors: u64,
     },
+    /// There is no LUN.
+    #[error("the array has no LUN: give it one")]
+    NoLun,
     /// A size that must be at least one is zero.
     #[error("{0} is zero: it must be at least 1")]
     Zero(&'static str),

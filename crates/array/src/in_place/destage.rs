@@ -148,7 +148,7 @@ impl<P: Payload> InPlace<P> {
                     let layout = &self.config.layout;
                     let data = u64::from(layout.shape().data_blocks());
                     let next = end * data * layout.unit_sectors();
-                    self.cache.sweep_on_to(next.min(self.config.lun_sectors));
+                    self.cache.sweep_on_to(next.min(self.end_sector));
                     continue;
                 }
                 if degraded.is_read(stripe) || degraded.set_aside.contains(&stripe) {
@@ -160,7 +160,7 @@ impl<P: Payload> InPlace<P> {
                 self.cache.sweep_on_to(chunk_end);
                 continue;
             }
-            let end = self.cache.dirty_run_end(first, chunk_end.min(self.config.lun_sectors));
+            let end = self.cache.dirty_run_end(first, chunk_end.min(self.end_sector));
             return Some((first..end, place));
         }
         None

@@ -31,7 +31,7 @@ impl<P: Payload> InPlace<P> {
             let is_whole = failure.rebuilt_ns.is_some() && earlier.segments.are_whole();
             failure.note_rebuilt(earlier.segments.rebuilt(), is_whole, now_ns);
         }
-        degraded.add_failure(&self.config.layout, self.config.lun_sectors, now_ns, spindle);
+        degraded.add_failure(&self.config.layout, self.end_sector, now_ns, spindle);
         let had_set_aside = !degraded.set_aside.is_empty();
         degraded.set_aside.clear();
         for (_, step) in &mut degraded.steps {
@@ -55,7 +55,7 @@ impl<P: Payload> InPlace<P> {
     pub(super) fn degraded_or_new(&mut self) {
         let layout = &self.config.layout;
         self.degraded.get_or_insert_with(|| {
-            let spares = layout.spares(self.config.lun_sectors);
+            let spares = layout.spares(self.end_sector);
             Box::new(Degraded {
                 lost: Vec::new(),
                 failures: Vec::new(),
@@ -100,7 +100,7 @@ impl<P: Payload> InPlace<P> {
             stripes += u64::from(!gone.is_empty());
             for member in gone.iter() {
                 let start = stripe * stripe_sectors + u64::from(member.0) * layout.unit_sectors();
-                let end = (start + layout.unit_sectors()).min(self.config.lun_sectors);
+                let end = (start + layout.unit_sectors()).min(self.end_sector);
                 lun_sectors += end.saturating_sub(start);
             }
         }

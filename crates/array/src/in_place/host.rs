@@ -5,7 +5,7 @@ use std::ops::Range;
 use strewn_base::{BLOCK_SECTORS, Direction};
 
 use crate::driver::{
-    Acknowledge, Driver, HostOperation, OperationId, Refusal, SpindleCommand, Tag,
+    Acknowledge, Driver, HostOperation, LunId, OperationId, Refusal, SpindleCommand, Tag,
 };
 use crate::payload::{Contents, Payload};
 
@@ -42,6 +42,8 @@ impl<P: Payload> InPlace<P> {
     ) {
         let host = HostOperation {
             id,
+            // Its sector says which block: nothing asks for the LUN of a read.
+            lun: LunId(0),
             direction: Direction::Read,
             first_sector: block * BLOCK_SECTORS,
             sectors: BLOCK_SECTORS as u32,

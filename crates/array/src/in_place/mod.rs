@@ -35,7 +35,8 @@ use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::counters::Counters;
 use crate::driver::{
-    Acknowledge, Array, Driver, HostOperation, LayoutMeasures, SpindleCommand, Tag,
+    Acknowledge, Array, Driver, HostOperation, LayoutMeasures, LunId, LunLayoutMeasures,
+    SpindleCommand, Tag,
 };
 use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::log::LogSize;
@@ -45,7 +46,7 @@ use crate::processor::ProcessorCosts;
 pub use bad_blocks::BadBlocks;
 use blocks::BlockSet;
 use checkpoint::Checkpoint;
-pub use config::{InPlaceConfig, InPlaceError};
+pub use config::{InPlaceConfig, InPlaceError, LunConfig};
 use degraded::Degraded;
 use destage::Destage;
 use host::HostRead;
@@ -64,6 +65,9 @@ const REDUNDANCY: u64 = 1 << 31;
 /// An in-place array.
 pub struct InPlace<P: Payload> {
     config: InPlaceConfig,
+    /// The sectors of each LUN, numbered through.
+    luns: Vec<Range<u64>>,
+    end_sector: u64,
     cache: WriteCache,
     contents: P::Contents,
     reads: Slab<HostRead<P>>,
@@ -89,13 +93,14 @@ impl<P: Payload> InPlace<P> {
     /// If a size is zero or the LUN does not fit the layout.
     pub fn new(config: InPlaceConfig) -> Result<Self, InPlaceError> {
         let layout_sectors = config.layout.lun_capacity_sectors();
-        if config.lun_sectors > layout_sectors {
-            let lun_sectors = config.lun_sectors;
+        let luns = config.lun_sectors();
+        let lun_sectors = luns.last().ok_or(InPlaceError::NoLun)?.end;
+        if lun_sectors > layout_sectors {
             return Err(InPlaceError::LunTooLarge { lun_sectors, layout_sectors });
         }
         let nonzero = [
-            (config.lun_sectors, "the LUN"),
-            (config.file_sectors, "the file"),
+            (config.luns.iter().map(|lun| lun.sectors).min().unwrap_or(0), "a LUN"),
+            (config.luns.iter().map(|lun| lun.file_sectors).min().unwrap_or(0), "a file"),
             (config.spindle_sectors, "a spindle"),
             (config.write_cache_sectors, "the write cache"),
             (config.destages_in_flight.into(), "the number of destages in flight"),
@@ -109,11 +114,14 @@ impl<P: Payload> InPlace<P> {
         {
             return Err(InPlaceError::ChunkOfParts { chunk_bytes });
         }
-        if config.format.is_durable() && !config.lun_sectors.is_multiple_of(BLOCK_SECTORS) {
-            return Err(InPlaceError::LunOfParts { lun_sectors: config.lun_sectors });
+        let of_parts = config.luns.iter().find(|lun| !lun.sectors.is_multiple_of(BLOCK_SECTORS));
+        if let (true, Some(lun)) = (config.format.is_durable(), of_parts) {
+            return Err(InPlaceError::LunOfParts { lun_sectors: lun.sectors });
         }
         Ok(Self {
-            cache: WriteCache::new(config.lun_sectors, config.write_cache_sectors),
+            luns,
+            end_sector: lun_sectors,
+            cache: WriteCache::new(lun_sectors, config.write_cache_sectors),
             contents: P::Contents::default(),
             reads: Slab::new(),
             destages: Slab::new(),
@@ -137,7 +145,7 @@ impl<P: Payload> InPlace<P> {
         Self { rebuild, ..self }
     }
 
-    /// The LUN's layout. Rebuilt sectors of a failed spindle lie elsewhere.
+    /// The LUNs' layout. Rebuilt sectors of a failed spindle lie elsewhere.
     #[must_use]
     pub fn lun_layout(&self) -> &LunLayout {
         &self.config.layout
@@ -176,19 +184,20 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// How the file lies, for as long as the array exists: contiguous within chunks. In blocks of 4 KiB, to be
-    /// compared with a write-anywhere array.
-    fn file_layout(&self) -> FileLayout {
+    /// How the file of a LUN that begins at `first_sector` lies, for as long as the array exists: contiguous within
+    /// chunks. In blocks of 4 KiB, to be compared with a write-anywhere array.
+    fn file_layout(&self, first_sector: u64, file_sectors: u64) -> FileLayout {
         let layout = &self.config.layout;
         let chunk_sectors = layout.unit_sectors();
         let (mut lowest, mut end) = (u64::MAX, 0);
-        for sector in (0..self.config.file_sectors).step_by(chunk_sectors as usize) {
+        let sectors = first_sector..first_sector + file_sectors;
+        for sector in sectors.step_by(chunk_sectors as usize) {
             let place = layout.locate(sector).sector_on_spindle;
             lowest = lowest.min(place);
             end = end.max(place + chunk_sectors);
         }
-        let blocks = self.config.file_sectors.div_ceil(BLOCK_SECTORS);
-        let extents = self.config.file_sectors.div_ceil(chunk_sectors);
+        let blocks = file_sectors.div_ceil(BLOCK_SECTORS);
+        let extents = file_sectors.div_ceil(chunk_sectors);
         FileLayout {
             score: 1.0 - (extents - 1) as f64 / blocks.saturating_sub(1).max(1) as f64,
             extents,
@@ -218,9 +227,14 @@ impl<P: Payload> Array<P> for InPlace<P> {
     fn host_operation(
         &mut self,
         _now_ns: u64,
-        operation: HostOperation<P>,
+        mut operation: HostOperation<P>,
         driver: &mut impl Driver<P>,
     ) {
+        // From here on, the sectors of all LUNs are numbered through.
+        let lun = &self.luns[usize::from(operation.lun.0)];
+        operation.first_sector += lun.start;
+        let end_sector = operation.first_sector + u64::from(operation.sectors);
+        assert!(operation.sectors > 0 && end_sector <= lun.end, "an operation ends behind its LUN");
         driver.processor(self.config.processor.of_operation(operation.sectors));
         match operation.direction {
             Direction::Read => self.read(operation, driver),
@@ -270,7 +284,8 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     #[inline]
-    fn hint_operation(&self, _direction: Direction, first_sector: u64, sectors: u32) {
+    fn hint_operation(&self, lun: LunId, _direction: Direction, first_sector: u64, sectors: u32) {
+        let first_sector = first_sector + self.luns[usize::from(lun.0)].start;
         // The bits of 512 sectors are a cache line: two for some operations.
         self.cache.prefetch(first_sector);
         self.cache.prefetch(first_sector + u64::from(sectors) - 1);
@@ -336,6 +351,10 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     fn layout(&self) -> LayoutMeasures {
-        LayoutMeasures { file: self.file_layout(), rewritten: None, free_space: None }
+        let luns = self.luns.iter().zip(&self.config.luns).map(|(sectors, lun)| {
+            let file = self.file_layout(sectors.start, lun.file_sectors);
+            LunLayoutMeasures { file, rewritten: None }
+        });
+        LayoutMeasures { luns: luns.collect(), free_space: None }
     }
 }

@@ -185,11 +185,12 @@ mod tests {
     use strewn_base::Direction;
 
     use super::*;
-    use crate::driver::OperationId;
+    use crate::driver::{LunId, OperationId};
 
     fn write(id: u32, sectors: Range<u64>) -> HostOperation<()> {
         HostOperation {
             id: OperationId(id),
+            lun: LunId(0),
             direction: Direction::Write,
             first_sector: sectors.start,
             sectors: (sectors.end - sectors.start) as u32,

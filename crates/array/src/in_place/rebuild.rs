@@ -146,7 +146,7 @@ impl<P: Payload> InPlace<P> {
             lost.segments.put(step.segment as usize, spindle, first_sector);
             let (share, is_whole) = (lost.segments.rebuilt(), lost.segments.are_whole());
             degraded.failures[lost.failure].note_rebuilt(share, is_whole, now_ns);
-            degraded.is_home(&self.config.layout, self.config.lun_sectors, step.spindle);
+            degraded.is_home(&self.config.layout, self.end_sector, step.spindle);
         }
         self.stripes_are_free(driver);
     }

@@ -1,30 +1,39 @@
-//! Keys: one number for every block of a volume and its aggregate.
+//! Keys: one number for every block of an aggregate and its volumes.
 
 use std::ops::Range;
 
-use strewn_alloc::{REGION_BLOCKS, Region};
+use strewn_alloc::{REGION_BLOCKS, Region, VolumeId};
 use strewn_raid::Vbn;
 
+use crate::driver::LunId;
 use crate::payload::BlockContents;
 
 /// Pointers in an indirect block: 8 bytes each, less a header.
-const INDIRECT_POINTERS: u32 = 510;
+const POINTERS: u32 = 510;
 /// Entries in a block of the container map: 4 bytes each.
 const CONTAINER_ENTRIES: u64 = 1_024;
 /// Container-map blocks that describe one region.
 pub(super) const CONTAINER_BLOCKS_PER_REGION: u32 = (REGION_BLOCKS / CONTAINER_ENTRIES) as u32;
 
-/// The file's blocks and all metadata in one numbering, in the order in which a consistency point writes them: the
-/// file's data, its indirect blocks level by level, the inode, the volume's bitmap; then what belongs to the aggregate:
-/// the container map and the aggregate's bitmap. An array with bytes also has a directory, which leads to the inode and
-/// to all blocks that the inode does not lead to. Its top is one block: the root.
+/// The blocks of all LUNs and all metadata in one numbering, in the order in which a consistency point writes them: the
+/// LUNs' data, their indirect blocks level by level, the inodes, the volumes' bitmaps; then what belongs to the
+/// aggregate: the container maps and the aggregate's bitmap. An array with bytes also has a directory, which leads to
+/// the inodes and to all blocks that no inode leads to. Its top is one block: the root.
 ///
-/// A data block's key is its FBN.
+/// Each LUN begins at a multiple of an indirect block's pointers, so that one division leads from any data block to its
+/// indirect block. The keys between two LUNs name no blocks. An only LUN's FBNs are its keys.
 #[derive(Debug, Clone)]
 pub struct BlockKeys {
-    file_blocks: u32,
-    /// First key of each indirect level, from level 1 up; the last entry is the inode's key.
-    levels: Vec<u32>,
+    luns: Vec<LunKeys>,
+    /// First LUN of each volume, and one more than the last volume's last.
+    volumes: Vec<u16>,
+    data: Range<u32>,
+    /// First key of the lowest indirect level; the inode's in an array whose only block hangs from it.
+    level_1: u32,
+    /// One block for each volume.
+    inodes: Range<u32>,
+    /// First region of each volume, and one more than the last volume's last.
+    regions: Vec<u32>,
     volume_bitmap: Range<u32>,
     container: Range<u32>,
     aggregate_bitmap: Range<u32>,
@@ -32,37 +41,85 @@ pub struct BlockKeys {
     directory: Vec<u32>,
 }
 
+/// The keys of a LUN's blocks.
+#[derive(Debug, Clone)]
+struct LunKeys {
+    volume: VolumeId,
+    data: Range<u32>,
+    /// The keys of each indirect level, from level 1 up. The last level is one block.
+    levels: Vec<Range<u32>>,
+}
+
 impl BlockKeys {
-    pub(super) fn new(file_blocks: u32, regions: u32, aggregate_blocks: u64) -> Self {
-        let mut levels = Vec::new();
-        let (mut next, mut below) = (file_blocks, file_blocks);
-        loop {
-            levels.push(next);
-            if below <= 1 {
-                break;
-            }
-            below = below.div_ceil(INDIRECT_POINTERS);
-            next = next.saturating_add(below);
-        }
+    /// Most LUNs of a volume: its inode block has a pointer for each.
+    pub(super) const MOST_LUNS_OF_VOLUME: usize = POINTERS as usize;
+
+    /// `volumes` have a number of regions and LUNs of so many blocks.
+    pub(super) fn new<'l>(
+        volumes: impl IntoIterator<Item = (u32, &'l [u32])>,
+        aggregate_blocks: u64,
+    ) -> Self {
         // Keys saturate in an array that is too large for them.
         let behind = |start: u32, blocks: u32| start..start.saturating_add(blocks);
-        // The last level pushed stands for the inode, one block.
-        let volume_bitmap = behind(next.saturating_add(1), regions);
+        let (mut luns, mut first_luns, mut regions) = (Vec::new(), vec![0], vec![0]);
+        let mut next = 0u32;
+        for (number, (volume_regions, blocks)) in (0..).zip(volumes) {
+            for &blocks in blocks {
+                let data =
+                    behind(next.checked_next_multiple_of(POINTERS).unwrap_or(u32::MAX), blocks);
+                next = data.end;
+                luns.push(LunKeys { volume: VolumeId(number), data, levels: Vec::new() });
+            }
+            first_luns.push(luns.len() as u16);
+            regions.push(regions[number as usize] + volume_regions);
+        }
+        let (data, level_1) = (0..next, next);
+        let hangs_from_inode = luns.len() == 1 && data.len() <= 1;
+        let mut is_open = !hangs_from_inode;
+        while is_open {
+            is_open = false;
+            for lun in &mut luns {
+                let below = lun.levels.last().unwrap_or(&lun.data).len() as u32;
+                let first = match lun.levels.is_empty() {
+                    true => level_1.saturating_add(lun.data.start / POINTERS),
+                    false if below > 1 => next,
+                    false => continue,
+                };
+                let level = behind(first, below.div_ceil(POINTERS).max(1));
+                (next, is_open) = (level.end, true);
+                lun.levels.push(level);
+            }
+        }
+        let volumes = first_luns.len() as u32 - 1;
+        let all_regions = regions[volumes as usize];
+        let inodes = behind(next, volumes);
+        let volume_bitmap = behind(inodes.end, all_regions);
         let container =
-            behind(volume_bitmap.end, regions.saturating_mul(CONTAINER_BLOCKS_PER_REGION));
+            behind(volume_bitmap.end, all_regions.saturating_mul(CONTAINER_BLOCKS_PER_REGION));
         let bitmap_blocks = aggregate_blocks.div_ceil(REGION_BLOCKS);
         let aggregate_bitmap =
             behind(container.end, u32::try_from(bitmap_blocks).unwrap_or(u32::MAX));
-        Self { file_blocks, levels, volume_bitmap, container, aggregate_bitmap, directory: vec![] }
+        Self {
+            luns,
+            volumes: first_luns,
+            data,
+            level_1,
+            inodes,
+            regions,
+            volume_bitmap,
+            container,
+            aggregate_bitmap,
+            directory: vec![],
+        }
     }
 
     /// Adds a directory.
     pub(super) fn with_directory(mut self) -> Self {
-        let mut below = self.aggregate_bitmap.end - self.inode();
+        let mut below = self.aggregate_bitmap.end - self.inodes.start;
         let mut next = self.aggregate_bitmap.end;
         self.directory.push(next);
         while below > 1 || self.directory.len() == 1 {
-            below = below.div_ceil(INDIRECT_POINTERS);
+            below = below.div_ceil(POINTERS);
             next = next.saturating_add(below);
             self.directory.push(next);
         }
@@ -81,29 +138,74 @@ impl BlockKeys {
         self.directory.last().map(|end| end - 1)
     }
 
-    /// Number of blocks of the file, and of the LUN.
+    /// Number of LUNs, of all volumes.
     #[must_use]
-    pub fn file_blocks(&self) -> u32 {
-        self.file_blocks
+    pub fn luns(&self) -> u16 {
+        self.luns.len() as u16
+    }
+
+    /// The LUNs of `volume`.
+    ///
+    /// # Panics
+    /// If there is no such volume.
+    #[must_use]
+    pub fn luns_of(&self, volume: VolumeId) -> Range<u16> {
+        let volume = volume.0 as usize;
+        self.volumes[volume]..self.volumes[volume + 1]
+    }
+
+    /// Keys of the blocks of `lun`, in the order of their FBNs.
+    ///
+    /// # Panics
+    /// If there is no such LUN.
+    #[inline]
+    #[must_use]
+    pub fn blocks_of(&self, lun: LunId) -> Range<u32> {
+        self.luns[usize::from(lun.0)].data.clone()
+    }
+
+    /// Keys of data blocks, and of no others.
+    #[must_use]
+    pub fn data(&self) -> Range<u32> {
+        self.data.clone()
+    }
+
+    /// Number of data blocks.
+    #[must_use]
+    pub fn data_blocks(&self) -> u32 {
+        self.luns.iter().map(|lun| lun.data.len() as u32).sum()
+    }
+
+    /// Number of metadata blocks.
+    #[must_use]
+    pub fn metadata_blocks(&self) -> u32 {
+        self.end() - self.data.end
+    }
+
+    /// The keys in ascending order that name blocks of volumes, bitmaps aside: data, indirect blocks and inodes.
+    pub(super) fn of_files(&self) -> impl Iterator<Item = u32> + use<> {
+        let mut ranges: Vec<Range<u32>> = self.luns.iter().map(|lun| lun.data.clone()).collect();
+        ranges.push(self.indirect());
+        ranges.into_iter().flatten()
     }
 
     /// The contents of the block with this key, as its checksum entry records them.
     #[must_use]
     pub fn holds(&self, key: u32) -> BlockContents {
-        if key < self.file_blocks {
+        if key < self.data.end {
             BlockContents::Lun(key.into())
         } else {
             BlockContents::Metadata(key)
         }
     }
 
-    /// The inode, which leads to all blocks of the file.
+    /// The inodes of the volumes, one block each, which lead to all blocks of their LUNs.
     #[must_use]
-    pub fn inode(&self) -> u32 {
-        self.volume_bitmap.start - 1
+    pub fn inodes(&self) -> Range<u32> {
+        self.inodes.clone()
     }
 
-    /// Whether `key` is a pointer block: an indirect block, the inode, or a block of the directory.
+    /// Whether `key` is a pointer block: an indirect block, an inode, or a block of the directory.
     #[must_use]
     pub fn has_pointers(&self, key: u32) -> bool {
         self.indirect().contains(&key) || key >= self.aggregate_bitmap.end
@@ -111,45 +213,93 @@ impl BlockKeys {
 
     /// The blocks that pointer block `key` points to, in the order of its pointers.
     #[must_use]
-    pub fn children(&self, key: u32) -> Range<u32> {
-        let (levels, first_child, end_of_children) = if key < self.volume_bitmap.start {
-            (&self.levels[..], 0, self.file_blocks)
-        } else {
-            (&self.directory[..], self.inode(), self.aggregate_bitmap.end)
+    pub fn children(&self, key: u32) -> Vec<u32> {
+        let part = |index: u32, whole: &Range<u32>| {
+            let first = whole.start + index * POINTERS;
+            (first..whole.end.min(first + POINTERS)).collect()
         };
-        let level = levels.partition_point(|first| *first <= key) - 1;
-        let (first, end) = match level {
-            0 => (first_child, end_of_children),
-            _ => (levels[level - 1], levels[level]),
+        if self.inodes.contains(&key) {
+            let luns = self.luns_of(VolumeId(key - self.inodes.start));
+            let luns = &self.luns[usize::from(luns.start)..usize::from(luns.end)];
+            return luns.iter().map(|lun| lun.levels.last().unwrap_or(&lun.data).start).collect();
+        }
+        if key < self.inodes.start {
+            let (lun, level) = self.lun_and_level(key);
+            let below = level.checked_sub(1).map_or(&lun.data, |below| &lun.levels[below]);
+            return part(key - lun.levels[level].start, below);
+        }
+        let level = self.directory.partition_point(|first| *first <= key) - 1;
+        let below = match level {
+            0 => self.inodes.start..self.aggregate_bitmap.end,
+            _ => self.directory[level - 1]..self.directory[level],
         };
-        let child = first + (key - levels[level]) * INDIRECT_POINTERS;
-        child..end.min(child + INDIRECT_POINTERS)
+        part(key - self.directory[level], &below)
     }
 
-    /// The block that points to metadata block `key`; `None` for the root and, without a directory, for blocks that the
-    /// inode does not lead to.
+    /// The LUN of indirect block `key`, and its level, counted from 0.
+    fn lun_and_level(&self, key: u32) -> (&LunKeys, usize) {
+        let level_of = |lun: &LunKeys| lun.levels.iter().position(|keys| keys.contains(&key));
+        let found = self.luns.iter().find_map(|lun| Some((lun, level_of(lun)?)));
+        found.unwrap_or_else(|| unreachable!("{key} is no indirect block"))
+    }
+
+    /// The block that points to metadata block `key`; `None` for the root and, without a directory, for inodes and the
+    /// blocks that no inode leads to.
     pub(super) fn parent_of(&self, key: u32) -> Option<u32> {
-        if key < self.inode() {
-            return self.parent_of_indirect(key);
+        if key < self.inodes.start {
+            return Some(self.parent_of_indirect(key));
         }
         let first = *self.directory.first()?;
         if key < first {
-            return Some(first + (key - self.inode()) / INDIRECT_POINTERS);
+            return Some(first + (key - self.inodes.start) / POINTERS);
         }
         let level = self.directory.partition_point(|first| *first <= key) - 1;
         let parent = *self.directory.get(level + 1)?;
-        (parent < self.end()).then(|| parent + (key - self.directory[level]) / INDIRECT_POINTERS)
+        (parent < self.end()).then(|| parent + (key - self.directory[level]) / POINTERS)
     }
 
-    /// Keys of the volume's blocks, which have a number in the volume as well as in the aggregate.
-    pub(super) fn volume(&self) -> Range<u32> {
+    /// Keys of the volumes' blocks, which have a number in their volume as well as in the aggregate.
+    pub(super) fn of_volumes(&self) -> Range<u32> {
         0..self.volume_bitmap.end
     }
 
-    /// Keys of the file's indirect blocks and its inode.
+    /// The volume of one of these blocks.
+    #[inline(always)]
+    pub(super) fn volume_of(&self, key: u32) -> VolumeId {
+        if self.inodes.len() == 1 { VolumeId(0) } else { self.volume_among_several(key) }
+    }
+
+    #[inline(never)]
+    fn volume_among_several(&self, key: u32) -> VolumeId {
+        if key < self.data.end {
+            let lun = self.luns.partition_point(|lun| lun.data.end <= key);
+            self.luns[lun].volume
+        } else if key < self.inodes.start {
+            self.lun_and_level(key).0.volume
+        } else if key < self.inodes.end {
+            VolumeId(key - self.inodes.start)
+        } else {
+            let region = key - self.volume_bitmap.start;
+            VolumeId(self.regions.partition_point(|first| *first <= region) as u32 - 1)
+        }
+    }
+
+    /// Number of metadata blocks of each volume: those that have a number in it.
+    pub(super) fn metadata_of_volumes(&self) -> Vec<u32> {
+        let indirect =
+            |lun: &LunKeys| lun.levels.iter().map(|level| level.len() as u32).sum::<u32>();
+        let volumes = (0..self.inodes.len()).map(|volume| {
+            let luns = self.luns.iter().filter(|lun| lun.volume.0 as usize == volume);
+            let regions = self.regions[volume + 1] - self.regions[volume];
+            luns.map(indirect).sum::<u32>() + 1 + regions
+        });
+        volumes.collect()
+    }
+
+    /// Keys of the LUNs' indirect blocks and of the inodes.
     #[must_use]
     pub fn indirect(&self) -> Range<u32> {
-        self.file_blocks..self.volume_bitmap.start
+        self.data.end..self.inodes.end
     }
 
     /// Keys of the aggregate's bitmap: each block has one bit for each of 32,768 VBNs, set if it is in use.
@@ -158,20 +308,22 @@ impl BlockKeys {
         self.aggregate_bitmap.clone()
     }
 
-    /// The level-1 indirect block that points to data block `fbn`.
+    /// The level-1 indirect block that points to data block `key`.
     #[inline]
-    pub(super) fn indirect_of(&self, fbn: u32) -> u32 {
-        self.levels[0] + fbn / INDIRECT_POINTERS
+    pub(super) fn indirect_of(&self, key: u32) -> u32 {
+        self.level_1 + key / POINTERS
     }
 
-    /// The block that points to indirect block `key`, one level up; `None` for the inode.
-    pub(super) fn parent_of_indirect(&self, key: u32) -> Option<u32> {
-        let level = self.levels.partition_point(|first| *first <= key) - 1;
-        let parent = *self.levels.get(level + 1)?;
-        Some(parent + (key - self.levels[level]) / INDIRECT_POINTERS)
+    /// The block that points to indirect block `key`, one level up.
+    fn parent_of_indirect(&self, key: u32) -> u32 {
+        let (lun, level) = self.lun_and_level(key);
+        match lun.levels.get(level + 1) {
+            Some(above) => above.start + (key - lun.levels[level].start) / POINTERS,
+            None => self.inodes.start + lun.volume.0,
+        }
     }
 
-    /// The bitmap block of a region of the volume.
+    /// The bitmap block of a region of a volume.
     #[inline]
     pub(super) fn volume_bitmap_of(&self, region: Region) -> u32 {
         self.volume_bitmap.start + u32::from(region.0)
@@ -197,28 +349,37 @@ impl BlockKeys {
 mod tests {
     use super::*;
 
+    fn one_lun(blocks: u32, regions: u32, aggregate_blocks: u64) -> BlockKeys {
+        BlockKeys::new([(regions, [blocks].as_slice())], aggregate_blocks)
+    }
+
     #[test]
     fn a_file_of_100_gib_has_four_levels() {
-        let keys = BlockKeys::new(26_214_400, 7_451, 626_688_000);
+        let keys = one_lun(26_214_400, 7_451, 626_688_000);
         // 51,401 level-1 blocks, 101 at level 2, 1 at level 3, the inode.
         assert_eq!(keys.indirect().len(), 51_401 + 101 + 1 + 1);
         assert_eq!(keys.indirect_of(0), 26_214_400);
         assert_eq!(keys.indirect_of(26_214_399), 26_214_400 + 51_400);
-        let level_2 = keys.parent_of_indirect(keys.indirect_of(26_214_399));
+        let level_2 = keys.parent_of(keys.indirect_of(26_214_399));
         assert_eq!(level_2, Some(26_214_400 + 51_401 + 100));
-        let level_3 = keys.parent_of_indirect(level_2.unwrap());
+        let level_3 = keys.parent_of(level_2.unwrap());
         assert_eq!(level_3, Some(26_214_400 + 51_401 + 101));
-        let inode = keys.parent_of_indirect(level_3.unwrap());
+        let inode = keys.parent_of(level_3.unwrap());
         assert_eq!(inode, Some(keys.indirect().end - 1));
-        assert_eq!(keys.parent_of_indirect(inode.unwrap()), None);
+        assert_eq!(keys.parent_of(inode.unwrap()), None);
     }
 
     #[test]
     fn a_directory_leads_to_everything() {
-        for (file_blocks, regions, aggregate_blocks) in
-            [(1, 1, 1_000), (262_144, 12, 800_000), (26_214_400, 7_451, 626_688_000)]
-        {
-            let keys = BlockKeys::new(file_blocks, regions, aggregate_blocks).with_directory();
+        let volumes: [&[(u32, &[u32])]; 5] = [
+            &[(1, &[1])],
+            &[(12, &[262_144])],
+            &[(7_451, &[26_214_400])],
+            &[(3, &[1, 510, 511, 300_000, 7])],
+            &[(3, &[70_000]), (1, &[]), (9, &[261_000, 1])],
+        ];
+        for volumes in volumes {
+            let keys = BlockKeys::new(volumes.iter().copied(), 800_000).with_directory();
             let root = keys.root().unwrap();
             assert_eq!(keys.parent_of(root), None);
             let mut reached = vec![false; keys.end() as usize];
@@ -226,10 +387,10 @@ mod tests {
             while let Some(key) = open.pop() {
                 assert!(!std::mem::replace(&mut reached[key as usize], true), "{key} twice");
                 for child in keys.children(key) {
-                    if child >= file_blocks {
-                        assert_eq!(keys.parent_of(child), Some(key), "of {child}");
-                    } else {
+                    if keys.data().contains(&child) {
                         assert_eq!(keys.indirect_of(child), key);
+                    } else {
+                        assert_eq!(keys.parent_of(child), Some(key), "of {child}");
                     }
                     if keys.has_pointers(child) {
                         open.push(child);
@@ -238,15 +399,35 @@ mod tests {
                     }
                 }
             }
-            assert!(reached.iter().all(|reached| *reached));
+            for lun in (0..keys.luns()).map(LunId) {
+                let mut blocks = keys.blocks_of(lun);
+                assert!(blocks.all(|key| std::mem::take(&mut reached[key as usize])), "{lun:?}");
+            }
+            let mut reached = reached.into_iter().enumerate().filter(|(_, reached)| *reached);
+            let metadata = keys.data().end..keys.end();
+            assert!(reached.by_ref().map(|(key, _)| key as u32).eq(metadata));
         }
     }
 
     #[test]
+    fn each_block_of_a_volume_is_one_of_its_metadata_or_of_its_luns() {
+        let volumes: &[(u32, &[u32])] = &[(3, &[70_000]), (1, &[]), (9, &[261_000, 1])];
+        let keys = BlockKeys::new(volumes.iter().copied(), 800_000);
+        let bitmaps = keys.inodes().end..keys.of_volumes().end;
+        let mut counted = vec![0u32; 3];
+        for key in keys.of_files().chain(bitmaps) {
+            counted[keys.volume_of(key).0 as usize] += 1;
+        }
+        let metadata = keys.metadata_of_volumes();
+        assert_eq!(counted, [metadata[0] + 70_000, metadata[1], metadata[2] + 261_001]);
+        assert_eq!(keys.luns_of(VolumeId(2)), 1..3);
+    }
+
+    #[test]
     fn a_file_of_one_block_hangs_from_its_inode() {
-        let keys = BlockKeys::new(1, 1, 1_000);
+        let keys = one_lun(1, 1, 1_000);
         assert_eq!(keys.indirect().len(), 1);
         assert_eq!(keys.indirect_of(0), 1);
-        assert_eq!(keys.parent_of_indirect(1), None);
+        assert_eq!(keys.children(1), [0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use strewn_alloc::{
     AggregateError, AllocationShape, Chunks, PolicyName, REGION_BLOCKS, SetAsideError,
-    TooManyBlocks, VolumeTooLarge,
+    TooManyBlocks, VirtualSpace, VolumeTooLarge,
 };
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::ParityGroup;
@@ -14,8 +14,7 @@ use crate::processor::ProcessorCosts;
 
 use super::block_keys::BlockKeys;
 
-/// A write-anywhere controller: one aggregate of one parity group, one volume with one LUN, in which one file is
-/// mapped from the lowest LBA on.
+/// A write-anywhere controller: an aggregate of one parity group, with volumes, with LUNs.
 #[derive(Debug, Clone)]
 pub struct WriteAnywhereConfig {
     /// The parity group.
@@ -24,12 +23,10 @@ pub struct WriteAnywhereConfig {
     pub shape: AllocationShape,
     /// The allocation policy.
     pub policy: PolicyName,
-    /// Other data in the aggregate, besides the file and its metadata.
+    /// Other data in the aggregate, besides the LUNs and their metadata.
     pub other_data: Option<OtherData>,
-    /// Blocks of the volume that holds the LUN.
-    pub volume_blocks: u64,
-    /// Blocks of the file that the host works on, which starts at the LUN's first block.
-    pub file_blocks: u32,
+    /// The volumes. Their LUNs are numbered through, from the first volume's first LUN on.
+    pub volumes: Vec<VolumeConfig>,
     /// The on-disk format.
     pub format: Format,
     /// The NVRAM log, whose halves bound how much is dirty.
@@ -54,10 +51,27 @@ pub struct WriteAnywhereConfig {
     pub processor: ProcessorCosts,
 }
 
-/// Data that the host never reads or writes, scattered over the blocks that the file leaves free.
+/// A flexible volume and its LUNs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VolumeConfig {
+    /// Blocks of the volume: numbers for its LUNs' blocks, their metadata and delayed frees.
+    pub blocks: u64,
+    /// For each LUN, the number of blocks that hosts work on, counted from its first.
+    pub luns: Vec<u32>,
+}
+
+impl VolumeConfig {
+    /// A volume of so many blocks with one LUN.
+    #[must_use]
+    pub fn of_one_lun(blocks: u64, lun_blocks: u32) -> Self {
+        Self { blocks, luns: vec![lun_blocks] }
+    }
+}
+
+/// Data that no host reads or writes, scattered over the blocks that the LUNs leave free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherData {
-    /// Blocks in use with it, including the file and its metadata.
+    /// Blocks in use with it, including the LUNs and their metadata.
     pub full_to_blocks: u64,
     /// Consecutive blocks on a spindle: a power of two, at most 64.
     pub run_blocks: u32,
@@ -92,29 +106,38 @@ impl WriteAnywhereConfig {
     /// The block numbering. Only the durable format has a directory.
     #[must_use]
     pub fn block_keys(&self) -> BlockKeys {
-        let regions = self.volume_blocks.div_ceil(REGION_BLOCKS).max(1);
-        let regions = u32::try_from(regions).unwrap_or(u32::MAX);
-        let keys = BlockKeys::new(self.file_blocks, regions, self.group.total_blocks());
+        let volumes = self.volumes.iter().map(|volume| {
+            let regions = VirtualSpace::regions_of(volume.blocks);
+            (u32::try_from(regions).unwrap_or(u32::MAX), volume.luns.as_slice())
+        });
+        let keys = BlockKeys::new(volumes, self.group.total_blocks());
         if self.format.is_durable() { keys.with_directory() } else { keys }
     }
 
-    /// Blocks that an aggregate needs for its LUN to be overwritten indefinitely: both superblocks, every
+    /// Blocks of all LUNs together.
+    #[must_use]
+    pub fn lun_blocks(&self) -> u64 {
+        let luns = self.volumes.iter().flat_map(|volume| &volume.luns);
+        luns.map(|blocks| u64::from(*blocks)).sum()
+    }
+
+    /// Blocks that an aggregate needs for its LUNs to be overwritten indefinitely: both superblocks, every
     /// block once, the blocks that a consistency point rewrites, and the delayed frees.
     ///
     /// A consistency point rewrites the blocks that one half of the log has made dirty, and the metadata that changes
     /// with them. Twice the cache, which is more in most arrays, is required as well: fuller aggregates are slow.
     #[must_use]
     pub fn needed_blocks(&self) -> u64 {
-        let end = u64::from(self.block_keys().end());
-        let metadata = end - u64::from(self.file_blocks);
+        let metadata = u64::from(self.block_keys().metadata_blocks());
         let written_anew = self.most_dirty_blocks() + metadata;
         Self::SUPERBLOCK_BLOCKS
-            + end
+            + self.lun_blocks()
+            + metadata
             + written_anew.max(2 * u64::from(self.cache_blocks))
             + self.delayed_free_blocks
     }
 
-    /// Most blocks of the LUN that one half of the log can make dirty, and so the most that are dirty when a
+    /// Most blocks of the LUNs that one half of the log can make dirty, and so the most that are dirty when a
     /// consistency point begins. While the previous one is in progress, the cache is no bound.
     #[must_use]
     pub fn most_dirty_blocks(&self) -> u64 {
@@ -122,7 +145,7 @@ impl WriteAnywhereConfig {
         // the blocks between, it is a record without end.
         let pair_bytes = (self.log.record_header_bytes + 2 * SECTOR_BYTES) / 2;
         let bytes_per_block = pair_bytes.clamp(1, BLOCK_BYTES);
-        self.log.half_bytes.div_ceil(bytes_per_block).min(self.file_blocks.into())
+        self.log.half_bytes.div_ceil(bytes_per_block).min(self.lun_blocks())
     }
 }
 
@@ -138,26 +161,44 @@ pub enum WriteAnywhereError {
     /// The volume is too large.
     #[error(transparent)]
     Volume(#[from] VolumeTooLarge),
-    /// The file and what describes it do not fit.
+    /// The LUNs and what describes them do not fit.
     #[error(
-        "a file of {file_blocks} blocks and its metadata do not fit an aggregate of {aggregate_blocks} blocks"
+        "LUNs of {lun_blocks} blocks and their metadata do not fit an aggregate of {aggregate_blocks} blocks"
     )]
-    FileDoesNotFit {
-        /// Blocks of the file.
-        file_blocks: u64,
+    LunsDoNotFit {
+        /// Blocks of the LUNs.
+        lun_blocks: u64,
         /// Data blocks of the aggregate.
         aggregate_blocks: u64,
     },
-    /// The file and its metadata have more blocks than the volume has numbers.
+    /// The LUNs of a volume and their metadata have more blocks than the volume has numbers.
     #[error(
-        "a file of {file_blocks} blocks and its metadata do not fit a volume of {volume_blocks} blocks"
+        "volume {volume}: LUNs of {lun_blocks} blocks and their metadata do not fit its {volume_blocks} blocks"
     )]
     VolumeTooSmall {
-        /// Blocks of the volume.
+        /// The volume, counted from 0.
+        volume: u32,
+        /// Its blocks.
         volume_blocks: u64,
-        /// Blocks of the file.
-        file_blocks: u64,
+        /// Blocks of its LUNs.
+        lun_blocks: u64,
     },
+    /// There is no LUN.
+    #[error("the array has no LUN: give one of its volumes a LUN")]
+    NoLun,
+    /// A volume has more LUNs than its inode block has pointers.
+    #[error("volume {volume} has {luns} LUNs: a volume takes at most {most}")]
+    TooManyLuns {
+        /// The volume, counted from 0.
+        volume: u32,
+        /// Its LUNs.
+        luns: usize,
+        /// The most.
+        most: usize,
+    },
+    /// Keys of 32 bits do not suffice.
+    #[error("LUNs of {0} blocks and their metadata: an array takes less than 16 TiB of both")]
+    TooManyKeys(u64),
     /// Other data leaves no room for what is overwritten. With little room, writes wait for it, or
     /// are refused ([`Refusal::NoSpace`](crate::Refusal::NoSpace)).
     #[error(
@@ -172,12 +213,12 @@ pub enum WriteAnywhereError {
     /// Other data cannot be scattered in such runs.
     #[error("other data: {0}")]
     OtherData(#[from] SetAsideError),
-    /// The file alone fills more than the other data is to fill with it.
+    /// The LUNs alone fill more than the other data is to fill with them.
     #[error(
-        "the file and its metadata take {used} blocks: with other data the aggregate cannot be only {asked} blocks full"
+        "the LUNs and their metadata take {used} blocks: with other data the aggregate cannot be only {asked} blocks full"
     )]
     FullerAlready {
-        /// Blocks that the file, its metadata and the superblock take.
+        /// Blocks that the LUNs, their metadata and the superblock take.
         used: u64,
         /// Blocks in use that were asked for.
         asked: u64,

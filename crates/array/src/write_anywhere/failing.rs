@@ -69,7 +69,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 place.dbn.0 >= gone_from && degraded.lost_at(place.dbn.0).contains(place.spindle)
             })
         };
-        let blocks = (0..self.config.file_blocks).filter(is_gone).count() as u64;
+        let blocks = self.keys.data().filter(is_gone).count() as u64;
         Some(DataLost {
             at_ns: now_ns,
             spindles: degraded.lost.iter().map(|lost| lost.spindle).collect(),

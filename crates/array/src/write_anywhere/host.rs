@@ -16,6 +16,7 @@ use super::{COMMAND_BLOCKS, Run, WriteAnywhere};
 
 /// A host operation in progress.
 pub(super) struct PendingOperation<P> {
+    /// Its sectors are numbered through all LUNs.
     host: HostOperation<P>,
     stage: Stage,
     /// Spindle commands in flight for it.
@@ -48,7 +49,7 @@ impl<P> PendingOperation<P> {
         self.host.first_sector + u64::from(self.host.sectors)
     }
 
-    /// FBNs of the first and last block touched.
+    /// Keys of the first and last block touched.
     pub(super) fn blocks(&self) -> RangeInclusive<u32> {
         let block = |sector: u64| (sector / u64::from(BLOCK_SECTORS)) as u32;
         block(self.host.first_sector)..=block(self.end_sector() - 1)
@@ -335,9 +336,10 @@ impl<P: Payload> WriteAnywhere<P> {
         if !is_unmap && !self.has_room(slot) {
             return self.make_room(now_ns, slot, driver);
         }
+        let (lun, in_lun) = (host.lun, first_sector - self.first_sector_of(host.lun));
         let record = match is_unmap {
-            true => LogRecord::Unmap { first_sector, sectors },
-            false => LogRecord::Write { first_sector, sectors },
+            true => LogRecord::Unmap { lun, first_sector: in_lun, sectors },
+            false => LogRecord::Write { lun, first_sector: in_lun, sectors },
         };
         match driver.log(id, record, &host.payload) {
             Logged::Done => {}

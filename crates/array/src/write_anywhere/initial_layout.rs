@@ -1,6 +1,6 @@
-//! The initial layout: superblock, file and metadata, and other data around them.
+//! The initial layout: superblock, LUNs and metadata, and other data around them.
 
-use strewn_alloc::{REGION_BLOCKS, Region};
+use strewn_alloc::{REGION_BLOCKS, Region, VolumeId};
 
 use crate::payload::Payload;
 
@@ -18,22 +18,24 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(())
     }
 
-    /// Places superblock, file and metadata on an empty aggregate, without writing anything.
+    /// Places superblock, LUNs and metadata on an empty aggregate, without writing anything.
     pub(super) fn lay_out(&mut self) -> Result<(), NoRoom> {
         self.place_superblock()?;
         self.aggregate.begin(u64::from(self.keys.end()))?;
-        for key in 0..self.keys.indirect().end {
+        for key in self.keys.of_files() {
             self.place(key)?;
             // The tetrises are not needed here, and would take four bytes for each block until the commit.
             while self.aggregate.next_tetris().is_some() {}
         }
-        // The blocks of the volume's bitmap and of the container map that describe the numbers assigned so far.
-        let used = (0..self.volume.regions() as u16)
-            .map(Region)
-            .take_while(|region| {
-                u64::from(region.0) * REGION_BLOCKS <= u64::from(self.keys.indirect().end)
-            })
-            .collect::<Vec<_>>();
+        // The blocks of the volumes' bitmaps and container maps that describe the numbers assigned so far, and the first
+        // number to come.
+        let mut used: Vec<Region> = Vec::new();
+        for volume in (0..self.keys.inodes().len() as u32).map(VolumeId) {
+            let numbers = |region| u64::from(self.volumes.numbers_used(region));
+            let taken: u64 = self.volumes.regions_in(volume).map(numbers).sum();
+            let regions = 1 + (taken / REGION_BLOCKS) as usize;
+            used.extend(self.volumes.regions_in(volume).take(regions));
+        }
         for region in &used {
             self.place(self.keys.volume_bitmap_of(*region))?;
         }
@@ -55,7 +57,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.aggregate.commit().expect("the layout has begun, and its plan is discarded");
     }
 
-    /// Scatters other data over the blocks that the file leaves free.
+    /// Scatters other data over the blocks that the LUNs leave free.
     pub(super) fn add_other_data(&mut self) -> Result<(), WriteAnywhereError> {
         let Some(OtherData { full_to_blocks, run_blocks, seed }) = self.config.other_data else {
             return Ok(());
@@ -68,7 +70,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let share = ((full_to_blocks - used) as f64 / free as f64).min(1.0);
         let taken = self.aggregate.set_aside_at_random(share, run_blocks, seed)?;
         // With less, no consistency point could begin.
-        let needed = u64::from(self.keys.end() - self.config.file_blocks);
+        let needed = u64::from(self.keys.metadata_blocks());
         let free = free - taken;
         if free < needed { Err(WriteAnywhereError::TooFull { free, needed }) } else { Ok(()) }
     }

@@ -36,14 +36,17 @@ use std::ops::Range;
 use slab::Slab;
 use strewn_alloc::{
     Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, Region,
-    SummaryBitmap, VirtualSpace,
+    SummaryBitmap, VirtualSpace, VolumeId,
 };
 use strewn_base::Direction;
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, Vbn};
 
 use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
-use crate::driver::{Array, Driver, HostOperation, LayoutMeasures, SpindleCommand, Tag, Work};
+use crate::driver::{
+    Array, Driver, HostOperation, LayoutMeasures, LunId, LunLayoutMeasures, SpindleCommand, Tag,
+    Work,
+};
 use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::log::LogSize;
 use crate::payload::{Contents, Payload};
@@ -52,7 +55,7 @@ use crate::units::BLOCK_SECTORS;
 
 pub use block_keys::BlockKeys;
 use checkpoint::Checkpoint;
-pub use config::{CacheStart, OtherData, WriteAnywhereConfig, WriteAnywhereError};
+pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig, WriteAnywhereError};
 use degraded::Degraded;
 use host::PendingOperation;
 use reads::Reads;
@@ -72,8 +75,8 @@ pub struct WriteAnywhere<P: Payload> {
     keys: BlockKeys,
     /// Blocks are identified by key.
     aggregate: Aggregate<u32>,
-    volume: VirtualSpace,
-    /// Each block's VBN and region of the volume, by key: six bytes for each block.
+    volumes: VirtualSpace,
+    /// Each block's VBN and region of its volume, by key: six bytes for each block.
     map: BlockMap,
     regions: Vec<Region>,
     superblock: [Vbn; 2],
@@ -97,12 +100,12 @@ pub struct WriteAnywhere<P: Payload> {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// An array whose file has just been laid out in full ("full reallocation"): contiguous except for the change of
+    /// An array whose LUNs have just been laid out in full, one after another ("full reallocation"): contiguous except for the change of
     /// spindle after each chunk, and followed by its metadata. [`WriteAnywhereConfig::cache_start`] sets the cache's
     /// initial contents.
     ///
     /// # Errors
-    /// If a size is zero or the file does not fit.
+    /// If a size is zero or the LUNs do not fit.
     pub fn new(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
         let mut array = Self::bare(config)?;
         array.lay_out().map_err(|full| array.does_not_fit(&full))?;
@@ -115,8 +118,10 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// An array without any blocks, superblocks included.
     fn bare(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
+        let smallest = config.volumes.iter().flat_map(|volume| &volume.luns).min();
+        let smallest = *smallest.ok_or(WriteAnywhereError::NoLun)?;
         let nonzero = [
-            (config.file_blocks.into(), "the file"),
+            (smallest.into(), "a LUN"),
             (config.log.half_bytes, "half of the NVRAM log"),
             (config.checkpoint_interval_ns, "the interval of consistency points"),
             (config.cache_blocks.into(), "the buffer cache"),
@@ -129,6 +134,12 @@ impl<P: Payload> WriteAnywhere<P> {
         if config.group.parity() == Parity::None {
             return Err(WriteAnywhereError::NoParity);
         }
+        for (volume, of) in (0..).zip(&config.volumes) {
+            let (luns, most) = (of.luns.len(), BlockKeys::MOST_LUNS_OF_VOLUME);
+            if luns > most {
+                return Err(WriteAnywhereError::TooManyLuns { volume, luns, most });
+            }
+        }
         let options = AggregateOptions {
             chunks: config.chunks,
             shape: config.shape,
@@ -136,17 +147,20 @@ impl<P: Payload> WriteAnywhere<P> {
             ..AggregateOptions::default()
         };
         let aggregate = Aggregate::new([config.group], options)?;
-        let volume = VirtualSpace::new(config.volume_blocks)?;
+        let volumes = VirtualSpace::new(config.volumes.iter().map(|volume| volume.blocks))?;
         let keys = config.block_keys();
+        if keys.end() == u32::MAX {
+            return Err(WriteAnywhereError::TooManyKeys(config.lun_blocks()));
+        }
         let map = BlockMap::new(keys.end().into(), config.group.total_blocks())?;
         Ok(Self {
             aggregate,
-            volume,
+            volumes,
             map,
-            regions: strewn_memory::filled(Region(0), keys.volume().len()),
+            regions: strewn_memory::filled(Region(0), keys.of_volumes().len()),
             superblock: [Vbn(0); 2],
             stored: (config.format.is_durable() || P::CARRIES_DATA).then(|| {
-                let stored = Stored::new(config.file_blocks);
+                let stored = Stored::new(keys.data().end);
                 match P::CARRIES_DATA {
                     true => stored.with_checksums(keys.end(), config.group.total_blocks()),
                     false => stored,
@@ -158,8 +172,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 config.protected_blocks,
             ),
             contents: P::Contents::default(),
-            dirty: SummaryBitmap::new(config.file_blocks.into()),
-            rewritten: SummaryBitmap::new(config.file_blocks.into()),
+            dirty: SummaryBitmap::new(keys.data().end.into()),
+            rewritten: SummaryBitmap::new(keys.data().end.into()),
             operations: Slab::new(),
             reads: Reads::default(),
             waiting_for_log: VecDeque::new(),
@@ -176,14 +190,18 @@ impl<P: Payload> WriteAnywhere<P> {
 
     fn does_not_fit(&self, full: &NoRoom) -> WriteAnywhereError {
         match full {
-            NoRoom::Aggregate(_) | NoRoom::Checkpoint(_) => WriteAnywhereError::FileDoesNotFit {
-                file_blocks: self.config.file_blocks.into(),
+            NoRoom::Aggregate(_) | NoRoom::Checkpoint(_) => WriteAnywhereError::LunsDoNotFit {
+                lun_blocks: self.config.lun_blocks(),
                 aggregate_blocks: self.config.group.total_blocks(),
             },
-            NoRoom::Volume(_) => WriteAnywhereError::VolumeTooSmall {
-                volume_blocks: self.config.volume_blocks,
-                file_blocks: self.config.file_blocks.into(),
-            },
+            NoRoom::Volume(volume, _) => {
+                let config = &self.config.volumes[volume.0 as usize];
+                WriteAnywhereError::VolumeTooSmall {
+                    volume: volume.0,
+                    volume_blocks: config.blocks,
+                    lun_blocks: config.luns.iter().map(|blocks| u64::from(*blocks)).sum(),
+                }
+            }
         }
     }
 
@@ -205,7 +223,7 @@ impl<P: Payload> WriteAnywhere<P> {
         &self.map
     }
 
-    /// Gives block `key` a new place in the aggregate, and a new number in the volume if it belongs to it.
+    /// Gives block `key` a new place in the aggregate, and a new number in its volume if it belongs to one.
     #[inline(always)]
     fn place(&mut self, key: u32) -> Result<Placed, NoRoom> {
         let vbn = if self.aggregate.keeps_near() {
@@ -220,14 +238,16 @@ impl<P: Payload> WriteAnywhere<P> {
         {
             stored.is_placed(key, vbn);
         }
-        let region = if self.keys.volume().contains(&key) {
-            let region = self.volume.allocate()?;
+        let number = if self.keys.of_volumes().contains(&key) {
+            let volume = self.keys.volume_of(key);
+            let allocated = self.volumes.allocate(volume);
+            let (region, position) = allocated.map_err(|full| NoRoom::Volume(volume, full))?;
             let before = std::mem::replace(&mut self.regions[key as usize], region);
-            Some((region, before))
+            Some(Number { region, position, before })
         } else {
             None
         };
-        Ok(Placed { vbn, before, region })
+        Ok(Placed { vbn, before, number })
     }
 
     /// Sends a command for `sectors` of one spindle and charges the processor for it.
@@ -267,7 +287,7 @@ impl<P: Payload> WriteAnywhere<P> {
         });
     }
 
-    /// The file's or metadata's block at `vbn` as a run of one.
+    /// The block at `vbn` as a run of one.
     fn run_at(&self, vbn: Vbn) -> Run {
         let location = self.config.group.locate(vbn);
         Run { spindle: location.spindle, dbn: location.dbn.0, blocks: 1 }
@@ -285,11 +305,11 @@ impl<P: Payload> WriteAnywhere<P> {
 
     #[inline(always)]
     fn fill_mapped(&mut self, first_key: u32, blocks: u32, payload: &P, hold: bool) {
-        let file_blocks = self.config.file_blocks;
+        let end_of_data = self.keys.data().end;
         let contents = &mut self.contents;
         self.cache.insert_run(first_key, blocks, hold, |key, evicted| {
-            forget(contents, evicted, file_blocks);
-            if key < file_blocks {
+            forget(contents, evicted, end_of_data);
+            if key < end_of_data {
                 let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
                 let part = payload.slice((key - first_key) * BLOCK_SECTORS, BLOCK_SECTORS);
                 contents.store(sector, BLOCK_SECTORS, &part);
@@ -298,7 +318,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     fn forget(&mut self, evicted: Evicted) {
-        forget(&mut self.contents, evicted, self.config.file_blocks);
+        forget(&mut self.contents, evicted, self.keys.data().end);
     }
 
     /// A command has completed, or the recovery that replaced it. `payload` is a read's data.
@@ -325,6 +345,12 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    /// The first sector of `lun` if the sectors of all LUNs are numbered through.
+    #[inline(always)]
+    fn first_sector_of(&self, lun: LunId) -> u64 {
+        u64::from(self.keys.blocks_of(lun).start) * u64::from(BLOCK_SECTORS)
+    }
+
     fn processor(&self) -> &ProcessorCosts {
         &self.config.processor
     }
@@ -334,10 +360,10 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 }
 
-/// Drops the contents of an evicted block of the file.
-fn forget<P>(contents: &mut impl Contents<P>, evicted: Evicted, file_blocks: u32) {
+/// Drops the contents of an evicted block of data.
+fn forget<P>(contents: &mut impl Contents<P>, evicted: Evicted, end_of_data: u32) {
     if let Evicted(Some(key)) = evicted
-        && key < file_blocks
+        && key < end_of_data
     {
         contents.forget(u64::from(key) * u64::from(BLOCK_SECTORS), BLOCK_SECTORS);
     }
@@ -366,19 +392,26 @@ impl Run {
 struct Placed {
     vbn: Vbn,
     before: Option<Vbn>,
-    /// For a block of the volume: the regions of its new and its old number.
-    region: Option<(Region, Region)>,
+    /// For a block of a volume.
+    number: Option<Number>,
 }
 
-/// The aggregate has no free block, or the volume no free number.
+/// The new number of a block in its volume: its region and its position there, and the region of its old number.
+struct Number {
+    region: Region,
+    position: u32,
+    before: Region,
+}
+
+/// The aggregate has no free block, or a volume no free number.
 #[derive(Debug, thiserror::Error)]
 enum NoRoom {
     #[error(transparent)]
     Aggregate(#[from] strewn_alloc::AllocateError),
     #[error(transparent)]
     Checkpoint(#[from] strewn_alloc::CheckpointOpen),
-    #[error(transparent)]
-    Volume(#[from] strewn_alloc::VolumeFull),
+    #[error("{0}: {1}")]
+    Volume(VolumeId, strewn_alloc::VolumeFull),
 }
 
 impl<P: Payload> Array<P> for WriteAnywhere<P> {
@@ -399,9 +432,15 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     fn host_operation(
         &mut self,
         now_ns: u64,
-        operation: HostOperation<P>,
+        mut operation: HostOperation<P>,
         driver: &mut impl Driver<P>,
     ) {
+        let keys = self.keys.blocks_of(operation.lun);
+        let sectors = keys.len() as u64 * u64::from(BLOCK_SECTORS);
+        let end_sector = operation.first_sector + u64::from(operation.sectors);
+        assert!(operation.sectors > 0 && end_sector <= sectors, "an operation ends behind its LUN");
+        // From here on, the sectors of all LUNs are numbered through, as the keys of their blocks are.
+        operation.first_sector += self.first_sector_of(operation.lun);
         self.admit(now_ns, operation, false, driver);
         self.end_recoveries(now_ns, driver);
     }
@@ -426,7 +465,8 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     }
 
     #[inline]
-    fn hint_operation(&self, direction: Direction, first_sector: u64, sectors: u32) {
+    fn hint_operation(&self, lun: LunId, direction: Direction, first_sector: u64, sectors: u32) {
+        let first_sector = first_sector + self.first_sector_of(lun);
         self.prefetch_for_operation(direction, first_sector, sectors);
     }
 
@@ -507,9 +547,17 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     }
 
     fn layout(&self) -> LayoutMeasures {
+        let of_lun = |lun| {
+            let keys = self.keys.blocks_of(lun);
+            let rewritten = self.rewritten.count_range(keys.start.into()..keys.end.into());
+            let blocks = self.map.part(keys.clone());
+            LunLayoutMeasures {
+                file: FileLayout::measure(&blocks, keys.len() as u64, self.group()),
+                rewritten: Some(rewritten as f64 / keys.len() as f64),
+            }
+        };
         LayoutMeasures {
-            file: FileLayout::measure(&self.map, self.config.file_blocks, self.group()),
-            rewritten: Some(self.rewritten.count() as f64 / f64::from(self.config.file_blocks)),
+            luns: (0..self.keys.luns()).map(LunId).map(of_lun).collect(),
             free_space: Some(FreeSpace::measure(self.aggregate.free_map(GroupIndex(0)))),
         }
     }

@@ -32,7 +32,7 @@ impl<P: Payload> WriteAnywhere<P> {
             self.unplace(key, checkpoint, &mut changed);
         }
         let delayed = self.delayed_frees_allowed();
-        while let Some((region, blocks)) = self.volume.reclaim(delayed) {
+        while let Some((region, blocks)) = self.volumes.reclaim(delayed) {
             let first = self.keys.container_of(region, 0);
             for key in first..first + CONTAINER_BLOCKS_PER_REGION {
                 changed.insert(key);
@@ -78,16 +78,15 @@ impl<P: Payload> WriteAnywhere<P> {
         changed: &mut MetadataSet,
     ) -> Result<Option<Vbn>, NoRoom> {
         self.remember(key, &mut checkpoint.old_locations);
-        let Placed { vbn, before, region } = self.place(key)?;
+        let Placed { vbn, before, number } = self.place(key)?;
         changed.insert_as_before(0, self.keys.aggregate_bitmap_of(vbn));
-        match region {
-            Some((now, was)) => {
-                let position = self.volume.position_in_region().saturating_sub(1);
-                changed.insert_as_before(1, self.keys.volume_bitmap_of(now));
-                changed.insert_as_before(2, self.keys.container_of(now, position));
+        match number {
+            Some(number) => {
+                changed.insert_as_before(1, self.keys.volume_bitmap_of(number.region));
+                changed.insert_as_before(2, self.keys.container_of(number.region, number.position));
                 if let Some(before) = before {
-                    changed.insert(self.keys.volume_bitmap_of(was));
-                    self.leave(was, before);
+                    changed.insert(self.keys.volume_bitmap_of(number.before));
+                    self.leave(number.before, before);
                 }
             }
             None => {
@@ -114,8 +113,8 @@ impl<P: Payload> WriteAnywhere<P> {
     #[inline]
     fn leave(&mut self, region: Region, before: Vbn) {
         match self.pinned_checksum(before) {
-            None => self.volume.hold_back(region, before),
-            Some(_) => self.volume.release(region),
+            None => self.volumes.hold_back(region, before),
+            Some(_) => self.volumes.release(region),
         }
     }
 

@@ -70,7 +70,7 @@ impl<P: Payload> WriteAnywhere<P> {
             strewn_memory::prefetch(&self.regions, key as usize);
         }
         if let Some(&key) = data.get(index + BLOCKS_AHEAD / 2) {
-            self.volume.prefetch_held_back(self.regions[key as usize]);
+            self.volumes.prefetch_held_back(self.regions[key as usize]);
         }
     }
 

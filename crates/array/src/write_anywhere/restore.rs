@@ -2,7 +2,7 @@
 
 use strewn_raid::SpindleIndex;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, LunId};
 use crate::payload::Payload;
 
 use super::metadata::Pointer;
@@ -37,8 +37,8 @@ impl<P: Payload> WriteAnywhere<P> {
         array.place_superblock().map_err(|full| array.does_not_fit(&full))?;
         let aggregate_blocks = array.aggregate.total_blocks();
         if array.config.needed_blocks() > aggregate_blocks {
-            let file_blocks = array.config.file_blocks.into();
-            return Err(WriteAnywhereError::FileDoesNotFit { file_blocks, aggregate_blocks });
+            let lun_blocks = array.config.lun_blocks();
+            return Err(WriteAnywhereError::LunsDoNotFit { lun_blocks, aggregate_blocks });
         }
         Ok(array)
     }
@@ -70,11 +70,12 @@ impl<P: Payload> WriteAnywhere<P> {
             if let Some(stored) = &mut array.stored {
                 stored.is_placed(key, vbn);
             }
-            if array.keys.volume().contains(&key) {
-                let region = array.volume.allocate().map_err(|_| RestoreError::Misplaced {
+            if array.keys.of_volumes().contains(&key) {
+                let number = array.volumes.allocate(array.keys.volume_of(key));
+                let (region, _) = number.map_err(|_| RestoreError::Misplaced {
                     key,
                     vbn: vbn.0,
-                    problem: "exceeds the numbers of the volume",
+                    problem: "exceeds the numbers of its volume",
                 })?;
                 array.regions[key as usize] = region;
             }
@@ -161,11 +162,11 @@ impl<P: Payload> WriteAnywhere<P> {
         Some(Pointer { vbn, checksum: self.checksum_of(key) })
     }
 
-    /// Whether block `block` of the file has a place, or will have one at the next consistency point.
+    /// Whether block `block` of `lun` has a place, or will have one at the next consistency point.
     #[must_use]
-    pub fn is_allocated(&self, block: u32) -> bool {
-        !self.is_unmapped(block)
-            && (self.map.get(block).is_some() || self.dirty.contains(block.into()))
+    pub fn is_allocated(&self, lun: LunId, block: u32) -> bool {
+        let key = self.keys.blocks_of(lun).start + block;
+        !self.is_unmapped(key) && (self.map.get(key).is_some() || self.dirty.contains(key.into()))
     }
 
     /// A blank device has replaced a failed spindle: rebuilds onto it.

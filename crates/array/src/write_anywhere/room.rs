@@ -3,6 +3,8 @@
 //! A consistency point gives each dirty block a new place, and each metadata block that this changes, at worst all of
 //! them. What it must not do is run out of places halfway: what was acknowledged would never get to the spindles.
 
+use strewn_alloc::VolumeId;
+
 use crate::driver::{Driver, Refusal};
 use crate::payload::Payload;
 
@@ -17,11 +19,14 @@ impl<P: Payload> WriteAnywhere<P> {
     /// How many these are. By then the consistency point in progress, if there is one, has freed what it frees.
     fn room(&self) -> u64 {
         let counts = self.aggregate.counts();
-        let metadata = u64::from(self.keys.end() - self.config.file_blocks);
-        let of_volume = u64::from(self.keys.volume().end - self.config.file_blocks);
+        let metadata = u64::from(self.keys.metadata_blocks());
         let places = (counts.free + counts.freed_at_commit).saturating_sub(metadata);
-        let numbers = self.volume.free_numbers().saturating_sub(of_volume);
-        places.min(numbers)
+        // All that is dirty could belong to the volume with the fewest numbers.
+        let volumes = (0..).map(VolumeId).zip(self.keys.metadata_of_volumes());
+        let numbers = volumes.map(|(volume, metadata)| {
+            self.volumes.free_numbers(volume).saturating_sub(metadata.into())
+        });
+        numbers.fold(places, u64::min)
     }
 
     /// Whether the next consistency point can place what is dirty and a waiting write.

@@ -41,7 +41,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// The bytes of metadata block `key` after a consistency point that frees `freed`, in ascending order.
     pub(super) fn metadata_block(&self, key: u32, freed: &[Vbn]) -> Vec<u8> {
         if self.keys.has_pointers(key) {
-            let pointers = self.keys.children(key).map(|child| {
+            let pointers = self.keys.children(key).into_iter().map(|child| {
                 let vbn = self.map.get(child)?;
                 Some(Pointer { vbn, checksum: self.checksum_of(child) })
             });
@@ -57,10 +57,10 @@ impl<P: Payload> WriteAnywhere<P> {
             return metadata::encode_bitmap(self.used_words(first, end), free);
         }
         let region = match key - self.keys.volume_bitmap_of(Region(0)) {
-            bitmap if bitmap < self.volume.regions() => bitmap,
-            container => (container - self.volume.regions()) / CONTAINER_BLOCKS_PER_REGION,
+            bitmap if bitmap < self.volumes.regions() => bitmap,
+            container => (container - self.volumes.regions()) / CONTAINER_BLOCKS_PER_REGION,
         };
-        metadata::encode_region(key, self.volume.numbers_used(Region(region as u16)))
+        metadata::encode_region(key, self.volumes.numbers_used(Region(region as u16)))
     }
 
     /// The blocks in use from `first` to `end`, word by word of the free map: the number of blocks, and a bit for each.
@@ -86,6 +86,6 @@ impl<P: Payload> WriteAnywhere<P> {
             let vbn = self.map.get(root)?;
             Some((vbn, self.checksum_of(root)))
         });
-        Root { held_back_blocks: self.volume.held_back_blocks(), block }
+        Root { held_back_blocks: self.volumes.held_back_blocks(), block }
     }
 }

@@ -39,10 +39,10 @@ pub(super) struct Stored {
 const NOBODY: u32 = u32::MAX;
 
 impl Stored {
-    pub(super) fn new(file_blocks: u32) -> Self {
+    pub(super) fn new(data_keys: u32) -> Self {
         Self {
             checksums: Vec::new(),
-            unmapped: SummaryBitmap::new(file_blocks.into()),
+            unmapped: SummaryBitmap::new(data_keys.into()),
             key_at: Vec::new(),
             pins: SnapshotPins::default(),
             unpinned: Vec::new(),

@@ -7,14 +7,14 @@ use std::ops::{Range, RangeInclusive};
 
 use strewn_base::Direction;
 
-use crate::driver::{Driver, HostOperation, OperationId};
+use crate::driver::{Driver, HostOperation, LunId, OperationId};
 use crate::payload::{Contents, Payload};
 use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 
 use super::WriteAnywhere;
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Unmaps blocks: they read as zeros from now on, and the next consistency point frees their places. An unmap costs
+    /// Unmaps blocks of `lun`: they read as zeros from now on, and the next consistency point frees their places. An unmap costs
     /// what its record does, which has no data.
     ///
     /// # Panics
@@ -23,14 +23,17 @@ impl<P: Payload> WriteAnywhere<P> {
         &mut self,
         now_ns: u64,
         operation: OperationId,
+        lun: LunId,
         blocks: Range<u32>,
         driver: &mut impl Driver<P>,
     ) {
         assert!(self.config.format.is_durable(), "only the durable format unmaps blocks");
         let host = HostOperation {
             id: operation,
+            lun,
             direction: Direction::Write,
-            first_sector: u64::from(blocks.start) * u64::from(BLOCK_SECTORS),
+            first_sector: self.first_sector_of(lun)
+                + u64::from(blocks.start) * u64::from(BLOCK_SECTORS),
             sectors: (blocks.end - blocks.start) * BLOCK_SECTORS,
             payload: P::default(),
         };
@@ -69,7 +72,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Whether some of these blocks have been unmapped since a read of them was sent.
     pub(super) fn are_unmapped(&self, first_key: u32, blocks: u32) -> bool {
-        first_key < self.config.file_blocks
+        first_key < self.keys.data().end
             && (first_key..first_key + blocks)
                 .any(|key| self.map.get(key).is_none() || self.is_unmapped(key))
     }

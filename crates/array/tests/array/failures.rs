@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::in_place::{InPlace, InPlaceConfig};
-use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, DataLost, Direction, Driver, Durability, Format, HostOperation, LogLedger,
-    LogRecord, LogSize, Logged, OperationId, ProcessorCosts, Rebuild, Root, SpindleCommand,
+    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorCosts, Rebuild, Root, SpindleCommand,
 };
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
 
@@ -157,7 +157,8 @@ impl<A: Array<()>> Harness<A> {
         let id = OperationId(self.operations);
         self.operations += 1;
         self.driver.unanswered.insert(id.0);
-        let operation = HostOperation { id, direction, first_sector, sectors, payload: () };
+        let operation =
+            HostOperation { id, lun: LunId(0), direction, first_sector, sectors, payload: () };
         self.array.host_operation(self.now_ns, operation, &mut self.driver);
     }
 
@@ -232,8 +233,7 @@ fn write_anywhere(format: Format, parity: Parity, rebuild: Rebuild) -> Harness<W
         shape: AllocationShape { area_stripes: 64, tetris_stripes: 16, chunk_blocks: 8 },
         policy: PolicyName::FirstFit,
         other_data: None,
-        volume_blocks: 32_000,
-        file_blocks,
+        volumes: vec![VolumeConfig::of_one_lun(32_000, file_blocks)],
         format,
         log: LogSize { half_bytes: 200_000, record_header_bytes: 160 },
         checkpoint_interval_ns: 1_000_000,
@@ -258,8 +258,7 @@ fn in_place(format: Format, sets: Vec<u16>, rebuild: Rebuild) -> Harness<InPlace
     let lun_sectors = u64::from(sets.iter().sum::<u16>()) * 3 * 8 * 8 * 4;
     let array = InPlace::new(InPlaceConfig {
         layout: layout.into(),
-        lun_sectors,
-        file_sectors: lun_sectors,
+        luns: vec![LunConfig::whole(lun_sectors)],
         spindle_sectors: 40 * 64,
         write_cache_sectors: 800,
         destage_low_sectors: 100,

@@ -386,9 +386,9 @@ impl FaultyHarness {
     }
 
     fn submit(&mut self, operation: HostOperation<Bytes>) -> u32 {
-        let HostOperation { id, direction, first_sector, sectors, payload } = operation;
+        let HostOperation { id, lun, direction, first_sector, sectors, payload } = operation;
         let payload = Described::from_bytes(payload.0);
-        let operation = HostOperation { id, direction, first_sector, sectors, payload };
+        let operation = HostOperation { id, lun, direction, first_sector, sectors, payload };
         if direction == Direction::Write {
             self.driver.writes_out.insert(id.0, operation.clone());
         }

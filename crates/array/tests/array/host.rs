@@ -1,8 +1,9 @@
 //! A host that knows what each of its reads may return.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use strewn_array::{Direction, HostOperation, OperationId};
+use strewn_array::{Direction, HostOperation, LunId, OperationId};
 
 use crate::bytes::{claim, content};
 use crate::payloads::{Bytes, SECTOR_BYTES};
@@ -13,6 +14,8 @@ pub struct Host {
     outstanding: BTreeMap<u32, Outstanding>,
     /// The version that was acknowledged last, by sector.
     pub acknowledged: Vec<u32>,
+    /// The sectors of each LUN, all numbered through.
+    pub luns: Vec<Range<u64>>,
 }
 
 struct Outstanding {
@@ -35,7 +38,15 @@ impl Host {
             next_id: 0,
             outstanding: BTreeMap::new(),
             acknowledged: vec![0; lun_sectors as usize],
+            luns: vec![0..lun_sectors],
         }
+    }
+
+    /// The LUN of a sector, and its sectors; `None` between two LUNs.
+    pub fn lun_of(&self, sector: u64) -> Option<(LunId, Range<u64>)> {
+        let mut luns = (0..).map(LunId).zip(&self.luns);
+        let (lun, sectors) = luns.find(|(_, sectors)| sectors.contains(&sector))?;
+        Some((lun, sectors.clone()))
     }
 
     pub fn is_outstanding(&self, operation: u32) -> bool {
@@ -90,7 +101,9 @@ impl Host {
         let id = self.next_id;
         self.next_id += 1;
         self.outstanding.insert(id, Outstanding { direction, first_sector, sectors, allowed });
-        HostOperation { id: OperationId(id), direction, first_sector, sectors, payload }
+        let (lun, of_lun) = self.lun_of(first_sector).expect("a sector of a LUN");
+        let first_sector = first_sector - of_lun.start;
+        HostOperation { id: OperationId(id), lun, direction, first_sector, sectors, payload }
     }
 
     /// The host and its operations were cut off: what they were to do may have been done or not.

@@ -1,7 +1,7 @@
 //! The in-place controller: what it does to get there.
 
 use proptest::prelude::*;
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunLayout};
+use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig, LunLayout};
 use strewn_array::{Array, Format, ProcessorCosts};
 use strewn_raid::{SpindleIndex, StripeMember, VraidConfig, VraidLayout};
 
@@ -23,8 +23,7 @@ fn layout(redundancy_sets: Vec<u16>) -> LunLayout {
 fn roomy() -> InPlaceConfig {
     InPlaceConfig {
         layout: layout(vec![6]),
-        lun_sectors: 600,
-        file_sectors: 100,
+        luns: vec![LunConfig { sectors: 600, file_sectors: 100 }],
         spindle_sectors: 10 * 2 * CHUNK_SECTORS,
         write_cache_sectors: 400,
         destage_low_sectors: 0,
@@ -38,11 +37,18 @@ fn roomy() -> InPlaceConfig {
 pub fn any_in_place() -> impl Strategy<Value = InPlaceConfig> {
     let sets = prop_oneof![Just(vec![5]), Just(vec![5, 6]), Just(vec![8])];
     let low = prop_oneof![Just(0), 0..300u64];
-    (sets, 100..=600u64, 1..400u64, low, 1..8u32).prop_map(
-        |(sets, lun_sectors, write_cache_sectors, destage_low_sectors, destages_in_flight)| {
+    let lun = |sectors| LunConfig { sectors, file_sectors: sectors.min(100) };
+    let luns = prop_oneof![
+        2 => (100..=600u64).prop_map(move |sectors| vec![lun(sectors)]),
+        // The smallest layout has 640 sectors, and a LUN begins with a stripe.
+        1 => (1..=192u64, 1..=192u64, 1..=200u64)
+            .prop_map(move |(first, second, third)| vec![lun(first), lun(second), lun(third)]),
+    ];
+    (sets, luns, 1..400u64, low, 1..8u32).prop_map(
+        |(sets, luns, write_cache_sectors, destage_low_sectors, destages_in_flight)| {
             InPlaceConfig {
                 layout: layout(sets),
-                lun_sectors,
+                luns,
                 write_cache_sectors,
                 destage_low_sectors,
                 destages_in_flight,
@@ -55,10 +61,12 @@ pub fn any_in_place() -> impl Strategy<Value = InPlaceConfig> {
 /// A new array whose spindles hold version 0 of the LUN.
 pub fn fresh_in_place(config: InPlaceConfig) -> InPlaceBench {
     let layout = config.layout.clone();
-    let lun_sectors = config.lun_sectors;
+    let lun_sectors = config.end_sector();
     let watch = DestageWatch::new(layout.clone());
+    let luns = config.lun_sectors();
     let array = InPlace::new(config).unwrap();
     let mut harness = Harness::new(array, watch, 10 * 2 * CHUNK_SECTORS, lun_sectors);
+    harness.driver.host.luns = luns;
     for lun_sector in 0..lun_sectors {
         let place = layout.locate(lun_sector);
         let bytes = content(lun_sector, 0);
@@ -345,8 +353,8 @@ fn sizes_that_cannot_be_are_refused() {
         InPlace::<Bytes>::new(config).map(|_| ()).unwrap_err().to_string()
     };
     assert_eq!(
-        refused(|config| config.lun_sectors = 1_000_000),
-        "a LUN of 1000000 sectors does not fit a layout of 768 sectors"
+        refused(|config| config.luns[0].sectors = 1_000_000),
+        "LUNs of 1000000 sectors do not fit a layout of 768 sectors"
     );
     assert_eq!(
         refused(|config| config.write_cache_sectors = 0),

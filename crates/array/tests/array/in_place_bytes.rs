@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunLayout, Raid5Layout};
+use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig, LunLayout, Raid5Layout};
 use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{VraidConfig, VraidLayout};
@@ -96,8 +96,7 @@ fn array(setting: &Setting) -> InPlace<Described> {
     };
     let array = InPlace::<Described>::new(InPlaceConfig {
         layout,
-        lun_sectors: setting.lun_sectors,
-        file_sectors: setting.lun_sectors,
+        luns: vec![LunConfig::whole(setting.lun_sectors)],
         spindle_sectors: SPINDLE_SECTORS,
         write_cache_sectors: setting.write_cache_sectors,
         destage_low_sectors: setting.destage_low_sectors,

@@ -57,11 +57,12 @@ fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[
         let commands = harness.commands_out();
         match happening {
             Happening::Read(at, sectors) | Happening::Write(at, sectors) => {
-                let first_sector = at.index(lun_sectors);
-                let sectors = (*sectors).min((lun_sectors - first_sector) as u32);
+                let first_sector = at.index(lun_sectors) as u64;
+                let Some((_, lun)) = harness.driver.host.lun_of(first_sector) else { continue };
+                let sectors = (*sectors).min((lun.end - first_sector) as u32);
                 match happening {
-                    Happening::Read(..) => harness.read(first_sector as u64, sectors),
-                    _ => harness.write(first_sector as u64, sectors),
+                    Happening::Read(..) => harness.read(first_sector, sectors),
+                    _ => harness.write(first_sector, sectors),
                 };
             }
             Happening::Execute(index) if commands > 0 => harness.execute(index.index(commands)),
@@ -86,9 +87,10 @@ fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[
 }
 
 fn read_everything<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>) {
-    let lun_sectors = harness.driver.host.acknowledged.len() as u64;
-    for first_sector in (0..lun_sectors).step_by(64) {
-        harness.read(first_sector, 64.min(lun_sectors - first_sector) as u32);
+    for lun in harness.driver.host.luns.clone() {
+        for first_sector in lun.clone().step_by(64) {
+            harness.read(first_sector, 64.min(lun.end - first_sector) as u32);
+        }
     }
     harness.run_to_quiescence();
 }

@@ -2,10 +2,12 @@
 //! none can; what was acknowledged always gets to the spindles.
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::write_anywhere::{
+    CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
+};
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, Format, HostOperation, LogLedger, LogRecord,
-    LogSize, Logged, OperationId, ProcessorCosts, Refusal, SpindleCommand, Tag,
+    LogSize, Logged, LunId, OperationId, ProcessorCosts, Refusal, SpindleCommand, Tag,
 };
 use strewn_raid::{Parity, ParityGroup};
 
@@ -53,8 +55,7 @@ fn array(room: u64) -> (WriteAnywhere<()>, Spindles) {
         shape: AllocationShape { area_stripes: 64, tetris_stripes: 64, chunk_blocks: 8 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
-        volume_blocks: 32_000,
-        file_blocks: FILE_BLOCKS,
+        volumes: vec![VolumeConfig::of_one_lun(32_000, FILE_BLOCKS)],
         format: Format::Modelled,
         log,
         checkpoint_interval_ns: 1_000_000_000,
@@ -86,6 +87,7 @@ fn array(room: u64) -> (WriteAnywhere<()>, Spindles) {
 fn write(array: &mut WriteAnywhere<()>, spindles: &mut Spindles, id: u32, first: u32, blocks: u32) {
     let operation = HostOperation {
         id: OperationId(id),
+        lun: LunId(0),
         direction: Direction::Write,
         first_sector: u64::from(first) * 8,
         sectors: blocks * 8,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{
-    CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
+    CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
 use strewn_array::{Array, Format, LogSize, ProcessorCosts};
 use strewn_base::BLOCK_SECTORS;
@@ -26,8 +26,7 @@ fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
         shape: AllocationShape::default(),
         policy: PolicyName::EmptiestArea,
         other_data: None,
-        volume_blocks: 20_000,
-        file_blocks,
+        volumes: vec![VolumeConfig::of_one_lun(20_000, file_blocks)],
         format: Format::default(),
         log: LogSize { half_bytes: 4 << 20, record_header_bytes: 0 },
         checkpoint_interval_ns: 10 * MILLISECOND_NS,
@@ -77,7 +76,7 @@ pub fn any_write_anywhere() -> impl Strategy<Value = WriteAnywhereConfig> {
             group: ParityGroup::new(parity, data_spindles, stripes).unwrap(),
             shape,
             policy,
-            volume_blocks: 32_000,
+            volumes: vec![VolumeConfig::of_one_lun(32_000, file_blocks)],
             log: LogSize { half_bytes: log_half_bytes, record_header_bytes: 160 },
             cache_blocks,
             protected_blocks,
@@ -92,7 +91,7 @@ pub fn any_write_anywhere() -> impl Strategy<Value = WriteAnywhereConfig> {
 /// A new array whose spindles hold the file as it was laid out.
 pub fn fresh_write_anywhere(config: WriteAnywhereConfig) -> WriteAnywhereBench {
     let group = config.group;
-    let file_blocks = config.file_blocks;
+    let file_blocks = config.lun_blocks() as u32;
     let lun_sectors = u64::from(file_blocks) * BLOCK_SECTORS;
     let array = WriteAnywhere::new(config).unwrap();
     let map = file_map(&array, file_blocks);
@@ -614,15 +613,18 @@ fn in_fragmented_space_stripes_are_partial_and_parity_needs_reads() {
 fn a_layout_is_measured_as_it_changes() {
     let mut harness = fresh_write_anywhere(roomy(4, 500));
     let fresh = harness.array.layout();
+    let fresh_free = fresh.free_space.unwrap();
+    let [fresh] = *fresh.luns else { panic!("one LUN") };
     assert_eq!((fresh.rewritten, fresh.file.blocks), (Some(0.0), 500));
     for block in (0..500).step_by(4) {
         harness.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
     }
     harness.run_to_quiescence();
     let scattered = harness.array.layout();
+    assert!(scattered.free_space.unwrap().score < fresh_free.score);
+    let [scattered] = *scattered.luns else { panic!("one LUN") };
     assert_eq!((scattered.rewritten, scattered.file.blocks), (Some(0.25), 500));
     assert!(scattered.file.score < fresh.file.score - 0.4);
-    assert!(scattered.free_space.unwrap().score < fresh.free_space.unwrap().score);
 }
 
 #[test]
@@ -632,7 +634,7 @@ fn sizes_that_cannot_be_are_refused() {
         change(&mut config);
         WriteAnywhere::<Bytes>::new(config).map(|_| ()).unwrap_err()
     };
-    assert_eq!(refused(|config| config.file_blocks = 0), WriteAnywhereError::Zero("the file"));
+    assert_eq!(refused(|config| config.volumes[0].luns[0] = 0), WriteAnywhereError::Zero("a LUN"));
     assert_eq!(
         refused(|config| config.tetrises_in_flight = 0).to_string(),
         "the number of tetrises in flight is zero: it must be at least 1"
@@ -649,8 +651,8 @@ fn sizes_that_cannot_be_are_refused() {
         "other data: runs of 3 blocks: it takes a power of two, at most 64"
     );
     assert_eq!(
-        refused(|config| config.file_blocks = 7_990),
-        WriteAnywhereError::FileDoesNotFit { file_blocks: 7_990, aggregate_blocks: 8_000 }
+        refused(|config| config.volumes[0].luns[0] = 7_990),
+        WriteAnywhereError::LunsDoNotFit { lun_blocks: 7_990, aggregate_blocks: 8_000 }
     );
 }
 

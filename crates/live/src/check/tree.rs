@@ -19,7 +19,7 @@ pub(super) fn check<D: Devices>(
 ) -> Reached {
     let keys = config.block_keys();
     let bitmap = vec![None; keys.aggregate_bitmap().len()];
-    let (root, inode) = (keys.root(), keys.inode());
+    let (root, inode) = (keys.root(), keys.inodes().start);
     let mut walk = Walk { config, keys, superblock, reached: Reached::new(), bitmap };
     walk.below(offline, root.zip(superblock.root_pointer()), report);
     for snapshot in &superblock.snapshots {
@@ -117,7 +117,7 @@ impl Walk<'_> {
             } else if keys.has_pointers(*key) {
                 match decode_pointers(*key, &bytes) {
                     Ok(pointers) => {
-                        let children = keys.children(*key).zip(pointers);
+                        let children = keys.children(*key).into_iter().zip(pointers);
                         next.extend(children.filter_map(|(key, one)| Some((key, one?))));
                     }
                     Err(error) => {

@@ -1,8 +1,8 @@
 //! Translates a configuration to the arrays of `strewn-array`.
 
 use strewn_alloc::Chunks;
-use strewn_array::in_place::InPlaceConfig;
-use strewn_array::write_anywhere::{CacheStart, WriteAnywhereConfig};
+use strewn_array::in_place::{InPlaceConfig, LunConfig};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhereConfig};
 use strewn_array::{Format, ProcessorCosts};
 use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::ParityGroup;
@@ -52,15 +52,14 @@ impl Configuration {
         };
         let group = ParityGroup::new(layout.parity, layout.data_spindles, self.blocks_per_spindle)
             .map_err(|error| ConfigurationError::Impossible(error.to_string()))?;
-        let file_blocks = u32::try_from(self.lun_blocks)
+        let lun_blocks = u32::try_from(self.lun_blocks)
             .map_err(|_| ConfigurationError::LunTooLargeAtAll { lun_bytes: self.lun_bytes() })?;
         Ok(WriteAnywhereConfig {
             group,
             shape: layout.shape(),
             policy: layout.policy,
             other_data: None,
-            volume_blocks: layout.volume_blocks,
-            file_blocks,
+            volumes: vec![VolumeConfig::of_one_lun(layout.volume_blocks, lun_blocks)],
             format: Format::Durable,
             log: self.log_layout().size(),
             checkpoint_interval_ns: layout.checkpoint_interval_ms.saturating_mul(1_000_000),
@@ -81,8 +80,7 @@ impl Configuration {
         let lun_sectors = self.lun_blocks * BLOCK_SECTORS;
         Ok(InPlaceConfig {
             layout: layout.lun_layout(spindle_bytes)?,
-            lun_sectors,
-            file_sectors: lun_sectors,
+            luns: vec![LunConfig::whole(lun_sectors)],
             spindle_sectors: self.blocks_per_spindle * BLOCK_SECTORS,
             write_cache_sectors,
             destage_low_sectors: write_cache_sectors * u64::from(layout.destage_low_percent) / 100,

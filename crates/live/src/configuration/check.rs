@@ -186,7 +186,8 @@ impl Configuration {
         if array.block_keys().end() == u32::MAX {
             return Err(ConfigurationError::LunTooLargeAtAll { lun_bytes });
         }
-        if let Err(too_large) = VirtualSpace::new(array.volume_blocks) {
+        if let Err(too_large) = VirtualSpace::new(array.volumes.iter().map(|volume| volume.blocks))
+        {
             return Err(ConfigurationError::Impossible(format!(
                 "a LUN of {}, what is held back and metadata: {too_large}",
                 Size(lun_bytes)

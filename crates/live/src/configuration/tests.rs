@@ -39,7 +39,7 @@ fn what_is_planned_is_an_array_and_its_largest_lun_too() {
         match request.plan().unwrap().array().unwrap() {
             ArrayConfig::WriteAnywhere(config) => {
                 let array = WriteAnywhere::<()>::empty(config).unwrap();
-                assert!(array.keys().end() > array.keys().file_blocks());
+                assert!(array.keys().end() > array.keys().data().end);
             }
             ArrayConfig::InPlace(config) => drop(InPlace::<()>::new(config).unwrap()),
         }

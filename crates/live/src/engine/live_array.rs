@@ -5,7 +5,7 @@ use std::ops::Range;
 use strewn_array::in_place::{InPlace, LunLayout};
 use strewn_array::write_anywhere::WriteAnywhere;
 use strewn_array::write_anywhere::metadata::Pointer;
-use strewn_array::{Array, Driver, OperationId};
+use strewn_array::{Array, Driver, LunId, OperationId};
 use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
@@ -42,18 +42,19 @@ pub trait LiveArray: Array<Data> {
     /// block has its checksum.
     fn stripe_checked_layout(&self) -> Option<&LunLayout>;
 
-    /// Unmaps blocks of 4 KiB: as [`WriteAnywhere::unmap`]. Never called if [`SUPPORTS_UNMAP`](Self::SUPPORTS_UNMAP)
+    /// Unmaps blocks of 4 KiB of `lun`: as [`WriteAnywhere::unmap`]. Never called if [`SUPPORTS_UNMAP`](Self::SUPPORTS_UNMAP)
     /// is false.
     fn unmap(
         &mut self,
         now_ns: u64,
         operation: OperationId,
+        lun: LunId,
         blocks: Range<u32>,
         driver: &mut impl Driver<Data>,
     );
 
-    /// Returns whether a block of the LUN is allocated.
-    fn is_allocated(&self, block: u64) -> bool;
+    /// Returns whether a block of `lun` is allocated.
+    fn is_allocated(&self, lun: LunId, block: u64) -> bool;
 
     /// Pins the LUN as it is on the spindles for snapshot `snapshot`, the next free number, and returns the LUN's
     /// inode. Nothing may be in flight.
@@ -91,14 +92,15 @@ impl LiveArray for WriteAnywhere<Data> {
         &mut self,
         now_ns: u64,
         operation: OperationId,
+        lun: LunId,
         blocks: Range<u32>,
         driver: &mut impl Driver<Data>,
     ) {
-        WriteAnywhere::unmap(self, now_ns, operation, blocks, driver);
+        WriteAnywhere::unmap(self, now_ns, operation, lun, blocks, driver);
     }
 
-    fn is_allocated(&self, block: u64) -> bool {
-        WriteAnywhere::is_allocated(self, block as u32)
+    fn is_allocated(&self, lun: LunId, block: u64) -> bool {
+        WriteAnywhere::is_allocated(self, lun, block as u32)
     }
 
     fn take_snapshot(&mut self, snapshot: u32) -> Result<Option<Pointer>, NoSnapshot> {
@@ -135,6 +137,7 @@ impl LiveArray for InPlace<Data> {
         &mut self,
         _now_ns: u64,
         operation: OperationId,
+        _lun: LunId,
         _blocks: Range<u32>,
         _driver: &mut impl Driver<Data>,
     ) {
@@ -142,7 +145,7 @@ impl LiveArray for InPlace<Data> {
     }
 
     /// Returns true: every block is allocated from the start.
-    fn is_allocated(&self, _block: u64) -> bool {
+    fn is_allocated(&self, _lun: LunId, _block: u64) -> bool {
         true
     }
 

@@ -36,7 +36,9 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use slab::Slab;
-use strewn_array::{Direction, HostOperation, OperationId, Payload, Refusal, Root, SpindleCommand};
+use strewn_array::{
+    Direction, HostOperation, LunId, OperationId, Payload, Refusal, Root, SpindleCommand,
+};
 use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::SpindleIndex;
 
@@ -56,6 +58,9 @@ use rebuilt_spindles::RebuiltSpindle;
 pub use requests::{Answer, HostRequest, RequestError, RequestId};
 use requests::{PendingRequest, Piece, piece_sectors};
 use space::SpaceWait;
+
+/// The on-disk format, version 1, has one LUN.
+const LUN: LunId = LunId(0);
 
 /// Store tokens from here on belong to the engine. Smaller ones are indices of commands.
 const FLUSH_FOR_REDO: Token = Token(1 << 40);
@@ -437,7 +442,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let mut at = sectors.start;
         while at < sectors.end {
             let end = ((at / BLOCK_SECTORS + 1) * BLOCK_SECTORS).min(sectors.end);
-            let allocated = self.array.is_allocated(at / BLOCK_SECTORS);
+            let allocated = self.array.is_allocated(LUN, at / BLOCK_SECTORS);
             match stretches.last_mut() {
                 Some((length, same)) if *same == allocated => *length += end - at,
                 _ => stretches.push((end - at, allocated)),
@@ -467,13 +472,14 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 Piece::Unmap(sectors) => {
                     let blocks = (sectors.start / BLOCK_SECTORS) as u32
                         ..(sectors.end / BLOCK_SECTORS) as u32;
-                    self.array.unmap(now_ns, id, blocks, &mut self.driver);
+                    self.array.unmap(now_ns, id, LUN, blocks, &mut self.driver);
                     self.driver.dispatch();
                     continue;
                 }
             };
             let operation = HostOperation {
                 id,
+                lun: LUN,
                 direction,
                 first_sector: sectors.start,
                 sectors: (sectors.end - sectors.start) as u32,

@@ -141,12 +141,12 @@ impl Log {
             return logged;
         }
         let kind = match record {
-            LogRecord::Write { first_sector, sectors } => {
+            LogRecord::Write { lun: _, first_sector, sectors } => {
                 let bytes = u64::from(sectors) * SECTOR_BYTES;
                 assert_eq!(data.len() as u64, bytes, "a record has all the data of its write");
                 RecordKind::Write { first_sector, sectors: sectors.into() }
             }
-            LogRecord::Unmap { first_sector, sectors } => {
+            LogRecord::Unmap { lun: _, first_sector, sectors } => {
                 assert!(data.is_empty(), "an unmap has no data");
                 RecordKind::Unmap { first_sector, sectors: sectors.into() }
             }

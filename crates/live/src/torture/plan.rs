@@ -1,8 +1,8 @@
 //! The random plan of a schedule: the array, and its faults.
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::in_place::{InPlaceConfig, LunLayout, Raid5Layout};
-use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::in_place::{InPlaceConfig, LunConfig, LunLayout, Raid5Layout};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Format, LogSize, ProcessorCosts, Root};
 use strewn_raid::{Parity, ParityGroup, StripedLayout, VraidConfig, VraidLayout};
 
@@ -118,8 +118,8 @@ impl Plan {
 
     pub(super) fn lun_sectors(&self) -> u64 {
         match &self.config {
-            ArrayConfig::WriteAnywhere(config) => u64::from(config.file_blocks) * BLOCK_SECTORS,
-            ArrayConfig::InPlace(config) => config.lun_sectors,
+            ArrayConfig::WriteAnywhere(config) => config.lun_blocks() * BLOCK_SECTORS,
+            ArrayConfig::InPlace(config) => config.end_sector(),
         }
     }
 
@@ -137,7 +137,7 @@ impl Plan {
                 config.group.parity(),
                 config.group.data_spindles(),
                 config.group.blocks_per_spindle(),
-                config.file_blocks,
+                config.lun_blocks(),
                 config.cache_blocks,
                 config.policy.as_str(),
             ),
@@ -147,7 +147,7 @@ impl Plan {
                 config.spindle_sectors / BLOCK_SECTORS,
                 config.layout.unit_sectors() / BLOCK_SECTORS,
                 config.layout.segment_sectors() / BLOCK_SECTORS,
-                config.lun_sectors / BLOCK_SECTORS,
+                config.end_sector() / BLOCK_SECTORS,
                 config.write_cache_sectors / BLOCK_SECTORS,
                 self.label.redo_half_blocks * 4,
             ),
@@ -253,8 +253,7 @@ fn in_place(rng: &mut Rng, layout: LayoutName) -> InPlaceConfig {
     let write_cache_sectors = rng.spread(40..4_000);
     InPlaceConfig {
         layout,
-        lun_sectors: lun_blocks * BLOCK_SECTORS,
-        file_sectors: lun_blocks * BLOCK_SECTORS,
+        luns: vec![LunConfig::whole(lun_blocks * BLOCK_SECTORS)],
         spindle_sectors: spindle_blocks * BLOCK_SECTORS,
         write_cache_sectors,
         destage_low_sectors: rng.within(0..write_cache_sectors / 2),
@@ -278,7 +277,7 @@ fn log_of_in_place(rng: &mut Rng, config: &InPlaceConfig) -> LogLayout {
 
 fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
     let data_spindles = rng.within(2..7) as u16;
-    let file_blocks = rng.spread(256..2_000) as u32;
+    let lun_blocks = rng.spread(256..2_000) as u32;
     let cache_blocks = rng.spread(32..500) as u32;
     let log_half_bytes = rng.spread(64 << 10..1 << 20) / 4096 * 4096;
     let delayed_free_blocks = rng.within(0..200);
@@ -296,12 +295,14 @@ fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
         shape: AllocationShape { area_stripes, tetris_stripes, chunk_blocks },
         policy,
         other_data: None,
-        volume_blocks: WriteAnywhereConfig::volume_blocks_for(
-            file_blocks.into(),
-            delayed_free_blocks,
-            cache_blocks,
-        ) + volume_slack,
-        file_blocks,
+        volumes: vec![VolumeConfig::of_one_lun(
+            WriteAnywhereConfig::volume_blocks_for(
+                lun_blocks.into(),
+                delayed_free_blocks,
+                cache_blocks,
+            ) + volume_slack,
+            lun_blocks,
+        )],
         format: Format::Durable,
         log: LogSize {
             half_bytes: log_half_bytes,

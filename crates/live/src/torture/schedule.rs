@@ -350,7 +350,7 @@ impl Schedule {
                 block(number.into(), Some(bytes));
                 Ok(())
             });
-            block(config.file_blocks.into(), None);
+            block(config.lun_blocks(), None);
             let wrong = wrong.or(read.err().map(|error| error.to_string()));
             if let Some(wrong) = wrong {
                 return Err(format!("snapshot {name}: {wrong}"));

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunLayout, Raid5Layout};
-use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig, LunLayout, Raid5Layout};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, Counters, DataLost, Direction, Driver, Durability, FailedSpindle, Format,
     HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
@@ -311,12 +311,10 @@ fn write_anywhere(parity: Parity, log: LogSize) -> WriteAnywhereConfig {
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
-        volume_blocks: WriteAnywhereConfig::volume_blocks_for(
-            file_blocks.into(),
-            100,
-            cache_blocks,
-        ),
-        file_blocks,
+        volumes: vec![VolumeConfig::of_one_lun(
+            WriteAnywhereConfig::volume_blocks_for(file_blocks.into(), 100, cache_blocks),
+            file_blocks,
+        )],
         format: Format::Durable,
         log,
         checkpoint_interval_ns: CHECKPOINT_INTERVAL_NS,
@@ -369,8 +367,7 @@ fn an_in_place_array_sends_what_its_simulation_sends() {
             let log = LogLayout::new(2 << 20, 6);
             let config = InPlaceConfig {
                 layout: lun_layout.clone(),
-                lun_sectors: LUN_SECTORS,
-                file_sectors: LUN_SECTORS,
+                luns: vec![LunConfig::whole(LUN_SECTORS)],
                 spindle_sectors: SPINDLE_BLOCKS * 8,
                 write_cache_sectors: 8_192,
                 destage_low_sectors: 2_048,

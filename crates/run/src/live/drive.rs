@@ -162,7 +162,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
 
     /// Issues an operation of the host to the array.
     fn give(&mut self, now_ns: u64, operation: HostOperation<()>) {
-        let HostOperation { id, direction, first_sector, sectors, payload: () } = operation;
+        let HostOperation { id, lun: _, direction, first_sector, sectors, payload: () } = operation;
         let end = first_sector + u64::from(sectors);
         let request = match direction {
             Direction::Read => HostRequest::Read(first_sector..end),

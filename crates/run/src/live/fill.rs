@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use strewn_array::LunId;
 use strewn_base::SECTOR_BYTES;
 use strewn_live::engine::{HostRequest, LiveArray, RequestId};
 use strewn_scenario::Scenario;
@@ -42,7 +43,7 @@ pub(super) fn fill<A: LiveArray>(
     let array = running.engine().array();
     let mut file = 0..layout_map::file_blocks(scenario);
     let fills = match options.fill {
-        FillFile::IfBlank => !file.any(|block| array.is_allocated(block)),
+        FillFile::IfBlank => !file.any(|block| array.is_allocated(LunId(0), block)),
         FillFile::Always => true,
         FillFile::Never => false,
     };

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use strewn_array::LunId;
 use strewn_formats::fio::{
     BlockSizes, Distribution as FioDistribution, Extent, Job, JobFile, OptionNote,
     PatternDirection, RateProcess, Zone,
@@ -297,6 +298,7 @@ pub(super) fn workers(
                 None => of(&job.rate_bytes, direction).map(Rate::Bytes),
             };
             let worker = Worker {
+                lun: LunId(0),
                 accesses,
                 outstanding: Outstanding::Closed(job.outstanding()),
                 think_time: job.think_time.filter(|think_time| think_time.pause_us > 0).map(

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::in_place::{InPlace, InPlaceConfig};
-use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, SimulationError, Spindles};
@@ -33,8 +33,7 @@ fn write_anywhere(parity: Parity, data_spindles: u16, rebuild: Rebuild) -> Write
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
-        volume_blocks: 60_000,
-        file_blocks: 16_384,
+        volumes: vec![VolumeConfig::of_one_lun(60_000, 16_384)],
         format: Format::Modelled,
         log: LogSize { half_bytes: 2 << 20, record_header_bytes: 160 },
         checkpoint_interval_ns: 2 * SECOND_NS,
@@ -58,8 +57,7 @@ fn in_place(redundancy_sets: Vec<u16>, rebuild: Rebuild) -> InPlace<()> {
         layout: VraidLayout::new(VraidConfig::new(redundancy_sets), spindle_sectors * 512)
             .unwrap()
             .into(),
-        lun_sectors: 1 << 18,
-        file_sectors: 1 << 17,
+        luns: vec![LunConfig { sectors: 1 << 18, file_sectors: 1 << 17 }],
         spindle_sectors,
         write_cache_sectors: 10_000,
         destage_low_sectors: 1_000,

@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, OtherData, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::write_anywhere::{
+    CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
+};
 use strewn_array::{Format, LogSize, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{ClosedLoop, Host, Segment, Simulation, Spindles, Worker, Workers};
@@ -21,8 +23,7 @@ fn array() -> WriteAnywhere<()> {
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
-        volume_blocks: 65_536,
-        file_blocks: FILE_BLOCKS,
+        volumes: vec![VolumeConfig::of_one_lun(65_536, FILE_BLOCKS)],
         format: Format::Modelled,
         log: LogSize { half_bytes: 4 << 20, record_header_bytes: 160 },
         checkpoint_interval_ns: 1_000_000_000,

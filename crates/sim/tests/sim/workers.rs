@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use strewn_array::in_place::{InPlace, InPlaceConfig};
+use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
 use strewn_array::{Direction, Format, HostOperation, ProcessorCosts};
 use strewn_raid::{VraidConfig, VraidLayout};
 use strewn_sim::{
@@ -27,8 +27,7 @@ fn simulation<H: Host>(host: H) -> Simulation<InPlace<()>, H> {
     let spindle_sectors = drive.capacity_sectors();
     let array = InPlace::<()>::new(InPlaceConfig {
         layout: VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap().into(),
-        lun_sectors: FILE_SECTORS,
-        file_sectors: FILE_SECTORS,
+        luns: vec![LunConfig::whole(FILE_SECTORS)],
         spindle_sectors,
         write_cache_sectors: 4096,
         destage_low_sectors: 1024,

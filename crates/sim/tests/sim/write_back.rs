@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Format, LogSize, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{Segment, Simulation, Spindles};
@@ -21,8 +21,7 @@ fn array(write_back_percent: u8, chunks: Chunks) -> WriteAnywhere<()> {
         shape: AllocationShape::default(),
         policy: PolicyName::EmptiestArea,
         other_data: None,
-        volume_blocks: 1 << 20,
-        file_blocks: FILE_BLOCKS,
+        volumes: vec![VolumeConfig::of_one_lun(1 << 20, FILE_BLOCKS)],
         format: Format::Modelled,
         log: LogSize { half_bytes: 64 << 20, record_header_bytes: 160 },
         checkpoint_interval_ns: 10 * SECOND_NS,

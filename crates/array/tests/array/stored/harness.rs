@@ -2,13 +2,14 @@
 //! wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use proptest::sample::Index;
 use strewn_array::write_anywhere::metadata::{checksum, decode_pointers};
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogLedger, LogRecord, Logged,
-    OperationId, Refusal, Root, SpindleCommand,
+    LunId, OperationId, Refusal, Root, SpindleCommand,
 };
 use strewn_raid::{SpindleIndex, StripeCodec};
 
@@ -101,6 +102,8 @@ pub struct Harness {
     now_ns: u64,
     next: u32,
     asked: BTreeMap<u32, Asked>,
+    /// The sectors of each LUN if those of all are numbered through.
+    luns: Vec<Range<u64>>,
     /// The version of each sector; 0 reads as zeros.
     versions: Vec<u32>,
     /// Sectors that a write failed on: what they hold is what they held.
@@ -120,7 +123,13 @@ fn content(sector: u64, version: u32) -> Vec<u8> {
 impl Harness {
     pub fn empty(config: WriteAnywhereConfig) -> Self {
         let array = WriteAnywhere::empty(config.clone()).unwrap();
-        let sectors = config.file_blocks as usize * 8;
+        let sectors = config.lun_blocks() as usize * 8;
+        let sizes = config.volumes.iter().flat_map(|volume| &volume.luns);
+        let luns = sizes.scan(0, |end, blocks| {
+            let first = std::mem::replace(end, *end + u64::from(*blocks) * 8);
+            Some(first..*end)
+        });
+        let luns = luns.collect();
         let spindle = vec![0; config.group.blocks_per_spindle() as usize * BLOCK_BYTES];
         let driver = MemoryDriver {
             spindles: vec![spindle; array.spindles().into()],
@@ -140,6 +149,7 @@ impl Harness {
             now_ns: 0,
             next: 0,
             asked: BTreeMap::new(),
+            luns,
             versions: vec![0; sectors],
             refused: 0,
             may_refuse: false,
@@ -149,8 +159,16 @@ impl Harness {
     }
 
     fn range(&self, at: &Index, sectors: u32) -> (u64, u32) {
-        let first = at.index(self.versions.len());
-        (first as u64, sectors.min((self.versions.len() - first) as u32))
+        let first = at.index(self.versions.len()) as u64;
+        let (_, lun) = self.lun_of(first);
+        (first, sectors.min((lun.end - first) as u32))
+    }
+
+    /// The LUN of a sector, and its sectors.
+    fn lun_of(&self, sector: u64) -> (LunId, Range<u64>) {
+        let mut luns = (0..).map(LunId).zip(&self.luns);
+        let (lun, sectors) = luns.find(|(_, sectors)| sectors.contains(&sector)).unwrap();
+        (lun, sectors.clone())
     }
 
     /// What the host has outstanding does not overlap, so that it knows what every read must return.
@@ -220,7 +238,9 @@ impl Harness {
         self.next += 1;
         let id = OperationId(self.next);
         self.asked.insert(self.next, Asked::Write { first_sector, sectors, version: 0 });
-        self.array.unmap(self.now_ns, id, first..first + blocks, &mut self.driver);
+        let (lun, of_lun) = self.lun_of(first_sector);
+        let first = first - (of_lun.start / 8) as u32;
+        self.array.unmap(self.now_ns, id, lun, first..first + blocks, &mut self.driver);
         self.after();
     }
 
@@ -231,7 +251,9 @@ impl Harness {
     fn submit(&mut self, direction: Direction, first_sector: u64, sectors: u32, payload: Bytes) {
         self.next += 1;
         let id = OperationId(self.next);
-        let operation = HostOperation { id, direction, first_sector, sectors, payload };
+        let (lun, of_lun) = self.lun_of(first_sector);
+        let first_sector = first_sector - of_lun.start;
+        let operation = HostOperation { id, lun, direction, first_sector, sectors, payload };
         self.array.host_operation(self.now_ns, operation, &mut self.driver);
     }
 
@@ -345,10 +367,11 @@ impl Harness {
 
     pub fn read_everything(&mut self) {
         self.drain();
-        for first_sector in (0..self.versions.len() as u64).step_by(100) {
-            let sectors = 100.min(self.versions.len() as u64 - first_sector) as u32;
-            self.read_at(first_sector, sectors);
-            self.drain();
+        for lun in self.luns.clone() {
+            for first_sector in lun.clone().step_by(100) {
+                self.read_at(first_sector, 100.min(lun.end - first_sector) as u32);
+                self.drain();
+            }
         }
         assert!(self.asked.is_empty());
         assert!(self.may_refuse || self.refused == 0, "{} were refused", self.refused);
@@ -481,7 +504,7 @@ impl Harness {
                 assert_eq!(checksum(bytes), pointer.checksum, "block {key} of metadata");
                 let children = decode_pointers(key, bytes).unwrap();
                 assert_eq!(children.len(), keys.children(key).len());
-                let there = keys.children(key).zip(children);
+                let there = keys.children(key).into_iter().zip(children);
                 open.extend(there.filter_map(|(key, pointer)| Some((key, pointer?))));
             }
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 
@@ -24,8 +24,7 @@ fn config(parity: Parity, data_spindles: u16, file_blocks: u32) -> WriteAnywhere
         shape: AllocationShape { area_stripes: 128, tetris_stripes: 64, chunk_blocks: 16 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
-        volume_blocks: 20_000,
-        file_blocks,
+        volumes: vec![VolumeConfig::of_one_lun(20_000, file_blocks)],
         format: Format::Durable,
         log: LogSize { half_bytes: 100_000, record_header_bytes: 160 },
         checkpoint_interval_ns: 10 * MILLISECOND_NS,
@@ -42,9 +41,16 @@ fn config(parity: Parity, data_spindles: u16, file_blocks: u32) -> WriteAnywhere
 
 fn any_config() -> impl Strategy<Value = WriteAnywhereConfig> {
     let policy = prop::sample::select(PolicyName::ALL.to_vec());
-    (any::<bool>(), 2..6u16, 600..700u32, policy).prop_map(|(dual, spindles, blocks, policy)| {
+    let group = (any::<bool>(), 2..6u16);
+    (group, 600..700u32, 0..4u8, policy).prop_map(|((dual, spindles), blocks, luns, policy)| {
         let parity = if dual { Parity::RaidDp } else { Parity::Raid4 };
-        WriteAnywhereConfig { policy, ..config(parity, spindles, blocks) }
+        let volume = |luns: &[u32]| VolumeConfig { blocks: 20_000, luns: luns.to_vec() };
+        let volumes = match luns {
+            0 => vec![volume(&[blocks - 60, 1, 59])],
+            1 => vec![volume(&[1]), volume(&[]), volume(&[30, blocks - 31])],
+            _ => vec![volume(&[blocks])],
+        };
+        WriteAnywhereConfig { policy, volumes, ..config(parity, spindles, blocks) }
     })
 }
 

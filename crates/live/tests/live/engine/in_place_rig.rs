@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
-use strewn_array::in_place::{InPlace, InPlaceConfig};
+use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
 use strewn_array::{Format, ProcessorCosts};
 use strewn_base::Rng;
 use strewn_live::check::{CheckReport, Inconsistency, check_in_place};
@@ -141,8 +141,7 @@ impl Setting {
         };
         InPlaceConfig {
             layout: VraidLayout::new(vraid, SPINDLE_SECTORS * 512).unwrap().into(),
-            lun_sectors: self.lun_blocks * 8,
-            file_sectors: self.lun_blocks * 8,
+            luns: vec![LunConfig::whole(self.lun_blocks * 8)],
             spindle_sectors: SPINDLE_SECTORS,
             write_cache_sectors: self.cache_sectors,
             destage_low_sectors: self.destage_low_sectors,

@@ -12,7 +12,7 @@ mod scrub;
 mod snapshots;
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Format, LogSize, ProcessorCosts};
 use strewn_live::data::Data;
 use strewn_live::device::{DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
@@ -33,8 +33,10 @@ fn config(parity: Parity, data_spindles: u16) -> WriteAnywhereConfig {
         shape: AllocationShape { area_stripes: 512, tetris_stripes: 64, chunk_blocks: 64 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
-        volume_blocks: WriteAnywhereConfig::volume_blocks_for(LUN_BLOCKS.into(), 100, cache_blocks),
-        file_blocks: LUN_BLOCKS,
+        volumes: vec![VolumeConfig::of_one_lun(
+            WriteAnywhereConfig::volume_blocks_for(LUN_BLOCKS.into(), 100, cache_blocks),
+            LUN_BLOCKS,
+        )],
         format: Format::Durable,
         log: LogSize {
             half_bytes: LOG_HALF_BYTES,

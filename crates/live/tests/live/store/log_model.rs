@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strewn_array::{BlockContents, LogRecord, Logged};
+use strewn_array::{BlockContents, LogRecord, Logged, LunId};
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Io, IoCompletion, IoError, IoRequest};
 use strewn_live::format::{BlockTag, Identity, LogLayout, RedoWrite, Superblock};
 use strewn_live::log::{HostRecord, Log, LogStart, RecoveredLog, RedoToken, read_log};
@@ -47,11 +47,11 @@ fn write_at(disk: &mut [u8], offset: u64, bytes: &[u8]) {
 /// The record's number; `None` if there is no room for it.
 pub fn append_write(log: &mut Log, first_sector: u64, data: &[u8]) -> Option<u64> {
     let sectors = (data.len() / 512) as u32;
-    append(log, LogRecord::Write { first_sector, sectors }, data)
+    append(log, LogRecord::Write { lun: LunId(0), first_sector, sectors }, data)
 }
 
 pub fn append_unmap(log: &mut Log, first_sector: u64, sectors: u32) -> Option<u64> {
-    append(log, LogRecord::Unmap { first_sector, sectors }, &[])
+    append(log, LogRecord::Unmap { lun: LunId(0), first_sector, sectors }, &[])
 }
 
 fn append(log: &mut Log, record: LogRecord, data: &[u8]) -> Option<u64> {
