@@ -17,6 +17,8 @@ mod nodes;
 mod page;
 mod place;
 mod root;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
