@@ -43,7 +43,7 @@ const VARIATIONS: [Variation; 26] = [
     ("FAS: delayed frees of 4 percent", |s| s.write_anywhere(|w| w.delayed_free_percent = 4.0)),
     ("FAS: no delayed frees", |s| s.write_anywhere(|w| w.delayed_free_percent = 0.0)),
     ("both: file of 100 GB, not GiB", |s| {
-        s.workload.file_bytes = s.workload.file_bytes / (1 << 30) * 1_000_000_000
+        s.workloads[0].file_bytes = s.workloads[0].file_bytes / (1 << 30) * 1_000_000_000
     }),
     ("EVA: 4 destages in flight per spindle", |s| s.in_place(|p| p.destages_per_spindle = 4.0)),
     ("EVA: 16 destages in flight per spindle", |s| s.in_place(|p| p.destages_per_spindle = 16.0)),

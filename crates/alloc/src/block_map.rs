@@ -24,6 +24,18 @@ pub struct BlockMapPart<'m> {
     pub(crate) blocks: u64,
 }
 
+impl BlockMapPart<'_> {
+    /// Where `block` of the part lies; `None` if it was never written or is past its end.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, block: u32) -> Option<Vbn> {
+        if u64::from(block) >= self.blocks {
+            return None;
+        }
+        self.map.get(self.first as u32 + block)
+    }
+}
+
 /// The aggregate has more blocks than a map entry can address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyBlocks(pub u64);

@@ -55,16 +55,19 @@ impl Error for VolumeTooLarge {}
 pub struct VirtualSpace {
     used: Vec<u32>,
     held_back: DelayedFrees,
-    volumes: Vec<VolumeNumbers>,
+    /// The regions of each volume, and where its next number comes from unless it is the last allocated in.
+    volumes: Vec<(Range<u32>, NextNumber)>,
+    /// The volume that a number was allocated in last.
+    last: VolumeId,
+    next: NextNumber,
 }
 
 /// Where a volume's next number comes from.
-#[derive(Debug, Clone)]
-struct VolumeNumbers {
-    regions: Range<u32>,
-    current: Region,
-    /// Numbers of the current region in use when it became current, and those allocated since.
-    given: u32,
+#[derive(Debug, Clone, Copy, Default)]
+struct NextNumber {
+    region: Region,
+    /// Numbers of the region in use when it became current, and those allocated since.
+    position: u32,
 }
 
 impl VirtualSpace {
@@ -80,11 +83,17 @@ impl VirtualSpace {
             if end > u64::from(u16::MAX) + 1 {
                 return Err(VolumeTooLarge(all_blocks));
             }
-            let current = Region(regions as u16);
-            volumes.push(VolumeNumbers { regions: regions..end as u32, current, given: 0 });
+            let next = NextNumber { region: Region(regions as u16), position: 0 };
+            volumes.push((regions..end as u32, next));
             regions = end as u32;
         }
-        Ok(Self { used: vec![0; regions as usize], held_back: DelayedFrees::new(regions), volumes })
+        Ok(Self {
+            used: vec![0; regions as usize],
+            held_back: DelayedFrees::new(regions),
+            volumes,
+            last: VolumeId(0),
+            next: NextNumber::default(),
+        })
     }
 
     /// Number of regions of a volume of `blocks` blocks: at least one.
@@ -99,7 +108,7 @@ impl VirtualSpace {
     /// If there is no such volume.
     #[must_use]
     pub fn regions_in(&self, volume: VolumeId) -> impl Iterator<Item = Region> + use<> {
-        self.volumes[volume.0 as usize].regions.clone().map(|region| Region(region as u16))
+        self.volumes[volume.0 as usize].0.clone().map(|region| Region(region as u16))
     }
 
     /// Number of regions of all volumes.
@@ -144,19 +153,30 @@ impl VirtualSpace {
     /// If there is no such volume.
     #[inline(always)]
     pub fn allocate(&mut self, volume: VolumeId) -> Result<(Region, u32), VolumeFull> {
+        if volume != self.last {
+            self.turn_to(volume);
+        }
         let full = |used: &u32| u64::from(*used) >= REGION_BLOCKS;
-        let numbers = &mut self.volumes[volume.0 as usize];
-        if full(&self.used[usize::from(numbers.current.0)]) {
-            let emptiest = numbers.regions.clone().min_by_key(|region| self.used[*region as usize]);
+        if full(&self.used[usize::from(self.next.region.0)]) {
+            let regions = self.volumes[volume.0 as usize].0.clone();
+            let emptiest = regions.min_by_key(|region| self.used[*region as usize]);
             let emptiest =
                 emptiest.filter(|region| !full(&self.used[*region as usize])).ok_or(VolumeFull)?;
-            numbers.current = Region(emptiest as u16);
-            numbers.given = self.used[emptiest as usize];
+            self.next.region = Region(emptiest as u16);
+            self.next.position = self.used[emptiest as usize];
         }
-        self.used[usize::from(numbers.current.0)] += 1;
-        let position = numbers.given;
-        numbers.given += 1;
-        Ok((numbers.current, position))
+        self.used[usize::from(self.next.region.0)] += 1;
+        let position = self.next.position;
+        self.next.position += 1;
+        Ok((self.next.region, position))
+    }
+
+    /// A consistency point allocates volume after volume, so this is rare.
+    #[inline(never)]
+    fn turn_to(&mut self, volume: VolumeId) {
+        self.volumes[self.last.0 as usize].1 = self.next;
+        self.next = self.volumes[volume.0 as usize].1;
+        self.last = volume;
     }
 
     /// Frees a number of `region`, and delays the free of `vbn`, its block in the aggregate.

@@ -9,14 +9,20 @@ use strewn_array::in_place::{
 use strewn_array::write_anywhere::{
     CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
-use strewn_array::{Format, LogSize, ProcessorCosts, Rebuild};
+use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{GeometryError, ParityGroup, Raid5Error, VraidConfig, VraidError, VraidLayout};
-use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Processor, Scenario, SpindleChoice};
-use strewn_sim::Spindles;
+use strewn_scenario::{
+    Array, ArrayLayout, InPlaceLayout, Lun, Processor, Scenario, SpindleChoice, Workload,
+};
+use strewn_sim::{ClosedLoop, Rate, Spindles, Worker, Workers};
 use strewn_spindle::{Drive, Profile, ProfileError};
-use strewn_workload::{AccessStream, RegionError, SpecificationError};
+use strewn_workload::{
+    AccessStream, Pattern, PatternError, PatternStream, RegionError, SpecificationError,
+};
 use thiserror::Error;
+
+use crate::load::{BuiltHost, seed_of_worker};
 
 /// Why a scenario's array cannot be set up, although the file itself is valid.
 #[derive(Debug, Error)]
@@ -48,6 +54,9 @@ pub enum BuildError {
     /// The file is too small for the accesses.
     #[error(transparent)]
     Region(#[from] RegionError),
+    /// The file of a named workload is too small for its accesses.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
     /// The file is larger than the block map can address.
     #[error("a file of {0} bytes: a write-anywhere array maps at most 16 TiB of 4 KiB blocks")]
     FileTooLarge(u64),
@@ -67,10 +76,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
     let steps_in_flight = array.rebuild_steps_in_flight;
     Ok(match &array.layout {
         ArrayLayout::WriteAnywhere(layout) => {
-            let file_bytes = scenario.workload.file_bytes;
-            let file_blocks = u32::try_from(file_bytes.div_ceil(BLOCK_BYTES))
-                .map_err(|_| BuildError::FileTooLarge(file_bytes))?;
-            let lun_blocks = array.lun_bytes.div_ceil(BLOCK_BYTES);
+            let lun_blocks = array.lun_bytes().div_ceil(BLOCK_BYTES);
             let cache_blocks = (layout.buffer_cache_bytes / BLOCK_BYTES) as u32;
             let delayed_free_blocks =
                 (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64;
@@ -95,14 +101,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     run_blocks: other.run_blocks,
                     seed: scenario.seed,
                 }),
-                volumes: vec![VolumeConfig::of_one_lun(
-                    WriteAnywhereConfig::volume_blocks_for(
-                        lun_blocks,
-                        delayed_free_blocks,
-                        cache_blocks,
-                    ),
-                    file_blocks,
-                )],
+                volumes: volumes(scenario, array, delayed_free_blocks, cache_blocks)?,
                 format: on_disk_format(layout.format),
                 log: LogSize {
                     half_bytes: layout.log_half_bytes,
@@ -133,10 +132,14 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let in_flight = layout.destages_per_spindle * f64::from(layout.spindles);
             let built = InPlace::new(InPlaceConfig {
                 layout: lun_layout(layout, spindle_sectors * SECTOR_BYTES)?,
-                luns: vec![LunConfig {
-                    sectors: array.lun_bytes / SECTOR_BYTES,
-                    file_sectors: scenario.workload.file_bytes / SECTOR_BYTES,
-                }],
+                luns: array
+                    .luns
+                    .iter()
+                    .map(|lun| LunConfig {
+                        sectors: lun.bytes / SECTOR_BYTES,
+                        file_sectors: scenario.file_bytes_of(array, lun) / SECTOR_BYTES,
+                    })
+                    .collect(),
                 spindle_sectors,
                 write_cache_sectors,
                 destage_low_sectors: (write_cache_sectors as f64 * layout.destage_low_percent
@@ -155,6 +158,48 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             BuiltArray::InPlace(Box::new(built.with_rebuild(Rebuild { spares, steps_in_flight })))
         }
     })
+}
+
+/// Returns the volumes of a write-anywhere array: those that its LUNs name, in the order of the first LUN of each.
+fn volumes(
+    scenario: &Scenario,
+    array: &Array,
+    delayed_free_blocks: u64,
+    cache_blocks: u32,
+) -> Result<Vec<VolumeConfig>, BuildError> {
+    let of_volume = |luns: Vec<&Lun>| {
+        let blocks = luns.iter().map(|lun| lun.bytes.div_ceil(BLOCK_BYTES)).sum();
+        let file_blocks = |lun: &&Lun| {
+            let bytes = scenario.file_bytes_of(array, lun);
+            u32::try_from(bytes.div_ceil(BLOCK_BYTES)).map_err(|_| BuildError::FileTooLarge(bytes))
+        };
+        Ok(VolumeConfig {
+            blocks: WriteAnywhereConfig::volume_blocks_for(
+                blocks,
+                delayed_free_blocks,
+                cache_blocks,
+            ),
+            luns: luns.iter().map(file_blocks).collect::<Result<_, _>>()?,
+        })
+    };
+    luns_by_volume(array).into_iter().map(of_volume).collect()
+}
+
+/// Returns the LUNs of an array in the order of their ids, volume by volume. All LUNs of an array in place are in one.
+fn luns_by_volume(array: &Array) -> Vec<Vec<&Lun>> {
+    let mut volumes: Vec<Vec<&Lun>> = Vec::new();
+    for lun in &array.luns {
+        match volumes.iter_mut().find(|volume| volume[0].volume == lun.volume) {
+            Some(volume) => volume.push(lun),
+            None => volumes.push(vec![lun]),
+        }
+    }
+    volumes
+}
+
+/// Returns the LUNs of an array in the order of their ids.
+pub(crate) fn luns(array: &Array) -> Vec<&Lun> {
+    luns_by_volume(array).into_iter().flatten().collect()
 }
 
 /// Returns the layout of an in-place array's LUN on spindles of `spindle_bytes`.
@@ -197,11 +242,43 @@ pub(crate) fn seed(scenario: &Scenario, index: usize) -> u64 {
     scenario.seed.wrapping_add((index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
-/// Returns the access stream of the host of array number `index`.
-pub(crate) fn accesses(scenario: &Scenario, index: usize) -> Result<AccessStream, BuildError> {
-    let specification = scenario.workload.specification()?;
-    let sectors = scenario.workload.file_bytes / SECTOR_BYTES;
-    Ok(AccessStream::new(&specification, 0, sectors, seed(scenario, index))?)
+/// Returns the host of array number `index`: the plain closed loop of an only workload, or one with a worker for each
+/// of several.
+pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, BuildError> {
+    let (array, seed) = (&scenario.arrays[index], seed(scenario, index));
+    if let [only] = scenario.workloads.as_slice()
+        && only.named.is_none()
+    {
+        let sectors = only.file_bytes / SECTOR_BYTES;
+        let accesses = AccessStream::new(&only.specification()?, 0, sectors, seed)?;
+        return Ok(BuiltHost::ClosedLoop(Box::new(ClosedLoop::new(accesses, array.outstanding))));
+    }
+    let luns = luns(array);
+    let worker = |(number, workload): (usize, &Workload)| {
+        let lun = luns.iter().position(|lun| workload.is_on(&array.name, lun)).unwrap_or(0);
+        let specification = workload.specification()?;
+        let sectors = workload.file_bytes / SECTOR_BYTES;
+        let seed = seed_of_worker(seed, number);
+        let accesses = PatternStream::new(&Pattern::from(&specification), 0, sectors, seed)?;
+        let named = workload.named.as_ref();
+        let outstanding = named.map_or(array.outstanding, |named| named.outstanding);
+        let per_second = named.and_then(|named| named.operations_per_second).map(f64::from);
+        let reads = specification.read_fraction();
+        // Reads and writes are limited apart, each to its share of the operations.
+        let rate = |share: f64| {
+            let limited = per_second.filter(|_| share > 0.0)?;
+            Some(Rate::Operations(((limited * share).round() as u64).max(1)))
+        };
+        Ok(Worker {
+            lun: LunId(lun as u16),
+            rates: [rate(reads), rate(1.0 - reads)],
+            workload: named.map(|named| named.name.as_str().into()),
+            ..Worker::closed_loop(Box::new(accesses), outstanding)
+        })
+    };
+    let workloads = scenario.workloads.iter().enumerate();
+    let workers = workloads.filter(|(_, workload)| workload.runs_on(&array.name)).map(worker);
+    Ok(BuiltHost::Other(Box::new(Workers::new(workers.collect::<Result<_, BuildError>>()?))))
 }
 
 /// Returns the capacity of one spindle of an array, in bytes, or 0 if its profile cannot be read.

@@ -67,7 +67,7 @@ pub fn measure_cost(
         ns_per_host_op: rounded(ns_per_operation, DIGITS),
         memory_bytes,
         memory_bytes_per_block: rounded(
-            memory_bytes as f64 / (scenario.workload.file_bytes / BLOCK_BYTES).max(1) as f64,
+            memory_bytes as f64 / (scenario.file_bytes(array) / BLOCK_BYTES).max(1) as f64,
             DIGITS,
         ),
         whole_seconds: rounded(whole.as_secs_f64(), DIGITS),

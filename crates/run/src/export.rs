@@ -117,7 +117,8 @@ pub fn iometer_results(
 
 /// Returns the scenario's own specification in Iometer's terms.
 fn specification(scenario: &Scenario) -> Option<AccessSpecification> {
-    let own = scenario.workload.specification().ok()?;
+    let [only] = scenario.workloads.as_slice() else { return None };
+    let own = only.specification().ok()?;
     let line = |line: &strewn_workload::AccessLine| AccessLine {
         percent_of_accesses: line.percent_of_accesses,
         read_percent: line.read_percent,

@@ -2,14 +2,16 @@
 
 use std::ops::Range;
 
-use strewn_alloc::{BlockMap, GroupIndex};
-use strewn_array::Payload;
+use strewn_alloc::{BlockMapPart, GroupIndex};
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
+use strewn_array::{LunId, Payload};
 use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS};
 use strewn_raid::{BlockLocation, ParityGroup, SpindleIndex, StripedLayout, Vbn};
 use strewn_report::{ArrayMap, MapPicture};
 use strewn_scenario::{Array, Scenario};
+
+use crate::build;
 
 /// Stripes per word of a free map.
 const WORD_STRIPES: u64 = 64;
@@ -19,13 +21,15 @@ pub trait Mapped {
     /// Returns a map without pictures.
     fn empty_map(&self, scenario: &Scenario, array: &Array) -> ArrayMap;
 
-    /// Records where the first `file_blocks` blocks of the LUN lie, and which blocks are free.
-    fn picture(&self, map: &ArrayMap, file_blocks: u64) -> MapPicture;
+    /// Records where the first `files[n]` blocks of LUN `n` lie, for each LUN, and which blocks are free.
+    fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture;
 }
 
-/// Returns the number of blocks in a scenario's file.
-pub(crate) fn file_blocks(scenario: &Scenario) -> u64 {
-    scenario.workload.file_bytes.div_ceil(BLOCK_BYTES)
+/// Returns the number of blocks that workloads work on, of each LUN of array number `index`, in the order of their ids.
+pub(crate) fn files(scenario: &Scenario, index: usize) -> Vec<u64> {
+    let array = &scenario.arrays[index];
+    let luns = build::luns(array).into_iter();
+    luns.map(|lun| scenario.file_bytes_of(array, lun).div_ceil(BLOCK_BYTES)).collect()
 }
 
 impl<P: Payload> Mapped for WriteAnywhere<P> {
@@ -34,18 +38,21 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
         ArrayMap::new(&array.name, group.blocks_per_spindle(), Some(group.data_spindles()))
     }
 
-    fn picture(&self, map: &ArrayMap, file_blocks: u64) -> MapPicture {
+    fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {
         let group = *self.aggregate().free_map(GroupIndex(0)).group();
-        let (blocks, block_map) = (file_blocks as u32, self.block_map());
-        let part = |blocks| {
+        let (block_map, keys) = (self.block_map(), self.keys());
+        let part = |half: fn(u32) -> Range<u32>| {
             let mut picture = map.picture(group.spindles(), true);
-            add_blocks(&mut picture, block_map, &group, blocks);
+            for (lun, blocks) in (0..).map(LunId).zip(files) {
+                let file = block_map.part(keys.blocks_of(lun));
+                add_blocks(&mut picture, &file, &group, half(*blocks as u32));
+            }
             picture
         };
         // After every segment, a file of 100 GiB takes a tenth of a second and more: two threads share it.
         let mut picture = std::thread::scope(|scope| {
-            let later = scope.spawn(|| part(blocks / 2..blocks));
-            let mut picture = part(0..blocks / 2);
+            let later = scope.spawn(|| part(|blocks| blocks / 2..blocks));
+            let mut picture = part(|blocks| 0..blocks / 2);
             picture.add(&later.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             picture
         });
@@ -69,29 +76,36 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
 
 impl<P: Payload> Mapped for InPlace<P> {
     fn empty_map(&self, scenario: &Scenario, array: &Array) -> ArrayMap {
-        let bytes = crate::build::capacity_bytes(array) / u64::from(scenario.spindle_stretch);
+        let bytes = build::capacity_bytes(array) / u64::from(scenario.spindle_stretch);
         ArrayMap::new(&array.name, bytes / BLOCK_BYTES, None)
     }
 
-    fn picture(&self, map: &ArrayMap, file_blocks: u64) -> MapPicture {
+    fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {
         let layout = self.lun_layout();
         let mut picture = map.picture(layout.spindles(), false);
         let chunk_blocks = layout.unit_sectors() / BLOCK_SECTORS;
-        let mut end_of_previous = None;
-        for block in (0..file_blocks).step_by(chunk_blocks.max(1) as usize) {
-            let place = layout.locate(block * BLOCK_SECTORS);
-            let first = place.sector_on_spindle / BLOCK_SECTORS;
-            let blocks = chunk_blocks.clamp(1, file_blocks - block);
-            let distance = end_of_previous.map_or(0, |end: u64| first.abs_diff(end));
-            picture.add_run(place.spindle.0, first, blocks, distance);
-            end_of_previous = Some(first + blocks);
+        for (lun, file_blocks) in self.lun_sectors().iter().zip(files) {
+            let mut end_of_previous = None;
+            for block in (0..*file_blocks).step_by(chunk_blocks.max(1) as usize) {
+                let place = layout.locate(lun.start + block * BLOCK_SECTORS);
+                let first = place.sector_on_spindle / BLOCK_SECTORS;
+                let blocks = chunk_blocks.clamp(1, file_blocks - block);
+                let distance = end_of_previous.map_or(0, |end: u64| first.abs_diff(end));
+                picture.add_run(place.spindle.0, first, blocks, distance);
+                end_of_previous = Some(first + blocks);
+            }
         }
         picture
     }
 }
 
 /// Adds a range of a file's blocks, continuing the run of the block before the range.
-fn add_blocks(picture: &mut MapPicture, map: &BlockMap, group: &ParityGroup, blocks: Range<u32>) {
+fn add_blocks(
+    picture: &mut MapPicture,
+    map: &BlockMapPart<'_>,
+    group: &ParityGroup,
+    blocks: Range<u32>,
+) {
     let end_of_spindle_of = |vbn: Vbn, place: BlockLocation| {
         // The aggregate numbers the blocks of one spindle after those of another.
         vbn.0 - place.dbn.0 + group.blocks_per_spindle()
@@ -141,6 +155,8 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
+    use strewn_alloc::BlockMap;
+
     use super::*;
     use strewn_raid::Parity;
 
@@ -158,7 +174,7 @@ mod tests {
         let mut pictures = ArrayMap::new("a", group.blocks_per_spindle(), Some(3));
         let part = |blocks| {
             let mut picture = pictures.picture(group.spindles(), true);
-            add_blocks(&mut picture, &map, &group, blocks);
+            add_blocks(&mut picture, &map.part(0..300), &group, blocks);
             picture
         };
         let whole = part(0..blocks);

@@ -30,11 +30,11 @@ pub fn needed_bytes(scenario: &Scenario) -> u64 {
 
 /// Returns the memory that one array needs, in bytes.
 pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
-    let file_bytes = scenario.workload.file_bytes;
+    let file_bytes = scenario.file_bytes(array);
     match &array.layout {
         ArrayLayout::WriteAnywhere(layout) => {
             let file_blocks = file_bytes / BLOCK_BYTES;
-            let volume_blocks = array.lun_bytes / BLOCK_BYTES;
+            let volume_blocks = array.lun_bytes() / BLOCK_BYTES;
             let group_blocks =
                 u64::from(layout.data_spindles) * layout.right_sized_bytes / BLOCK_BYTES;
             // Block map and regions; dirty, rewritten and resident bits; the free map; delayed frees; buffers with

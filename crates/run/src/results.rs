@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strewn_array::FailedSpindle;
+use strewn_array::{FailedSpindle, LunLayoutMeasures};
 use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace,
     HostFigures, HostLoad, HostReadHits, LayoutKind, OperationFigures, OverheadArray,
@@ -45,10 +45,14 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
         name: array.name.clone(),
         layout,
         outstanding: array.outstanding,
-        lun_bytes: Some(array.lun_bytes),
+        lun_bytes: Some(array.lun_bytes()),
         spindles: Spindles { data, parity, spare, root, purchased: data + parity + spare + root },
         parameters: parameters(scenario, array),
-        segments: done.segments.iter().map(of_segment).collect(),
+        segments: done
+            .segments
+            .iter()
+            .map(|segment| of_segment(scenario, array, segment))
+            .collect(),
         failures: done.failures.iter().map(of_failure).collect(),
         data_loss: done.data_loss.as_ref().map(|lost| DataLoss {
             at_seconds: rounded(lost.at_ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS),
@@ -77,10 +81,11 @@ pub(crate) fn settings(scenario: &Scenario) -> BTreeMap<String, Setting> {
 
 /// Describes the load: the scenario's own workload, or the file under load of another.
 pub(crate) fn load(scenario: &Scenario, is_own: bool) -> HostLoad {
-    let workload = &scenario.workload;
-    let own = workload.specification().ok().filter(|_| is_own);
+    let only = scenario.workloads.first().filter(|_| scenario.workloads.len() == 1);
+    let own = only.and_then(|only| only.specification().ok()).filter(|_| is_own);
     HostLoad {
-        file_bytes: workload.file_bytes,
+        // The arrays have the same files.
+        file_bytes: scenario.arrays.first().map_or(0, |array| scenario.file_bytes(array)),
         accesses: own.map(|own| {
             let random = own
                 .lines()
@@ -162,6 +167,7 @@ fn of_workload(workload: &WorkloadMeasures, length_ns: u64) -> WorkloadFigures {
         response_ms: response_times(&workload.response),
         reads: of_direction(reads),
         writes: of_direction(writes),
+        layout: None,
     }
 }
 
@@ -208,7 +214,7 @@ fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
         .collect()
 }
 
-fn of_segment(segment: &Segment) -> strewn_report::Segment {
+fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_report::Segment {
     let seconds = segment.length_ns as f64 / NS_PER_S;
     let (data, parity) = (&segment.data_spindles, &segment.parity_spindles);
     let commands = data.commands + parity.commands;
@@ -250,13 +256,7 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
             }),
             stalled_writes: counters.stalled_writes,
         },
-        layout: SegmentLayout {
-            score: layout.file.score,
-            extents_per_gib: layout.file.extents as f64 * BLOCKS_PER_GIB
-                / layout.file.blocks.max(1) as f64,
-            span_percent: layout.file.span * 100.0,
-            rewritten_percent: layout.rewritten.map(|share| share * 100.0),
-        },
+        layout: of_layout(&layout),
         free_space: segment.layout.free_space.map(|free_space| FreeSpace {
             score: free_space.score,
             largest_run_blocks: free_space.largest_run_blocks,
@@ -277,10 +277,37 @@ fn of_segment(segment: &Segment) -> strewn_report::Segment {
         by_workload: segment
             .by_workload
             .iter()
-            .map(|workload| of_workload(workload, segment.length_ns))
+            .map(|workload| WorkloadFigures {
+                layout: layout_of(scenario, array, segment, &workload.name),
+                ..of_workload(workload, segment.length_ns)
+            })
             .collect(),
     }
     .rounded(SIGNIFICANT_DIGITS)
+}
+
+/// Returns the layout of the LUN that the named workload works on; `None` if the host's workloads are not the scenario's.
+fn layout_of(
+    scenario: &Scenario,
+    array: &Array,
+    segment: &Segment,
+    workload: &str,
+) -> Option<SegmentLayout> {
+    let named = scenario.workloads.iter().filter_map(|workload| workload.named.as_ref());
+    let named = named.into_iter().find(|named| named.name == workload)?;
+    let luns = build::luns(array);
+    let lun = luns.iter().position(|lun| lun.name.as_ref() == Some(&named.lun))?;
+    segment.layout.luns.get(lun).map(of_layout)
+}
+
+fn of_layout(layout: &LunLayoutMeasures) -> SegmentLayout {
+    SegmentLayout {
+        score: layout.file.score,
+        extents_per_gib: layout.file.extents as f64 * BLOCKS_PER_GIB
+            / layout.file.blocks.max(1) as f64,
+        span_percent: layout.file.span * 100.0,
+        rewritten_percent: layout.rewritten.map(|share| share * 100.0),
+    }
 }
 
 /// Returns the purchases for each array with segments that measure it, by configuration of the scenario.

@@ -10,7 +10,7 @@ use strewn_report::{
     ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA, Scaled,
 };
 use strewn_scenario::{Scenario, ScenarioError};
-use strewn_sim::{ClosedLoop, Host, Progress, Segment, Simulation, SimulationError};
+use strewn_sim::{Host, Progress, Segment, Simulation, SimulationError};
 use thiserror::Error;
 
 use crate::array_run::ArrayRun;
@@ -339,7 +339,7 @@ pub(crate) fn run_array(
     let array = &scenario.arrays[index];
     let host = match &options.load {
         Some(load) => load.host(scenario, index, build::seed(scenario, index))?,
-        None => BuiltHost::ClosedLoop(Box::new(closed_loop(scenario, index)?)),
+        None => own_host(scenario, index)?,
     };
     let recording = options.record_iolog.as_ref().map(|path| {
         Recording::begin(record::iolog_of_array(path, &array.name, scenario.arrays.len()))
@@ -349,20 +349,15 @@ pub(crate) fn run_array(
         None if !options.by_direction => host,
         recording => host.watched(recording.as_ref().map(Recording::watch)),
     };
-    let run = match host {
-        BuiltHost::ClosedLoop(host) => simulate_host(scenario, index, *host, segments),
-        BuiltHost::Other(host) => simulate_host(scenario, index, host, segments),
-    }?;
+    let run = simulate_built(scenario, index, host, segments)?;
     let unrecorded = recording.and_then(|recording| recording.finish().err());
     Ok(ArrayRun { unrecorded, ..run })
 }
 
-/// Builds the plain closed loop of the scenario's own workload.
-pub(crate) fn closed_loop(scenario: &Scenario, index: usize) -> Result<ClosedLoop, RunError> {
-    let array = &scenario.arrays[index];
-    let accesses = build::accesses(scenario, index)
-        .map_err(|source| RunError::Build { array: array.name.clone(), source })?;
-    Ok(ClosedLoop::new(accesses, array.outstanding))
+/// Builds the host of the scenario's own workloads.
+pub(crate) fn own_host(scenario: &Scenario, index: usize) -> Result<BuiltHost, RunError> {
+    let array = &scenario.arrays[index].name;
+    build::host(scenario, index).map_err(|source| RunError::Build { array: array.clone(), source })
 }
 
 /// An action on the simulation of an array of either kind, for [`simulate`].
@@ -424,7 +419,19 @@ pub fn simulate<W: WithSimulation>(
     index: usize,
     with: W,
 ) -> Result<W::Output, RunError> {
-    simulate_host(scenario, index, closed_loop(scenario, index)?, with)
+    simulate_built(scenario, index, own_host(scenario, index)?, with)
+}
+
+fn simulate_built<W: WithSimulation>(
+    scenario: &Scenario,
+    index: usize,
+    host: BuiltHost,
+    with: W,
+) -> Result<W::Output, RunError> {
+    match host {
+        BuiltHost::ClosedLoop(host) => simulate_host(scenario, index, *host, with),
+        BuiltHost::Other(host) => simulate_host(scenario, index, host, with),
+    }
 }
 
 fn simulate_host<H: Host, W: WithSimulation>(
@@ -471,12 +478,12 @@ impl WithSimulation for Segments<'_> {
     ) -> Result<ArrayRun, RunError> {
         let Self { scenario, index, with_map, observer } = self;
         let array = scenario.arrays[index].name.clone();
-        let file_blocks = layout_map::file_blocks(scenario);
+        let files = layout_map::files(scenario, index);
         let mut map =
             with_map.then(|| simulation.array().empty_map(scenario, &scenario.arrays[index]));
         let mut look_at_file = |array: &A, segment: u32| {
             if let Some(map) = &mut map {
-                map.add(segment, &array.picture(map, file_blocks));
+                map.add(segment, &array.picture(map, &files));
             }
         };
         look_at_file(simulation.array(), 0);

@@ -12,6 +12,7 @@ use crate::layout::ArrayLayout;
 use crate::presets::{self, CONTROLLER_WORDS, Controller};
 use crate::section::Section;
 use crate::value;
+use crate::workload::Workload;
 
 /// Most host operations that may be outstanding at an array. A spindle command's tag has room for no more than twice as
 /// many.
@@ -25,10 +26,10 @@ const DEFAULT_REBUILD_STEPS: u32 = 2;
 pub struct Array {
     /// Its name in results and charts; no two arrays of a scenario share one.
     pub name: String,
-    /// Host operations kept outstanding against it.
+    /// Host operations kept outstanding against it, of all workloads together.
     pub outstanding: u32,
-    /// Length of the LUN that holds the workload's file, in bytes.
-    pub lun_bytes: u64,
+    /// Its LUNs, which hold the workloads' files.
+    pub luns: Vec<Lun>,
     /// The drive used for its spindles.
     pub spindle: SpindleChoice,
     /// Length of a drive's queue, from which it chooses the next command, up to
@@ -47,6 +48,56 @@ pub struct Array {
     pub failures: Vec<SpindleFailure>,
     /// Rebuild steps in flight: more steps give the rebuild priority over the host.
     pub rebuild_steps_in_flight: u32,
+}
+
+/// A LUN of an array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lun {
+    /// The name by which workloads refer to it; `None` for the only one of an array, `lun = "1000 GB"`.
+    pub name: Option<String>,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// The volume that it is in, of a write-anywhere array. LUNs that name none share one.
+    pub volume: Option<String>,
+}
+
+impl Lun {
+    /// Reads `lun = "1000 GB"`, or each `[[array.lun]]`. Returns `None` if one has a problem.
+    fn read_all(section: &mut Section<'_>) -> Option<Vec<Self>> {
+        if !section.is_list("lun") {
+            let bytes = section.required("lun", "\"1000 GB\"", value::positive_bytes)?;
+            return Some(vec![Self { name: None, bytes, volume: None }]);
+        }
+        let mut luns: Vec<Option<Self>> = Vec::new();
+        let in_place = section.has("in_place");
+        for mut table in section.sections("lun")? {
+            let name = table.required("name", "\"database\"", value::name);
+            let bytes = table.required("size", "\"200 GB\"", value::positive_bytes);
+            let volume_is_given = table.has("volume");
+            let volume = table.optional("volume", value::name);
+            if volume_is_given && in_place {
+                table.problem(
+                    "volume",
+                    "an array in place has no volumes",
+                    "leave the key out: each LUN has chunks of its own",
+                );
+            }
+            let mut others = luns.iter().flatten().map(|lun| &lun.name);
+            if name.is_some() && others.any(|other| *other == name) {
+                table.problem(
+                    "name",
+                    "another LUN of this array has the same name",
+                    "workloads refer to LUNs by name: give each its own",
+                );
+            }
+            table.finish();
+            luns.push(match (name, bytes, volume, volume_is_given) {
+                (_, _, None, true) | (None, ..) | (_, None, ..) => None,
+                (name, Some(bytes), volume, _) => Some(Self { name, bytes, volume }),
+            });
+        }
+        luns.into_iter().collect()
+    }
 }
 
 /// The drive used for an array's spindles.
@@ -76,6 +127,12 @@ pub struct Processor {
 const WRITE_BACK_PERCENT: u8 = 50;
 
 impl Array {
+    /// Returns the length of all LUNs together, in bytes.
+    #[must_use]
+    pub fn lun_bytes(&self) -> u64 {
+        self.luns.iter().fold(0, |sum, lun| sum.saturating_add(lun.bytes))
+    }
+
     /// Returns why a file of `file_bytes` and the array's other data do not fit together, with a
     /// remedy; `None` if they do.
     pub(crate) fn other_data_problem(&self, file_bytes: u64) -> Option<(String, String)> {
@@ -114,7 +171,7 @@ impl Array {
     /// fuller.
     pub(crate) fn roomy_percent(&self, file_bytes: u64) -> Option<f64> {
         let ArrayLayout::WriteAnywhere(layout) = &self.layout else { return None };
-        let held_back = self.lun_bytes as f64 * layout.delayed_free_percent / 100.0;
+        let held_back = self.lun_bytes() as f64 * layout.delayed_free_percent / 100.0;
         let dirty = 2.0 * layout.buffer_cache_bytes as f64;
         let roomy = layout.full_percent_beside(file_bytes as f64 / 100.0 + dirty + held_back);
         (layout.other_data?.full_percent > roomy).then_some(roomy)
@@ -129,6 +186,8 @@ pub(crate) struct Context<'c> {
     pub(crate) segments: Option<u32>,
     /// The length of the run in nanoseconds, if it is known.
     pub(crate) length_ns: Option<u64>,
+    /// The workloads, if they have names.
+    pub(crate) named_workloads: Option<&'c [Workload]>,
 }
 
 impl Array {
@@ -138,8 +197,22 @@ impl Array {
         if let Some(name) = &name {
             section.rename(format!("array[{name}]"));
         }
-        let outstanding = section.required("outstanding", "150", value::outstanding);
-        let lun_bytes = section.required("lun", "\"1000 GB\"", value::positive_bytes);
+        let outstanding = match context.named_workloads {
+            None => section.required("outstanding", "150", value::outstanding),
+            Some(workloads) => {
+                if section.optional("outstanding", value::outstanding).is_some() {
+                    section.problem(
+                        "outstanding",
+                        "is given beside the outstanding operations of each [[workload]]",
+                        "leave it out here",
+                    );
+                }
+                let here = |one: &&Workload| name.as_ref().is_some_and(|name| one.runs_on(name));
+                let named = workloads.iter().filter(here).filter_map(|one| one.named.as_ref());
+                Some(named.map(|named| named.outstanding).sum())
+            }
+        };
+        let luns = Lun::read_all(&mut section);
         let controller_is_given = section.has("controller");
         let controller = section.optional("controller", |v| value::choice(v, &CONTROLLER_WORDS));
         // One that is not known is named by itself. The array is not read, so that any defaults will do.
@@ -167,14 +240,14 @@ impl Array {
         let fitted = section
             .section("fitted")
             .and_then(|fitted| Fitted::read(fitted, layout.as_ref(), context.segments));
-        if let (Some(lun), Some(layout)) = (lun_bytes, &layout) {
-            layout.check_lun(&section, lun, drive_bytes);
+        if let (Some(luns), Some(layout)) = (&luns, &layout) {
+            layout.check_luns(&section, luns, drive_bytes);
         }
         section.finish();
         Some(Self {
             name: name?,
             outstanding: outstanding?,
-            lun_bytes: lun_bytes?,
+            luns: luns?,
             spindle: spindle?,
             commands_per_spindle: commands?,
             scheduler: scheduler?,

@@ -1,5 +1,6 @@
 //! The layout of an array: write-anywhere or in-place.
 
+use crate::array::Lun;
 use crate::catalog;
 use crate::in_place::InPlace;
 use crate::presets;
@@ -58,13 +59,9 @@ impl ArrayLayout {
         write_anywhere.or(in_place)
     }
 
-    /// Notes a problem if the LUN is larger than the array's usable capacity, or not what its format can store.
-    pub(crate) fn check_lun(
-        &self,
-        section: &Section<'_>,
-        lun_bytes: u64,
-        drive_bytes: Option<u64>,
-    ) {
+    /// Notes a problem if the LUNs are larger than the array's usable capacity, or not what its format can store.
+    pub(crate) fn check_luns(&self, section: &Section<'_>, luns: &[Lun], drive_bytes: Option<u64>) {
+        let lun_bytes = luns.iter().fold(0u64, |sum, lun| sum.saturating_add(lun.bytes));
         let drive_bytes = drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES);
         let (usable, how) = match self {
             Self::WriteAnywhere(layout) => layout.usable(),
@@ -74,15 +71,20 @@ impl ArrayLayout {
             let (lun, about) = (Bytes(lun_bytes), Bytes(usable).approximately());
             // Rounded down to whole GiB, so that the size advised fits.
             let most = Bytes(usable >> 30 << 30);
+            let what = match luns {
+                [_] => format!("a LUN of {lun} is"),
+                several => format!("{} LUNs of {lun} together are", several.len()),
+            };
             section.problem(
                 "lun",
-                format!("a LUN of {lun} is larger than the array's usable {about}"),
+                format!("{what} larger than the array's usable {about}"),
                 format!("give at most {most}, or a larger array: it has {how}"),
             );
-        } else if let Self::InPlace(layout) = self
-            && let Some((message, help)) = layout.lun_format_problem(lun_bytes)
-        {
-            section.problem("lun", message, help);
+        } else if let Self::InPlace(layout) = self {
+            let problem = luns.iter().find_map(|lun| layout.lun_format_problem(lun.bytes));
+            if let Some((message, help)) = problem {
+                section.problem("lun", message, help);
+            }
         }
     }
 }

@@ -106,7 +106,7 @@ mod warnings;
 mod workload;
 mod write_anywhere;
 
-pub use array::{Array, MOST_OUTSTANDING, Processor, SpindleChoice};
+pub use array::{Array, Lun, MOST_OUTSTANDING, Processor, SpindleChoice};
 pub use failure::SpindleFailure;
 pub use fitted::Fitted;
 pub use format::Format;
@@ -125,7 +125,7 @@ pub use strewn_raid::{Parity, ProtectionLevel};
 pub use strewn_spindle::Scheduler;
 pub use strewn_workload::AccessLine;
 pub use template::Template;
-pub use workload::{AccessSpecificationChoice, Workload};
+pub use workload::{AccessSpecificationChoice, NamedWorkload, Workload};
 pub use write_anywhere::{CacheStart, OtherData, WriteAnywhere};
 
 /// The JSON schema of a scenario's file, for editors that check TOML against a schema.

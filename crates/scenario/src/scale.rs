@@ -32,15 +32,25 @@ impl Scenario {
             return (scaled, changes);
         }
         let mut scale = Scale { by, changes: &mut changes };
-        scale.size("file", &mut scaled.workload.file_bytes);
+        for workload in &mut scaled.workloads {
+            let what = workload
+                .named
+                .as_ref()
+                .map_or_else(|| "file".to_owned(), |named| format!("file of {}", named.name));
+            scale.size(&what, &mut workload.file_bytes);
+        }
         scale.time("segment", &mut scaled.segment_ns);
         for array in &mut scaled.arrays {
             scale.array(array);
         }
-        // Rounding must not leave the file larger than a LUN it filled.
-        let smallest = scaled.arrays.iter().map(|array| array.lun_bytes).min();
-        if let Some(smallest) = smallest {
-            scaled.workload.file_bytes = scaled.workload.file_bytes.min(smallest);
+        // Rounding must not leave a file larger than a LUN it filled.
+        for workload in &mut scaled.workloads {
+            let luns = scaled
+                .arrays
+                .iter()
+                .flat_map(|array| array.luns.iter().filter(|lun| workload.is_on(&array.name, lun)));
+            let smallest = luns.map(|lun| lun.bytes).min().unwrap_or(u64::MAX);
+            workload.file_bytes = workload.file_bytes.min(smallest);
         }
         scaled.spindle_stretch = scaled.spindle_stretch.saturating_mul(by);
         changes.push(format!(
@@ -60,7 +70,13 @@ struct Scale<'c> {
 impl Scale<'_> {
     fn array(&mut self, array: &mut Array) {
         let name = &array.name;
-        self.size(&format!("LUN of {name}"), &mut array.lun_bytes);
+        for lun in &mut array.luns {
+            let what = match &lun.name {
+                Some(lun) => format!("LUN {lun} of {name}"),
+                None => format!("LUN of {name}"),
+            };
+            self.size(&what, &mut lun.bytes);
+        }
         if let ArrayLayout::WriteAnywhere(layout) = &mut array.layout {
             self.size(&format!("buffer cache of {name}"), &mut layout.buffer_cache_bytes);
         }

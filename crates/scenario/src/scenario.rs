@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use crate::array::{Array, Context};
+use crate::array::{Array, Context, Lun};
 use crate::overhead::{ArrayNames, Overhead};
 use crate::problem::{Problem, ProblemKind, ScenarioError};
 use crate::quantity::Bytes;
@@ -34,8 +34,8 @@ pub struct Scenario {
     /// The file of published figures, resolved against the scenario's own folder. The comparison
     /// and calibration use it.
     pub published: Option<PathBuf>,
-    /// The operations of the hosts.
-    pub workload: Workload,
+    /// The operations of the hosts: one workload, or several with names.
+    pub workloads: Vec<Workload>,
     /// The arrays under test, in the order of the file; at least one.
     pub arrays: Vec<Array>,
     /// The cost of spindles that hold no data.
@@ -113,7 +113,7 @@ impl Scenario {
         let segment_ns = s.required("segment", "\"20 min\"", value::positive_nanoseconds);
         let published = s.optional("published", value::name).map(|path| folder.join(path));
         s.require_one_of(&["workload"], "add [workload] and its keys");
-        let workload = s.section("workload").and_then(Workload::read);
+        let workloads = Workload::read_all(s);
         if let (Some(segments), Some(segment)) = (segments, segment_ns)
             && u64::from(segments).checked_mul(segment).is_none()
         {
@@ -126,8 +126,12 @@ impl Scenario {
         let length_ns = segments
             .zip(segment_ns)
             .and_then(|(segments, segment_ns)| u64::from(segments).checked_mul(segment_ns));
-        let (names, arrays) = read_arrays(s, &Context { folder, segments, length_ns });
-        check_file(s, workload.as_ref(), &arrays);
+        let named_workloads =
+            s.is_list("workload").then(|| workloads.as_deref().unwrap_or_default());
+        let context = Context { folder, segments, length_ns, named_workloads };
+        let (names, arrays) = read_arrays(s, &context);
+        check_files(s, workloads.as_deref(), &arrays);
+        check_array_names(s, workloads.as_deref(), &names);
         let overhead_is_given = s.has("overhead");
         let known = ArrayNames { names: &names, arrays: &arrays };
         let overhead = s.section("overhead").and_then(|section| Overhead::read(section, &known));
@@ -141,7 +145,7 @@ impl Scenario {
             segment_ns: segment_ns?,
             spindle_stretch: 1,
             published,
-            workload: workload?,
+            workloads: workloads?,
             arrays,
             overhead: if overhead_is_given { Some(overhead?) } else { None },
         })
@@ -152,6 +156,23 @@ impl Scenario {
     pub fn array(&self, name: &str) -> Option<&Array> {
         self.arrays.iter().find(|array| array.name == name)
     }
+
+    /// Returns the length of the part of a LUN of `array` that workloads work on, in bytes.
+    #[must_use]
+    pub fn file_bytes_of(&self, array: &Array, lun: &Lun) -> u64 {
+        file_bytes_of(&self.workloads, array, lun)
+    }
+
+    /// Returns the sum of these parts over the LUNs of `array`.
+    #[must_use]
+    pub fn file_bytes(&self, array: &Array) -> u64 {
+        array.luns.iter().map(|lun| self.file_bytes_of(array, lun)).sum()
+    }
+}
+
+fn file_bytes_of(workloads: &[Workload], array: &Array, lun: &Lun) -> u64 {
+    let on_it = workloads.iter().filter(|workload| workload.is_on(&array.name, lun));
+    on_it.map(|workload| workload.file_bytes).max().unwrap_or(0)
 }
 
 /// Returns the remedy for a text that is not TOML.
@@ -216,20 +237,90 @@ fn read_arrays(section: &mut Section<'_>, context: &Context<'_>) -> (Vec<String>
     (names, arrays)
 }
 
-/// Checks that the workload's file fits into every array's LUN.
-fn check_file(section: &Section<'_>, workload: Option<&Workload>, arrays: &[Array]) {
-    let Some(workload) = workload else { return };
-    for array in arrays.iter().filter(|array| workload.file_bytes > array.lun_bytes) {
-        let (file, lun) = (Bytes(workload.file_bytes), Bytes(array.lun_bytes));
-        section.problem_within(
-            "workload",
-            "file",
-            format!("a file of {file} is larger than the LUN of {}, {lun}", array.name),
-            format!("give at most {lun}, or enlarge the LUN"),
-        );
+/// Checks that there are the arrays that workloads name.
+fn check_array_names(section: &Section<'_>, workloads: Option<&[Workload]>, names: &[String]) {
+    let named = workloads.into_iter().flatten().filter_map(|workload| workload.named.as_ref());
+    for named in named {
+        for unknown in named.arrays.iter().filter(|array| !names.contains(array)) {
+            section.problem_within(
+                &format!("workload[{}]", named.name),
+                "arrays",
+                format!("there is no array `{unknown}`"),
+                value::one_of(unknown, names),
+            );
+        }
     }
+}
+
+/// Checks that every workload's LUN is there and has room for its file, and that every LUN is used.
+fn check_files(section: &Section<'_>, workloads: Option<&[Workload]>, arrays: &[Array]) {
+    let Some(workloads) = workloads else { return };
     for array in arrays {
-        let Some((message, help)) = array.other_data_problem(workload.file_bytes) else { continue };
+        for workload in workloads.iter().filter(|workload| workload.runs_on(&array.name)) {
+            check_file(section, workload, array);
+        }
+        if array.outstanding == 0 {
+            section.problem_within(
+                &format!("array[{}]", array.name),
+                "name",
+                "no workload runs on the array",
+                "name it in the `arrays` of a [[workload]], or leave it out",
+            );
+        }
+        for lun in &array.luns {
+            let Some(name) = &lun.name else { continue };
+            if workloads.iter().all(|workload| !workload.is_on(&array.name, lun)) {
+                section.problem_within(
+                    &format!("array[{}]", array.name),
+                    "lun",
+                    format!("no workload works on LUN `{name}`"),
+                    format!("add a [[workload]] with lun = \"{name}\", or leave the LUN out"),
+                );
+            }
+        }
+        let file_bytes = array.luns.iter().map(|lun| file_bytes_of(workloads, array, lun)).sum();
+        let Some((message, help)) = array.other_data_problem(file_bytes) else { continue };
         section.problem_within("workload", "file", message, help);
+    }
+}
+
+fn check_file(section: &Section<'_>, workload: &Workload, array: &Array) {
+    let (table, lun) = match &workload.named {
+        None => ("workload".to_owned(), array.luns.first().filter(|_| array.luns.len() == 1)),
+        Some(named) => {
+            let is_it = |lun: &&Lun| lun.name.as_ref() == Some(&named.lun);
+            (format!("workload[{}]", named.name), array.luns.iter().find(is_it))
+        }
+    };
+    match (lun, &workload.named) {
+        (Some(lun), _) if workload.file_bytes > lun.bytes => {
+            let (file, lun) = (Bytes(workload.file_bytes), Bytes(lun.bytes));
+            section.problem_within(
+                &table,
+                "file",
+                format!("a file of {file} is larger than the LUN of {}, {lun}", array.name),
+                format!("give at most {lun}, or enlarge the LUN"),
+            );
+        }
+        (Some(_), _) => {}
+        (None, Some(named)) => {
+            let names: Vec<&str> =
+                array.luns.iter().filter_map(|lun| lun.name.as_deref()).collect();
+            let help = match names.as_slice() {
+                [] => format!(
+                    "write [[array.lun]] with name = \"{}\" and size = \"200 GB\" in place of lun = ...",
+                    named.lun
+                ),
+                names => value::one_of(&named.lun, names),
+            };
+            let message = format!("array `{}` has no LUN `{}`", array.name, named.lun);
+            section.problem_within(&table, "lun", message, help);
+        }
+        (None, None) => section.problem_within(
+            &format!("array[{}]", array.name),
+            "lun",
+            "there are LUNs with names, and [workload] works on none of them",
+            "write [[workload]] with a name, a lun and an outstanding, or lun = \"1000 GB\" here",
+        ),
     }
 }

@@ -103,6 +103,11 @@ impl<'t> Section<'t> {
         self.table.contains_key(key)
     }
 
+    /// Returns whether the value of a key is a list, as `[[key]]` makes one.
+    pub(crate) fn is_list(&self, key: &str) -> bool {
+        self.value_of(key).is_some_and(|value| value.get_ref().as_array().is_some())
+    }
+
     /// Returns the value of a key, or its default.
     fn value_of(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.table.get(key).or_else(|| self.defaults?.get(key))
@@ -261,7 +266,7 @@ impl<'t> Section<'t> {
         self.problem_at(span, key, message, help);
     }
 
-    /// Notes what is wrong with the value of a key of a table in this one.
+    /// Notes what is wrong with the value of a key of a table in this one, or of an entry of a list, `list[name]`.
     pub(crate) fn problem_within(
         &self,
         table: &str,
@@ -269,10 +274,22 @@ impl<'t> Section<'t> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let inner = self.table.get(table).and_then(|value| value.get_ref().as_table());
+        let inner = match table.strip_suffix(']').and_then(|entry| entry.split_once('[')) {
+            Some((list, name)) => self.entry(list, name),
+            None => self.table.get(table).and_then(|value| value.get_ref().as_table()),
+        };
         let value = inner.and_then(|inner| inner.get(key));
         let span = value.map_or(self.span.clone(), Spanned::span);
         self.problem_at(span, &format!("{table}.{key}"), message, help);
+    }
+
+    /// Returns the entry of the list of tables `list` that has this name.
+    fn entry(&self, list: &str, name: &str) -> Option<&'t DeTable<'t>> {
+        let entries = self.table.get(list)?.get_ref().as_array()?;
+        let mut tables = entries.iter().filter_map(|entry| entry.get_ref().as_table());
+        tables.find(|table| {
+            table.get("name").and_then(|value| value.get_ref().as_str()) == Some(name)
+        })
     }
 
     /// Returns the text of a key, if it has one.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::array::{Array, Processor, SpindleChoice};
+use crate::array::{Array, Lun, Processor, SpindleChoice};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::format::{FORMAT, Format};
@@ -11,7 +11,7 @@ use crate::layout::ArrayLayout;
 use crate::overhead::OverheadConfiguration;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
-use crate::workload::{AccessSpecificationChoice, Workload};
+use crate::workload::{AccessSpecificationChoice, NamedWorkload, Workload};
 use crate::write_anywhere::{
     CACHE_START_WORDS, CHUNKS_WORDS, OtherData, PARITY_WORDS, WriteAnywhere,
 };
@@ -153,7 +153,7 @@ impl Scenario {
             segment_ns,
             spindle_stretch,
             published,
-            workload,
+            workloads,
             arrays,
             overhead,
         } = self;
@@ -169,9 +169,14 @@ impl Scenario {
         if let Some(path) = published {
             s.add("published", path.display().to_string());
         }
-        s.within("workload", |s| of_workload(s, workload));
+        for (number, workload) in (1..).zip(workloads) {
+            match &workload.named {
+                None => s.within("workload", |s| of_workload(s, workload)),
+                Some(_) => s.within(&format!("workload.{number}"), |s| of_workload(s, workload)),
+            }
+        }
         for array in arrays {
-            s.within(&format!("array.{}", array.name), |s| of_array(s, array));
+            s.within(&format!("array.{}", array.name), |s| of_array(s, array, self.is_named()));
         }
         if let Some(overhead) = overhead {
             s.within("overhead", |s| {
@@ -185,17 +190,37 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// Returns whether its workloads have names.
+    pub(crate) fn is_named(&self) -> bool {
+        self.workloads.iter().any(|workload| workload.named.is_some())
+    }
+}
+
 impl Array {
-    /// Returns every setting of the array but its name, by its name below the array.
-    pub(crate) fn settings(&self) -> Vec<(String, SettingValue)> {
+    /// Returns every setting of the array but its name, by its name below the array. `named` says whether workloads have
+    /// names, and so the outstanding operations.
+    pub(crate) fn settings(&self, named: bool) -> Vec<(String, SettingValue)> {
         let mut found = Settings::default();
-        of_array(&mut found, self);
+        of_array(&mut found, self, named);
         found.all
     }
 }
 
 fn of_workload(s: &mut Settings, workload: &Workload) {
-    let Workload { access_specification, alignment_bytes, file_bytes } = workload;
+    let Workload { named, access_specification, alignment_bytes, file_bytes } = workload;
+    if let Some(named) = named {
+        let NamedWorkload { name, lun, arrays, outstanding, operations_per_second } = named;
+        s.add("name", name.as_str());
+        s.add("lun", lun.as_str());
+        if !arrays.is_empty() {
+            s.add("arrays", listed(arrays));
+        }
+        s.add("outstanding", *outstanding);
+        if let Some(per_second) = operations_per_second {
+            s.add("operations_per_second", *per_second);
+        }
+    }
     match access_specification {
         AccessSpecificationChoice::Shipped(name) => s.add("access_specification", name.as_str()),
         AccessSpecificationChoice::Inline(lines) => {
@@ -213,11 +238,11 @@ fn of_workload(s: &mut Settings, workload: &Workload) {
     s.size("file", *file_bytes);
 }
 
-fn of_array(s: &mut Settings, array: &Array) {
+fn of_array(s: &mut Settings, array: &Array, named: bool) {
     let Array {
         name: _,
         outstanding,
-        lun_bytes,
+        luns,
         spindle,
         commands_per_spindle,
         scheduler,
@@ -228,8 +253,22 @@ fn of_array(s: &mut Settings, array: &Array) {
         failures,
         rebuild_steps_in_flight,
     } = array;
-    s.add("outstanding", *outstanding);
-    s.size("lun", *lun_bytes);
+    if !named {
+        s.add("outstanding", *outstanding);
+    }
+    for (number, Lun { name, bytes, volume }) in (1..).zip(luns) {
+        let Some(name) = name else {
+            s.size("lun", *bytes);
+            continue;
+        };
+        s.within(&format!("lun.{number}"), |s| {
+            s.add("name", name.as_str());
+            s.size("size", *bytes);
+            if let Some(volume) = volume {
+                s.add("volume", volume.as_str());
+            }
+        });
+    }
     match spindle {
         SpindleChoice::Shipped(name) => s.add("spindle", name.as_str()),
         SpindleChoice::File(path) => s.add("spindle", path.display().to_string()),

@@ -20,7 +20,7 @@ impl Scenario {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let full = |array: &Array| {
-            let roomy = array.roomy_percent(self.workload.file_bytes)?;
+            let roomy = array.roomy_percent(self.file_bytes(array))?;
             Some(format!(
                 "array[{}].write_anywhere.other_data leaves so little room that writes wait for it: with full_percent = \
                  {:.1} none does",

@@ -1,16 +1,21 @@
-//! The workload: the operations that hosts send to the arrays.
+//! The workloads: the operations that hosts send to the arrays.
 
 use strewn_base::SECTOR_BYTES;
 use strewn_workload::{AccessLine, AccessSpecification, SpecificationError};
+use toml::Spanned;
 
+use crate::array::{Lun, MOST_OUTSTANDING};
 use crate::catalog;
 use crate::quantity::Bytes;
 use crate::section::Section;
 use crate::value;
 
-/// The load on every array of a scenario, in a closed loop of each array's outstanding operations.
+/// A load on every array of a scenario, in a closed loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
+    /// What makes it one of several; `None` for the only one, `[workload]`, which works on the only LUN and keeps each
+    /// array's outstanding operations under way.
+    pub named: Option<NamedWorkload>,
     /// The mix of operation sizes, reads and seeks.
     pub access_specification: AccessSpecificationChoice,
     /// Offsets of random operations are multiples of this, in bytes. 512 unless the file says
@@ -18,6 +23,21 @@ pub struct Workload {
     pub alignment_bytes: u32,
     /// Length of the file under load, which lies in the lowest addresses of the LUN, in bytes.
     pub file_bytes: u64,
+}
+
+/// What makes a workload one of several, each `[[workload]]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedWorkload {
+    /// Its name in results; no two workloads share one.
+    pub name: String,
+    /// The name of its LUN, which every array that it runs on has.
+    pub lun: String,
+    /// The names of the arrays that it runs on; empty for all.
+    pub arrays: Vec<String>,
+    /// Operations kept outstanding.
+    pub outstanding: u32,
+    /// Most operations issued a second; `None` for as many as are answered.
+    pub operations_per_second: Option<u32>,
 }
 
 /// Where an access specification comes from.
@@ -66,8 +86,64 @@ impl Workload {
         AccessSpecification::new(choice.name(), choice.lines(), self.alignment_bytes)
     }
 
-    /// Reads `[workload]`.
-    pub(crate) fn read(mut section: Section<'_>) -> Option<Self> {
+    /// Reads `[workload]`, or each `[[workload]]`. Returns `None` if one of them has a problem.
+    pub(crate) fn read_all(section: &mut Section<'_>) -> Option<Vec<Self>> {
+        if !section.is_list("workload") {
+            let only = section.section("workload")?;
+            return Self::read(only, |_| Some(None)).map(|only| vec![only]);
+        }
+        let mut names: Vec<String> = Vec::new();
+        let mut workloads = Vec::new();
+        for table in section.sections("workload")? {
+            if let Some(name) = table.peek("name") {
+                if names.contains(&name) {
+                    table.problem(
+                        "name",
+                        format!("there is another workload `{name}`"),
+                        "results tell workloads apart by name: give each its own",
+                    );
+                }
+                names.push(name);
+            }
+            // Every workload is read before the first failure is returned, so that each reports its problems.
+            workloads.push(Self::read(table, |section| NamedWorkload::read(section).map(Some)));
+        }
+        let workloads: Vec<Self> = workloads.into_iter().collect::<Option<_>>()?;
+        let outstanding = workloads.iter().filter_map(|one| one.named.as_ref());
+        let outstanding: u64 = outstanding.map(|named| u64::from(named.outstanding)).sum();
+        if outstanding > MOST_OUTSTANDING.into() {
+            section.problem(
+                "workload",
+                format!("{outstanding} operations are to be outstanding"),
+                format!("{MOST_OUTSTANDING} are the most, of all workloads together"),
+            );
+            return None;
+        }
+        Some(workloads)
+    }
+
+    /// Returns whether it runs on the array of this name.
+    #[must_use]
+    pub fn runs_on(&self, array: &str) -> bool {
+        let only = self.named.as_ref().map_or(&[][..], |named| &named.arrays);
+        only.is_empty() || only.iter().any(|name| name == array)
+    }
+
+    /// Returns whether it works on this LUN of the array of that name, or on the only one.
+    #[must_use]
+    pub fn is_on(&self, array: &str, lun: &Lun) -> bool {
+        let is_its_lun = |named: &NamedWorkload| lun.name.as_ref() == Some(&named.lun);
+        self.runs_on(array) && self.named.as_ref().is_none_or(is_its_lun)
+    }
+
+    fn read(
+        mut section: Section<'_>,
+        read_name: impl FnOnce(&mut Section<'_>) -> Option<Option<NamedWorkload>>,
+    ) -> Option<Self> {
+        let named = read_name(&mut section);
+        if let Some(Some(NamedWorkload { name, .. })) = &named {
+            section.rename(format!("workload[{name}]"));
+        }
         let shipped = section.optional("access_specification", value::text);
         let lines = section.sections("access");
         section.require_one_of(
@@ -97,7 +173,37 @@ impl Workload {
             check_longest(&section, file, choice);
         }
         section.finish();
-        Some(Self { access_specification: choice?, alignment_bytes: alignment?, file_bytes: file? })
+        Some(Self {
+            named: named?,
+            access_specification: choice?,
+            alignment_bytes: alignment?,
+            file_bytes: file?,
+        })
+    }
+}
+
+impl NamedWorkload {
+    fn read(section: &mut Section<'_>) -> Option<Self> {
+        let name = section.required("name", "\"database\"", value::name);
+        let lun = section.required("lun", "\"database\"", value::name);
+        let arrays_are_given = section.has("arrays");
+        let arrays = match arrays_are_given {
+            true => section.list("arrays", "[\"FAS2050\"]", value::name),
+            false => {
+                section.get("arrays");
+                Some(Vec::new())
+            }
+        };
+        let outstanding = section.required("outstanding", "32", value::outstanding);
+        let limited = section.has("operations_per_second");
+        let per_second = section.optional("operations_per_second", value::positive_count);
+        Some(Self {
+            name: name?,
+            lun: lun?,
+            arrays: arrays?.into_iter().map(Spanned::into_inner).collect(),
+            outstanding: outstanding?,
+            operations_per_second: if limited { Some(per_second?) } else { None },
+        })
     }
 }
 

@@ -305,6 +305,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             let issued = self.host.issue_due(next_ns).map_err(SimulationError::Accesses)?;
             if let Some(operation) = issued {
                 driver.components.turn_to(Component::Service);
+                if let Some((lun, hint)) = self.host.prefetch_hint() {
+                    self.array.hint_operation(lun, hint.direction, hint.sector, hint.sectors);
+                }
                 self.array.host_operation(next_ns, operation, driver);
             }
         } else {

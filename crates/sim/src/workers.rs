@@ -137,6 +137,8 @@ pub struct Workers {
     due_ns: Vec<u64>,
     next: usize,
     next_ns: u64,
+    /// The worker that issued last.
+    issued_last: usize,
     group: u32,
     unfinished: usize,
     /// The depths of closed loops, segment after segment; the workers' own if there are none.
@@ -430,6 +432,7 @@ impl Host for Workers {
             return Err(failure);
         }
         let index = self.next;
+        self.issued_last = index;
         let taken = self.workers[index].take(now_ns);
         let operation = taken.map(|access| {
             self.count_outstanding(now_ns);
@@ -479,8 +482,11 @@ impl Host for Workers {
         None
     }
 
+    /// The next access of the worker that issued last: it is issued when one of its operations is answered, which is
+    /// some operations away.
     fn prefetch_hint(&self) -> Option<(LunId, Access)> {
-        None
+        let state = &self.workers[self.issued_last];
+        Some((state.worker.lun, state.next.as_ref()?.access))
     }
 
     #[inline]

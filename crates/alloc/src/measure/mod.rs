@@ -45,7 +45,7 @@ impl<F: Fn(u64) -> Option<Vbn>> FileBlocks for F {
 
 impl FileBlocks for BlockMapPart<'_> {
     fn vbn(&self, block: u64) -> Option<Vbn> {
-        if block < self.blocks { self.map.vbn(self.first + block) } else { None }
+        u32::try_from(block).ok().and_then(|block| self.get(block))
     }
 
     fn vbns(&self, blocks: Range<u64>) -> Option<&[u32]> {

@@ -145,6 +145,12 @@ impl<P: Payload> InPlace<P> {
         Self { rebuild, ..self }
     }
 
+    /// The sectors of each LUN, as the layout numbers them.
+    #[must_use]
+    pub fn lun_sectors(&self) -> &[Range<u64>] {
+        &self.luns
+    }
+
     /// The LUNs' layout. Rebuilt sectors of a failed spindle lie elsewhere.
     #[must_use]
     pub fn lun_layout(&self) -> &LunLayout {

@@ -165,6 +165,7 @@ impl BlockKeys {
     }
 
     /// Keys of data blocks, and of no others.
+    #[inline]
     #[must_use]
     pub fn data(&self) -> Range<u32> {
         self.data.clone()
@@ -183,10 +184,9 @@ impl BlockKeys {
     }
 
     /// The keys in ascending order that name blocks of volumes, bitmaps aside: data, indirect blocks and inodes.
-    pub(super) fn of_files(&self) -> impl Iterator<Item = u32> + use<> {
-        let mut ranges: Vec<Range<u32>> = self.luns.iter().map(|lun| lun.data.clone()).collect();
-        ranges.push(self.indirect());
-        ranges.into_iter().flatten()
+    pub(super) fn of_files(&self) -> Vec<Range<u32>> {
+        let data = self.luns.iter().map(|lun| lun.data.clone());
+        data.chain([self.indirect()]).collect()
     }
 
     /// The contents of the block with this key, as its checksum entry records them.
@@ -415,7 +415,7 @@ mod tests {
         let keys = BlockKeys::new(volumes.iter().copied(), 800_000);
         let bitmaps = keys.inodes().end..keys.of_volumes().end;
         let mut counted = vec![0u32; 3];
-        for key in keys.of_files().chain(bitmaps) {
+        for key in keys.of_files().into_iter().flatten().chain(bitmaps) {
             counted[keys.volume_of(key).0 as usize] += 1;
         }
         let metadata = keys.metadata_of_volumes();

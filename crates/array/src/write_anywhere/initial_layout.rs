@@ -22,10 +22,12 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn lay_out(&mut self) -> Result<(), NoRoom> {
         self.place_superblock()?;
         self.aggregate.begin(u64::from(self.keys.end()))?;
-        for key in self.keys.of_files() {
-            self.place(key)?;
-            // The tetrises are not needed here, and would take four bytes for each block until the commit.
-            while self.aggregate.next_tetris().is_some() {}
+        for keys in self.keys.of_files() {
+            for key in keys {
+                self.place(key)?;
+                // The tetrises are not needed here, and would take four bytes for each block until the commit.
+                while self.aggregate.next_tetris().is_some() {}
+            }
         }
         // The blocks of the volumes' bitmaps and container maps that describe the numbers assigned so far, and the first
         // number to come.

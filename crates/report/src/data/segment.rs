@@ -145,6 +145,15 @@ pub struct SegmentLayout {
     pub rewritten_percent: Option<f64>,
 }
 
+impl SegmentLayout {
+    pub(crate) fn round(&mut self, significant_digits: usize) {
+        let Self { score, extents_per_gib, span_percent, rewritten_percent } = self;
+        for figure in [score, extents_per_gib, span_percent].into_iter().chain(rewritten_percent) {
+            *figure = rounded(*figure, significant_digits);
+        }
+    }
+}
+
 /// Free space of a write-anywhere array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FreeSpace {
@@ -216,7 +225,7 @@ impl Segment {
                     mean_service_ms,
                 },
             cache: Cache { hit_percent, host_reads, stalled_writes: _ },
-            layout: SegmentLayout { score, extents_per_gib, span_percent, rewritten_percent },
+            layout,
             free_space,
             consistency_points,
             checks: Checks { littles_law_error_percent, utilization_law_error_percent },
@@ -239,9 +248,6 @@ impl Segment {
             mean_queue_depth,
             mean_service_ms,
             hit_percent,
-            score,
-            extents_per_gib,
-            span_percent,
             littles_law_error_percent,
             utilization_law_error_percent,
         ];
@@ -250,11 +256,11 @@ impl Segment {
             .iter_mut()
             .flat_map(|points| [&mut points.blocks_per_cp, &mut points.full_stripe_percent]);
         by_workload.iter_mut().for_each(|figures| figures.round(significant_digits));
+        layout.round(significant_digits);
         *host = host.map(|host| host.rounded(significant_digits));
         let host_hits = host_reads.iter_mut().flat_map(|reads| &mut reads.hit_percent);
         let rebuilt = redundancy.iter_mut().map(|lost| &mut lost.rebuilt_percent);
-        let sometimes =
-            parity_spindles.iter_mut().chain(rewritten_percent).chain(rebuilt).chain(host_hits);
+        let sometimes = parity_spindles.iter_mut().chain(rebuilt).chain(host_hits);
         for figure in always.into_iter().chain(sometimes).chain(free_space).chain(points) {
             *figure = rounded(*figure, significant_digits);
         }

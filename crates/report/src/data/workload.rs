@@ -1,6 +1,6 @@
 //! The workload of a file that replaced the scenario's own.
 
-use crate::data::segment::ResponseTime;
+use crate::data::segment::{ResponseTime, SegmentLayout};
 use serde::{Deserialize, Serialize};
 
 /// The load on every array of a run.
@@ -173,6 +173,9 @@ pub struct WorkloadFigures {
     pub reads: OperationFigures,
     /// Its writes.
     pub writes: OperationFigures,
+    /// The layout of its LUN at the end of the segment, if it has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<SegmentLayout>,
 }
 
 impl WorkloadFigures {
@@ -189,6 +192,9 @@ impl WorkloadFigures {
         }
         self.reads.round(significant_digits);
         self.writes.round(significant_digits);
+        if let Some(layout) = &mut self.layout {
+            layout.round(significant_digits);
+        }
     }
 }
 

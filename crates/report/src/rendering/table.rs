@@ -92,7 +92,8 @@ pub fn workloads_table(results: &Results, array: &ArrayResults) -> String {
     let ms = move |figures: &OperationFigures, value: f64| {
         optional((figures.ops > 0).then_some(value), |value| fixed(value, of_ms))
     };
-    Columns::<(u32, WorkloadFigures)>::new()
+    let has_layout = rows.iter().any(|(_, figures)| figures.layout.is_some());
+    let columns = Columns::<(u32, WorkloadFigures)>::new()
         .number("segment", |(index, _)| index.to_string())
         .words("workload", |(_, figures)| figures.name.clone())
         .number("IOPS", |(_, figures)| fixed(figures.iops, 0))
@@ -104,8 +105,16 @@ pub fn workloads_table(results: &Results, array: &ArrayResults) -> String {
             fixed(100.0 * figures.reads.ops as f64 / figures.ops() as f64, 1)
         })
         .number("reads\nmean, ms", move |(_, figures)| ms(&figures.reads, figures.reads.mean_ms))
-        .number("writes\nmean, ms", move |(_, figures)| ms(&figures.writes, figures.writes.mean_ms))
-        .render(&rows)
+        .number("writes\nmean, ms", move |(_, figures)| {
+            ms(&figures.writes, figures.writes.mean_ms)
+        });
+    let columns = match has_layout {
+        true => columns.number("layout\nscore", |(_, figures)| {
+            optional(figures.layout.map(|layout| layout.score), |score| fixed(score, 3))
+        }),
+        false => columns,
+    };
+    columns.render(&rows)
 }
 
 fn segment_columns(

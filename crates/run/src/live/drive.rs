@@ -155,7 +155,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
     fn look_at_file(&self, map: &mut Option<ArrayMap>, segment: u32) {
         if let Some(map) = map {
             let picture =
-                self.running.engine().array().picture(map, layout_map::file_blocks(self.scenario));
+                self.running.engine().array().picture(map, &layout_map::files(self.scenario, 0));
             map.add(segment, &picture);
         }
     }

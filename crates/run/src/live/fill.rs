@@ -41,7 +41,7 @@ pub(super) fn fill<A: LiveArray>(
     observer: &dyn Observer,
 ) -> Result<Option<Fill>, LiveError> {
     let array = running.engine().array();
-    let mut file = 0..layout_map::file_blocks(scenario);
+    let mut file = 0..layout_map::files(scenario, 0)[0];
     let fills = match options.fill {
         FillFile::IfBlank => !file.any(|block| array.is_allocated(LunId(0), block)),
         FillFile::Always => true,
@@ -55,7 +55,7 @@ fn write<A: LiveArray>(
     scenario: &Scenario,
     observer: &dyn Observer,
 ) -> Result<Fill, LiveError> {
-    let bytes = scenario.workload.file_bytes;
+    let bytes = scenario.workloads[0].file_bytes;
     let sectors = bytes / SECTOR_BYTES;
     let mut payload = Payload::new(!scenario.seed);
     let (mut next, mut written, mut under_way) = (0, 0, 0);

@@ -134,7 +134,7 @@ impl LiveRun {
     ) -> Result<LiveOutcome, LiveError> {
         let began = Instant::now();
         let host: Box<dyn Host> = match load {
-            None => Box::new(run::closed_loop(scenario, 0)?),
+            None => run::own_host(scenario, 0)?.boxed(),
             Some(load) => match load.host(scenario, 0, build::seed(scenario, 0))? {
                 BuiltHost::ClosedLoop(host) => host,
                 BuiltHost::Other(host) => host,

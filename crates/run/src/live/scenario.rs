@@ -9,7 +9,7 @@ use strewn_live::configuration::{
 use strewn_live::format::LogLayout;
 use strewn_raid::ProtectionLevel;
 use strewn_scenario::{
-    AccessSpecificationChoice, Array, ArrayLayout, CacheStart, Format, InPlace, InPlaceLayout,
+    AccessSpecificationChoice, Array, ArrayLayout, CacheStart, Format, InPlace, InPlaceLayout, Lun,
     Processor, Scenario, SpindleChoice, Workload, WriteAnywhere,
 };
 use strewn_spindle::Scheduler;
@@ -57,7 +57,7 @@ pub(super) fn of(
     let array = Array {
         name: name.to_owned(),
         outstanding: plan.outstanding,
-        lun_bytes,
+        luns: vec![Lun { name: None, bytes: lun_bytes, volume: None }],
         spindle: SpindleChoice::Shipped(NO_PROFILE.to_owned()),
         commands_per_spindle: 1,
         scheduler: Scheduler::Fcfs,
@@ -80,11 +80,12 @@ pub(super) fn of(
         segment_ns: plan.segment_ns,
         spindle_stretch: 1,
         published: None,
-        workload: Workload {
+        workloads: vec![Workload {
+            named: None,
             access_specification: plan.accesses.clone(),
             alignment_bytes: plan.alignment_bytes,
             file_bytes,
-        },
+        }],
         arrays: vec![array],
         overhead: None,
     })

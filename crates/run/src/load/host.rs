@@ -11,6 +11,14 @@ pub(crate) enum BuiltHost {
 }
 
 impl BuiltHost {
+    /// Returns the host behind a dynamic call.
+    pub(crate) fn boxed(self) -> Box<dyn Host> {
+        match self {
+            Self::ClosedLoop(host) => host,
+            Self::Other(host) => host,
+        }
+    }
+
     /// Returns the same host, measuring reads and writes apart and reporting each operation to `watch`.
     pub(crate) fn watched(self, watch: Option<Watch>) -> Self {
         Self::Other(match self {

@@ -43,6 +43,7 @@ use strewn_sim::{Outstanding, Workers};
 
 pub use error::LoadError;
 pub(crate) use host::BuiltHost;
+pub(crate) use region::seed_of_worker;
 pub use trace::{TraceLoop, TraceOptions};
 
 /// A workload from an Iometer or fio file or a trace: read, and checked as far as possible without a scenario.
@@ -102,7 +103,7 @@ impl Load {
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<Self, LoadError> {
         let file = plain_file(path.as_ref(), "a trace, plain or gzip")?;
-        let file_bytes = scenario.workload.file_bytes;
+        let file_bytes = replaced(scenario).file_bytes;
         let trace = trace::Trace::check(path.as_ref(), options, file_bytes, progress)?;
         let kind = Kind::Trace(Box::new(trace));
         Ok(Self { file, name: None, ignored: Vec::new(), kind })
@@ -144,6 +145,12 @@ impl Load {
 
     /// Checks what can be checked before `scenario` runs.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), LoadError> {
+        if scenario.workloads.len() > 1 {
+            return Err(LoadError::new(
+                format!("{}: the scenario has {} workloads", self.file, scenario.workloads.len()),
+                "a file replaces an only workload: give a scenario with one, [workload]",
+            ));
+        }
         for index in 0..scenario.arrays.len() {
             self.host(scenario, index, scenario.seed)?;
         }
@@ -168,7 +175,7 @@ impl Load {
         index: usize,
         seed: u64,
     ) -> Result<BuiltHost, LoadError> {
-        let file_bytes = scenario.workload.file_bytes;
+        let file_bytes = replaced(scenario).file_bytes;
         let outstanding = scenario.arrays[index].outstanding;
         let workers = match &self.kind {
             Kind::AccessSpecification(specifications) => {
@@ -194,7 +201,7 @@ impl Load {
     }
 
     fn workers(&self, scenario: &Scenario) -> Result<Vec<WorkloadWorker>, LoadError> {
-        let file_bytes = scenario.workload.file_bytes;
+        let file_bytes = replaced(scenario).file_bytes;
         match &self.kind {
             Kind::AccessSpecification(specifications) => {
                 specifications.described(&self.file, file_bytes)
@@ -229,6 +236,11 @@ impl Load {
             ended: self.ends_by_itself().then_some(ended),
         })
     }
+}
+
+/// Returns the workload that a file of the user's replaces.
+fn replaced(scenario: &Scenario) -> &strewn_scenario::Workload {
+    &scenario.workloads[0]
 }
 
 /// Checks that `path` is a regular file, which can be read more than once.

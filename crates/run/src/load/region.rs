@@ -69,7 +69,7 @@ pub(super) fn plain(
     Some(ClosedLoop::new(stream, outstanding))
 }
 
-pub(super) fn seed_of_worker(seed: u64, worker: usize) -> u64 {
+pub(crate) fn seed_of_worker(seed: u64, worker: usize) -> u64 {
     seed.wrapping_add((worker as u64).wrapping_mul(SEED_OF_WORKER))
 }
 

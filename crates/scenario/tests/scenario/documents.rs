@@ -56,7 +56,7 @@ fn what_code_sets_is_checked_as_a_text_is() {
     assert!(cost.contains("array[anywhere].processor.host_operation"), "{cost}");
     let cost = problem(|scenario| scenario.arrays[1].processor.per_kib_ns = -1.0);
     assert!(cost.contains("array[inplace].processor.per_kib"), "{cost}");
-    let lun = problem(|scenario| scenario.arrays[0].lun_bytes = 1 << 50);
+    let lun = problem(|scenario| scenario.arrays[0].luns[0].bytes = 1 << 50);
     assert!(lun.contains("array[anywhere].lun"), "{lun}");
     let segments = problem(|scenario| scenario.segments = 0);
     assert!(segments.contains("segments"), "{segments}");

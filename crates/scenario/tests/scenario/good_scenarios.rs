@@ -22,10 +22,10 @@ fn values_are_in_base_units() {
     let scenario = good();
     assert_eq!(scenario.segment_ns, 1_200_000_000_000);
     assert_eq!(scenario.spindle_stretch, 1);
-    assert_eq!(scenario.workload.file_bytes, 100 << 30);
-    assert_eq!(scenario.workload.alignment_bytes, 512);
+    assert_eq!(scenario.workloads[0].file_bytes, 100 << 30);
+    assert_eq!(scenario.workloads[0].alignment_bytes, 512);
     let array = scenario.array("anywhere").unwrap();
-    assert_eq!(array.lun_bytes, 1_000_000_000_000);
+    assert_eq!(array.lun_bytes(), 1_000_000_000_000);
     let processor = Processor {
         host_operation_ns: 76_000.0,
         spindle_command_ns: 110_000.0,
@@ -72,11 +72,12 @@ fn an_access_specification_may_be_written_out() {
     let text = changed("access_specification = \"file-server\"\n", "");
     let text = text.replace("file = \"100 GiB\"", &format!("file = \"100 GiB\"\n{lines}"));
     let scenario = Scenario::parse(&text, crate::common::NAME).unwrap();
-    let AccessSpecificationChoice::Inline(lines) = &scenario.workload.access_specification else {
-        panic!("{:?}", scenario.workload);
+    let AccessSpecificationChoice::Inline(lines) = &scenario.workloads[0].access_specification
+    else {
+        panic!("{:?}", scenario.workloads);
     };
     assert_eq!((lines.len(), lines[1].bytes), (2, 65_536));
-    let specification = scenario.workload.specification().unwrap();
+    let specification = scenario.workloads[0].specification().unwrap();
     assert_eq!(specification.alignment_bytes(), 4096);
     assert!((specification.read_fraction() - 0.8).abs() < 1e-12);
 }
@@ -84,7 +85,7 @@ fn an_access_specification_may_be_written_out() {
 #[test]
 fn a_shipped_specification_is_taken_at_the_alignment() {
     let text = changed("file = \"100 GiB\"", "file = \"100 GiB\"\nalignment = \"4 KiB\"");
-    let workload = Scenario::parse(&text, crate::common::NAME).unwrap().workload;
+    let workload = Scenario::parse(&text, crate::common::NAME).unwrap().workloads.remove(0);
     let specification = workload.specification().unwrap();
     assert_eq!((specification.name(), specification.alignment_bytes()), ("file-server", 4096));
 }

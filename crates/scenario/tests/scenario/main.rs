@@ -13,3 +13,4 @@ mod parameters;
 mod raid5;
 mod reports;
 mod schema;
+mod several_workloads;

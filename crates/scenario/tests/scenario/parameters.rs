@@ -130,8 +130,8 @@ fn scaled_down_keeps_what_rates_depend_on() {
     let (scaled, changes) = full.scaled_down(16);
     assert_eq!(scaled.spindle_stretch, 16);
     assert_eq!(scaled.segment_ns, 75_000_000_000);
-    assert_eq!(scaled.workload.file_bytes, (100 << 30) / 16);
-    assert_eq!(scaled.arrays[0].lun_bytes, 62_500_000_000 / 4096 * 4096);
+    assert_eq!(scaled.workloads[0].file_bytes, (100 << 30) / 16);
+    assert_eq!(scaled.arrays[0].luns[0].bytes, 62_500_000_000 / 4096 * 4096);
     let ArrayLayout::WriteAnywhere(layout) = &scaled.arrays[0].layout else { panic!() };
     assert_eq!(layout.log_half_bytes, 16 << 20);
     assert_eq!(layout.checkpoint_interval_ns, 2_500_000_000);
@@ -162,7 +162,7 @@ fn scaled_down_keeps_what_rates_depend_on() {
 #[test]
 fn nothing_scales_to_zero() {
     let (scaled, _) = good().scaled_down(u32::MAX);
-    assert!(scaled.workload.file_bytes >= 4096);
+    assert!(scaled.workloads[0].file_bytes >= 4096);
     assert!(scaled.segment_ns > 0);
     let ArrayLayout::WriteAnywhere(layout) = &scaled.arrays[0].layout else { panic!() };
     assert!(layout.log_half_bytes >= 4096 && layout.checkpoint_interval_ns > 0);

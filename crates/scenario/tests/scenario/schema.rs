@@ -38,6 +38,18 @@ const EVERY_TABLE: &str = "
     zzzzzzzzzzzz = 1
 ";
 
+/// The tables that a scenario has instead if its workloads and LUNs have names.
+const NAMED_TABLES: &str = "
+    [[workload]]
+    zzzzzzzzzzzz = 1
+    [[workload.access]]
+    zzzzzzzzzzzz = 1
+    [[array]]
+    name = 'wa'
+    [[array.lun]]
+    zzzzzzzzzzzz = 1
+";
+
 fn schema() -> Value {
     serde_json::from_str(SCHEMA_JSON).unwrap()
 }
@@ -48,6 +60,11 @@ fn table(field: &str) -> Value {
     for step in field.split('.').filter(|step| !step.is_empty()) {
         let key = step.split('[').next().unwrap();
         table = table["properties"][key].clone();
+        if let Some(choices) = table["oneOf"].as_array().cloned() {
+            // One table, or a list of them.
+            let is_it = |choice: &&Value| choice.get("items").is_some() == step.contains('[');
+            table = choices.iter().find(is_it).unwrap().clone();
+        }
         if table.get("items").is_some() {
             table = table["items"].clone();
         }
@@ -58,7 +75,13 @@ fn table(field: &str) -> Value {
 
 #[test]
 fn the_schema_has_the_keys_that_the_reader_takes() {
-    let error = Scenario::parse(EVERY_TABLE, "every.toml").unwrap_err();
+    for text in [EVERY_TABLE, NAMED_TABLES] {
+        has_the_keys_that_the_reader_takes(text);
+    }
+}
+
+fn has_the_keys_that_the_reader_takes(text: &str) {
+    let error = Scenario::parse(text, "every.toml").unwrap_err();
     let mut tables = 0;
     for problem in error.problems().iter().filter(|one| one.kind() == ProblemKind::UnknownKey) {
         let field = problem.field().strip_suffix(STRANGE).unwrap().trim_end_matches('.');
@@ -74,7 +97,7 @@ fn the_schema_has_the_keys_that_the_reader_takes() {
         }
         tables += 1;
     }
-    assert_eq!(tables, EVERY_TABLE.matches(STRANGE).count());
+    assert_eq!(tables, text.matches(STRANGE).count());
 }
 
 #[test]
@@ -84,6 +107,10 @@ fn every_key_of_the_schema_is_described() {
             assert!(value["description"].is_string(), "{path}.{key}");
             look(value, &format!("{path}.{key}"));
             look(&value["items"], &format!("{path}.{key}[]"));
+            for choice in value["oneOf"].as_array().into_iter().flatten() {
+                look(choice, &format!("{path}.{key}"));
+                look(&choice["items"], &format!("{path}.{key}[]"));
+            }
         }
     }
     look(&schema(), "");
