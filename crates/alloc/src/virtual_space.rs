@@ -106,7 +106,6 @@ impl VirtualSpace {
     ///
     /// # Panics
     /// If there is no such volume.
-    #[must_use]
     pub fn regions_in(&self, volume: VolumeId) -> impl Iterator<Item = Region> + use<> {
         self.volumes[volume.0 as usize].0.clone().map(|region| Region(region as u16))
     }
