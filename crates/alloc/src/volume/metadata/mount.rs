@@ -215,6 +215,11 @@ impl Mount {
         if expected != Some(first) || first.checked_add(size).is_none_or(|end| end >= 1 << 62) {
             return Err(damaged("its block numbers are not its own").into());
         }
+        // Three maps of a bit a number. Memory that is missing is no reason to end the program.
+        let too_large = damaged("has more block numbers than there is memory for");
+        if !memory_has_room(size.div_ceil(64).saturating_mul(3)) {
+            return Err(too_large.into());
+        }
         let mut volume = Volume::new(Container::new(first, size)?);
         volume.container.record_changes();
         volume.origin = origin;
@@ -264,6 +269,9 @@ impl Mount {
                 }));
             })?;
         entries.sort_unstable();
+        if !memory_has_room(entries.last().map_or(0, |(last, ..)| *last)) {
+            return Err(too_large.into());
+        }
         for (local, bits, death) in entries {
             let entry = Entry::from_bits(bits).filter(|entry| entry.birth() <= time);
             let entry = entry.ok_or(damaged("has a block that was never written"))?;
@@ -366,6 +374,12 @@ impl Mount {
             }
         }
     }
+}
+
+/// Whether so many words of zeros can be had.
+fn memory_has_room(words: u64) -> bool {
+    let words = usize::try_from(words);
+    words.is_ok_and(|words| Vec::<u64>::new().try_reserve_exact(words).is_ok())
 }
 
 fn array_root(page: &Page, word: u64) -> ArrayRoot {

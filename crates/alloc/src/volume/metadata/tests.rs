@@ -180,6 +180,17 @@ fn other_groups_and_blocks_that_are_too_small_are_refused() {
 }
 
 #[test]
+fn regression_a_volume_of_more_numbers_than_memory_can_map() {
+    let mut stored = last();
+    let record = |bytes: &PageBytes| bytes[4] == 4 && bytes[5] == 0;
+    let volumes = stored.blocks.values_mut().filter(|bytes| record(bytes));
+    // The size is the second word after the header.
+    volumes.for_each(|bytes| bytes[40..48].copy_from_slice(&((1u64 << 40) - 1).to_le_bytes()));
+    // Where memory is virtual enough, the clone's numbers do not follow its origin's.
+    assert!(matches!(mount(&stored, false), Err(VolumesMountError::Damaged(Damage::Volume(..)))));
+}
+
+#[test]
 fn every_byte_of_a_root_counts() {
     let stored = last();
     let bytes = stored.root.to_bytes();
