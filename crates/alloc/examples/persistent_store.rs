@@ -16,7 +16,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use strewn_alloc::{
     Aggregate, AggregateOptions, BlockName, BlockSource, Fbn, FileId, Root, SnapshotId, Tetris,
-    VolumeId, Volumes, VolumesMountError,
+    VolumeId, Volumes,
 };
 use strewn_raid::{
     BlockLocation, Dbn, Parity, ParityGroup, SpindleIndex, StripeCode, StripeCodec, UpdateMethod,
@@ -224,11 +224,9 @@ impl<D: Disk> Store<D> {
         let volumes =
             Volumes::mount([group()?], AggregateOptions::default(), &root, |vbn, bytes| {
                 *bytes = spindles.read_vbn(vbn)?;
-                Ok(())
+                Result::Ok(())
             });
-        let volumes =
-            volumes.map_err(|error: VolumesMountError<Box<dyn Error>>| error.to_string())?;
-        Ok(Self { volumes, spindles, dirty: BTreeMap::new() })
+        Ok(Self { volumes: volumes?, spindles, dirty: BTreeMap::new() })
     }
 
     /// Writes a block of a file, durable with the next commit.

@@ -91,14 +91,8 @@ impl<E: fmt::Display> fmt::Display for VolumesMountError<E> {
 
 impl Error for Damage {}
 
-impl<E: Error + 'static> Error for VolumesMountError<E> {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Read { error, .. } => Some(error),
-            Self::Aggregate(_) | Self::OtherGroups | Self::Damaged(_) => None,
-        }
-    }
-}
+/// The message contains that of `E`, which need not be an [`Error`] itself.
+impl<E: fmt::Debug + fmt::Display> Error for VolumesMountError<E> {}
 
 impl<E> From<Damage> for VolumesMountError<E> {
     fn from(inner: Damage) -> Self {
