@@ -15,7 +15,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use strewn::alloc::{Aggregate, AggregateOptions};
 use strewn::array::Array;
 use strewn::raid::{Parity, ParityGroup, Vbn, VraidConfig, VraidLayout};
-use strewn::scenario::Scenario;
+use strewn::scenario::{ArrayLayout, FurtherGroup, Scenario, WriteAnywhere};
 use strewn::sim::{Host, NextCompletions, Simulation};
 use strewn::spindle::{Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle};
 use strewn::workload::{AccessSpecification, AccessStream};
@@ -222,6 +222,14 @@ fn simulated_second(criterion: &mut Criterion) {
     for index in 0..scenario.arrays.len() {
         let array = scenario.arrays[index].name.clone();
         expected(simulate(&scenario, index, Seconds { criterion, array }));
+        // The write-anywhere array again, with four times the spindles.
+        let mut larger = scenario.clone();
+        if let ArrayLayout::WriteAnywhere(layout) = &mut larger.arrays[index].layout {
+            let WriteAnywhere { parity, data_spindles, .. } = *layout;
+            layout.further_groups = vec![FurtherGroup { parity, data_spindles, at_ns: None }; 3];
+            let array = format!("{}, 4 parity groups", larger.arrays[index].name);
+            expected(simulate(&larger, index, Seconds { criterion, array }));
+        }
     }
 }
 

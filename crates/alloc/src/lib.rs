@@ -149,6 +149,9 @@
 //! with its own maps needs none of this: a simulator that can spend six bytes a block uses a [`BlockMap`] and a
 //! [`VirtualSpace`].
 //!
+//! Snapshots are [`DeadLists`] for both: a block that leaves the active image is free, or a list keeps it until the
+//! snapshots that hold it are deleted. The simulator's are [`SpaceSnapshots`].
+//!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions, Fbn, FileReallocation, Volumes};
 //! use strewn_raid::{Parity, ParityGroup};
@@ -224,6 +227,7 @@ mod areas;
 mod bitmap;
 mod block_map;
 mod crc32;
+mod dead_lists;
 mod defragmentation;
 mod delayed_frees;
 mod free_bits;
@@ -236,6 +240,7 @@ mod pending_frees;
 mod policy;
 mod random;
 mod saved_scores;
+mod space_snapshots;
 mod tetris;
 mod virtual_space;
 mod volume;
@@ -247,6 +252,7 @@ pub use aggregate::{
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;
 pub use block_map::{BlockMap, BlockMapPart, TooManyBlocks};
+pub use dead_lists::{DeadLists, SnapshotDeletion};
 pub use defragmentation::{CleaningPlan, FileReallocation, Gain, Move, SegmentCleaning};
 pub use delayed_frees::{DelayedFrees, REGION_BLOCKS};
 pub use free_map::FreeMap;
@@ -262,6 +268,7 @@ pub use options::{
 };
 pub use policy::{Policy, PolicyName, UnknownPolicy};
 pub use saved_scores::{MountError, SavedScores, ScoresError};
+pub use space_snapshots::SpaceSnapshots;
 pub use tetris::{Run, StripeWrite, Tetris};
 pub use virtual_space::{Region, VirtualSpace, VolumeFull, VolumeTooLarge};
 pub use volume::{

@@ -71,6 +71,9 @@ struct NextNumber {
 }
 
 impl VirtualSpace {
+    /// Most blocks of all volumes: as many regions as 16 bits can address.
+    pub const MOST_BLOCKS: u64 = (u16::MAX as u64 + 1) * REGION_BLOCKS;
+
     /// The empty spaces of volumes of so many blocks each, numbered from 0.
     ///
     /// # Errors

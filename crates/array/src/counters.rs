@@ -53,6 +53,12 @@ pub struct Counters {
     pub rebuild_writes: u64,
     /// Blocks of working spindles that were unreadable or not what was written.
     pub bad_blocks: u64,
+    /// Snapshots taken.
+    pub snapshots_taken: u64,
+    /// Snapshots refused.
+    pub snapshots_refused: u64,
+    /// Blocks that only deleted snapshots held, and whose frees began.
+    pub snapshot_blocks_freed: u64,
     /// Bad blocks that were rewritten.
     pub repairs: u64,
     /// Blocks that could not be computed.
@@ -74,7 +80,8 @@ impl Counters {
             cache_lookups, cache_hits, host_read_blocks, host_read_hits, stalled_writes, refused_writes, checkpoints, back_to_back_checkpoints,
             checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
-            bad_blocks, repairs, blocks_gone,
+            snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,
+            blocks_gone,
         )
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use strewn_alloc::{FileLayout, FreeSpace};
+use strewn_alloc::{FileLayout, FreeSpace, SnapshotId};
 use strewn_base::Direction;
 use strewn_raid::{SpindleIndex, Vbn};
 
@@ -12,6 +12,7 @@ use crate::failure::{DataLost, FailedSpindle};
 use crate::log::{LogRecord, LogSize, Logged};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
+use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
 
 /// Identifies a host operation. The host chooses it; the acknowledgement carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -175,6 +176,17 @@ pub struct LayoutMeasures {
     pub free_space: Option<FreeSpace>,
 }
 
+/// A parity group of an array with several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupMeasures {
+    /// Its spindles, as commands number them.
+    pub spindles: Range<u16>,
+    /// Its data blocks.
+    pub blocks: u64,
+    /// Those that are free; `None` as long as the group has not been added.
+    pub free_blocks: Option<u64>,
+}
+
 /// How a LUN is laid out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LunLayoutMeasures {
@@ -212,8 +224,16 @@ pub trait Array<P: Payload> {
     /// Number of spindles. Commands number them from 0.
     fn spindles(&self) -> u16;
 
-    /// The spindles that hold only parity; empty if parity rotates.
-    fn parity_spindles(&self) -> Range<u16>;
+    /// Whether a spindle holds only parity. None does if parity rotates.
+    fn is_parity(&self, spindle: SpindleIndex) -> bool {
+        let _ = spindle;
+        false
+    }
+
+    /// The parity groups of an array that has several, or will have; empty for any other array.
+    fn groups(&self) -> Vec<GroupMeasures> {
+        Vec::new()
+    }
 
     /// Starts the array at `now_ns`, which sets the first timer.
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
@@ -281,8 +301,42 @@ pub trait Array<P: Payload> {
     /// The spindles that have failed, in order of failure.
     fn failures(&self) -> &[FailedSpindle];
 
+    /// Adds the next of the parity groups that the array was configured with and does not have yet. Returns whether
+    /// there was one.
+    fn add_group(&mut self, now_ns: u64, driver: &mut impl Driver<P>) -> bool {
+        let _ = (now_ns, driver);
+        false
+    }
+
     /// The timer has expired.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
+
+    /// Asks for a snapshot of what is acknowledged now. It is taken with the next consistency point, which begins at once
+    /// or as soon as the one in progress ends, and takes effect with its commit. Two that are asked for before that are
+    /// one.
+    ///
+    /// # Errors
+    /// If the array simulates no snapshots, or this one would leave no room to overwrite anything.
+    fn begin_snapshot(
+        &mut self,
+        now_ns: u64,
+        driver: &mut impl Driver<P>,
+    ) -> Result<SnapshotId, SnapshotRefusal> {
+        let _ = (now_ns, driver);
+        Err(SnapshotRefusal::NotSimulated)
+    }
+
+    /// Deletes a snapshot. It disappears at once, and the blocks that only it held become free in the background, some
+    /// with each consistency point. False if there is no such snapshot, or it is not taken yet.
+    fn expire_snapshot(&mut self, snapshot: SnapshotId) -> bool {
+        let _ = snapshot;
+        false
+    }
+
+    /// What the array's snapshots hold; `None` in an array that never had any.
+    fn snapshot_measures(&self) -> Option<SnapshotMeasures> {
+        None
+    }
 
     /// The log that the array needs; `None` for an array whose cache protects what it acknowledges.
     fn log_size(&self) -> Option<LogSize>;

@@ -60,7 +60,8 @@
 //!
 //! let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
 //! let mut array = WriteAnywhere::<()>::new(WriteAnywhereConfig {
-//!     group: ParityGroup::new(Parity::RaidDp, 4, 65_536)?,
+//!     groups: vec![ParityGroup::new(Parity::RaidDp, 4, 65_536)?],
+//!     groups_at_start: 1,
 //!     shape: AllocationShape::default(),
 //!     policy: PolicyName::EmptiestArea,
 //!     other_data: None,
@@ -125,13 +126,14 @@ pub mod in_place;
 mod log;
 mod payload;
 mod processor;
+mod snapshot;
 mod units;
 pub mod write_anywhere;
 
 pub use counters::Counters;
 pub use crc::{crc32c, crc32c_of_parts};
 pub use driver::{
-    Acknowledge, Array, Driver, Durability, HostOperation, LayoutMeasures, LunId,
+    Acknowledge, Array, Driver, Durability, GroupMeasures, HostOperation, LayoutMeasures, LunId,
     LunLayoutMeasures, OperationId, Refusal, Root, SpindleCommand, Tag, Work,
 };
 pub use failure::{DataLost, FailedSpindle, Rebuild};
@@ -139,4 +141,6 @@ pub use format::Format;
 pub use log::{LogLedger, LogRecord, LogSize, Logged};
 pub use payload::{BlockContents, Contents, Payload};
 pub use processor::ProcessorCosts;
+pub use snapshot::{SnapshotMeasures, SnapshotRefusal};
+pub use strewn_alloc::SnapshotId;
 pub use strewn_base::Direction;

@@ -324,7 +324,7 @@ fn read_below<D: Devices>(
     let mut level = blocks.clone();
     while !level.is_empty() {
         let pointers: Vec<Pointer> = level.iter().map(|(_, pointer)| *pointer).collect();
-        let read = offline.read_pointed(&config.group, &pointers);
+        let read = offline.read_pointed(config.single_group(), &pointers);
         let mut next = Vec::new();
         for ((key, _), bytes) in level.iter().zip(read) {
             let bytes = bytes.ok_or(RestartError::MetadataGone(*key))?;
@@ -384,8 +384,9 @@ pub fn restart_write_anywhere<D: Devices>(
     beginning: &RestartOptions,
     config: &WriteAnywhereConfig,
 ) -> Result<RunningArray<D, WriteAnywhere<Data>>, RestartError> {
-    let survives =
-        |lost: &[SpindleIndex]| lost.len() <= usize::from(config.group.parity().spindles());
+    let survives = |lost: &[SpindleIndex]| {
+        lost.len() <= usize::from(config.single_group().parity().spindles())
+    };
     restart(devices, beginning, &survives, |offline, superblock| {
         let blocks = read_tree(offline, config, superblock)?;
         let held = read_snapshots(offline, config, &superblock.snapshots)?;
@@ -396,7 +397,7 @@ pub fn restart_write_anywhere<D: Devices>(
         // Held-back blocks are free now, but the bitmap on the spindles marks them as in use.
         if superblock.root.held_back_blocks > 0 {
             let pointers: Vec<Pointer> = bitmap.iter().map(|(_, pointer)| *pointer).collect();
-            let read = offline.read_pointed(&config.group, &pointers);
+            let read = offline.read_pointed(config.single_group(), &pointers);
             for ((key, _), bytes) in bitmap.iter().zip(read) {
                 array.bitmap_is(*key, bytes.as_deref());
             }

@@ -76,7 +76,7 @@ pub fn scrub<D: Devices>(
     checkpoint: u64,
     mut progress: impl FnMut(f64) -> bool,
 ) -> Result<ScrubReport, StoreError> {
-    let (group, keys) = (&config.group, config.block_keys());
+    let (group, keys) = (config.single_group(), config.block_keys());
     let in_use: HashMap<u64, (u32, u32)> =
         blocks.iter().map(|(key, pointer)| (pointer.vbn.0, (*key, pointer.checksum))).collect();
     let used = |place: SpindleBlock| {

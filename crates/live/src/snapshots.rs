@@ -171,7 +171,7 @@ pub(crate) fn read_image_of<D: Devices>(
     blocks.sort_unstable_by_key(|(key, _)| *key);
     for blocks in blocks.chunks(BLOCKS_AT_ONCE) {
         let pointers: Vec<Pointer> = blocks.iter().map(|(_, pointer)| *pointer).collect();
-        let read = offline.read_pointed(&config.group, &pointers);
+        let read = offline.read_pointed(config.single_group(), &pointers);
         for ((key, _), bytes) in blocks.iter().zip(read) {
             block(*key, &bytes.ok_or(SnapshotError::Gone(*key))?)?;
         }

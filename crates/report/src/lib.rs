@@ -30,16 +30,18 @@ pub use data::overhead::OverheadRow;
 pub use data::published::{Published, PublishedArray, PublishedError, PublishedRatio};
 pub use data::redundancy::{DataLoss, Redundancy, SpindleFailure};
 pub use data::results::{
-    ArrayResults, LayoutKind, Origin, Parameter, Results, SCHEMA, Scaled, Setting, Spindles,
+    ArrayResults, LayoutKind, Origin, Parameter, ParityGroup, Results, SCHEMA, Scaled, Setting,
+    Spindles,
 };
 pub use data::runs::{
     COMPARISON_SCHEMA, ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison,
     SegmentOfRuns,
 };
 pub use data::segment::{
-    Cache, Checks, ConsistencyPoints, FreeSpace, HostReadHits, ResponseTime, Segment,
+    Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ResponseTime, Segment,
     SegmentLayout, SpindleCommands, Utilization,
 };
+pub use data::snapshots::Snapshots;
 pub use data::workload::{
     AccessMix, HostFigures, HostLoad, Ignored, OperationFigures, TraceReplay, Workload,
     WorkloadFigures, WorkloadKind, WorkloadWorker,
@@ -52,6 +54,7 @@ pub use rendering::csv::write_segments_csv;
 pub use rendering::drive_chart::{DRIVE_CHARTS, DriveChart};
 pub use rendering::drive_table::{closed_loop_text, drive_tables, replay_text};
 pub use rendering::failures_table::failures_table;
+pub use rendering::groups_table::groups_table;
 pub use rendering::headline::headline;
 #[cfg(feature = "charts")]
 pub use rendering::html::{Report, ReportError};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use strewn_alloc::AllocationShape;
+use strewn_alloc::{AllocationShape, VirtualSpace};
 use strewn_array::in_place::{
     InPlace, InPlaceConfig, InPlaceError, LunConfig, LunLayout, Raid5Layout,
 };
@@ -76,20 +76,24 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
     let steps_in_flight = array.rebuild_steps_in_flight;
     Ok(match &array.layout {
         ArrayLayout::WriteAnywhere(layout) => {
-            let lun_blocks = array.lun_bytes().div_ceil(BLOCK_BYTES);
-            let cache_blocks = (layout.buffer_cache_bytes / BLOCK_BYTES) as u32;
-            let delayed_free_blocks =
-                (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64;
+            let cache_blocks = cache_blocks(layout);
             let percent_of_cache =
                 |percent: f64| ((f64::from(cache_blocks) * percent / 100.0) as u32).max(1);
-            let group = ParityGroup::new(
-                layout.parity,
-                layout.data_spindles,
-                layout.right_sized_bytes / BLOCK_BYTES / u64::from(scenario.spindle_stretch),
-            )?;
-            let usable = group.total_blocks() as f64 * (1.0 - layout.reserve_percent / 100.0);
+            let placed = layout.groups();
+            let blocks_per_spindle =
+                layout.right_sized_bytes / BLOCK_BYTES / u64::from(scenario.spindle_stretch);
+            let groups = placed
+                .iter()
+                .map(|one| ParityGroup::new(one.parity, one.data_spindles, blocks_per_spindle))
+                .collect::<Result<Vec<_>, _>>()?;
+            let groups_at_start = placed.iter().filter(|group| group.from_ns == 0).count();
+            let at_start = groups.iter().take(groups_at_start);
+            let blocks_at_start: u64 = at_start.map(ParityGroup::total_blocks).sum();
+            let usable = blocks_at_start as f64 * (1.0 - layout.reserve_percent / 100.0);
+            let volumes = volumes(scenario, array, layout, &groups)?;
             let built = WriteAnywhere::new(WriteAnywhereConfig {
-                group,
+                groups,
+                groups_at_start,
                 shape: AllocationShape {
                     area_stripes: layout.area_stripes.into(),
                     tetris_stripes: layout.tetris_stripes.into(),
@@ -101,7 +105,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     run_blocks: other.run_blocks,
                     seed: scenario.seed,
                 }),
-                volumes: volumes(scenario, array, delayed_free_blocks, cache_blocks)?,
+                volumes,
                 format: on_disk_format(layout.format),
                 log: LogSize {
                     half_bytes: layout.log_half_bytes,
@@ -112,7 +116,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 protected_blocks: percent_of_cache(layout.protected_percent),
                 dirty_limit_blocks: percent_of_cache(layout.dirty_limit_percent),
                 tetrises_in_flight: layout.tetrises_in_flight,
-                delayed_free_blocks,
+                delayed_free_blocks: delayed_free_blocks(array, layout),
                 cache_start: match layout.cache_start {
                     strewn_scenario::CacheStart::Empty => CacheStart::Empty,
                     strewn_scenario::CacheStart::Metadata => CacheStart::Metadata,
@@ -164,25 +168,45 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
 fn volumes(
     scenario: &Scenario,
     array: &Array,
-    delayed_free_blocks: u64,
-    cache_blocks: u32,
+    layout: &strewn_scenario::WriteAnywhere,
+    groups: &[ParityGroup],
 ) -> Result<Vec<VolumeConfig>, BuildError> {
+    let by_volume = luns_by_volume(array);
+    let aggregate_blocks: u64 = groups.iter().map(ParityGroup::total_blocks).sum();
+    let most_blocks = VirtualSpace::MOST_BLOCKS / by_volume.len().max(1) as u64;
     let of_volume = |luns: Vec<&Lun>| {
-        let blocks = luns.iter().map(|lun| lun.bytes.div_ceil(BLOCK_BYTES)).sum();
+        let blocks: u64 = luns.iter().map(|lun| lun.bytes.div_ceil(BLOCK_BYTES)).sum();
         let file_blocks = |lun: &&Lun| {
             let bytes = scenario.file_bytes_of(array, lun);
             u32::try_from(bytes.div_ceil(BLOCK_BYTES)).map_err(|_| BuildError::FileTooLarge(bytes))
         };
-        Ok(VolumeConfig {
-            blocks: WriteAnywhereConfig::volume_blocks_for(
+        let luns: Vec<u32> = luns.iter().map(file_blocks).collect::<Result<_, _>>()?;
+        // Each snapshot, and one that is being deleted, may hold all files as they were. Files that are small beside
+        // their LUNs leave that much in the volume.
+        let images = layout.snapshots.map_or(0, |schedule| u64::from(schedule.keep) + 2);
+        let files: u64 = luns.iter().map(|blocks| u64::from(*blocks)).sum();
+        let held = (files * images).min(aggregate_blocks);
+        let volume_for = |blocks| {
+            let delayed_free_blocks = delayed_free_blocks(array, layout);
+            WriteAnywhereConfig::volume_blocks_for(
                 blocks,
                 delayed_free_blocks,
-                cache_blocks,
-            ),
-            luns: luns.iter().map(file_blocks).collect::<Result<_, _>>()?,
-        })
+                cache_blocks(layout),
+            )
+        };
+        let blocks = volume_for(blocks).max(volume_for(held).min(most_blocks));
+        Ok(VolumeConfig { blocks, luns })
     };
-    luns_by_volume(array).into_iter().map(of_volume).collect()
+    by_volume.into_iter().map(of_volume).collect()
+}
+
+fn cache_blocks(layout: &strewn_scenario::WriteAnywhere) -> u32 {
+    (layout.buffer_cache_bytes / BLOCK_BYTES) as u32
+}
+
+fn delayed_free_blocks(array: &Array, layout: &strewn_scenario::WriteAnywhere) -> u64 {
+    let lun_blocks = array.lun_bytes().div_ceil(BLOCK_BYTES);
+    (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64
 }
 
 /// Returns the LUNs of an array in the order of their ids, volume by volume. All LUNs of an array in place are in one.

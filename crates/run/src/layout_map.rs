@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use strewn_alloc::{BlockMapPart, GroupIndex};
+use strewn_alloc::{Aggregate, AggregateLocation, BlockMapPart};
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::WriteAnywhere;
 use strewn_array::{LunId, Payload};
@@ -34,18 +34,30 @@ pub(crate) fn files(scenario: &Scenario, index: usize) -> Vec<u64> {
 
 impl<P: Payload> Mapped for WriteAnywhere<P> {
     fn empty_map(&self, _scenario: &Scenario, array: &Array) -> ArrayMap {
-        let group = *self.aggregate().free_map(GroupIndex(0)).group();
-        ArrayMap::new(&array.name, group.blocks_per_spindle(), Some(group.data_spindles()))
+        let groups = self.parity_groups();
+        let longest = groups.iter().map(ParityGroup::blocks_per_spindle).max().unwrap_or(0);
+        if let [only] = groups {
+            return ArrayMap::new(&array.name, longest, Some(only.data_spindles()));
+        }
+        let parity_of = |(first, group): (u16, &ParityGroup)| {
+            first + group.data_spindles()..first + group.spindles()
+        };
+        let placed = first_spindles(groups).into_iter().zip(groups);
+        let parity_spindles = placed.flat_map(parity_of).collect();
+        ArrayMap { parity_spindles, ..ArrayMap::new(&array.name, longest, None) }
     }
 
     fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {
-        let group = *self.aggregate().free_map(GroupIndex(0)).group();
+        let groups = self.parity_groups();
+        let spindles = groups.iter().map(ParityGroup::spindles).sum();
+        let first_spindles = first_spindles(groups);
         let (block_map, keys) = (self.block_map(), self.keys());
+        let places = Places { aggregate: self.aggregate(), first_spindles: &first_spindles };
         let part = |half: fn(u32) -> Range<u32>| {
-            let mut picture = map.picture(group.spindles(), true);
+            let mut picture = map.picture(spindles, true);
             for (lun, blocks) in (0..).map(LunId).zip(files) {
                 let file = block_map.part(keys.blocks_of(lun));
-                add_blocks(&mut picture, &file, &group, half(*blocks as u32));
+                add_blocks(&mut picture, &file, &places, half(*blocks as u32));
             }
             picture
         };
@@ -57,16 +69,18 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
             picture
         });
 
-        for free in self.aggregate().free_maps() {
+        // The spindles of a group that is yet to be added have nothing in use and nothing free.
+        for (free, first) in self.aggregate().free_maps().zip(&first_spindles) {
+            let group = free.group();
             for row in 0..group.stripes().div_ceil(WORD_STRIPES) {
                 let mut empty_stripes = u64::MAX;
                 for spindle in 0..group.data_spindles() {
                     let word = free.free_word(SpindleIndex(spindle), row);
-                    picture.add_free_word(spindle, row * WORD_STRIPES, word);
+                    picture.add_free_word(first + spindle, row * WORD_STRIPES, word);
                     empty_stripes &= word;
                 }
                 for spindle in group.data_spindles()..group.spindles() {
-                    picture.add_free_word(spindle, row * WORD_STRIPES, empty_stripes);
+                    picture.add_free_word(first + spindle, row * WORD_STRIPES, empty_stripes);
                 }
             }
         }
@@ -99,23 +113,47 @@ impl<P: Payload> Mapped for InPlace<P> {
     }
 }
 
+/// Returns the array's number of the first spindle of each group.
+fn first_spindles(groups: &[ParityGroup]) -> Vec<u16> {
+    let ends = groups.iter().scan(0, |end, group| {
+        let first = *end;
+        *end += group.spindles();
+        Some(first)
+    });
+    ends.collect()
+}
+
+/// Where the blocks of an aggregate lie, by the array's numbers of its spindles.
+struct Places<'a> {
+    aggregate: &'a Aggregate<u32>,
+    first_spindles: &'a [u16],
+}
+
+impl Places<'_> {
+    /// Returns the spindle and DBN of a block, and the first VBN after its spindle.
+    fn locate(&self, vbn: Vbn) -> (BlockLocation, u64) {
+        let AggregateLocation { group, location } = self.aggregate.place_of(vbn);
+        let spindle = SpindleIndex(self.first_spindles[group.index()] + location.spindle.0);
+        // The aggregate numbers the blocks of one spindle after those of another.
+        let on_spindle = self.aggregate.free_map(group).group().blocks_per_spindle();
+        let end = vbn.0 - location.dbn.0 + on_spindle;
+        (BlockLocation { spindle, ..location }, end)
+    }
+}
+
 /// Adds a range of a file's blocks, continuing the run of the block before the range.
 fn add_blocks(
     picture: &mut MapPicture,
     map: &BlockMapPart<'_>,
-    group: &ParityGroup,
+    places: &Places<'_>,
     blocks: Range<u32>,
 ) {
-    let end_of_spindle_of = |vbn: Vbn, place: BlockLocation| {
-        // The aggregate numbers the blocks of one spindle after those of another.
-        vbn.0 - place.dbn.0 + group.blocks_per_spindle()
-    };
     let mut run = Run::default();
     let (mut expected, mut end_of_spindle) = (None, 0);
     if let Some(before) = blocks.start.checked_sub(1).and_then(|before| map.get(before)) {
-        let place = group.locate(before);
+        let (place, end) = places.locate(before);
         run = Run { spindle: place.spindle.0, first: place.dbn.0 + 1, blocks: 0, distance: 0 };
-        (expected, end_of_spindle) = (Some(before.0 + 1), end_of_spindle_of(before, place));
+        (expected, end_of_spindle) = (Some(before.0 + 1), end);
     }
     for block in blocks {
         let Some(vbn) = map.get(block) else {
@@ -125,11 +163,11 @@ fn add_blocks(
         if expected == Some(vbn.0) && vbn.0 < end_of_spindle {
             run.blocks += 1;
         } else {
-            let place = group.locate(vbn);
+            let (place, end) = places.locate(vbn);
             let distance = expected.map_or(0, |_| place.dbn.0.abs_diff(run.first + run.blocks));
             run.add_to(picture);
             run = Run { spindle: place.spindle.0, first: place.dbn.0, blocks: 1, distance };
-            end_of_spindle = end_of_spindle_of(vbn, place);
+            end_of_spindle = end;
         }
         expected = Some(vbn.0 + 1);
     }
@@ -158,23 +196,28 @@ mod tests {
     use strewn_alloc::BlockMap;
 
     use super::*;
+    use strewn_alloc::AggregateOptions;
     use strewn_raid::Parity;
 
     #[test]
     fn parts_of_a_file_make_the_picture_of_the_whole_wherever_they_meet() {
-        let group = ParityGroup::new(Parity::Raid4, 3, 1_024).unwrap();
+        // A short group before a longer one.
+        let groups = [1, 3].map(|data| ParityGroup::new(Parity::Raid4, data, 1_024).unwrap());
+        let aggregate = Aggregate::new(groups, AggregateOptions::default()).unwrap();
+        let first_spindles = first_spindles(&groups);
+        let places = Places { aggregate: &aggregate, first_spindles: &first_spindles };
         let blocks = 300;
-        let mut map = BlockMap::new(blocks.into(), group.total_blocks()).unwrap();
+        let mut map = BlockMap::new(blocks.into(), aggregate.total_blocks()).unwrap();
         // Runs of all lengths, one of them across the end of a spindle, and blocks without a location.
         let mut at = 1_000;
         for block in (0..blocks).filter(|block| block % 37 != 5) {
             at = if block % 23 == 0 { u64::from(block) * 7 + 3 } else { at + 1 };
             map.replace(block, Vbn(if block < 60 { 1_000 + u64::from(block) } else { at }));
         }
-        let mut pictures = ArrayMap::new("a", group.blocks_per_spindle(), Some(3));
+        let mut pictures = ArrayMap::new("a", 1_024, Some(3));
         let part = |blocks| {
-            let mut picture = pictures.picture(group.spindles(), true);
-            add_blocks(&mut picture, &map.part(0..300), &group, blocks);
+            let mut picture = pictures.picture(6, true);
+            add_blocks(&mut picture, &map.part(0..300), &places, blocks);
             picture
         };
         let whole = part(0..blocks);

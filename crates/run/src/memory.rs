@@ -35,15 +35,22 @@ pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
         ArrayLayout::WriteAnywhere(layout) => {
             let file_blocks = file_bytes / BLOCK_BYTES;
             let volume_blocks = array.lun_bytes() / BLOCK_BYTES;
-            let group_blocks =
-                u64::from(layout.data_spindles) * layout.right_sized_bytes / BLOCK_BYTES;
+            let data_spindles: u64 =
+                layout.groups().iter().map(|group| u64::from(group.data_spindles)).sum();
+            let aggregate_blocks = data_spindles * layout.right_sized_bytes / BLOCK_BYTES;
             // Block map and regions; dirty, rewritten and resident bits; the free map; delayed frees; buffers with
             // the queues of their uses.
             file_blocks * 6
                 + file_blocks * 3 / 8
-                + group_blocks / 8
+                + aggregate_blocks / 8
                 + (volume_blocks as f64 * layout.delayed_free_percent / 100.0 * 8.0) as u64
                 + layout.buffer_cache_bytes / BLOCK_BYTES * 128
+                + layout.snapshots.map_or(0, |schedule| {
+                    // Births; an entry of eight bytes for each block that snapshots hold, at most the whole file for
+                    // each of them and for one being deleted, in lists that grow by doubling.
+                    let held = (u64::from(schedule.keep) + 1).saturating_mul(file_blocks);
+                    file_blocks * 2 + held.min(aggregate_blocks) * 16
+                })
         }
         // Dirty and in-flight bits of every sector that the file covers.
         ArrayLayout::InPlace(_) => file_bytes / SECTOR_BYTES / 4,

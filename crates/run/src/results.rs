@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use strewn_array::{FailedSpindle, LunLayoutMeasures};
 use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace,
-    HostFigures, HostLoad, HostReadHits, LayoutKind, OperationFigures, OverheadArray,
-    OverheadConfiguration, OverheadError, OverheadRow, Parameter, Redundancy, ResponseTime,
-    SIGNIFICANT_DIGITS, SegmentLayout, Setting, SpindleCommands, SpindleFailure, Spindles,
-    Utilization, Workload, WorkloadFigures, rounded,
+    GroupFigures, HostFigures, HostLoad, HostReadHits, LayoutKind, OperationFigures, OverheadArray,
+    OverheadConfiguration, OverheadError, OverheadRow, Parameter, ParityGroup, Redundancy,
+    ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
+    SpindleFailure, Spindles, Utilization, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
-use strewn_sim::{DirectionMeasures, Segment, WorkloadMeasures};
+use strewn_sim::{DirectionMeasures, GroupSegment, Segment, WorkloadMeasures};
 
 use crate::array_run::ArrayRun;
 use crate::build;
@@ -28,11 +28,12 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
         overhead.configurations.iter().find(|one| one.array == array.name && one.used_by_results)
     });
     let (layout, data, parity) = match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => (
-            LayoutKind::WriteAnywhere,
-            u32::from(layout.data_spindles),
-            u32::from(layout.parity.spindles()),
-        ),
+        ArrayLayout::WriteAnywhere(layout) => {
+            let groups = layout.groups();
+            let data = groups.iter().map(|group| u32::from(group.data_spindles)).sum();
+            let parity = groups.iter().map(|group| u32::from(group.parity.spindles())).sum();
+            (LayoutKind::WriteAnywhere, data, parity)
+        }
         ArrayLayout::InPlace(layout) => (LayoutKind::InPlace, u32::from(layout.spindles), 0),
     };
     // The purchased configuration may include more spares than the array has.
@@ -47,6 +48,7 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
         outstanding: array.outstanding,
         lun_bytes: Some(array.lun_bytes()),
         spindles: Spindles { data, parity, spare, root, purchased: data + parity + spare + root },
+        parity_groups: parity_groups(array),
         parameters: parameters(scenario, array),
         segments: done
             .segments
@@ -62,6 +64,18 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
             lun_bytes: lost.lun_bytes,
         }),
     }
+}
+
+/// Returns the parity groups of an array that has several.
+fn parity_groups(array: &Array) -> Vec<ParityGroup> {
+    let ArrayLayout::WriteAnywhere(layout) = &array.layout else { return Vec::new() };
+    let groups = layout.groups().into_iter().map(|group| ParityGroup {
+        first_spindle: group.first_spindle,
+        data: group.data_spindles,
+        parity: group.parity.spindles(),
+        added_at_seconds: rounded(group.from_ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS),
+    });
+    groups.filter(|_| !layout.further_groups.is_empty()).collect()
 }
 
 /// Returns every setting of a scenario as it was run.
@@ -127,6 +141,19 @@ fn redundancy(segment: &Segment) -> Option<Redundancy> {
         recovery_reads: counters.recovery_reads,
         rebuild_reads: counters.rebuild_reads,
         rebuild_writes: counters.rebuild_writes,
+    })
+}
+
+/// Returns what snapshots held at the end of a segment, or `None` in an array without snapshots.
+fn snapshots(segment: &Segment) -> Option<Snapshots> {
+    let (now, counters) = (segment.snapshots?, &segment.counters);
+    Some(Snapshots {
+        kept: now.kept,
+        taken: counters.snapshots_taken,
+        refused: counters.snapshots_refused,
+        held_blocks: now.blocks,
+        freed_blocks: counters.snapshot_blocks_freed,
+        aggregate_used_percent: 100.0 * now.used,
     })
 }
 
@@ -214,6 +241,19 @@ fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
         .collect()
 }
 
+fn of_group(group: &GroupSegment, length_ns: u64) -> GroupFigures {
+    let (data, parity) = (&group.data_spindles, &group.parity_spindles);
+    GroupFigures {
+        spindles: (data.spindles > 0).then(|| data.utilization(length_ns)),
+        parity_spindles: (parity.spindles > 0).then(|| parity.utilization(length_ns)),
+        reads: group.reads,
+        writes: group.writes,
+        free_percent: group
+            .free_blocks
+            .map(|free| 100.0 * free as f64 / group.blocks.max(1) as f64),
+    }
+}
+
 fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_report::Segment {
     let seconds = segment.length_ns as f64 / NS_PER_S;
     let (data, parity) = (&segment.data_spindles, &segment.parity_spindles);
@@ -272,7 +312,9 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
             littles_law_error_percent: segment.laws.littles_law_error * 100.0,
             utilization_law_error_percent: segment.laws.utilization_law_error * 100.0,
         },
+        groups: segment.groups.iter().map(|group| of_group(group, segment.length_ns)).collect(),
         redundancy: redundancy(segment),
+        snapshots: snapshots(segment),
         host: host(segment),
         by_workload: segment
             .by_workload

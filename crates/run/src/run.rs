@@ -9,7 +9,7 @@ use strewn_raid::SpindleIndex;
 use strewn_report::{
     ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA, Scaled,
 };
-use strewn_scenario::{Scenario, ScenarioError};
+use strewn_scenario::{ArrayLayout, Scenario, ScenarioError, SnapshotSchedule};
 use strewn_sim::{Host, Progress, Segment, Simulation, SimulationError};
 use thiserror::Error;
 
@@ -375,7 +375,8 @@ pub trait WithSimulation {
     ) -> Result<Self::Output, RunError>;
 }
 
-/// Sets up array number `index` of `scenario`, with its scheduled failures, and passes its simulation to `with`. This
+/// Sets up array number `index` of `scenario`, with its scheduled failures, added parity groups and snapshots, and
+/// passes its simulation to `with`. This
 /// is for programs that step through a simulation themselves; [`run`] is for whole runs.
 ///
 /// ```
@@ -444,13 +445,26 @@ fn simulate_host<H: Host, W: WithSimulation>(
     let failed = |source| RunError::Build { array: array.name.clone(), source };
     let spindles = build::spindles(scenario, array).map_err(failed)?;
     let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
+    let snapshots = match &array.layout {
+        ArrayLayout::WriteAnywhere(layout) => layout.snapshots,
+        ArrayLayout::InPlace(_) => None,
+    };
     // One loop per kind of array lets the compiler inline down to the spindles in both.
     macro_rules! simulate {
         ($built:expr) => {{
             let simulation = Simulation::with_host(*$built, &spindles, host);
             let mut simulation = simulation.map_err(in_simulation)?;
+            // A spindle may fail at the time at which its group is added.
+            if let ArrayLayout::WriteAnywhere(layout) = &array.layout {
+                for at_ns in layout.further_groups.iter().filter_map(|group| group.at_ns) {
+                    simulation.add_group_at(at_ns);
+                }
+            }
             for failure in &array.failures {
                 simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
+            }
+            if let Some(SnapshotSchedule { every_ns, keep }) = snapshots {
+                simulation.snapshot_every(every_ns, keep.into());
             }
             with.with(simulation)
         }};

@@ -178,6 +178,22 @@ impl Array {
     }
 }
 
+impl Array {
+    /// Returns the bytes that snapshots can come to hold and the bytes that the aggregate has left for them, if those are
+    /// fewer: each snapshot, and one more that is being deleted, may hold a whole file that has been overwritten since.
+    pub(crate) fn snapshots_may_exceed(&self, file_bytes: u64) -> Option<(u64, u64)> {
+        let ArrayLayout::WriteAnywhere(layout) = &self.layout else { return None };
+        let kept = u64::from(layout.snapshots?.keep) + 1;
+        // Most metadata is indirect blocks, one per 510 blocks.
+        let held_bytes = (file_bytes + file_bytes / 500).saturating_mul(kept);
+        let (usable, _) = layout.usable();
+        let other =
+            layout.other_data.map_or(0.0, |other| usable as f64 * other.full_percent / 100.0);
+        let left_bytes = usable.saturating_sub((other as u64).max(file_bytes));
+        (held_bytes > left_bytes).then_some((held_bytes, left_bytes))
+    }
+}
+
 /// What reading an array must know about the rest of the scenario.
 pub(crate) struct Context<'c> {
     /// The folder from which paths in the scenario start.
@@ -229,7 +245,7 @@ impl Array {
         section.require_one_of(&["processor"], "add [array.processor] and its keys");
         let processor = section.section("processor").and_then(Processor::read);
         let (spindle, drive_bytes) = spindle.unzip();
-        let layout = ArrayLayout::read(&mut section, drive_bytes);
+        let layout = ArrayLayout::read(&mut section, drive_bytes, context.length_ns);
         let failures = SpindleFailure::read_all(&mut section, layout.as_ref(), context.length_ns);
         let steps = section.optional_or(
             "rebuild_steps_in_flight",

@@ -5,6 +5,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Table, Value};
 
+use crate::layout::ArrayLayout;
 use crate::problem::ScenarioError;
 use crate::scenario::{SCHEMA, Scenario};
 use crate::set::{OF_ARRAYS, put_below};
@@ -48,14 +49,26 @@ impl Scenario {
         whole.to_toml().map_or(Ok(()), |text| Self::parse(&text, NO_FILE).map(drop))
     }
 
-    /// Returns the number of segments up to the last that a fit uses or in which a spindle fails.
+    /// Returns the number of segments up to the last that a fit uses, in which a spindle fails, a parity group is added
+    /// or a first snapshot is taken.
     fn segments_spoken_of(&self) -> u32 {
         let fitted = self.arrays.iter().filter_map(|array| array.fitted.as_ref());
         let fitted = fitted.flat_map(|fitted| fitted.segments.iter().copied()).max();
         let failures = self.arrays.iter().flat_map(|array| &array.failures);
-        let failed = failures.map(|failure| failure.at_ns / self.segment_ns + 1).max();
-        let failed = u32::try_from(failed.unwrap_or(0)).unwrap_or(u32::MAX);
-        failed.max(fitted.unwrap_or(0))
+        let layouts = self.arrays.iter().filter_map(|array| match &array.layout {
+            ArrayLayout::WriteAnywhere(layout) => Some(layout),
+            ArrayLayout::InPlace(_) => None,
+        });
+        let groups = layouts.clone().flat_map(|layout| &layout.further_groups);
+        let schedules = layouts.filter_map(|layout| layout.snapshots);
+        let happens = failures
+            .map(|failure| failure.at_ns)
+            .chain(groups.filter_map(|group| group.at_ns))
+            .chain(schedules.map(|schedule| schedule.every_ns))
+            .max();
+        let happens = happens.map_or(0, |at_ns| at_ns / self.segment_ns + 1);
+        let happens = u32::try_from(happens).unwrap_or(u32::MAX);
+        happens.max(fitted.unwrap_or(0))
     }
 
     /// Returns the tables of its file; `None` if it is scaled down.

@@ -1,5 +1,6 @@
 //! Spindles that fail during a run.
 
+use crate::group::PlacedGroup;
 use crate::layout::ArrayLayout;
 use crate::quantity::Nanoseconds;
 use crate::section::Section;
@@ -10,7 +11,7 @@ use crate::value;
 pub struct SpindleFailure {
     /// Time of the failure, in nanoseconds from the start of the run.
     pub at_ns: u64,
-    /// The spindle, counted from 0: data spindles first, then parity.
+    /// The spindle, counted from 0: parity group after parity group, in each the data spindles first, then parity.
     pub spindle: u16,
 }
 
@@ -37,6 +38,7 @@ impl SpindleFailure {
             }
             if let (Some(spindle), Some(layout)) = (spindle, layout) {
                 check_spindle(&section, spindle, layout);
+                check_presence(&section, spindle, at_ns, layout);
             }
             if let Some(spindle) = spindle
                 && failures.iter().any(|failure| failure.spindle == spindle)
@@ -68,12 +70,42 @@ fn check_time(section: &Section<'_>, at_ns: u64, length_ns: u64) {
     }
 }
 
+/// Notes a problem if a spindle fails before its parity group is added.
+fn check_presence(section: &Section<'_>, spindle: u16, at_ns: Option<u64>, layout: &ArrayLayout) {
+    let (Some(at_ns), ArrayLayout::WriteAnywhere(layout)) = (at_ns, layout) else { return };
+    let groups = layout.groups();
+    let of_spindle = groups.iter().position(|group| spindle < group.end());
+    if let Some(position) = of_spindle
+        && let group = &groups[position]
+        && group.from_ns > at_ns
+    {
+        let from = Nanoseconds(group.from_ns);
+        section.problem(
+            "spindle",
+            format!(
+                "spindle {spindle} is not there yet: parity group {} is added at {from}",
+                position + 1
+            ),
+            format!(
+                "give a time from {from} on, or a spindle below {}",
+                groups
+                    .iter()
+                    .find(|group| group.from_ns > at_ns)
+                    .map_or(0, |group| group.first_spindle)
+            ),
+        );
+    }
+}
+
 fn check_spindle(section: &Section<'_>, spindle: u16, layout: &ArrayLayout) {
     let (spindles, parts) = match layout {
         ArrayLayout::WriteAnywhere(layout) => {
-            let data = layout.data_spindles;
-            let spindles = data.saturating_add(layout.parity.spindles());
-            (spindles, format!(", those from {data} on for parity"))
+            let groups = layout.groups();
+            let parts = match &groups[..] {
+                [only] => format!(", those from {} on for parity", only.data_spindles),
+                several => format!(" in {} parity groups", several.len()),
+            };
+            (groups.last().map_or(0, PlacedGroup::end), parts)
         }
         ArrayLayout::InPlace(layout) => (layout.spindles, String::new()),
     };

@@ -8,6 +8,7 @@ use strewn_raid::{ProtectionLevel, VraidConfig};
 use crate::format::{Format, LogSize};
 use crate::quantity::Bytes;
 use crate::section::Section;
+use crate::snapshots::SnapshotSchedule;
 use crate::value;
 
 /// A layout that overwrites a block where it is.
@@ -133,6 +134,7 @@ impl InPlace {
         let write_cache = s.required("write_cache", "\"512 MiB\"", value::positive_bytes);
         let log = read_log(s, format);
         let destage_low = s.required("destage_low_percent", "10.0", value::percent);
+        SnapshotSchedule::refuse(s);
         let destages = s.required("destages_per_spindle", "4.0", value::positive_number);
 
         match layout {

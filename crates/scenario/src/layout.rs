@@ -11,7 +11,7 @@ use crate::write_anywhere::WriteAnywhere;
 /// Where an array writes an overwritten block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ArrayLayout {
-    /// At a new address: a copy-on-write layout over one parity group.
+    /// At a new address: a copy-on-write layout over parity groups.
     WriteAnywhere(WriteAnywhere),
     /// At its old address: VRAID-5 over redundancy sets, or RAID-5.
     InPlace(InPlace),
@@ -30,7 +30,11 @@ impl ArrayLayout {
 
     /// Reads `[array.write_anywhere]` or `[array.in_place]`, of which an array must have exactly
     /// one.
-    pub(crate) fn read(section: &mut Section<'_>, drive_bytes: Option<u64>) -> Option<Self> {
+    pub(crate) fn read(
+        section: &mut Section<'_>,
+        drive_bytes: Option<u64>,
+        length_ns: Option<u64>,
+    ) -> Option<Self> {
         if section.has("write_anywhere") && section.has("in_place") {
             // It is unknown which of the two is meant, so neither is checked further.
             section.get("write_anywhere");
@@ -49,7 +53,7 @@ impl ArrayLayout {
         let write_anywhere = section
             .section("write_anywhere")
             .map(|layout| with_defaults(layout, "write_anywhere"))
-            .and_then(|section| WriteAnywhere::read(section, drive_bytes))
+            .and_then(|section| WriteAnywhere::read(section, drive_bytes, length_ns))
             .map(Self::WriteAnywhere);
         let in_place = section
             .section("in_place")

@@ -10,7 +10,8 @@ use crate::scenario::Scenario;
 impl Scenario {
     /// Returns the scenario at 1/`by` of its size, and a line for each change.
     ///
-    /// The file, LUNs, segments, buffer caches and failure times are divided by `by`. Spindles have
+    /// The file, LUNs, segments, buffer caches, times of failures and of added parity groups, and times between
+    /// snapshots are divided by `by`. Spindles have
     /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
     /// Log halves, checkpoint intervals and write caches are divided by the square root of `by`. A
@@ -80,9 +81,21 @@ impl Scale<'_> {
         if let ArrayLayout::WriteAnywhere(layout) = &mut array.layout {
             self.size(&format!("buffer cache of {name}"), &mut layout.buffer_cache_bytes);
         }
+        if let ArrayLayout::WriteAnywhere(layout) = &mut array.layout {
+            for (number, group) in (2..).zip(&mut layout.further_groups) {
+                if let Some(at_ns) = &mut group.at_ns {
+                    self.time(&format!("addition of parity group {number} of {name}"), at_ns);
+                }
+            }
+        }
         for failure in &mut array.failures {
             let what = format!("failure of spindle {} of {name}", failure.spindle);
             self.time(&what, &mut failure.at_ns);
+        }
+        if let ArrayLayout::WriteAnywhere(layout) = &mut array.layout
+            && let Some(schedule) = &mut layout.snapshots
+        {
+            self.time(&format!("snapshots of {name} every"), &mut schedule.every_ns);
         }
         let mut root = Scale { by: self.by.isqrt().max(1), changes: &mut *self.changes };
         match &mut array.layout {

@@ -9,6 +9,7 @@ use crate::layout::ArrayLayout;
 use crate::nearest::near;
 use crate::problem::{Problem, ScenarioError};
 use crate::scenario::Scenario;
+use crate::snapshots::SnapshotSchedule;
 
 /// The beginning of the names of an array's settings, before its name.
 pub(crate) const OF_ARRAYS: &str = "array.";
@@ -147,18 +148,23 @@ impl Scenario {
         if !matches!(found, Err(SetError::Unknown { .. })) {
             return found;
         }
-        match self.named_among(path, &self.log_names()) {
+        match self.named_among(path, &self.absent_names()) {
             Err(SetError::Unknown { .. }) => found,
-            of_log => of_log,
+            of_absent => of_absent,
         }
     }
 
-    /// Returns the names of the logs that in-place arrays do not have. One that is set is refused with its remedy.
-    fn log_names(&self) -> Vec<String> {
-        let in_place =
-            self.arrays.iter().filter(|array| matches!(array.layout, ArrayLayout::InPlace(_)));
-        let names = in_place.flat_map(|array| {
-            LogSize::KEYS.map(|key| format!("{OF_ARRAYS}{}.in_place.{key}", array.name))
+    /// Returns the names of settings that arrays do not have and may be given: the log of one in place, which is refused
+    /// with its remedy if it has no use for it, and the snapshots of one that writes anywhere.
+    fn absent_names(&self) -> Vec<String> {
+        let names = self.arrays.iter().flat_map(|array| {
+            let (layout, keys) = match &array.layout {
+                ArrayLayout::InPlace(_) => ("in_place".to_owned(), LogSize::KEYS),
+                ArrayLayout::WriteAnywhere(_) => {
+                    (format!("write_anywhere.{}", SnapshotSchedule::KEY), SnapshotSchedule::KEYS)
+                }
+            };
+            keys.map(|key| format!("{OF_ARRAYS}{}.{layout}.{key}", array.name))
         });
         names.collect()
     }

@@ -6,11 +6,13 @@ use crate::array::{Array, Lun, Processor, SpindleChoice};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::format::{FORMAT, Format};
+use crate::group::FurtherGroup;
 use crate::in_place::{InPlace, PROTECTION_WORDS};
 use crate::layout::ArrayLayout;
 use crate::overhead::OverheadConfiguration;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
+use crate::snapshots::SnapshotSchedule;
 use crate::workload::{AccessSpecificationChoice, NamedWorkload, Workload};
 use crate::write_anywhere::{
     CACHE_START_WORDS, CHUNKS_WORDS, OtherData, PARITY_WORDS, WriteAnywhere,
@@ -307,6 +309,7 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
         format,
         parity,
         data_spindles,
+        further_groups,
         right_sized_bytes,
         reserve_percent,
         policy,
@@ -325,6 +328,7 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
         cache_start,
         chunks,
         spares,
+        snapshots,
     } = layout;
     s.add(FORMAT, format.as_str());
     s.add("parity", word(&PARITY_WORDS, parity));
@@ -346,10 +350,26 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
     s.add("cache_start", word(&CACHE_START_WORDS, cache_start));
     s.add("chunks", word(&CHUNKS_WORDS, chunks));
     s.add("spares", *spares);
+    for (number, FurtherGroup { parity, data_spindles, at_ns }) in (1..).zip(further_groups) {
+        s.within(&format!("group.{number}"), |s| {
+            s.add("parity", word(&PARITY_WORDS, parity));
+            s.add("data_spindles", *data_spindles);
+            if let Some(at_ns) = at_ns {
+                s.time("at", *at_ns);
+            }
+        });
+    }
     if let Some(OtherData { full_percent, run_blocks }) = other_data {
         s.within("other_data", |s| {
             s.add("full_percent", *full_percent);
             s.add("run_blocks", *run_blocks);
+        });
+    }
+    if let Some(SnapshotSchedule { every_ns, keep }) = snapshots {
+        let [every_key, keep_key] = SnapshotSchedule::KEYS;
+        s.within(SnapshotSchedule::KEY, |s| {
+            s.time(every_key, *every_ns);
+            s.add(keep_key, *keep);
         });
     }
 }

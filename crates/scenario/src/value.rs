@@ -205,6 +205,15 @@ pub(crate) fn outstanding(value: &DeValue<'_>) -> Reading<u32> {
     Ok(outstanding)
 }
 
+/// Reads how many snapshots are kept.
+pub(crate) fn kept_snapshots(value: &DeValue<'_>) -> Reading<u8> {
+    match u8::try_from(count(value)?) {
+        Ok(0) => refuse("is zero", "give 1 to 255, or leave `snapshots` out"),
+        Ok(keep) => Ok(keep),
+        Err(_) => refuse("is more than an array keeps", "give 1 to 255"),
+    }
+}
+
 /// Reads a depth of a spindle's queue.
 pub(crate) fn queue_depth(value: &DeValue<'_>) -> Reading<u32> {
     let depth = positive_count(value)?;

@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::layout::ArrayLayout;
-use crate::quantity::Nanoseconds;
+use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
 
 /// No controller's processor takes longer for an operation or a command.
@@ -28,8 +28,19 @@ impl Scenario {
                 (roomy * 10.0).floor() / 10.0
             ))
         };
+        let held = |array: &Array| {
+            let (held, left) = array.snapshots_may_exceed(self.file_bytes(array))?;
+            Some(format!(
+                "array[{}].write_anywhere.snapshots can come to hold {} if the file is overwritten in full between any two, \
+                 and the aggregate has {} for them: snapshots or writes are then refused",
+                array.name,
+                Bytes(held).approximately(),
+                Bytes(left).approximately()
+            ))
+        };
         let of_all = self.arrays.iter().flat_map(of_array);
-        of_all.chain(self.arrays.iter().filter_map(full)).collect()
+        let full = self.arrays.iter().filter_map(full);
+        of_all.chain(full).chain(self.arrays.iter().filter_map(held)).collect()
     }
 }
 

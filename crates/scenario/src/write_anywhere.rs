@@ -1,26 +1,30 @@
-//! The write-anywhere layout: one parity group, a log in NVRAM, and consistency points.
+//! The write-anywhere layout: parity groups, a log in NVRAM, and consistency points.
 
 use strewn_alloc::{Chunks, PolicyName};
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
 
 use crate::format::{Format, LogSize};
+use crate::group::{FurtherGroup, check_group, check_total};
 use crate::quantity::Bytes;
 use crate::section::Section;
+use crate::snapshots::SnapshotSchedule;
 use crate::value;
 
-/// A copy-on-write layout over one parity group.
+/// A copy-on-write layout over one or more parity groups.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WriteAnywhere {
     /// The on-disk format.
     pub format: Format,
-    /// How the group is protected.
+    /// How the first parity group is protected.
     pub parity: Parity,
-    /// Spindles of the group that hold data; parity spindles are beside them.
+    /// Spindles of the first group that hold data; parity spindles are beside them.
     pub data_spindles: u16,
+    /// The other parity groups, in the order in which the aggregate gets them. [`groups`](Self::groups) has all.
+    pub further_groups: Vec<FurtherGroup>,
     /// The part of a drive that holds blocks, in bytes.
     pub right_sized_bytes: u64,
-    /// The file system's own reserve of the group's blocks, in percent.
+    /// The file system's own reserve of the aggregate's blocks, in percent.
     pub reserve_percent: f64,
     /// Where the next blocks are written.
     pub policy: PolicyName,
@@ -54,6 +58,8 @@ pub struct WriteAnywhere {
     pub chunks: Chunks,
     /// Spare spindles, each of which replaces one that fails.
     pub spares: u16,
+    /// Snapshots of the volume, if it has any.
+    pub snapshots: Option<SnapshotSchedule>,
 }
 
 /// Stripes of the largest tetris; an allocation area is a multiple of it.
@@ -62,7 +68,7 @@ const MOST_TETRIS_STRIPES: u32 = 64;
 /// Other data, which no host reads or writes: it is scattered over the space that the file leaves free.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OtherData {
-    /// How full the file and the other data make the aggregate, in percent of its size less the reserve.
+    /// How full the file and the other data make the aggregate, in percent of its size at the start less the reserve.
     pub full_percent: f64,
     /// Its contiguous blocks on a spindle.
     pub run_blocks: u32,
@@ -101,31 +107,38 @@ pub(crate) const PARITY_WORDS: [(&str, Parity); 2] =
     [("raid-dp", Parity::RaidDp), ("raid-4", Parity::Raid4)];
 
 impl WriteAnywhere {
-    /// Returns the usable bytes, which are the blocks of the group's data spindles less the reserve, and how that
+    /// Returns the bytes usable at the start, which are the blocks of the data spindles less the reserve, and how that
     /// figure comes about, in words.
     pub(crate) fn usable(&self) -> (u64, String) {
-        let raw = u128::from(self.data_spindles) * u128::from(self.right_sized_bytes);
+        let data_spindles = self.data_spindles_at_start();
+        let raw = u128::from(data_spindles) * u128::from(self.right_sized_bytes);
         let usable = raw as f64 * (1.0 - self.reserve_percent / 100.0);
         let right_sized = Bytes(self.right_sized_bytes);
         let how = format!(
-            "{} data spindles of {right_sized}, less the reserve of {} %",
-            self.data_spindles, self.reserve_percent
+            "{data_spindles} data spindles of {right_sized}, less the reserve of {} %",
+            self.reserve_percent
         );
         (usable as u64, how)
     }
 
-    /// Returns how full the aggregate may be, in percent of its usable bytes, with so many bytes of the group left over.
+    /// Returns how full the aggregate may be, in percent of its usable bytes, with so many bytes left over.
     pub(crate) fn full_percent_beside(&self, left_bytes: f64) -> f64 {
-        let raw = u64::from(self.data_spindles).saturating_mul(self.right_sized_bytes) as f64;
+        let data_spindles = u64::from(self.data_spindles_at_start());
+        let raw = data_spindles.saturating_mul(self.right_sized_bytes) as f64;
         100.0 * (raw - left_bytes) / self.usable().0 as f64
     }
 
-    /// Reads `[array.write_anywhere]` for drives of `drive_bytes`.
-    pub(crate) fn read(mut section: Section<'_>, drive_bytes: Option<u64>) -> Option<Self> {
+    /// Reads `[array.write_anywhere]` for drives of `drive_bytes` in a run of `length_ns`, if they are known.
+    pub(crate) fn read(
+        mut section: Section<'_>,
+        drive_bytes: Option<u64>,
+        length_ns: Option<u64>,
+    ) -> Option<Self> {
         let s = &mut section;
         let format = Format::read(s);
         let parity = s.required("parity", "\"raid-dp\"", |v| value::choice(v, &PARITY_WORDS));
         let data_spindles = s.required("data_spindles", "18", value::positive_spindles);
+        let further_groups = FurtherGroup::read_all(s, parity, length_ns);
         let right_sized = s.required("right_sized", "\"136000 MiB\"", value::positive_bytes);
         let reserve = s.required("reserve_percent", "10.0", value::percent);
         let policy = s.required("policy", "\"emptiest-area\"", |v| value::choice(v, &POLICY_WORDS));
@@ -145,9 +158,17 @@ impl WriteAnywhere {
             s.required("cache_start", "\"metadata\"", |v| value::choice(v, &CACHE_START_WORDS));
         let chunks = s.required("chunks", "\"aligned\"", |v| value::choice(v, &CHUNKS_WORDS));
         let spares = s.optional_or("spares", 0, value::spares);
+        let snapshots_are_given = s.has(SnapshotSchedule::KEY);
+        let snapshots = s.section(SnapshotSchedule::KEY);
+        let snapshots = snapshots.and_then(|one| SnapshotSchedule::read(one, length_ns));
 
         if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
             check_group(s, parity, data_spindles);
+        }
+        if let (Some(data_spindles), Some(further_groups), Some(right_sized)) =
+            (data_spindles, &further_groups, right_sized)
+        {
+            check_total(s, data_spindles, further_groups, right_sized);
         }
         if let (Some(right_sized), Some(drive)) = (right_sized, drive_bytes) {
             check_right_sized(s, right_sized, drive);
@@ -196,6 +217,7 @@ impl WriteAnywhere {
             format: format?,
             parity: parity?,
             data_spindles: data_spindles?,
+            further_groups: further_groups?,
             right_sized_bytes: right_sized?,
             reserve_percent: reserve?,
             policy: policy?,
@@ -214,6 +236,7 @@ impl WriteAnywhere {
             cache_start: cache_start?,
             chunks: chunks?,
             spares: spares?,
+            snapshots: if snapshots_are_given { Some(snapshots?) } else { None },
         })
     }
 }
@@ -236,25 +259,6 @@ impl OtherData {
         section.finish();
         Some(Self { full_percent: full?, run_blocks: run? })
     }
-}
-
-fn check_group(section: &Section<'_>, parity: Parity, data_spindles: u16) {
-    let most = parity.most_spindles() - parity.spindles();
-    if data_spindles <= most {
-        return;
-    }
-    let all = u32::from(data_spindles) + u32::from(parity.spindles());
-    section.problem(
-        "data_spindles",
-        format!("a {parity} group of {all} spindles is too many"),
-        format!(
-            "such a group has {} to {} spindles in all, {} of them parity: give 1 to {most} data \
-             spindles",
-            parity.spindles() + 1,
-            parity.most_spindles(),
-            parity.spindles(),
-        ),
-    );
 }
 
 fn check_right_sized(section: &Section<'_>, right_sized: u64, drive: u64) {

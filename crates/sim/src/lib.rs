@@ -77,7 +77,7 @@ pub use component::{Component, ComponentProbe};
 pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved, WorkloadMeasures};
 pub use next_completions::NextCompletions;
 pub use pace::Rate;
-pub use segment::{Laws, Response, Segment, SpindleGroup};
+pub use segment::{GroupSegment, Laws, Response, Segment, SpindleGroup};
 pub use simulation::{Progress, Simulation, SimulationError, Spindles};
 pub use watched::{Watch, Watched};
 pub use workers::{Accesses, Outstanding, ThinkTime, TimedAccess, Worker, Workers};

@@ -1,6 +1,6 @@
 //! The measurements of a segment, and the laws that they must obey.
 
-use strewn_array::{Counters, FailedSpindle, LayoutMeasures};
+use strewn_array::{Counters, FailedSpindle, LayoutMeasures, SnapshotMeasures};
 
 use hdrhistogram::Histogram;
 
@@ -27,12 +27,17 @@ pub struct Segment {
     pub counters: Counters,
     /// Nanoseconds that the controller's processor was busy.
     pub processor_busy_ns: u64,
-    /// The spindles that hold data; all of them where parity rotates.
+    /// The spindles that hold data; all of them where parity rotates. The spindles of a parity group count from when it
+    /// is added.
     pub data_spindles: SpindleGroup,
     /// The spindles that hold nothing but parity; none where it rotates.
     pub parity_spindles: SpindleGroup,
+    /// Each parity group, where the array has several or will have; otherwise empty.
+    pub groups: Vec<GroupSegment>,
     /// The layout of data and free space at the end.
     pub layout: LayoutMeasures,
+    /// What the array's snapshots hold at the end; `None` without snapshots.
+    pub snapshots: Option<SnapshotMeasures>,
     /// Spindles failed by the end, with the progress of their rebuilds.
     pub failures: Vec<FailedSpindle>,
     /// Reads and writes separately, if the host measures them so.
@@ -96,6 +101,9 @@ impl Response {
 pub struct SpindleGroup {
     /// Number of spindles.
     pub spindles: u32,
+    /// Nanoseconds of the segment that they were not in use, summed over spindles: those of a parity group that was added
+    /// during the segment, before it was.
+    pub absent_ns: u64,
     /// Commands completed.
     pub commands: u64,
     /// Busy time in nanoseconds, summed over spindles.
@@ -107,16 +115,21 @@ pub struct SpindleGroup {
 }
 
 impl SpindleGroup {
-    /// Returns the mean share of time that a spindle is busy, 0 to 1.
+    /// Returns the time that the spindles were in use, in nanoseconds, summed over spindles.
+    fn present_ns(&self, length_ns: u64) -> f64 {
+        length_ns as f64 * f64::from(self.spindles) - self.absent_ns as f64
+    }
+
+    /// Returns the mean share of its time that a spindle is busy, 0 to 1.
     #[must_use]
     pub fn utilization(&self, length_ns: u64) -> f64 {
-        ratio(self.busy_ns as f64, length_ns as f64 * f64::from(self.spindles))
+        ratio(self.busy_ns as f64, self.present_ns(length_ns))
     }
 
     /// Returns the mean number of commands at a spindle, in service or waiting.
     #[must_use]
     pub fn mean_queue_depth(&self, length_ns: u64) -> f64 {
-        ratio(self.residence_ns as f64, length_ns as f64 * f64::from(self.spindles))
+        ratio(self.residence_ns as f64, self.present_ns(length_ns))
     }
 
     /// Returns the mean service time in nanoseconds.
@@ -124,6 +137,23 @@ impl SpindleGroup {
     pub fn mean_service_ns(&self) -> f64 {
         ratio(self.service_ns as f64, self.commands as f64)
     }
+}
+
+/// A parity group over a segment, in an array with several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GroupSegment {
+    /// Its spindles that hold data; none until it is added.
+    pub data_spindles: SpindleGroup,
+    /// Its spindles that hold parity.
+    pub parity_spindles: SpindleGroup,
+    /// Reads that its spindles began.
+    pub reads: u64,
+    /// Writes that its spindles began.
+    pub writes: u64,
+    /// Its data blocks.
+    pub blocks: u64,
+    /// Those that are free at the end; `None` as long as it is not added.
+    pub free_blocks: Option<u64>,
 }
 
 /// Relative errors of the operational laws.

@@ -1,9 +1,10 @@
 //! One array under one host, in virtual time.
 
-use std::ops::ControlFlow;
+use std::collections::VecDeque;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use strewn_array::{Array, Counters, DataLost, LogLedger, Tag};
+use strewn_array::{Array, Counters, DataLost, GroupMeasures, LogLedger, SnapshotId, Tag};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{CommandError, Drive, Scheduler, SimulatedSpindle, SpindleError};
 use strewn_workload::AccessStream;
@@ -13,7 +14,7 @@ use crate::closed_loop::ClosedLoop;
 use crate::component::{Component, ComponentProbe};
 use crate::driver::SimDriver;
 use crate::host::{AccessesError, Host, Moved};
-use crate::segment::{Laws, Segment, SpindleGroup, ratio, relative};
+use crate::segment::{GroupSegment, Laws, Segment, SpindleGroup, ratio, relative};
 
 /// Events between two calls of the observer.
 const EVENTS_PER_LOOK: u32 = 1 << 18;
@@ -92,8 +93,30 @@ pub struct Simulation<A, H = ClosedLoop> {
     /// Commands completed by spindles in earlier segments, and commands returned by failed spindles.
     completed_before: u64,
     returned: u64,
-    /// Failures to come, the next one last.
-    failures: Vec<(u64, SpindleIndex)>,
+    /// When each spindle came to be used: `u64::MAX` as long as its parity group is not added.
+    used_from_ns: Vec<u64>,
+    /// Reads and writes of each spindle in earlier segments.
+    commands_before: Vec<[u64; 2]>,
+    /// What is to happen when, the next one last.
+    scheduled: Vec<(u64, Scheduled)>,
+}
+
+/// What happens to an array at a set time.
+enum Scheduled {
+    /// A spindle fails.
+    Failure(SpindleIndex),
+    /// A parity group is added.
+    AddedGroup,
+    /// A snapshot is taken, and another one later.
+    Snapshot(SnapshotSchedule),
+}
+
+/// Snapshots at equal distances in time, of which some are kept.
+struct SnapshotSchedule {
+    every_ns: u64,
+    keep: usize,
+    /// Oldest first.
+    kept: VecDeque<SnapshotId>,
 }
 
 impl<A: Array<()>> Simulation<A> {
@@ -124,6 +147,10 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             .collect::<Result<Vec<_>, _>>()?;
         let log = array.log_size().map(LogLedger::new);
         let driver = SimDriver::new(drives, *stretch, array.processor_costs(), log);
+        let mut used_from_ns = vec![0; count];
+        for group in array.groups().iter().filter(|group| group.free_blocks.is_none()) {
+            used_from_ns[indices(&group.spindles)].fill(u64::MAX);
+        }
         let mut simulation = Self {
             counted: *array.counters(),
             array,
@@ -138,7 +165,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             served_before_ns: 0,
             completed_before: 0,
             returned: 0,
-            failures: Vec::new(),
+            used_from_ns,
+            commands_before: vec![[0; 2]; count],
+            scheduled: Vec::new(),
         };
         simulation.array.start(0, &mut simulation.driver);
         while let Some(operation) = simulation.host.first() {
@@ -150,11 +179,33 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// Fails a spindle at `at_ns` of virtual time, or at once if that time has passed.
     ///
     /// # Panics
-    /// If the array has no such spindle.
+    /// If the array has no such spindle. [`run_segment`](Self::run_segment) panics if the spindle's parity group has not
+    /// been added by then.
     pub fn fail_at(&mut self, at_ns: u64, spindle: SpindleIndex) {
         assert!(spindle.index() < self.driver.spindles.len(), "the array has no {spindle}");
-        let later = self.failures.partition_point(|failure| failure.0 > at_ns);
-        self.failures.insert(later, (at_ns, spindle));
+        self.schedule(at_ns, Scheduled::Failure(spindle));
+    }
+
+    /// Adds the array's next parity group ([`Array::add_group`]) at `at_ns` of virtual time, or at once if that time has
+    /// passed. Its spindles exist before, but no segment counts them.
+    pub fn add_group_at(&mut self, at_ns: u64) {
+        self.schedule(at_ns, Scheduled::AddedGroup);
+    }
+
+    /// Takes a snapshot every `every_ns` of virtual time, for the first time after that long, and keeps `keep`: the
+    /// oldest is deleted before one more is taken. One that the array refuses is left out, and counted.
+    ///
+    /// # Panics
+    /// If `every_ns` or `keep` is zero.
+    pub fn snapshot_every(&mut self, every_ns: u64, keep: u32) {
+        assert!(every_ns > 0 && keep > 0, "snapshots every {every_ns} ns, {keep} of them kept");
+        let schedule = SnapshotSchedule { every_ns, keep: keep as usize, kept: VecDeque::new() };
+        self.schedule(self.driver.now_ns + every_ns, Scheduled::Snapshot(schedule));
+    }
+
+    fn schedule(&mut self, at_ns: u64, what: Scheduled) {
+        let later = self.scheduled.partition_point(|other| other.0 > at_ns);
+        self.scheduled.insert(later, (at_ns, what));
     }
 
     /// Returns a probe that reads, from any thread, which component of this simulation is running.
@@ -188,13 +239,18 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     ) -> Result<Segment, SimulationError> {
         let end_ns = self.segment_start_ns + length_ns;
         self.host.begin_segment(self.segment_start_ns, self.segment + 1);
-        // Runs up to each failure separately, so that no step has to check for one.
-        while let Some((at_ns, spindle)) = self.failures.pop_if(|failure| failure.0 < end_ns) {
+        // Runs up to each of these separately, so that no step has to check for one.
+        while let Some((at_ns, what)) = self.scheduled.pop_if(|next| next.0 < end_ns) {
             self.run_until(at_ns, observer)?;
             if self.host.is_done() {
                 break;
             }
-            self.fail(at_ns.max(self.segment_start_ns), spindle)?;
+            let now_ns = at_ns.max(self.segment_start_ns);
+            match what {
+                Scheduled::Failure(spindle) => self.fail(now_ns, spindle)?,
+                Scheduled::AddedGroup => self.add_group(now_ns)?,
+                Scheduled::Snapshot(schedule) => self.snapshot(now_ns, schedule)?,
+            }
         }
         self.run_until(end_ns, observer)?;
         let end_ns = if self.host.is_done() { self.driver.now_ns } else { end_ns };
@@ -225,6 +281,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
 
     fn fail(&mut self, now_ns: u64, spindle: SpindleIndex) -> Result<(), SimulationError> {
         assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
+        assert!(self.used_from_ns[spindle.index()] <= now_ns, "{spindle} has not been added yet");
         self.driver.now_ns = now_ns;
         let (commands, served_ns) = self.driver.fail(spindle);
         self.returned += commands.len() as u64;
@@ -241,6 +298,41 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         if is_committed {
             self.array.committed(now_ns, &mut self.driver);
         }
+        self.answer_ready(now_ns)
+    }
+
+    fn add_group(&mut self, now_ns: u64) -> Result<(), SimulationError> {
+        assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
+        self.driver.now_ns = now_ns;
+        let later = self.array.groups().into_iter().find(|group| group.free_blocks.is_none());
+        if let Some(group) = later {
+            assert!(self.array.add_group(now_ns, &mut self.driver), "the array has a group to add");
+            self.used_from_ns[indices(&group.spindles)].fill(now_ns);
+        }
+        self.answer_ready(now_ns)
+    }
+
+    fn snapshot(
+        &mut self,
+        now_ns: u64,
+        mut schedule: SnapshotSchedule,
+    ) -> Result<(), SimulationError> {
+        assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
+        self.driver.now_ns = now_ns;
+        // One that is not taken yet cannot be deleted: the consistency point in progress is that long.
+        while schedule.kept.len() >= schedule.keep
+            && let Some(oldest) = schedule.kept.front()
+            && self.array.expire_snapshot(*oldest)
+        {
+            schedule.kept.pop_front();
+        }
+        // The array counts those that it refuses.
+        if let Ok(taken) = self.array.begin_snapshot(now_ns, &mut self.driver)
+            && schedule.kept.back() != Some(&taken)
+        {
+            schedule.kept.push_back(taken);
+        }
+        self.schedule(now_ns + schedule.every_ns, Scheduled::Snapshot(schedule));
         self.answer_ready(now_ns)
     }
 
@@ -381,6 +473,25 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         );
     }
 
+    /// Measures each parity group of an array with several, given the data and the parity half of each spindle.
+    fn measure_groups(&mut self, of_spindles: &[[SpindleGroup; 2]]) -> Vec<GroupSegment> {
+        let mut groups = Vec::new();
+        for GroupMeasures { spindles, blocks, free_blocks } in self.array.groups() {
+            let mut group = GroupSegment { blocks, free_blocks, ..GroupSegment::default() };
+            for index in indices(&spindles) {
+                add(&mut group.data_spindles, of_spindles[index][0]);
+                add(&mut group.parity_spindles, of_spindles[index][1]);
+                let now = self.driver.spindles[index].statistics();
+                let now = [now.reads, now.writes];
+                let before = std::mem::replace(&mut self.commands_before[index], now);
+                group.reads += now[0] - before[0];
+                group.writes += now[1] - before[1];
+            }
+            groups.push(group);
+        }
+        groups
+    }
+
     /// Measures and closes the segment that ends at `end_ns`.
     fn measure(&mut self, end_ns: u64) -> Segment {
         let length_ns = end_ns - self.segment_start_ns;
@@ -391,17 +502,27 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         let before = std::mem::replace(&mut self.processor_before, now);
         let (processor_served_ns, processor_busy_ns) = self.processor_since(&before);
 
-        let parity = self.array.parity_spindles();
-        let mut groups = [SpindleGroup::default(); 2];
+        let mut by_kind = [SpindleGroup::default(); 2];
+        let mut of_spindles = vec![[SpindleGroup::default(); 2]; self.driver.spindles.len()];
         for (index, spindle) in self.driver.spindles.iter().enumerate() {
             let busy_ns = spindle.busy_ns_until(end_ns);
             let completed = &mut self.completed[index];
             completed.busy_ns = busy_ns - std::mem::replace(&mut self.busy_before[index], busy_ns);
             let fresh = SpindleGroup { spindles: 1, ..SpindleGroup::default() };
-            let completed = std::mem::replace(completed, fresh);
-            add(&mut groups[usize::from(parity.contains(&(index as u16)))], completed);
+            let mut completed = std::mem::replace(completed, fresh);
+            let used_from_ns = self.used_from_ns[index];
+            completed.spindles = u32::from(used_from_ns < end_ns);
+            completed.absent_ns = if used_from_ns < end_ns {
+                used_from_ns.saturating_sub(self.segment_start_ns)
+            } else {
+                0
+            };
+            let is_parity = self.array.is_parity(SpindleIndex(index as u16));
+            add(&mut by_kind[usize::from(is_parity)], completed);
+            add(&mut of_spindles[index][usize::from(is_parity)], completed);
         }
-        let [data_spindles, parity_spindles] = groups;
+        let groups = self.measure_groups(&of_spindles);
+        let [data_spindles, parity_spindles] = by_kind;
         self.completed_before += data_spindles.commands + parity_spindles.commands;
         self.assert_every_command_is_accounted_for();
         self.array.assert_invariants();
@@ -434,13 +555,20 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             processor_busy_ns,
             data_spindles,
             parity_spindles,
+            groups,
             layout: self.array.layout(),
+            snapshots: self.array.snapshot_measures(),
             failures: self.array.failures().to_vec(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,
             laws,
         }
     }
+}
+
+/// The spindles of a group as indices.
+fn indices(spindles: &Range<u16>) -> Range<usize> {
+    spindles.start.into()..spindles.end.into()
 }
 
 /// The state of the processor at one moment.
@@ -454,6 +582,7 @@ struct ProcessorAt {
 
 fn add(group: &mut SpindleGroup, one: SpindleGroup) {
     group.spindles += one.spindles;
+    group.absent_ns += one.absent_ns;
     group.commands += one.commands;
     group.busy_ns += one.busy_ns;
     group.service_ns += one.service_ns;

@@ -34,7 +34,7 @@ impl<T: Copy> Aggregate<T> {
 
     /// The bit of `vbn`, which exists, in the map of its group.
     pub(crate) fn bit_of(&self, vbn: Vbn) -> MapPosition {
-        self.map_position(self.locate_existing(vbn))
+        self.map_position(self.place_of(vbn))
     }
 
     /// The blocks freed since the last commit, except for the first `skip`.

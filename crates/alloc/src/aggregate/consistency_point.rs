@@ -78,7 +78,7 @@ impl<T: Copy> Aggregate<T> {
             return false;
         }
         let mut freed = std::mem::take(&mut self.freed);
-        freed.extend(batch.iter().map(|vbn| self.map_position(self.locate_existing(*vbn))));
+        freed.extend(batch.iter().map(|vbn| self.map_position(self.place_of(*vbn))));
         let mut groups = freed[before..].chunk_by(|one, next| one.group() == next.group());
         let used = groups.all(|places| self.groups[places[0].group().index()].map.all_used(places));
         let noted = match used {

@@ -161,6 +161,8 @@ impl<T: Copy> Aggregate<T> {
         if aggregate.groups.is_empty() {
             return Err(AggregateError::NoGroup);
         }
+        // After the last group it is the first one's turn, so that the first blocks of an aggregate lie there.
+        aggregate.turn = aggregate.groups.len() - 1;
         Ok(aggregate)
     }
 
@@ -275,6 +277,12 @@ impl<T: Copy> Aggregate<T> {
         &self.options
     }
 
+    /// The number of groups.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
     /// The free maps of the groups, in the order of the groups.
     pub fn free_maps(&self) -> impl Iterator<Item = &FreeMap> {
         self.groups.iter().map(|group| &group.map)
@@ -321,12 +329,17 @@ impl<T: Copy> Aggregate<T> {
     #[inline]
     #[must_use]
     pub fn locate(&self, vbn: Vbn) -> Option<AggregateLocation> {
-        (vbn.0 < self.total_blocks()).then(|| self.locate_existing(vbn))
+        (vbn.0 < self.total_blocks()).then(|| self.place_of(vbn))
     }
 
-    /// Where `vbn` lies, which must exist.
-    #[inline]
-    fn locate_existing(&self, vbn: Vbn) -> AggregateLocation {
+    /// Where `vbn` lies, which must exist. As fast with a single group as the group's own
+    /// [`locate`](ParityGroup::locate).
+    ///
+    /// # Panics
+    /// If there is no such block.
+    #[inline(always)]
+    #[must_use]
+    pub fn place_of(&self, vbn: Vbn) -> AggregateLocation {
         let index = match self.groups.len() {
             1 => 0,
             _ => self.groups.partition_point(|group| group.first_vbn <= vbn.0) - 1,

@@ -101,6 +101,10 @@ impl<T: Copy> Geometry for Aggregate<T> {
     fn group(&self, group: GroupIndex) -> Option<&ParityGroup> {
         self.free_maps().nth(group.index()).map(|map| map.group())
     }
+
+    fn only_group(&self) -> Option<&ParityGroup> {
+        (self.groups() == 1).then(|| self.free_map(GroupIndex(0)).group())
+    }
 }
 
 /// Whether `next` directly follows `previous` on the same spindle.

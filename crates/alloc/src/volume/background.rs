@@ -1,10 +1,12 @@
 //! Deleting snapshots and destroying volumes, a bounded step at a time.
 
-use super::container::{Local, free_owned_block};
+use super::container::{Entry, Local, free_owned_block};
 use super::error::VolumeError;
-use super::names::{SnapshotId, VolumeId};
+use super::flexible::Volume;
+use super::names::VolumeId;
 use super::teardown::{TeardownStage, drop_nodes, roots_of};
 use super::volumes::Volumes;
+use crate::dead_lists::SnapshotDeletion;
 
 impl Volumes {
     /// Continues deleting snapshots and destroying volumes. Visits at most `most` entries of dead lists, slots of
@@ -44,10 +46,7 @@ impl Volumes {
         most: u64,
     ) -> (u64, Option<TeardownStage>) {
         match stage {
-            TeardownStage::FreeHeld { snapshot, next } => {
-                self.free_held(volume, snapshot, next, most)
-            }
-            TeardownStage::JoinLists { snapshot } => self.join_lists(volume, snapshot, most),
+            TeardownStage::Delete(deletion) => self.delete(volume, deletion, most),
             TeardownStage::EmptyContainer { next } => self.empty_container(volume, next, most),
             TeardownStage::DropTrees { mut roots, volume_goes } => {
                 let Self { metadata, .. } = self;
@@ -67,63 +66,27 @@ impl Volumes {
         }
     }
 
-    fn free_held(
+    fn delete(
         &mut self,
         id: VolumeId,
-        snapshot: SnapshotId,
-        mut next: usize,
+        mut deletion: SnapshotDeletion,
         most: u64,
     ) -> (u64, Option<TeardownStage>) {
         // If the volume has been destroyed since, its container is emptied as a whole.
         let Some(volume) = self.volumes.get_mut(&id).filter(|volume| !volume.is_destroyed) else {
             return (1, None);
         };
-        let Some(index) = volume.index_of(snapshot) else { return (1, None) };
-        let kept_before = volume.kept_before(index);
+        let Volume { container, snapshots, .. } = volume;
+        let birth_of = |local: &Local| container.get(*local).map_or(0, Entry::birth);
         let mut freed = Vec::new();
-        let mut used = 0;
-        while used < most {
-            let Some(local) = volume.dead_list(index + 1).get(next).copied() else {
-                self.release_between(id, &freed);
-                return (used + 1, Some(TeardownStage::JoinLists { snapshot }));
-            };
-            used += 1;
-            let birth = volume.container.get(local).map_or(0, |entry| entry.birth());
-            if birth > kept_before {
-                volume.dead_list_mut(index + 1).swap_remove(next);
-                volume.dead_blocks -= 1;
-                freed.push(local);
-            } else {
-                next += 1;
-            }
-        }
+        let free = |local| freed.push(local);
+        let (used, gone) = snapshots.delete_step(&mut deletion, most, birth_of, free);
         self.release_between(id, &freed);
-        (used, Some(TeardownStage::FreeHeld { snapshot, next }))
-    }
-
-    fn join_lists(
-        &mut self,
-        id: VolumeId,
-        snapshot: SnapshotId,
-        most: u64,
-    ) -> (u64, Option<TeardownStage>) {
-        let Some(volume) = self.volumes.get_mut(&id).filter(|volume| !volume.is_destroyed) else {
-            return (1, None);
-        };
-        let Some(index) = volume.index_of(snapshot) else { return (1, None) };
-        let list = volume.dead_list_mut(index);
-        let keep = list.len().saturating_sub(most as usize);
-        let joined = list.split_off(keep);
-        let used = joined.len() as u64 + 1;
-        volume.dead_list_mut(index + 1).extend(joined);
-        if keep > 0 {
-            return (used, Some(TeardownStage::JoinLists { snapshot }));
-        }
-        let gone = volume.snapshots.remove(index);
+        let Some(gone) = gone else { return (used, Some(TeardownStage::Delete(deletion))) };
+        assert!(gone.clones == 0, "{id}: a snapshot with {} clones is deleted", gone.clones);
         if let Some(metadata) = &mut self.metadata {
-            metadata.snapshot_changed(id, snapshot);
+            metadata.snapshot_changed(id, deletion.snapshot());
         }
-        assert!(gone.clones == 0, "{id}, {snapshot}: deleted with {} clones", gone.clones);
         let roots = roots_of(gone.files);
         (used, Some(TeardownStage::DropTrees { roots, volume_goes: false }))
     }
@@ -142,10 +105,9 @@ impl Volumes {
             return (most, Some(TeardownStage::EmptyContainer { next }));
         }
         let Some(volume) = self.volumes.get_mut(&id) else { return (1, None) };
-        (volume.dead, volume.dead_blocks) = (Vec::new(), 0);
         let snapshots = std::mem::take(&mut volume.snapshots);
         let mut roots = roots_of(std::mem::take(&mut volume.files));
-        roots.extend(snapshots.into_iter().flat_map(|snapshot| roots_of(snapshot.files)));
+        roots.extend(snapshots.into_contents().flat_map(|snapshot| roots_of(snapshot.files)));
         (most, Some(TeardownStage::DropTrees { roots, volume_goes: true }))
     }
 
@@ -169,11 +131,10 @@ impl Volumes {
         let Some((parent, snapshot)) = gone.origin else { return };
         // The parent cannot have been destroyed: it had a clone.
         if let Some(parent) = self.volumes.get_mut(&parent)
-            && let Some(index) = parent.index_of(snapshot)
+            && let Some(origin) = parent.snapshots.get_mut(snapshot)
         {
-            let clones = &mut parent.snapshots[index].clones;
-            assert!(*clones > 0, "{snapshot}: a clone ends that was not counted");
-            *clones -= 1;
+            assert!(origin.clones > 0, "{snapshot}: a clone ends that was not counted");
+            origin.clones -= 1;
         }
     }
 }

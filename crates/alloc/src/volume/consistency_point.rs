@@ -104,7 +104,7 @@ impl Volumes {
         volume.promised -= own_promise;
         *promised -= own_promise;
         for ((fbn, vbn), local) in new.iter().zip(places).zip(locals) {
-            volume.container.put(local, Entry::written(vbn, volume.time));
+            volume.container.put(local, Entry::written(vbn, volume.snapshots.time()));
             volume.touch().written.push(local);
             let number = volume.container.number(local);
             let inode = volume.files.get_mut(file.0).map(Arc::make_mut);
@@ -371,7 +371,7 @@ impl Volumes {
     fn assert_counts_agree(&self) {
         let (mut owned, mut promised) = (0, 0);
         for (id, volume) in &self.volumes {
-            let (dead, blocks) = (volume.dead_blocks, volume.container.blocks());
+            let (dead, blocks) = (volume.snapshots.blocks(), volume.container.blocks());
             // A destroyed volume's container is emptied before its lists are dropped.
             let agrees = dead <= blocks || volume.is_destroyed;
             assert!(agrees, "{id}: {dead} blocks on dead lists, {blocks} in all");

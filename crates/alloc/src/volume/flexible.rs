@@ -7,6 +7,7 @@ use strewn_raid::Vbn;
 use super::container::{Container, Entry, Local};
 use super::names::{Slot, SnapshotId, StoredAs, VirtualVbn, VolumeId};
 use super::tree::Tree;
+use crate::dead_lists::DeadLists;
 
 /// A file as the inode file holds it.
 #[derive(Debug, Clone, Default)]
@@ -20,11 +21,7 @@ pub(crate) struct Inode {
 /// The inode file.
 pub(crate) type Files = Tree<Arc<Inode>>;
 
-/// A flexible volume.
-///
-/// Each block it owns is in its active image or in exactly one dead list: that of the first image (a snapshot, or the
-/// active one) without the block. The birth of a block alone tells which snapshot is the last to hold it, so there is
-/// no map of what snapshots hold (ZFS; Ahrens, "Is It Magic? Snapshots and Dead Lists", 2005 on).
+/// A flexible volume. Each block that it owns is in its active image or on exactly one dead list.
 #[derive(Debug)]
 pub(crate) struct Volume {
     pub(crate) container: Container,
@@ -34,16 +31,8 @@ pub(crate) struct Volume {
     pub(crate) next_file: u64,
     /// Mapped blocks of the active image, including inherited ones.
     pub(crate) mapped: u64,
-    /// Oldest first.
-    pub(crate) snapshots: Vec<Snapshot>,
-    /// Owned blocks that are in the latest snapshot but not in the active image.
-    pub(crate) dead: Vec<Local>,
-    /// Blocks on all dead lists.
-    pub(crate) dead_blocks: u64,
-    /// The birth of blocks written now, and the number of the next snapshot.
-    pub(crate) time: u32,
-    /// The time of the latest snapshot that is not being deleted; 0 without one.
-    pub(crate) kept_since: u32,
+    /// The snapshots, and the owned blocks that only they hold.
+    pub(crate) snapshots: DeadLists<Local, Snapshot>,
     /// Free blocks promised to it.
     pub(crate) promised: u64,
     pub(crate) is_destroyed: bool,
@@ -56,14 +45,9 @@ pub(crate) struct Volume {
 /// A snapshot: the root of the inode file as it was.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
-    /// It contains the blocks born by then and not dropped by then.
-    pub(crate) time: u32,
     pub(crate) files: Files,
     pub(crate) mapped: u64,
-    /// Owned blocks that are in the previous snapshot but not in this one.
-    pub(crate) dead: Vec<Local>,
     pub(crate) clones: u32,
-    pub(crate) is_deleted: bool,
     /// The number of its deletion ([`TeardownJob`](super::teardown::TeardownJob)); 0 without one.
     pub(crate) deletion: u64,
 }
@@ -89,41 +73,12 @@ impl Volume {
             files: Files::default(),
             next_file: 0,
             mapped: 0,
-            snapshots: Vec::new(),
-            dead: Vec::new(),
-            dead_blocks: 0,
-            time: 1,
-            kept_since: 0,
+            snapshots: DeadLists::default(),
             promised: 0,
             is_destroyed: false,
             destruction: 0,
             undo: None,
         }
-    }
-
-    pub(crate) fn snapshot(&self, snapshot: SnapshotId) -> Option<&Snapshot> {
-        let index = self.index_of(snapshot)?;
-        Some(&self.snapshots[index]).filter(|snapshot| !snapshot.is_deleted)
-    }
-
-    /// The index of a snapshot, including one being deleted.
-    pub(crate) fn index_of(&self, snapshot: SnapshotId) -> Option<usize> {
-        self.snapshots.binary_search_by_key(&snapshot.0, |snapshot| snapshot.time).ok()
-    }
-
-    /// The time of the latest snapshot before the image at `index` that is not being deleted; 0 without one.
-    pub(crate) fn kept_before(&self, index: usize) -> u32 {
-        let before = self.snapshots[..index].iter().rev();
-        before.clone().find(|snapshot| !snapshot.is_deleted).map_or(0, |snapshot| snapshot.time)
-    }
-
-    /// The dead list of the image at `index`: a snapshot, or after the last the active image.
-    pub(crate) fn dead_list(&self, index: usize) -> &Vec<Local> {
-        self.snapshots.get(index).map_or(&self.dead, |snapshot| &snapshot.dead)
-    }
-
-    pub(crate) fn dead_list_mut(&mut self, index: usize) -> &mut Vec<Local> {
-        self.snapshots.get_mut(index).map_or(&mut self.dead, |snapshot| &mut snapshot.dead)
     }
 
     /// Records the state as of the last commit, if this is the first change in the open consistency point.
@@ -135,7 +90,7 @@ impl Volume {
                 next_file: self.next_file,
                 mapped: self.mapped,
                 promised: self.promised,
-                dead: self.dead.len(),
+                dead: self.snapshots.active.len(),
                 written: Vec::new(),
                 moved: Vec::new(),
                 freed: Vec::new(),
@@ -149,12 +104,10 @@ impl Volume {
         // An inherited block belongs to the origin.
         let local = self.container.local(number)?;
         let entry = self.container.get(local)?;
-        if entry.birth() <= self.kept_since {
-            self.container.set_death(local, self.time);
-            self.dead.push(local);
-            self.dead_blocks += 1;
+        let Some(local) = self.snapshots.leave(entry.birth(), local) else {
+            self.container.set_death(local, self.snapshots.time());
             return None;
-        }
+        };
         self.container.remove(local);
         self.container.free_number(local);
         if let Some(undo) = &mut self.undo {
@@ -185,10 +138,10 @@ impl Volume {
         let files = std::mem::replace(&mut self.files, undo.files);
         self.next_file = undo.next_file;
         self.mapped = undo.mapped;
-        self.dead_blocks -= (self.dead.len() - undo.dead) as u64;
-        for local in self.dead.drain(undo.dead..) {
-            self.container.set_death(local, 0);
+        for local in &self.snapshots.active[undo.dead..] {
+            self.container.set_death(*local, 0);
         }
+        self.snapshots.take_back(undo.dead);
         for (local, entry) in undo.freed {
             self.container.put(local, entry);
         }

@@ -35,7 +35,7 @@ impl Volumes {
         volume: VolumeId,
         snapshot: SnapshotId,
     ) -> Result<Image<'_>, VolumeError> {
-        let found = self.volume(volume)?.snapshot(snapshot);
+        let found = self.volume(volume)?.snapshots.get(snapshot);
         let found = found.ok_or(VolumeError::NoSuchSnapshot(volume, snapshot))?;
         Ok(Image { volumes: self, volume, files: &found.files, mapped: found.mapped })
     }

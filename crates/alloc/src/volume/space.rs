@@ -1,5 +1,6 @@
 //! Space accounting, exact at all times.
 
+use super::container::{Entry, Local};
 use super::error::VolumeError;
 use super::names::{SnapshotId, VolumeId};
 use super::volumes::Volumes;
@@ -70,8 +71,8 @@ impl Volumes {
             if volume.is_destroyed {
                 space.destroyed += blocks;
             } else {
-                space.snapshots += volume.dead_blocks;
-                space.active += blocks - volume.dead_blocks;
+                space.snapshots += volume.snapshots.blocks();
+                space.active += blocks - volume.snapshots.blocks();
             }
         }
         space
@@ -83,11 +84,11 @@ impl Volumes {
     /// If there is no such volume.
     pub fn space_of(&self, volume: VolumeId) -> Result<VolumeSpace, VolumeError> {
         let volume = self.volume(volume)?;
-        let active = volume.container.blocks() - volume.dead_blocks;
+        let active = volume.container.blocks() - volume.snapshots.blocks();
         Ok(VolumeSpace {
             size: volume.container.size(),
             active,
-            snapshots: volume.dead_blocks,
+            snapshots: volume.snapshots.blocks(),
             inherited: volume.mapped - active,
             reserved: volume.promised,
             free: volume.container.numbers().free_blocks(),
@@ -100,21 +101,9 @@ impl Volumes {
     /// If there is no such snapshot.
     pub fn held_by_alone(&self, id: VolumeId, snapshot: SnapshotId) -> Result<u64, VolumeError> {
         let volume = self.volume(id)?;
-        let no_such_snapshot = VolumeError::NoSuchSnapshot(id, snapshot);
-        let found = volume.snapshot(snapshot).and_then(|_| volume.index_of(snapshot));
-        let index = found.ok_or(no_such_snapshot)?;
-        let kept_before = volume.kept_before(index);
-        // The lists of snapshots being deleted have not been joined to the next list yet.
-        let mut lists = vec![volume.dead_list(index + 1)];
-        for (later, doomed) in volume.snapshots.iter().enumerate().skip(index + 1) {
-            if !doomed.is_deleted {
-                break;
-            }
-            lists.push(volume.dead_list(later + 1));
-        }
-        let births = lists.into_iter().flatten().filter_map(|local| volume.container.get(*local));
-        let held = births.map(|entry| entry.birth());
-        Ok(held.filter(|birth| *birth > kept_before && *birth <= snapshot.0).count() as u64)
+        let birth_of = |local: &Local| volume.container.get(*local).map_or(0, Entry::birth);
+        let held = volume.snapshots.held_by_alone(snapshot, birth_of);
+        held.ok_or(VolumeError::NoSuchSnapshot(id, snapshot))
     }
 
     /// Promises `blocks` free blocks to `volume`, replacing the rest of an earlier promise. Every block that the volume

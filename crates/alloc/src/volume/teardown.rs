@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::container::Local;
 use super::flexible::{Files, Inode};
-use super::names::{NodeId, Slot, SnapshotId, VolumeId};
+use super::names::{NodeId, Slot, VolumeId};
 use super::tree::Node;
+use crate::dead_lists::SnapshotDeletion;
 
 /// The deletion of a snapshot or the destruction of a volume. Jobs run one after the other.
 #[derive(Debug)]
@@ -16,10 +17,8 @@ pub(crate) struct TeardownJob {
 
 #[derive(Debug)]
 pub(crate) enum TeardownStage {
-    /// Frees the blocks that only the snapshot held: from `next` on in the dead list of the image after it.
-    FreeHeld { snapshot: SnapshotId, next: usize },
-    /// Appends the snapshot's dead list to that of the image after it.
-    JoinLists { snapshot: SnapshotId },
+    /// Frees the blocks that only the snapshot held.
+    Delete(SnapshotDeletion),
     /// Frees all blocks in the container map of the volume, from `next` on.
     EmptyContainer { next: Local },
     /// Drops the tree nodes that nothing else shares.
@@ -34,8 +33,8 @@ pub(crate) enum TreeRoot {
 }
 
 impl TeardownJob {
-    pub(crate) fn delete(volume: VolumeId, snapshot: SnapshotId) -> Self {
-        Self { volume, stage: TeardownStage::FreeHeld { snapshot, next: 0 } }
+    pub(crate) fn delete(volume: VolumeId, deletion: SnapshotDeletion) -> Self {
+        Self { volume, stage: TeardownStage::Delete(deletion) }
     }
 
     pub(crate) fn destroy(volume: VolumeId) -> Self {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use strewn_raid::Vbn;
 
+use super::container::Entry;
 use super::flexible::{Files, Volume};
 use super::metadata::PageName;
 use super::names::{BlockName, FileId, SnapshotId, VirtualVbn, VolumeId};
@@ -200,37 +201,36 @@ impl Volumes {
             Ok(())
         })?;
         let mut dead = 0;
-        for image in 0..=volume.snapshots.len() {
-            let taken_before = image.checked_sub(1).map_or(0, |last| volume.snapshots[last].time);
-            for local in volume.dead_list(image) {
-                let birth = container.get(*local).map(|entry| entry.birth());
+        for (image, (snapshot_before, list)) in (1..).zip(volume.snapshots.images()) {
+            let taken_before = snapshot_before.map_or(0, |snapshot| snapshot.0);
+            for local in list {
+                let birth = container.get(*local).map(Entry::birth);
                 let is_held = birth.is_some_and(|birth| birth <= taken_before);
                 if !is_held || holders[*local as usize] != NOBODY {
                     return Err(VolumeViolation::NotDead(id, container.number(*local)));
                 }
-                holders[*local as usize] = image as u32 + 1;
+                holders[*local as usize] = image;
                 dead += 1;
             }
         }
-        if dead != volume.dead_blocks {
-            return Err(VolumeViolation::DeadCount(id, volume.dead_blocks, dead));
+        if dead != volume.snapshots.blocks() {
+            return Err(VolumeViolation::DeadCount(id, volume.snapshots.blocks(), dead));
         }
         for (local, _) in container.scan(0, u64::MAX).0 {
             if holders[local as usize] == NOBODY {
                 return Err(VolumeViolation::Lost(id, container.number(local)));
             }
         }
-        for (index, snapshot) in volume.snapshots.iter().enumerate() {
-            let snapshot_id = SnapshotId(snapshot.time);
-            if snapshot.is_deleted {
+        for (index, (snapshot_id, is_deleted, snapshot)) in (1..).zip(volume.snapshots.all()) {
+            if is_deleted {
                 continue;
             }
             self.verify_image(id, &snapshot.files, snapshot.mapped, |_, number| {
                 let Some(local) = container.local(number) else { return Ok(()) };
-                let birth = container.get(local).map_or(u32::MAX, |entry| entry.birth());
+                let birth = container.get(local).map_or(u32::MAX, Entry::birth);
                 // On the list of a later image, or alive.
-                let died_later = holders[local as usize] as usize > index + 1;
-                if birth > snapshot.time || !died_later {
+                let died_later = holders[local as usize] > index;
+                if birth > snapshot_id.0 || !died_later {
                     return Err(VolumeViolation::NotInSnapshot(id, snapshot_id, number));
                 }
                 Ok(())
@@ -342,21 +342,22 @@ mod tests {
         });
         assert_eq!(used_twice, VolumeViolation::UsedTwice(name(7)));
         let lost = found(|_, volume| {
-            volume.dead.pop();
-            volume.dead_blocks -= 1;
+            volume.snapshots.active.pop();
+            volume.snapshots.blocks -= 1;
         });
         assert_eq!(lost, VolumeViolation::Lost(VOLUME, number(3)));
         assert_eq!(
-            found(|_, volume| volume.dead.push(9)),
+            found(|_, volume| volume.snapshots.active.push(9)),
             VolumeViolation::NotDead(VOLUME, number(9)),
             "born after the snapshot"
         );
         assert_eq!(
-            found(|_, volume| volume.dead_blocks += 1),
+            found(|_, volume| volume.snapshots.blocks += 1),
             VolumeViolation::DeadCount(VOLUME, 5, 4)
         );
         assert_eq!(
-            found(|_, volume| volume.snapshots[0].files = volume.files.clone()),
+            found(|_, volume| volume.snapshots.get_mut(SnapshotId(1)).unwrap().files =
+                volume.files.clone()),
             VolumeViolation::NotInSnapshot(VOLUME, SnapshotId(1), number(8))
         );
         assert_eq!(
@@ -364,7 +365,7 @@ mod tests {
             VolumeViolation::ImageCount(VOLUME, 9, 8)
         );
         assert_eq!(
-            found(|_, volume| volume.snapshots[0].clones += 1),
+            found(|_, volume| volume.snapshots.get_mut(SnapshotId(1)).unwrap().clones += 1),
             VolumeViolation::Clones(VOLUME, SnapshotId(1), 1, 0)
         );
         assert_eq!(found(|_, volume| volume.promised += 1), VolumeViolation::Promised(0, 1, 500));

@@ -162,11 +162,11 @@ impl Volumes {
     ) -> Result<VolumeId, VolumeError> {
         self.between_consistency_points()?;
         let parent = self.volume_mut(volume)?;
-        let index = parent.index_of(snapshot).filter(|index| !parent.snapshots[*index].is_deleted);
-        let index = index.ok_or(VolumeError::NoSuchSnapshot(volume, snapshot))?;
-        let mut clone = Volume::new(Container::new(parent.container.end(), blocks)?);
+        let first_number = parent.container.end();
         let next_file = parent.next_file;
-        let origin = &mut parent.snapshots[index];
+        let origin = parent.snapshots.get_mut(snapshot);
+        let origin = origin.ok_or(VolumeError::NoSuchSnapshot(volume, snapshot))?;
+        let mut clone = Volume::new(Container::new(first_number, blocks)?);
         origin.clones += 1;
         clone.origin = Some((volume, snapshot));
         clone.files = origin.files.clone();
@@ -196,8 +196,8 @@ impl Volumes {
         self.between_consistency_points()?;
         let number = self.next_teardown;
         let volume = self.volume_mut(id)?;
-        if let Some(snapshot) = volume.snapshots.iter().find(|snapshot| snapshot.clones > 0) {
-            return Err(VolumeError::HasClones(id, SnapshotId(snapshot.time), snapshot.clones));
+        if let Some((of, origin)) = volume.snapshots.kept().find(|(_, one)| one.clones > 0) {
+            return Err(VolumeError::HasClones(id, of, origin.clones));
         }
         volume.is_destroyed = true;
         volume.destruction = number;
@@ -215,21 +215,15 @@ impl Volumes {
     pub fn snapshot(&mut self, id: VolumeId) -> Result<SnapshotId, VolumeError> {
         self.between_consistency_points()?;
         let volume = self.volume_mut(id)?;
-        if volume.time >= LATEST_TIME {
+        if volume.snapshots.time() >= LATEST_TIME {
             return Err(VolumeError::TooManySnapshots(id));
         }
-        let time = volume.time;
-        volume.time += 1;
-        volume.kept_since = time;
-        let dead = std::mem::take(&mut volume.dead);
         let (files, mapped) = (volume.files.clone(), volume.mapped);
-        let snapshot =
-            Snapshot { time, files, mapped, dead, clones: 0, is_deleted: false, deletion: 0 };
-        volume.snapshots.push(snapshot);
+        let snapshot = volume.snapshots.take(Snapshot { files, mapped, clones: 0, deletion: 0 });
         if let Some(metadata) = &mut self.metadata {
-            metadata.snapshot_changed(id, SnapshotId(time));
+            metadata.snapshot_changed(id, snapshot);
         }
-        Ok(SnapshotId(time))
+        Ok(snapshot)
     }
 
     /// Deletes a snapshot. It disappears at once; [`background_step`](Self::background_step) frees the blocks that only
@@ -245,21 +239,23 @@ impl Volumes {
         self.between_consistency_points()?;
         let number = self.next_teardown;
         let volume = self.volume_mut(id)?;
-        let index = volume.index_of(snapshot);
-        let doomed =
-            index.map(|index| &mut volume.snapshots[index]).filter(|doomed| !doomed.is_deleted);
-        let doomed = doomed.ok_or(VolumeError::NoSuchSnapshot(id, snapshot))?;
-        if doomed.clones > 0 {
-            return Err(VolumeError::HasClones(id, snapshot, doomed.clones));
+        let no_such_snapshot = VolumeError::NoSuchSnapshot(id, snapshot);
+        match volume.snapshots.get(snapshot) {
+            None => return Err(no_such_snapshot),
+            Some(doomed) if doomed.clones > 0 => {
+                return Err(VolumeError::HasClones(id, snapshot, doomed.clones));
+            }
+            Some(_) => {}
         }
-        doomed.is_deleted = true;
-        doomed.deletion = number;
-        volume.kept_since = volume.kept_before(volume.snapshots.len());
+        if let Some(doomed) = volume.snapshots.get_mut(snapshot) {
+            doomed.deletion = number;
+        }
+        let deletion = volume.snapshots.delete(snapshot).ok_or(no_such_snapshot)?;
         self.next_teardown += 1;
         if let Some(metadata) = &mut self.metadata {
             metadata.snapshot_changed(id, snapshot);
         }
-        self.jobs.push_back(TeardownJob::delete(id, snapshot));
+        self.jobs.push_back(TeardownJob::delete(id, deletion));
         Ok(())
     }
 
@@ -271,10 +267,7 @@ impl Volumes {
         &self,
         volume: VolumeId,
     ) -> Result<impl Iterator<Item = SnapshotId> + '_, VolumeError> {
-        let snapshots = self.volume(volume)?.snapshots.iter();
-        Ok(snapshots
-            .filter(|snapshot| !snapshot.is_deleted)
-            .map(|snapshot| SnapshotId(snapshot.time)))
+        Ok(self.volume(volume)?.snapshots.kept().map(|(snapshot, _)| snapshot))
     }
 
     /// The snapshot that `volume` was cloned from, if any.

@@ -9,5 +9,6 @@ mod measures;
 mod model;
 mod persistent_store;
 mod refusals;
+mod snapshots;
 mod virtual_space;
 mod volumes;

@@ -224,10 +224,6 @@ impl<P: Payload> Array<P> for InPlace<P> {
         self.config.layout.spindles()
     }
 
-    fn parity_spindles(&self) -> Range<u16> {
-        0..0
-    }
-
     fn start(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}
 
     fn host_operation(

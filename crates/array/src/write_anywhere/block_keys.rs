@@ -308,6 +308,13 @@ impl BlockKeys {
         self.aggregate_bitmap.clone()
     }
 
+    /// Keys of the part of the aggregate's bitmap that covers its first `blocks` blocks.
+    pub(super) fn aggregate_bitmap_below(&self, blocks: u64) -> Range<u32> {
+        let Range { start, end } = self.aggregate_bitmap;
+        let bitmap_blocks = u32::try_from(blocks.div_ceil(REGION_BLOCKS)).unwrap_or(u32::MAX);
+        start..start.saturating_add(bitmap_blocks).min(end)
+    }
+
     /// The level-1 indirect block that points to data block `key`.
     #[inline]
     pub(super) fn indirect_of(&self, key: u32) -> u32 {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use slab::Slab;
-use strewn_alloc::Tetris;
+use strewn_alloc::{GroupIndex, Tetris};
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{SpindleIndex, Vbn};
 
@@ -37,6 +37,8 @@ pub(super) struct Checkpoint<P> {
     pub(super) superblock_written: bool,
     /// Whether the driver is making it durable.
     pub(super) commit_asked: bool,
+    /// Whether a snapshot is taken with its commit.
+    pub(super) takes_snapshot: bool,
     /// The contents, as of its beginning, of blocks written to since; and the bytes of its metadata.
     pub(super) frozen: BTreeMap<u32, P>,
     /// Where blocks were before, in an array with bytes.
@@ -62,7 +64,8 @@ impl<P: Payload> Checkpoint<P> {
         let in_flight = self.in_flight.get(fields.slot as usize).filter(|one| one.reading)?;
         let (spindle, stripe) = StripeReads::<P>::named(fields);
         let dbn = in_flight.tetris.first_stripe + u64::from(stripe);
-        Some(Run { spindle: SpindleIndex(spindle), dbn, blocks: fields.blocks })
+        let group = in_flight.tetris.group;
+        Some(Run { group, spindle: SpindleIndex(spindle), dbn, blocks: fields.blocks })
     }
 
     /// Whether nothing is left to read or to write.
@@ -74,9 +77,11 @@ impl<P: Payload> Checkpoint<P> {
             && self.superblock_written
     }
 
-    /// The rows of the tetrises in flight.
-    pub(super) fn rows_in_flight(&self) -> Vec<u64> {
-        self.in_flight.iter().map(|(_, one)| one.tetris.first_stripe / ROW_STRIPES).collect()
+    /// The rows of the tetrises in flight in `group`.
+    pub(super) fn rows_in_flight(&self, group: GroupIndex) -> Vec<u64> {
+        let tetrises = self.in_flight.iter().map(|(_, one)| &one.tetris);
+        let of_group = tetrises.filter(|tetris| tetris.group == group);
+        of_group.map(|tetris| tetris.first_stripe / ROW_STRIPES).collect()
     }
 }
 
@@ -87,7 +92,8 @@ impl<P: Payload> WriteAnywhere<P> {
         self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
         driver.set_timer(self.checkpoint_due_ns);
         let unmapped = self.stored.as_mut().map(Stored::take_unmapped).unwrap_or_default();
-        if self.dirty.is_empty() && unmapped.is_empty() {
+        let for_snapshots = self.snapshots.as_ref().is_some_and(|snapshots| snapshots.has_work());
+        if self.dirty.is_empty() && unmapped.is_empty() && !for_snapshots {
             return;
         }
         let before = driver.turn_to(Work::WriteBack);
@@ -117,6 +123,7 @@ impl<P: Payload> WriteAnywhere<P> {
             in_flight: Slab::new(),
             superblock_written: false,
             commit_asked: false,
+            takes_snapshot: self.take_snapshot_request(),
             frozen: BTreeMap::new(),
             old_locations: BTreeMap::new(),
             freed: Vec::new(),
@@ -183,11 +190,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         if checkpoint.reads_out == 0 {
             while checkpoint.in_flight.len() < self.config.tetrises_in_flight as usize {
-                let Some(next) = checkpoint.tetrises.front() else { break };
-                if !self.may_write(next.first_stripe) {
-                    break;
-                }
-                let Some(tetris) = checkpoint.tetrises.pop_front() else { break };
+                let Some(tetris) = self.next_tetris(&mut checkpoint.tetrises) else { break };
                 self.begin_tetris(&mut checkpoint, tetris, driver);
             }
             if checkpoint.in_flight.is_empty() && checkpoint.tetrises.is_empty() {
@@ -200,7 +203,7 @@ impl<P: Payload> WriteAnywhere<P> {
                         return;
                     }
                     let superblock = self.superblock_tetris();
-                    if self.may_write(superblock.first_stripe) {
+                    if self.may_write(&superblock) {
                         checkpoint.superblock_written = true;
                         self.begin_tetris(&mut checkpoint, superblock, driver);
                     }
@@ -235,6 +238,9 @@ impl<P: Payload> WriteAnywhere<P> {
             let evicted = self.cache.release(metadata);
             self.forget(evicted);
         }
+        if checkpoint.takes_snapshot {
+            self.snapshot_is_committed();
+        }
         self.counters.checkpoints += 1;
         self.counters.checkpoint_blocks +=
             (checkpoint.data.len() + checkpoint.metadata.len()) as u64;
@@ -246,7 +252,10 @@ impl<P: Payload> WriteAnywhere<P> {
         driver.turn_to(before);
         if self.checkpoint.is_some() {
             self.counters.back_to_back_checkpoints += 1;
-        } else if now_ns >= self.checkpoint_due_ns || self.is_much_dirty() {
+        } else if now_ns >= self.checkpoint_due_ns
+            || self.is_much_dirty()
+            || self.snapshots.as_ref().is_some_and(|snapshots| snapshots.is_asked())
+        {
             self.begin_checkpoint(now_ns, driver);
         }
     }

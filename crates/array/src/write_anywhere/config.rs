@@ -13,12 +13,17 @@ use crate::log::LogSize;
 use crate::processor::ProcessorCosts;
 
 use super::block_keys::BlockKeys;
+use super::groups::FirstSpindles;
 
-/// A write-anywhere controller: an aggregate of one parity group, with volumes, with LUNs.
+/// A write-anywhere controller: an aggregate of parity groups, with volumes, with LUNs.
 #[derive(Debug, Clone)]
 pub struct WriteAnywhereConfig {
-    /// The parity group.
-    pub group: ParityGroup,
+    /// All parity groups that the aggregate will ever have, in the order of their spindles: one to
+    /// [`MOST_GROUPS`](Self::MOST_GROUPS), of any sizes and kinds of parity.
+    pub groups: Vec<ParityGroup>,
+    /// How many of them it has from the start, at least one. [`Array::add_group`](crate::Array::add_group) adds the
+    /// next.
+    pub groups_at_start: usize,
     /// Sizes of allocation area, tetris and chunk.
     pub shape: AllocationShape,
     /// The allocation policy.
@@ -91,6 +96,9 @@ pub enum CacheStart {
 }
 
 impl WriteAnywhereConfig {
+    /// Most parity groups of an aggregate.
+    pub const MOST_GROUPS: usize = FirstSpindles::MOST;
+
     /// Both copies of the superblock. They are in use, though no root leads to them.
     pub const SUPERBLOCK_BLOCKS: u64 = 2;
 
@@ -103,14 +111,36 @@ impl WriteAnywhereConfig {
         lun_blocks + metadata_blocks + delayed_free_blocks + 2 * u64::from(cache_blocks)
     }
 
-    /// The block numbering. Only the durable format has a directory.
+    /// The parity group of an array that has a single one, such as a live array.
+    ///
+    /// # Panics
+    /// If there are several, or none.
+    #[must_use]
+    pub fn single_group(&self) -> &ParityGroup {
+        assert_eq!(self.groups.len(), 1, "the array has one parity group");
+        &self.groups[0]
+    }
+
+    /// Data blocks of all parity groups.
+    #[must_use]
+    pub fn total_blocks(&self) -> u64 {
+        self.groups.iter().map(ParityGroup::total_blocks).sum()
+    }
+
+    /// Data blocks of the parity groups that the aggregate has from the start.
+    #[must_use]
+    pub fn blocks_at_start(&self) -> u64 {
+        self.groups.iter().take(self.groups_at_start).map(ParityGroup::total_blocks).sum()
+    }
+
+    /// The block numbering, which covers all parity groups. Only the durable format has a directory.
     #[must_use]
     pub fn block_keys(&self) -> BlockKeys {
         let volumes = self.volumes.iter().map(|volume| {
             let regions = VirtualSpace::regions_of(volume.blocks);
             (u32::try_from(regions).unwrap_or(u32::MAX), volume.luns.as_slice())
         });
-        let keys = BlockKeys::new(volumes, self.group.total_blocks());
+        let keys = BlockKeys::new(volumes, self.total_blocks());
         if self.format.is_durable() { keys.with_directory() } else { keys }
     }
 
@@ -223,11 +253,21 @@ pub enum WriteAnywhereError {
         /// Blocks in use that were asked for.
         asked: u64,
     },
-    /// The group has no parity.
-    #[error(
-        "a write-anywhere array has parity: make its group one of RAID-4 or RAID-DP, not RAID-0"
-    )]
+    /// A group has no parity.
+    #[error("a write-anywhere array has parity: make its groups RAID-4 or RAID-DP, not RAID-0")]
     NoParity,
+    /// There are too few or too many parity groups.
+    #[error(
+        "an aggregate has 1 to {most} parity groups, at least one of them from the start: not {groups}, {at_start} of \
+         them from the start",
+        most = WriteAnywhereConfig::MOST_GROUPS
+    )]
+    GroupCount {
+        /// All parity groups.
+        groups: usize,
+        /// Those that the aggregate has from the start.
+        at_start: usize,
+    },
     /// A size that must be at least one is zero.
     #[error("{0} is zero: it must be at least 1")]
     Zero(&'static str),

@@ -2,7 +2,7 @@
 //!
 //! A lost block is computed from the rest of its stripe, which must not change while it is read. Rows of 64 stripes are
 //! therefore locked: exclusively by a tetris, shared by recoveries and the steps of a rebuild. An array that has lost
-//! nothing locks no rows.
+//! nothing locks no rows. Each parity group has its own losses, locks and rebuild; they share the spares.
 //!
 //! A working spindle may have single bad blocks, which are unreadable or not what was written. They are computed like
 //! lost ones and rewritten in place. A host operation that needs a block that cannot be computed is refused.
@@ -12,6 +12,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use slab::Slab;
+use strewn_alloc::{GroupIndex, Tetris};
 use strewn_base::{Direction, ROW_STRIPES};
 use strewn_raid::{SpindleIndex, SpindleSet};
 
@@ -22,21 +23,27 @@ use crate::payload::Payload;
 use super::recovery::Recovery;
 use super::steps::Steps;
 use super::tag::TagFields;
-use super::{Run, WriteAnywhere};
+use super::{Run, WriteAnywhere, WriteAnywhereConfig};
 
 /// State of an array that has lost a spindle or met a bad block.
 pub(super) struct Degraded<P> {
-    /// Spindles with missing blocks.
-    pub(super) lost: Vec<LostSpindle>,
-    /// Bad blocks of working spindles, by stripe.
-    pub(super) bad: BTreeSet<(u64, SpindleIndex)>,
+    /// Every parity group, also those without losses.
+    pub(super) groups: Vec<DegradedGroup<P>>,
     /// Bad blocks that are being rewritten.
-    pub(super) repairs: Slab<(u64, SpindleIndex)>,
+    pub(super) repairs: Slab<(GroupIndex, u64, SpindleIndex)>,
     pub(super) failures: Vec<FailedSpindle>,
     pub(super) spares: u16,
     pub(super) recoveries: Slab<Recovery<P>>,
     /// Recoveries that ended without any command.
     pub(super) ended: Vec<u32>,
+}
+
+/// What a parity group has lost, and which of its rows are locked. Its spindles are numbered within it.
+pub(super) struct DegradedGroup<P> {
+    /// Spindles with missing blocks.
+    pub(super) lost: Vec<LostSpindle>,
+    /// Bad blocks of working spindles, by stripe.
+    pub(super) bad: BTreeSet<(u64, SpindleIndex)>,
     /// Recoveries that wait for a tetris to unlock their row, in order.
     pub(super) waiting: VecDeque<u32>,
     /// The rows of the tetrises in flight.
@@ -63,22 +70,36 @@ impl<P> Degraded<P> {
         recovery.reads.get(fields.first_key as usize).map(|(run, _)| *run)
     }
 
-    pub(super) fn new(rebuild: &Rebuild, written_rows: Vec<u64>) -> Self {
-        Self {
+    /// Without losses. `written_rows` are the rows of the tetrises in flight in each group.
+    pub(super) fn new(rebuild: &Rebuild, written_rows: impl Iterator<Item = Vec<u64>>) -> Self {
+        let whole = |written_rows| DegradedGroup {
             lost: Vec::new(),
             bad: BTreeSet::new(),
+            waiting: VecDeque::new(),
+            written_rows,
+            wanted_row: None,
+            steps: Steps::default(),
+        };
+        Self {
+            groups: written_rows.map(whole).collect(),
             repairs: Slab::new(),
             failures: Vec::new(),
             spares: rebuild.spares,
             recoveries: Slab::new(),
             ended: Vec::new(),
-            waiting: VecDeque::new(),
-            written_rows,
-            wanted_row: None,
-            steps: Steps::default(),
         }
     }
 
+    /// Whether a recovery or a step of a rebuild reads `row` of `group`.
+    fn is_read(&self, group: GroupIndex, row: u64) -> bool {
+        let under_way = self.recoveries.iter().map(|(_, recovery)| recovery);
+        let mut in_group = under_way.filter(|one| one.awaited > 0 && one.run.group == group);
+        self.groups[group.index()].steps.hold(row)
+            || in_group.any(|recovery| rows_of(recovery.run).contains(&row))
+    }
+}
+
+impl<P> DegradedGroup<P> {
     /// The spindles whose block in `stripe` is missing.
     pub(super) fn lost_at(&self, stripe: u64) -> SpindleSet {
         let missing = self.lost.iter().filter(|lost| lost.whole_below <= stripe);
@@ -124,11 +145,6 @@ impl<P> Degraded<P> {
     pub(super) fn must_wait(&self, run: Run) -> bool {
         rows_of(run).any(|row| self.is_written(row) || self.wanted_row == Some(row))
     }
-
-    fn is_read(&self, row: u64) -> bool {
-        let mut under_way = self.recoveries.iter().filter(|(_, recovery)| recovery.awaited > 0);
-        self.steps.hold(row) || under_way.any(|(_, recovery)| rows_of(recovery.run).contains(&row))
-    }
 }
 
 fn rows_of(run: Run) -> std::ops::RangeInclusive<u64> {
@@ -140,30 +156,64 @@ impl<P: Payload> WriteAnywhere<P> {
     #[inline(always)]
     pub(super) fn send_read(&mut self, driver: &mut impl Driver<P>, fields: TagFields, run: Run) {
         match &self.degraded {
-            Some(degraded) if degraded.lacks_any_of(run) => {
+            Some(degraded) if degraded.groups[run.group.index()].lacks_any_of(run) => {
                 self.recover(fields.pack(), run, driver);
             }
             _ => self.send(driver, fields, Direction::Read, run, P::default()),
         }
     }
 
-    /// The spindles whose block in `stripe` is missing.
-    pub(super) fn lost_at(&self, stripe: u64) -> SpindleSet {
-        self.degraded.as_ref().map_or(SpindleSet::EMPTY, |degraded| degraded.lost_at(stripe))
+    /// The losses of `group`; `None` if the array has not lost anything.
+    fn degraded_group(&self, group: GroupIndex) -> Option<&DegradedGroup<P>> {
+        self.degraded.as_ref().map(|degraded| &degraded.groups[group.index()])
     }
 
-    /// The working spindles whose block in `stripe` is bad.
-    pub(super) fn bad_at(&self, stripe: u64) -> SpindleSet {
-        self.degraded.as_ref().map_or(SpindleSet::EMPTY, |degraded| degraded.bad_at(stripe))
+    /// The spindles of `group` whose block in `stripe` is missing.
+    pub(super) fn lost_at(&self, group: GroupIndex, stripe: u64) -> SpindleSet {
+        self.degraded_group(group).map_or(SpindleSet::EMPTY, |degraded| degraded.lost_at(stripe))
     }
 
-    /// Locks the row of `first_stripe` for a tetris, until [`has_written`](Self::has_written). Returns false if the row
-    /// is being read; the consistency point then advances once it is free.
+    /// The working spindles of `group` whose block in `stripe` is bad.
+    pub(super) fn bad_at(&self, group: GroupIndex, stripe: u64) -> SpindleSet {
+        self.degraded_group(group).map_or(SpindleSet::EMPTY, |degraded| degraded.bad_at(stripe))
+    }
+
+    /// Takes out the next tetris to write, and locks its row. A group in which a row is being read keeps its own
+    /// tetrises waiting, and no others.
     #[inline]
-    pub(super) fn may_write(&mut self, first_stripe: u64) -> bool {
+    pub(super) fn next_tetris(
+        &mut self,
+        tetrises: &mut VecDeque<Tetris<u32>>,
+    ) -> Option<Tetris<u32>> {
+        if self.degraded.is_none() {
+            return tetrises.pop_front();
+        }
+        let groups = self.config.groups.len();
+        let mut waiting = [false; WriteAnywhereConfig::MOST_GROUPS];
+        for position in 0..tetrises.len() {
+            let group = tetrises[position].group.index();
+            if waiting[group] {
+                continue;
+            }
+            if self.may_write(&tetrises[position]) {
+                return tetrises.remove(position);
+            }
+            waiting[group] = true;
+            if waiting.iter().filter(|waits| **waits).count() == groups {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Locks the row of a tetris until [`has_written`](Self::has_written). Returns false if the row is being read; the
+    /// consistency point then advances once it is free.
+    #[inline]
+    pub(super) fn may_write(&mut self, tetris: &Tetris<u32>) -> bool {
         let Some(degraded) = &mut self.degraded else { return true };
-        let row = first_stripe / ROW_STRIPES;
-        let may = !degraded.is_read(row);
+        let row = tetris.first_stripe / ROW_STRIPES;
+        let may = !degraded.is_read(tetris.group, row);
+        let degraded = &mut degraded.groups[tetris.group.index()];
         degraded.wanted_row = (!may).then_some(row);
         if may {
             degraded.written_rows.push(row);
@@ -172,24 +222,31 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// A tetris has been written: unlocks its row. [`rows_are_free`](Self::rows_are_free) must follow.
-    pub(super) fn has_written(&mut self, first_stripe: u64) {
+    pub(super) fn has_written(&mut self, tetris: &Tetris<u32>) {
         let Some(degraded) = &mut self.degraded else { return };
-        let row = first_stripe / ROW_STRIPES;
+        let degraded = &mut degraded.groups[tetris.group.index()];
+        let row = tetris.first_stripe / ROW_STRIPES;
         if let Some(index) = degraded.written_rows.iter().position(|other| *other == row) {
             degraded.written_rows.swap_remove(index);
         }
     }
 
-    /// Resumes what waited for a row: first the consistency point, then recoveries, then the rebuild.
-    pub(super) fn rows_are_free(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+    /// Resumes what waited for a row of `group`: first the consistency point, then recoveries, then the rebuild.
+    pub(super) fn rows_are_free(
+        &mut self,
+        now_ns: u64,
+        group: GroupIndex,
+        driver: &mut impl Driver<P>,
+    ) {
         let Some(degraded) = &self.degraded else { return };
-        if degraded.wanted_row.is_some_and(|row| !degraded.is_read(row)) {
+        let wanted = degraded.groups[group.index()].wanted_row;
+        if wanted.is_some_and(|row| !degraded.is_read(group, row)) {
             self.advance_checkpoint(now_ns, driver);
         }
         let Some(degraded) = &mut self.degraded else { return };
-        for slot in std::mem::take(&mut degraded.waiting) {
+        for slot in std::mem::take(&mut degraded.groups[group.index()].waiting) {
             self.begin_recovery(slot, driver);
         }
-        self.advance_rebuild(driver);
+        self.advance_rebuild(group, driver);
     }
 }

@@ -277,7 +277,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let vbn = self.map.get(block).filter(|_| !self.is_unmapped(block))?;
         let mut run = self.run_at(vbn);
         // The next VBN after a spindle's last block is on the next spindle.
-        let on_spindle = self.config.group.blocks_per_spindle() - run.dbn;
+        let on_spindle = self.group(run.group).blocks_per_spindle() - run.dbn;
         let most = u64::from(COMMAND_BLOCKS.min(end - block)).min(on_spindle) as u32;
         while run.blocks < most {
             let next = block + run.blocks;

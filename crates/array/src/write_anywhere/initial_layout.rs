@@ -21,7 +21,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Places superblock, LUNs and metadata on an empty aggregate, without writing anything.
     pub(super) fn lay_out(&mut self) -> Result<(), NoRoom> {
         self.place_superblock()?;
-        self.aggregate.begin(u64::from(self.keys.end()))?;
+        self.aggregate.begin(u64::from(self.keys.end() - self.later_bitmap_blocks()))?;
         for keys in self.keys.of_files() {
             for key in keys {
                 self.place(key)?;
@@ -46,7 +46,11 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.place(self.keys.container_of(*region, 0) + block)?;
             }
         }
-        for key in self.keys.aggregate_bitmap().start..self.keys.end() {
+        // The bitmap of a group that is added later has no place until something lies there.
+        for key in self.keys.aggregate_bitmap_below(self.aggregate.total_blocks()) {
+            self.place(key)?;
+        }
+        for key in self.keys.aggregate_bitmap().end..self.keys.end() {
             self.place(key)?;
         }
         self.commit_layout();
@@ -72,7 +76,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let share = ((full_to_blocks - used) as f64 / free as f64).min(1.0);
         let taken = self.aggregate.set_aside_at_random(share, run_blocks, seed)?;
         // With less, no consistency point could begin.
-        let needed = u64::from(self.keys.metadata_blocks());
+        let needed = self.metadata_blocks();
         let free = free - taken;
         if free < needed { Err(WriteAnywhereError::TooFull { free, needed }) } else { Ok(()) }
     }

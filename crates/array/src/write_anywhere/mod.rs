@@ -9,6 +9,7 @@ mod checkpoint;
 mod config;
 mod degraded;
 mod failing;
+mod groups;
 mod host;
 mod initial_layout;
 pub mod metadata;
@@ -23,6 +24,7 @@ mod restore;
 mod room;
 mod seal;
 mod snapshot_pins;
+mod snapshots;
 mod steps;
 mod stored;
 mod tag;
@@ -31,11 +33,10 @@ mod tetris_bytes;
 mod unmap;
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use slab::Slab;
 use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, Region,
+    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, Region, SnapshotId,
     SummaryBitmap, VirtualSpace, VolumeId,
 };
 use strewn_base::Direction;
@@ -44,22 +45,25 @@ use strewn_raid::{Parity, ParityGroup, SpindleIndex, Vbn};
 use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
 use crate::driver::{
-    Array, Driver, HostOperation, LayoutMeasures, LunId, LunLayoutMeasures, SpindleCommand, Tag,
-    Work,
+    Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, LunId, LunLayoutMeasures,
+    SpindleCommand, Tag, Work,
 };
 use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::log::LogSize;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
+use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
 use crate::units::BLOCK_SECTORS;
 
 pub use block_keys::BlockKeys;
 use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig, WriteAnywhereError};
 use degraded::Degraded;
+use groups::FirstSpindles;
 use host::PendingOperation;
 use reads::Reads;
 pub use restore::RestoreError;
+use snapshots::Snapshots;
 use stored::Stored;
 use tag::{Owner, TagFields};
 
@@ -72,6 +76,7 @@ const SUPERBLOCK: u32 = u32::MAX;
 /// A write-anywhere array.
 pub struct WriteAnywhere<P: Payload> {
     config: WriteAnywhereConfig,
+    first_spindles: FirstSpindles,
     keys: BlockKeys,
     /// Blocks are identified by key.
     aggregate: Aggregate<u32>,
@@ -96,6 +101,8 @@ pub struct WriteAnywhere<P: Payload> {
     rebuild: Rebuild,
     /// `None` until a spindle fails. An array without failures must not depend on it.
     degraded: Option<Box<Degraded<P>>>,
+    /// `None` until a snapshot is asked for. An array without snapshots must not depend on it.
+    snapshots: Option<Box<Snapshots>>,
     counters: Counters,
 }
 
@@ -131,7 +138,11 @@ impl<P: Payload> WriteAnywhere<P> {
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
             return Err(WriteAnywhereError::Zero(what));
         }
-        if config.group.parity() == Parity::None {
+        let (groups, at_start) = (config.groups.len(), config.groups_at_start);
+        if !(1..=groups).contains(&at_start) || groups > WriteAnywhereConfig::MOST_GROUPS {
+            return Err(WriteAnywhereError::GroupCount { groups, at_start });
+        }
+        if config.groups.iter().any(|group| group.parity() == Parity::None) {
             return Err(WriteAnywhereError::NoParity);
         }
         for (volume, of) in (0..).zip(&config.volumes) {
@@ -146,14 +157,19 @@ impl<P: Payload> WriteAnywhere<P> {
             policy: config.policy,
             ..AggregateOptions::default()
         };
-        let aggregate = Aggregate::new([config.group], options)?;
+        let mut aggregate = Aggregate::new(config.groups.iter().copied(), options)?;
+        if at_start < groups {
+            // All groups fit together, so that adding those of later cannot fail.
+            aggregate = Aggregate::new(config.groups[..at_start].iter().copied(), options)?;
+        }
         let volumes = VirtualSpace::new(config.volumes.iter().map(|volume| volume.blocks))?;
         let keys = config.block_keys();
         if keys.end() == u32::MAX {
             return Err(WriteAnywhereError::TooManyKeys(config.lun_blocks()));
         }
-        let map = BlockMap::new(keys.end().into(), config.group.total_blocks())?;
+        let map = BlockMap::new(keys.end().into(), config.total_blocks())?;
         Ok(Self {
+            first_spindles: FirstSpindles::of(&config.groups),
             aggregate,
             volumes,
             map,
@@ -162,7 +178,7 @@ impl<P: Payload> WriteAnywhere<P> {
             stored: (config.format.is_durable() || P::CARRIES_DATA).then(|| {
                 let stored = Stored::new(keys.data().end);
                 match P::CARRIES_DATA {
-                    true => stored.with_checksums(keys.end(), config.group.total_blocks()),
+                    true => stored.with_checksums(keys.end(), config.total_blocks()),
                     false => stored,
                 }
             }),
@@ -182,6 +198,7 @@ impl<P: Payload> WriteAnywhere<P> {
             checkpoint_due_ns: 0,
             rebuild: Rebuild::default(),
             degraded: None,
+            snapshots: None,
             counters: Counters::default(),
             keys,
             config,
@@ -192,7 +209,7 @@ impl<P: Payload> WriteAnywhere<P> {
         match full {
             NoRoom::Aggregate(_) | NoRoom::Checkpoint(_) => WriteAnywhereError::LunsDoNotFit {
                 lun_blocks: self.config.lun_blocks(),
-                aggregate_blocks: self.config.group.total_blocks(),
+                aggregate_blocks: self.config.blocks_at_start(),
             },
             NoRoom::Volume(volume, _) => {
                 let config = &self.config.volumes[volume.0 as usize];
@@ -211,7 +228,13 @@ impl<P: Payload> WriteAnywhere<P> {
         Self { rebuild, ..self }
     }
 
-    /// The allocator and its free map.
+    /// All parity groups that the aggregate will ever have, in the order of their spindles.
+    #[must_use]
+    pub fn parity_groups(&self) -> &[ParityGroup] {
+        &self.config.groups
+    }
+
+    /// The allocator and its free maps: those of the groups that have been added.
     #[must_use]
     pub fn aggregate(&self) -> &Aggregate<u32> {
         &self.aggregate
@@ -278,19 +301,13 @@ impl<P: Payload> WriteAnywhere<P> {
         driver.processor(self.config.processor.of_command(sectors));
         driver.command(SpindleCommand {
             tag: fields.pack(),
-            spindle: run.spindle,
+            spindle: self.first_spindles.in_array(run.group, run.spindle),
             direction,
             first_sector: run.dbn * u64::from(BLOCK_SECTORS),
             sectors,
             payload,
             all_or_none,
         });
-    }
-
-    /// The block at `vbn` as a run of one.
-    fn run_at(&self, vbn: Vbn) -> Run {
-        let location = self.config.group.locate(vbn);
-        Run { spindle: location.spindle, dbn: location.dbn.0, blocks: 1 }
     }
 
     /// Inserts blocks that were just read into the cache. Blocks already there are newer, and stay. With `hold`, the
@@ -355,8 +372,15 @@ impl<P: Payload> WriteAnywhere<P> {
         &self.config.processor
     }
 
-    fn group(&self) -> &ParityGroup {
-        &self.config.group
+    /// The blocks of a command.
+    fn run_of(&self, command: &SpindleCommand<P>) -> Run {
+        let (group, spindle) = self.first_spindles.in_group(command.spindle);
+        Run {
+            group,
+            spindle,
+            dbn: command.first_sector / u64::from(BLOCK_SECTORS),
+            blocks: command.sectors / BLOCK_SECTORS,
+        }
     }
 }
 
@@ -372,20 +396,11 @@ fn forget<P>(contents: &mut impl Contents<P>, evicted: Evicted, end_of_data: u32
 /// Consecutive blocks of one spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
+    group: GroupIndex,
+    /// Numbered within the group.
     spindle: SpindleIndex,
     dbn: u64,
     blocks: u32,
-}
-
-impl Run {
-    /// The blocks of a command.
-    pub(super) fn of<P>(command: &SpindleCommand<P>) -> Self {
-        Self {
-            spindle: command.spindle,
-            dbn: command.first_sector / u64::from(BLOCK_SECTORS),
-            blocks: command.sectors / BLOCK_SECTORS,
-        }
-    }
 }
 
 /// The result of placing a block.
@@ -416,11 +431,22 @@ enum NoRoom {
 
 impl<P: Payload> Array<P> for WriteAnywhere<P> {
     fn spindles(&self) -> u16 {
-        self.group().spindles()
+        self.config.groups.iter().map(|group| group.spindles()).sum()
     }
 
-    fn parity_spindles(&self) -> Range<u16> {
-        self.group().data_spindles()..self.group().spindles()
+    fn is_parity(&self, spindle: SpindleIndex) -> bool {
+        let (group, spindle) = self.first_spindles.in_group(spindle);
+        spindle.0 >= self.group(group).data_spindles()
+    }
+
+    fn groups(&self) -> Vec<GroupMeasures> {
+        self.measure_groups()
+    }
+
+    fn add_group(&mut self, now_ns: u64, driver: &mut impl Driver<P>) -> bool {
+        let added = self.take_next_group(now_ns, driver);
+        self.end_recoveries(now_ns, driver);
+        added
     }
 
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
@@ -503,7 +529,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         bad: &[bool],
         driver: &mut impl Driver<P>,
     ) {
-        let (tag, run) = (command.tag, Run::of(&command));
+        let (tag, run) = (command.tag, self.run_of(&command));
         self.on_bad_blocks(now_ns, tag, run, bad, command.payload, driver);
         self.end_recoveries(now_ns, driver);
     }
@@ -525,6 +551,22 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         // While one is in progress, its end sees that the next is due.
     }
 
+    fn begin_snapshot(
+        &mut self,
+        now_ns: u64,
+        driver: &mut impl Driver<P>,
+    ) -> Result<SnapshotId, SnapshotRefusal> {
+        self.ask_for_snapshot(now_ns, driver)
+    }
+
+    fn expire_snapshot(&mut self, snapshot: SnapshotId) -> bool {
+        self.remove_snapshot(snapshot)
+    }
+
+    fn snapshot_measures(&self) -> Option<SnapshotMeasures> {
+        self.measure_snapshots()
+    }
+
     fn log_size(&self) -> Option<LogSize> {
         Some(self.config.log)
     }
@@ -544,6 +586,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
             self.checkpoint.is_some() || self.waiting_for_log.is_empty(),
             "a write waits for the log, and nothing frees it"
         );
+        self.assert_numbers_agree();
     }
 
     fn layout(&self) -> LayoutMeasures {
@@ -552,13 +595,13 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
             let rewritten = self.rewritten.count_range(keys.start.into()..keys.end.into());
             let blocks = self.map.part(keys.clone());
             LunLayoutMeasures {
-                file: FileLayout::measure(&blocks, keys.len() as u64, self.group()),
+                file: FileLayout::measure(&blocks, keys.len() as u64, &self.aggregate),
                 rewritten: Some(rewritten as f64 / keys.len() as f64),
             }
         };
         LayoutMeasures {
             luns: (0..self.keys.luns()).map(LunId).map(of_lun).collect(),
-            free_space: Some(FreeSpace::measure(self.aggregate.free_map(GroupIndex(0)))),
+            free_space: Some(FreeSpace::of(&self.aggregate)),
         }
     }
 }

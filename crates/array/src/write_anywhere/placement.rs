@@ -31,6 +31,7 @@ impl<P: Payload> WriteAnywhere<P> {
             changed.insert(self.keys.indirect_of(key));
             self.unplace(key, checkpoint, &mut changed);
         }
+        self.continue_deletions(checkpoint);
         let delayed = self.delayed_frees_allowed();
         while let Some((region, blocks)) = self.volumes.reclaim(delayed) {
             let first = self.keys.container_of(region, 0);
@@ -43,6 +44,11 @@ impl<P: Payload> WriteAnywhere<P> {
             }
         }
         self.free_unpinned(checkpoint, &mut changed);
+        if checkpoint.takes_snapshot {
+            for inode in self.keys.inodes() {
+                changed.insert(inode);
+            }
+        }
         let mut placed = MetadataSet::new(metadata);
         while let Some(key) = changed.take_first() {
             if let Some(next) = changed.first_from(key) {
@@ -84,10 +90,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Some(number) => {
                 changed.insert_as_before(1, self.keys.volume_bitmap_of(number.region));
                 changed.insert_as_before(2, self.keys.container_of(number.region, number.position));
-                if let Some(before) = before {
-                    changed.insert(self.keys.volume_bitmap_of(number.before));
-                    self.leave(number.before, before);
-                }
+                self.leave(key, before.map(|before| (number.before, before)), changed);
             }
             None => {
                 if let Some(before) = before {
@@ -103,15 +106,23 @@ impl<P: Payload> WriteAnywhere<P> {
     fn unplace(&mut self, key: u32, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
         self.remember(key, &mut checkpoint.old_locations);
         if let Some(before) = self.map.remove(key) {
-            let was = self.regions[key as usize];
-            changed.insert(self.keys.volume_bitmap_of(was));
-            self.leave(was, before);
+            self.leave(key, Some((self.regions[key as usize], before)), changed);
         }
     }
 
-    /// A block of the volume has moved. The free of its old place is delayed, unless a snapshot pins it.
+    /// Block `key` of the volume has left its old place, if it had one. The free of that place is delayed, unless
+    /// snapshots hold it.
     #[inline]
-    fn leave(&mut self, region: Region, before: Vbn) {
+    fn leave(&mut self, key: u32, before: Option<(Region, Vbn)>, changed: &mut MetadataSet) {
+        let is_held = match &mut self.snapshots {
+            None => false,
+            Some(snapshots) => snapshots.is_replaced(key, before),
+        };
+        let Some((region, before)) = before else { return };
+        changed.insert(self.keys.volume_bitmap_of(region));
+        if is_held {
+            return;
+        }
         match self.pinned_checksum(before) {
             None => self.volumes.hold_back(region, before),
             Some(_) => self.volumes.release(region),

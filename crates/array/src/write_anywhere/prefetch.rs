@@ -68,6 +68,9 @@ impl<P: Payload> WriteAnywhere<P> {
         if let Some(&key) = data.get(index + BLOCKS_AHEAD) {
             self.map.prefetch(key);
             strewn_memory::prefetch(&self.regions, key as usize);
+            if let Some(snapshots) = &self.snapshots {
+                snapshots.prefetch(key);
+            }
         }
         if let Some(&key) = data.get(index + BLOCKS_AHEAD / 2) {
             self.volumes.prefetch_held_back(self.regions[key as usize]);

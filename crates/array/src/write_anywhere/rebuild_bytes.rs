@@ -1,6 +1,9 @@
 //! The blocks that a rebuild writes, computed from those it has read.
 
-use strewn_raid::{Dbn, Member, SpindleIndex, SpindleSet, StripeBytes};
+use std::ops::Range;
+
+use strewn_alloc::GroupIndex;
+use strewn_raid::{Member, SpindleIndex, SpindleSet, StripeBytes};
 
 use crate::payload::{BlockContents, Payload};
 use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
@@ -17,7 +20,7 @@ fn fits(computed: &Rebuilt) -> bool {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// The blocks of the spindles `rebuilt` in `blocks` stripes from `first_stripe` on, in runs. Blocks that cannot be
+    /// The blocks of the spindles `rebuilt` of a group in some stripes, in runs. Blocks that cannot be
     /// computed, or whose checksum is wrong, are omitted and marked as bad. Returns `None` if reading `all` blocks may
     /// give a better result.
     ///
@@ -25,22 +28,21 @@ impl<P: Payload> WriteAnywhere<P> {
     /// spindles out one by one finds it.
     pub(super) fn rebuilt_runs(
         &mut self,
-        first_stripe: u64,
-        blocks: u32,
+        index: GroupIndex,
+        Range { start: first_stripe, end }: Range<u64>,
         rebuilt: SpindleSet,
         read: &[(SpindleIndex, P)],
         all: bool,
     ) -> Option<Vec<(Run, P)>> {
-        let group = *self.group();
+        let group = *self.group(index);
         let shape = group.stripe_shape();
         let mut stripe_bytes =
             StripeBytes::new(shape, BLOCK_BYTES).expect("the parity of the group can be computed");
         let mut runs: Vec<(Run, P)> = Vec::new();
         let (mut bad, mut gone) = (Vec::new(), 0);
-        for block in 0..blocks {
-            let stripe = first_stripe + u64::from(block);
-            let lost = self.lost_at(stripe).union(self.bad_at(stripe));
-            let at = block as usize * BLOCK_BYTES;
+        for stripe in first_stripe..end {
+            let lost = self.lost_at(index, stripe).union(self.bad_at(index, stripe));
+            let at = (stripe - first_stripe) as usize * BLOCK_BYTES;
             // Member i is on spindle i.
             let block_of = |member: Member| {
                 let (_, payload) = read.iter().find(|(spindle, _)| spindle.0 == member.0.into())?;
@@ -52,7 +54,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 Some(stripe_bytes.compute(&plan, block_of).map(|()| {
                     let computed = rebuilt.iter().map(|spindle| {
                         let bytes = stripe_bytes.block(Member(spindle.0 as u8)).unwrap_or(&[]);
-                        (spindle, bytes.to_vec(), self.fit(spindle, stripe, bytes))
+                        (spindle, bytes.to_vec(), self.fit(index, (spindle, stripe), bytes))
                     });
                     computed.collect::<Rebuilt>()
                 }))
@@ -80,38 +82,32 @@ impl<P: Payload> WriteAnywhere<P> {
                     bad.push((stripe, spindle));
                     continue;
                 };
-                let contents = self.contents_at(spindle, stripe);
-                append(&mut runs, (spindle, stripe), &P::from_bytes(bytes.clone()), contents);
+                let contents = self.contents_at(index, spindle, stripe);
+                let place = Run { group: index, spindle, dbn: stripe, blocks: 0 };
+                append(&mut runs, place, &P::from_bytes(bytes.clone()), contents);
             }
         }
         self.counters.blocks_gone += gone;
         if let Some(degraded) = &mut self.degraded {
-            degraded.bad.extend(bad);
+            degraded.groups[index.index()].bad.extend(bad);
         }
         Some(runs)
     }
 
     /// The contents of the block of `spindle` in `stripe`.
-    fn contents_at(&self, spindle: SpindleIndex, stripe: u64) -> BlockContents {
-        if spindle.0 >= self.group().data_spindles() {
-            return BlockContents::Parity;
-        }
-        let vbn = self.group().vbn(spindle, Dbn(stripe));
+    fn contents_at(&self, group: GroupIndex, spindle: SpindleIndex, stripe: u64) -> BlockContents {
+        let Some(vbn) = self.vbn_at(group, spindle, stripe) else { return BlockContents::Parity };
         self.key_at(vbn).map_or(BlockContents::Nothing, |key| self.keys.holds(key))
     }
 }
 
-/// Appends a block to the run that it follows, or begins a run with it.
-fn append<P: Payload>(
-    runs: &mut Vec<(Run, P)>,
-    (spindle, dbn): (SpindleIndex, u64),
-    bytes: &P,
-    contents: BlockContents,
-) {
-    let follows =
-        |(run, _): &(Run, P)| run.spindle == spindle && run.dbn + u64::from(run.blocks) == dbn;
+/// Appends the block at `place`, a run of none so far, to the run that it follows, or begins a run with it.
+fn append<P: Payload>(runs: &mut Vec<(Run, P)>, place: Run, bytes: &P, contents: BlockContents) {
+    let follows = |(run, _): &(Run, P)| {
+        run.spindle == place.spindle && run.dbn + u64::from(run.blocks) == place.dbn
+    };
     let position = runs.iter().position(follows).unwrap_or_else(|| {
-        runs.push((Run { spindle, dbn, blocks: 0 }, P::default()));
+        runs.push((place, P::default()));
         runs.len() - 1
     });
     let (run, payload) = &mut runs[position];

@@ -68,25 +68,26 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn begin_recovery(&mut self, slot: u32, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.degraded else { return };
         let run = degraded.recoveries[slot as usize].run;
-        if degraded.must_wait(run) {
-            degraded.waiting.push_back(slot);
+        let of_group = &mut degraded.groups[run.group.index()];
+        if of_group.must_wait(run) {
+            of_group.waiting.push_back(slot);
             return;
         }
         let doubted = &degraded.recoveries[slot as usize].doubted;
-        let group = &self.config.group;
+        let group = &self.config.groups[run.group.index()];
         let shape = group.stripe_shape();
         let mut stretches = Vec::new();
         let mut reads = Vec::new();
         let (mut at, end) = (run.dbn, run.dbn + u64::from(run.blocks));
         while at < end {
             let doubted_here = doubted.get(&at).copied();
-            let bad = degraded.bad_at(at).union(doubted_here.into_iter().collect());
-            let unreadable = degraded.lost_at(at).union(bad);
+            let bad = of_group.bad_at(at).union(doubted_here.into_iter().collect());
+            let unreadable = of_group.lost_at(at).union(bad);
             let doubt_changes = match doubted_here {
                 Some(_) => at + 1,
                 None => doubted.range(at..).next().map_or(end, |(stripe, _)| *stripe),
             };
-            let until = degraded.loss_changes_after(at).min(doubt_changes).min(end);
+            let until = of_group.loss_changes_after(at).min(doubt_changes).min(end);
             let stretch = Run { dbn: at, blocks: (until - at) as u32, ..run };
             let source = if unreadable.contains(run.spindle) {
                 let wanted = group.members_on(SpindleSet::single(run.spindle));
@@ -144,6 +145,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let Some(degraded) = &mut self.degraded else { return };
         let recovery = &mut degraded.recoveries[fields.slot as usize];
+        let group = recovery.run.group;
         assert!(recovery.awaited > 0, "a read has completed that its recovery did not wait for");
         recovery.awaited -= 1;
         match outcome {
@@ -158,7 +160,7 @@ impl<P: Payload> WriteAnywhere<P> {
         } else {
             self.end_recovery(now_ns, fields.slot, driver);
         }
-        self.rows_are_free(now_ns, driver);
+        self.rows_are_free(now_ns, group, driver);
     }
 
     /// Ends the recoveries that had nothing to read.
@@ -200,14 +202,14 @@ impl<P: Payload> WriteAnywhere<P> {
             self.gone(now_ns, fields, recovery.run, driver);
             return;
         }
-        degraded.bad.extend(recovery.doubted);
+        degraded.groups[recovery.run.group.index()].bad.extend(recovery.doubted);
         self.repair(fields, recovery.run, &answer, driver);
         self.on_command_done(now_ns, recovery.tag, answer, driver);
     }
 
     /// The blocks of a recovery's run, read or computed.
     fn computed(&self, recovery: &Recovery<P>) -> P {
-        let shape = self.group().stripe_shape();
+        let shape = self.group(recovery.run.group).stripe_shape();
         let mut stripe_bytes =
             StripeBytes::new(shape, BLOCK_BYTES).expect("the parity of the group can be computed");
         let mut bytes = Vec::with_capacity(recovery.run.blocks as usize * BLOCK_BYTES);
@@ -244,12 +246,13 @@ impl<P: Payload> WriteAnywhere<P> {
     /// In each stripe of a recovery that is flagged as wrong, doubts the next spindle, whose block is then left out as well.
     /// Returns false if none is left in one of them.
     fn doubt_others(&mut self, slot: u32, wrong: &[bool]) -> bool {
-        let group = self.config.group;
         let Some(degraded) = &mut self.degraded else { return false };
         let run = degraded.recoveries[slot as usize].run;
+        let group = &self.config.groups[run.group.index()];
+        let of_group = &degraded.groups[run.group.index()];
         let wanted = group.members_on(SpindleSet::single(run.spindle));
         for (stripe, _) in (run.dbn..).zip(wrong).filter(|(_, wrong)| **wrong) {
-            let lost = degraded.lost_at(stripe).union(degraded.bad_at(stripe));
+            let lost = of_group.lost_at(stripe).union(of_group.bad_at(stripe));
             let doubted = &mut degraded.recoveries[slot as usize].doubted;
             let first = doubted.get(&stripe).map_or(0, |doubted| doubted.0 + 1);
             let candidate = (first..group.spindles()).map(SpindleIndex).find(|candidate| {

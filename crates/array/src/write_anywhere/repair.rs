@@ -22,11 +22,10 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let mut degraded = self.degraded.take().unwrap_or_else(|| self.no_longer_whole());
         let stripes = (run.dbn..run.dbn + u64::from(run.blocks)).zip(bad);
-        let before = degraded.bad.len();
-        degraded
-            .bad
-            .extend(stripes.filter(|(_, bad)| **bad).map(|(stripe, _)| (stripe, run.spindle)));
-        let new = degraded.bad.len() - before;
+        let known = &mut degraded.groups[run.group.index()].bad;
+        let before = known.len();
+        known.extend(stripes.filter(|(_, bad)| **bad).map(|(stripe, _)| (stripe, run.spindle)));
+        let new = known.len() - before;
         self.counters.bad_blocks += new as u64;
         self.degraded = Some(degraded);
         let fields = TagFields::unpack(tag);
@@ -55,10 +54,11 @@ impl<P: Payload> WriteAnywhere<P> {
         for block in 0..run.blocks {
             let dbn = run.dbn + u64::from(block);
             let Some(degraded) = &mut self.degraded else { return };
-            let place = (dbn, run.spindle);
+            let place = (run.group, dbn, run.spindle);
+            let is_bad = degraded.groups[run.group.index()].bad.contains(&(dbn, run.spindle));
             let under_way = degraded.repairs.iter().any(|(_, other)| *other == place);
             let is_moving = read.owner != Owner::HostOperation;
-            if !degraded.bad.contains(&place) || under_way || is_moving {
+            if !is_bad || under_way || is_moving {
                 continue;
             }
             let slot = degraded.repairs.insert(place) as u32;
@@ -86,8 +86,8 @@ impl<P: Payload> WriteAnywhere<P> {
         driver: &mut impl Driver<P>,
     ) {
         if let Some(degraded) = &mut self.degraded {
-            let place = degraded.repairs.remove(fields.slot as usize);
-            degraded.bad.remove(&place);
+            let (group, dbn, spindle) = degraded.repairs.remove(fields.slot as usize);
+            degraded.groups[group.index()].bad.remove(&(dbn, spindle));
         }
         if self.reads.came_back(fields.epoch_parity) {
             self.advance_checkpoint(now_ns, driver);
@@ -97,10 +97,11 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Blocks have been written, and are no longer bad.
     pub(super) fn is_rewritten(&mut self, run: Run) {
         if let Some(degraded) = &mut self.degraded
-            && !degraded.bad.is_empty()
+            && let bad = &mut degraded.groups[run.group.index()].bad
+            && !bad.is_empty()
         {
             for dbn in run.dbn..run.dbn + u64::from(run.blocks) {
-                degraded.bad.remove(&(dbn, run.spindle));
+                bad.remove(&(dbn, run.spindle));
             }
         }
     }

@@ -171,14 +171,16 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// A blank device has replaced a failed spindle: rebuilds onto it.
     pub fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<P>) {
+        let (group, spindle) = self.first_spindles.in_group(spindle);
         let Some(degraded) = &mut self.degraded else { return };
-        if let Some(lost) = degraded.lost.iter_mut().find(|lost| lost.spindle == spindle) {
+        let of_group = &mut degraded.groups[group.index()];
+        if let Some(lost) = of_group.lost.iter_mut().find(|lost| lost.spindle == spindle) {
             lost.on_spare = true;
             degraded.failures[lost.failure].rebuild_began_ns = Some(now_ns);
             // Steps in flight do not write to it: they start over.
-            degraded.steps.give_up();
+            of_group.steps.give_up();
         }
-        self.advance_rebuild(driver);
+        self.advance_rebuild(group, driver);
         self.end_recoveries(now_ns, driver);
     }
 

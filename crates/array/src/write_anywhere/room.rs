@@ -10,6 +10,10 @@ use crate::payload::Payload;
 
 use super::WriteAnywhere;
 
+/// With snapshots, generations of the volumes' metadata for which room is kept: one that the latest snapshot holds, and
+/// one whose frees are delayed until the next consistency point.
+const KEPT_FOR_DELETIONS: u64 = 2;
+
 impl<P: Payload> WriteAnywhere<P> {
     /// Notes how many blocks may be dirty when the next consistency point begins.
     pub(super) fn note_room(&mut self) {
@@ -17,16 +21,29 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// How many these are. By then the consistency point in progress, if there is one, has freed what it frees.
-    fn room(&self) -> u64 {
+    pub(super) fn room(&self) -> u64 {
         let counts = self.aggregate.counts();
-        let metadata = u64::from(self.keys.metadata_blocks());
+        let metadata = self.metadata_blocks();
         let places = (counts.free + counts.freed_at_commit).saturating_sub(metadata);
+        // Blocks that snapshots hold come back only by a consistency point that deletes one. It must have room even if
+        // those before it left none.
+        let generations = if self.snapshots.is_some() { KEPT_FOR_DELETIONS } else { 0 };
+        let kept_places = match generations {
+            0 => 0,
+            _ => metadata + generations * self.metadata_of_all_volumes(),
+        };
         // All that is dirty could belong to the volume with the fewest numbers.
         let volumes = (0..).map(VolumeId).zip(self.keys.metadata_of_volumes());
         let numbers = volumes.map(|(volume, metadata)| {
-            self.volumes.free_numbers(volume).saturating_sub(metadata.into())
+            let kept_numbers = (1 + generations) * u64::from(metadata);
+            self.volumes.free_numbers(volume).saturating_sub(kept_numbers)
         });
-        numbers.fold(places, u64::min)
+        numbers.fold(places.saturating_sub(kept_places), u64::min)
+    }
+
+    /// Number of metadata blocks of all volumes: those that snapshots may hold.
+    pub(super) fn metadata_of_all_volumes(&self) -> u64 {
+        self.keys.metadata_of_volumes().into_iter().map(u64::from).sum()
     }
 
     /// Whether the next consistency point can place what is dirty and a waiting write.

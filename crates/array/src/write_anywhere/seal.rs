@@ -1,6 +1,6 @@
 //! What a consistency point writes, fixed once its blocks are placed: its checksums, its metadata and its root.
 
-use strewn_alloc::{GroupIndex, REGION_BLOCKS, Region};
+use strewn_alloc::{AggregateLocation, REGION_BLOCKS, Region};
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{BlockLocation, Vbn};
 
@@ -65,13 +65,14 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// The blocks in use from `first` to `end`, word by word of the free map: the number of blocks, and a bit for each.
     fn used_words(&self, first: u64, end: u64) -> impl Iterator<Item = (u32, u64)> {
-        let (group, map) = (self.group(), self.aggregate.free_map(GroupIndex(0)));
         let mut at = first;
         std::iter::from_fn(move || {
             (at < end).then(|| {
-                let BlockLocation { spindle, dbn } = group.locate(Vbn(at));
+                let AggregateLocation { group, location } = self.aggregate.place_of(Vbn(at));
+                let (BlockLocation { spindle, dbn }, map) =
+                    (location, self.aggregate.free_map(group));
                 let (row, bit) = (dbn.0 / ROW_STRIPES, dbn.0 % ROW_STRIPES);
-                let on_spindle = group.blocks_per_spindle() - dbn.0;
+                let on_spindle = map.group().blocks_per_spindle() - dbn.0;
                 let count = (ROW_STRIPES - bit).min(on_spindle).min(end - at);
                 at += count;
                 let used = !map.free_word(spindle, row) >> bit;

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{SpindleIndex, SpindleSet};
 
-use super::Run;
 use super::tag::TagFields;
 
 /// Bits of a step's number that its commands carry.
@@ -70,14 +69,6 @@ impl<P> Steps<P> {
             self.first_number = self.first_number.wrapping_add(self.under_way.len() as u32);
             self.under_way.clear();
         }
-    }
-
-    /// The run that a step's read asked for.
-    pub(super) fn read_of_step(&self, fields: TagFields) -> Option<Run> {
-        let step = self.under_way.get(self.position(fields))?;
-        let spindle = SpindleIndex(fields.first_key as u16);
-        let run = Run { spindle, dbn: step.first_stripe, blocks: step.blocks };
-        (step.stage == Stage::Reading).then_some(run)
     }
 
     pub(super) fn position(&self, fields: TagFields) -> usize {

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use strewn_alloc::SummaryBitmap;
-use strewn_raid::{Dbn, SpindleIndex, Vbn};
+use strewn_alloc::{GroupIndex, SummaryBitmap};
+use strewn_raid::{SpindleIndex, Vbn};
 
 use crate::payload::Payload;
 use crate::units::BLOCK_BYTES;
@@ -151,39 +151,32 @@ impl<P: Payload> WriteAnywhere<P> {
             _ if payload.bytes().is_empty() => return None,
             Owner::Tetris => self.checkpoint.as_ref()?.read_of_tetris(fields)?,
             Owner::Recovery => self.degraded.as_ref()?.read_of_recovery(fields)?,
-            Owner::Rebuild => self.degraded.as_ref()?.steps.read_of_step(fields)?,
+            Owner::Rebuild => self.read_of_step(fields)?,
             Owner::Repair => return None,
         };
         let blocks = payload.bytes().chunks(BLOCK_BYTES);
         let wrong: Vec<bool> = (run.dbn..)
             .zip(blocks)
-            .map(|(dbn, bytes)| !self.may_be_at(run.spindle, dbn, bytes))
+            .map(|(dbn, bytes)| self.fit(run.group, (run.spindle, dbn), bytes) == Fit::Wrong)
             .collect();
         wrong.contains(&true).then_some((run, wrong))
     }
 
-    /// Whether a block may have these bytes. A data block in use must have the bytes last written.
-    pub(super) fn may_be_at(&self, spindle: SpindleIndex, dbn: u64, bytes: &[u8]) -> bool {
-        self.fit(spindle, dbn, bytes) != Fit::Wrong
-    }
-
-    /// Compares bytes with what is known of a block.
-    pub(super) fn fit(&self, spindle: SpindleIndex, dbn: u64, bytes: &[u8]) -> Fit {
-        self.fit_in(self.checkpoint.as_ref(), spindle, dbn, bytes)
+    /// Compares bytes with what is known of the block at `dbn` of a group's spindle. A data block in use must have the
+    /// bytes last written.
+    pub(super) fn fit(&self, group: GroupIndex, place: (SpindleIndex, u64), bytes: &[u8]) -> Fit {
+        self.fit_in(self.checkpoint.as_ref(), group, place, bytes)
     }
 
     /// The same during a consistency point.
     pub(super) fn fit_in(
         &self,
         checkpoint: Option<&Checkpoint<P>>,
-        spindle: SpindleIndex,
-        dbn: u64,
+        group: GroupIndex,
+        (spindle, dbn): (SpindleIndex, u64),
         bytes: &[u8],
     ) -> Fit {
-        if spindle.0 >= self.group().data_spindles() {
-            return Fit::Unknown;
-        }
-        let vbn = self.group().vbn(spindle, Dbn(dbn));
+        let Some(vbn) = self.vbn_at(group, spindle, dbn) else { return Fit::Unknown };
         let Some(key) = self.key_at(vbn) else { return Fit::Unknown };
         let agrees = |sum| sum == metadata::checksum(bytes);
         let before = checkpoint.and_then(|checkpoint| checkpoint.old_locations.get(&key));

@@ -1,6 +1,6 @@
 //! The tetrises of a consistency point: each reads what parity needs, then writes.
 
-use strewn_alloc::{GroupIndex, Tetris, bits, runs};
+use strewn_alloc::{Tetris, bits, runs};
 use strewn_base::{Direction, ROW_STRIPES};
 use strewn_raid::SpindleIndex;
 
@@ -30,7 +30,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let tetris = &mut checkpoint.in_flight[slot];
         assert!(tetris.awaited > 0, "a command has completed that its tetris did not wait for");
         tetris.awaited -= 1;
-        let was_reading = tetris.reading;
+        let (group, was_reading) = (tetris.tetris.group, tetris.reading);
         tetris.again |= was_reading && outcome.is_none();
         if let Some(payload) = outcome
             && P::CARRIES_DATA
@@ -45,25 +45,25 @@ impl<P: Payload> WriteAnywhere<P> {
             self.write_tetris(&mut checkpoint, fields.slot, driver);
         } else if all_done {
             let written = checkpoint.in_flight.remove(slot);
-            self.has_written(written.tetris.first_stripe);
+            self.has_written(&written.tetris);
         }
         self.checkpoint = Some(checkpoint);
         if all_done && !was_reading {
             self.advance_checkpoint(now_ns, driver);
-            self.rows_are_free(now_ns, driver);
+            self.rows_are_free(now_ns, group, driver);
         }
     }
 
     /// The superblock's two copies, as a tetris of one stripe.
     pub(super) fn superblock_tetris(&self) -> Tetris<u32> {
-        let mut written = vec![0; self.group().data_spindles().into()];
-        let first_stripe = self.run_at(self.superblock[0]).dbn;
+        let Run { group, dbn: first_stripe, .. } = self.run_at(self.superblock[0]);
+        let mut written = vec![0; self.group(group).data_spindles().into()];
         for block in self.superblock {
             let run = self.run_at(block);
             written[run.spindle.index()] |= 1 << (run.dbn - first_stripe);
         }
         let contents = vec![SUPERBLOCK; self.superblock.len()];
-        Tetris { group: GroupIndex(0), first_stripe, written, contents }
+        Tetris { group, first_stripe, written, contents }
     }
 
     /// Begins a tetris with the reads that parity needs for its partial stripes, or with its writes if there are none.
@@ -113,22 +113,22 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let in_flight = &mut checkpoint.in_flight[slot as usize];
         let tetris = &in_flight.tetris;
-        let first_stripe = tetris.first_stripe;
+        let (index, first_stripe) = (tetris.group, tetris.first_stripe);
+        let group = self.group(index);
         // A tetris lies in one row, in which a spindle is lost entirely or not at all.
-        let lost = self.lost_at(first_stripe);
-        let mut read = vec![0u64; self.group().spindles().into()];
+        let lost = self.lost_at(index, first_stripe);
+        let mut read = vec![0u64; group.spindles().into()];
         in_flight.old = StripeReads::default();
         for stripe in bits(tetris.stripes_touched() & !tetris.stripes_full()) {
-            let bad = self.bad_at(first_stripe + u64::from(stripe));
+            let bad = self.bad_at(index, first_stripe + u64::from(stripe));
             let changed = tetris.changed_in(stripe);
             let dbn = first_stripe + u64::from(stripe);
             let is_durable = self.config.format.is_durable();
-            let update = match is_durable && !self.is_used_beside(dbn, changed) {
-                true => self.plan_of_beginning(changed, lost, bad),
-                false => self.plan_of_update(changed, lost, bad),
+            let update = match is_durable && !self.is_used_beside(index, dbn, changed) {
+                true => self.plan_of_beginning(group, changed, lost, bad),
+                false => self.plan_of_update(group, changed, lost, bad),
             };
-            for spindle in self.group().spindles_of(update.read(self.group().stripe_shape())).iter()
-            {
+            for spindle in group.spindles_of(update.read(group.stripe_shape())).iter() {
                 read[spindle.index()] |= 1 << stripe;
             }
             if P::CARRIES_DATA {
@@ -147,7 +147,8 @@ impl<P: Payload> WriteAnywhere<P> {
                     epoch_parity: false,
                 };
                 let spindle = SpindleIndex(spindle as u16);
-                let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
+                let dbn = first_stripe + u64::from(bit);
+                let run = Run { group: index, spindle, dbn, blocks };
                 self.send(driver, fields, Direction::Read, run, P::default());
                 commands += 1;
             }
@@ -168,7 +169,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let in_flight = &mut checkpoint.in_flight[slot as usize];
         in_flight.reading = false;
-        let Tetris { first_stripe, .. } = in_flight.tetris;
+        let Tetris { group: index, first_stripe, .. } = in_flight.tetris;
         let touched = in_flight.tetris.stripes_touched();
         let mut written = in_flight.tetris.written.clone();
         for (stripe, update) in &in_flight.old.updates {
@@ -178,9 +179,9 @@ impl<P: Payload> WriteAnywhere<P> {
             }
         }
         let mut payloads = self.payloads_of(checkpoint, slot);
-        let all_or_none = self.leaves_blocks_beside(first_stripe, touched, &written);
-        let group = *self.group();
-        let lost = self.lost_at(first_stripe);
+        let all_or_none = self.leaves_blocks_beside(index, first_stripe, touched, &written);
+        let group = *self.group(index);
+        let lost = self.lost_at(index, first_stripe);
         let parity = (group.data_spindles()..group.spindles()).map(|_| touched);
         let mut commands = 0;
         for (spindle, mask) in written.into_iter().chain(parity).enumerate() {
@@ -190,7 +191,8 @@ impl<P: Payload> WriteAnywhere<P> {
             }
             let is_data = spindle.0 < group.data_spindles();
             for (bit, blocks) in runs(mask & !payloads.left_out(spindle)) {
-                let run = Run { spindle, dbn: first_stripe + u64::from(bit), blocks };
+                let dbn = first_stripe + u64::from(bit);
+                let run = Run { group: index, spindle, dbn, blocks };
                 let payload = payloads.run(run);
                 self.is_rewritten(run);
                 let fields = TagFields {
@@ -215,10 +217,10 @@ impl<P: Payload> WriteAnywhere<P> {
         if !P::CARRIES_DATA {
             return payloads;
         }
-        let first_stripe = checkpoint.in_flight[slot as usize].tetris.first_stripe;
+        let Tetris { group, first_stripe, .. } = checkpoint.in_flight[slot as usize].tetris;
         // Nothing else needs what was read.
         let mut old = std::mem::take(&mut checkpoint.in_flight[slot as usize].old);
-        self.compute_unreadable(checkpoint, first_stripe, &mut old);
+        self.compute_unreadable(checkpoint, (group, first_stripe), &mut old);
         let tetris = &checkpoint.in_flight[slot as usize].tetris;
         let superblock = (tetris.contents.contains(&SUPERBLOCK)).then_some(self.superblock);
         for vbn in superblock.into_iter().flatten() {
@@ -232,7 +234,7 @@ impl<P: Payload> WriteAnywhere<P> {
             });
             payloads.put(self.run_at(vbn), payload, self.keys.holds(key));
         }
-        payloads.add_parity(self.group(), tetris, &old);
+        payloads.add_parity(self.group(group), tetris, &old);
         payloads
     }
 }

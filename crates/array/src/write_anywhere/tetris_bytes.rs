@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strewn_alloc::{Tetris, bits};
+use strewn_alloc::{GroupIndex, Tetris, bits};
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{
     Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes, StripeCodec, StripePlan,
@@ -204,15 +204,15 @@ pub(super) fn codec(group: &ParityGroup) -> StripeCodec {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Plans an update of the blocks on `changed` in a stripe whose blocks on `lost` are lost with their spindles, and
+    /// Plans an update of the blocks on `changed` in a stripe of `group` whose blocks on `lost` are lost with their spindles, and
     /// whose blocks on `bad` can be written but not read.
     pub(super) fn plan_of_update(
         &self,
+        group: &ParityGroup,
         changed: SpindleSet,
         lost: SpindleSet,
         bad: SpindleSet,
     ) -> Update {
-        let group = self.group();
         let shape = group.stripe_shape();
         let [changed, lost, bad] = [changed, lost, bad].map(|set| group.members_on(set));
         let none = MemberSet::EMPTY;
@@ -247,10 +247,10 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn compute_unreadable(
         &self,
         checkpoint: &Checkpoint<P>,
-        first_stripe: u64,
+        (group, first_stripe): (GroupIndex, u64),
         old: &mut StripeReads<P>,
     ) {
-        let shape = self.group().stripe_shape();
+        let shape = self.group(group).stripe_shape();
         let mut stripe_bytes =
             StripeBytes::new(shape, BLOCK_BYTES).expect("the codec has been made");
         let StripeReads { blocks, updates } = old;
@@ -268,7 +268,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 for member in wanted.iter() {
                     let bytes = stripe_bytes.block(member)?;
                     let spindle = SpindleIndex(member.0.into());
-                    if self.fit_in(Some(checkpoint), spindle, dbn, bytes) == Fit::Wrong {
+                    let place = (spindle, dbn);
+                    if self.fit_in(Some(checkpoint), group, place, bytes) == Fit::Wrong {
                         return None;
                     }
                     computed.push((member, bytes.to_vec()));
@@ -289,15 +290,15 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Plans the update of a stripe in which no other block is in use. Power loss may have left it with any contents,
+    /// Plans the update of a stripe of `group` in which no other block is in use. Power loss may have left it with any contents,
     /// and with parity that does not agree: the plan makes all of it agree.
     pub(super) fn plan_of_beginning(
         &self,
+        group: &ParityGroup,
         changed: SpindleSet,
         lost: SpindleSet,
         bad: SpindleSet,
     ) -> Update {
-        let group = self.group();
         let shape = group.stripe_shape();
         let [changed, lost, bad] = [changed, lost, bad].map(|set| group.members_on(set));
         let plan = shape
@@ -310,10 +311,15 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Whether a block of `stripe` outside `changed` is in use. Used only in the durable format.
-    pub(super) fn is_used_beside(&self, stripe: u64, changed: SpindleSet) -> bool {
-        let map = self.aggregate.free_map(strewn_alloc::GroupIndex(0));
+    pub(super) fn is_used_beside(
+        &self,
+        group: GroupIndex,
+        stripe: u64,
+        changed: SpindleSet,
+    ) -> bool {
+        let map = self.aggregate.free_map(group);
         let (row, bit) = (stripe / ROW_STRIPES, stripe % ROW_STRIPES);
-        (0..self.group().data_spindles()).map(SpindleIndex).any(|spindle| {
+        (0..map.group().data_spindles()).map(SpindleIndex).any(|spindle| {
             !changed.contains(spindle) && map.free_word(spindle, row) >> bit & 1 == 0
         })
     }
@@ -322,6 +328,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// writes must then be atomic, or a torn write would leave those blocks without parity: in the durable format.
     pub(super) fn leaves_blocks_beside(
         &self,
+        group: GroupIndex,
         first_stripe: u64,
         touched: u64,
         written: &[u64],
@@ -330,7 +337,7 @@ impl<P: Payload> WriteAnywhere<P> {
             && bits(touched).any(|stripe| {
                 let spindles = (0u16..).zip(written).filter(|(_, of)| **of >> stripe & 1 == 1);
                 let changed: SpindleSet = spindles.map(|(one, _)| SpindleIndex(one)).collect();
-                self.is_used_beside(first_stripe + u64::from(stripe), changed)
+                self.is_used_beside(group, first_stripe + u64::from(stripe), changed)
             })
     }
 }

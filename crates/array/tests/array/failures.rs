@@ -229,7 +229,8 @@ fn formats() -> impl Strategy<Value = Format> {
 fn write_anywhere(format: Format, parity: Parity, rebuild: Rebuild) -> Harness<WriteAnywhere<()>> {
     let (file_blocks, stripes) = (600, 500);
     let array = WriteAnywhere::new(WriteAnywhereConfig {
-        group: ParityGroup::new(parity, 4, stripes).unwrap(),
+        groups: vec![ParityGroup::new(parity, 4, stripes).unwrap()],
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 64, tetris_stripes: 16, chunk_blocks: 8 },
         policy: PolicyName::FirstFit,
         other_data: None,

@@ -14,5 +14,6 @@ mod in_place_bytes;
 mod payloads;
 mod read_your_writes;
 mod room;
+mod snapshots;
 mod stored;
 mod write_anywhere;

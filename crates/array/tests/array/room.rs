@@ -49,9 +49,17 @@ impl Driver<()> for Spindles {
 
 /// An array whose other data leaves `room` blocks beside what the metadata may take.
 fn array(room: u64) -> (WriteAnywhere<()>, Spindles) {
+    array_to_grow(room, None)
+}
+
+/// The same, to which a parity group can be added.
+fn array_to_grow(room: u64, later: Option<ParityGroup>) -> (WriteAnywhere<()>, Spindles) {
     let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
     let config = WriteAnywhereConfig {
-        group: ParityGroup::new(Parity::Raid4, 4, STRIPES).unwrap(),
+        groups: std::iter::once(ParityGroup::new(Parity::Raid4, 4, STRIPES).unwrap())
+            .chain(later)
+            .collect(),
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 64, tetris_stripes: 64, chunk_blocks: 8 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
@@ -132,4 +140,21 @@ fn a_write_without_room_is_refused_and_the_rest_goes_on() {
     complete_all(&mut array, &mut spindles);
     assert_eq!((&spindles.acknowledged[..], &spindles.refused[..]), (&[1, 3][..], &[0, 2][..]));
     assert_eq!((array.counters().refused_writes, array.counters().checkpoints), (2, 2));
+}
+
+#[test]
+fn a_parity_group_that_is_added_has_room_for_the_writes_that_wait() {
+    let later = ParityGroup::new(Parity::RaidDp, 1, 300).unwrap();
+    let (mut array, mut spindles) = array_to_grow(40, Some(later));
+    write(&mut array, &mut spindles, 0, 0, 30);
+    write(&mut array, &mut spindles, 1, 100, 30);
+    assert_eq!(spindles.acknowledged, [0], "60 blocks have no room");
+    assert!(array.add_group(1_000, &mut spindles));
+    assert_eq!(spindles.acknowledged, [0, 1]);
+    write(&mut array, &mut spindles, 2, 200, 100);
+    assert_eq!(spindles.acknowledged, [0, 1, 2]);
+    complete_all(&mut array, &mut spindles);
+    array.timer_fired(1_000_000_000, &mut spindles);
+    complete_all(&mut array, &mut spindles);
+    assert_eq!(spindles.refused, [0; 0]);
 }

@@ -20,9 +20,10 @@ const MILLISECOND_NS: u64 = 1_000_000;
 type WriteAnywhereBench = Harness<WriteAnywhere<Bytes>, CheckpointWatch>;
 
 /// A group of `data_spindles` with room for a file of `file_blocks` and little else to hinder.
-fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
+pub fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
     WriteAnywhereConfig {
-        group: ParityGroup::new(Parity::RaidDp, data_spindles, 2_000).unwrap(),
+        groups: vec![ParityGroup::new(Parity::RaidDp, data_spindles, 2_000).unwrap()],
+        groups_at_start: 1,
         shape: AllocationShape::default(),
         policy: PolicyName::EmptiestArea,
         other_data: None,
@@ -73,7 +74,8 @@ pub fn any_write_anywhere() -> impl Strategy<Value = WriteAnywhereConfig> {
         let stripes = room.div_ceil(data_spindles.into());
         let parity = if raid_dp { Parity::RaidDp } else { Parity::Raid4 };
         WriteAnywhereConfig {
-            group: ParityGroup::new(parity, data_spindles, stripes).unwrap(),
+            groups: vec![ParityGroup::new(parity, data_spindles, stripes).unwrap()],
+            groups_at_start: 1,
             shape,
             policy,
             volumes: vec![VolumeConfig::of_one_lun(32_000, file_blocks)],
@@ -90,7 +92,7 @@ pub fn any_write_anywhere() -> impl Strategy<Value = WriteAnywhereConfig> {
 
 /// A new array whose spindles hold the file as it was laid out.
 pub fn fresh_write_anywhere(config: WriteAnywhereConfig) -> WriteAnywhereBench {
-    let group = config.group;
+    let group = *config.single_group();
     let file_blocks = config.lun_blocks() as u32;
     let lun_sectors = u64::from(file_blocks) * BLOCK_SECTORS;
     let array = WriteAnywhere::new(config).unwrap();
@@ -510,7 +512,7 @@ fn blocks_of(command: &Command) -> std::ops::Range<u64> {
 #[test]
 fn a_block_that_was_given_up_is_written_again_after_the_commit_and_not_before() {
     let group = ParityGroup::new(Parity::RaidDp, 4, 100).unwrap();
-    let config = WriteAnywhereConfig { group, ..roomy(4, 120) };
+    let config = WriteAnywhereConfig { groups: vec![group], ..roomy(4, 120) };
     let mut harness = fresh_write_anywhere(config);
     let mut reused = 0;
     let mut given_up: BTreeSet<(u16, u64)> = BTreeSet::new();
@@ -590,7 +592,8 @@ fn in_empty_space_stripes_are_full_and_parity_needs_no_reads() {
 #[test]
 fn in_fragmented_space_stripes_are_partial_and_parity_needs_reads() {
     let group = ParityGroup::new(Parity::RaidDp, 5, 150).unwrap();
-    let mut harness = fresh_write_anywhere(WriteAnywhereConfig { group, ..roomy(5, 500) });
+    let mut harness =
+        fresh_write_anywhere(WriteAnywhereConfig { groups: vec![group], ..roomy(5, 500) });
     let mut in_part = 0;
     for round in 0..12u64 {
         for index in 0..40 {
@@ -640,7 +643,8 @@ fn sizes_that_cannot_be_are_refused() {
         "the number of tetrises in flight is zero: it must be at least 1"
     );
     let without_parity = |config: &mut WriteAnywhereConfig| {
-        config.group = ParityGroup::new(Parity::None, 4, config.group.stripes()).unwrap();
+        config.groups =
+            vec![ParityGroup::new(Parity::None, 4, config.single_group().stripes()).unwrap()];
     };
     assert_eq!(refused(without_parity), WriteAnywhereError::NoParity);
     let no_run = |config: &mut WriteAnywhereConfig| {
@@ -716,7 +720,8 @@ fn regression_a_late_read_does_not_bring_back_what_was_overwritten() {
 #[test]
 fn regression_a_place_that_is_being_read_is_not_written_again() {
     let group = ParityGroup::new(Parity::RaidDp, 4, 100).unwrap();
-    let mut harness = fresh_write_anywhere(WriteAnywhereConfig { group, ..roomy(4, 120) });
+    let mut harness =
+        fresh_write_anywhere(WriteAnywhereConfig { groups: vec![group], ..roomy(4, 120) });
     harness.read(800, 8);
     let late = harness.commands()[0];
     for _ in 0..20 {

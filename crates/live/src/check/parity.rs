@@ -17,7 +17,7 @@ pub(super) fn check<D: Devices>(
     reached: &Reached,
     report: &mut CheckReport,
 ) {
-    let group = &config.group;
+    let group = config.single_group();
     let Ok(codec) = StripeCodec::for_shape(group.stripe_shape(), BLOCK_BYTES) else { return };
     let stripes: BTreeSet<u64> = reached.keys().map(|vbn| group.locate(*vbn).dbn.0).collect();
     for stripe in stripes {

@@ -59,7 +59,7 @@ impl Walk<'_> {
         let Pointer { vbn, checksum } = pointer;
         let reach = Reach { holds: self.keys.holds(key), checksum };
         let holds = reach.holds;
-        if vbn.0 >= self.config.group.total_blocks() {
+        if vbn.0 >= self.config.single_group().total_blocks() {
             report.findings.push(Inconsistency::OutOfRange { holds, vbn });
             return false;
         }
@@ -102,7 +102,7 @@ impl Walk<'_> {
             }
             let bytes = match is_right {
                 true => bytes,
-                false => match offline.compute(&config.group, place, pointer.checksum) {
+                false => match offline.compute(config.single_group(), place, pointer.checksum) {
                     Some(bytes) => bytes,
                     None => {
                         report.findings.push(Inconsistency::Lost { holds, place });
@@ -132,7 +132,7 @@ impl Walk<'_> {
 }
 
 fn place(config: &WriteAnywhereConfig, vbn: Vbn) -> SpindleBlock {
-    let location = config.group.locate(vbn);
+    let location = config.single_group().locate(vbn);
     SpindleBlock { spindle: location.spindle, dbn: location.dbn }
 }
 
@@ -157,7 +157,7 @@ fn check_bitmap(
     if bitmap.iter().any(Option::is_none) {
         return;
     }
-    let total = config.group.total_blocks();
+    let total = config.single_group().total_blocks();
     let in_bitmap = (0..total).filter(|vbn| in_use(*vbn) == Some(true)).count() as u64;
     let for_superblock = WriteAnywhereConfig::SUPERBLOCK_BLOCKS;
     let (reached, held_back) =

@@ -55,7 +55,8 @@ impl Configuration {
         let lun_blocks = u32::try_from(self.lun_blocks)
             .map_err(|_| ConfigurationError::LunTooLargeAtAll { lun_bytes: self.lun_bytes() })?;
         Ok(WriteAnywhereConfig {
-            group,
+            groups: vec![group],
+            groups_at_start: 1,
             shape: layout.shape(),
             policy: layout.policy,
             other_data: None,

@@ -48,7 +48,7 @@ impl Plan {
         let (config, log) = match layout.parity() {
             Some(parity) => {
                 let config = write_anywhere(&mut rng, parity);
-                let log = LogLayout::new(config.log.half_bytes, config.group.spindles());
+                let log = LogLayout::new(config.log.half_bytes, config.single_group().spindles());
                 (ArrayConfig::WriteAnywhere(config), log)
             }
             None => {
@@ -134,9 +134,9 @@ impl Plan {
         match &self.config {
             ArrayConfig::WriteAnywhere(config) => format!(
                 "{:?}, {} data spindles of {} blocks, LUN of {} blocks, cache of {}, {mirror}log halves of {log_kib} KiB, {}",
-                config.group.parity(),
-                config.group.data_spindles(),
-                config.group.blocks_per_spindle(),
+                config.single_group().parity(),
+                config.single_group().data_spindles(),
+                config.single_group().blocks_per_spindle(),
                 config.lun_blocks(),
                 config.cache_blocks,
                 config.policy.as_str(),
@@ -212,14 +212,14 @@ pub(super) fn write_label(disk: &mut SimulatedDisk, label: &Label) {
 
 fn spindles_of(config: &ArrayConfig) -> u16 {
     match config {
-        ArrayConfig::WriteAnywhere(config) => config.group.spindles(),
+        ArrayConfig::WriteAnywhere(config) => config.single_group().spindles(),
         ArrayConfig::InPlace(config) => config.layout.spindles(),
     }
 }
 
 fn blocks_per_spindle(config: &ArrayConfig) -> u64 {
     match config {
-        ArrayConfig::WriteAnywhere(config) => config.group.blocks_per_spindle(),
+        ArrayConfig::WriteAnywhere(config) => config.single_group().blocks_per_spindle(),
         ArrayConfig::InPlace(config) => config.spindle_sectors / BLOCK_SECTORS,
     }
 }
@@ -291,7 +291,8 @@ fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
     let tetrises_in_flight = rng.within(1..4) as u32;
     let group = |blocks| ParityGroup::new(parity, data_spindles, blocks);
     let of_blocks = |group| WriteAnywhereConfig {
-        group,
+        groups: vec![group],
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes, tetris_stripes, chunk_blocks },
         policy,
         other_data: None,
@@ -324,7 +325,7 @@ fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
         let config = of_blocks(group(blocks).expect("a small group can be made"));
         if WriteAnywhere::<Data>::empty(config.clone()).is_ok() {
             let more = slack / area_stripes * area_stripes;
-            return of_blocks(group(blocks + more).unwrap_or(config.group));
+            return of_blocks(group(blocks + more).unwrap_or(*config.single_group()));
         }
         blocks += area_stripes;
     }

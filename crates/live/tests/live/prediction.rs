@@ -6,7 +6,7 @@
 //! of 1 MiB, where a live array divides them.
 
 use std::cell::RefCell;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -115,8 +115,8 @@ impl<A: Array<()>> Array<()> for Noted<A> {
     fn spindles(&self) -> u16 {
         self.array.spindles()
     }
-    fn parity_spindles(&self) -> Range<u16> {
-        self.array.parity_spindles()
+    fn is_parity(&self, spindle: SpindleIndex) -> bool {
+        self.array.is_parity(spindle)
     }
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
         self.array.start(now_ns, &mut NotingDriver { driver, sent: &self.sent });
@@ -307,7 +307,8 @@ fn write_anywhere(parity: Parity, log: LogSize) -> WriteAnywhereConfig {
     let cache_blocks = 2_048;
     let file_blocks = (LUN_SECTORS / 8) as u32;
     WriteAnywhereConfig {
-        group: ParityGroup::new(parity, 4, SPINDLE_BLOCKS).unwrap(),
+        groups: vec![ParityGroup::new(parity, 4, SPINDLE_BLOCKS).unwrap()],
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
@@ -343,7 +344,7 @@ fn a_write_anywhere_array_sends_what_its_simulation_sends() {
         let array = WriteAnywhere::<()>::empty(config.clone()).unwrap();
         let simulated = simulated(array, seed, lost);
 
-        let spindles = config.group.spindles();
+        let spindles = config.single_group().spindles();
         let (mut devices, beginning) =
             fresh::devices(seed, spindles, SPINDLE_BLOCKS, layout, LUN_SECTORS);
         if let Some(spindle) = lost {

@@ -193,6 +193,13 @@ fn of_spindles(
     last: &Segment,
     are_real: bool,
 ) -> Option<(Spent, Spent)> {
+    // Segments with different numbers of spindles have no account in common.
+    let groups = |segment: &Segment| {
+        segment.groups.iter().filter(|group| group.free_percent.is_some()).count()
+    };
+    if groups(first) != array.parity_groups.len() || groups(last) != array.parity_groups.len() {
+        return None;
+    }
     let (data, parity) = (f64::from(array.spindles.data), f64::from(array.spindles.parity));
     let spindles = data + parity;
     if spindles == 0.0 {

@@ -43,8 +43,12 @@ pub struct ArrayMap {
     pub blocks_per_spindle: u64,
     /// Columns of each spindle.
     pub columns: u32,
-    /// The first spindle that holds only parity; these come last. None if there are none.
+    /// The first spindle that holds only parity; these come last. None if there are none, or if there are several
+    /// parity groups.
     pub first_parity_spindle: Option<u16>,
+    /// The spindles that hold only parity, in ascending order, where there are several parity groups; absent otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parity_spindles: Vec<u16>,
     /// The states found, in order. Consecutive states without a difference are one snapshot.
     pub snapshots: Vec<Snapshot>,
 }
@@ -178,8 +182,16 @@ impl ArrayMap {
             blocks_per_spindle,
             columns: u64::from(MAP_COLUMNS).min(blocks_per_spindle.max(1)) as u32,
             first_parity_spindle,
+            parity_spindles: Vec::new(),
             snapshots: Vec::new(),
         }
+    }
+
+    /// Returns whether a spindle holds only parity.
+    #[must_use]
+    pub fn is_parity(&self, spindle: u16) -> bool {
+        self.first_parity_spindle.is_some_and(|first| spindle >= first)
+            || self.parity_spindles.contains(&spindle)
     }
 
     /// Creates an empty picture of `spindles` spindles, to be filled. `allocates` says whether there is free space to

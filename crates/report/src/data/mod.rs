@@ -15,4 +15,5 @@ pub(crate) mod redundancy;
 pub(crate) mod results;
 pub(crate) mod runs;
 pub(crate) mod segment;
+pub(crate) mod snapshots;
 pub(crate) mod workload;

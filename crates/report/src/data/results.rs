@@ -116,6 +116,9 @@ pub struct ArrayResults {
     pub lun_bytes: Option<u64>,
     /// Spindles by their purpose.
     pub spindles: Spindles,
+    /// The parity groups of an array with several, in the order of their spindles; absent otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parity_groups: Vec<ParityGroup>,
     /// The numbers that the array was configured with, including fitted ones.
     pub parameters: Vec<Parameter>,
     /// Measurements, in order of `index`.
@@ -126,6 +129,19 @@ pub struct ArrayResults {
     /// Data lost for good; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_loss: Option<DataLoss>,
+}
+
+/// One of several parity groups of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ParityGroup {
+    /// The array's number of its first spindle. Its data spindles come first.
+    pub first_spindle: u16,
+    /// Its data spindles.
+    pub data: u16,
+    /// Its parity spindles.
+    pub parity: u16,
+    /// When it was added, seconds from the start of the run; 0 if it was there from the start.
+    pub added_at_seconds: f64,
 }
 
 /// Where an array writes an overwritten block.

@@ -2,6 +2,7 @@
 
 use crate::data::number::rounded;
 use crate::data::redundancy::Redundancy;
+use crate::data::snapshots::Snapshots;
 use crate::data::workload::{HostFigures, WorkloadFigures};
 use serde::{Deserialize, Serialize};
 
@@ -35,9 +36,15 @@ pub struct Segment {
     pub consistency_points: Option<ConsistencyPoints>,
     /// Deviations of the measurements from laws that they must obey.
     pub checks: Checks,
+    /// Each parity group; absent where the array has a single one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupFigures>,
     /// What was lost and how it was recovered; absent until a spindle fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redundancy: Option<Redundancy>,
+    /// What the array's snapshots held; absent without snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<Snapshots>,
     /// Host writes that were refused for lack of space, which `ops` does not count; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<u64>,
@@ -70,10 +77,25 @@ pub struct ResponseTime {
 pub struct Utilization {
     /// The controller's processor.
     pub controller: f64,
-    /// Mean over the spindles that hold data.
+    /// Mean over the spindles that hold data, those of a parity group from when it was added.
     pub spindles: f64,
     /// Mean over the spindles that hold only parity; none if there are none.
     pub parity_spindles: Option<f64>,
+}
+
+/// What one of several parity groups did in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupFigures {
+    /// Share of the time, 0 to 1, that its data spindles were busy, from when it was added; none before.
+    pub spindles: Option<f64>,
+    /// The same for its parity spindles.
+    pub parity_spindles: Option<f64>,
+    /// Read commands that its spindles began.
+    pub reads: u64,
+    /// Write commands that its spindles began.
+    pub writes: u64,
+    /// Its free blocks when the segment ended, in percent of its blocks; none before it is added.
+    pub free_percent: Option<f64>,
 }
 
 /// Commands that the spindles served in a segment.
@@ -229,10 +251,15 @@ impl Segment {
             free_space,
             consistency_points,
             checks: Checks { littles_law_error_percent, utilization_law_error_percent },
+            groups,
             redundancy,
+            snapshots,
             host,
             by_workload,
         } = &mut self;
+        let of_groups = groups.iter_mut().flat_map(|group| {
+            [&mut group.spindles, &mut group.parity_spindles, &mut group.free_percent]
+        });
         let always = [
             seconds,
             iops,
@@ -260,7 +287,9 @@ impl Segment {
         *host = host.map(|host| host.rounded(significant_digits));
         let host_hits = host_reads.iter_mut().flat_map(|reads| &mut reads.hit_percent);
         let rebuilt = redundancy.iter_mut().map(|lost| &mut lost.rebuilt_percent);
-        let sometimes = parity_spindles.iter_mut().chain(rebuilt).chain(host_hits);
+        let used = snapshots.iter_mut().map(|now| &mut now.aggregate_used_percent);
+        let sometimes = parity_spindles.iter_mut().chain(rebuilt).chain(host_hits).chain(used);
+        let sometimes = sometimes.chain(of_groups.flatten());
         for figure in always.into_iter().chain(sometimes).chain(free_space).chain(points) {
             *figure = rounded(*figure, significant_digits);
         }

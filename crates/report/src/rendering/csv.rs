@@ -99,6 +99,18 @@ const FAILURE_COLUMNS: &[Column] = &[
     }),
 ];
 
+/// Further columns at the end, in the results of a run with snapshots.
+const SNAPSHOT_COLUMNS: &[Column] = &[
+    ("snapshots_kept", |_, segment| optional(segment.snapshots.map(|now| now.kept))),
+    ("snapshots_taken", |_, segment| optional(segment.snapshots.map(|now| now.taken))),
+    ("snapshots_refused", |_, segment| optional(segment.snapshots.map(|now| now.refused))),
+    ("snapshot_held_blocks", |_, segment| optional(segment.snapshots.map(|now| now.held_blocks))),
+    ("snapshot_freed_blocks", |_, segment| optional(segment.snapshots.map(|now| now.freed_blocks))),
+    ("aggregate_used_percent", |_, segment| {
+        optional(segment.snapshots.map(|now| now.aggregate_used_percent))
+    }),
+];
+
 /// Writes one row per array and segment, after a row of column names.
 ///
 /// # Errors
@@ -134,7 +146,10 @@ pub(crate) fn csv_text(rows: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
 fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     let any_failure = results.arrays.iter().any(|array| !array.failures.is_empty());
     let of_failures = if any_failure { FAILURE_COLUMNS } else { &[] };
-    COLUMNS.iter().chain(of_failures)
+    let mut segments = results.arrays.iter().flat_map(|array| &array.segments);
+    let any_snapshot = segments.any(|segment| segment.snapshots.is_some());
+    let of_snapshots = if any_snapshot { SNAPSHOT_COLUMNS } else { &[] };
+    COLUMNS.iter().chain(of_failures).chain(of_snapshots)
 }
 
 /// Returns the table column by column: names, and the entry of each row.

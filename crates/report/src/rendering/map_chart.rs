@@ -98,12 +98,15 @@ pub(crate) fn shown(span: f64) -> f64 {
 }
 
 fn row(array: &ArrayMap, snapshot: &Snapshot) -> Row {
-    let data = array.first_parity_spindle.map_or(snapshot.spindles.len(), usize::from);
-    let spindles = snapshot.spindles.get(..data).unwrap_or(&snapshot.spindles);
+    let spindles: Vec<_> = (0..)
+        .zip(&snapshot.spindles)
+        .filter(|(spindle, _)| !array.is_parity(*spindle))
+        .map(|(_, strip)| strip)
+        .collect();
     let highest = f64::from(MAP_LEVELS - 1);
     let cell = |column: usize| {
         let (mut file, mut distance) = (0.0, 0.0);
-        for strip in spindles {
+        for strip in &spindles {
             let level = f64::from(strip.file.level(column));
             file += level;
             distance += level * f64::from(strip.distance.level(column));

@@ -15,6 +15,7 @@ pub(crate) mod csv;
 pub(crate) mod drive_chart;
 pub(crate) mod drive_table;
 pub(crate) mod failures_table;
+pub(crate) mod groups_table;
 pub(crate) mod headline;
 #[cfg(feature = "charts")]
 pub(crate) mod html;

@@ -16,13 +16,14 @@ use crate::rendering::sheet::high_enough;
 use crate::rendering::theme::{COLOURS, INK};
 
 /// Every chart of results, in a reader's order.
-pub const RESULTS_CHARTS: [ResultsChart; 9] = [
+pub const RESULTS_CHARTS: [ResultsChart; 10] = [
     ResultsChart::Iops,
     ResultsChart::Response,
     ResultsChart::Loss,
     ResultsChart::Map,
     ResultsChart::Commands,
     ResultsChart::Utilization,
+    ResultsChart::Groups,
     ResultsChart::Percentiles,
     ResultsChart::Scores,
     ResultsChart::PerSpindle,
@@ -43,6 +44,8 @@ pub enum ResultsChart {
     Commands,
     /// Utilization of controller, data and parity spindles, and of a real log, by segment.
     Utilization,
+    /// Utilization of the data spindles of each parity group by segment, for arrays with several.
+    Groups,
     /// Percentiles of the response time by segment.
     Percentiles,
     /// Layout score and free-space score by segment.
@@ -92,6 +95,7 @@ impl ResultsChart {
             Self::Map => "map",
             Self::Commands => "commands",
             Self::Utilization => "utilization",
+            Self::Groups => "groups",
             Self::Percentiles => "percentiles",
             Self::Scores => "scores",
             Self::PerSpindle => "per-spindle",
@@ -99,7 +103,7 @@ impl ResultsChart {
     }
 
     /// Returns the chart as SVG; the same results give the same bytes. None if these results have nothing for it: no
-    /// map, no way to buy an array, no loss. If legend and subtitles leave no room for the plot, the chart is higher
+    /// map, no way to buy an array, no loss, no array with several parity groups. If legend and subtitles leave no room for the plot, the chart is higher
     /// than requested.
     ///
     /// # Errors
@@ -135,6 +139,7 @@ impl ResultsChart {
                 let up = Up::FromZeroTo("busy (% of the time)", 100.0);
                 by_segment(results, "Utilization by segment", up, UTILIZATION, true, style)
             }
+            Self::Groups => groups_chart(results, style),
             Self::Percentiles => {
                 let up = Up::FromZero("response time (ms)");
                 by_segment(
@@ -202,6 +207,40 @@ fn by_segment(
     let subtitles = subtitles(results);
     let legend_columns = figures.len() + usize::from(with_log && results.real_spindles.is_some());
     LineChart { title, subtitles, across, up, lines, legend_columns }.draw(style).map(Some)
+}
+
+/// Draws a line for each parity group of each array that has several.
+fn groups_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
+    let mut lines = Vec::new();
+    let mut most_groups = 0;
+    for (position, array) in results.arrays.iter().enumerate() {
+        most_groups = most_groups.max(array.parity_groups.len());
+        for number in 0..array.parity_groups.len() {
+            let busy = |segment: &Segment| segment.groups.get(number)?.spindles;
+            let points = array.segments.iter();
+            let points =
+                points.filter_map(|at| Some((f64::from(at.index), 100.0 * busy(at)?))).collect();
+            lines.push(Line {
+                name: format!("{}: group {}", array.name, number + 1),
+                appearance: Appearance::of(position).dashed(Dash::of(number)),
+                hollow: false,
+                points,
+            });
+        }
+    }
+    lines.retain(|line| !line.points.is_empty());
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let chart = LineChart {
+        title: "Data spindles of each parity group by segment",
+        subtitles: subtitles(results),
+        across: Across::Segments(segment_axis(&results.arrays)),
+        up: Up::FromZeroTo("busy (% of the time)", 100.0),
+        lines,
+        legend_columns: most_groups.min(4),
+    };
+    chart.draw(style).map(Some)
 }
 
 fn loss_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {

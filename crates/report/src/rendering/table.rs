@@ -7,11 +7,13 @@ use crate::data::number::{fixed, signed};
 use crate::data::overhead::OverheadRow;
 use crate::data::results::{ArrayResults, Origin, Parameter, Results};
 use crate::data::segment::Segment;
+use crate::data::snapshots::Snapshots;
 use crate::data::workload::{OperationFigures, WorkloadFigures};
 use crate::rendering::columns::{
     Columns, STARVING_NOTE, optional, percent_of_one, response_decimals, segment_list,
 };
 use crate::rendering::failures_table::failures_table;
+use crate::rendering::groups_table::groups_table;
 use crate::rendering::headline::headline;
 use crate::rendering::loss_table::losses_and_others;
 
@@ -61,6 +63,9 @@ pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
     let mut columns = segment_columns(!comparisons.is_empty(), writes_anywhere, is_real, starves);
     if array.segments.iter().any(|segment| segment.redundancy.is_some()) {
         columns = redundancy_columns(columns);
+    }
+    if array.segments.iter().any(|segment| segment.snapshots.is_some()) {
+        columns = snapshot_columns(columns);
     }
     let mut table = columns.render(&rows);
     if let Some(note) = array.short_segment_note() {
@@ -188,6 +193,22 @@ fn redundancy_columns(columns: Columns<SegmentRow>) -> Columns<SegmentRow> {
         })
         .number("re-\nbuilt\n%", |row| {
             optional(row.segment.redundancy.map(|now| now.rebuilt_percent), |share| fixed(share, 1))
+        })
+}
+
+/// Adds the columns shown of an array with snapshots.
+fn snapshot_columns(columns: Columns<SegmentRow>) -> Columns<SegmentRow> {
+    let kept = |now: Snapshots| f64::from(now.kept);
+    columns
+        .number("snap-\nshots", move |row| {
+            optional(row.segment.snapshots.map(kept), |kept| fixed(kept, 0))
+        })
+        .number("held by\nthem\nGiB", |row| {
+            optional(row.segment.snapshots.map(|now| now.held_gib()), |gib| fixed(gib, 1))
+        })
+        .number("aggre-\ngate\nused %", |row| {
+            let used = row.segment.snapshots.map(|now| now.aggregate_used_percent);
+            optional(used, |percent| fixed(percent, 1))
         })
 }
 
@@ -352,6 +373,7 @@ pub fn all_tables(results: &Results) -> String {
         section(&title, &segments_table(results, array));
         section(&format!("{}: by workload", array.name), &workloads_table(results, array));
     }
+    section("Parity groups", &groups_table(results));
     section("Spindles that failed", &failures_table(results));
     let [losses, others] = losses_and_others(results);
     section("Where the loss came from", &losses);

@@ -79,7 +79,9 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         free_space: None,
         consistency_points: None,
         checks: Checks { littles_law_error_percent: 0.01, utilization_law_error_percent: -0.02 },
+        groups: Vec::new(),
         redundancy: None,
+        snapshots: None,
         host: None,
         by_workload: Vec::new(),
     }
@@ -129,6 +131,7 @@ fn write_anywhere() -> ArrayResults {
             parameter("processor.per_kib", "us", 0.5, &[]),
         ],
         segments: segments.collect(),
+        parity_groups: Vec::new(),
         failures: Vec::new(),
         data_loss: None,
     }
@@ -146,8 +149,36 @@ fn in_place() -> ArrayResults {
             .zip(EVA_IOPS)
             .map(|(index, iops)| segment(index, iops, 170, 1.53))
             .collect(),
+        parity_groups: Vec::new(),
         failures: Vec::new(),
         data_loss: None,
+    }
+}
+
+/// Gives an array a second parity group like its first, added when segment `from` begins.
+pub fn add_group(array: &mut ArrayResults, from: u32) {
+    let (data, parity) = (array.spindles.data as u16, array.spindles.parity as u16);
+    array.spindles.data *= 2;
+    array.spindles.parity *= 2;
+    array.parity_groups = [(0, 0.0), (data + parity, 1200.0 * f64::from(from - 1))]
+        .map(|(first_spindle, added_at_seconds)| ParityGroup {
+            first_spindle,
+            data,
+            parity,
+            added_at_seconds,
+        })
+        .to_vec();
+    for segment in &mut array.segments {
+        let both = segment.index >= from;
+        let busy = |share| GroupFigures {
+            spindles: Some(share),
+            parity_spindles: Some(share / 10.0),
+            reads: 1_000 + u64::from(segment.index),
+            writes: if both { 17 } else { 400 },
+            free_percent: Some(12.5),
+        };
+        let second = if both { busy(0.5) } else { GroupFigures::default() };
+        segment.groups = vec![busy(0.8), second];
     }
 }
 

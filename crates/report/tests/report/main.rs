@@ -16,4 +16,5 @@ mod parquet;
 mod published;
 mod results_charts;
 mod runs;
+mod snapshots;
 mod tables;

@@ -6,9 +6,16 @@ fn full_run() -> Results {
     Results::from_json(include_str!("full-run.json")).unwrap()
 }
 
+/// Returns the run with every kind of result: also two parity groups, the second from segment 6 on.
+fn run_with_everything() -> Results {
+    let mut results = full_run();
+    fixture::add_group(&mut results.arrays[0], 6);
+    results
+}
+
 #[test]
 fn every_chart_is_well_formed_in_every_theme_and_the_same_each_time() {
-    let results = full_run();
+    let results = run_with_everything();
     let map = html::map();
     for chart in RESULTS_CHARTS {
         for theme in [Theme::Light, Theme::Dark, Theme::Page] {
@@ -47,14 +54,16 @@ fn what_results_lack_is_not_drawn() {
     let mut results = fixture::results();
     results.overhead.clear();
     let draw = |chart: ResultsChart| chart.draw(&results, None, ChartStyle::default()).unwrap();
-    for chart in [ResultsChart::Map, ResultsChart::Loss, ResultsChart::PerSpindle] {
+    for chart in
+        [ResultsChart::Map, ResultsChart::Loss, ResultsChart::PerSpindle, ResultsChart::Groups]
+    {
         assert_eq!(draw(chart), None, "{chart:?}");
     }
 }
 
 #[test]
 fn many_arrays_make_a_chart_higher_and_not_an_error() {
-    let mut results = full_run();
+    let mut results = run_with_everything();
     results.arrays = results.arrays.iter().cycle().take(60).cloned().collect();
     for chart in RESULTS_CHARTS {
         let svg = chart.draw(&results, Some(&html::map()), ChartStyle::default()).unwrap().unwrap();
@@ -66,7 +75,7 @@ fn many_arrays_make_a_chart_higher_and_not_an_error() {
 /// A chart with few rows and a long description is as high as it needs to be.
 #[test]
 fn a_run_that_was_stopped_after_its_first_segment_has_all_its_charts() {
-    let mut results = full_run();
+    let mut results = run_with_everything();
     let mut map = html::map();
     results.arrays.truncate(1);
     results.arrays[0].segments.truncate(1);

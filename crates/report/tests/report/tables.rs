@@ -1,5 +1,7 @@
 use crate::fixture;
-use strewn_report::{all_tables, fitted_table, overhead_table, segments_table, summary_table};
+use strewn_report::{
+    all_tables, fitted_table, groups_table, overhead_table, segments_table, summary_table,
+};
 
 /// Returns the cells of the line that begins with these cells.
 fn cells<'a>(table: &'a str, beginning: &[&str]) -> Vec<&'a str> {
@@ -120,4 +122,18 @@ fn a_last_segment_that_is_short_is_said_to_be() {
     results.arrays[0].segments[13].seconds = 0.0125;
     let table = segments_table(&results, &results.arrays[0]);
     assert!(table.contains("Segment 14 lasted 0.0125 s, not 1200 s"), "{table}");
+}
+
+#[test]
+fn each_parity_group_has_a_row_for_each_segment_from_when_it_is_added() {
+    let mut results = fixture::results();
+    assert_eq!(groups_table(&results), "");
+    fixture::add_group(&mut results.arrays[0], 6);
+    let table = groups_table(&results);
+    let row =
+        |segment: &str, group: &str| cells(&table, &["FAS2050", segment, group])[3..].to_vec();
+    assert_eq!(row("5", "1"), ["80.0", "8.0", "1005", "400", "12.5"]);
+    assert_eq!(row("5", "2"), ["-", "-", "0", "0", "-"]);
+    assert_eq!(row("6", "2"), ["50.0", "5.0", "1006", "17", "12.5"]);
+    assert!(all_tables(&results).contains("Parity groups"));
 }

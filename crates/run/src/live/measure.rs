@@ -4,6 +4,7 @@ use rustix::time::{ClockId, clock_gettime};
 use strewn_array::Counters;
 use strewn_live::device::DeviceMeasures;
 use strewn_live::engine::LiveArray;
+use strewn_raid::SpindleIndex;
 use strewn_report::LogFigures;
 use strewn_sim::{HostMeasures, Laws, Segment, SpindleGroup};
 
@@ -86,10 +87,13 @@ impl Meter {
         let processor_busy_ns = processor_ns - self.processor_ns;
         self.processor_ns = processor_ns;
 
-        let parity = array.parity_spindles();
         let mut groups = [SpindleGroup::default(); 2];
         for (spindle, measures) in (0..).zip(&devices[..spindles]) {
-            add(&mut groups[usize::from(parity.contains(&spindle))], measures, length_ns);
+            add(
+                &mut groups[usize::from(array.is_parity(SpindleIndex(spindle)))],
+                measures,
+                length_ns,
+            );
         }
         let [data_spindles, parity_spindles] = groups;
         // Both devices of a mirrored log do the same; one may have failed.
@@ -122,7 +126,9 @@ impl Meter {
             processor_busy_ns,
             data_spindles,
             parity_spindles,
+            groups: Vec::new(),
             layout: array.layout(),
+            snapshots: array.snapshot_measures(),
             failures: array.failures().to_vec(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,

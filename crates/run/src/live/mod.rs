@@ -20,6 +20,7 @@ use strewn_live::device::{DeviceFile, IoBackend, Measured, RealDevices};
 use strewn_live::engine::LiveArray;
 use strewn_live::running::RunningArray;
 use strewn_live::starting::{self, StartedArray};
+use strewn_raid::SpindleIndex;
 use strewn_report::{ArrayMap, LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
 use strewn_scenario::Scenario;
 use strewn_sim::Host;
@@ -197,8 +198,9 @@ impl Whole<'_> {
                 return Err(error);
             }
         };
-        let parity = running.engine().array().parity_spindles();
-        let first_parity_spindle = (!parity.is_empty()).then_some(parity.start);
+        let array = running.engine().array();
+        let first_parity_spindle =
+            (0..array.spindles()).find(|spindle| array.is_parity(SpindleIndex(*spindle)));
         let map = options.with_map.then(|| {
             ArrayMap::new(&scenario.arrays[0].name, blocks_per_spindle, first_parity_spindle)
         });

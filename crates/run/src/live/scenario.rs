@@ -97,6 +97,7 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         format: Format::Durable,
         parity: layout.parity,
         data_spindles: layout.data_spindles,
+        further_groups: Vec::new(),
         right_sized_bytes: configuration.blocks_per_spindle * BLOCK_BYTES,
         reserve_percent: 0.0,
         policy: layout.policy,
@@ -116,6 +117,7 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         cache_start: CacheStart::Empty,
         chunks: Chunks::Aligned,
         spares: 0,
+        snapshots: None,
     }
 }
 

@@ -326,6 +326,60 @@ const CASES: &[Case] = &cases! {
     "a failure that is no table":
         "scheduler = \"sptf\"" => "scheduler = \"sptf\"\nfailure = 4", "failure = 4",
         "array[anywhere].failure", "is not a list of tables", "write [[array[anywhere].failure]]";
+    "too many parity groups":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n\n[[array]]\nname = \"inplace\"",
+        "[[array.write_anywhere.group]]", "array[anywhere].write_anywhere.group",
+        "9 parity groups are too many",
+        "an aggregate has at most 8, the first included: keep 7 of these";
+    "a group without spindles":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.write_anywhere.group]]\nat = \"100 min\"\n\n[[array]]\nname = \"inplace\"",
+        "[[array.write_anywhere.group]]", "array[anywhere].write_anywhere.group[1].data_spindles",
+        "is missing",
+        "add a line such as data_spindles = 18";
+    "a group added at the end":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.write_anywhere.group]]\ndata_spindles = 18\nat = \"280 min\"\n\n[[array]]\nname = \"inplace\"",
+        "at = ", "array[anywhere].write_anywhere.group[1].at",
+        "is 280 min, and the run ends at 280 min",
+        "give a time before 280 min, or more segments";
+    "a group added at the start":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.write_anywhere.group]]\ndata_spindles = 18\nat = \"0 s\"\n\n[[array]]\nname = \"inplace\"",
+        "at = ", "array[anywhere].write_anywhere.group[1].at",
+        "is 0, when the run has not begun",
+        "a group without `at` is there from the start";
+    "groups out of order":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.write_anywhere.group]]\ndata_spindles = 18\nat = \"100 min\"\n\n[[array.write_anywhere.group]]\ndata_spindles = 4\n\n[[array]]\nname = \"inplace\"",
+        "[[array.write_anywhere.group]]", "array[anywhere].write_anywhere.group[2].at",
+        "is missing, and the group before it is added at 6000 s",
+        "list the groups in the order in which they are added";
+    "a further group with too many spindles":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.write_anywhere.group]]\ndata_spindles = 14\nparity = \"raid-4\"\n\n[[array]]\nname = \"inplace\"",
+        "data_spindles = 14", "array[anywhere].write_anywhere.group[1].data_spindles",
+        "a RAID-4 group of 15 spindles is too many",
+        "give 1 to 13 data";
+    "more blocks than an aggregate has":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.write_anywhere.group]]\ndata_spindles = 26\n[[array.write_anywhere.group]]\ndata_spindles = 26\n[[array.write_anywhere.group]]\ndata_spindles = 26\n[[array.write_anywhere.group]]\ndata_spindles = 26\n[[array.write_anywhere.group]]\ndata_spindles = 26\n\n[[array]]\nname = \"inplace\"",
+        "[[array.write_anywhere.group]]", "array[anywhere].write_anywhere.group",
+        "148 data spindles in all have more than 2^32 blocks",
+        "give at most 123 data spindles in all groups";
+    "a failure in a group that is not there yet":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.write_anywhere.group]]\ndata_spindles = 18\nat = \"100 min\"\n[[array.failure]]\nat = \"99 min\"\nspindle = 20\n\n[[array]]\nname = \"inplace\"",
+        "spindle = 20", "array[anywhere].failure[1].spindle",
+        "spindle 20 is not there yet: parity group 2 is added at 6000 s",
+        "give a time from 6000 s on, or a spindle below 20";
+    "a failure beyond all groups":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[array.write_anywhere.group]]\ndata_spindles = 18\n[[array.failure]]\nat = \"99 min\"\nspindle = 40\n\n[[array]]\nname = \"inplace\"",
+        "spindle = 40", "array[anywhere].failure[1].spindle",
+        "there is no spindle 40",
+        "the array has spindles 0 to 39 in 2 parity groups";
     "a rebuild that never moves":
         "scheduler = \"sptf\"" => "scheduler = \"sptf\"\nrebuild_steps_in_flight = 0",
         "rebuild_steps_in_flight", "array[anywhere].rebuild_steps_in_flight", "is zero",

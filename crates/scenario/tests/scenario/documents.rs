@@ -1,6 +1,9 @@
 //! Scenarios written as text and read again, and scenarios that code has changed.
 
-use strewn_scenario::{ArrayLayout, OtherData, Scenario, SpindleFailure, Template};
+use strewn_raid::Parity;
+use strewn_scenario::{
+    ArrayLayout, FurtherGroup, OtherData, Scenario, SnapshotSchedule, SpindleFailure, Template,
+};
 
 use crate::common::good;
 use crate::good_scenarios::shipped;
@@ -12,6 +15,11 @@ fn every_scenario() -> Vec<Scenario> {
     let ArrayLayout::WriteAnywhere(layout) = &mut full.arrays[0].layout else { panic!() };
     layout.other_data = Some(OtherData { full_percent: 33.25, run_blocks: 16 });
     layout.spares = 2;
+    layout.further_groups = vec![
+        FurtherGroup { parity: Parity::Raid4, data_spindles: 7, at_ns: None },
+        FurtherGroup { parity: Parity::RaidDp, data_spindles: 3, at_ns: Some(1_000_000_001) },
+    ];
+    layout.snapshots = Some(SnapshotSchedule { every_ns: 7_000_000_001, keep: 255 });
     full.arrays[0].name = "with.dots \"and\" quotes".to_owned();
     full.arrays[0].failures =
         [1, 3].map(|at| SpindleFailure { at_ns: at, spindle: at as u16 }).to_vec();

@@ -130,6 +130,51 @@ fn spindles_may_fail_and_are_scaled_with_the_segments() {
 }
 
 #[test]
+fn an_aggregate_may_have_further_groups_some_of_them_later() {
+    let text = changed(
+        "\n[[array]]\nname = \"inplace\"",
+        "\n[[array.write_anywhere.group]]\ndata_spindles = 4\nparity = \"raid-4\"\n\
+         [[array.write_anywhere.group]]\ndata_spindles = 9\nat = \"2 h\"\n\
+         [[array.failure]]\nat = \"2 h\"\nspindle = 35\n\n[[array]]\nname = \"inplace\"",
+    );
+    let scenario = Scenario::parse(&text, crate::common::NAME).unwrap();
+    let ArrayLayout::WriteAnywhere(layout) = &scenario.arrays[0].layout else { panic!() };
+    let groups = layout.groups();
+    let hour_ns = 3_600_000_000_000;
+    assert_eq!(
+        groups
+            .iter()
+            .map(|group| (group.first_spindle, group.end(), group.from_ns))
+            .collect::<Vec<_>>(),
+        [(0, 20, 0), (20, 25, 0), (25, 36, 2 * hour_ns)]
+    );
+    assert_eq!([1, 2].map(|index| groups[index].parity), [Parity::Raid4, Parity::RaidDp]);
+    assert_eq!(layout.data_spindles_at_start(), 22);
+    // A LUN that the first group alone has no room for.
+    let larger = text.replace("lun = \"1000 GB\"", "lun = \"2.7 TB\"");
+    Scenario::parse(&larger, crate::common::NAME).unwrap();
+
+    let (smaller, what) = scenario.scaled_down(8);
+    let ArrayLayout::WriteAnywhere(layout) = &smaller.arrays[0].layout else { panic!() };
+    assert_eq!(layout.further_groups[1].at_ns, Some(2 * hour_ns / 8));
+    assert!(
+        what.iter().any(|one| one.starts_with("addition of parity group 3 of anywhere")),
+        "{what:?}"
+    );
+
+    let set = [
+        ("group.2.at".to_owned(), "90 min".to_owned()),
+        ("group.1.data_spindles".to_owned(), "7".to_owned()),
+    ];
+    let (changed, text) = Scenario::parse_with(&text, crate::common::NAME, &set)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let ArrayLayout::WriteAnywhere(layout) = &changed.arrays[0].layout else { panic!() };
+    assert_eq!(layout.groups()[2].from_ns, hour_ns * 3 / 2);
+    assert_eq!(layout.groups()[1].data_spindles, 7);
+    assert_eq!(Scenario::parse(&text, "again").unwrap(), changed);
+}
+
+#[test]
 fn paths_start_from_the_scenario() {
     let folder = tempfile::tempdir().unwrap();
     let profile = Path::new(env!("CARGO_MANIFEST_DIR"))

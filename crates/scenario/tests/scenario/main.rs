@@ -14,3 +14,4 @@ mod raid5;
 mod reports;
 mod schema;
 mod several_workloads;
+mod snapshots;

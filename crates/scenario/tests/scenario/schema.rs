@@ -28,6 +28,10 @@ const EVERY_TABLE: &str = "
     zzzzzzzzzzzz = 1
     [array.write_anywhere.other_data]
     zzzzzzzzzzzz = 1
+    [[array.write_anywhere.group]]
+    zzzzzzzzzzzz = 1
+    [array.write_anywhere.snapshots]
+    zzzzzzzzzzzz = 1
     [[array]]
     name = 'ip'
     [array.in_place]

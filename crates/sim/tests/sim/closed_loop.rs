@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -90,8 +90,8 @@ impl<A: Array<()>> Array<()> for Watched<A> {
     fn spindles(&self) -> u16 {
         self.array.spindles()
     }
-    fn parity_spindles(&self) -> Range<u16> {
-        self.array.parity_spindles()
+    fn is_parity(&self, spindle: SpindleIndex) -> bool {
+        self.array.is_parity(spindle)
     }
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
         self.at(now_ns);

@@ -13,7 +13,7 @@ use strewn_sim::{Segment, Simulation, SimulationError, Spindles};
 use strewn_spindle::{Drive, Profile, Scheduler};
 use strewn_workload::{AccessSpecification, AccessStream};
 
-const SECOND_NS: u64 = 1_000_000_000;
+pub const SECOND_NS: u64 = 1_000_000_000;
 const COSTS: ProcessorCosts = ProcessorCosts {
     host_operation_ns: 100_000,
     spindle_command_ns: 50_000,
@@ -28,8 +28,14 @@ fn drive() -> Arc<Drive> {
 
 /// Creates a file of 64 MiB on spindles of 64 MiB, which are rebuilt in seconds.
 fn write_anywhere(parity: Parity, data_spindles: u16, rebuild: Rebuild) -> WriteAnywhere<()> {
-    let array = WriteAnywhere::new(WriteAnywhereConfig {
-        group: ParityGroup::new(parity, data_spindles, 16_384).unwrap(),
+    let config = config(ParityGroup::new(parity, data_spindles, 16_384).unwrap());
+    WriteAnywhere::new(config).unwrap().with_rebuild(rebuild)
+}
+
+pub fn config(group: ParityGroup) -> WriteAnywhereConfig {
+    WriteAnywhereConfig {
+        groups: vec![group],
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
@@ -45,8 +51,7 @@ fn write_anywhere(parity: Parity, data_spindles: u16, rebuild: Rebuild) -> Write
         cache_start: CacheStart::Metadata,
         chunks: Chunks::Aligned,
         processor: COSTS,
-    });
-    array.unwrap().with_rebuild(rebuild)
+    }
 }
 
 /// Creates a LUN of 128 MiB on VRAID-5; each spindle has room for as much again.
@@ -69,7 +74,7 @@ fn in_place(redundancy_sets: Vec<u16>, rebuild: Rebuild) -> InPlace<()> {
     array.unwrap().with_rebuild(rebuild)
 }
 
-fn simulation<A: Array<()>>(array: A, outstanding: u32, seed: u64) -> Simulation<A> {
+pub fn simulation<A: Array<()>>(array: A, outstanding: u32, seed: u64) -> Simulation<A> {
     let spindles = Spindles {
         drive: drive(),
         scheduler: Scheduler::Sptf,
@@ -81,7 +86,7 @@ fn simulation<A: Array<()>>(array: A, outstanding: u32, seed: u64) -> Simulation
     Simulation::new(array, &spindles, accesses, outstanding).unwrap()
 }
 
-fn segment<A: Array<()>>(
+pub fn segment<A: Array<()>>(
     simulation: &mut Simulation<A>,
     seconds: u64,
 ) -> Result<Segment, SimulationError> {

@@ -4,6 +4,8 @@
 
 mod closed_loop;
 mod failures;
+mod groups;
 mod room;
+mod snapshots;
 mod workers;
 mod write_back;

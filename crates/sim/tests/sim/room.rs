@@ -19,7 +19,8 @@ const FILE_SECTORS: u64 = FILE_BLOCKS as u64 * 8;
 /// An aggregate that other data leaves some hundred blocks of, beside its metadata.
 fn array() -> WriteAnywhere<()> {
     let config = WriteAnywhereConfig {
-        group: ParityGroup::new(Parity::RaidDp, 4, 4_096).unwrap(),
+        groups: vec![ParityGroup::new(Parity::RaidDp, 4, 4_096).unwrap()],
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
@@ -37,7 +38,7 @@ fn array() -> WriteAnywhere<()> {
         processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
     };
     let metadata = u64::from(config.block_keys().end() - FILE_BLOCKS);
-    let full_to_blocks = config.group.total_blocks() - metadata - 100;
+    let full_to_blocks = config.single_group().total_blocks() - metadata - 100;
     let other_data = Some(OtherData { full_to_blocks, run_blocks: 1, seed: 3 });
     WriteAnywhere::new(WriteAnywhereConfig { other_data, ..config }).unwrap()
 }

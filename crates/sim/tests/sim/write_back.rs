@@ -17,7 +17,8 @@ const FILE_BLOCKS: u32 = 1 << 18;
 /// A group of 18 data spindles behind a processor that 64 KiB operations keep busy.
 fn array(write_back_percent: u8, chunks: Chunks) -> WriteAnywhere<()> {
     WriteAnywhere::new(WriteAnywhereConfig {
-        group: ParityGroup::new(Parity::RaidDp, 18, 1 << 20).unwrap(),
+        groups: vec![ParityGroup::new(Parity::RaidDp, 18, 1 << 20).unwrap()],
+        groups_at_start: 1,
         shape: AllocationShape::default(),
         policy: PolicyName::EmptiestArea,
         other_data: None,

@@ -10,7 +10,7 @@ use super::page::{
 use super::place::Placement;
 use super::root::{Root, checksum_of_shapes};
 use crate::volume::flexible::{Files, Snapshot, Volume};
-use crate::volume::names::VolumeId;
+use crate::volume::names::{SnapshotId, VolumeId};
 use crate::volume::volumes::Volumes;
 
 /// Words of a volume's record, before its arrays.
@@ -40,7 +40,7 @@ impl Volume {
             snapshot,
             self.next_file,
             self.promised,
-            self.time.into(),
+            self.snapshots.time().into(),
             self.destruction,
             root,
             levels,
@@ -49,10 +49,13 @@ impl Volume {
     }
 
     /// The snapshots taken from `time` on, within `count` times, including those being deleted.
-    pub(super) fn snapshots_from(&self, time: u64, count: u64) -> impl Iterator<Item = &Snapshot> {
-        let first = self.snapshots.partition_point(|snapshot| u64::from(snapshot.time) < time);
-        let later = self.snapshots[first..].iter();
-        later.take_while(move |snapshot| u64::from(snapshot.time) < time + count)
+    pub(super) fn snapshots_from(
+        &self,
+        time: u64,
+        count: u64,
+    ) -> impl Iterator<Item = (SnapshotId, &Snapshot)> {
+        let later = self.snapshots.all_from(time);
+        later.take_while(move |(snapshot, _)| u64::from(snapshot.0) < time + count)
     }
 }
 
@@ -144,8 +147,8 @@ impl Metadata {
             PageKind::Snapshots => {
                 let Some(volume) = volume() else { return };
                 let first = index * SNAPSHOT_RECORDS + 1;
-                for snapshot in volume.snapshots_from(first, SNAPSHOT_RECORDS) {
-                    let word = (u64::from(snapshot.time) - first) * SNAPSHOT_WORDS;
+                for (id, snapshot) in volume.snapshots_from(first, SNAPSHOT_RECORDS) {
+                    let word = (u64::from(id.0) - first) * SNAPSHOT_WORDS;
                     let [root, levels] = files_words(&snapshot.files);
                     page.set_word(word, snapshot.deletion + 1);
                     page.set_word(word + 1, root);

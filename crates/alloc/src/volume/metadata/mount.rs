@@ -16,6 +16,7 @@ use super::root::{Root, checksum_of_shapes};
 use super::{Metadata, VolumePages, check_block_size, free_map_pages, page_of_nodes};
 use crate::aggregate::Aggregate;
 use crate::bitmap::SummaryBitmap;
+use crate::dead_lists::DeadLists;
 use crate::options::{AggregateError, AggregateOptions, MOST_BLOCKS};
 use crate::saved_scores::SavedScores;
 use crate::volume::container::{Container, Entry, LATEST_TIME};
@@ -223,11 +224,13 @@ impl Mount {
         let mut volume = Volume::new(Container::new(first, size)?);
         volume.container.record_changes();
         volume.origin = origin;
-        (volume.next_file, volume.promised, volume.time) = (next_file, promised, time);
+        (volume.next_file, volume.promised) = (next_file, promised);
         (volume.is_destroyed, volume.destruction) = (destruction > 0, destruction);
 
         let mut snapshots = BTreeMap::new();
-        let pages = u64::from(time - 1).div_ceil(SNAPSHOT_RECORDS);
+        // A destroyed volume whose blocks are freed has forgotten its time.
+        let latest = if volume.is_destroyed { LATEST_TIME } else { time - 1 };
+        let pages = u64::from(latest).div_ceil(SNAPSHOT_RECORDS);
         let of_snapshots = array_root(page, VOLUME_WORDS + ARRAY_WORDS);
         let snapshots_array =
             loader.array((PageKind::Snapshots, id.0), of_snapshots, pages, |index, page| {
@@ -240,20 +243,28 @@ impl Mount {
                 }
             })?;
         if !volume.is_destroyed {
+            let mut restored = Vec::new();
+            let mut numbers = Vec::new();
             for (taken, record) in snapshots {
                 if taken >= time.into() {
                     return Err(damaged("has a snapshot of the future").into());
                 }
-                let snapshot = self.snapshot(id, next_file, taken as u32, record)?;
-                volume.snapshots.push(snapshot);
+                let snapshot = self.snapshot(id, next_file, record)?;
+                let is_deleted = snapshot.deletion > 0;
+                numbers.extend(is_deleted.then_some(snapshot.deletion));
+                restored.push((taken as u32, is_deleted, snapshot));
             }
+            let (lists, deletions) = DeadLists::restored(time, restored);
+            let jobs = deletions.into_iter().map(|deletion| TeardownJob::delete(id, deletion));
+            self.jobs.extend(numbers.into_iter().zip(jobs));
+            volume.snapshots = lists;
             let LoadedFiles { files, mapped, last } = self.trees.files(record[8], record[9])?;
             if last.is_some_and(|last| last >= next_file) {
                 return Err(damaged("has a file that was never created").into());
             }
             (volume.files, volume.mapped) = (files, mapped);
-            volume.kept_since = volume.kept_before(volume.snapshots.len());
         } else {
+            volume.snapshots = DeadLists::restored(time, []).0;
             self.jobs.push((destruction, TeardownJob::destroy(id)));
         }
 
@@ -279,9 +290,11 @@ impl Mount {
             if !volume.container.restore(local, entry, death) {
                 return Err(damaged("has a block number past the end").into());
             }
-            if death > 0 && !volume.is_destroyed {
-                restore_death(&mut volume, local, entry, death)
-                    .ok_or(damaged("has a block that no snapshot holds"))?;
+            if death > 0
+                && !volume.is_destroyed
+                && !volume.snapshots.restore(entry.birth(), death, local)
+            {
+                return Err(damaged("has a block that no snapshot holds").into());
             }
         }
         volume.container.forget_changes();
@@ -293,29 +306,15 @@ impl Mount {
         &mut self,
         id: VolumeId,
         next_file: u64,
-        time: u32,
         [deletion, root, levels]: [u64; 3],
     ) -> Result<Snapshot, Damage> {
-        let is_deleted = deletion > 0;
-        let mut snapshot = Snapshot {
-            time,
-            files: Default::default(),
-            mapped: 0,
-            dead: Vec::new(),
-            clones: 0,
-            is_deleted,
-            deletion,
-        };
-        if is_deleted {
-            self.jobs.push((deletion, TeardownJob::delete(id, SnapshotId(time))));
-        } else {
-            let LoadedFiles { files, mapped, last } = self.trees.files(root, levels)?;
-            if last.is_some_and(|last| last >= next_file) {
-                return Err(Damage::Volume(id, "has a file that was never created"));
-            }
-            (snapshot.files, snapshot.mapped) = (files, mapped);
+        // Nothing reads the files of a snapshot being deleted.
+        let root = if deletion > 0 { 0 } else { root };
+        let LoadedFiles { files, mapped, last } = self.trees.files(root, levels)?;
+        if last.is_some_and(|last| last >= next_file) {
+            return Err(Damage::Volume(id, "has a file that was never created"));
         }
-        Ok(snapshot)
+        Ok(Snapshot { files, mapped, clones: 0, deletion })
     }
 
     /// Counts the clones of snapshots, which must exist.
@@ -324,10 +323,7 @@ impl Mount {
             self.volumes.iter().filter_map(|(id, volume)| Some((*id, volume.origin?))).collect();
         for (id, (parent, snapshot)) in origins {
             let parent = self.volumes.get_mut(&parent).filter(|parent| !parent.is_destroyed);
-            let origin = parent.and_then(|parent| {
-                let index = parent.index_of(snapshot)?;
-                Some(&mut parent.snapshots[index]).filter(|origin| !origin.is_deleted)
-            });
+            let origin = parent.and_then(|parent| parent.snapshots.get_mut(snapshot));
             let origin = origin.ok_or(Damage::Volume(id, "its origin does not exist"))?;
             origin.clones += 1;
         }
@@ -358,7 +354,7 @@ impl Mount {
                 }
             }
         }
-        if seen.count() + volume.dead_blocks != container.blocks() {
+        if seen.count() + volume.snapshots.blocks() != container.blocks() {
             return Err(Damage::Volume(id, "a block belongs to no file"));
         }
         Ok(())
@@ -385,16 +381,4 @@ fn memory_has_room(words: u64) -> bool {
 fn array_root(page: &Page, word: u64) -> ArrayRoot {
     let top = pointer_from([page.word(word + 1), page.word(word + 2)]);
     ArrayRoot { levels: u8::try_from(page.word(word)).unwrap_or(u8::MAX), top }
-}
-
-/// Puts a block on the dead list of the first image without it. `None` if the image before does not have it.
-fn restore_death(volume: &mut Volume, local: u64, entry: Entry, death: u32) -> Option<()> {
-    let image = volume.snapshots.partition_point(|snapshot| snapshot.time < death);
-    let before = &volume.snapshots[image.checked_sub(1)?];
-    if entry.birth() > before.time || death > volume.time {
-        return None;
-    }
-    volume.dead_list_mut(image).push(local);
-    volume.dead_blocks += 1;
-    Some(())
 }

@@ -8,10 +8,10 @@ use proptest::sample::Index;
 use strewn_array::write_anywhere::metadata::{checksum, decode_pointers};
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
-    Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogLedger, LogRecord, Logged,
-    LunId, OperationId, Refusal, Root, SpindleCommand,
+    Acknowledge, Array, DataLost, Direction, Driver, Durability, HostOperation, LogLedger,
+    LogRecord, Logged, LunId, OperationId, Refusal, Root, SpindleCommand,
 };
-use strewn_raid::{SpindleIndex, StripeCodec};
+use strewn_raid::{ParityGroup, SpindleIndex, StripeCodec, Vbn};
 
 use crate::payloads::{Bytes, SECTOR_BYTES};
 
@@ -130,9 +130,12 @@ impl Harness {
             Some(first..*end)
         });
         let luns = luns.collect();
-        let spindle = vec![0; config.group.blocks_per_spindle() as usize * BLOCK_BYTES];
+        let spindles = config.groups.iter().flat_map(|group| {
+            let bytes = group.blocks_per_spindle() as usize * BLOCK_BYTES;
+            (0..group.spindles()).map(move |_| vec![0; bytes])
+        });
         let driver = MemoryDriver {
-            spindles: vec![spindle; array.spindles().into()],
+            spindles: spindles.collect(),
             unreadable: BTreeSet::new(),
             lost: BTreeSet::new(),
             outstanding: Vec::new(),
@@ -388,8 +391,40 @@ impl Harness {
     }
 
     pub fn place_of(&self, block: u32) -> (u16, u64) {
-        let place = self.config.group.locate(self.array.pointer(block).unwrap().vbn);
-        (place.spindle.0, place.dbn.0)
+        self.place_at(self.array.pointer(block).unwrap().vbn)
+    }
+
+    /// The spindle, as commands number it, and the DBN of a block of the aggregate.
+    fn place_at(&self, vbn: Vbn) -> (u16, u64) {
+        let place = self.array.aggregate().locate(vbn).unwrap();
+        let first = self.spindles_of(place.group.index()).start;
+        (first + place.location.spindle.0, place.location.dbn.0)
+    }
+
+    /// The spindles of a parity group, as commands number them.
+    pub fn spindles_of(&self, group: usize) -> Range<u16> {
+        let before = self.config.groups[..group].iter();
+        let first = before.map(|group| group.spindles()).sum();
+        first..first + self.config.groups[group].spindles()
+    }
+
+    /// The parity groups that the array has by now.
+    pub fn groups(&self) -> usize {
+        self.array.aggregate().groups()
+    }
+
+    /// Adds the next parity group, if there is one.
+    pub fn add_group(&mut self) -> bool {
+        let added = self.array.add_group(self.now_ns, &mut self.driver);
+        self.after();
+        added
+    }
+
+    /// The directions of the commands in flight to these spindles.
+    pub fn commands_at(&self, spindles: Range<u16>) -> Vec<Direction> {
+        let commands = self.driver.outstanding.iter();
+        let there = commands.filter(|command| spindles.contains(&command.spindle.0));
+        there.map(|command| command.direction).collect()
     }
 
     /// Spindle `spindle` is gone with all it holds.
@@ -408,10 +443,17 @@ impl Harness {
         self.after();
     }
 
+    /// A spindle too many is lost.
+    pub fn lose_for_good(&mut self, spindle: SpindleIndex) -> DataLost {
+        self.array.spindle_failed(self.now_ns, spindle, &mut self.driver).unwrap_err()
+    }
+
     /// Makes a block of a spindle bad: it cannot be read (0), is changed (1), or is what another block is (2). Whether that
     /// changed anything: a block that was never written, or is lost, has nothing to spoil.
     pub fn spoil(&mut self, spindle: u16, dbn: u64, kind: u8) -> bool {
+        let blocks = (self.driver.spindles[usize::from(spindle)].len() / BLOCK_BYTES) as u64;
         if self.driver.lost.contains(&spindle)
+            || dbn >= blocks
             || self.driver.block(spindle, dbn) == [0; BLOCK_BYTES]
         {
             return false;
@@ -422,7 +464,7 @@ impl Harness {
             }
             1 => self.driver.bytes(spindle, dbn * 8, 8)[77] ^= 4,
             _ => {
-                let other = self.driver.block(spindle, (dbn + 1) % 1_024).to_vec();
+                let other = self.driver.block(spindle, (dbn + 1) % blocks).to_vec();
                 self.driver.bytes(spindle, dbn * 8, 8).copy_from_slice(&other);
             }
         }
@@ -435,21 +477,30 @@ impl Harness {
 
     /// The parity of every stripe without a lost block is that of its data.
     pub fn parity_is_right(&self, lost: &BTreeSet<u16>) {
-        let group = &self.config.group;
+        for (index, group) in self.config.groups.iter().enumerate() {
+            let spindles = self.spindles_of(index);
+            let lost = lost.iter().filter(|spindle| spindles.contains(spindle));
+            let lost = lost.map(|spindle| spindle - spindles.start).collect();
+            self.parity_of_group_is_right(group, spindles.start, &lost);
+        }
+    }
+
+    fn parity_of_group_is_right(&self, group: &ParityGroup, first: u16, lost: &BTreeSet<u16>) {
         let codec = StripeCodec::for_shape(group.stripe_shape(), BLOCK_BYTES).unwrap();
         let parity = usize::from(group.parity().spindles());
         if lost.iter().any(|spindle| *spindle < group.data_spindles()) {
             return;
         }
         for stripe in 0..group.stripes() {
-            let data: Vec<&[u8]> =
-                (0..group.data_spindles()).map(|one| self.driver.block(one, stripe)).collect();
+            let data: Vec<&[u8]> = (first..first + group.data_spindles())
+                .map(|one| self.driver.block(one, stripe))
+                .collect();
             let mut computed = vec![vec![0; BLOCK_BYTES]; parity];
             codec.encode(&data, &mut computed).unwrap();
             for (spindle, bytes) in (group.data_spindles()..).zip(computed) {
                 assert!(
-                    lost.contains(&spindle) || self.driver.block(spindle, stripe) == bytes,
-                    "parity on spindle {spindle} of stripe {stripe} is wrong"
+                    lost.contains(&spindle) || self.driver.block(first + spindle, stripe) == bytes,
+                    "parity on spindle {spindle} from {first} on, of stripe {stripe}, is wrong"
                 );
             }
         }
@@ -457,8 +508,8 @@ impl Harness {
 
     fn block_of(&self, key: u32) -> Option<Vec<u8>> {
         let pointer = self.array.pointer(key)?;
-        let place = self.config.group.locate(pointer.vbn);
-        let bytes = self.driver.block(place.spindle.0, place.dbn.0).to_vec();
+        let (spindle, dbn) = self.place_at(pointer.vbn);
+        let bytes = self.driver.block(spindle, dbn).to_vec();
         (checksum(&bytes) == pointer.checksum).then_some(bytes)
     }
 
@@ -473,6 +524,10 @@ impl Harness {
         reached.extend((0..keys.end()).filter_map(|key| Some(self.array.pointer(key)?.vbn.0)));
         let mut in_use = 0;
         for (index, key) in keys.aggregate_bitmap().enumerate() {
+            // Of the bitmap of a group in which nothing lies yet there is no block.
+            if index > 0 && self.array.pointer(key).is_none() {
+                continue;
+            }
             let Some(bytes) = self.block_of(key) else { return false };
             for bit in (0..32_768).filter(|bit| bytes[bit / 8] >> (bit % 8) & 1 == 1) {
                 in_use += 1;
@@ -488,7 +543,7 @@ impl Harness {
 
     /// The array as another begins from what the root leads to.
     pub fn restored(self) -> Self {
-        let config = self.config.clone();
+        let config = WriteAnywhereConfig { groups_at_start: self.groups(), ..self.config.clone() };
         let mut blocks = Vec::new();
         if let Some((vbn, sum)) = self.driver.root.and_then(|root| root.block) {
             let keys = self.array.keys().clone();
@@ -499,8 +554,8 @@ impl Harness {
                 if !keys.has_pointers(key) {
                     continue;
                 }
-                let place = config.group.locate(pointer.vbn);
-                let bytes = self.driver.block(place.spindle.0, place.dbn.0);
+                let (spindle, dbn) = self.place_at(pointer.vbn);
+                let bytes = self.driver.block(spindle, dbn);
                 assert_eq!(checksum(bytes), pointer.checksum, "block {key} of metadata");
                 let children = decode_pointers(key, bytes).unwrap();
                 assert_eq!(children.len(), keys.children(key).len());

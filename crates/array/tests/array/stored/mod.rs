@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
+use strewn_array::{Array, Direction, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 
 use crate::cases::cases_that_test;
@@ -20,7 +20,8 @@ const MILLISECOND_NS: u64 = 1_000_000;
 
 fn config(parity: Parity, data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
     WriteAnywhereConfig {
-        group: ParityGroup::new(parity, data_spindles, 1_024).unwrap(),
+        groups: vec![ParityGroup::new(parity, data_spindles, 1_024).unwrap()],
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 128, tetris_stripes: 64, chunk_blocks: 16 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
@@ -39,19 +40,36 @@ fn config(parity: Parity, data_spindles: u16, file_blocks: u32) -> WriteAnywhere
     }
 }
 
+fn any_parity() -> impl Strategy<Value = Parity> {
+    prop::sample::select(vec![Parity::Raid4, Parity::RaidDp])
+}
+
+/// Up to seven more parity groups, each of its own size and kind.
+fn any_further_groups() -> impl Strategy<Value = Vec<ParityGroup>> {
+    let group = (any_parity(), 1..6u16, 1..300u64);
+    let group = group.prop_map(|(parity, data, stripes)| ParityGroup::new(parity, data, stripes));
+    let several = prop::collection::vec(group.prop_map(Result::unwrap), 0..8);
+    prop_oneof![Just(Vec::new()), several]
+}
+
 fn any_config() -> impl Strategy<Value = WriteAnywhereConfig> {
     let policy = prop::sample::select(PolicyName::ALL.to_vec());
-    let group = (any::<bool>(), 2..6u16);
-    (group, 600..700u32, 0..4u8, policy).prop_map(|((dual, spindles), blocks, luns, policy)| {
-        let parity = if dual { Parity::RaidDp } else { Parity::Raid4 };
-        let volume = |luns: &[u32]| VolumeConfig { blocks: 20_000, luns: luns.to_vec() };
-        let volumes = match luns {
-            0 => vec![volume(&[blocks - 60, 1, 59])],
-            1 => vec![volume(&[1]), volume(&[]), volume(&[30, blocks - 31])],
-            _ => vec![volume(&[blocks])],
-        };
-        WriteAnywhereConfig { policy, volumes, ..config(parity, spindles, blocks) }
-    })
+    let first = (any_parity(), 2..6u16);
+    let groups = (first, any_further_groups(), any::<Index>());
+    (groups, 600..700u32, 0..4u8, policy).prop_map(
+        |(((parity, spindles), further, at_start), blocks, luns, policy)| {
+            let volume = |luns: &[u32]| VolumeConfig { blocks: 20_000, luns: luns.to_vec() };
+            let volumes = match luns {
+                0 => vec![volume(&[blocks - 60, 1, 59])],
+                1 => vec![volume(&[1]), volume(&[]), volume(&[30, blocks - 31])],
+                _ => vec![volume(&[blocks])],
+            };
+            let config = config(parity, spindles, blocks);
+            let groups: Vec<_> = config.groups.iter().copied().chain(further).collect();
+            let groups_at_start = 1 + at_start.index(groups.len());
+            WriteAnywhereConfig { policy, volumes, groups, groups_at_start, ..config }
+        },
+    )
 }
 
 /// What happens next.
@@ -63,6 +81,7 @@ enum Happening {
     Complete(Index),
     Timer,
     Drain,
+    AddGroup,
 }
 
 fn any_happening() -> impl Strategy<Value = Happening> {
@@ -74,6 +93,7 @@ fn any_happening() -> impl Strategy<Value = Happening> {
         30 => any::<Index>().prop_map(Happening::Complete),
         2 => Just(Happening::Timer),
         1 => Just(Happening::Drain),
+        1 => Just(Happening::AddGroup),
     ]
 }
 
@@ -85,6 +105,9 @@ fn happen(harness: &mut Harness, happening: &Happening) {
         Happening::Complete(which) => harness.complete(which),
         Happening::Timer => harness.fire_timer(),
         Happening::Drain => harness.drain(),
+        Happening::AddGroup => {
+            harness.add_group();
+        }
     }
 }
 
@@ -114,20 +137,28 @@ proptest! {
     fn with_spindles_lost_nothing_is(
         config in any_config(),
         before in any_history(),
-        lost in prop::collection::vec((any::<Index>(), any_history()), 1..3),
+        lost in prop::collection::vec((any::<Index>(), any_history()), 1..5),
         with_spares: bool,
     ) {
-        let parity = usize::from(config.group.parity().spindles());
+        let groups = config.groups.clone();
+        let mut lost_in = vec![0; groups.len()];
         let mut harness = Harness::empty(config);
         if with_spares {
-            harness.array = harness.array.with_rebuild(Rebuild { spares: 2, steps_in_flight: 2 });
+            harness.array = harness.array.with_rebuild(Rebuild { spares: 4, steps_in_flight: 2 });
         }
         for happening in &before {
             happen(&mut harness, happening);
         }
-        for (which, history) in lost.iter().take(parity) {
-            let spindle = SpindleIndex(which.index(harness.array.spindles().into()) as u16);
-            harness.lose(spindle);
+        for (which, history) in &lost {
+            let spindles = harness.spindles_of(harness.groups() - 1).end;
+            let spindle = which.index(spindles.into()) as u16;
+            let group = (0..groups.len()).find(|one| harness.spindles_of(*one).contains(&spindle));
+            let group = group.unwrap();
+            // As many in each group as it has parity.
+            if lost_in[group] < groups[group].parity().spindles() {
+                lost_in[group] += 1;
+                harness.lose(SpindleIndex(spindle));
+            }
             for happening in history {
                 happen(&mut harness, happening);
             }
@@ -369,4 +400,122 @@ fn a_large_log_over_a_small_cache_leaves_room_for_what_it_makes_dirty() {
         harness.bring_to_spindles();
         harness.read_everything();
     }
+}
+
+/// Two RAID-4 groups of four data spindles each: spindles 0 to 4, and 5 to 9.
+fn two_groups() -> WriteAnywhereConfig {
+    let config = config(Parity::Raid4, 4, 600);
+    let group = config.groups[0];
+    WriteAnywhereConfig { groups: vec![group, group], groups_at_start: 2, ..config }
+}
+
+#[test]
+fn a_group_is_added_while_a_consistency_point_is_in_progress() {
+    let config = WriteAnywhereConfig { groups_at_start: 1, ..two_groups() };
+    let mut harness = Harness::empty(config);
+    harness.write_at(0, 4_800);
+    harness.begin_checkpoint();
+    assert!(harness.commands_out() > 0);
+    let blocks = harness.array.aggregate().total_blocks();
+    assert!(harness.add_group());
+    assert!(!harness.add_group(), "there were two");
+    assert_eq!(harness.array.aggregate().total_blocks(), 2 * blocks);
+    harness.write_at(100, 400);
+    assert_eq!(harness.commands_at(5..10), [], "this consistency point was placed before");
+    harness.bring_to_spindles();
+    for round in 0..8 {
+        harness.write_at(round * 500, 500);
+        harness.bring_to_spindles();
+    }
+    let in_second = (0..600).filter(|block| harness.place_of(*block).0 >= 5).count();
+    assert!(in_second > 200, "{in_second} of 600 blocks lie in the group that was added");
+    harness.parity_is_right(&BTreeSet::new());
+    assert!(harness.bitmap_is_right());
+    harness.read_everything();
+    let mut harness = harness.restored();
+    harness.read_everything();
+}
+
+#[test]
+fn a_group_that_loses_a_spindle_holds_up_no_other() {
+    let config =
+        WriteAnywhereConfig { cache_blocks: 2_000, protected_blocks: 1_000, ..two_groups() };
+    let mut harness = Harness::empty(config);
+    // All rows of a group at once.
+    harness.array = harness.array.with_rebuild(Rebuild { spares: 1, steps_in_flight: 16 });
+    harness.write_at(0, 4_800);
+    harness.bring_to_spindles();
+    harness.lose(SpindleIndex(1));
+    let rebuild = harness.commands_at(0..5);
+    assert_eq!((rebuild.len(), harness.commands_at(5..10).len()), (4 * 16, 0));
+    harness.write_at(0, 4_800);
+    harness.begin_checkpoint();
+    assert!(!harness.commands_at(0..5).contains(&Direction::Write), "its rows are locked");
+    assert!(harness.commands_at(5..10).contains(&Direction::Write));
+    harness.bring_to_spindles();
+    harness.parity_is_right(&BTreeSet::new());
+    harness.read_everything();
+}
+
+#[test]
+fn a_spindle_of_one_group_is_lost_while_another_group_rebuilds() {
+    let mut harness = Harness::empty(two_groups());
+    harness.array = harness.array.with_rebuild(Rebuild { spares: 2, steps_in_flight: 2 });
+    harness.write_at(0, 4_800);
+    harness.bring_to_spindles();
+    harness.lose(SpindleIndex(0));
+    for _ in 0..20 {
+        harness.complete_at(0);
+    }
+    harness.lose(SpindleIndex(7));
+    let rebuilt = |harness: &Harness| {
+        let failures = harness.array.failures().iter();
+        failures.map(|failure| (failure.spindle.0, failure.rebuilt)).collect::<Vec<_>>()
+    };
+    let before = rebuilt(&harness);
+    assert!((0.0..1.0).contains(&before[0].1) && before[0].1 > 0.0, "{before:?}");
+    assert_eq!(before[1], (7, 0.0));
+    harness.forget_cache();
+    harness.read_everything();
+    assert_eq!(rebuilt(&harness), [(0, 1.0), (7, 1.0)]);
+    harness.parity_is_right(&BTreeSet::new());
+    assert_eq!(harness.array.counters().rebuild_writes, 2 * 1_024 / 64);
+}
+
+#[test]
+fn losses_are_counted_by_group() {
+    let mut harness = Harness::empty(two_groups());
+    harness.write_at(0, 4_800);
+    harness.bring_to_spindles();
+    harness.lose(SpindleIndex(4));
+    harness.lose(SpindleIndex(9));
+    let in_second = (0..600).filter(|block| harness.place_of(*block).0 == 6).count() as u64;
+    let lost = harness.lose_for_good(SpindleIndex(6));
+    assert_eq!(lost.spindles, [9, 6].map(SpindleIndex));
+    assert_eq!((lost.stripes, lost.stripes_in_all), (1_024, 1_024));
+    assert_eq!(lost.lun_bytes, in_second * 4_096);
+}
+
+/// The bitmap of a large group that is added later has no block until something lies there.
+#[test]
+fn the_bitmap_of_a_later_group_grows_with_what_lies_there() {
+    let config = config(Parity::Raid4, 4, 600);
+    let large = ParityGroup::new(Parity::Raid4, 10, 8_000).unwrap();
+    let groups = vec![config.groups[0], large];
+    let mut harness = Harness::empty(WriteAnywhereConfig { groups, ..config });
+    let blocks = |harness: &Harness| {
+        let keys = harness.array.keys().aggregate_bitmap();
+        (keys.len(), keys.filter(|key| harness.array.pointer(*key).is_some()).count())
+    };
+    harness.write_at(0, 4_800);
+    harness.bring_to_spindles();
+    assert_eq!(blocks(&harness), (3, 1));
+    harness.add_group();
+    harness.write_at(0, 4_800);
+    harness.bring_to_spindles();
+    let (all, placed) = blocks(&harness);
+    assert!(all == 3 && placed >= 1, "{placed} of {all}");
+    assert!(harness.bitmap_is_right());
+    let mut harness = harness.restored();
+    harness.read_everything();
 }

@@ -16,7 +16,7 @@ fn regression_damage_to_the_last_record_is_known_a_second_later() {
     for waits in [false, true] {
         let config = config(Parity::RaidDp, 3);
         let (devices, beginning) = fresh_devices(12, &config);
-        let log = DeviceIndex(config.group.spindles());
+        let log = DeviceIndex(config.single_group().spindles());
         let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
         write(&mut array, 0, vec![0; BLOCK]);
         // A half's first record is named before it is acknowledged.

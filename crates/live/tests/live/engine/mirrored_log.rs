@@ -31,7 +31,7 @@ fn mirrored(seed: u64, config: &WriteAnywhereConfig) -> (SimulatedDevices, Resta
 }
 
 fn logs(config: &WriteAnywhereConfig) -> [DeviceIndex; 2] {
-    let spindles = config.group.spindles();
+    let spindles = config.single_group().spindles();
     [DeviceIndex(spindles), DeviceIndex(spindles + 1)]
 }
 
@@ -201,7 +201,7 @@ fn a_device_that_fails_is_marked_as_failed_before_a_write_is_acknowledged_withou
             array.engine_mut().take_answers(&mut answers);
         }
         assert_eq!(answers, [(RequestId(5), Ok(Answer::Done))]);
-        for spindle in 0..config.group.spindles() {
+        for spindle in 0..config.single_group().spindles() {
             let mut block = [0; BLOCK];
             array.devices().disk(DeviceIndex(spindle)).read(0, &mut block).unwrap();
             let label = strewn_live::format::Label::decode(&block).unwrap();

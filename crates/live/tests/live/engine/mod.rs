@@ -29,7 +29,8 @@ const LOG_HALF_BYTES: u64 = 1 << 20;
 fn config(parity: Parity, data_spindles: u16) -> WriteAnywhereConfig {
     let cache_blocks = 1_024;
     WriteAnywhereConfig {
-        group: ParityGroup::new(parity, data_spindles, 4_096).unwrap(),
+        groups: vec![ParityGroup::new(parity, data_spindles, 4_096).unwrap()],
+        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 512, tetris_stripes: 64, chunk_blocks: 64 },
         policy: PolicyName::EmptiestArea,
         other_data: None,
@@ -56,10 +57,10 @@ fn config(parity: Parity, data_spindles: u16) -> WriteAnywhereConfig {
 
 /// Devices with an array that was just made.
 fn fresh_devices(seed: u64, config: &WriteAnywhereConfig) -> (SimulatedDevices, RestartOptions) {
-    let spindles = config.group.spindles();
+    let spindles = config.single_group().spindles();
     let layout = LogLayout::new(LOG_HALF_BYTES, spindles);
     let lun_sectors = u64::from(LUN_BLOCKS) * 8;
-    fresh::devices(seed, spindles, config.group.blocks_per_spindle(), layout, lun_sectors)
+    fresh::devices(seed, spindles, config.single_group().blocks_per_spindle(), layout, lun_sectors)
 }
 
 type Array = RunningArray<SimulatedDevices, WriteAnywhere<Data>>;

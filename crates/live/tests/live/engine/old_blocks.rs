@@ -74,7 +74,7 @@ fn regression_parity_is_not_computed_from_old_free_blocks() {
 
         let old = rng.below(3) as usize;
         let lost = DeviceIndex((old as u16 + 1 + rng.below(2) as u16) % 3);
-        let blocks = config.group.blocks_per_spindle();
+        let blocks = config.single_group().blocks_per_spindle();
         assert!(take_back(&mut disks[old], &before[old], blocks, &mut rng) > 100);
         let mut devices = SimulatedDevices::new(seed, disks);
         devices.close(lost);

@@ -30,12 +30,15 @@ fn regression_stripes_without_anything_in_use_are_left_alone() {
     let before = scrubbed(&mut devices);
     assert!(before.is_clean() && before.stripes > 100, "{before:?}");
 
-    let rows = config.group.stripes() / ROW_DATA_BLOCKS;
+    let rows = config.single_group().stripes() / ROW_DATA_BLOCKS;
     let used: Vec<u64> = {
         let store = store_of(&mut devices, &beginning.label).unwrap();
         let mut offline = OfflineArray::new(&mut devices, store);
         let blocks = read_tree(&mut offline, &config, &superblock).unwrap();
-        blocks.iter().map(|(_, one)| config.group.locate(one.vbn).dbn.0 / ROW_DATA_BLOCKS).collect()
+        blocks
+            .iter()
+            .map(|(_, one)| config.single_group().locate(one.vbn).dbn.0 / ROW_DATA_BLOCKS)
+            .collect()
     };
     let unused = (0..rows).find(|row| !used.contains(row)).unwrap();
     for (row, is_used) in [(unused, false), (used[0], true)] {

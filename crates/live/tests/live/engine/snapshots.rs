@@ -57,7 +57,7 @@ fn checked(
 #[test]
 fn a_snapshot_has_what_the_lun_had_however_often_that_is_written_over() {
     let mut config = config(Parity::RaidDp, 5);
-    config.group = ParityGroup::new(Parity::RaidDp, 5, 8_192).unwrap();
+    config.groups = vec![ParityGroup::new(Parity::RaidDp, 5, 8_192).unwrap()];
     let (devices, mut beginning) = fresh_devices(11, &config);
     let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
     assert_eq!(array.engine().label().incompatible_features & FEATURE_SNAPSHOTS, 0);
@@ -155,7 +155,7 @@ fn a_snapshot_without_room_for_the_lun_beside_it_is_refused() {
 fn regression_a_restart_leaves_no_block_in_use_whose_free_was_held_back() {
     let mut config = config(Parity::Raid4, 4);
     // Three blocks of bitmap, one behind the other on one spindle, so that a consistency point does not write all of them.
-    config.group = ParityGroup::new(Parity::Raid4, 1, 98_304).unwrap();
+    config.groups = vec![ParityGroup::new(Parity::Raid4, 1, 98_304).unwrap()];
     config.policy = PolicyName::SequentialSweep;
     config.delayed_free_blocks = 2_000;
     let (devices, mut beginning) = fresh_devices(14, &config);

@@ -125,7 +125,9 @@
       const spindles = array.at[segment];
       if (!spindles) return;
       const { ink, grid, ramp } = colours();
-      const parity = array.first_parity_spindle ?? spindles.length;
+      const first = array.first_parity_spindle ?? spindles.length;
+      const parities = new Set(array.parity_spindles ?? []);
+      const isParity = (spindle) => spindle >= first || parities.has(spindle);
       const frame = (canvas, rowHeight, paint) => {
         const { context, width } = prepare(canvas, spindles.length, rowHeight);
         const plot = width - LEFT - RIGHT;
@@ -139,11 +141,11 @@
           context.fillStyle = grid;
           context.fillRect(LEFT, bottom, plot, 1);
           paint(context, strip, spindle, bottom, x, plot);
-          if (rowHeight >= 10 || spindle === 0 || spindle === parity) {
+          if (rowHeight >= 10 || spindle === 0 || (isParity(spindle) && !isParity(spindle - 1))) {
             context.fillStyle = ink;
             context.textAlign = "right";
             context.textBaseline = "alphabetic";
-            const name = spindle < parity ? `${spindle}` : `parity ${spindle}`;
+            const name = isParity(spindle) ? `parity ${spindle}` : `${spindle}`;
             context.fillText(spindle === 0 ? `spindle ${name}` : name, LEFT - 8, Math.max(bottom, 9));
           }
         });

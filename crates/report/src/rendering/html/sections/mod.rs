@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod failures;
+mod groups;
 mod loss;
 mod map;
 mod prediction;
@@ -69,6 +70,10 @@ pub(super) fn all(
         behaviour.extend(chart(shown, false)?);
     }
     behaviour.extend(behaviour::spindles(results));
+    let mut groups = groups::groups(results);
+    if !groups.is_empty() {
+        groups.splice(0..0, chart(ResultsChart::Groups, true)?);
+    }
     let mut pictures = Vec::new();
     if let Some((map, last_segment)) = map.and_then(|map| Some((map, map::last_segment(map)?))) {
         pictures.push(Block::paragraph(
@@ -87,6 +92,7 @@ pub(super) fn all(
         section("loss", "Where the loss came from", losses),
         section("map", "The map", pictures),
         section("behaviour", "What the arrays did", behaviour),
+        section("groups", "Parity groups", groups),
         section("failures", "Spindles that failed", failures::failures(results)),
         section("prediction", "Fitted and predicted", prediction::prediction(results)),
         section("price", "Spindles to buy", price),

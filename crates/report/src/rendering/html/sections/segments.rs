@@ -16,6 +16,7 @@ pub(super) fn segments(results: &Results) -> Vec<Block> {
         tables.flat_map(|(position, array)| segment_tables(results, position, array)).collect();
     for (position, array) in results.arrays.iter().enumerate() {
         blocks.extend(by_workload(results, position, array));
+        blocks.extend(snapshots(position, array));
     }
     if !blocks.is_empty() {
         let all = "Everything that was measured is in segments.csv and results.json.";
@@ -123,6 +124,41 @@ fn by_workload(results: &Results, position: usize, array: &ArrayResults) -> Opti
             "writes",
         ],
         rows,
+        has_total: false,
+    };
+    (!table.rows.is_empty()).then(|| table.block())
+}
+
+/// Returns what the array's snapshots held; none without snapshots.
+fn snapshots(position: usize, array: &ArrayResults) -> Option<Block> {
+    let segments = array.segments.iter().enumerate();
+    let rows = segments.filter_map(|(number, segment)| {
+        let now = segment.snapshots?;
+        let path = |field: &str| format!("arrays/{position}/segments/{number}/snapshots/{field}");
+        Some(vec![
+            Cell::number(segment.index.to_string()),
+            Cell::figure(now.kept.into(), 0, path("kept")),
+            Cell::figure(now.taken as f64, 0, path("taken")),
+            Cell::figure(now.refused as f64, 0, path("refused")),
+            Cell::figure(now.held_blocks as f64, 0, path("held_blocks")),
+            Cell::number(fixed(now.held_gib(), 1)),
+            Cell::figure(now.freed_blocks as f64, 0, path("freed_blocks")),
+            Cell::figure(now.aggregate_used_percent, 1, path("aggregate_used_percent")),
+        ])
+    });
+    let table = Table {
+        caption: &format!("{}: what its snapshots held", array.name),
+        headers: &[
+            "segment",
+            "snapshots kept",
+            "taken",
+            "refused",
+            "blocks that only they hold",
+            "GiB",
+            "blocks freed of deleted ones",
+            "aggregate used %",
+        ],
+        rows: rows.collect(),
         has_total: false,
     };
     (!table.rows.is_empty()).then(|| table.block())

@@ -1,0 +1,33 @@
+//! Snapshots of simulated arrays: why one is refused, and what they hold.
+
+use thiserror::Error;
+
+/// Why an array refuses to take a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum SnapshotRefusal {
+    /// This kind of array simulates no snapshots.
+    #[error("only a simulated write-anywhere array takes snapshots this way")]
+    NotSimulated,
+    /// The snapshot would leave no room to overwrite anything.
+    #[error(
+        "a snapshot would leave no room to overwrite anything: {lacking} more blocks must be free"
+    )]
+    NoSpace {
+        /// Blocks that must become free first.
+        lacking: u64,
+    },
+    /// The array has taken as many as it can count.
+    #[error("the array has taken 65534 snapshots and can count no more")]
+    TooMany,
+}
+
+/// What an array's snapshots hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SnapshotMeasures {
+    /// Snapshots that are not being deleted.
+    pub kept: u32,
+    /// Blocks that only snapshots hold, including snapshots being deleted.
+    pub blocks: u64,
+    /// Share of the aggregate's blocks in use by anything, 0 to 1.
+    pub used: f64,
+}

@@ -1,0 +1,129 @@
+//! The parity groups of an aggregate: which spindles are whose, and how a group is added during a run.
+//!
+//! An array's spindles are numbered group after group. Within the array, a spindle is named by its group and its number
+//! in that group, as the plans of `strewn-raid` name it; commands and failures have the number in the array.
+
+use strewn_alloc::{AggregateLocation, GroupIndex};
+use strewn_raid::{BlockLocation, Dbn, ParityGroup, SpindleIndex, Vbn};
+
+use crate::driver::{Driver, GroupMeasures};
+use crate::payload::Payload;
+
+use super::{Run, WriteAnywhere};
+
+/// The first spindle of each parity group. Each operation looks here, so it is no list elsewhere in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FirstSpindles([u16; Self::MOST]);
+
+impl FirstSpindles {
+    /// Most parity groups of an aggregate.
+    pub(super) const MOST: usize = 8;
+
+    /// Those of `groups`. There may be at most [`MOST`](Self::MOST).
+    pub(super) fn of(groups: &[ParityGroup]) -> Self {
+        // A group that does not exist begins behind all spindles.
+        let mut first = [u16::MAX; Self::MOST];
+        let mut next = 0;
+        for (first, group) in first.iter_mut().zip(groups) {
+            *first = next;
+            next += group.spindles();
+        }
+        Self(first)
+    }
+
+    /// The number in the array of a spindle of `group`.
+    #[inline(always)]
+    pub(super) fn in_array(&self, group: GroupIndex, spindle: SpindleIndex) -> SpindleIndex {
+        SpindleIndex(self.0[group.index() % Self::MOST] + spindle.0)
+    }
+
+    /// The group of a spindle of the array, and its number there.
+    pub(super) fn in_group(&self, spindle: SpindleIndex) -> (GroupIndex, SpindleIndex) {
+        let group = self.0.partition_point(|first| *first <= spindle.0) - 1;
+        (GroupIndex(group as u16), SpindleIndex(spindle.0 - self.0[group]))
+    }
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// The parity group `group`, whether or not it has been added yet.
+    #[inline(always)]
+    pub(super) fn group(&self, group: GroupIndex) -> &ParityGroup {
+        &self.config.groups[group.index()]
+    }
+
+    /// The block at `vbn` as a run of one.
+    #[inline(always)]
+    pub(super) fn run_at(&self, vbn: Vbn) -> Run {
+        let place = self.aggregate.place_of(vbn);
+        let (spindle, dbn) = (place.location.spindle, place.location.dbn.0);
+        Run { group: place.group, spindle, dbn, blocks: 1 }
+    }
+
+    /// The VBN at `dbn` of a spindle of `group`; `None` if the spindle holds parity.
+    pub(super) fn vbn_at(&self, group: GroupIndex, spindle: SpindleIndex, dbn: u64) -> Option<Vbn> {
+        let location = BlockLocation { spindle, dbn: Dbn(dbn) };
+        (spindle.0 < self.group(group).data_spindles())
+            .then(|| self.aggregate.vbn(AggregateLocation { group, location }))
+    }
+
+    /// Blocks of the aggregate's bitmap that describe parity groups that are yet to be added, and nothing else.
+    pub(super) fn later_bitmap_blocks(&self) -> u32 {
+        let present = self.keys.aggregate_bitmap_below(self.aggregate.total_blocks());
+        self.keys.aggregate_bitmap().end - present.end
+    }
+
+    /// Metadata blocks that a consistency point may rewrite: all but those.
+    pub(super) fn metadata_blocks(&self) -> u64 {
+        u64::from(self.keys.metadata_blocks() - self.later_bitmap_blocks())
+    }
+
+    /// Adds the next parity group, if there is one. Its blocks are free, and can be written from now on.
+    pub(super) fn take_next_group(&mut self, now_ns: u64, driver: &mut impl Driver<P>) -> bool {
+        let Some(group) = self.config.groups.get(self.aggregate.groups()) else { return false };
+        self.aggregate
+            .add_group(*group)
+            .expect("all groups have been checked when the array began");
+        self.note_room();
+        // Writes may have waited for room.
+        self.admit_waiting(now_ns, driver);
+        true
+    }
+
+    /// Each group as it is now, for an aggregate that has or will have several.
+    pub(super) fn measure_groups(&self) -> Vec<GroupMeasures> {
+        let free_blocks =
+            |index| self.aggregate.free_maps().nth(index).map(|map| map.free_blocks());
+        let groups = self.config.groups.iter().enumerate();
+        let measured = groups.map(|(index, group)| {
+            let first = self.first_spindles.in_array(GroupIndex(index as u16), SpindleIndex(0)).0;
+            GroupMeasures {
+                spindles: first..first + group.spindles(),
+                blocks: group.total_blocks(),
+                free_blocks: free_blocks(index),
+            }
+        });
+        measured.filter(|_| self.config.groups.len() > 1).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strewn_raid::Parity;
+
+    #[test]
+    fn a_spindle_has_one_number_in_the_array_and_one_in_its_group() {
+        let groups: Vec<_> = [(Parity::RaidDp, 3), (Parity::Raid4, 1), (Parity::Raid4, 9)]
+            .into_iter()
+            .map(|(parity, data)| ParityGroup::new(parity, data, 64).unwrap())
+            .collect();
+        let first = FirstSpindles::of(&groups);
+        let expected = (0..5).map(|one| (0, one)).chain((0..2).map(|one| (1, one)));
+        let expected = expected.chain((0..10).map(|one| (2, one)));
+        for (in_array, (group, spindle)) in (0..17).map(SpindleIndex).zip(expected) {
+            let (group, spindle) = (GroupIndex(group), SpindleIndex(spindle));
+            assert_eq!(first.in_group(in_array), (group, spindle));
+            assert_eq!(first.in_array(group, spindle), in_array);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Further parity groups of a write-anywhere array's aggregate.
+
+use strewn_base::BLOCK_BYTES;
+use strewn_raid::Parity;
+
+use crate::quantity::Nanoseconds;
+use crate::section::Section;
+use crate::value;
+use crate::write_anywhere::{PARITY_WORDS, WriteAnywhere};
+
+/// Most parity groups of an aggregate, the first included.
+pub const MOST_GROUPS: usize = 8;
+
+/// Most blocks of an aggregate: an entry of the block map has 32 bits.
+const MOST_BLOCKS: u64 = u32::MAX as u64;
+
+/// A parity group besides the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FurtherGroup {
+    /// How the group is protected.
+    pub parity: Parity,
+    /// Its spindles that hold data; parity spindles are beside them.
+    pub data_spindles: u16,
+    /// When it is added, in nanoseconds from the start of the run; `None` if it is there from the start.
+    pub at_ns: Option<u64>,
+}
+
+/// A parity group of an aggregate, with its place among the array's spindles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlacedGroup {
+    /// How the group is protected.
+    pub parity: Parity,
+    /// Its spindles that hold data.
+    pub data_spindles: u16,
+    /// The array's number of its first spindle. The data spindles come first.
+    pub first_spindle: u16,
+    /// When it is added, in nanoseconds from the start of the run; 0 if it is there from the start.
+    pub from_ns: u64,
+}
+
+impl PlacedGroup {
+    /// Returns the number of its spindles.
+    #[must_use]
+    pub fn spindles(&self) -> u16 {
+        self.data_spindles.saturating_add(self.parity.spindles())
+    }
+
+    /// Returns the array's number of the first spindle after it.
+    #[must_use]
+    pub fn end(&self) -> u16 {
+        self.first_spindle.saturating_add(self.spindles())
+    }
+}
+
+impl WriteAnywhere {
+    /// Returns all parity groups in the order of their spindles, which is the order in which the aggregate gets them.
+    #[must_use]
+    pub fn groups(&self) -> Vec<PlacedGroup> {
+        let first =
+            FurtherGroup { parity: self.parity, data_spindles: self.data_spindles, at_ns: None };
+        let mut next = 0;
+        let all = [first].into_iter().chain(self.further_groups.iter().copied());
+        let placed = all.map(|FurtherGroup { parity, data_spindles, at_ns }| {
+            let from_ns = at_ns.unwrap_or(0);
+            let group = PlacedGroup { parity, data_spindles, first_spindle: next, from_ns };
+            next = group.end();
+            group
+        });
+        placed.collect()
+    }
+
+    /// Returns the data spindles of the parity groups that are there from the start.
+    #[must_use]
+    pub fn data_spindles_at_start(&self) -> u32 {
+        let at_start = self.further_groups.iter().filter(|group| group.at_ns.is_none());
+        at_start.fold(self.data_spindles.into(), |sum, group| sum + u32::from(group.data_spindles))
+    }
+}
+
+impl FurtherGroup {
+    /// Reads every `[[array.write_anywhere.group]]`; an array may have none. `parity` is the first group's, and
+    /// `length_ns` the length of the run, if they are known.
+    pub(crate) fn read_all(
+        section: &mut Section<'_>,
+        parity: Option<Parity>,
+        length_ns: Option<u64>,
+    ) -> Option<Vec<Self>> {
+        let is_given = section.has("group");
+        let sections = section.sections("group");
+        if !is_given {
+            return Some(Vec::new());
+        }
+        let sections = sections?;
+        let number = sections.len();
+        if number >= MOST_GROUPS {
+            section.problem(
+                "group",
+                format!("{} parity groups are too many", number + 1),
+                format!(
+                    "an aggregate has at most {MOST_GROUPS}, the first included: keep {} of these",
+                    MOST_GROUPS - 1
+                ),
+            );
+        }
+        let mut groups: Vec<Self> = Vec::new();
+        let mut all_good = number < MOST_GROUPS;
+        for mut section in sections {
+            let s = &mut section;
+            let own_parity_is_given = s.has("parity");
+            let own_parity = s.optional("parity", |v| value::choice(v, &PARITY_WORDS));
+            let parity = if own_parity_is_given { own_parity } else { parity };
+            let data_spindles = s.required("data_spindles", "18", value::positive_spindles);
+            let is_later = s.has("at");
+            let at_ns = s.optional("at", value::nanoseconds);
+            if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
+                check_group(s, parity, data_spindles);
+            }
+            if let Some(at_ns) = at_ns {
+                check_time(s, at_ns, length_ns);
+            }
+            if let Some(before) = groups.last().filter(|_| at_ns.is_some() || !is_later) {
+                check_order(s, before.at_ns, at_ns);
+            }
+            section.finish();
+            match (parity, data_spindles) {
+                (Some(parity), Some(data_spindles)) if at_ns.is_some() || !is_later => {
+                    groups.push(Self { parity, data_spindles, at_ns });
+                }
+                _ => all_good = false,
+            }
+        }
+        all_good.then_some(groups)
+    }
+}
+
+fn check_time(section: &Section<'_>, at_ns: u64, length_ns: Option<u64>) {
+    if at_ns == 0 {
+        section.problem(
+            "at",
+            "is 0, when the run has not begun",
+            "a group without `at` is there from the start: remove it",
+        );
+    } else if let Some(length_ns) = length_ns.filter(|length_ns| at_ns >= *length_ns) {
+        let length = Nanoseconds(length_ns);
+        section.problem(
+            "at",
+            format!("is {}, and the run ends at {length}", Nanoseconds(at_ns)),
+            format!("give a time before {length}, or more segments"),
+        );
+    }
+}
+
+/// Spindles are numbered group after group, and groups are added in the order of their spindles.
+fn check_order(section: &Section<'_>, before_ns: Option<u64>, at_ns: Option<u64>) {
+    let Some(before_ns) = before_ns.filter(|before_ns| *before_ns > at_ns.unwrap_or(0)) else {
+        return;
+    };
+    let here = match at_ns {
+        Some(at_ns) => format!("is {}", Nanoseconds(at_ns)),
+        None => "is missing".to_owned(),
+    };
+    section.problem(
+        "at",
+        format!("{here}, and the group before it is added at {}", Nanoseconds(before_ns)),
+        "list the groups in the order in which they are added: those that are there from the start first",
+    );
+}
+
+/// Notes a problem if a parity group has too many spindles for its kind of parity.
+pub(crate) fn check_group(section: &Section<'_>, parity: Parity, data_spindles: u16) {
+    let most = parity.most_spindles() - parity.spindles();
+    if data_spindles <= most {
+        return;
+    }
+    let all = u32::from(data_spindles) + u32::from(parity.spindles());
+    section.problem(
+        "data_spindles",
+        format!("a {parity} group of {all} spindles is too many"),
+        format!(
+            "such a group has {} to {} spindles in all, {} of them parity: give 1 to {most} data \
+             spindles",
+            parity.spindles() + 1,
+            parity.most_spindles(),
+            parity.spindles(),
+        ),
+    );
+}
+
+/// Notes a problem if several groups together have more blocks than an aggregate can.
+pub(crate) fn check_total(
+    section: &Section<'_>,
+    first_data_spindles: u16,
+    further: &[FurtherGroup],
+    right_sized_bytes: u64,
+) {
+    let of_further: u32 = further.iter().map(|group| u32::from(group.data_spindles)).sum();
+    let data_spindles = u64::from(of_further) + u64::from(first_data_spindles);
+    let of_spindle = right_sized_bytes / BLOCK_BYTES;
+    if !further.is_empty() && data_spindles.saturating_mul(of_spindle) > MOST_BLOCKS {
+        section.problem(
+            "group",
+            format!("{data_spindles} data spindles in all have more than 2^32 blocks of 4 KiB"),
+            format!("give at most {} data spindles in all groups", MOST_BLOCKS / of_spindle),
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! Scenarios of several workloads on several LUNs.
+
+use strewn::report::Results;
+
+use crate::common::Folder;
+
+/// Two LUNs in volumes of their own beside the same in place, and a workload that only one array has.
+const SCENARIO: &str = r#"
+schema = 1
+name = "shared"
+title = "Two LUNs"
+seed = 3
+segments = 2
+segment = "20 s"
+
+[[workload]]
+name = "mail"
+lun = "mail"
+access_specification = "file-server"
+file = "64 MiB"
+outstanding = 8
+
+[[workload]]
+name = "log"
+lun = "log"
+arrays = ["filer"]
+file = "16 MiB"
+outstanding = 1
+operations_per_second = 50
+[[workload.access]]
+bytes = "64 KiB"
+percent = 100
+read_percent = 0
+random_percent = 0
+
+[[array]]
+name = "filer"
+controller = "fas2050"
+[array.write_anywhere]
+buffer_cache = "16 MiB"
+log_half = "4 MiB"
+[[array.lun]]
+name = "mail"
+size = "1 GB"
+volume = "mail"
+[[array.lun]]
+name = "log"
+size = "1 GB"
+
+[[array]]
+name = "in place"
+controller = "eva4400"
+[[array.lun]]
+name = "mail"
+size = "1 GB"
+"#;
+
+fn run(arguments: &[&str]) -> String {
+    let folder = Folder::new();
+    folder.write("shared.toml", SCENARIO);
+    folder.strewn(&[&["run", "shared.toml"], arguments].concat()).succeeded()
+}
+
+#[test]
+fn each_workload_is_measured_by_itself_and_all_together() {
+    let results = Results::from_json(&run(&["--json"])).unwrap();
+    let [filer, in_place] = results.arrays.as_slice() else { panic!("two arrays") };
+    assert_eq!((filer.outstanding, in_place.outstanding), (9, 8));
+    for segment in &filer.segments {
+        let [mail, log] = segment.by_workload.as_slice() else { panic!("two workloads") };
+        assert_eq!((mail.name.as_str(), log.name.as_str()), ("mail", "log"));
+        assert!((log.iops - 50.0).abs() < 0.2 && log.reads.ops == 0, "{log:?}");
+        assert!((mail.iops + log.iops - segment.iops).abs() < 0.01, "{segment:?}");
+        // The log is rewritten in order, so it stays together; the mail is strewn.
+        let (mail, log) = (mail.layout.unwrap(), log.layout.unwrap());
+        assert!(log.score > 0.9 && mail.score < log.score - 0.2, "{mail:?} {log:?}");
+    }
+    // An only workload is what the segment gives.
+    assert!(in_place.segments.iter().all(|segment| segment.by_workload.is_empty()));
+}
+
+#[test]
+fn tables_name_the_workloads_and_the_layout_of_their_luns() {
+    let tables = run(&[]);
+    let heading = tables.lines().position(|line| line == "filer: by workload").unwrap();
+    let table: Vec<&str> = tables.lines().skip(heading).take(10).collect();
+    assert!(table.iter().any(|line| line.contains("layout")), "{table:#?}");
+    assert!(table.iter().any(|line| line.trim_start().starts_with("1   mail")), "{table:#?}");
+}
+
+#[test]
+fn a_file_of_another_tool_replaces_an_only_workload() {
+    let folder = Folder::new();
+    folder.write("shared.toml", SCENARIO);
+    folder.write("job.fio", "[a]\nrw=randread\nbs=4k\nsize=8m\n");
+    let refused = folder.strewn(&["run", "shared.toml", "--fio-job", "job.fio"]);
+    assert_ne!(refused.code, Some(0));
+    for part in ["the scenario has 2 workloads", "a file replaces an only workload"] {
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    }
+}
