@@ -71,7 +71,9 @@ impl KeyValueStore {
                 {
                     match contents {
                         BlockSource::Written(BlockName { fbn, .. }) => *block = self.dirty[fbn],
-                        BlockSource::Moved(_) => unreachable!("nothing is mended here"),
+                        BlockSource::Moved(_) | BlockSource::Metadata(_) => {
+                            unreachable!("nothing is moved, and maps are in memory")
+                        }
                     }
                 }
             }

@@ -1,13 +1,13 @@
-//! The checksum of saved scores.
+//! The checksum of saved scores and pages of metadata.
 
 /// The polynomial of IEEE 802.3, lowest power in the highest bit.
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
-/// What each value of a byte adds to the remainder.
-const TABLE: [u32; 256] = {
-    let mut table = [0; 256];
+/// What each value of a byte adds to the remainder, if 0 to 7 bytes follow it.
+const TABLES: [[u32; 256]; 8] = {
+    let mut tables = [[0; 256]; 8];
     let mut byte = 0;
-    while byte < table.len() {
+    while byte < 256 {
         let mut remainder = byte as u32;
         let mut bit = 0;
         while bit < 8 {
@@ -15,17 +15,35 @@ const TABLE: [u32; 256] = {
             remainder = (remainder >> 1) ^ subtracted;
             bit += 1;
         }
-        table[byte] = remainder;
+        tables[0][byte] = remainder;
         byte += 1;
     }
-    table
+    let mut following = 1;
+    while following < 8 {
+        let mut byte = 0;
+        while byte < 256 {
+            let before: u32 = tables[following - 1][byte];
+            tables[following][byte] = (before >> 8) ^ tables[0][before as usize & 0xff];
+            byte += 1;
+        }
+        following += 1;
+    }
+    tables
 };
 
-/// CRC-32 as Ethernet, gzip and PNG use it. A byte at a time: scores are four bytes per allocation area, some 100 KB
-/// for an aggregate of 16 TiB, so the crate needs no dependency for it.
+/// CRC-32 as Ethernet, gzip and PNG use it, eight bytes at a time (Kounavis and Berry, "A Systematic Approach to
+/// Building High Performance Software-Based CRC Generators", ISCC 2005), so that the crate needs no dependency for it.
 pub(crate) fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, byte: &u8| (crc >> 8) ^ TABLE[(crc as u8 ^ byte) as usize];
-    !bytes.iter().fold(u32::MAX, step)
+    let words = bytes.chunks_exact(8);
+    let rest = words.remainder();
+    let crc = words.fold(u32::MAX, |crc, word| {
+        let first = [0, 1, 2, 3].map(|at| usize::from(word[at] ^ crc.to_le_bytes()[at]));
+        let second = [4, 5, 6, 7].map(|at| usize::from(word[at]));
+        let places = first.into_iter().chain(second);
+        places.zip(TABLES.iter().rev()).fold(0, |sum, (byte, table)| sum ^ table[byte])
+    });
+    let step = |crc: u32, byte: &u8| (crc >> 8) ^ TABLES[0][usize::from(crc as u8 ^ byte)];
+    !rest.iter().fold(crc, step)
 }
 
 #[cfg(test)]

@@ -68,6 +68,17 @@ enum Stage {
     JoinLists,
 }
 
+impl SnapshotDeletion {
+    /// The deletion of `snapshot` from its beginning.
+    fn of(snapshot: SnapshotId) -> Self {
+        Self { snapshot, stage: Stage::FreeHeld { next: 0 } }
+    }
+
+    pub(crate) fn snapshot(&self) -> SnapshotId {
+        self.snapshot
+    }
+}
+
 impl<E, S> Default for DeadLists<E, S> {
     /// No snapshots, at time 1.
     fn default() -> Self {
@@ -138,7 +149,7 @@ impl<E, S> DeadLists<E, S> {
             return None;
         }
         self.kept_since = self.kept_before(self.snapshots.len());
-        Some(SnapshotDeletion { snapshot, stage: Stage::FreeHeld { next: 0 } })
+        Some(SnapshotDeletion::of(snapshot))
     }
 
     /// Continues the deletion of a snapshot: visits at most `most` entries of dead lists, and calls `free` with each
@@ -229,6 +240,47 @@ impl<E, S> DeadLists<E, S> {
     pub(crate) fn all(&self) -> impl Iterator<Item = (SnapshotId, bool, &S)> {
         let all = self.snapshots.iter();
         all.map(|one| (SnapshotId(one.time), one.is_deleted, &one.contents))
+    }
+
+    /// The same from `time` on.
+    pub(crate) fn all_from(&self, time: u64) -> impl Iterator<Item = (SnapshotId, &S)> {
+        let first = self.snapshots.partition_point(|one| u64::from(one.time) < time);
+        self.snapshots[first..].iter().map(|one| (SnapshotId(one.time), &one.contents))
+    }
+
+    /// Snapshots as read from storage, by ascending time, without blocks, at `time`. Those being deleted are deleted
+    /// again from the beginning.
+    pub(crate) fn restored(
+        time: u32,
+        snapshots: impl IntoIterator<Item = (u32, bool, S)>,
+    ) -> (Self, Vec<SnapshotDeletion>) {
+        let snapshots = snapshots.into_iter().map(|(time, is_deleted, contents)| Snapshot {
+            time,
+            dead: Vec::new(),
+            is_deleted,
+            contents,
+        });
+        let mut lists = Self { snapshots: snapshots.collect(), time, ..Self::default() };
+        lists.kept_since = lists.kept_before(lists.snapshots.len());
+        let doomed = lists.all().filter(|(_, is_deleted, _)| *is_deleted);
+        let deletions = doomed.map(|(snapshot, ..)| SnapshotDeletion::of(snapshot)).collect();
+        (lists, deletions)
+    }
+
+    /// Puts a block, which left the active image at `death`, on the list of the first image without it. Returns whether
+    /// the image before has it.
+    pub(crate) fn restore(&mut self, birth: u32, death: u32, block: E) -> bool {
+        let image = self.snapshots.partition_point(|snapshot| snapshot.time < death);
+        let before = image.checked_sub(1).map(|before| self.snapshots[before].time);
+        if before.is_none_or(|before| birth > before) || death > self.time {
+            return false;
+        }
+        match self.snapshots.get_mut(image) {
+            Some(snapshot) => snapshot.dead.push(block),
+            None => self.active.push(block),
+        }
+        self.blocks += 1;
+        true
     }
 
     /// What all snapshots have besides their lists.

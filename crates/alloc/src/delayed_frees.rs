@@ -87,6 +87,15 @@ impl DelayedFrees {
         Some((region, reclaimed))
     }
 
+    pub(crate) fn regions(&self) -> u32 {
+        self.by_region.len() as u32
+    }
+
+    /// The blocks of `region` whose free is delayed.
+    pub(crate) fn in_region(&self, region: u32) -> impl Iterator<Item = Vbn> + '_ {
+        self.by_region[region as usize].iter().copied()
+    }
+
     /// The blocks whose free is delayed.
     pub fn iter(&self) -> impl Iterator<Item = Vbn> + '_ {
         self.by_region.iter().flatten().copied()

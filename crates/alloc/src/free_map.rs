@@ -52,12 +52,12 @@ impl MapPosition {
     }
 
     #[inline]
-    fn word(self) -> u64 {
+    pub(crate) fn word(self) -> u64 {
         (self.0 & ((1 << Self::POSITION_BITS) - 1)) / WORD_BITS
     }
 
     #[inline]
-    fn bit(self) -> u32 {
+    pub(crate) fn bit(self) -> u32 {
         (self.0 % WORD_BITS) as u32
     }
 }

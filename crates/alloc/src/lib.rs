@@ -125,21 +125,21 @@
 //!
 //! # What the store above must do
 //!
-//! The crate plans and does no I/O, so a store that uses it owes its users the rest:
+//! The crate plans and does no I/O, so a store that uses it owes its users the rest. `docs/allocator.md` of the
+//! repository teaches it call by call, and the example `persistent_store` does it.
 //!
-//! - **The order of writes.** Make the data and parity of every tetris durable first; then the metadata that points to
-//!   the new blocks, free maps included; then the superblock or root that makes the metadata current. Call
-//!   [`commit`](Aggregate::commit) only then: from that call on, the blocks that the previous root still needed can be
-//!   allocated again.
+//! - **The order of writes.** Make data, metadata and parity of every tetris durable first; then the superblock or root
+//!   that makes the metadata current. Call [`commit`](Aggregate::commit) only then: from that call on, the blocks that
+//!   the previous root still needed can be allocated again.
 //! - **The write hole.** A stripe of a tetris may hold other blocks that are in use. If a crash interrupts its write, data
 //!   and parity disagree, and a later reconstruction returns wrong bytes, also for those other blocks. Full stripes
 //!   ([`StripeWrite::update`]) are safe, because nothing in use depends on them; log any other stripe before writing it,
 //!   and replay the log after a crash.
-//! - **Delayed frees.** A block whose free is delayed is in use in the maps, and nothing refers to it. Save
-//!   [`delayed_frees`](Aggregate::delayed_frees) with the maps, and hand the list to
-//!   [`resume_delayed_frees`](Aggregate::resume_delayed_frees) after a mount; otherwise these blocks are lost.
-//! - **Volumes live in memory.** The maps of an aggregate can be stored and mounted; [`Volumes`] cannot yet be mounted
-//!   from storage. A store keeps its own maps of files and snapshots.
+//! - **The maps.** [`Volumes::persistent`] places the changed pages of all maps in the same write plan, with a [`Root`]
+//!   that leads to them; [`Volumes::mount`] reads them back. A store with maps of its own saves those of the aggregate as
+//!   shown above, and with them [`delayed_frees`](Aggregate::delayed_frees): these blocks are in use in the maps, and
+//!   nothing refers to them. Hand the list to [`resume_delayed_frees`](Aggregate::resume_delayed_frees) after a mount;
+//!   otherwise these blocks are lost.
 //!
 //! # Volumes
 //!
@@ -272,8 +272,9 @@ pub use space_snapshots::SpaceSnapshots;
 pub use tetris::{Run, StripeWrite, Tetris};
 pub use virtual_space::{Region, VirtualSpace, VolumeFull, VolumeTooLarge};
 pub use volume::{
-    BlockName, BlockSource, Fbn, FileId, Image, SnapshotId, Space, VirtualVbn, VolumeError,
-    VolumeId, VolumeSpace, VolumeViolation, Volumes,
+    BlockName, BlockSource, Damage, Fbn, FileId, Image, METADATA_BYTES, MetadataPage, PageName,
+    Root, RootError, SnapshotId, Space, VirtualVbn, VolumeError, VolumeId, VolumeSpace,
+    VolumeViolation, Volumes, VolumesMountError,
 };
 
 /// The examples of the README are compiled and run.

@@ -131,7 +131,7 @@ impl<T: Copy> Aggregate<T> {
     }
 
     #[inline]
-    fn map_position(&self, place: AggregateLocation) -> MapPosition {
+    pub(super) fn map_position(&self, place: AggregateLocation) -> MapPosition {
         let BlockLocation { spindle, dbn } = place.location;
         let map = &self.groups[place.group.index()].map;
         MapPosition::new(place.group, map.word(spindle, dbn.0 / ROW_STRIPES), dbn.0 % ROW_STRIPES)

@@ -1,5 +1,6 @@
 //! An aggregate: the blocks of its parity groups, allocated and freed in consistency points.
 
+mod after_commit;
 mod allocate;
 mod consistency_point;
 mod error;
@@ -358,6 +359,18 @@ impl<T: Copy> Aggregate<T> {
         let group = &self.groups[place.group.index()];
         let BlockLocation { spindle, dbn } = place.location;
         Vbn(group.first_vbn + group.map.group().vbn(spindle, dbn).0)
+    }
+
+    /// The blocks that `tetris` writes, and the contents of each: by spindle, then by ascending DBN.
+    ///
+    /// # Panics
+    /// If the tetris is of another aggregate, which lacks its blocks.
+    pub fn blocks_of<'a>(&'a self, tetris: &'a Tetris<T>) -> impl Iterator<Item = (Vbn, T)> + 'a {
+        let group = &self.groups[tetris.group.index()];
+        tetris.runs().flat_map(move |run| {
+            let first = group.first_vbn + group.map.group().vbn(run.spindle, run.first).0;
+            (first..).map(Vbn).zip(run.contents.iter().copied())
+        })
     }
 
     /// Whether `vbn` exists and can be allocated.

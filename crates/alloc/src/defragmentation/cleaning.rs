@@ -75,7 +75,7 @@ impl CleaningPlan {
         let withheld =
             volumes.withheld.iter().flat_map(|withheld| &withheld.areas).chain(&self.areas);
         let withheld: u64 = withheld.map(free_in).sum();
-        let free = (aggregate.free_blocks() - volumes.promised).saturating_sub(withheld);
+        let free = volumes.free_beyond(volumes.promised).saturating_sub(withheld);
         let needed = self.gain.blocks_to_move;
         if needed > free {
             return Err(OutOfSpace { needed, free }.into());

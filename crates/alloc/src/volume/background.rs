@@ -49,7 +49,12 @@ impl Volumes {
             TeardownStage::Delete(deletion) => self.delete(volume, deletion, most),
             TeardownStage::EmptyContainer { next } => self.empty_container(volume, next, most),
             TeardownStage::DropTrees { mut roots, volume_goes } => {
-                let used = drop_nodes(&mut roots, most);
+                let Self { metadata, .. } = self;
+                let used = drop_nodes(&mut roots, most, |id| {
+                    if let Some(metadata) = metadata {
+                        metadata.node_dropped(id);
+                    }
+                });
                 if !roots.is_empty() {
                     return (used, Some(TeardownStage::DropTrees { roots, volume_goes }));
                 }
@@ -79,6 +84,9 @@ impl Volumes {
         self.release_between(id, &freed);
         let Some(gone) = gone else { return (used, Some(TeardownStage::Delete(deletion))) };
         assert!(gone.clones == 0, "{id}: a snapshot with {} clones is deleted", gone.clones);
+        if let Some(metadata) = &mut self.metadata {
+            metadata.snapshot_changed(id, deletion.snapshot());
+        }
         let roots = roots_of(gone.files);
         (used, Some(TeardownStage::DropTrees { roots, volume_goes: false }))
     }
@@ -117,6 +125,9 @@ impl Volumes {
     /// Removes a volume that has been taken apart.
     fn forget(&mut self, id: VolumeId) {
         let Some(gone) = self.volumes.remove(&id) else { return };
+        if let Some(metadata) = &mut self.metadata {
+            metadata.volume_gone(id, &mut self.aggregate);
+        }
         let Some((parent, snapshot)) = gone.origin else { return };
         // The parent cannot have been destroyed: it had a clone.
         if let Some(parent) = self.volumes.get_mut(&parent)

@@ -8,7 +8,7 @@ use strewn_raid::Vbn;
 
 use super::container::{Entry, Local, free_owned_block};
 use super::error::VolumeError;
-use super::flexible::{Inode, Volume};
+use super::flexible::{Files, Inode, Volume};
 use super::names::{BlockName, BlockSource, Fbn, FileId, Move, VirtualVbn, VolumeId};
 use super::volumes::{Phase, Volumes};
 use crate::aggregate::{AllocateError, CommitError, OutOfSpace};
@@ -89,7 +89,7 @@ impl Volumes {
         if needed > room {
             return Err(VolumeError::VolumeFull { volume: id, needed, free: room });
         }
-        let free = self.aggregate.free_blocks() - (self.promised - volume.promised);
+        let free = self.free_beyond(self.promised - volume.promised);
         if needed > free {
             return Err(OutOfSpace { needed, free }.into());
         }
@@ -283,7 +283,7 @@ impl Volumes {
             .filter(|one| still_there(one) == Some(true) && seen.insert(one.from))
             .copied()
             .collect();
-        let (needed, free) = (moves.len() as u64, self.aggregate.free_blocks() - self.promised);
+        let (needed, free) = (moves.len() as u64, self.free_beyond(self.promised));
         if needed > free {
             return Err(OutOfSpace { needed, free }.into());
         }
@@ -304,14 +304,18 @@ impl Volumes {
     }
 
     /// Ends the changes of the consistency point and returns its write plan: the tetrises, in the order in which they
-    /// were filled. A block written twice occurs once, with what was written last.
+    /// were filled. A block written twice occurs once, with what was written last. The plan of a persistent store
+    /// includes the pages of its maps that change ([`BlockSource::Metadata`]); [`root`](Self::root) leads to them.
     ///
     /// # Errors
-    /// Outside a consistency point; if it is finished already.
+    /// Outside a consistency point; if it is finished already; [`VolumeError::OutOfSpace`] if there is no room for
+    /// changed pages: then the consistency point can only be abandoned.
     pub fn finish(&mut self) -> Result<Vec<Tetris<BlockSource>>, VolumeError> {
         self.in_consistency_point()?;
         self.phase = Phase::Finished;
+        self.place_metadata()?;
         self.aggregate.finish();
+        self.encode_metadata();
         Ok(std::iter::from_fn(|| self.aggregate.next_tetris()).collect())
     }
 
@@ -324,16 +328,20 @@ impl Volumes {
     ///
     /// # Errors
     /// With nothing changed: if none is open; [`VolumeError::PlanLeft`] if its write plan was not taken
-    /// ([`finish`](Self::finish)).
+    /// ([`finish`](Self::finish)); [`VolumeError::NotFinished`] if a persistent store has not finished it.
     pub fn commit(&mut self) -> Result<u64, VolumeError> {
         if self.phase == Phase::Closed {
             return Err(VolumeError::NoCheckpoint);
+        }
+        if self.metadata.as_ref().is_some_and(|metadata| !metadata.is_placed()) {
+            return Err(VolumeError::NotFinished);
         }
         let freed = self.aggregate.commit().map_err(|error| match error {
             CommitError::NoCheckpoint(_) => VolumeError::NoCheckpoint,
             CommitError::PlanLeft { tetrises } => VolumeError::PlanLeft { tetrises },
         })?;
-        self.volumes.values_mut().for_each(Volume::commit);
+        let files = self.volumes.values_mut().map(Volume::commit).collect();
+        self.commit_metadata(files);
         self.phase = Phase::Closed;
         self.assert_counts_agree();
         Ok(freed)
@@ -349,7 +357,10 @@ impl Volumes {
         }
         let abandoned = self.aggregate.abandon();
         abandoned.map_err(|_| VolumeError::NoCheckpoint)?;
-        self.promised += self.volumes.values_mut().map(Volume::abandon).sum::<u64>();
+        let volumes = self.volumes.values_mut().map(Volume::abandon);
+        let (promised, files): (Vec<u64>, Vec<Files>) = volumes.unzip();
+        self.promised += promised.into_iter().sum::<u64>();
+        self.abandon_metadata(files);
         self.phase = Phase::Closed;
         self.assert_counts_agree();
         Ok(())
@@ -371,6 +382,14 @@ impl Volumes {
         assert!(owned <= counts.used, "volumes own {owned} blocks, {} are in use", counts.used);
         assert!(promised == self.promised, "{promised} blocks promised, {} counted", self.promised);
         assert!(promised <= counts.free, "{promised} blocks promised, {} are free", counts.free);
+    }
+
+    /// Blocks that can be written: free, not among `promised`, and not kept for metadata.
+    pub(crate) fn free_beyond(&self, promised: u64) -> u64 {
+        self.aggregate
+            .free_blocks()
+            .saturating_sub(promised)
+            .saturating_sub(self.metadata_reserve())
     }
 
     fn in_consistency_point(&self) -> Result<(), VolumeError> {

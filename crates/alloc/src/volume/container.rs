@@ -2,8 +2,10 @@
 
 use strewn_raid::{Parity, ParityGroup, Vbn};
 
+use super::metadata::CONTAINER_ENTRIES;
 use super::names::VirtualVbn;
 use crate::aggregate::{Aggregate, AllocateError};
+use crate::bitmap::SummaryBitmap;
 use crate::delayed_frees::REGION_BLOCKS;
 use crate::options::{AggregateError, AggregateOptions, AllocationShape};
 
@@ -58,6 +60,17 @@ impl Entry {
     fn committed(self) -> Self {
         Self(self.0 & !(WRITTEN_NOW | MOVED_NOW))
     }
+
+    /// The entry as it is after the commit, in 8 bytes.
+    pub(crate) fn to_bits(self) -> u64 {
+        self.committed().0
+    }
+
+    /// What [`to_bits`](Self::to_bits) gave; `None` for no block, and for bits that no entry has.
+    pub(crate) fn from_bits(bits: u64) -> Option<Self> {
+        let entry = Self(bits);
+        (entry.is_committed() && entry.birth() > 0).then_some(entry)
+    }
 }
 
 /// The block numbers of a volume, and the entry of each number in use.
@@ -66,7 +79,8 @@ impl Entry {
 /// that new blocks are neighbours in the container map however aged the volume is. Freed numbers become free with the
 /// commit.
 ///
-/// Memory: 8 bytes for each number of a region of 32,768 that was ever used, and a bit for each number of the volume.
+/// Memory: 8 bytes for each number of a region of 32,768 that was ever used, and a bit for each number of the volume. In
+/// a persistent store, 4 bytes more for each number of a region in which a block of a snapshot has left the active image.
 #[derive(Debug)]
 pub(crate) struct Container {
     /// The first number that the volume owns; lower numbers belong to the volume that it was cloned from.
@@ -75,6 +89,17 @@ pub(crate) struct Container {
     size: u64,
     regions: Vec<Vec<u64>>,
     blocks: u64,
+    saved: Option<Saved>,
+}
+
+/// What a persistent store needs besides: a volume in memory alone does without.
+#[derive(Debug)]
+struct Saved {
+    /// By region, empty until a block of the region dies: the time of the volume when each block left the active image;
+    /// 0 if it has not.
+    deaths: Vec<Vec<u32>>,
+    /// Pages of the stored map that have changed since the last commit.
+    changed_pages: SummaryBitmap,
 }
 
 /// A number counted from the first of the volume's own.
@@ -89,7 +114,81 @@ impl Container {
         })?;
         let shape = AllocationShape { area_stripes: REGION_BLOCKS, ..Default::default() };
         let numbers = Aggregate::new([group], AggregateOptions { shape, ..Default::default() })?;
-        Ok(Self { first, numbers, size, regions: Vec::new(), blocks: 0 })
+        Ok(Self { first, numbers, size, regions: Vec::new(), blocks: 0, saved: None })
+    }
+
+    /// Records from now on what a persistent store must save.
+    pub(crate) fn record_changes(&mut self) {
+        let changed_pages = SummaryBitmap::new(self.size.div_ceil(CONTAINER_ENTRIES));
+        self.saved = Some(Saved { deaths: Vec::new(), changed_pages });
+    }
+
+    #[inline]
+    fn mark_changed(&mut self, local: Local) {
+        if let Some(saved) = &mut self.saved {
+            saved.changed_pages.insert(local / CONTAINER_ENTRIES);
+        }
+    }
+
+    /// The pages of the stored map that have changed since the last commit.
+    pub(crate) fn changed_pages(&self) -> impl Iterator<Item = u64> + '_ {
+        self.saved.iter().flat_map(|saved| saved.changed_pages.iter())
+    }
+
+    /// The map as it is now is saved.
+    pub(crate) fn forget_changes(&mut self) {
+        if let Some(saved) = &mut self.saved {
+            saved.changed_pages.clear();
+        }
+    }
+
+    /// The time of the volume when a block left the active image; 0 if it has not. Recorded for a persistent store only.
+    pub(crate) fn death(&self, local: Local) -> u32 {
+        let deaths = self.saved.as_ref().and_then(|saved| {
+            saved
+                .deaths
+                .get((local / REGION_BLOCKS) as usize)?
+                .get((local % REGION_BLOCKS) as usize)
+        });
+        deaths.copied().unwrap_or(0)
+    }
+
+    /// Records that a block has left the active image at `time`, or with 0, that it is in it.
+    pub(crate) fn set_death(&mut self, local: Local, time: u32) {
+        let region_slots = self.region_slots(local / REGION_BLOCKS);
+        let Some(saved) = &mut self.saved else { return };
+        let (region, slot) = ((local / REGION_BLOCKS) as usize, (local % REGION_BLOCKS) as usize);
+        if saved.deaths.len() <= region {
+            saved.deaths.resize(region + 1, Vec::new());
+        }
+        let deaths = &mut saved.deaths[region];
+        if deaths.is_empty() {
+            deaths.resize(region_slots, 0);
+        }
+        deaths[slot] = time;
+        self.mark_changed(local);
+    }
+
+    fn region_slots(&self, region: u64) -> usize {
+        (self.size - region * REGION_BLOCKS).min(REGION_BLOCKS) as usize
+    }
+
+    /// Puts the entry of a block as read from storage, and when it left the active image (0 if it has not). Returns
+    /// whether there is such a number and nothing was there.
+    pub(crate) fn restore(&mut self, local: Local, entry: Entry, death: u32) -> bool {
+        if self.numbers.set_aside(Vbn(local)).is_err() {
+            return false;
+        }
+        self.put(local, entry);
+        if death > 0 {
+            self.set_death(local, death);
+        }
+        true
+    }
+
+    /// The first number that the volume owns.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
     }
 
     /// The first number after those that the volume owns.
@@ -129,9 +228,9 @@ impl Container {
     #[inline]
     pub(crate) fn put(&mut self, local: Local, entry: Entry) {
         let region = (local / REGION_BLOCKS) as usize;
+        self.mark_changed(local);
         while self.regions.len() <= region {
-            let rest = self.size - self.regions.len() as u64 * REGION_BLOCKS;
-            self.regions.push(vec![0; rest.min(REGION_BLOCKS) as usize]);
+            self.regions.push(vec![0; self.region_slots(self.regions.len() as u64)]);
         }
         let slot = &mut self.regions[region][(local % REGION_BLOCKS) as usize];
         self.blocks += u64::from(*slot == 0);
@@ -143,6 +242,10 @@ impl Container {
         let entry = self.get(local)?;
         self.regions[(local / REGION_BLOCKS) as usize][(local % REGION_BLOCKS) as usize] = 0;
         self.blocks -= 1;
+        if self.death(local) > 0 {
+            self.set_death(local, 0);
+        }
+        self.mark_changed(local);
         Some(entry)
     }
 

@@ -22,6 +22,8 @@ pub enum VolumeError {
     NoCheckpoint,
     /// The consistency point is finished: its write plan has been returned.
     Finished,
+    /// The store is persistent, and the consistency point was not finished: its metadata has no places.
+    NotFinished,
     /// Part of the write plan of the consistency point was not taken, so it cannot have been written.
     PlanLeft {
         /// Tetrises not taken, including those being filled.
@@ -63,6 +65,10 @@ impl fmt::Display for VolumeError {
             Self::Finished => formatter.write_str(
                 "the consistency point is finished: commit or abandon it, then begin \
                 another",
+            ),
+            Self::NotFinished => formatter.write_str(
+                "the maps of a persistent store are not written: `finish` the consistency point, \
+                or abandon it",
             ),
             Self::PlanLeft { tetrises } => write!(
                 formatter,

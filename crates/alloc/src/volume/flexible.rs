@@ -5,7 +5,7 @@ use std::sync::Arc;
 use strewn_raid::Vbn;
 
 use super::container::{Container, Entry, Local};
-use super::names::{Slot, SnapshotId, VirtualVbn, VolumeId};
+use super::names::{Slot, SnapshotId, StoredAs, VirtualVbn, VolumeId};
 use super::tree::Tree;
 use crate::dead_lists::DeadLists;
 
@@ -15,6 +15,7 @@ pub(crate) struct Inode {
     pub(crate) blocks: Tree<Slot>,
     /// Mapped blocks.
     pub(crate) mapped: u64,
+    pub(crate) stored_as: StoredAs,
 }
 
 /// The inode file.
@@ -35,6 +36,8 @@ pub(crate) struct Volume {
     /// Free blocks promised to it.
     pub(crate) promised: u64,
     pub(crate) is_destroyed: bool,
+    /// The number of its destruction ([`TeardownJob`](super::teardown::TeardownJob)); 0 without one.
+    pub(crate) destruction: u64,
     /// How to undo the changes of the open consistency point.
     pub(crate) undo: Option<Undo>,
 }
@@ -45,6 +48,8 @@ pub(crate) struct Snapshot {
     pub(crate) files: Files,
     pub(crate) mapped: u64,
     pub(crate) clones: u32,
+    /// The number of its deletion ([`TeardownJob`](super::teardown::TeardownJob)); 0 without one.
+    pub(crate) deletion: u64,
 }
 
 /// A volume as the last commit left it, and what has changed in its container map since.
@@ -71,6 +76,7 @@ impl Volume {
             snapshots: DeadLists::default(),
             promised: 0,
             is_destroyed: false,
+            destruction: 0,
             undo: None,
         }
     }
@@ -98,7 +104,10 @@ impl Volume {
         // An inherited block belongs to the origin.
         let local = self.container.local(number)?;
         let entry = self.container.get(local)?;
-        self.snapshots.leave(entry.birth(), local)?;
+        let Some(local) = self.snapshots.leave(entry.birth(), local) else {
+            self.container.set_death(local, self.snapshots.time());
+            return None;
+        };
         self.container.remove(local);
         self.container.free_number(local);
         if let Some(undo) = &mut self.undo {
@@ -107,26 +116,31 @@ impl Volume {
         Some(entry.vbn())
     }
 
-    /// Commits the changes of the open consistency point.
-    pub(crate) fn commit(&mut self) {
+    /// Commits the changes of the open consistency point. Returns the files as the last commit left them.
+    pub(crate) fn commit(&mut self) -> Files {
         let Some(undo) = self.undo.take() else {
             if self.container.has_freed() {
                 // Between consistency points.
                 self.container.begin();
                 self.container.commit(std::iter::empty());
             }
-            return;
+            return Files::default();
         };
         let moved = undo.moved.into_iter().map(|(local, _)| local);
         self.container.commit(undo.written.into_iter().chain(moved));
+        undo.files
     }
 
-    /// Undoes the changes of the open consistency point. Returns how many promised blocks it had used.
-    pub(crate) fn abandon(&mut self) -> u64 {
-        let Some(undo) = self.undo.take() else { return 0 };
-        self.files = undo.files;
+    /// Undoes the changes of the open consistency point. Returns how many promised blocks it had used, and the files
+    /// that it leaves.
+    pub(crate) fn abandon(&mut self) -> (u64, Files) {
+        let Some(undo) = self.undo.take() else { return (0, Files::default()) };
+        let files = std::mem::replace(&mut self.files, undo.files);
         self.next_file = undo.next_file;
         self.mapped = undo.mapped;
+        for local in &self.snapshots.active[undo.dead..] {
+            self.container.set_death(*local, 0);
+        }
         self.snapshots.take_back(undo.dead);
         for (local, entry) in undo.freed {
             self.container.put(local, entry);
@@ -142,6 +156,6 @@ impl Volume {
         self.container.abandon();
         let returned = undo.promised - self.promised;
         self.promised = undo.promised;
-        returned
+        (returned, files)
     }
 }

@@ -6,6 +6,7 @@ mod container;
 mod error;
 mod flexible;
 mod image;
+mod metadata;
 mod names;
 mod space;
 mod teardown;
@@ -15,7 +16,10 @@ mod volumes;
 
 pub use error::VolumeError;
 pub use image::Image;
-pub use names::{BlockName, BlockSource, Fbn, FileId, Move, SnapshotId, VirtualVbn, VolumeId};
+pub use metadata::{Damage, METADATA_BYTES, PageName, Root, RootError, VolumesMountError};
+pub use names::{
+    BlockName, BlockSource, Fbn, FileId, MetadataPage, Move, SnapshotId, VirtualVbn, VolumeId,
+};
 pub use space::{Space, VolumeSpace};
 pub use verify::VolumeViolation;
 pub use volumes::Volumes;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use strewn_raid::Vbn;
 
@@ -45,7 +46,14 @@ pub enum BlockSource {
     Written(BlockName),
     /// The bytes at this VBN, which move from there. They stay readable until the consistency point is committed.
     Moved(Vbn),
+    /// A page of the maps of a persistent store: [`Volumes::metadata_page`](crate::Volumes::metadata_page) returns its
+    /// bytes.
+    Metadata(MetadataPage),
 }
+
+/// A page of metadata in the write plan of the open consistency point, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MetadataPage(pub u32);
 
 /// A block to move from `from` to a place that the allocator chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,6 +80,37 @@ impl From<VirtualVbn> for Slot {
 impl From<Slot> for VirtualVbn {
     fn from(slot: Slot) -> Self {
         Self(slot.0.get() - 1)
+    }
+}
+
+/// A tree node in storage: the number of its page, and its place there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct NodeId(pub(crate) u64);
+
+/// Where a tree node is stored, if it is: its [`NodeId`] plus one. A node never changes once it is stored, so a copy of
+/// it, which is made to be changed, is not stored.
+#[derive(Debug, Default)]
+pub(crate) struct StoredAs(AtomicU64);
+
+impl StoredAs {
+    pub(crate) fn get(&self) -> Option<NodeId> {
+        self.0.load(Ordering::Relaxed).checked_sub(1).map(NodeId)
+    }
+
+    pub(crate) fn set(&self, id: NodeId) {
+        self.0.store(id.0 + 1, Ordering::Relaxed);
+    }
+}
+
+impl From<NodeId> for StoredAs {
+    fn from(id: NodeId) -> Self {
+        Self(AtomicU64::new(id.0 + 1))
+    }
+}
+
+impl Clone for StoredAs {
+    fn clone(&self) -> Self {
+        Self::default()
     }
 }
 

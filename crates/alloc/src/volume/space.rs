@@ -6,8 +6,8 @@ use super::names::{SnapshotId, VolumeId};
 use super::volumes::Volumes;
 use crate::aggregate::OutOfSpace;
 
-/// The blocks of the aggregate by use: `active + snapshots + destroyed + elsewhere + pending_free + free` is
-/// `total`.
+/// The blocks of the aggregate by use: `active + snapshots + destroyed + metadata + elsewhere + pending_free + free`
+/// is `total`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Space {
     /// All data blocks.
@@ -18,7 +18,9 @@ pub struct Space {
     pub snapshots: u64,
     /// Blocks of destroyed volumes that background steps have not freed yet.
     pub destroyed: u64,
-    /// Blocks in use that belong to no volume.
+    /// Blocks that hold the maps of a persistent store.
+    pub metadata: u64,
+    /// Blocks in use for none of these.
     pub elsewhere: u64,
     /// Freed blocks that cannot be allocated yet: free with the next commit, or delayed.
     pub pending_free: u64,
@@ -26,6 +28,9 @@ pub struct Space {
     pub free: u64,
     /// The free blocks that are promised to volumes.
     pub reserved: u64,
+    /// The free blocks that a persistent store keeps for its maps, so that blocks can be freed when it is full. It can
+    /// write `free - reserved - metadata_reserve` blocks.
+    pub metadata_reserve: u64,
 }
 
 /// The blocks of one volume.
@@ -54,8 +59,10 @@ impl Volumes {
             total: counts.total,
             free: counts.free,
             pending_free: counts.freed_at_commit + counts.held_back,
-            elsewhere: counts.used,
+            metadata: self.metadata_blocks(),
+            elsewhere: counts.used - self.metadata_blocks(),
             reserved: self.promised,
+            metadata_reserve: self.metadata_reserve(),
             ..Space::default()
         };
         for volume in self.volumes.values() {
@@ -109,7 +116,7 @@ impl Volumes {
     pub fn reserve(&mut self, volume: VolumeId, blocks: u64) -> Result<(), VolumeError> {
         self.between_consistency_points()?;
         let others = self.promised - self.volume(volume)?.promised;
-        let free = self.aggregate.free_blocks() - others;
+        let free = self.free_beyond(others);
         if blocks > free {
             return Err(OutOfSpace { needed: blocks, free }.into());
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::container::Local;
 use super::flexible::{Files, Inode};
-use super::names::{Slot, VolumeId};
+use super::names::{NodeId, Slot, VolumeId};
 use super::tree::Node;
 use crate::dead_lists::SnapshotDeletion;
 
@@ -46,28 +46,40 @@ pub(crate) fn roots_of(files: Files) -> Vec<TreeRoot> {
     files.into_root().map(TreeRoot::Files).into_iter().collect()
 }
 
-/// Drops at most `most` nodes. Nodes shared with another tree stay in that tree.
-pub(crate) fn drop_nodes(roots: &mut Vec<TreeRoot>, most: u64) -> u64 {
+/// Drops at most `most` nodes, and calls `dropped` with those that were stored. Nodes shared with another tree stay in
+/// that tree.
+pub(crate) fn drop_nodes(
+    roots: &mut Vec<TreeRoot>,
+    most: u64,
+    mut dropped: impl FnMut(NodeId),
+) -> u64 {
     let mut used = 0;
     while used < most
         && let Some(root) = roots.pop()
     {
         used += 1;
-        match root {
-            TreeRoot::Files(node) => match Arc::into_inner(node) {
-                Some(Node::Inner(inner)) => roots.extend(inner.into_values().map(TreeRoot::Files)),
-                Some(Node::Leaf(leaf)) => roots.extend(leaf.into_values().map(TreeRoot::File)),
-                None => {}
-            },
-            TreeRoot::File(inode) => {
-                let blocks = Arc::into_inner(inode).and_then(|inode| inode.blocks.into_root());
-                roots.extend(blocks.map(TreeRoot::Blocks));
-            }
-            TreeRoot::Blocks(node) => match Arc::into_inner(node) {
-                Some(Node::Inner(inner)) => roots.extend(inner.into_values().map(TreeRoot::Blocks)),
-                Some(Node::Leaf(_)) | None => {}
-            },
-        }
+        let stored_as = match root {
+            TreeRoot::Files(node) => Arc::into_inner(node).and_then(|node| {
+                let stored_as = node.stored_as().get();
+                match node {
+                    Node::Inner(inner) => roots.extend(inner.into_values().map(TreeRoot::Files)),
+                    Node::Leaf(leaf) => roots.extend(leaf.into_values().map(TreeRoot::File)),
+                }
+                stored_as
+            }),
+            TreeRoot::File(inode) => Arc::into_inner(inode).and_then(|inode| {
+                roots.extend(inode.blocks.into_root().map(TreeRoot::Blocks));
+                inode.stored_as.get()
+            }),
+            TreeRoot::Blocks(node) => Arc::into_inner(node).and_then(|node| {
+                let stored_as = node.stored_as().get();
+                if let Node::Inner(inner) = node {
+                    roots.extend(inner.into_values().map(TreeRoot::Blocks));
+                }
+                stored_as
+            }),
+        };
+        stored_as.into_iter().for_each(&mut dropped);
     }
     used
 }

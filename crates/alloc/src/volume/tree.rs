@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::names::{NodeId, StoredAs};
+
 /// Entries of a node. A block of 4 KiB would hold 512; in memory small nodes copy less: when one block in 200 at random
 /// has changed since a snapshot, 92 of 100 nodes of 512 entries have been copied, and 27 of 100 nodes of 64.
 pub(crate) const FANOUT: u64 = 64;
-const FANOUT_BITS: u32 = FANOUT.trailing_zeros();
+pub(crate) const FANOUT_BITS: u32 = FANOUT.trailing_zeros();
 
 /// A sparse map from 64-bit indexes, copied on write (Driscoll, Sarnak, Sleator and Tarjan, "Making Data Structures
 /// Persistent", 1989; the tree of blocks that Hitz, Lau and Malcolm describe for WAFL, USENIX 1994).
@@ -32,12 +34,14 @@ pub(crate) enum Node<V> {
 #[derive(Debug, Clone)]
 pub(crate) struct Slots<T> {
     used: u16,
-    slots: [Option<T>; FANOUT as usize],
+    pub(crate) stored_as: StoredAs,
+    pub(crate) slots: [Option<T>; FANOUT as usize],
 }
 
 impl<T> Slots<T> {
     fn empty() -> Self {
-        Self { used: 0, slots: [const { None }; FANOUT as usize] }
+        let stored_as = StoredAs::default();
+        Self { used: 0, stored_as, slots: [const { None }; FANOUT as usize] }
     }
 
     fn put(&mut self, slot: usize, value: T) -> Option<T> {
@@ -52,9 +56,24 @@ impl<T> Slots<T> {
         before
     }
 
+    /// Slots as read from storage.
+    pub(crate) fn stored(id: NodeId, slots: [Option<T>; FANOUT as usize]) -> Self {
+        let used = slots.iter().flatten().count() as u16;
+        Self { used, stored_as: StoredAs::from(id), slots }
+    }
+
     /// What the slots hold.
     pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
         self.slots.into_iter().flatten()
+    }
+}
+
+impl<V> Node<V> {
+    pub(crate) fn stored_as(&self) -> &StoredAs {
+        match self {
+            Self::Leaf(leaf) => &leaf.stored_as,
+            Self::Inner(inner) => &inner.stored_as,
+        }
     }
 }
 
@@ -77,6 +96,20 @@ fn slot_at(index: u64, level: u32) -> usize {
 }
 
 impl<V> Tree<V> {
+    /// A tree as read from storage.
+    pub(crate) fn from_root(root: Arc<Node<V>>, levels: u32) -> Self {
+        Self { root: Some(root), levels }
+    }
+
+    pub(crate) fn root(&self) -> Option<&Arc<Node<V>>> {
+        self.root.as_ref()
+    }
+
+    /// Levels of nodes, the leaves one of them.
+    pub(crate) fn levels(&self) -> u32 {
+        self.levels
+    }
+
     /// The root, for taking the tree apart.
     pub(crate) fn into_root(self) -> Option<Arc<Node<V>>> {
         self.root

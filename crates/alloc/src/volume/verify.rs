@@ -7,6 +7,7 @@ use strewn_raid::Vbn;
 
 use super::container::Entry;
 use super::flexible::{Files, Volume};
+use super::metadata::PageName;
 use super::names::{BlockName, FileId, SnapshotId, VirtualVbn, VolumeId};
 use super::volumes::Volumes;
 use crate::aggregate::AggregateViolation;
@@ -25,6 +26,8 @@ pub enum VolumeViolation {
     NotAllocated(VolumeId, VirtualVbn, Vbn),
     /// A block of the aggregate has two owners.
     OwnedTwice(VolumeId, VirtualVbn, Vbn),
+    /// A block that holds a page of metadata is free, or has something else too.
+    Metadata(PageName, Vbn),
     /// The map of a file leads to a number that is not in use.
     Dangling(BlockName),
     /// The map of a file leads to a number that another block or a dead list has too.
@@ -61,6 +64,9 @@ impl fmt::Display for VolumeViolation {
             }
             Self::OwnedTwice(id, number, vbn) => {
                 write!(formatter, "{id}, {number}: lies at {vbn}, which another block has too")
+            }
+            Self::Metadata(page, vbn) => {
+                write!(formatter, "{page}: lies at {vbn}, which is free or has something else too")
             }
             Self::Dangling(name) => write!(
                 formatter,
@@ -131,6 +137,11 @@ impl Volumes {
         // Nobody owns a block that is freed.
         for vbn in self.aggregate.pending_frees() {
             owned.insert(vbn.0);
+        }
+        for (page, vbn) in self.metadata.iter().flat_map(|metadata| metadata.pages()) {
+            if self.aggregate.is_free(vbn) || !owned.insert(vbn.0) {
+                return Err(VolumeViolation::Metadata(page, vbn));
+            }
         }
         for (id, volume) in &self.volumes {
             self.verify_container(*id, volume, &mut owned)?;

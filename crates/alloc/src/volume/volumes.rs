@@ -8,6 +8,7 @@ use strewn_raid::ParityGroup;
 use super::container::{Container, Entry, LATEST_TIME, Local};
 use super::error::VolumeError;
 use super::flexible::{Snapshot, Volume};
+use super::metadata::Metadata;
 use super::names::{BlockSource, SnapshotId, VirtualVbn, VolumeId};
 use super::teardown::TeardownJob;
 use crate::aggregate::{Aggregate, CheckpointOpen};
@@ -39,7 +40,9 @@ pub(crate) enum Phase {
 /// container map gives its VBN. One change of the container map therefore moves a block for its file and for all
 /// snapshots and clones.
 ///
-/// Everything here is in memory. Volumes cannot yet be mounted from storage.
+/// [`new`](Self::new) keeps the maps of volumes in memory only. [`persistent`](Self::persistent) also writes them: each
+/// consistency point places the changed pages of all maps as it places data, and a [`Root`](crate::Root) leads to them.
+/// [`mount`](Self::mount) reads them back.
 ///
 /// ```
 /// use strewn_alloc::{Aggregate, AggregateOptions, Fbn, Volumes};
@@ -82,16 +85,20 @@ pub(crate) enum Phase {
 pub struct Volumes {
     pub(crate) aggregate: Aggregate<BlockSource>,
     pub(crate) volumes: BTreeMap<VolumeId, Volume>,
-    next_volume: u32,
+    pub(crate) next_volume: u32,
+    /// The number of the next deletion or destruction.
+    pub(crate) next_teardown: u64,
     pub(crate) phase: Phase,
     pub(crate) jobs: VecDeque<TeardownJob>,
     /// Free blocks promised to volumes.
     pub(crate) promised: u64,
     pub(crate) withheld: Vec<Withheld>,
+    /// Of a persistent store.
+    pub(crate) metadata: Option<Box<Metadata>>,
 }
 
 impl Volumes {
-    /// No volumes yet, in `aggregate`. Blocks already in use stay in use and are counted as
+    /// No volumes yet, in `aggregate`, and none of the maps to come is saved. Blocks already in use stay in use and are counted as
     /// [`elsewhere`](crate::Space::elsewhere).
     ///
     /// # Errors
@@ -102,10 +109,12 @@ impl Volumes {
             aggregate,
             volumes: BTreeMap::new(),
             next_volume: 0,
+            next_teardown: 1,
             phase: Phase::Closed,
             jobs: VecDeque::new(),
             promised: 0,
             withheld: Vec::new(),
+            metadata: None,
         })
     }
 
@@ -167,9 +176,13 @@ impl Volumes {
         Ok(self.insert(clone))
     }
 
-    fn insert(&mut self, volume: Volume) -> VolumeId {
+    fn insert(&mut self, mut volume: Volume) -> VolumeId {
         let id = VolumeId(self.next_volume);
         self.next_volume += 1;
+        if let Some(metadata) = &mut self.metadata {
+            volume.container.record_changes();
+            metadata.volume_created(id);
+        }
         self.volumes.insert(id, volume);
         id
     }
@@ -181,13 +194,16 @@ impl Volumes {
     /// During a consistency point; if there is no such volume; if one of its snapshots has clones.
     pub fn destroy_volume(&mut self, id: VolumeId) -> Result<(), VolumeError> {
         self.between_consistency_points()?;
+        let number = self.next_teardown;
         let volume = self.volume_mut(id)?;
         if let Some((of, origin)) = volume.snapshots.kept().find(|(_, one)| one.clones > 0) {
             return Err(VolumeError::HasClones(id, of, origin.clones));
         }
         volume.is_destroyed = true;
+        volume.destruction = number;
         let promised = std::mem::take(&mut volume.promised);
         self.promised -= promised;
+        self.next_teardown += 1;
         self.jobs.push_back(TeardownJob::destroy(id));
         Ok(())
     }
@@ -203,7 +219,11 @@ impl Volumes {
             return Err(VolumeError::TooManySnapshots(id));
         }
         let (files, mapped) = (volume.files.clone(), volume.mapped);
-        Ok(volume.snapshots.take(Snapshot { files, mapped, clones: 0 }))
+        let snapshot = volume.snapshots.take(Snapshot { files, mapped, clones: 0, deletion: 0 });
+        if let Some(metadata) = &mut self.metadata {
+            metadata.snapshot_changed(id, snapshot);
+        }
+        Ok(snapshot)
     }
 
     /// Deletes a snapshot. It disappears at once; [`background_step`](Self::background_step) frees the blocks that only
@@ -217,6 +237,7 @@ impl Volumes {
         snapshot: SnapshotId,
     ) -> Result<(), VolumeError> {
         self.between_consistency_points()?;
+        let number = self.next_teardown;
         let volume = self.volume_mut(id)?;
         let no_such_snapshot = VolumeError::NoSuchSnapshot(id, snapshot);
         match volume.snapshots.get(snapshot) {
@@ -226,7 +247,14 @@ impl Volumes {
             }
             Some(_) => {}
         }
+        if let Some(doomed) = volume.snapshots.get_mut(snapshot) {
+            doomed.deletion = number;
+        }
         let deletion = volume.snapshots.delete(snapshot).ok_or(no_such_snapshot)?;
+        self.next_teardown += 1;
+        if let Some(metadata) = &mut self.metadata {
+            metadata.snapshot_changed(id, snapshot);
+        }
         self.jobs.push_back(TeardownJob::delete(id, deletion));
         Ok(())
     }

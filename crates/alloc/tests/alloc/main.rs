@@ -7,6 +7,7 @@ mod bulk_frees;
 mod defragmentation;
 mod measures;
 mod model;
+mod persistent_store;
 mod refusals;
 mod snapshots;
 mod virtual_space;

@@ -112,6 +112,11 @@ pub enum End {
     /// With everything written.
     Abandon,
     AbandonUnfinished,
+    /// A persistent store is committed and mounted; others are committed.
+    Remount,
+    /// The program ends before the root is written, so that a persistent store is mounted as the last commit left it;
+    /// others are abandoned.
+    Crash,
 }
 
 #[derive(Debug, Clone)]
@@ -120,6 +125,7 @@ pub struct History {
     pub options: AggregateOptions,
     /// Blocks in use by something else, in percent.
     pub elsewhere_percent: u32,
+    pub is_persistent: bool,
     pub deeds: Vec<Deed>,
 }
 
@@ -159,6 +165,8 @@ fn any_deed() -> impl Strategy<Value = Deed> {
         5 => Just(End::Commit),
         1 => Just(End::Abandon),
         1 => Just(End::AbandonUnfinished),
+        2 => Just(End::Remount),
+        1 => Just(End::Crash),
     ];
     let actions = prop::collection::vec(any_action(), 0..6);
     prop_oneof![
@@ -217,11 +225,13 @@ fn any_groups() -> impl Strategy<Value = Vec<ParityGroup>> {
 pub fn any_history() -> impl Strategy<Value = History> {
     let elsewhere = prop_oneof![2 => Just(0u32), 1 => 1..60u32];
     let deeds = prop::collection::vec(any_deed(), 1..40);
-    (any_groups(), any_options(), elsewhere, deeds).prop_map(
-        |(groups, options, elsewhere_percent, deeds)| History {
+    let is_persistent = prop::bool::weighted(0.6);
+    (any_groups(), any_options(), elsewhere, is_persistent, deeds).prop_map(
+        |(groups, options, elsewhere_percent, is_persistent, deeds)| History {
             groups,
             options,
             elsewhere_percent,
+            is_persistent,
             deeds,
         },
     )
@@ -235,8 +245,11 @@ pub fn any_storm() -> impl Strategy<Value = History> {
         || (any::<Index>(), any::<Index>()).prop_map(|(a, b)| Deed::DeleteSnapshot(a, b));
     let deeds =
         (storm, prop::collection::vec(prop_oneof![1 => any_deed(), 2 => deletion()], 10..60));
-    (any_groups(), any_options(), deeds).prop_map(|(groups, options, (storm, mut deeds))| {
-        deeds.insert(deeds.len() / 4, storm);
-        History { groups, options, elsewhere_percent: 0, deeds }
-    })
+    let is_persistent = any::<bool>();
+    (any_groups(), any_options(), is_persistent, deeds).prop_map(
+        |(groups, options, is_persistent, (storm, mut deeds))| {
+            deeds.insert(deeds.len() / 4, storm);
+            History { groups, options, elsewhere_percent: 0, is_persistent, deeds }
+        },
+    )
 }

@@ -6,11 +6,13 @@
 mod cases;
 mod history;
 mod model;
+mod persistence;
 
 use std::collections::BTreeSet;
 
 use history::{Action, Deed, End, History, Order, any_history, any_storm};
 use model::{Model, places, read};
+use persistence::Storage;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use strewn_alloc::{
@@ -32,6 +34,10 @@ struct Modelled {
     /// What each VBN holds.
     spindles: Vec<Option<u64>>,
     elsewhere: u64,
+    /// Of a persistent store.
+    storage: Option<Storage>,
+    /// The model as of the last commit.
+    committed: Model,
     mending: Option<Mending>,
     kept_moves: Vec<Move>,
 }
@@ -48,19 +54,54 @@ impl Modelled {
         let share = f64::from(history.elsewhere_percent) / 100.0;
         let elsewhere = aggregate.set_aside_at_random(share, 2, 5).unwrap();
         let total = aggregate.total_blocks();
+        // Smaller ones have no room for metadata.
+        let is_persistent = history.is_persistent && aggregate.free_blocks() >= 256;
+        let volumes = match is_persistent {
+            true => Volumes::persistent(aggregate).unwrap(),
+            false => Volumes::new(aggregate).unwrap(),
+        };
+        let groups = history.groups.clone();
+        let storage = is_persistent.then(|| Storage::new(groups, history.options));
         let mut modelled = Self {
-            volumes: Volumes::new(aggregate).unwrap(),
+            volumes,
             model: Model::default(),
             spindles: vec![None; total as usize],
             elsewhere,
+            storage,
+            committed: Model::default(),
             mending: None,
             kept_moves: Vec::new(),
         };
         modelled.create_volume(1_000);
         modelled.volumes.begin(0).unwrap();
         modelled.create_file(VolumeId(0));
-        modelled.volumes.commit().unwrap();
+        assert!(modelled.write_and_commit());
         modelled
+    }
+
+    /// Writes the plan of the open consistency point and commits it; if there is no room for metadata, abandons it.
+    /// Returns whether it is committed.
+    fn write_and_commit(&mut self) -> bool {
+        let Ok(plan) = self.volumes.finish() else {
+            assert!(self.storage.is_some(), "only metadata are placed by `finish`");
+            assert!(self.volumes.commit().is_err());
+            self.volumes.abandon().unwrap();
+            return false;
+        };
+        self.model.apply(&self.volumes, &plan, &mut self.spindles);
+        if let Some(storage) = &mut self.storage {
+            storage.write(&self.volumes, &plan);
+            storage.write_root(&self.volumes);
+        }
+        self.volumes.commit().unwrap();
+        self.end_of_consistency_point();
+        self.committed = self.model.clone();
+        true
+    }
+
+    fn end_of_consistency_point(&mut self) {
+        self.model.written.clear();
+        self.model.volumes.values_mut().for_each(|volume| volume.fresh.clear());
     }
 
     fn create_volume(&mut self, blocks: u64) {
@@ -95,7 +136,8 @@ impl Modelled {
         let fresh = &self.model.volumes[&volume].fresh;
         let new: BTreeSet<_> = fbns.iter().filter(|fbn| !fresh.contains(&(file, **fbn))).collect();
         let needed = new.len() as u64;
-        let free = space.free - (space.reserved - own.reserved);
+        let free = space.free.saturating_sub(space.reserved - own.reserved);
+        let free = free.saturating_sub(space.metadata_reserve);
         let expected = if needed > own.free {
             Err(VolumeError::VolumeFull { volume, needed, free: own.free })
         } else if needed > free {
@@ -158,7 +200,8 @@ impl Modelled {
                 }
                 let space = self.volumes.space();
                 let own = self.volumes.space_of(volume).unwrap();
-                prop_assert!(own.free == 0 || space.free == space.reserved - own.reserved);
+                let kept = space.reserved - own.reserved + space.metadata_reserve;
+                prop_assert!(own.free == 0 || space.free <= kept);
             }
             Action::Punch { volume, file, first, count } => {
                 let Some((volume, file)) = self.file(volume, file) else { return Ok(()) };
@@ -241,7 +284,8 @@ impl Modelled {
                 prop_assert_eq!(self.volumes.space(), expected);
             }
             Err(VolumeError::OutOfSpace(error)) => {
-                prop_assert_eq!(error.free, space.free - space.reserved);
+                let kept = space.reserved + space.metadata_reserve;
+                prop_assert_eq!(error.free, space.free.saturating_sub(kept));
                 prop_assert!(error.needed > error.free && error.needed <= moves.len() as u64);
                 prop_assert_eq!(self.volumes.space(), space);
             }
@@ -262,22 +306,49 @@ impl Modelled {
             self.check_sums()?;
             prop_assert_eq!(self.volumes.verify(), Ok(()));
         }
-        if matches!(end, End::Commit | End::Abandon) {
-            let plan = self.volumes.finish().unwrap();
-            prop_assert_eq!(self.volumes.finish(), Err(VolumeError::Finished));
-            self.model.apply(&self.volumes, &plan, &mut self.spindles);
-        }
-        if end == End::Commit {
-            self.volumes.commit().unwrap();
-        } else {
-            self.volumes.abandon().unwrap();
+        let is_committed = match end {
+            End::Commit | End::Remount => self.write_and_commit(),
+            End::AbandonUnfinished => {
+                self.volumes.abandon().unwrap();
+                false
+            }
+            End::Abandon | End::Crash => {
+                if let Ok(plan) = self.volumes.finish() {
+                    prop_assert_eq!(self.volumes.finish(), Err(VolumeError::Finished));
+                    self.model.apply(&self.volumes, &plan, &mut self.spindles);
+                    if let Some(storage) = &mut self.storage {
+                        storage.write(&self.volumes, &plan);
+                    }
+                }
+                self.volumes.abandon().unwrap();
+                false
+            }
+        };
+        if !is_committed {
             prop_assert_eq!(self.volumes.space(), space);
             self.model = Model { next_version: self.model.next_version, ..before };
         }
-        self.model.written.clear();
-        self.model.volumes.values_mut().for_each(|volume| volume.fresh.clear());
+        if end == End::Crash || end == End::Remount && is_committed {
+            self.remount(is_committed)?;
+        }
+        self.end_of_consistency_point();
         prop_assert_eq!(self.volumes.commit(), Err(VolumeError::NoCheckpoint));
         Ok(())
+    }
+
+    /// Mounts what the last commit left, and goes on with that; `is_committed` if nothing has happened since.
+    fn remount(&mut self, is_committed: bool) -> Checked {
+        let Some(storage) = &self.storage else { return Ok(()) };
+        let mounted = storage.mount()?;
+        if is_committed {
+            persistence::check_same(&mounted, &self.volumes)?;
+        }
+        self.mending = None;
+        self.volumes = mounted;
+        self.model = Model { next_version: self.model.next_version, ..self.committed.clone() };
+        let total = self.volumes.aggregate().total_blocks();
+        self.spindles.resize(total as usize, None);
+        self.check()
     }
 
     fn snapshot_now(&mut self, volume: VolumeId) {
@@ -346,7 +417,8 @@ impl Modelled {
                 let space = self.volumes.space();
                 let own = self.model.volumes[&volume].promised;
                 let result = self.volumes.reserve(volume, *blocks);
-                prop_assert_eq!(result.is_ok(), *blocks <= space.free - (space.reserved - own));
+                let kept = space.reserved - own + space.metadata_reserve;
+                prop_assert_eq!(result.is_ok(), *blocks <= space.free.saturating_sub(kept));
                 if result.is_ok() {
                     self.model.volumes.get_mut(&volume).unwrap().promised = *blocks;
                 }
@@ -382,6 +454,9 @@ impl Modelled {
             Deed::AddGroup { data_spindles, stripes } => {
                 let group = ParityGroup::new(Parity::Raid4, *data_spindles, *stripes).unwrap();
                 self.volumes.add_group(group).unwrap();
+                if let Some(storage) = &mut self.storage {
+                    storage.groups.push(group);
+                }
                 let total = self.volumes.aggregate().total_blocks();
                 self.spindles.resize(total as usize, None);
             }
@@ -389,13 +464,13 @@ impl Modelled {
                 for turn in 0..*snapshots as u64 {
                     let Some((volume, file)) = self.file(volume, file) else { return Ok(()) };
                     self.volumes.begin(2).unwrap();
+                    let before = self.model.clone();
                     self.write(volume, file, &[Fbn(turn % 7)])?;
                     self.write(volume, file, &[Fbn(turn % 3)])?;
-                    let plan = self.volumes.finish().unwrap();
-                    self.model.apply(&self.volumes, &plan, &mut self.spindles);
-                    self.volumes.commit().unwrap();
-                    self.model.written.clear();
-                    self.model.volumes.values_mut().for_each(|volume| volume.fresh.clear());
+                    if !self.write_and_commit() {
+                        self.model = Model { next_version: self.model.next_version, ..before };
+                        break;
+                    }
                     self.snapshot_now(volume);
                 }
             }
@@ -409,7 +484,7 @@ impl Modelled {
         let counts = self.volumes.aggregate().counts();
         prop_assert_eq!(space.elsewhere, self.elsewhere);
         prop_assert_eq!(
-            space.active + space.snapshots + space.destroyed + space.elsewhere,
+            space.active + space.snapshots + space.destroyed + space.metadata + space.elsewhere,
             counts.used
         );
         prop_assert_eq!(counts.used + space.pending_free + space.free, space.total);
@@ -488,13 +563,17 @@ impl Modelled {
             }
         }
         while self.volumes.background_step(1_000).unwrap() > 0 {}
-        self.volumes.begin(0).unwrap();
-        self.volumes.commit().unwrap();
+        // The second frees the pages that the first has replaced.
+        for _ in 0..2 {
+            self.volumes.begin(0).unwrap();
+            prop_assert!(self.write_and_commit());
+        }
         self.check()?;
         let space = self.volumes.space();
-        prop_assert_eq!(space.free + space.pending_free + space.elsewhere, space.total);
+        let left = space.metadata + space.elsewhere;
+        prop_assert_eq!(space.free + space.pending_free + left, space.total);
         prop_assert!(space.pending_free <= self.volumes.aggregate().options().delayed_frees);
-        Ok(())
+        self.remount(true)
     }
 }
 

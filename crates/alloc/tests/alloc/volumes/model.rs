@@ -7,6 +7,9 @@ use strewn_alloc::{
 };
 use strewn_raid::{BlockLocation, Dbn, Vbn};
 
+/// What stands for the contents of a page of metadata.
+const METADATA: u64 = u64::MAX;
+
 /// What the blocks of files hold: the number of the write.
 pub type Files = BTreeMap<FileId, BTreeMap<Fbn, u64>>;
 
@@ -60,6 +63,7 @@ impl Model {
                     let version = match contents {
                         BlockSource::Written(name) => self.written.get(name).copied(),
                         BlockSource::Moved(from) => before[from.0 as usize],
+                        BlockSource::Metadata(_) => Some(METADATA),
                     };
                     assert!(version.is_some(), "{contents:?} has no contents");
                     spindles[volumes.aggregate().vbn(place).0 as usize] = version;
