@@ -5,6 +5,7 @@
 mod closed_loop;
 mod failures;
 mod groups;
+mod luns;
 mod room;
 mod snapshots;
 mod workers;

@@ -1,0 +1,146 @@
+//! Several LUNs behind one array: each is worked on, measured and laid out by itself.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use strewn_alloc::{AllocationShape, Chunks, PolicyName};
+use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
+use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{Array, Format, LogSize, LunId, LunLayoutMeasures, ProcessorCosts};
+use strewn_raid::{Parity, ParityGroup, VraidConfig, VraidLayout};
+use strewn_sim::{Segment, Simulation, Spindles, Worker, Workers};
+use strewn_spindle::{Drive, Profile, Scheduler};
+use strewn_workload::{AccessLine, AccessSpecification, Pattern, PatternStream};
+
+/// Blocks of each LUN. None is a multiple of the pointers of an indirect block.
+const LUN_BLOCKS: [u32; 3] = [5_000, 7_001, 3_003];
+
+fn drive() -> Arc<Drive> {
+    let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
+    Arc::new(Drive::new(&profile).unwrap())
+}
+
+fn write_anywhere() -> WriteAnywhere<()> {
+    let [first, second, third] = LUN_BLOCKS;
+    WriteAnywhere::new(WriteAnywhereConfig {
+        groups: vec![ParityGroup::new(Parity::RaidDp, 4, 32_768).unwrap()],
+        groups_at_start: 1,
+        shape: AllocationShape { area_stripes: 1_024, tetris_stripes: 64, chunk_blocks: 64 },
+        policy: PolicyName::EmptiestArea,
+        other_data: None,
+        volumes: vec![
+            VolumeConfig { blocks: 60_000, luns: vec![first, second] },
+            VolumeConfig::of_one_lun(30_000, third),
+        ],
+        format: Format::Modelled,
+        log: LogSize { half_bytes: 4 << 20, record_header_bytes: 160 },
+        checkpoint_interval_ns: 1_000_000_000,
+        cache_blocks: 1_024,
+        protected_blocks: 512,
+        dirty_limit_blocks: 512,
+        tetrises_in_flight: 2,
+        delayed_free_blocks: 100,
+        cache_start: CacheStart::Metadata,
+        chunks: Chunks::Aligned,
+        processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+    })
+    .unwrap()
+}
+
+fn in_place() -> InPlace<()> {
+    let spindle_sectors = drive().capacity_sectors();
+    InPlace::new(InPlaceConfig {
+        layout: VraidLayout::new(VraidConfig::new(vec![6]), spindle_sectors * 512).unwrap().into(),
+        luns: LUN_BLOCKS.map(|blocks| LunConfig::whole(u64::from(blocks) * 8)).to_vec(),
+        spindle_sectors,
+        write_cache_sectors: 4_096,
+        destage_low_sectors: 1_024,
+        destages_in_flight: 8,
+        format: Format::Modelled,
+        log: None,
+        processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+    })
+    .unwrap()
+}
+
+/// A worker with accesses of 8 KiB on the whole of a LUN.
+fn worker(lun: u16, name: &str, read_percent: u8, random_percent: u8) -> Worker {
+    let line = AccessLine { bytes: 8_192, percent_of_accesses: 100, read_percent, random_percent };
+    let accesses = AccessSpecification::new(name, vec![line], 4_096).unwrap();
+    let sectors = u64::from(LUN_BLOCKS[usize::from(lun)]) * 8;
+    let stream = PatternStream::new(&Pattern::from(&accesses), 0, sectors, lun.into()).unwrap();
+    let workload = Some(name.into());
+    Worker { lun: LunId(lun), workload, ..Worker::closed_loop(Box::new(stream), 4) }
+}
+
+/// The first LUN is read, the second written at random, the third written in order.
+fn run(array: impl Array<()>) -> (Vec<LunLayoutMeasures>, Segment) {
+    let before = array.layout().luns;
+    let spindles = Spindles {
+        drive: drive(),
+        scheduler: Scheduler::Sptf,
+        commands_per_spindle: 8,
+        stretch: 1,
+    };
+    let workers = vec![
+        worker(0, "reads", 100, 100),
+        worker(1, "random", 0, 100),
+        worker(2, "in order", 0, 0),
+    ];
+    let mut simulation = Simulation::with_host(array, &spindles, Workers::new(workers)).unwrap();
+    let mut look = |_| ControlFlow::Continue(());
+    let segment = simulation.run_segment(30_000_000_000, &mut look).unwrap();
+    assert!(segment.laws.hold(), "{:?}", segment.laws);
+    (before, segment)
+}
+
+fn operations(segment: &Segment) -> Vec<(String, u64, u64)> {
+    let counted = segment.by_workload.iter().map(|workload| {
+        let [reads, writes] = &*workload.by_direction;
+        (workload.name.to_string(), reads.answered.count, writes.answered.count)
+    });
+    counted.collect()
+}
+
+#[test]
+fn a_write_anywhere_array_ages_only_the_luns_that_are_written() {
+    let (before, segment) = run(write_anywhere());
+    let blocks: Vec<u64> = before.iter().map(|lun| lun.file.blocks).collect();
+    assert_eq!(blocks, LUN_BLOCKS.map(u64::from));
+    let counted = operations(&segment);
+    let sum: u64 = counted.iter().map(|(_, reads, writes)| reads + writes).sum();
+    assert_eq!(sum, segment.operations);
+    assert!(matches!(&counted[..], [(_, 1.., 0), (_, 0, 1..), (_, 0, 1..)]), "{counted:?}");
+    let after = &segment.layout.luns;
+    assert_eq!((after[0].file, after[0].rewritten), (before[0].file, Some(0.0)));
+    assert!(after[1].rewritten > Some(0.9) && after[2].rewritten > Some(0.9), "{after:?}");
+    assert!(after[1].file.score < before[1].file.score - 0.3, "{after:?}");
+    assert!(after[2].file.score > after[1].file.score + 0.3, "{after:?}");
+    let all = segment.layout.of_all_luns();
+    assert_eq!(all.file.blocks, LUN_BLOCKS.iter().map(|blocks| u64::from(*blocks)).sum::<u64>());
+    assert!(after[1].file.score < all.file.score && all.file.score < after[0].file.score);
+}
+
+#[test]
+fn an_array_in_place_leaves_every_lun_where_it_is() {
+    let (before, segment) = run(in_place());
+    assert_eq!(segment.layout.luns, before);
+    let counted = operations(&segment);
+    assert!(matches!(&counted[..], [(_, 1.., 0), (_, 0, 1..), (_, 0, 1..)]), "{counted:?}");
+}
+
+#[test]
+#[should_panic(expected = "an operation ends behind its LUN")]
+fn no_operation_reaches_into_the_next_lun() {
+    let mut reaching = worker(1, "reaching", 100, 0);
+    reaching.lun = LunId(0);
+    let spindles = Spindles {
+        drive: drive(),
+        scheduler: Scheduler::Fcfs,
+        commands_per_spindle: 8,
+        stretch: 1,
+    };
+    let host = Workers::new(vec![reaching]);
+    let mut simulation = Simulation::with_host(write_anywhere(), &spindles, host).unwrap();
+    let _ = simulation.run_segment(60_000_000_000, &mut |_| ControlFlow::Continue(()));
+}
