@@ -4,7 +4,7 @@ use crate::analysis::loss::{self};
 use crate::data::layout_map::LayoutMap;
 use crate::data::loss::Loss;
 use crate::data::number::{fixed, grouped};
-use crate::data::results::Results;
+use crate::data::results::{ArrayResults, Results};
 use crate::data::segment::Segment;
 use crate::rendering::bar_chart::{Bar, BarChart, Row};
 use crate::rendering::chart::{ChartError, ChartStyle};
@@ -16,7 +16,7 @@ use crate::rendering::sheet::high_enough;
 use crate::rendering::theme::{COLOURS, INK};
 
 /// Every chart of results, in a reader's order.
-pub const RESULTS_CHARTS: [ResultsChart; 10] = [
+pub const RESULTS_CHARTS: [ResultsChart; 11] = [
     ResultsChart::Iops,
     ResultsChart::Response,
     ResultsChart::Loss,
@@ -25,6 +25,7 @@ pub const RESULTS_CHARTS: [ResultsChart; 10] = [
     ResultsChart::Utilization,
     ResultsChart::Groups,
     ResultsChart::Percentiles,
+    ResultsChart::Workloads,
     ResultsChart::Scores,
     ResultsChart::PerSpindle,
 ];
@@ -48,6 +49,8 @@ pub enum ResultsChart {
     Groups,
     /// Percentiles of the response time by segment.
     Percentiles,
+    /// Mean response time of each workload by segment, for runs of several.
+    Workloads,
     /// Layout score and free-space score by segment.
     Scores,
     /// IOPS per purchased spindle, for each way to buy an array.
@@ -97,14 +100,15 @@ impl ResultsChart {
             Self::Utilization => "utilization",
             Self::Groups => "groups",
             Self::Percentiles => "percentiles",
+            Self::Workloads => "workloads",
             Self::Scores => "scores",
             Self::PerSpindle => "per-spindle",
         }
     }
 
     /// Returns the chart as SVG; the same results give the same bytes. None if these results have nothing for it: no
-    /// map, no way to buy an array, no loss, no array with several parity groups. If legend and subtitles leave no room for the plot, the chart is higher
-    /// than requested.
+    /// map, no way to buy an array, no loss, no array with several parity groups, no several workloads. If legend and
+    /// subtitles leave no room for the plot, the chart is higher than requested.
     ///
     /// # Errors
     ///
@@ -151,6 +155,7 @@ impl ResultsChart {
                     style,
                 )
             }
+            Self::Workloads => workloads_chart(results, style),
             Self::Scores => {
                 let up = Up::FromZeroTo("score (1 is contiguous)", 1.0);
                 by_segment(
@@ -211,17 +216,55 @@ fn by_segment(
 
 /// Draws a line for each parity group of each array that has several.
 fn groups_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
+    let names = |array: &ArrayResults| {
+        (1..=array.parity_groups.len()).map(|number| format!("group {number}")).collect()
+    };
+    let busy = |segment: &Segment, number: usize| {
+        segment.groups.get(number)?.spindles.map(|busy| 100.0 * busy)
+    };
+    let title = "Data spindles of each parity group by segment";
+    by_part(results, title, Up::FromZeroTo("busy (% of the time)", 100.0), &names, &busy, style)
+}
+
+/// More workloads of an array than this are told apart better in a table.
+const MOST_WORKLOADS_DRAWN: usize = 8;
+
+/// Draws a line for each workload of each array that has several.
+fn workloads_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
+    let names = |array: &ArrayResults| {
+        let first = array.segments.first().map_or(&[][..], |segment| &segment.by_workload);
+        let drawn = first.iter().filter(|_| first.len() <= MOST_WORKLOADS_DRAWN);
+        drawn.map(|workload| workload.name.clone()).collect()
+    };
+    let response = |segment: &Segment, number: usize| {
+        let workload = segment.by_workload.get(number).filter(|workload| workload.ops() > 0)?;
+        Some(workload.response_ms.mean)
+    };
+    let title = "Response time of each workload by segment";
+    by_part(results, title, Up::FromZero("mean response time (ms)"), &names, &response, style)
+}
+
+/// Draws a line for each part of each array, by the figure that a segment has for the part of a number. Nothing if no
+/// array has parts.
+fn by_part(
+    results: &Results,
+    title: &'static str,
+    up: Up,
+    names: &dyn Fn(&ArrayResults) -> Vec<String>,
+    figure: &dyn Fn(&Segment, usize) -> Option<f64>,
+    style: ChartStyle,
+) -> Result<Option<String>, ChartError> {
     let mut lines = Vec::new();
-    let mut most_groups = 0;
+    let mut most_parts = 0;
     for (position, array) in results.arrays.iter().enumerate() {
-        most_groups = most_groups.max(array.parity_groups.len());
-        for number in 0..array.parity_groups.len() {
-            let busy = |segment: &Segment| segment.groups.get(number)?.spindles;
+        let names = names(array);
+        most_parts = most_parts.max(names.len());
+        for (number, name) in names.into_iter().enumerate() {
             let points = array.segments.iter();
             let points =
-                points.filter_map(|at| Some((f64::from(at.index), 100.0 * busy(at)?))).collect();
+                points.filter_map(|at| Some((f64::from(at.index), figure(at, number)?))).collect();
             lines.push(Line {
-                name: format!("{}: group {}", array.name, number + 1),
+                name: format!("{}: {name}", array.name),
                 appearance: Appearance::of(position).dashed(Dash::of(number)),
                 hollow: false,
                 points,
@@ -232,15 +275,10 @@ fn groups_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, 
     if lines.is_empty() {
         return Ok(None);
     }
-    let chart = LineChart {
-        title: "Data spindles of each parity group by segment",
-        subtitles: subtitles(results),
-        across: Across::Segments(segment_axis(&results.arrays)),
-        up: Up::FromZeroTo("busy (% of the time)", 100.0),
-        lines,
-        legend_columns: most_groups.min(4),
-    };
-    chart.draw(style).map(Some)
+    let subtitles = subtitles(results);
+    let across = Across::Segments(segment_axis(&results.arrays));
+    let legend_columns = most_parts.min(4);
+    LineChart { title, subtitles, across, up, lines, legend_columns }.draw(style).map(Some)
 }
 
 fn loss_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {

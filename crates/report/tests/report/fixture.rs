@@ -155,6 +155,18 @@ fn in_place() -> ArrayResults {
     }
 }
 
+/// The figures of two workloads in a segment.
+pub fn two_workloads() -> Vec<WorkloadFigures> {
+    let workload = |name: &str, mean| WorkloadFigures {
+        name: name.to_owned(),
+        iops: 100.0,
+        response_ms: ResponseTime { mean, ..ResponseTime::default() },
+        writes: OperationFigures { ops: 120_000, ..OperationFigures::default() },
+        ..WorkloadFigures::default()
+    };
+    vec![workload("mail", 12.0), workload("log", 2.5)]
+}
+
 /// Gives an array a second parity group like its first, added when segment `from` begins.
 pub fn add_group(array: &mut ArrayResults, from: u32) {
     let (data, parity) = (array.spindles.data as u16, array.spindles.parity as u16);

@@ -6,11 +6,30 @@ fn full_run() -> Results {
     Results::from_json(include_str!("full-run.json")).unwrap()
 }
 
-/// Returns the run with every kind of result: also two parity groups, the second from segment 6 on.
+/// Returns the run with every kind of result: also two parity groups, the second from segment 6 on, and two workloads.
 fn run_with_everything() -> Results {
     let mut results = full_run();
     fixture::add_group(&mut results.arrays[0], 6);
+    for segment in results.arrays.iter_mut().flat_map(|array| &mut array.segments) {
+        segment.by_workload = fixture::two_workloads();
+    }
     results
+}
+
+#[test]
+fn each_of_several_workloads_has_a_line_and_too_many_have_none() {
+    let mut results = run_with_everything();
+    let draw = |results: &Results| {
+        ResultsChart::Workloads.draw(results, None, ChartStyle::default()).unwrap()
+    };
+    let svg = draw(&results).unwrap();
+    for name in ["FAS2050: mail", "FAS2050: log", "EVA4400: mail", "EVA4400: log"] {
+        assert!(svg.contains(name), "no {name:?}");
+    }
+    for segment in results.arrays.iter_mut().flat_map(|array| &mut array.segments) {
+        segment.by_workload = fixture::two_workloads().into_iter().cycle().take(9).collect();
+    }
+    assert_eq!(draw(&results), None);
 }
 
 #[test]
@@ -54,9 +73,13 @@ fn what_results_lack_is_not_drawn() {
     let mut results = fixture::results();
     results.overhead.clear();
     let draw = |chart: ResultsChart| chart.draw(&results, None, ChartStyle::default()).unwrap();
-    for chart in
-        [ResultsChart::Map, ResultsChart::Loss, ResultsChart::PerSpindle, ResultsChart::Groups]
-    {
+    for chart in [
+        ResultsChart::Map,
+        ResultsChart::Loss,
+        ResultsChart::PerSpindle,
+        ResultsChart::Groups,
+        ResultsChart::Workloads,
+    ] {
         assert_eq!(draw(chart), None, "{chart:?}");
     }
 }

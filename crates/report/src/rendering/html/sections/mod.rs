@@ -65,6 +65,7 @@ pub(super) fn all(
         ResultsChart::Commands,
         ResultsChart::Utilization,
         ResultsChart::Percentiles,
+        ResultsChart::Workloads,
         ResultsChart::Scores,
     ] {
         behaviour.extend(chart(shown, false)?);
