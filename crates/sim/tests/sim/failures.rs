@@ -21,7 +21,7 @@ const COSTS: ProcessorCosts = ProcessorCosts {
     write_back_percent: 0,
 };
 
-fn drive() -> Arc<Drive> {
+pub fn drive() -> Arc<Drive> {
     let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
     Arc::new(Drive::new(&profile).unwrap())
 }
@@ -32,6 +32,7 @@ fn write_anywhere(parity: Parity, data_spindles: u16, rebuild: Rebuild) -> Write
     WriteAnywhere::new(config).unwrap().with_rebuild(rebuild)
 }
 
+/// A small array on this group, for tests to change.
 pub fn config(group: ParityGroup) -> WriteAnywhereConfig {
     WriteAnywhereConfig {
         groups: vec![group],

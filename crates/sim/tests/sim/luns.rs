@@ -1,48 +1,28 @@
 //! Several LUNs behind one array: each is worked on, measured and laid out by itself.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
-use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Array, Format, LogSize, LunId, LunLayoutMeasures, ProcessorCosts};
+use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{Array, Format, LunId, LunLayoutMeasures, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles, Worker, Workers};
-use strewn_spindle::{Drive, Profile, Scheduler};
+use strewn_spindle::Scheduler;
 use strewn_workload::{AccessLine, AccessSpecification, Pattern, PatternStream};
+
+use crate::failures::{config, drive};
 
 /// Blocks of each LUN. None is a multiple of the pointers of an indirect block.
 const LUN_BLOCKS: [u32; 3] = [5_000, 7_001, 3_003];
 
-fn drive() -> Arc<Drive> {
-    let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
-    Arc::new(Drive::new(&profile).unwrap())
-}
-
 fn write_anywhere() -> WriteAnywhere<()> {
     let [first, second, third] = LUN_BLOCKS;
     WriteAnywhere::new(WriteAnywhereConfig {
-        groups: vec![ParityGroup::new(Parity::RaidDp, 4, 32_768).unwrap()],
-        groups_at_start: 1,
-        shape: AllocationShape { area_stripes: 1_024, tetris_stripes: 64, chunk_blocks: 64 },
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
         volumes: vec![
             VolumeConfig { blocks: 60_000, luns: vec![first, second] },
             VolumeConfig::of_one_lun(30_000, third),
         ],
-        format: Format::Modelled,
-        log: LogSize { half_bytes: 4 << 20, record_header_bytes: 160 },
-        checkpoint_interval_ns: 1_000_000_000,
-        cache_blocks: 1_024,
-        protected_blocks: 512,
-        dirty_limit_blocks: 512,
-        tetrises_in_flight: 2,
-        delayed_free_blocks: 100,
-        cache_start: CacheStart::Metadata,
-        chunks: Chunks::Aligned,
-        processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+        ..config(ParityGroup::new(Parity::RaidDp, 4, 32_768).unwrap())
     })
     .unwrap()
 }

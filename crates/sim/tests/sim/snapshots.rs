@@ -1,42 +1,28 @@
 //! Snapshots on schedule: taken in time, kept as many as asked for, and no part of a run without them.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Format, LogSize, ProcessorCosts};
+use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{Format, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 use strewn_sim::{Segment, Simulation, Spindles};
-use strewn_spindle::{Drive, Profile, Scheduler};
+use strewn_spindle::Scheduler;
 use strewn_workload::{AccessSpecification, AccessStream};
+
+use crate::failures::{config, drive};
 
 const SECOND_NS: u64 = 1_000_000_000;
 const FILE_BLOCKS: u32 = 16_384;
 
 fn simulation(format: Format, stripes: u64) -> Simulation<WriteAnywhere<()>> {
     let array = WriteAnywhere::new(WriteAnywhereConfig {
-        groups: vec![ParityGroup::new(Parity::RaidDp, 5, stripes).unwrap()],
-        groups_at_start: 1,
-        shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
         volumes: vec![VolumeConfig::of_one_lun(200_000, FILE_BLOCKS)],
         format,
-        log: LogSize { half_bytes: 2 << 20, record_header_bytes: 160 },
-        checkpoint_interval_ns: 2 * SECOND_NS,
-        cache_blocks: 1_000,
-        protected_blocks: 500,
-        dirty_limit_blocks: 400,
-        tetrises_in_flight: 2,
-        delayed_free_blocks: 500,
-        cache_start: CacheStart::Metadata,
-        chunks: Chunks::Aligned,
         processor: ProcessorCosts { host_operation_ns: 100_000, ..ProcessorCosts::default() },
+        ..config(ParityGroup::new(Parity::RaidDp, 5, stripes).unwrap())
     });
-    let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
     let spindles = Spindles {
-        drive: Arc::new(Drive::new(&profile).unwrap()),
+        drive: drive(),
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 4,
         stretch: 1,
