@@ -89,6 +89,30 @@ fn tables_name_the_workloads_and_the_layout_of_their_luns() {
 }
 
 #[test]
+fn a_log_of_operations_tells_the_luns_apart() {
+    let folder = Folder::new();
+    folder.write("shared.toml", SCENARIO);
+    folder.strewn(&["run", "shared.toml", "--record-iolog", "log"]).succeeded();
+    let of_filer = folder.read("log.filer");
+    for lun in [" lun-1-mail write ", " lun-2-log write "] {
+        assert!(of_filer.contains(lun), "no {lun:?}");
+    }
+    assert!(!of_filer.contains("lun-2-log read"));
+    assert!(folder.read("log.in place").contains(" lun write "));
+}
+
+#[test]
+fn a_workload_that_stays_below_its_limit_is_named() {
+    let folder = Folder::new();
+    let text = SCENARIO.replace("operations_per_second = 50", "operations_per_second = 50000");
+    folder.write("shared.toml", &text);
+    let tables = folder.strewn(&["run", "shared.toml"]).succeeded();
+    let note = "of at most 50000. Each waits for one of its 1 outstanding operations.";
+    assert!(tables.contains(note), "{tables}");
+    assert!(!run(&[]).contains("of at most"));
+}
+
+#[test]
 fn a_file_of_another_tool_replaces_an_only_workload() {
     let folder = Folder::new();
     folder.write("shared.toml", SCENARIO);

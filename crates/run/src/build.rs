@@ -286,16 +286,10 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
         let accesses = PatternStream::new(&Pattern::from(&specification), 0, sectors, seed)?;
         let named = workload.named.as_ref();
         let outstanding = named.map_or(array.outstanding, |named| named.outstanding);
-        let per_second = named.and_then(|named| named.operations_per_second).map(f64::from);
-        let reads = specification.read_fraction();
-        // Reads and writes are limited apart, each to its share of the operations.
-        let rate = |share: f64| {
-            let limited = per_second.filter(|_| share > 0.0)?;
-            Some(Rate::Operations(((limited * share).round() as u64).max(1)))
-        };
+        let per_second = named.and_then(|named| named.operations_per_second);
         Ok(Worker {
             lun: LunId(lun as u16),
-            rates: [rate(reads), rate(1.0 - reads)],
+            rate: per_second.map(|per_second| Rate::Operations(per_second.into())),
             workload: named.map(|named| named.name.as_str().into()),
             ..Worker::closed_loop(Box::new(accesses), outstanding)
         })

@@ -11,7 +11,8 @@ const BASE_BYTES: u64 = 32 << 20;
 #[derive(Debug, Error)]
 #[error(
     "the run needs about {} MiB of memory and the machine has {} MiB available; a smaller file or fewer arrays take \
-     less (a write-anywhere array takes 6 bytes for each 4 KiB of its file)",
+     less (a write-anywhere array takes 6 bytes for each 4 KiB of its file, and up to 16 for each block that a snapshot \
+     may hold)",
     needed_bytes >> 20,
     available_bytes >> 20
 )]
@@ -46,9 +47,13 @@ pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
                 + (volume_blocks as f64 * layout.delayed_free_percent / 100.0 * 8.0) as u64
                 + layout.buffer_cache_bytes / BLOCK_BYTES * 128
                 + layout.snapshots.map_or(0, |schedule| {
+                    let length_ns =
+                        u64::from(scenario.segments).saturating_mul(scenario.segment_ns);
+                    let taken = length_ns / schedule.every_ns.max(1);
                     // Births; an entry of eight bytes for each block that snapshots hold, at most the whole file for
                     // each of them and for one being deleted, in lists that grow by doubling.
-                    let held = (u64::from(schedule.keep) + 1).saturating_mul(file_blocks);
+                    let images = (u64::from(schedule.keep) + 1).min(taken);
+                    let held = images.saturating_mul(file_blocks);
                     file_blocks * 2 + held.min(aggregate_blocks) * 16
                 })
         }

@@ -8,11 +8,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use strewn_array::{Direction, HostOperation};
 use strewn_formats::WriteError;
 use strewn_formats::fio::{IologAction, IologVersion, IologWriter};
+use strewn_scenario::Lun;
 use strewn_sim::Watch;
 use thiserror::Error;
 
-/// The log's name for the LUN.
+/// The log's name for an only LUN.
 const LUN: &str = "lun";
+
+/// Returns the log's names for the LUNs of an array, which have no white space.
+fn names_of(luns: &[&Lun]) -> Vec<String> {
+    let name = |(number, lun): (usize, &&Lun)| match &lun.name {
+        Some(name) if luns.len() > 1 => {
+            let name = name.replace(|c: char| c.is_whitespace() || c.is_control(), "-");
+            format!("{LUN}-{number}-{}", name.chars().take(40).collect::<String>())
+        }
+        _ => LUN.to_owned(),
+    };
+    (1..).zip(luns).map(name).collect()
+}
 
 /// A log of operations cannot be written.
 #[derive(Debug, Error)]
@@ -26,6 +39,7 @@ pub struct RecordError {
 pub(crate) struct Recording {
     path: PathBuf,
     temporary: PathBuf,
+    luns: Arc<[String]>,
     state: Arc<Mutex<State>>,
 }
 
@@ -58,7 +72,7 @@ pub fn iolog_of_array(path: &Path, name: &str, arrays: usize) -> PathBuf {
 }
 
 impl Recording {
-    pub(crate) fn begin(path: PathBuf) -> Result<Self, RecordError> {
+    pub(crate) fn begin(path: PathBuf, luns: &[&Lun]) -> Result<Self, RecordError> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.tmp", std::process::id()));
         let temporary = path.with_file_name(name);
@@ -67,14 +81,19 @@ impl Recording {
             IologWriter::new(file, IologVersion::V3)
         };
         match begun() {
-            Ok(writer) => Ok(Self { path, temporary, state: Arc::new(Mutex::new(Ok(writer))) }),
+            Ok(writer) => Ok(Self {
+                path,
+                temporary,
+                luns: names_of(luns).into(),
+                state: Arc::new(Mutex::new(Ok(writer))),
+            }),
             Err(source) => Err(RecordError { path, source }),
         }
     }
 
     /// Returns the callback that logs each operation.
     pub(crate) fn watch(&self) -> Watch {
-        let state = Arc::clone(&self.state);
+        let (state, luns) = (Arc::clone(&self.state), Arc::clone(&self.luns));
         Box::new(move |now_ns, operation: &HostOperation<()>| {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             let Ok(writer) = &mut *state else { return };
@@ -85,7 +104,9 @@ impl Recording {
                 Direction::Write => IologAction::Write { offset_bytes, length_bytes },
             };
             // fio counts in microseconds.
-            if let Err(error) = writer.write(now_ns / 1000, LUN, action) {
+            if let Err(error) =
+                writer.write(now_ns / 1000, &luns[usize::from(operation.lun.0)], action)
+            {
                 *state = Err(error);
             }
         })

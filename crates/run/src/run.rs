@@ -342,7 +342,8 @@ pub(crate) fn run_array(
         None => own_host(scenario, index)?,
     };
     let recording = options.record_iolog.as_ref().map(|path| {
-        Recording::begin(record::iolog_of_array(path, &array.name, scenario.arrays.len()))
+        let path = record::iolog_of_array(path, &array.name, scenario.arrays.len());
+        Recording::begin(path, &build::luns(array))
     });
     let recording = recording.transpose()?;
     let host = match &recording {

@@ -63,7 +63,14 @@ pub struct Lun {
 
 impl Lun {
     /// Reads `lun = "1000 GB"`, or each `[[array.lun]]`. Returns `None` if one has a problem.
-    fn read_all(section: &mut Section<'_>) -> Option<Vec<Self>> {
+    fn read_all(section: &mut Section<'_>, workloads_are_named: bool) -> Option<Vec<Self>> {
+        if workloads_are_named && !section.has("lun") {
+            section.require_one_of(
+                &["lun"],
+                "add [[array.lun]] with the name and the size of each LUN that workloads work on",
+            );
+            return None;
+        }
         if !section.is_list("lun") {
             let bytes = section.required("lun", "\"1000 GB\"", value::positive_bytes)?;
             return Some(vec![Self { name: None, bytes, volume: None }]);
@@ -228,7 +235,6 @@ impl Array {
                 Some(named.map(|named| named.outstanding).sum())
             }
         };
-        let luns = Lun::read_all(&mut section);
         let controller_is_given = section.has("controller");
         let controller = section.optional("controller", |v| value::choice(v, &CONTROLLER_WORDS));
         // One that is not known is named by itself. The array is not read, so that any defaults will do.
@@ -239,6 +245,7 @@ impl Array {
         section.set_defaults(presets::of_array(
             controller.or(controller_is_given.then_some(stand_in)),
         ));
+        let luns = Lun::read_all(&mut section, context.named_workloads.is_some());
         let spindle = SpindleChoice::read(&mut section, context.folder);
         let commands = section.required("commands_per_spindle", "8", value::queue_depth);
         let scheduler = read_scheduler(&mut section);

@@ -10,6 +10,7 @@ use crate::problem::ScenarioError;
 use crate::scenario::{SCHEMA, Scenario};
 use crate::set::{OF_ARRAYS, put_below};
 use crate::settings::SettingValue;
+use crate::snapshots::SnapshotSchedule;
 use crate::template::Template;
 
 /// The name that errors give a text that comes from no file.
@@ -35,8 +36,9 @@ impl Scenario {
     }
 
     /// Checks a scenario whose fields were set by code, as [`parse`](Self::parse) checks a text, except that fewer
-    /// segments than the scenario speaks of are no mistake: that is a run that ends earlier. A scenario that is scaled
-    /// down is not checked: it was before.
+    /// segments than the scenario speaks of are no mistake: that is a run that ends earlier. Nor are more segments than
+    /// a schedule of snapshots goes on for: a workload that ends by itself is given any number. A scenario that is
+    /// scaled down is not checked: it was before.
     ///
     /// # Errors
     ///
@@ -44,7 +46,8 @@ impl Scenario {
     pub fn check(&self) -> Result<(), ScenarioError> {
         let mut whole = self.clone();
         if self.segments > 0 && self.segment_ns > 0 {
-            whole.segments = self.segments.max(self.segments_spoken_of());
+            whole.segments =
+                self.segments.max(self.segments_spoken_of()).min(self.most_segments_of_snapshots());
         }
         whole.to_toml().map_or(Ok(()), |text| Self::parse(&text, NO_FILE).map(drop))
     }
@@ -69,6 +72,19 @@ impl Scenario {
         let happens = happens.map_or(0, |at_ns| at_ns / self.segment_ns + 1);
         let happens = u32::try_from(happens).unwrap_or(u32::MAX);
         happens.max(fitted.unwrap_or(0))
+    }
+
+    /// Returns the number of segments in which no schedule of snapshots takes more than it may.
+    fn most_segments_of_snapshots(&self) -> u32 {
+        let schedules = self.arrays.iter().filter_map(|array| match &array.layout {
+            ArrayLayout::WriteAnywhere(layout) => layout.snapshots,
+            ArrayLayout::InPlace(_) => None,
+        });
+        let most = schedules.map(|schedule| {
+            let most_ns = schedule.every_ns.saturating_mul(SnapshotSchedule::MOST_TAKEN);
+            u32::try_from(most_ns / self.segment_ns).unwrap_or(u32::MAX).max(1)
+        });
+        most.min().unwrap_or(u32::MAX)
     }
 
     /// Returns the tables of its file; `None` if it is scaled down.

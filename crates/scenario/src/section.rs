@@ -43,6 +43,15 @@ impl<'t> Problems<'t> {
     }
 }
 
+/// Returns a field as the header of a table writes it: an entry of a list has no name there.
+fn header(field: &str) -> String {
+    let steps = field.split('[').enumerate().map(|(step, part)| match step {
+        0 => part,
+        _ => part.split_once(']').map_or("", |(_, rest)| rest),
+    });
+    steps.collect()
+}
+
 /// A required key, or one of several, that is missing.
 struct Missing {
     field: &'static str,
@@ -214,7 +223,7 @@ impl<'t> Section<'t> {
             }
             other => {
                 let message = format!("is not a table but {}", value::type_of(other));
-                let help = format!("write [{}] and its keys below", self.field(key));
+                let help = format!("write [{}] and its keys below", header(&self.field(key)));
                 self.problem_at(value.span(), key, message, help);
                 None
             }
@@ -231,7 +240,7 @@ impl<'t> Section<'t> {
             tables.map(|element| Some((element.span(), element.get_ref().as_table()?))).collect()
         });
         let Some(tables) = tables else {
-            let help = format!("write [[{}]] before the keys of each", self.field(key));
+            let help = format!("write [[{}]] before the keys of each", header(&self.field(key)));
             self.problem_at(value.span(), key, "is not a list of tables", help);
             return None;
         };

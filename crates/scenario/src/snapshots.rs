@@ -4,9 +4,6 @@ use crate::quantity::Nanoseconds;
 use crate::section::Section;
 use crate::value;
 
-/// Most snapshots that a schedule takes in a run: a simulated block records 16 bits of when it was written.
-const MOST_TAKEN: u64 = 65_534;
-
 /// When snapshots of an array's volume are taken, and how many are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SnapshotSchedule {
@@ -17,6 +14,8 @@ pub struct SnapshotSchedule {
 }
 
 impl SnapshotSchedule {
+    /// Most snapshots that it takes in a run: a simulated block records 16 bits of when it was written.
+    pub(crate) const MOST_TAKEN: u64 = 65_534;
     /// The key of the table.
     pub(crate) const KEY: &str = "snapshots";
     /// The keys in it.
@@ -58,11 +57,14 @@ fn check_interval(section: &Section<'_>, every_ns: u64, length_ns: u64) {
             format!("is {}, and the run ends at {length}", Nanoseconds(every_ns)),
             format!("give less than {length}, or more segments, or leave `snapshots` out"),
         );
-    } else if length_ns / every_ns > MOST_TAKEN {
+    } else if length_ns / every_ns > SnapshotSchedule::MOST_TAKEN {
         section.problem(
             every_key,
             format!("{} snapshots in {length} are too many", length_ns / every_ns),
-            format!("an array takes at most {MOST_TAKEN} in a run: give a longer time, or fewer segments"),
+            format!(
+                "an array takes at most {} in a run: give a longer time, or fewer segments",
+                SnapshotSchedule::MOST_TAKEN
+            ),
         );
     }
 }

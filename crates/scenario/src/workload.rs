@@ -49,6 +49,9 @@ pub enum AccessSpecificationChoice {
     Inline(Vec<AccessLine>),
 }
 
+/// Most workloads of a scenario: the simulation measures no more by themselves.
+const MOST_WORKLOADS: usize = 64;
+
 /// The name of a specification written in a scenario.
 const INLINE_NAME: &str = "inline";
 
@@ -109,6 +112,16 @@ impl Workload {
             workloads.push(Self::read(table, |section| NamedWorkload::read(section).map(Some)));
         }
         let workloads: Vec<Self> = workloads.into_iter().collect::<Option<_>>()?;
+        if workloads.len() > MOST_WORKLOADS {
+            section.problem(
+                "workload",
+                format!("there are {} workloads", workloads.len()),
+                format!(
+                    "{MOST_WORKLOADS} are the most that are measured by themselves: give fewer"
+                ),
+            );
+            return None;
+        }
         let outstanding = workloads.iter().filter_map(|one| one.named.as_ref());
         let outstanding: u64 = outstanding.map(|named| u64::from(named.outstanding)).sum();
         if outstanding > MOST_OUTSTANDING.into() {

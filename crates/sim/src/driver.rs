@@ -1,6 +1,7 @@
 //! The driver of a simulated array: its processor, its spindles, and acknowledgements in flight.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use strewn_array::{
     Acknowledge, Driver, Durability, LogLedger, LogRecord, Logged, OperationId, ProcessorCosts,
@@ -41,7 +42,8 @@ pub(crate) struct SimDriver {
     /// Superblocks of the commit in progress that are not written yet.
     superblocks_out: usize,
     stretch: u64,
-    /// The spindles that failed and were not replaced by a spare.
+    /// The spindles that failed and were not replaced by a spare, and those of parity groups that are yet to be added.
+    /// They take no commands.
     lost: Vec<SpindleIndex>,
     /// The first command that a spindle refused.
     pub(crate) refused: Option<CommandError>,
@@ -125,6 +127,16 @@ impl SimDriver {
             refused: None,
             components: ActiveComponent::new(),
         }
+    }
+
+    /// Sets aside the spindles of a parity group that is yet to be added.
+    pub(crate) fn set_aside(&mut self, spindles: &Range<u16>) {
+        self.lost.extend(spindles.clone().map(SpindleIndex));
+    }
+
+    /// These spindles' parity group has been added.
+    pub(crate) fn put_to_use(&mut self, spindles: &Range<u16>) {
+        self.lost.retain(|lost| !spindles.contains(&lost.0));
     }
 
     /// Fails a spindle. Returns the commands that it had not completed, and how long it had served the one in service.

@@ -146,10 +146,11 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             .map(|_| SimulatedSpindle::new(Arc::clone(drive), *scheduler, *commands_per_spindle))
             .collect::<Result<Vec<_>, _>>()?;
         let log = array.log_size().map(LogLedger::new);
-        let driver = SimDriver::new(drives, *stretch, array.processor_costs(), log);
+        let mut driver = SimDriver::new(drives, *stretch, array.processor_costs(), log);
         let mut used_from_ns = vec![0; count];
         for group in array.groups().iter().filter(|group| group.free_blocks.is_none()) {
             used_from_ns[indices(&group.spindles)].fill(u64::MAX);
+            driver.set_aside(&group.spindles);
         }
         let mut simulation = Self {
             counted: *array.counters(),
@@ -306,6 +307,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         self.driver.now_ns = now_ns;
         let later = self.array.groups().into_iter().find(|group| group.free_blocks.is_none());
         if let Some(group) = later {
+            self.driver.put_to_use(&group.spindles);
             assert!(self.array.add_group(now_ns, &mut self.driver), "the array has a group to add");
             self.used_from_ns[indices(&group.spindles)].fill(now_ns);
         }

@@ -39,6 +39,9 @@ impl Accesses for PatternStream {
 /// Most workloads that are measured apart; each takes half a megabyte.
 const MOST_WORKLOADS: usize = 64;
 
+/// The place of the limit of reads and writes together among a worker's schedules.
+const BOTH: usize = 2;
+
 /// How many operations a worker has outstanding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outstanding {
@@ -73,6 +76,8 @@ pub struct Worker {
     pub think_time: Option<ThinkTime>,
     /// Rate limits of reads and of writes.
     pub rates: [Option<Rate>; 2],
+    /// Rate limit of both together.
+    pub rate: Option<Rate>,
     /// Its group, counted from 0. A group starts when the previous one is done.
     pub group: u32,
     /// Delay between its group's start and its own, in nanoseconds.
@@ -97,6 +102,7 @@ impl Worker {
             outstanding: Outstanding::Closed(outstanding),
             think_time: None,
             rates: [None, None],
+            rate: None,
             group: 0,
             start_delay_ns: 0,
             runtime_ns: None,
@@ -175,7 +181,8 @@ struct State {
     pause_when_idle: bool,
     not_before_ns: u64,
     start_ns: u64,
-    schedules: [Option<Schedule>; 2],
+    /// Of reads, of writes, and of both.
+    schedules: [Option<Schedule>; 3],
     outstanding: u32,
     /// The place of its workload among the measures of workloads.
     workload: Option<usize>,
@@ -199,8 +206,9 @@ impl State {
     fn start(&mut self, now_ns: u64) {
         self.start_ns = now_ns + self.worker.start_delay_ns;
         self.not_before_ns = self.start_ns;
-        self.schedules =
-            self.worker.rates.clone().map(|rate| Some(Schedule::new(rate?, self.start_ns)));
+        let [reads, writes] = self.worker.rates.clone();
+        self.schedules = [reads, writes, self.worker.rate.clone()]
+            .map(|rate| Some(Schedule::new(rate?, self.start_ns)));
     }
 
     /// Draws the next access if there is none, and returns when it is due.
@@ -245,6 +253,7 @@ impl State {
             .map_or(0, |next| next.not_before_ns)
             .max(self.not_before_ns)
             .max(schedule.map_or(0, Schedule::next_ns))
+            .max(self.schedules[BOTH].as_ref().map_or(0, Schedule::next_ns))
             .max(now_ns);
         // The worker is woken at its end time, to find that its time is over.
         Ok(due_ns.min(self.end_ns().max(now_ns)))
@@ -267,8 +276,10 @@ impl State {
         self.outstanding += 1;
         self.issued += 1;
         self.issued_bytes += bytes;
-        if let Some(schedule) = &mut self.schedules[access.direction as usize] {
-            schedule.passed(bytes);
+        for limit in [access.direction as usize, BOTH] {
+            if let Some(schedule) = &mut self.schedules[limit] {
+                schedule.passed(bytes);
+            }
         }
         if let Some(think_time) = self.worker.think_time
             && self.issued.is_multiple_of(think_time.accesses.max(1))
@@ -307,7 +318,7 @@ impl Workers {
             pause_when_idle: false,
             not_before_ns: 0,
             start_ns: 0,
-            schedules: [None, None],
+            schedules: [None, None, None],
             outstanding: 0,
             issued: 0,
             issued_bytes: 0,

@@ -119,7 +119,39 @@ pub fn workloads_table(results: &Results, array: &ArrayResults) -> String {
         }),
         false => columns,
     };
-    columns.render(&rows)
+    let mut table = columns.render(&rows);
+    for note in missed_rates(results, array) {
+        table.push_str(&format!("\n{note}\n"));
+    }
+    table
+}
+
+/// Returns a sentence for each named workload that stayed below its limit of operations a second by more than 2 %, which
+/// too few outstanding operations do.
+pub(crate) fn missed_rates(results: &Results, array: &ArrayResults) -> Vec<String> {
+    let setting = |number: usize, key: &str| {
+        results.settings.get(&format!("workload.{number}.{key}")).map(ToString::to_string)
+    };
+    let missed = |number: usize| {
+        let name = setting(number, "name")?;
+        let limit: f64 = setting(number, "operations_per_second")?.parse().ok()?;
+        let of_workload = array.segments.iter().flat_map(|segment| &segment.by_workload);
+        let own = of_workload.filter(|workload| workload.name == name);
+        let least = own.map(|workload| workload.iops).reduce(f64::min)?;
+        (least < 0.98 * limit).then(|| {
+            format!(
+                "{name}: {} operations a second at least, of at most {}. Each waits for one of its {} outstanding \
+                 operations.",
+                fixed(least, 0),
+                fixed(limit, 0),
+                setting(number, "outstanding").unwrap_or_default()
+            )
+        })
+    };
+    (1..=results.settings.len())
+        .map_while(|number| setting(number, "name").map(|_| number))
+        .filter_map(missed)
+        .collect()
 }
 
 fn segment_columns(

@@ -299,6 +299,7 @@ pub(super) fn workers(
             };
             let worker = Worker {
                 lun: LunId(0),
+                rate: None,
                 accesses,
                 outstanding: Outstanding::Closed(job.outstanding()),
                 think_time: job.think_time.filter(|think_time| think_time.pause_us > 0).map(

@@ -33,7 +33,7 @@ macro_rules! cases {
 const CASES: &[Case] = &cases! {
     "unknown key":
         "outstanding = 150" => "outstanding = 150\ncolour = 3", "colour",
-        "array[anywhere].colour", "unknown key", "the keys here are name, outstanding, lun";
+        "array[anywhere].colour", "unknown key", "the keys here are name, outstanding, controller";
     "misspelt key, which is then not reported as missing":
         "tetris_stripes = 64" => "tetris_strips = 64", "tetris_strips",
         "array[anywhere].write_anywhere.tetris_strips", "unknown key",
@@ -325,7 +325,7 @@ const CASES: &[Case] = &cases! {
         "a spindle fails once";
     "a failure that is no table":
         "scheduler = \"sptf\"" => "scheduler = \"sptf\"\nfailure = 4", "failure = 4",
-        "array[anywhere].failure", "is not a list of tables", "write [[array[anywhere].failure]]";
+        "array[anywhere].failure", "is not a list of tables", "write [[array.failure]]";
     "too many parity groups":
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n[[array.write_anywhere.group]]\ndata_spindles = 4\n\n[[array]]\nname = \"inplace\"",

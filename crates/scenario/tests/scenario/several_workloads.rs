@@ -98,7 +98,7 @@ fn mistakes_are_refused_with_place_and_remedy() {
         ),
         (
             "controller = \"eva4400\"\n\n[[array.lun]]\n",
-            "controller = \"eva4400\"\n[array.in_place]\n[[array.lun]]\nvolume = \"a\"\n",
+            "controller = \"eva4400\"\n[[array.lun]]\nvolume = \"a\"\n",
             "array[EVA4400].lun[1].volume: an array in place has no volumes; leave the key out",
         ),
         (
@@ -129,6 +129,44 @@ fn mistakes_are_refused_with_place_and_remedy() {
             .collect();
         assert!(found.iter().any(|one| one.starts_with(problem)), "{problem}\n{found:#?}");
     }
+}
+
+#[test]
+fn what_is_to_be_written_is_toml() {
+    let wrong = |from: &str, to: &str| {
+        let error = error_of(&CONSOLIDATION.replacen(from, to, 1));
+        error.problems().iter().map(|problem| problem.help().to_owned()).collect::<Vec<_>>()
+    };
+    let fas2050 = "controller = \"fas2050\"\n";
+    let snapshots = format!("{fas2050}[array.write_anywhere]\nsnapshots = true\n");
+    let helps = wrong(fas2050, &snapshots);
+    assert_eq!(helps, ["write [array.write_anywhere.snapshots] and its keys below"]);
+    let helps = wrong(fas2050, &format!("{fas2050}[array.write_anywhere.group]\n"));
+    assert_eq!(helps, ["write [[array.write_anywhere.group]] before the keys of each"]);
+    let (without_luns, _) = CONSOLIDATION.split_once("[[array.lun]]").unwrap();
+    let helps: Vec<_> =
+        error_of(without_luns).problems().iter().map(|one| one.help().to_owned()).collect();
+    assert_eq!(
+        helps,
+        ["add [[array.lun]] with the name and the size of each LUN that workloads work on"]
+    );
+}
+
+#[test]
+fn more_workloads_than_are_measured_are_refused() {
+    let (before, array) = CONSOLIDATION.split_once("[[array]]").unwrap();
+    let more = |number: u32| {
+        format!(
+            "[[workload]]\nname = \"{number}\"\nlun = \"log\"\noutstanding = 1\nfile = \"1 GiB\"\n\
+             access_specification = \"file-server\"\n"
+        )
+    };
+    let text = |count: u32| {
+        let more: String = (0..count).map(more).collect();
+        format!("{before}{more}[[array]]{array}")
+    };
+    parsed(&text(60));
+    assert!(refusal(&text(61)).contains("there are 65 workloads; 64 are the most"));
 }
 
 #[test]

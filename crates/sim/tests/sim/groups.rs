@@ -1,7 +1,7 @@
 //! Parity groups that are added under load: what a segment counts, and where reads and writes go.
 
-use strewn_array::Rebuild;
 use strewn_array::write_anywhere::{OtherData, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{Format, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 use strewn_sim::{Segment, Simulation};
 
@@ -59,6 +59,22 @@ fn a_group_counts_from_when_it_is_added_and_takes_the_writes() {
     assert_eq!(commands(&first) + commands(&second), all);
     let free = after.layout.free_space.unwrap().free_blocks;
     assert_eq!(first.free_blocks.unwrap() + second.free_blocks.unwrap(), free);
+}
+
+#[test]
+fn superblocks_of_the_durable_format_do_not_go_to_spindles_that_are_not_there() {
+    let group = |data| ParityGroup::new(Parity::RaidDp, data, 16_384).unwrap();
+    let config = config(group(4));
+    let groups = vec![group(4), group(3)];
+    let format = Format::Durable;
+    let array = WriteAnywhere::new(WriteAnywhereConfig { groups, format, ..config }).unwrap();
+    let mut simulation = simulation(array, 20, 1);
+    simulation.add_group_at(10 * SECOND_NS);
+    let before = segment(&mut simulation, 10).unwrap();
+    assert!(before.counters.checkpoints > 2, "{}", before.counters.checkpoints);
+    assert_eq!((before.groups[1].reads, before.groups[1].writes), (0, 0));
+    let after = segment(&mut simulation, 10).unwrap();
+    assert!(after.groups[1].writes > after.counters.checkpoints * 5);
 }
 
 #[test]

@@ -157,6 +157,16 @@ fn rates_hold_for_each_direction_and_are_caught_up_with() {
 }
 
 #[test]
+fn a_rate_of_reads_and_writes_together_is_exact_however_small() {
+    for (per_second, read_percent) in [(1, 50), (3, 80), (7, 33)] {
+        let mut worker = Worker::closed_loop(stream(read_percent, 1, 0), 4);
+        worker.rate = Some(Rate::Operations(per_second));
+        let (_, issued) = run(Workers::new(vec![worker]), 60_000, 1);
+        assert_eq!(issued.len() as u64, 60 * per_second, "{per_second} a second");
+    }
+}
+
+#[test]
 fn a_group_waits_for_the_one_before() {
     let worker = |group, most_accesses| {
         let mut worker = Worker::closed_loop(stream(if group == 0 { 0 } else { 100 }, 1, 0), 2);

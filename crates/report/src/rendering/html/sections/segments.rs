@@ -9,6 +9,7 @@ use crate::rendering::columns::{STARVING_NOTE, response_decimals};
 use crate::rendering::html::block::Block;
 use crate::rendering::html::sections::{cache_hits, cache_hits_heading};
 use crate::rendering::html::table::{Cell, Table};
+use crate::rendering::table::missed_rates;
 
 pub(super) fn segments(results: &Results) -> Vec<Block> {
     let tables = results.arrays.iter().enumerate().filter(|(_, array)| !array.segments.is_empty());
@@ -16,6 +17,7 @@ pub(super) fn segments(results: &Results) -> Vec<Block> {
         tables.flat_map(|(position, array)| segment_tables(results, position, array)).collect();
     for (position, array) in results.arrays.iter().enumerate() {
         blocks.extend(by_workload(results, position, array));
+        blocks.extend(missed_rates(results, array).into_iter().map(Block::paragraph));
         blocks.extend(snapshots(position, array));
     }
     if !blocks.is_empty() {
