@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use strewn_alloc::{Aggregate, AggregateLocation, BlockMapPart};
+use strewn_alloc::{Aggregate, AggregateLocation, BlockMapPart, GroupIndex};
 use strewn_array::in_place::InPlace;
-use strewn_array::write_anywhere::WriteAnywhere;
+use strewn_array::write_anywhere::{FirstSpindles, WriteAnywhere};
 use strewn_array::{LunId, Payload};
 use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS};
 use strewn_raid::{BlockLocation, ParityGroup, SpindleIndex, StripedLayout, Vbn};
@@ -39,20 +39,21 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
         if let [only] = groups {
             return ArrayMap::new(&array.name, longest, Some(only.data_spindles()));
         }
-        let parity_of = |(first, group): (u16, &ParityGroup)| {
-            first + group.data_spindles()..first + group.spindles()
+        let first_spindles = FirstSpindles::of(groups);
+        let parity_of = |(index, group): (GroupIndex, &ParityGroup)| {
+            let parity = (group.data_spindles()..group.spindles()).map(SpindleIndex);
+            parity.map(move |spindle| first_spindles.in_array(index, spindle).0)
         };
-        let placed = first_spindles(groups).into_iter().zip(groups);
-        let parity_spindles = placed.flat_map(parity_of).collect();
+        let parity_spindles = (0..).map(GroupIndex).zip(groups).flat_map(parity_of).collect();
         ArrayMap { parity_spindles, ..ArrayMap::new(&array.name, longest, None) }
     }
 
     fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {
         let groups = self.parity_groups();
         let spindles = groups.iter().map(ParityGroup::spindles).sum();
-        let first_spindles = first_spindles(groups);
+        let first_spindles = FirstSpindles::of(groups);
         let (block_map, keys) = (self.block_map(), self.keys());
-        let places = Places { aggregate: self.aggregate(), first_spindles: &first_spindles };
+        let places = Places { aggregate: self.aggregate(), first_spindles };
         let part = |half: fn(u32) -> Range<u32>| {
             let mut picture = map.picture(spindles, true);
             for (lun, blocks) in (0..).map(LunId).zip(files) {
@@ -70,17 +71,18 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
         });
 
         // The spindles of a group that is yet to be added have nothing in use and nothing free.
-        for (free, first) in self.aggregate().free_maps().zip(&first_spindles) {
+        for (index, free) in (0..).map(GroupIndex).zip(self.aggregate().free_maps()) {
             let group = free.group();
+            let in_array = |spindle| first_spindles.in_array(index, SpindleIndex(spindle)).0;
             for row in 0..group.stripes().div_ceil(WORD_STRIPES) {
                 let mut empty_stripes = u64::MAX;
                 for spindle in 0..group.data_spindles() {
                     let word = free.free_word(SpindleIndex(spindle), row);
-                    picture.add_free_word(first + spindle, row * WORD_STRIPES, word);
+                    picture.add_free_word(in_array(spindle), row * WORD_STRIPES, word);
                     empty_stripes &= word;
                 }
                 for spindle in group.data_spindles()..group.spindles() {
-                    picture.add_free_word(first + spindle, row * WORD_STRIPES, empty_stripes);
+                    picture.add_free_word(in_array(spindle), row * WORD_STRIPES, empty_stripes);
                 }
             }
         }
@@ -113,27 +115,17 @@ impl<P: Payload> Mapped for InPlace<P> {
     }
 }
 
-/// Returns the array's number of the first spindle of each group.
-fn first_spindles(groups: &[ParityGroup]) -> Vec<u16> {
-    let ends = groups.iter().scan(0, |end, group| {
-        let first = *end;
-        *end += group.spindles();
-        Some(first)
-    });
-    ends.collect()
-}
-
 /// Where the blocks of an aggregate lie, by the array's numbers of its spindles.
 struct Places<'a> {
     aggregate: &'a Aggregate<u32>,
-    first_spindles: &'a [u16],
+    first_spindles: FirstSpindles,
 }
 
 impl Places<'_> {
     /// Returns the spindle and DBN of a block, and the first VBN after its spindle.
     fn locate(&self, vbn: Vbn) -> (BlockLocation, u64) {
         let AggregateLocation { group, location } = self.aggregate.place_of(vbn);
-        let spindle = SpindleIndex(self.first_spindles[group.index()] + location.spindle.0);
+        let spindle = self.first_spindles.in_array(group, location.spindle);
         // The aggregate numbers the blocks of one spindle after those of another.
         let on_spindle = self.aggregate.free_map(group).group().blocks_per_spindle();
         let end = vbn.0 - location.dbn.0 + on_spindle;
@@ -193,10 +185,9 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
-    use strewn_alloc::BlockMap;
+    use strewn_alloc::{AggregateOptions, BlockMap};
 
     use super::*;
-    use strewn_alloc::AggregateOptions;
     use strewn_raid::Parity;
 
     #[test]
@@ -204,8 +195,8 @@ mod tests {
         // A short group before a longer one.
         let groups = [1, 3].map(|data| ParityGroup::new(Parity::Raid4, data, 1_024).unwrap());
         let aggregate = Aggregate::new(groups, AggregateOptions::default()).unwrap();
-        let first_spindles = first_spindles(&groups);
-        let places = Places { aggregate: &aggregate, first_spindles: &first_spindles };
+        let first_spindles = FirstSpindles::of(&groups);
+        let places = Places { aggregate: &aggregate, first_spindles };
         let blocks = 300;
         let mut map = BlockMap::new(blocks.into(), aggregate.total_blocks()).unwrap();
         // Runs of all lengths, one of them across the end of a spindle, and blocks without a location.

@@ -68,7 +68,7 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
 
 /// Returns the parity groups of an array that has several.
 fn parity_groups(array: &Array) -> Vec<ParityGroup> {
-    let ArrayLayout::WriteAnywhere(layout) = &array.layout else { return Vec::new() };
+    let Some(layout) = array.layout.write_anywhere() else { return Vec::new() };
     let groups = layout.groups().into_iter().map(|group| ParityGroup {
         first_spindle: group.first_spindle,
         data: group.data_spindles,

@@ -9,7 +9,7 @@ use strewn_raid::SpindleIndex;
 use strewn_report::{
     ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA, Scaled,
 };
-use strewn_scenario::{ArrayLayout, Scenario, ScenarioError, SnapshotSchedule};
+use strewn_scenario::{Scenario, ScenarioError};
 use strewn_sim::{Host, Progress, Segment, Simulation, SimulationError};
 use thiserror::Error;
 
@@ -446,26 +446,22 @@ fn simulate_host<H: Host, W: WithSimulation>(
     let failed = |source| RunError::Build { array: array.name.clone(), source };
     let spindles = build::spindles(scenario, array).map_err(failed)?;
     let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
-    let snapshots = match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => layout.snapshots,
-        ArrayLayout::InPlace(_) => None,
-    };
+    let write_anywhere = array.layout.write_anywhere();
     // One loop per kind of array lets the compiler inline down to the spindles in both.
     macro_rules! simulate {
         ($built:expr) => {{
             let simulation = Simulation::with_host(*$built, &spindles, host);
             let mut simulation = simulation.map_err(in_simulation)?;
             // A spindle may fail at the time at which its group is added.
-            if let ArrayLayout::WriteAnywhere(layout) = &array.layout {
-                for at_ns in layout.further_groups.iter().filter_map(|group| group.at_ns) {
-                    simulation.add_group_at(at_ns);
-                }
+            let groups = write_anywhere.into_iter().flat_map(|layout| &layout.further_groups);
+            for at_ns in groups.filter_map(|group| group.at_ns) {
+                simulation.add_group_at(at_ns);
             }
             for failure in &array.failures {
                 simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
             }
-            if let Some(SnapshotSchedule { every_ns, keep }) = snapshots {
-                simulation.snapshot_every(every_ns, keep.into());
+            if let Some(schedule) = write_anywhere.and_then(|layout| layout.snapshots) {
+                simulation.snapshot_every(schedule.every_ns, schedule.keep.into());
             }
             with.with(simulation)
         }};

@@ -143,7 +143,7 @@ impl Array {
     /// Returns why a file of `file_bytes` and the array's other data do not fit together, with a
     /// remedy; `None` if they do.
     pub(crate) fn other_data_problem(&self, file_bytes: u64) -> Option<(String, String)> {
-        let ArrayLayout::WriteAnywhere(layout) = &self.layout else { return None };
+        let layout = self.layout.write_anywhere()?;
         let other = layout.other_data?;
         // Most metadata is indirect blocks, one per 510 blocks. A hundredth is five times that.
         let metadata_bytes = file_bytes as f64 / 100.0;
@@ -177,7 +177,7 @@ impl Array {
     /// Returns how full other data may make the array's aggregate so that no write waits for room, if it makes it
     /// fuller.
     pub(crate) fn roomy_percent(&self, file_bytes: u64) -> Option<f64> {
-        let ArrayLayout::WriteAnywhere(layout) = &self.layout else { return None };
+        let layout = self.layout.write_anywhere()?;
         let held_back = self.lun_bytes() as f64 * layout.delayed_free_percent / 100.0;
         let dirty = 2.0 * layout.buffer_cache_bytes as f64;
         let roomy = layout.full_percent_beside(file_bytes as f64 / 100.0 + dirty + held_back);
@@ -189,7 +189,7 @@ impl Array {
     /// Returns the bytes that snapshots can come to hold and the bytes that the aggregate has left for them, if those are
     /// fewer: each snapshot, and one more that is being deleted, may hold a whole file that has been overwritten since.
     pub(crate) fn snapshots_may_exceed(&self, file_bytes: u64) -> Option<(u64, u64)> {
-        let ArrayLayout::WriteAnywhere(layout) = &self.layout else { return None };
+        let layout = self.layout.write_anywhere()?;
         let kept = u64::from(layout.snapshots?.keep) + 1;
         // Most metadata is indirect blocks, one per 510 blocks.
         let held_bytes = (file_bytes + file_bytes / 500).saturating_mul(kept);

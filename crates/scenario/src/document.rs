@@ -5,7 +5,6 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Table, Value};
 
-use crate::layout::ArrayLayout;
 use crate::problem::ScenarioError;
 use crate::scenario::{SCHEMA, Scenario};
 use crate::set::{OF_ARRAYS, put_below};
@@ -58,10 +57,7 @@ impl Scenario {
         let fitted = self.arrays.iter().filter_map(|array| array.fitted.as_ref());
         let fitted = fitted.flat_map(|fitted| fitted.segments.iter().copied()).max();
         let failures = self.arrays.iter().flat_map(|array| &array.failures);
-        let layouts = self.arrays.iter().filter_map(|array| match &array.layout {
-            ArrayLayout::WriteAnywhere(layout) => Some(layout),
-            ArrayLayout::InPlace(_) => None,
-        });
+        let layouts = self.arrays.iter().filter_map(|array| array.layout.write_anywhere());
         let groups = layouts.clone().flat_map(|layout| &layout.further_groups);
         let schedules = layouts.filter_map(|layout| layout.snapshots);
         let happens = failures
@@ -76,10 +72,8 @@ impl Scenario {
 
     /// Returns the number of segments in which no schedule of snapshots takes more than it may.
     fn most_segments_of_snapshots(&self) -> u32 {
-        let schedules = self.arrays.iter().filter_map(|array| match &array.layout {
-            ArrayLayout::WriteAnywhere(layout) => layout.snapshots,
-            ArrayLayout::InPlace(_) => None,
-        });
+        let layouts = self.arrays.iter().filter_map(|array| array.layout.write_anywhere());
+        let schedules = layouts.filter_map(|layout| layout.snapshots);
         let most = schedules.map(|schedule| {
             let most_ns = schedule.every_ns.saturating_mul(SnapshotSchedule::MOST_TAKEN);
             u32::try_from(most_ns / self.segment_ns).unwrap_or(u32::MAX).max(1)

@@ -18,6 +18,15 @@ pub enum ArrayLayout {
 }
 
 impl ArrayLayout {
+    /// Returns the write-anywhere layout, if it is one.
+    #[must_use]
+    pub fn write_anywhere(&self) -> Option<&WriteAnywhere> {
+        match self {
+            Self::WriteAnywhere(layout) => Some(layout),
+            Self::InPlace(_) => None,
+        }
+    }
+
     /// Returns the most parameters that calibration may fit for an array of this layout. Few fitted
     /// parameters keep a comparison with published figures a prediction.
     #[must_use]

@@ -247,11 +247,14 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
                 break;
             }
             let now_ns = at_ns.max(self.segment_start_ns);
+            assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
+            self.driver.now_ns = now_ns;
             match what {
                 Scheduled::Failure(spindle) => self.fail(now_ns, spindle)?,
-                Scheduled::AddedGroup => self.add_group(now_ns)?,
-                Scheduled::Snapshot(schedule) => self.snapshot(now_ns, schedule)?,
+                Scheduled::AddedGroup => self.add_group(now_ns),
+                Scheduled::Snapshot(schedule) => self.snapshot(now_ns, schedule),
             }
+            self.answer_ready(now_ns)?;
         }
         self.run_until(end_ns, observer)?;
         let end_ns = if self.host.is_done() { self.driver.now_ns } else { end_ns };
@@ -280,10 +283,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         Ok(())
     }
 
-    fn fail(&mut self, now_ns: u64, spindle: SpindleIndex) -> Result<(), SimulationError> {
-        assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
+    fn fail(&mut self, now_ns: u64, spindle: SpindleIndex) -> Result<(), DataLost> {
         assert!(self.used_from_ns[spindle.index()] <= now_ns, "{spindle} has not been added yet");
-        self.driver.now_ns = now_ns;
         let (commands, served_ns) = self.driver.fail(spindle);
         self.returned += commands.len() as u64;
         // It was busy for that long, and no completion reports it.
@@ -299,28 +300,19 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         if is_committed {
             self.array.committed(now_ns, &mut self.driver);
         }
-        self.answer_ready(now_ns)
+        Ok(())
     }
 
-    fn add_group(&mut self, now_ns: u64) -> Result<(), SimulationError> {
-        assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
-        self.driver.now_ns = now_ns;
+    fn add_group(&mut self, now_ns: u64) {
         let later = self.array.groups().into_iter().find(|group| group.free_blocks.is_none());
         if let Some(group) = later {
             self.driver.put_to_use(&group.spindles);
             assert!(self.array.add_group(now_ns, &mut self.driver), "the array has a group to add");
             self.used_from_ns[indices(&group.spindles)].fill(now_ns);
         }
-        self.answer_ready(now_ns)
     }
 
-    fn snapshot(
-        &mut self,
-        now_ns: u64,
-        mut schedule: SnapshotSchedule,
-    ) -> Result<(), SimulationError> {
-        assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
-        self.driver.now_ns = now_ns;
+    fn snapshot(&mut self, now_ns: u64, mut schedule: SnapshotSchedule) {
         // One that is not taken yet cannot be deleted: the consistency point in progress is that long.
         while schedule.kept.len() >= schedule.keep
             && let Some(oldest) = schedule.kept.front()
@@ -335,7 +327,6 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             schedule.kept.push_back(taken);
         }
         self.schedule(now_ns + schedule.every_ns, Scheduled::Snapshot(schedule));
-        self.answer_ready(now_ns)
     }
 
     fn look(

@@ -11,16 +11,18 @@ use crate::payload::Payload;
 
 use super::{Run, WriteAnywhere};
 
-/// The first spindle of each parity group. Each operation looks here, so it is no list elsewhere in memory.
+/// The first spindle of each parity group of an aggregate, in an array that numbers its spindles group after group.
+// Each operation looks here, so it is no list elsewhere in memory.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FirstSpindles([u16; Self::MOST]);
+pub struct FirstSpindles([u16; Self::MOST]);
 
 impl FirstSpindles {
     /// Most parity groups of an aggregate.
     pub(super) const MOST: usize = 8;
 
-    /// Those of `groups`. There may be at most [`MOST`](Self::MOST).
-    pub(super) fn of(groups: &[ParityGroup]) -> Self {
+    /// Those of `groups`, of which an aggregate has at most eight.
+    #[must_use]
+    pub fn of(groups: &[ParityGroup]) -> Self {
         // A group that does not exist begins behind all spindles.
         let mut first = [u16::MAX; Self::MOST];
         let mut next = 0;
@@ -33,7 +35,8 @@ impl FirstSpindles {
 
     /// The number in the array of a spindle of `group`.
     #[inline(always)]
-    pub(super) fn in_array(&self, group: GroupIndex, spindle: SpindleIndex) -> SpindleIndex {
+    #[must_use]
+    pub fn in_array(&self, group: GroupIndex, spindle: SpindleIndex) -> SpindleIndex {
         SpindleIndex(self.0[group.index() % Self::MOST] + spindle.0)
     }
 

@@ -60,7 +60,7 @@ pub use block_keys::BlockKeys;
 use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig, WriteAnywhereError};
 use degraded::Degraded;
-use groups::FirstSpindles;
+pub use groups::FirstSpindles;
 use host::PendingOperation;
 use reads::Reads;
 pub use restore::RestoreError;

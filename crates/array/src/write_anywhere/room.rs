@@ -24,21 +24,23 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn room(&self) -> u64 {
         let counts = self.aggregate.counts();
         let metadata = self.metadata_blocks();
-        let places = (counts.free + counts.freed_at_commit).saturating_sub(metadata);
         // Blocks that snapshots hold come back only by a consistency point that deletes one. It must have room even if
         // those before it left none.
-        let generations = if self.snapshots.is_some() { KEPT_FOR_DELETIONS } else { 0 };
-        let kept_places = match generations {
-            0 => 0,
-            _ => metadata + generations * self.metadata_of_all_volumes(),
+        let (generations, kept_places) = match self.snapshots.is_some() {
+            false => (0, metadata),
+            true => {
+                let of_volumes = self.metadata_of_all_volumes();
+                (KEPT_FOR_DELETIONS, 2 * metadata + KEPT_FOR_DELETIONS * of_volumes)
+            }
         };
+        let places = (counts.free + counts.freed_at_commit).saturating_sub(kept_places);
         // All that is dirty could belong to the volume with the fewest numbers.
         let volumes = (0..).map(VolumeId).zip(self.keys.metadata_of_volumes());
         let numbers = volumes.map(|(volume, metadata)| {
             let kept_numbers = (1 + generations) * u64::from(metadata);
             self.volumes.free_numbers(volume).saturating_sub(kept_numbers)
         });
-        numbers.fold(places.saturating_sub(kept_places), u64::min)
+        numbers.fold(places, u64::min)
     }
 
     /// Number of metadata blocks of all volumes: those that snapshots may hold.
