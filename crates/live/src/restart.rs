@@ -4,7 +4,7 @@ mod log_devices;
 
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_pointers};
-use strewn_array::write_anywhere::{RestoreError, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::write_anywhere::{History, RestoreError, WriteAnywhere, WriteAnywhereConfig};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripedLayout};
 
@@ -272,7 +272,24 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     }
 }
 
-/// Reads every block of a write-anywhere array that its root leads to, by key.
+/// What the root and the snapshots of a write-anywhere array lead to.
+pub struct ArrayTree {
+    /// The blocks that the root leads to, by key.
+    pub blocks: Vec<(u32, Pointer)>,
+    /// Which snapshots hold which blocks; `None` without snapshots.
+    pub history: Option<History>,
+}
+
+impl ArrayTree {
+    /// Every block in use, each once, by key.
+    pub fn in_use(&self) -> impl Iterator<Item = (u32, Pointer)> {
+        let dead = self.history.iter().flat_map(History::dead);
+        self.blocks.iter().copied().chain(dead.map(|dead| (dead.key, dead.pointer)))
+    }
+}
+
+/// Reads every block that the root and the snapshots of a write-anywhere array lead to. What several of them share is
+/// read once.
 ///
 /// # Errors
 /// If a metadata block is missing, or does not have its expected contents.
@@ -280,23 +297,44 @@ pub fn read_tree<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     superblock: &Superblock,
-) -> Result<Vec<(u32, Pointer)>, RestartError> {
-    match config.block_keys().root().zip(superblock.root_pointer()) {
-        Some(root) => read_below(offline, config, root),
-        None => Ok(Vec::new()),
+) -> Result<ArrayTree, RestartError> {
+    let keys = config.block_keys();
+    let inode = keys.inodes().start;
+    let of_snapshots = 0..keys.indirect().end;
+    let children = |key| if keys.has_pointers(key) { keys.children(key) } else { Vec::new() };
+    let mut history = History::default();
+    for snapshot in &superblock.snapshots {
+        history.begin_image(snapshot.number);
+        if history.tell(inode, snapshot.inode, &children)
+            && let Some(pointer) = snapshot.inode
+        {
+            read_below(offline, config, (inode, pointer), &mut |key, pointer| {
+                history.tell(key, pointer, &children)
+            })?;
+        }
     }
-}
-
-/// Reads, for each snapshot, every block that it references, by key.
-///
-/// # Errors
-/// If a metadata block is missing, or does not have its expected contents.
-pub fn read_snapshots<D: Devices>(
-    offline: &mut OfflineArray<'_, D>,
-    config: &WriteAnywhereConfig,
-    snapshots: &[Snapshot],
-) -> Result<Vec<Vec<(u32, Pointer)>>, RestartError> {
-    snapshots.iter().map(|snapshot| read_snapshot(offline, config, snapshot)).collect()
+    let has_snapshots = !superblock.snapshots.is_empty();
+    history.begin_image(superblock.snapshots.last().map_or(1, |last| last.number + 1));
+    let mut blocks = Vec::new();
+    let root = keys.root().zip(superblock.root_pointer());
+    if root.is_none() && has_snapshots {
+        history.tell(inode, None, &children);
+    }
+    if let Some(root) = root {
+        blocks.push(root);
+        read_below(offline, config, root, &mut |key, pointer| {
+            if has_snapshots && of_snapshots.contains(&key) {
+                return history.tell(key, pointer, &children);
+            }
+            blocks.extend(pointer.map(|pointer| (key, pointer)));
+            pointer.is_some()
+        })?;
+    }
+    // A history has them in no order; the volume's numbers are assigned in that of the file.
+    let first = blocks.len();
+    blocks.extend(history.blocks().map(|(key, pointer, _)| (key, pointer)));
+    blocks[first..].sort_unstable_by_key(|(key, _)| *key);
+    Ok(ArrayTree { blocks, history: has_snapshots.then_some(history) })
 }
 
 /// Reads every block that a snapshot references, by key.
@@ -308,20 +346,28 @@ pub fn read_snapshot<D: Devices>(
     config: &WriteAnywhereConfig,
     snapshot: &Snapshot,
 ) -> Result<Vec<(u32, Pointer)>, RestartError> {
-    match snapshot.inode {
-        Some(inode) => read_below(offline, config, (config.block_keys().inodes().start, inode)),
-        None => Ok(Vec::new()),
+    let mut blocks = Vec::new();
+    if let Some(inode) = snapshot.inode {
+        let inode = (config.block_keys().inodes().start, inode);
+        blocks.push(inode);
+        read_below(offline, config, inode, &mut |key, pointer| {
+            blocks.extend(pointer.map(|pointer| (key, pointer)));
+            true
+        })?;
     }
+    Ok(blocks)
 }
 
+/// Reads the pointer blocks from `top` on, level by level. `tell` is called with each key that they have a pointer for,
+/// or none, and returns whether to read below it.
 fn read_below<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     top: (u32, Pointer),
-) -> Result<Vec<(u32, Pointer)>, RestartError> {
+    tell: &mut dyn FnMut(u32, Option<Pointer>) -> bool,
+) -> Result<(), RestartError> {
     let keys = config.block_keys();
-    let mut blocks = vec![top];
-    let mut level = blocks.clone();
+    let mut level = vec![top];
     while !level.is_empty() {
         let pointers: Vec<Pointer> = level.iter().map(|(_, pointer)| *pointer).collect();
         let read = offline.read_pointed(config.single_group(), &pointers);
@@ -330,16 +376,13 @@ fn read_below<D: Devices>(
             let bytes = bytes.ok_or(RestartError::MetadataGone(*key))?;
             let children = keys.children(*key).into_iter().zip(decode_pointers(*key, &bytes)?);
             for (child, pointer) in children {
-                let Some(pointer) = pointer else { continue };
-                blocks.push((child, pointer));
-                if keys.has_pointers(child) {
-                    next.push((child, pointer));
-                }
+                let goes_on = tell(child, pointer) && keys.has_pointers(child);
+                next.extend(pointer.filter(|_| goes_on).map(|pointer| (child, pointer)));
             }
         }
         level = next;
     }
-    Ok(blocks)
+    Ok(())
 }
 
 /// Returns the store of the array of `label`. Spindles that failed or are being rebuilt are not present in it.
@@ -388,12 +431,11 @@ pub fn restart_write_anywhere<D: Devices>(
         lost.len() <= usize::from(config.single_group().parity().spindles())
     };
     restart(devices, beginning, &survives, |offline, superblock| {
-        let blocks = read_tree(offline, config, superblock)?;
-        let held = read_snapshots(offline, config, &superblock.snapshots)?;
+        let ArrayTree { blocks, history } = read_tree(offline, config, superblock)?;
         let keys = config.block_keys().aggregate_bitmap();
         let bitmap: Vec<(u32, Pointer)> =
             blocks.iter().filter(|(key, _)| keys.contains(key)).copied().collect();
-        let mut array = WriteAnywhere::restored(config.clone(), blocks, &held)?;
+        let mut array = WriteAnywhere::restored(config.clone(), blocks, history.as_ref())?;
         // Held-back blocks are free now, but the bitmap on the spindles marks them as in use.
         if superblock.root.held_back_blocks > 0 {
             let pointers: Vec<Pointer> = bitmap.iter().map(|(_, pointer)| *pointer).collect();

@@ -5,6 +5,7 @@
 //! overwritten. A snapshot is taken only if the whole LUN can still be overwritten once more, so that an array never
 //! fills up.
 
+use strewn_alloc::{SnapshotId, VolumeId};
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::Pointer;
 
@@ -15,6 +16,9 @@ use crate::format::{Label, MAXIMUM_SNAPSHOT_NAME_BYTES, MAXIMUM_SNAPSHOTS, Snaps
 use crate::offline::OfflineArray;
 use crate::restart::{RestartError, read_snapshot};
 use crate::running::RunningArray;
+
+/// The on-disk format, version 1, has one volume.
+const VOLUME: VolumeId = VolumeId(0);
 
 /// Blocks of an image per read.
 const BLOCKS_AT_ONCE: usize = 1024;
@@ -109,13 +113,13 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         if snapshots.len() >= MAXIMUM_SNAPSHOTS {
             return Err(SnapshotError::TooMany);
         }
-        let inode = self.engine_mut().array_mut().take_snapshot(snapshots.len() as u32).map_err(
-            |error| match error {
-                NoSnapshot::InPlace => SnapshotError::InPlace,
-                NoSnapshot::NoRoom { lacking_blocks } => SnapshotError::NoRoom { lacking_blocks },
-            },
-        )?;
-        snapshots.push(Snapshot { name: name.to_owned(), checkpoint, taken_unix_seconds, inode });
+        let taken = self.engine_mut().array_mut().take_snapshot(VOLUME);
+        let (SnapshotId(number), inode) = taken.map_err(|error| match error {
+            NoSnapshot::InPlace => SnapshotError::InPlace,
+            NoSnapshot::NoRoom { lacking_blocks } => SnapshotError::NoRoom { lacking_blocks },
+        })?;
+        let name = name.to_owned();
+        snapshots.push(Snapshot { number, name, checkpoint, taken_unix_seconds, inode });
         self.engine_mut().write_snapshots(snapshots, 0);
         self.catch_up().map_err(SnapshotError::Stopped)
     }
@@ -129,8 +133,8 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         self.catch_up().map_err(SnapshotError::Stopped)?;
         let mut snapshots = self.engine().superblock().snapshots.clone();
         let at = position(&snapshots, name)?;
-        snapshots.remove(at);
-        let let_go_blocks = self.engine_mut().array_mut().delete_snapshot(at as u32);
+        let number = SnapshotId(snapshots.remove(at).number);
+        let let_go_blocks = self.engine_mut().array_mut().delete_snapshot(VOLUME, number);
         self.engine_mut().write_snapshots(snapshots, let_go_blocks);
         self.catch_up().map_err(SnapshotError::Stopped)
     }

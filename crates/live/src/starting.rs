@@ -17,7 +17,7 @@ use crate::format::{DeviceRole, MemberState, Superblock};
 use crate::log::{LogDeviceFinding, LogReadError};
 use crate::offline::OfflineArray;
 use crate::restart::{
-    RestartError, RestartOptions, newest_superblock, read_snapshots, read_tree, restart_in_place,
+    RestartError, RestartOptions, newest_superblock, read_tree, restart_in_place,
     restart_write_anywhere, store_of,
 };
 use crate::running::RunningArray;
@@ -183,9 +183,8 @@ impl StartedArray {
         match (self, config) {
             (Self::WriteAnywhere(running), ArrayConfig::WriteAnywhere(config)) => {
                 scrub_stopped(*running, progress, |offline, superblock, progress| {
-                    let mut blocks = read_tree(offline, config, superblock)?;
-                    let held = read_snapshots(offline, config, &superblock.snapshots)?;
-                    blocks.extend(held.into_iter().flatten());
+                    let tree = read_tree(offline, config, superblock)?;
+                    let blocks: Vec<_> = tree.in_use().collect();
                     scrub(offline, config, &blocks, superblock.checkpoint, progress)
                         .map_err(StartError::Scrub)
                 })

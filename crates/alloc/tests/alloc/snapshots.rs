@@ -46,9 +46,7 @@ trait Owner {
     fn work(&mut self, most: u64) -> Option<Vec<u32>>;
     fn blocks(&self) -> u64;
     fn kept(&self) -> Vec<SnapshotId>;
-    fn held_by_alone(&self, _snapshot: SnapshotId) -> Option<u64> {
-        None
-    }
+    fn held_by_alone(&self, snapshot: SnapshotId) -> Option<u64>;
 }
 
 /// Entries are blocks, whose births are kept apart, as a container map does.
@@ -107,6 +105,8 @@ impl Owner for Exact {
     }
 }
 
+const VOLUME: VolumeId = VolumeId(0);
+
 struct ByRegion {
     active: BTreeMap<usize, (Region, u32)>,
     space: VirtualSpace,
@@ -116,7 +116,7 @@ struct ByRegion {
 impl ByRegion {
     fn new() -> Self {
         let space = VirtualSpace::new([1_000_000]).unwrap();
-        Self { active: BTreeMap::new(), space, snapshots: SpaceSnapshots::new(KEYS) }
+        Self { active: BTreeMap::new(), space, snapshots: SpaceSnapshots::new(1, KEYS) }
     }
 
     fn reclaimed(&mut self) -> Vec<u32> {
@@ -127,32 +127,34 @@ impl ByRegion {
 
 impl Owner for ByRegion {
     fn replace(&mut self, key: usize, block: Option<u32>) -> Option<u32> {
-        let new = block.map(|block| (self.space.allocate(VolumeId(0)).unwrap().0, block));
+        let new = block.map(|block| (self.space.allocate(VOLUME).unwrap().0, block));
         let before = match new {
             Some(new) => self.active.insert(key, new),
             None => self.active.remove(&key),
         };
         let before = before.map(|(region, block)| (region, Vbn(block.into())));
-        let is_held = self.snapshots.is_replaced(key as u32, before);
+        let is_held = self.snapshots.is_replaced(VOLUME, key as u32, before);
         let (region, vbn) = before.filter(|_| !is_held)?;
         self.space.hold_back(region, vbn);
         self.reclaimed().pop()
     }
 
     fn take(&mut self) -> SnapshotId {
-        let expected = self.snapshots.next();
-        let taken = self.snapshots.take();
+        let expected = self.snapshots.next(VOLUME);
+        let taken = self.snapshots.take(VOLUME);
         assert_eq!(taken, expected);
         taken.unwrap()
     }
 
     fn delete(&mut self, snapshot: SnapshotId) -> bool {
-        self.snapshots.delete(snapshot)
+        self.snapshots.delete(VOLUME, snapshot)
     }
 
     fn work(&mut self, most: u64) -> Option<Vec<u32>> {
         let was_left = self.snapshots.is_work_left();
-        let visited = self.snapshots.delete_step(most, &mut self.space);
+        let space = &mut self.space;
+        let visited =
+            self.snapshots.delete_step(most, |_, region, vbn| space.hold_back(region, vbn));
         assert!(visited <= most && (visited > 0) == was_left);
         was_left.then(|| self.reclaimed())
     }
@@ -162,7 +164,11 @@ impl Owner for ByRegion {
     }
 
     fn kept(&self) -> Vec<SnapshotId> {
-        self.snapshots.kept().collect()
+        self.snapshots.kept(VOLUME).collect()
+    }
+
+    fn held_by_alone(&self, snapshot: SnapshotId) -> Option<u64> {
+        self.snapshots.held_by_alone(VOLUME, snapshot)
     }
 }
 
@@ -207,9 +213,7 @@ impl Model {
             };
             let is_active = |block: &&u32| self.active.values().any(|active| active == *block);
             let alone = blocks.iter().filter(|block| !in_others(block) && !is_active(block));
-            if let Some(held) = owner.held_by_alone(*snapshot) {
-                assert_eq!(held, alone.count() as u64, "{snapshot}");
-            }
+            assert_eq!(owner.held_by_alone(*snapshot), Some(alone.count() as u64), "{snapshot}");
         }
     }
 }
@@ -296,5 +300,5 @@ fn births_of_16_bits_last_for_65534_snapshots() {
         assert_eq!(freed, [0; 0], "the active image has it");
         owner.replace(0, None);
     }
-    assert_eq!((owner.snapshots.next(), owner.snapshots.take()), (None, None));
+    assert_eq!((owner.snapshots.next(VOLUME), owner.snapshots.take(VOLUME)), (None, None));
 }

@@ -164,6 +164,14 @@ impl BlockKeys {
         self.luns[usize::from(lun.0)].data.clone()
     }
 
+    /// The LUN of a data block; `None` for any other key.
+    #[must_use]
+    pub fn lun_of(&self, key: u32) -> Option<LunId> {
+        let lun = self.luns.partition_point(|lun| lun.data.end <= key);
+        let found = self.luns.get(lun)?;
+        found.data.contains(&key).then_some(LunId(lun as u16))
+    }
+
     /// Keys of data blocks, and of no others.
     #[inline]
     #[must_use]

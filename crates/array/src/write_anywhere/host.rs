@@ -5,7 +5,7 @@ use std::ops::{Range, RangeInclusive};
 use strewn_base::Direction;
 use strewn_raid::Vbn;
 
-use crate::driver::{Acknowledge, Driver, HostOperation, OperationId, Refusal};
+use crate::driver::{Acknowledge, Driver, HostOperation, LunId, OperationId, Refusal};
 use crate::log::{LogRecord, Logged};
 use crate::payload::{Contents, Payload};
 use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
@@ -38,6 +38,8 @@ enum Stage {
     Blocks,
     /// Room in the NVRAM log.
     Log,
+    /// Its blocks, which are those of a snapshot: sectors and keys are the LUN's own.
+    View,
 }
 
 impl<P> PendingOperation<P> {
@@ -138,7 +140,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let checkpoint_may_wait = self.reads.came_back(fields.epoch_parity);
         let operation = &mut self.operations[fields.slot as usize];
         // The map in memory has the contents of an indirect block.
-        if operation.stage == Stage::Blocks {
+        if operation.stage != Stage::Indirect {
             operation.lost.extend(fields.first_key..fields.first_key + fields.blocks);
         }
         operation.awaited -= 1;
@@ -160,6 +162,9 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let operation = &mut self.operations[fields.slot as usize];
         let stage = operation.stage;
+        if stage == Stage::View {
+            return self.on_view_read_done(now_ns, fields, payload, driver);
+        }
         // A partial block stays in memory until the write has been applied to it.
         let hold = stage == Stage::Blocks && operation.host.direction == Direction::Write;
         self.fill(fields.first_key, fields.blocks, payload, hold);
@@ -188,6 +193,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 driver.refuse(operation.host.id, Refusal::BlocksGone);
             }
             Stage::Blocks => self.blocks_are_here(now_ns, slot, Acknowledge::Now, driver),
+            Stage::View => self.view_is_read(slot, Acknowledge::Now, driver),
             Stage::Log => unreachable!("an operation that waits for the log has no command out"),
         }
     }
@@ -267,6 +273,65 @@ impl<P: Payload> WriteAnywhere<P> {
             lay_block_run(&mut self.operations[slot as usize], block, 1, &zeros);
         } else {
             self.fill_mapped(block, 1, &zeros, true);
+        }
+    }
+
+    /// Begins to read a view: `host` has the LUN's own sectors. Returns the operation's slot, and the LUN's blocks that it
+    /// touches.
+    pub(super) fn begin_view_read(&mut self, host: HostOperation<P>) -> (u32, Range<u32>) {
+        let operation = PendingOperation {
+            host,
+            stage: Stage::View,
+            awaited: 0,
+            answer: P::default(),
+            is_unmap: false,
+            lost: Vec::new(),
+        };
+        let blocks = operation.blocks();
+        let slot = self.operations.insert(operation) as u32;
+        (slot, *blocks.start()..*blocks.end() + 1)
+    }
+
+    /// A block of a view that had no place reads as zeros.
+    pub(super) fn view_block_is_blank(&mut self, slot: u32, block: u32) {
+        let zeros = P::from_bytes(vec![0; BLOCK_BYTES]);
+        lay_block_run(&mut self.operations[slot as usize], block, 1, &zeros);
+    }
+
+    /// All reads of a view's operation are sent: answers it if there are none.
+    pub(super) fn view_reads_are_sent(&mut self, slot: u32, driver: &mut impl Driver<P>) {
+        if self.operations[slot as usize].awaited == 0 {
+            self.view_is_read(slot, Acknowledge::AfterProcessor, driver);
+        }
+    }
+
+    /// The view that the operation in `slot` reads, if it reads one.
+    pub(super) fn view_read_by(&self, slot: u32) -> Option<LunId> {
+        let operation = self.operations.get(slot as usize)?;
+        (operation.stage == Stage::View).then_some(operation.host.lun)
+    }
+
+    #[cold]
+    fn on_view_read_done(
+        &mut self,
+        now_ns: u64,
+        fields: TagFields,
+        payload: &P,
+        driver: &mut impl Driver<P>,
+    ) {
+        let operation = &mut self.operations[fields.slot as usize];
+        lay_block_run(operation, fields.first_key, fields.blocks, payload);
+        operation.awaited -= 1;
+        if operation.awaited == 0 {
+            self.on_stage_done(now_ns, fields.slot, driver);
+        }
+    }
+
+    fn view_is_read(&mut self, slot: u32, when: Acknowledge, driver: &mut impl Driver<P>) {
+        let operation = self.operations.remove(slot as usize);
+        match operation.lost.is_empty() {
+            true => driver.acknowledge(operation.host.id, when, operation.answer),
+            false => driver.refuse(operation.host.id, Refusal::BlocksGone),
         }
     }
 
@@ -432,7 +497,13 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     #[inline(always)]
-    fn read_run_for(&mut self, slot: u32, first_key: u32, run: Run, driver: &mut impl Driver<P>) {
+    pub(super) fn read_run_for(
+        &mut self,
+        slot: u32,
+        first_key: u32,
+        run: Run,
+        driver: &mut impl Driver<P>,
+    ) {
         let (blocks, epoch_parity) = (run.blocks, self.reads.sent());
         let fields =
             TagFields { owner: Owner::HostOperation, slot, first_key, blocks, epoch_parity };

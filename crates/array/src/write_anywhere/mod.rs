@@ -10,6 +10,8 @@ mod config;
 mod degraded;
 mod failing;
 mod groups;
+mod held_blocks;
+mod history;
 mod host;
 mod initial_layout;
 pub mod metadata;
@@ -23,7 +25,6 @@ mod repair;
 mod restore;
 mod room;
 mod seal;
-mod snapshot_pins;
 mod snapshots;
 mod steps;
 mod stored;
@@ -31,6 +32,7 @@ mod tag;
 mod tetris;
 mod tetris_bytes;
 mod unmap;
+mod views;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -61,12 +63,14 @@ use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig, WriteAnywhereError};
 use degraded::Degraded;
 pub use groups::FirstSpindles;
+pub use history::{DeadBlock, History};
 use host::PendingOperation;
 use reads::Reads;
 pub use restore::RestoreError;
 use snapshots::Snapshots;
 use stored::Stored;
 use tag::{Owner, TagFields};
+use views::View;
 
 /// Most blocks of one spindle command. A longer run takes several.
 const COMMAND_BLOCKS: u32 = 128;
@@ -106,6 +110,8 @@ pub struct WriteAnywhere<P: Payload> {
     degraded: Option<Box<Degraded<P>>>,
     /// `None` until a snapshot is asked for. An array without snapshots must not depend on it.
     snapshots: Option<Box<Snapshots>>,
+    /// LUNs as they are in snapshots, open for reading.
+    views: Slab<View>,
     counters: Counters,
 }
 
@@ -208,6 +214,7 @@ impl<P: Payload> WriteAnywhere<P> {
             rebuild: Rebuild::default(),
             degraded: None,
             snapshots: None,
+            views: Slab::new(),
             counters: Counters::default(),
             keys,
             config,
@@ -477,8 +484,12 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         mut operation: HostOperation<P>,
         driver: &mut impl Driver<P>,
     ) {
+        let Some(lun) = self.lun_sectors.get(usize::from(operation.lun.0)) else {
+            self.read_view(operation, driver);
+            self.end_recoveries(now_ns, driver);
+            return;
+        };
         // From here on, the sectors of all LUNs are numbered through, as the keys of their blocks are.
-        let lun = &self.lun_sectors[usize::from(operation.lun.0)];
         operation.first_sector += lun.start;
         let end_sector = operation.first_sector + u64::from(operation.sectors);
         assert!(end_sector <= lun.end, "an operation ends behind its LUN");

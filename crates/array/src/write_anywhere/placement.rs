@@ -31,7 +31,10 @@ impl<P: Payload> WriteAnywhere<P> {
             changed.insert(self.keys.indirect_of(key));
             self.unplace(key, checkpoint, &mut changed);
         }
-        self.continue_deletions(checkpoint);
+        for vbn in self.continue_deletions(checkpoint) {
+            changed.insert(self.keys.aggregate_bitmap_of(vbn));
+            self.stop_using(vbn, checkpoint);
+        }
         let delayed = self.delayed_frees_allowed();
         while let Some((region, blocks)) = self.volumes.reclaim(delayed) {
             let first = self.keys.container_of(region, 0);
@@ -43,7 +46,10 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.stop_using(vbn, checkpoint);
             }
         }
-        self.free_unpinned(checkpoint, &mut changed);
+        let stale = self.stored.as_mut().map(|stored| std::mem::take(&mut stored.stale));
+        for key in stale.into_iter().flatten() {
+            changed.insert(key);
+        }
         if checkpoint.takes_snapshot {
             for inode in self.keys.inodes() {
                 changed.insert(inode);
@@ -114,33 +120,13 @@ impl<P: Payload> WriteAnywhere<P> {
     /// snapshots hold it.
     #[inline]
     fn leave(&mut self, key: u32, before: Option<(Region, Vbn)>, changed: &mut MetadataSet) {
-        let is_held = match &mut self.snapshots {
-            None => false,
-            Some(snapshots) => snapshots.is_replaced(key, before),
-        };
+        let is_held = self.snapshots.is_some() && self.is_replaced(key, before);
         let Some((region, before)) = before else { return };
         changed.insert(self.keys.volume_bitmap_of(region));
-        if is_held {
-            return;
-        }
-        match self.pinned_checksum(before) {
-            None => self.volumes.hold_back(region, before),
-            Some(_) => self.volumes.release(region),
-        }
-    }
-
-    /// Frees the blocks that snapshots have unpinned, and collects the blocks of the aggregate's bitmap that change
-    /// with them or are stale since a restart.
-    fn free_unpinned(&mut self, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
-        let Some(stored) = &mut self.stored else { return };
-        let (unpinned, stale) =
-            (std::mem::take(&mut stored.unpinned), std::mem::take(&mut stored.stale));
-        for key in stale {
-            changed.insert(key);
-        }
-        for vbn in unpinned {
-            changed.insert(self.keys.aggregate_bitmap_of(vbn));
-            self.stop_using(vbn, checkpoint);
+        if !is_held {
+            self.volumes.hold_back(region, before);
+        } else if self.config.format.is_durable() {
+            self.volumes.release(region);
         }
     }
 

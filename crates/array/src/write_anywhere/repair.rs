@@ -63,6 +63,7 @@ impl<P: Payload> WriteAnywhere<P> {
             }
             let slot = degraded.repairs.insert(place) as u32;
             let key = read.first_key + block;
+            let key = self.view_of_read(read).map_or(key, |view| self.key_in_view(view, key));
             let mut payload = right.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
             payload.describe(0, self.keys.holds(key));
             self.reads.sent_with(read.epoch_parity);

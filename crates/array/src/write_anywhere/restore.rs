@@ -5,6 +5,7 @@ use strewn_raid::SpindleIndex;
 use crate::driver::{Driver, LunId};
 use crate::payload::Payload;
 
+use super::history::History;
 use super::metadata::Pointer;
 use super::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
 
@@ -43,64 +44,54 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(array)
     }
 
-    /// Restores an array from the pointers that its root leads to, by key. Blocks without a pointer have no place. The
-    /// cache is empty, no frees are delayed, and the volume's numbers are assigned again in file order. `pins` lists
-    /// the blocks of each snapshot, which the active file may share.
+    /// Restores an array from the pointers that its root leads to, by key, and from the history of its snapshots, if it
+    /// has any. Blocks without a pointer have no place. The cache is empty, no frees are delayed, and the volume's numbers
+    /// are assigned again in file order.
     ///
     /// # Errors
     /// If the configuration is invalid, or two blocks have the same place.
     pub fn restored(
         config: WriteAnywhereConfig,
         blocks: impl IntoIterator<Item = (u32, Pointer)>,
-        pins: &[Vec<(u32, Pointer)>],
+        history: Option<&History>,
     ) -> Result<Self, RestoreError> {
         let mut array = Self::empty(config)?;
-        for (key, Pointer { vbn, checksum }) in blocks {
-            if key >= array.keys.end() || vbn.0 >= array.aggregate.total_blocks() {
-                let problem = "is outside this array";
-                return Err(RestoreError::Misplaced { key, vbn: vbn.0, problem });
-            }
-            array.aggregate.set_aside(vbn).map_err(|_| RestoreError::Misplaced {
-                key,
-                vbn: vbn.0,
-                problem: "another block has as well",
-            })?;
-            array.map.replace(key, vbn);
-            array.set_checksum(key, checksum);
-            if let Some(stored) = &mut array.stored {
-                stored.is_placed(key, vbn);
-            }
+        for (key, pointer) in blocks {
+            array.set_aside(key, pointer, array.keys.end(), "another block has as well")?;
+            array.map.replace(key, pointer.vbn);
+            array.set_checksum(key, pointer.checksum);
             if array.keys.of_volumes().contains(&key) {
                 let number = array.volumes.allocate(array.keys.volume_of(key));
                 let (region, _) = number.map_err(|_| RestoreError::Misplaced {
                     key,
-                    vbn: vbn.0,
+                    vbn: pointer.vbn.0,
                     problem: "exceeds the numbers of its volume",
                 })?;
                 array.regions[key as usize] = region;
             }
         }
-        for (snapshot, blocks) in (0..).zip(pins) {
-            array.pin(snapshot, blocks)?;
+        if let Some(history) = history {
+            array.restore_snapshots(history)?;
         }
         Ok(array)
     }
 
-    /// Pins a snapshot's blocks where their pointers say.
-    fn pin(&mut self, snapshot: u32, blocks: &[(u32, Pointer)]) -> Result<(), RestoreError> {
-        let Some(stored) = &mut self.stored else { return Ok(()) };
-        for &(key, Pointer { vbn, .. }) in blocks {
-            let problem = |problem| Err(RestoreError::Misplaced { key, vbn: vbn.0, problem });
-            if key >= self.keys.indirect().end || vbn.0 >= self.aggregate.total_blocks() {
-                return problem("cannot belong to a snapshot");
-            }
-            if self.aggregate.set_aside(vbn).is_ok() {
-                stored.is_placed(key, vbn);
-            } else if stored.key_at(vbn) != Some(key) {
-                return problem("another block has too");
-            }
+    /// Marks the place of block `key`, below `end`, as in use.
+    pub(super) fn set_aside(
+        &mut self,
+        key: u32,
+        Pointer { vbn, .. }: Pointer,
+        end: u32,
+        otherwise: &'static str,
+    ) -> Result<(), RestoreError> {
+        let misplaced = |problem| RestoreError::Misplaced { key, vbn: vbn.0, problem };
+        if key >= end || vbn.0 >= self.aggregate.total_blocks() {
+            return Err(misplaced("is outside this array"));
         }
-        stored.pins.pin(snapshot, blocks.iter().copied());
+        self.aggregate.set_aside(vbn).map_err(|_| misplaced(otherwise))?;
+        if let Some(stored) = &mut self.stored {
+            stored.is_placed(key, vbn);
+        }
         Ok(())
     }
 
@@ -114,39 +105,6 @@ impl<P: Payload> WriteAnywhere<P> {
         {
             stored.stale.push(key);
         }
-    }
-
-    /// Takes snapshot `snapshot`, numbered one above the highest so far, of the file as it is on the spindles. Returns
-    /// the file's inode. Nothing may be dirty, and no consistency point in progress.
-    ///
-    /// # Errors
-    /// If the file could then no longer be overwritten in full: the number of blocks lacking.
-    pub fn take_snapshot(&mut self, snapshot: u32) -> Result<Option<Pointer>, u64> {
-        let keys = 0..self.keys.indirect().end;
-        let inode = self.pointer(keys.end - 1);
-        let blocks: Vec<_> = keys.filter_map(|key| Some((key, self.pointer(key)?))).collect();
-        let total_blocks = self.aggregate.total_blocks();
-        let Some(stored) = &mut self.stored else { return Ok(None) };
-        let mut pins = stored.pins.clone();
-        pins.pin(snapshot, blocks);
-        let needed = self.config.needed_blocks() + pins.len() + stored.unpinned.len() as u64;
-        if needed > total_blocks {
-            return Err(needed - total_blocks);
-        }
-        stored.pins = pins;
-        Ok(inode)
-    }
-
-    /// Deletes snapshot `snapshot`, renumbers later ones, and returns the number of blocks that only it referenced. The
-    /// next consistency point frees them.
-    pub fn delete_snapshot(&mut self, snapshot: u32) -> u64 {
-        let Some(stored) = &mut self.stored else { return 0 };
-        let map = &self.map;
-        let unpinned = stored.pins.unpin(snapshot).into_iter();
-        let of_nobody = unpinned.filter(|(vbn, key)| map.get(*key) != Some(*vbn));
-        let before = stored.unpinned.len();
-        stored.unpinned.extend(of_nobody.map(|(vbn, _)| vbn));
-        (stored.unpinned.len() - before) as u64
     }
 
     /// The numbering of the array's blocks.

@@ -87,6 +87,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let vbn = self.map.get(root)?;
             Some((vbn, self.checksum_of(root)))
         });
-        Root { held_back_blocks: self.volumes.held_back_blocks(), block }
+        let doomed = self.snapshots.as_ref().map_or(0, |snapshots| snapshots.doomed());
+        Root { held_back_blocks: self.volumes.held_back_blocks() + doomed, block }
     }
 }

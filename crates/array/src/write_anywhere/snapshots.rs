@@ -1,21 +1,30 @@
-//! Snapshots of a simulated array's volumes, all taken together.
+//! Snapshots of an array's volumes: each volume has its own.
 //!
 //! A snapshot takes effect with a consistency point: all that is dirty when it is asked for is in it. That consistency
-//! point writes the inodes, which the snapshot then shares. From then on, blocks of volumes that are overwritten stay
-//! where they are until no snapshot holds them, indirect blocks and bitmaps included. Each consistency point
-//! continues deletions by a bounded step. The blocks that a deletion frees join the delayed frees, which cost
-//! the blocks of container map and bitmap that they change. The dead lists themselves are not written: WAFL keeps a
-//! bitmap for each snapshot, which is the volume's bitmap at that time.
+//! point writes the inodes, which the snapshot then shares. From then on, blocks that are overwritten stay where they are
+//! until no snapshot holds them. Each consistency point continues deletions by a bounded step. The dead lists themselves
+//! are not written.
+//!
+//! In the modelled format a snapshot holds all blocks of its volume, bitmaps included, since WAFL keeps a bitmap for each
+//! snapshot, which is the volume's bitmap at that time. A block keeps its number in the volume, and the blocks that a
+//! deletion frees join the delayed frees, which cost the blocks of container map and bitmap that they change.
+//!
+//! In the durable format a snapshot holds what its inode leads to. A block that only snapshots hold has no number in its
+//! volume, and is freed by the consistency point that finds it. After a restart, a [`History`] tells which snapshots hold
+//! which blocks.
 
-use strewn_alloc::{REGION_BLOCKS, Region, SnapshotId, SpaceSnapshots};
+use strewn_alloc::{REGION_BLOCKS, Region, SnapshotId, SpaceSnapshots, VolumeId};
 use strewn_raid::Vbn;
 
 use crate::driver::Driver;
 use crate::payload::Payload;
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
 
-use super::WriteAnywhere;
 use super::checkpoint::Checkpoint;
+use super::history::{DeadBlock, History};
+use super::metadata::Pointer;
+use super::restore::RestoreError;
+use super::{WriteAnywhere, WriteAnywhereConfig};
 
 /// Entries of dead lists that a consistency point visits for each block of data that it writes. One block overwritten
 /// adds one entry at most, so deletions that visit more keep pace with a schedule of snapshots. An assumption: it sets
@@ -24,12 +33,18 @@ const ENTRIES_PER_DATA_BLOCK: u64 = 2;
 
 /// The snapshots, from the first that was asked for.
 pub(super) struct Snapshots {
-    space: SpaceSnapshots,
-    /// The next consistency point takes one.
+    pub(super) space: SpaceSnapshots,
+    /// The next consistency point takes one of each volume.
     is_asked: bool,
+    /// Blocks that only deleted snapshots hold, in the durable format. They become free step by step.
+    doomed: u64,
 }
 
 impl Snapshots {
+    fn new(space: SpaceSnapshots) -> Self {
+        Self { space, is_asked: false, doomed: 0 }
+    }
+
     /// Whether a consistency point is to begin for the snapshot that has been asked for.
     pub(super) fn is_asked(&self) -> bool {
         self.is_asked
@@ -46,15 +61,25 @@ impl Snapshots {
         self.space.prefetch(key);
     }
 
-    /// As [`SpaceSnapshots::is_replaced`].
-    #[inline]
-    pub(super) fn is_replaced(&mut self, key: u32, before: Option<(Region, Vbn)>) -> bool {
-        self.space.is_replaced(key, before)
+    /// Blocks that only deleted snapshots hold, in the durable format.
+    pub(super) fn doomed(&self) -> u64 {
+        self.doomed
     }
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Asks for a snapshot: see [`Array::begin_snapshot`](crate::Array::begin_snapshot).
+    /// The snapshots, which exist from now on.
+    fn snapshots_mut(&mut self) -> &mut Snapshots {
+        let (volumes, blocks) = (self.config.volumes.len(), self.keys.of_volumes().len());
+        self.snapshots
+            .get_or_insert_with(|| Box::new(Snapshots::new(SpaceSnapshots::new(volumes, blocks))))
+    }
+
+    fn volumes(&self) -> impl Iterator<Item = VolumeId> + use<P> {
+        (0..self.config.volumes.len() as u32).map(VolumeId)
+    }
+
+    /// Asks for a snapshot of all volumes: see [`Array::begin_snapshot`](crate::Array::begin_snapshot).
     pub(super) fn ask_for_snapshot(
         &mut self,
         now_ns: u64,
@@ -63,11 +88,8 @@ impl<P: Payload> WriteAnywhere<P> {
         if P::CARRIES_DATA && self.config.format.is_durable() {
             return Err(SnapshotRefusal::NotSimulated);
         }
-        let blocks = self.keys.of_volumes().len();
         let is_first = self.snapshots.is_none();
-        self.snapshots.get_or_insert_with(|| {
-            Box::new(Snapshots { space: SpaceSnapshots::new(blocks), is_asked: false })
-        });
+        self.snapshots_mut();
         let next = self.next_snapshot();
         if let Err(refused) = next.and_then(|_| self.check_room_for_snapshot()) {
             self.counters.snapshots_refused += 1;
@@ -88,9 +110,10 @@ impl<P: Payload> WriteAnywhere<P> {
         next
     }
 
-    /// The number of the snapshot that the next consistency point takes.
+    /// The number of the snapshots that the next consistency point takes: those of all volumes have the same.
     fn next_snapshot(&self) -> Result<SnapshotId, SnapshotRefusal> {
-        let next = self.snapshots.as_ref().and_then(|snapshots| snapshots.space.next());
+        let space = self.snapshots.as_ref().map(|snapshots| &snapshots.space);
+        let next = space.and_then(|space| space.next(VolumeId(0)));
         let SnapshotId(next) = next.ok_or(SnapshotRefusal::TooMany)?;
         // The one in progress has the number that is next until it commits.
         let next = next + u32::from(self.takes_snapshot());
@@ -116,9 +139,114 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Deletes a snapshot: see [`Array::expire_snapshot`](crate::Array::expire_snapshot).
+    /// Deletes a snapshot of all volumes: see [`Array::expire_snapshot`](crate::Array::expire_snapshot).
     pub(super) fn remove_snapshot(&mut self, snapshot: SnapshotId) -> bool {
-        self.snapshots.as_mut().is_some_and(|snapshots| snapshots.space.delete(snapshot))
+        let of_all = self.volumes().map(|volume| self.remove_snapshot_of(volume, snapshot));
+        of_all.collect::<Vec<_>>().into_iter().all(|freed| freed.is_some())
+    }
+
+    /// Deletes a snapshot of a volume. Returns how many blocks become free with it, step by step; `None` if there is no
+    /// such snapshot.
+    fn remove_snapshot_of(&mut self, volume: VolumeId, snapshot: SnapshotId) -> Option<u64> {
+        let is_durable = self.config.format.is_durable();
+        let snapshots = self.snapshots.as_mut()?;
+        let alone = match is_durable {
+            true => snapshots.space.held_by_alone(volume, snapshot)?,
+            false => 0,
+        };
+        snapshots.doomed += alone;
+        snapshots.space.delete(volume, snapshot).then_some(alone)
+    }
+
+    /// Takes a snapshot of `volume` as it is on the spindles. Returns its number and the volume's inode. Nothing may be
+    /// dirty, and no consistency point in progress. O(1).
+    ///
+    /// # Errors
+    /// If the LUNs could then no longer be overwritten in full: the number of blocks lacking.
+    ///
+    /// # Panics
+    /// If 65,534 snapshots of the volume have been taken since the array started.
+    pub fn take_snapshot(
+        &mut self,
+        volume: VolumeId,
+    ) -> Result<(SnapshotId, Option<Pointer>), u64> {
+        assert!(self.is_clean(), "a snapshot is taken of what is on the spindles");
+        let counts = self.aggregate.counts();
+        let of_no_snapshot = (self.keys.indirect().end..self.keys.end())
+            .filter(|key| self.map.get(*key).is_some())
+            .count() as u64;
+        let pinned = counts.total
+            - counts.free
+            - of_no_snapshot
+            - WriteAnywhereConfig::SUPERBLOCK_BLOCKS
+            - self.volumes.held_back_blocks();
+        let needed = self.config.needed_blocks() + pinned;
+        if needed > counts.total {
+            return Err(needed - counts.total);
+        }
+        let taken = self.snapshots_mut().space.take(volume);
+        let snapshot = taken.expect("births of 16 bits count as many snapshots");
+        self.note_room();
+        Ok((snapshot, self.pointer(self.keys.inodes().start + volume.0)))
+    }
+
+    /// Deletes a snapshot of `volume`. Returns the number of blocks that only it held, which consistency points free step
+    /// by step; 0 if there is no such snapshot.
+    pub fn delete_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> u64 {
+        self.remove_snapshot_of(volume, snapshot).unwrap_or(0)
+    }
+
+    /// Makes the snapshots of volume 0 known that `history` tells of.
+    pub(super) fn restore_snapshots(&mut self, history: &History) -> Result<(), RestoreError> {
+        let volume = VolumeId(0);
+        let numbers: Vec<SnapshotId> =
+            history.snapshots().iter().map(|number| SnapshotId(*number)).collect();
+        let blocks = self.keys.of_volumes().len();
+        let mut space = SpaceSnapshots::restored(blocks, [(history.image(), numbers.as_slice())]);
+        for (key, _, birth) in history.blocks() {
+            space.restore_birth(key, birth);
+        }
+        for &DeadBlock { key, pointer, birth, death } in history.dead() {
+            self.set_aside(key, pointer, self.keys.indirect().end, "another block has too")?;
+            let is_held = space.restore_held(volume, [birth, death], pointer.vbn);
+            assert!(is_held, "the images of a history hold its blocks");
+            let of_lun = self.lun_block(key);
+            if let Some(stored) = &mut self.stored {
+                stored.held.add(of_lun, [birth, death], pointer);
+            }
+        }
+        self.snapshots = Some(Box::new(Snapshots::new(space)));
+        Ok(())
+    }
+
+    /// The LUN of a block of data, and the block's number in it.
+    fn lun_block(&self, key: u32) -> Option<super::held_blocks::LunBlock> {
+        self.keys.lun_of(key).map(|lun| (lun, key - self.keys.blocks_of(lun).start))
+    }
+
+    /// Block `key` of a volume gets a new place, or loses the one it has. Returns whether a snapshot holds it there.
+    #[inline]
+    pub(super) fn is_replaced(&mut self, key: u32, before: Option<(Region, Vbn)>) -> bool {
+        let is_durable = self.config.format.is_durable();
+        if is_durable && key >= self.keys.indirect().end {
+            return false;
+        }
+        let volume = self.keys.volume_of(key);
+        let Some(snapshots) = &mut self.snapshots else { return false };
+        let birth = snapshots.space.birth(key);
+        let is_held = snapshots.space.is_replaced(volume, key, before);
+        if P::CARRIES_DATA
+            && is_held
+            && let Some((_, vbn)) = before
+        {
+            let death = snapshots.space.birth(key);
+            let pointer = Pointer { vbn, checksum: self.checksum_of(key) };
+            let of_lun = self.lun_block(key);
+            if let Some(stored) = &mut self.stored {
+                stored.held.add(of_lun, [birth, death], pointer);
+            }
+        }
+        is_held
     }
 
     /// Whether the consistency point that begins takes a snapshot.
@@ -127,19 +255,38 @@ impl<P: Payload> WriteAnywhere<P> {
         asked.is_some_and(std::mem::take)
     }
 
-    /// Continues deletions: blocks that no snapshot holds any more join the volume's delayed frees.
-    pub(super) fn continue_deletions(&mut self, checkpoint: &Checkpoint<P>) {
-        let Some(snapshots) = &mut self.snapshots else { return };
+    /// Continues deletions: in the modelled format, blocks that no snapshot holds any more join the volume's delayed
+    /// frees; in the durable format they are returned, to become free with this consistency point.
+    pub(super) fn continue_deletions(&mut self, checkpoint: &Checkpoint<P>) -> Vec<Vbn> {
+        let Some(snapshots) = &mut self.snapshots else { return Vec::new() };
         let most = (checkpoint.data.len() as u64 * ENTRIES_PER_DATA_BLOCK).max(REGION_BLOCKS);
         let before = snapshots.space.blocks();
-        snapshots.space.delete_step(most, &mut self.volumes);
+        let mut free = Vec::new();
+        let is_durable = self.config.format.is_durable();
+        let (volumes, stored) = (&mut self.volumes, &mut self.stored);
+        snapshots.space.delete_step(most, |_, region, vbn| {
+            if P::CARRIES_DATA
+                && let Some(stored) = stored
+            {
+                stored.held.remove(vbn);
+            }
+            match is_durable {
+                true => free.push(vbn),
+                false => volumes.hold_back(region, vbn),
+            }
+        });
+        snapshots.doomed -= free.len() as u64;
         self.counters.snapshot_blocks_freed += before - snapshots.space.blocks();
+        free
     }
 
     /// The consistency point that takes a snapshot is committed.
     pub(super) fn snapshot_is_committed(&mut self) {
-        let taken = self.snapshots.as_mut().and_then(|snapshots| snapshots.space.take());
-        assert!(taken.is_some(), "a snapshot was admitted that has no number");
+        let Some(snapshots) = &mut self.snapshots else { return };
+        for volume in (0..self.config.volumes.len() as u32).map(VolumeId) {
+            let taken = snapshots.space.take(volume);
+            assert!(taken.is_some(), "a snapshot was admitted that has no number");
+        }
         self.counters.snapshots_taken += 1;
     }
 
@@ -151,25 +298,35 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let counts = self.aggregate.counts();
         Some(SnapshotMeasures {
-            kept: space.map_or(0, |space| space.kept().count() as u32),
+            // Those of all volumes are taken together.
+            kept: space.map_or(0, |space| space.kept(VolumeId(0)).count() as u32),
             blocks: space.map_or(0, SpaceSnapshots::blocks),
             used: 1.0 - counts.free as f64 / counts.total as f64,
         })
     }
 
-    /// Each number of a volume in use is that of a block with a place, of one that snapshots hold, or of a delayed
-    /// free.
+    /// Each number of a volume in use is that of a block with a place, of a delayed free, or in the modelled format of a
+    /// block that snapshots hold.
     pub(super) fn assert_numbers_agree(&self) {
         let Some(snapshots) = &self.snapshots else { return };
         let regions = (0..self.volumes.regions()).map(|region| Region(region as u16));
         let used: u64 = regions.map(|region| u64::from(self.volumes.numbers_used(region))).sum();
         let with_places = self.keys.of_volumes().filter(|key| self.map.get(*key).is_some());
         let placed = with_places.count() as u64;
-        let (held, delayed) = (snapshots.space.blocks(), self.volumes.held_back_blocks());
+        let held = match self.config.format.is_durable() {
+            true => 0,
+            false => snapshots.space.blocks(),
+        };
+        let delayed = self.volumes.held_back_blocks();
         assert_eq!(
             used,
             placed + held + delayed,
             "{placed} blocks of volumes have places, snapshots hold {held} more, {delayed} frees are delayed"
         );
+        if P::CARRIES_DATA
+            && let Some(stored) = &self.stored
+        {
+            assert_eq!(stored.held.len(), snapshots.space.blocks(), "blocks that snapshots hold");
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! What an array of the durable format keeps beside its maps: the unmapped blocks and the snapshots' pins; and with
-//! bytes, each block's checksum.
+//! What an array of the durable format keeps beside its maps: the unmapped blocks; and with bytes, each block's
+//! checksum and those of blocks that only snapshots hold.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::payload::Payload;
 use crate::units::BLOCK_BYTES;
 
 use super::checkpoint::Checkpoint;
+use super::held_blocks::HeldBlocks;
 use super::metadata::{self};
-use super::snapshot_pins::SnapshotPins;
 use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
 
@@ -27,10 +27,8 @@ pub(super) struct Stored {
     pub(super) unmapped: SummaryBitmap,
     /// The key of the block that lies, or last lay, at each VBN. Empty without bytes.
     key_at: Vec<u32>,
-    /// Blocks pinned by snapshots.
-    pub(super) pins: SnapshotPins,
-    /// Blocks that no snapshot pins any more. The next consistency point frees them.
-    pub(super) unpinned: Vec<Vbn>,
+    /// Blocks that only snapshots hold. Empty without bytes.
+    pub(super) held: HeldBlocks,
     /// Blocks of the aggregate's bitmap that are out of date. The next consistency point rewrites them.
     pub(super) stale: Vec<u32>,
 }
@@ -44,8 +42,7 @@ impl Stored {
             checksums: Vec::new(),
             unmapped: SummaryBitmap::new(data_keys.into()),
             key_at: Vec::new(),
-            pins: SnapshotPins::default(),
-            unpinned: Vec::new(),
+            held: HeldBlocks::default(),
             stale: Vec::new(),
         }
     }
@@ -115,6 +112,10 @@ impl<P: Payload> WriteAnywhere<P> {
     /// The place that a read of `key` went to, and the checksum that its data must have. A read sent before the
     /// consistency point in progress went to the old place.
     pub(super) fn expected(&self, fields: TagFields, key: u32) -> (Option<Vbn>, u32) {
+        if let Some(view) = self.view_of_read(fields) {
+            let there = self.block_in_view(view, key);
+            return there.map_or((None, 0), |there| (Some(there.vbn), there.checksum));
+        }
         let sent_before = fields.owner == Owner::CheckpointRead
             || fields.epoch_parity != self.reads.epoch_parity();
         let moved =
@@ -191,7 +192,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 _ => Fit::Wrong,
             };
         }
-        if let Some(sum) = self.pinned_checksum(vbn) {
+        if let Some(sum) = self.held_checksum(vbn) {
             return if agrees(sum) { Fit::Right } else { Fit::Wrong };
         }
         // If the consistency point in progress has moved the block, its new place may not be written yet.
@@ -202,9 +203,9 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// The checksum of the block that snapshots pin at `vbn`, if they do.
-    pub(super) fn pinned_checksum(&self, vbn: Vbn) -> Option<u32> {
-        self.stored.as_ref()?.pins.checksum_at(vbn)
+    /// The checksum of the block that only snapshots hold at `vbn`, if they do.
+    fn held_checksum(&self, vbn: Vbn) -> Option<u32> {
+        self.stored.as_ref()?.held.checksum_at(vbn)
     }
 
     /// The key of the block that lies, or last lay, at `vbn`.

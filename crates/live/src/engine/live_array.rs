@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use strewn_alloc::{SnapshotId, VolumeId};
 use strewn_array::in_place::{InPlace, LunLayout};
 use strewn_array::write_anywhere::WriteAnywhere;
 use strewn_array::write_anywhere::metadata::Pointer;
@@ -56,16 +57,18 @@ pub trait LiveArray: Array<Data> {
     /// Returns whether a block of `lun` is allocated.
     fn is_allocated(&self, lun: LunId, block: u64) -> bool;
 
-    /// Pins the LUN as it is on the spindles for snapshot `snapshot`, the next free number, and returns the LUN's
-    /// inode. Nothing may be in flight.
+    /// Takes a snapshot of `volume` as it is on the spindles. Returns its number and the volume's inode. Nothing may be in
+    /// flight.
     ///
     /// # Errors
     /// If there is no room for the snapshot.
-    fn take_snapshot(&mut self, snapshot: u32) -> Result<Option<Pointer>, NoSnapshot>;
+    fn take_snapshot(
+        &mut self,
+        volume: VolumeId,
+    ) -> Result<(SnapshotId, Option<Pointer>), NoSnapshot>;
 
-    /// Deletes snapshot `snapshot`, renumbers later ones, and returns how many blocks only it referenced. These stay
-    /// in use until the next consistency point.
-    fn delete_snapshot(&mut self, snapshot: u32) -> u64;
+    /// Deletes a snapshot, and returns how many blocks only it held. Consistency points free these step by step.
+    fn delete_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> u64;
 
     /// Starts the rebuild of a lost spindle that a blank one has replaced.
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>);
@@ -103,13 +106,16 @@ impl LiveArray for WriteAnywhere<Data> {
         WriteAnywhere::is_allocated(self, lun, block as u32)
     }
 
-    fn take_snapshot(&mut self, snapshot: u32) -> Result<Option<Pointer>, NoSnapshot> {
-        let taken = WriteAnywhere::take_snapshot(self, snapshot);
+    fn take_snapshot(
+        &mut self,
+        volume: VolumeId,
+    ) -> Result<(SnapshotId, Option<Pointer>), NoSnapshot> {
+        let taken = WriteAnywhere::take_snapshot(self, volume);
         taken.map_err(|lacking_blocks| NoSnapshot::NoRoom { lacking_blocks })
     }
 
-    fn delete_snapshot(&mut self, snapshot: u32) -> u64 {
-        WriteAnywhere::delete_snapshot(self, snapshot)
+    fn delete_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> u64 {
+        WriteAnywhere::delete_snapshot(self, volume, snapshot)
     }
 
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>) {
@@ -149,11 +155,14 @@ impl LiveArray for InPlace<Data> {
         true
     }
 
-    fn take_snapshot(&mut self, _snapshot: u32) -> Result<Option<Pointer>, NoSnapshot> {
+    fn take_snapshot(
+        &mut self,
+        _volume: VolumeId,
+    ) -> Result<(SnapshotId, Option<Pointer>), NoSnapshot> {
         Err(NoSnapshot::InPlace)
     }
 
-    fn delete_snapshot(&mut self, _snapshot: u32) -> u64 {
+    fn delete_snapshot(&mut self, _volume: VolumeId, _snapshot: SnapshotId) -> u64 {
         0
     }
 

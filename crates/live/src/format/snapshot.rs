@@ -30,6 +30,8 @@ pub(super) const FIELDS: &[Field] =
 /// The LUN as of a consistency point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
+    /// Its number: those of later snapshots are higher. It is not stored: a restart numbers the snapshots from 1.
+    pub number: u32,
     /// Its name, of at most [`MAXIMUM_SNAPSHOT_NAME_BYTES`] bytes.
     pub name: String,
     /// The consistency point of the last superblock when it was taken.
@@ -55,7 +57,7 @@ impl Snapshot {
         }
     }
 
-    pub(super) fn get(entry: &[u8]) -> Result<Self, FormatError> {
+    pub(super) fn get(number: u32, entry: &[u8]) -> Result<Self, FormatError> {
         let invalid = |field: Field, value: String| FormatError::Invalid {
             what: WHAT,
             field: field.name,
@@ -65,6 +67,7 @@ impl Snapshot {
         let name = String::from_utf8(name.to_vec());
         let pointer = Pointer { vbn: Vbn(INODE_VBN.u64(entry)), checksum: INODE_CRC.u32(entry) };
         Ok(Self {
+            number,
             name: name.map_err(|error| invalid(NAME, error.to_string()))?,
             checkpoint: CHECKPOINT.u64(entry),
             taken_unix_seconds: TAKEN.u64(entry),

@@ -151,7 +151,7 @@ impl Superblock {
             return Err(FormatError::Invalid { what: WHAT, field, value });
         }
         let table = SNAPSHOT_TABLE.of(block).chunks_exact(snapshot::ENTRY_BYTES);
-        let snapshots = table.take(count).map(Snapshot::get);
+        let snapshots = (1..).zip(table.take(count)).map(|(at, entry)| Snapshot::get(at, entry));
         Ok(Self {
             array: Identity(ARRAY.array(block)),
             checkpoint: NUMBER.u64(block),

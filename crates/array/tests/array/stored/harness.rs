@@ -564,7 +564,7 @@ impl Harness {
             }
         }
         let mut harness = Self::empty(config.clone());
-        harness.array = WriteAnywhere::restored(config, blocks, &[]).unwrap();
+        harness.array = WriteAnywhere::restored(config, blocks, None).unwrap();
         harness.driver.spindles = self.driver.spindles;
         harness.driver.root = self.driver.root;
         harness.versions = self.versions;

@@ -24,7 +24,8 @@ fn regression_stripes_without_anything_in_use_are_left_alone() {
     let scrubbed = |devices: &mut SimulatedDevices| -> ScrubReport {
         let store = store_of(devices, &beginning.label).unwrap();
         let mut offline = OfflineArray::new(devices, store);
-        let blocks = read_tree(&mut offline, &config, &superblock).unwrap();
+        let tree = read_tree(&mut offline, &config, &superblock).unwrap();
+        let blocks: Vec<_> = tree.in_use().collect();
         scrub(&mut offline, &config, &blocks, superblock.checkpoint, |_| true).unwrap()
     };
     let before = scrubbed(&mut devices);
@@ -34,7 +35,8 @@ fn regression_stripes_without_anything_in_use_are_left_alone() {
     let used: Vec<u64> = {
         let store = store_of(&mut devices, &beginning.label).unwrap();
         let mut offline = OfflineArray::new(&mut devices, store);
-        let blocks = read_tree(&mut offline, &config, &superblock).unwrap();
+        let tree = read_tree(&mut offline, &config, &superblock).unwrap();
+        let blocks: Vec<_> = tree.in_use().collect();
         blocks
             .iter()
             .map(|(_, one)| config.single_group().locate(one.vbn).dbn.0 / ROW_DATA_BLOCKS)

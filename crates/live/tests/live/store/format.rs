@@ -61,7 +61,7 @@ prop_compose! {
         inode in any::<Option<(u64, u32)>>(),
     ) -> Snapshot {
         let inode = inode.map(|(vbn, checksum)| Pointer { vbn: Vbn(vbn), checksum });
-        Snapshot { name, checkpoint, taken_unix_seconds, inode }
+        Snapshot { number: 0, name, checkpoint, taken_unix_seconds, inode }
     }
 }
 
@@ -73,6 +73,8 @@ prop_compose! {
         block in any::<Option<(u64, u32)>>(),
         snapshots in prop::collection::vec(snapshot(), 0..=MAXIMUM_SNAPSHOTS),
     ) -> Superblock {
+        let number = |(number, snapshot): (u32, Snapshot)| Snapshot { number, ..snapshot };
+        let snapshots = (1..).zip(snapshots).map(number).collect();
         let block = block.map(|(vbn, crc)| (Vbn(vbn), crc));
         let root = Root { held_back_blocks, block };
         Superblock { array, checkpoint, log_start, log_durable: log_start, map_sequence: checkpoint, redo_start, label_sequence, clean, root, snapshots }

@@ -1,0 +1,115 @@
+//! What an array with bytes knows of the blocks that only snapshots hold: where a block of a LUN was, and the checksum
+//! that its bytes must have.
+
+use std::collections::{BTreeMap, HashMap};
+
+use strewn_raid::Vbn;
+
+use crate::driver::LunId;
+
+use super::metadata::Pointer;
+
+/// A block of a LUN.
+pub(super) type LunBlock = (LunId, u32);
+
+/// Blocks that only snapshots hold, beside the dead lists, which say when each is freed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct HeldBlocks {
+    by_place: HashMap<u32, HeldBlock>,
+    /// The blocks of LUNs, each with the number of the first snapshot that no longer has it.
+    versions: BTreeMap<(LunBlock, u32), Version>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct HeldBlock {
+    checksum: u32,
+    /// `None` for metadata, which nobody reads.
+    version: Option<(LunBlock, u32)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Version {
+    birth: u32,
+    vbn: u32,
+}
+
+impl HeldBlocks {
+    /// Snapshots from number `birth` on and below `death` hold a block that the active image has not. `of_lun` says
+    /// which, unless it is metadata.
+    pub(super) fn add(
+        &mut self,
+        of_lun: Option<LunBlock>,
+        [birth, death]: [u32; 2],
+        Pointer { vbn, checksum }: Pointer,
+    ) {
+        // An array with bytes has VBNs of 32 bits.
+        let vbn = vbn.0 as u32;
+        let version = of_lun.map(|block| (block, death));
+        let before = self.by_place.insert(vbn, HeldBlock { checksum, version });
+        assert!(before.is_none(), "two blocks that snapshots hold lie at VBN {vbn}");
+        if let Some(version) = version {
+            self.versions.insert(version, Version { birth, vbn });
+        }
+    }
+
+    /// No snapshot holds the block at `vbn` any more.
+    pub(super) fn remove(&mut self, vbn: Vbn) {
+        let held = self.by_place.remove(&(vbn.0 as u32));
+        if let Some(version) = held.and_then(|held| held.version) {
+            self.versions.remove(&version);
+        }
+    }
+
+    /// The checksum of the block that only snapshots hold at `vbn`.
+    pub(super) fn checksum_at(&self, vbn: Vbn) -> Option<u32> {
+        self.by_place.get(&(vbn.0 as u32)).map(|held| held.checksum)
+    }
+
+    /// A block of a LUN in snapshot `snapshot`, if that holds one which the active image has replaced since.
+    pub(super) fn version(&self, block: LunBlock, snapshot: u32) -> Option<Pointer> {
+        // The first one that was replaced after the snapshot.
+        let behind = (block, snapshot + 1)..=(block, u32::MAX);
+        let (_, version) = self.versions.range(behind).next()?;
+        let checksum = self.by_place.get(&version.vbn)?.checksum;
+        (version.birth <= snapshot).then(|| Pointer { vbn: Vbn(version.vbn.into()), checksum })
+    }
+
+    /// Whether a version that is no longer active was replaced after snapshot `snapshot`: if it is not the snapshot's, the
+    /// snapshot has none.
+    pub(super) fn was_replaced_since(&self, block: LunBlock, snapshot: u32) -> bool {
+        self.versions.range((block, snapshot + 1)..=(block, u32::MAX)).next().is_some()
+    }
+
+    /// Number of blocks.
+    pub(super) fn len(&self) -> u64 {
+        self.by_place.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_snapshot_has_its_version() {
+        let block = (LunId(0), 9);
+        let at = |vbn| Pointer { vbn: Vbn(vbn), checksum: vbn as u32 + 100 };
+        let mut held = HeldBlocks::default();
+        held.add(Some(block), [1, 2], at(10));
+        held.add(Some(block), [3, 5], at(30));
+        held.add(None, [1, 2], at(7));
+        let version = |held: &HeldBlocks, snapshot| held.version(block, snapshot);
+        assert_eq!(version(&held, 1), Some(at(10)));
+        // Between the two it was unmapped.
+        assert_eq!(version(&held, 2), None);
+        assert!(held.was_replaced_since(block, 2));
+        assert_eq!((version(&held, 3), version(&held, 4)), (Some(at(30)), Some(at(30))));
+        assert_eq!(version(&held, 5), None);
+        assert!(!held.was_replaced_since(block, 5), "the active image has it");
+        assert_eq!(held.version((LunId(1), 9), 1), None);
+        assert_eq!((held.checksum_at(Vbn(7)), held.checksum_at(Vbn(8))), (Some(107), None));
+        held.remove(Vbn(10));
+        held.remove(Vbn(7));
+        assert_eq!((version(&held, 1), held.len()), (None, 1));
+    }
+}

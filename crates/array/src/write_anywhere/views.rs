@@ -1,0 +1,115 @@
+//! Reading LUNs as they are in snapshots.
+
+use strewn_alloc::SnapshotId;
+use strewn_base::Direction;
+use strewn_raid::Vbn;
+
+use crate::driver::{Driver, HostOperation, LunId};
+use crate::payload::Payload;
+use crate::units::BLOCK_SECTORS;
+
+use super::metadata::Pointer;
+use super::tag::{Owner, TagFields};
+use super::{COMMAND_BLOCKS, WriteAnywhere};
+
+/// A LUN as it is in a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct View {
+    lun: LunId,
+    snapshot: SnapshotId,
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// Opens a LUN as it is in a snapshot of its volume, for reading. Returns the number under which reads find it, behind
+    /// those of the LUNs.
+    ///
+    /// # Panics
+    /// If there is no such LUN, or the payload carries no data.
+    pub fn open_view(&mut self, lun: LunId, snapshot: SnapshotId) -> LunId {
+        assert!(P::CARRIES_DATA && lun.0 < self.keys.luns(), "there is nothing to read of {lun}");
+        let view = View { lun, snapshot };
+        let slot = self.views.insert(view);
+        LunId(self.keys.luns() + slot as u16)
+    }
+
+    /// Closes a view. No read of it may be in progress.
+    ///
+    /// # Panics
+    /// If there is no such view.
+    pub fn close_view(&mut self, view: LunId) {
+        self.views.remove(usize::from(view.0 - self.keys.luns()));
+    }
+
+    /// A read of a view. It goes to the spindles: what the cache has are blocks of the active image.
+    #[cold]
+    pub(super) fn read_view(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {
+        assert!(host.direction == Direction::Read, "a snapshot is only read");
+        let view = self.views[usize::from(host.lun.0 - self.keys.luns())];
+        driver.processor(self.processor().of_operation(host.sectors));
+        let (slot, blocks) = self.begin_view_read(host);
+        let blocks_of_lun = self.keys.blocks_of(view.lun).len() as u32;
+        assert!(blocks.end <= blocks_of_lun, "an operation ends behind its LUN");
+        let mut block = blocks.start;
+        while block < blocks.end {
+            let Some(Pointer { vbn, .. }) = self.block_in_view(view, block) else {
+                self.view_block_is_blank(slot, block);
+                block += 1;
+                continue;
+            };
+            let mut run = self.run_at(vbn);
+            let on_spindle = self.group(run.group).blocks_per_spindle() - run.dbn;
+            let most = u64::from(COMMAND_BLOCKS.min(blocks.end - block)).min(on_spindle) as u32;
+            while run.blocks < most {
+                let behind = Vbn(vbn.0 + u64::from(run.blocks));
+                let next = self.block_in_view(view, block + run.blocks);
+                if next.is_none_or(|next| next.vbn != behind) {
+                    break;
+                }
+                run.blocks += 1;
+            }
+            self.read_run_for(slot, block, run, driver);
+            self.counters.data_reads += 1;
+            block += run.blocks;
+        }
+        self.view_reads_are_sent(slot, driver);
+    }
+
+    /// Where a block of a LUN is in a snapshot; `None` if the LUN had none there.
+    pub(super) fn block_in_view(&self, view: View, block: u32) -> Option<Pointer> {
+        let View { lun, snapshot: SnapshotId(snapshot) } = view;
+        let held = &self.stored.as_ref()?.held;
+        if held.was_replaced_since((lun, block), snapshot) {
+            return held.version((lun, block), snapshot);
+        }
+        let key = self.keys.blocks_of(lun).start + block;
+        let birth = self.snapshots.as_ref()?.space.birth(key);
+        if birth > snapshot { None } else { self.pointer(key) }
+    }
+
+    /// The view that a read is of, if it is of one.
+    pub(super) fn view_of_read(&self, fields: TagFields) -> Option<View> {
+        if fields.owner != Owner::HostOperation {
+            return None;
+        }
+        let lun = self.view_read_by(fields.slot)?;
+        self.views.get(usize::from(lun.0 - self.keys.luns())).copied()
+    }
+
+    /// The number of a view's block by which its checksum entry knows it, as if it were the LUN's own.
+    pub(super) fn key_in_view(&self, view: View, block: u32) -> u32 {
+        self.keys.blocks_of(view.lun).start + block
+    }
+
+    /// Sectors of a LUN, or of a view.
+    ///
+    /// # Panics
+    /// If there is neither.
+    #[must_use]
+    pub fn sectors_of(&self, lun: LunId) -> u64 {
+        let of_lun = match lun.0 < self.keys.luns() {
+            true => lun,
+            false => self.views[usize::from(lun.0 - self.keys.luns())].lun,
+        };
+        self.keys.blocks_of(of_lun).len() as u64 * u64::from(BLOCK_SECTORS)
+    }
+}
