@@ -44,7 +44,7 @@
 //! };
 //! use strewn_live::configuration::{ArraySpec, LayoutName};
 //! use strewn_live::device::{IoBackend, Space};
-//! use strewn_live::engine::{Answer, HostRequest};
+//! use strewn_live::engine::{Answer, HostRequest, TargetId};
 //! use strewn_live::starting::start;
 //!
 //! /// Opens the array in a directory, has one request answered, and shuts the array down.
@@ -52,7 +52,7 @@
 //!     let devices = open(&ArrayLocation::Directory(directory.into()), OpenOptions::default())?;
 //!     let array = start(devices, IoBackend::Auto)?.serve()?;
 //!     let (sender, receiver) = channel();
-//!     array.client().submit(request, Box::new(move |answer| drop(sender.send(answer))));
+//!     array.client().submit(TargetId::FIRST_LUN, request, Box::new(move |answer| drop(sender.send(answer))));
 //!     let answer = receiver.recv()?;
 //!     array.shut_down()?;
 //!     Ok(answer?)

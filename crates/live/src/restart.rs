@@ -10,7 +10,7 @@ use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
-use crate::engine::{HostRequest, LiveArray, LiveArrayEngine, RequestId};
+use crate::engine::{HostRequest, LiveArray, LiveArrayEngine, RequestId, TargetId};
 use crate::format::{
     DeviceKind, FEATURE_INITIALIZATION_MAP, INITIALIZATION_MAP_SLOTS, InitializationMap, Label,
     LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Snapshot, Superblock, redo_data_bytes,
@@ -570,7 +570,7 @@ fn restart<D: Devices, A: LiveArray>(
             }
         };
         running
-            .ask(RequestId(0), request)
+            .ask(RequestId(0), TargetId::FIRST_LUN, request)
             .map_err(|error| RestartError::Stopped(error.to_string()))?;
     }
     running.catch_up().map_err(RestartError::Stopped)?;

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::device::{Devices, Io, IoCompletion, Waker};
-use crate::engine::{Answer, HostRequest, LiveArray, LiveArrayEngine, RequestError, RequestId};
+use crate::engine::{
+    Answer, HostRequest, LiveArray, LiveArrayEngine, RequestError, RequestId, TargetId,
+};
 use crate::log::LogDeviceFinding;
 
 /// How long a caller that waits for the spindles waits for space.
@@ -91,10 +93,10 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         self.in_flight > 0
     }
 
-    /// Accepts a host's request.
-    pub fn submit(&mut self, id: RequestId, request: HostRequest) {
+    /// Accepts a host's request of a target.
+    pub fn submit(&mut self, id: RequestId, target: TargetId, request: HostRequest) {
         let now_ns = self.devices.now_ns();
-        self.engine.submit(now_ns, id, request);
+        self.engine.submit(now_ns, id, target, request);
     }
 
     /// Gives a request up: see [`LiveArrayEngine::give_up`].
@@ -136,8 +138,13 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     ///
     /// # Errors
     /// The error that the request is answered with.
-    pub fn ask(&mut self, id: RequestId, request: HostRequest) -> Result<Answer, RequestError> {
-        self.submit(id, request);
+    pub fn ask(
+        &mut self,
+        id: RequestId,
+        target: TargetId,
+        request: HostRequest,
+    ) -> Result<Answer, RequestError> {
+        self.submit(id, target, request);
         let mut answers = Vec::new();
         loop {
             self.engine.take_answers(&mut answers);

@@ -8,7 +8,7 @@ use strewn_array::{Counters, LayoutMeasures};
 use strewn_base::SECTOR_BYTES;
 
 use crate::device::{DeviceIndex, Devices, Waker};
-use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
+use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId, TargetId};
 use crate::format::{Label, Superblock};
 use crate::nbd;
 use crate::nbd::Requester;
@@ -19,7 +19,7 @@ use crate::turns::{Turn, Turns};
 pub type Reply = Box<dyn FnOnce(Result<Answer, RequestError>) + Send>;
 
 enum Message {
-    Request(Requester, HostRequest, Reply),
+    Request(Requester, TargetId, HostRequest, Reply),
     ArrayStatus(Sender<ArrayStatus>),
     ShutDown,
 }
@@ -62,14 +62,21 @@ impl Client {
     }
 
     /// Sends a request. `reply` is called on the array's thread and must not block.
-    pub fn submit(&self, request: HostRequest, reply: Reply) {
-        self.submit_for(self.requester.clone(), request, reply);
+    pub fn submit(&self, target: TargetId, request: HostRequest, reply: Reply) {
+        self.submit_for(self.requester.clone(), target, request, reply);
     }
 
     /// Sends a request of another client. If that is gone, `reply` may be dropped without a call.
-    pub fn submit_for(&self, requester: Requester, request: HostRequest, reply: Reply) {
-        if let Err(refused) = self.messages.send(Message::Request(requester, request, reply))
-            && let Message::Request(_, _, reply) = refused.0
+    pub fn submit_for(
+        &self,
+        requester: Requester,
+        target: TargetId,
+        request: HostRequest,
+        reply: Reply,
+    ) {
+        if let Err(refused) =
+            self.messages.send(Message::Request(requester, target, request, reply))
+            && let Message::Request(_, _, _, reply) = refused.0
         {
             reply(Err(RequestError::Stopped("it was shut down".to_owned())));
         }
@@ -106,7 +113,7 @@ impl ArrayThread {
         let client = Client {
             messages,
             waker: running.waker(),
-            lun_sectors: running.engine().lun_sectors(),
+            lun_sectors: running.engine().target_sectors(TargetId::FIRST_LUN).unwrap_or(0),
             requester: Requester::new(),
         };
         let thread = std::thread::Builder::new()
@@ -151,8 +158,8 @@ fn serve<D: Devices, A: LiveArray>(
         {
             taken += 1;
             match message {
-                Message::Request(requester, request, reply) => {
-                    turns.push(&requester, bytes_of(&request), (request, reply));
+                Message::Request(requester, target, request, reply) => {
+                    turns.push(&requester, bytes_of(&request), (target, request, reply));
                 }
                 Message::ArrayStatus(sender) => {
                     // The requester may have stopped waiting.
@@ -166,9 +173,9 @@ fn serve<D: Devices, A: LiveArray>(
                 running.give_up(RequestId(id as u64));
             }
         }
-        while let Some((turn, (request, reply))) = turns.begin() {
+        while let Some((turn, (target, request, reply))) = turns.begin() {
             let id = RequestId(replies.insert((turn, reply)) as u64);
-            running.submit(id, request);
+            running.submit(id, target, request);
         }
         running.engine_mut().take_answers(&mut answers);
         let any = !answers.is_empty();
@@ -254,7 +261,8 @@ impl nbd::Export for LunExport {
         };
         let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         let requester = reply.requester().clone();
-        client.submit_for(requester, request, Box::new(move |answer| reply.send(to_nbd(answer))));
+        let reply = Box::new(move |answer| reply.send(to_nbd(answer)));
+        client.submit_for(requester, TargetId::FIRST_LUN, request, reply);
     }
 
     fn description(&self) -> &str {

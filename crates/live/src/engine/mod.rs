@@ -31,7 +31,7 @@ mod requests;
 mod snapshots;
 mod space;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
@@ -55,12 +55,9 @@ use expected_blocks::ExpectedBlocks;
 use labels::LabelWriter;
 pub use live_array::{LiveArray, NoSnapshot};
 use rebuilt_spindles::RebuiltSpindle;
-pub use requests::{Answer, HostRequest, RequestError, RequestId};
-use requests::{PendingRequest, Piece, piece_sectors};
+pub use requests::{Answer, HostRequest, RequestError, RequestId, TargetId};
+use requests::{PendingRequest, Piece, Target, piece_sectors};
 use space::SpaceWait;
-
-/// The on-disk format, version 1, has one LUN.
-const LUN: LunId = LunId(0);
 
 /// Store tokens from here on belong to the engine. Smaller ones are indices of commands.
 const FLUSH_FOR_REDO: Token = Token(1 << 40);
@@ -77,7 +74,7 @@ const LABELS: u64 = 2;
 pub struct LiveArrayEngine<A> {
     array: A,
     driver: LiveDriver,
-    lun_sectors: u64,
+    targets: BTreeMap<TargetId, Target>,
     /// Size of the largest piece of a request, in sectors.
     piece_sectors: u64,
     labels: LabelWriter,
@@ -117,13 +114,15 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         now_ns: u64,
     ) -> Self {
         let piece_sectors = piece_sectors(log.room());
+        // The on-disk format, version 1, has one LUN.
+        let lun = Target { lun: LunId(0), sectors: lun_sectors, is_read_only: false };
         let mut driver =
             LiveDriver::new(store, log, superblock.checkpoint + 1, A::OVERWRITES_IN_PLACE, now_ns);
         driver.expected = array.stripe_checked_layout().cloned().map(ExpectedBlocks::new);
         let mut engine = Self {
             array,
             driver,
-            lun_sectors,
+            targets: BTreeMap::from([(TargetId::FIRST_LUN, lun)]),
             piece_sectors,
             labels: LabelWriter::new(label),
             superblock,
@@ -230,10 +229,10 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.space.is_short_since_ns()
     }
 
-    /// Returns the size of the LUN, in sectors of 512 bytes.
+    /// Returns the size of a target, in sectors of 512 bytes, or `None` if there is no such target.
     #[must_use]
-    pub fn lun_sectors(&self) -> u64 {
-        self.lun_sectors
+    pub fn target_sectors(&self, target: TargetId) -> Option<u64> {
+        self.targets.get(&target).map(|target| target.sectors)
     }
 
     /// Returns the size in sectors of the pieces of a write, an unmap or a zeroing; pieces end at multiples of it.
@@ -249,9 +248,18 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.driver.log.set_replaying(replaying);
     }
 
-    /// Accepts a host's request. Its answer comes from [`take_answers`](Self::take_answers).
-    pub fn submit(&mut self, now_ns: u64, id: RequestId, request: HostRequest) {
+    /// Accepts a host's request of a target. Its answer comes from [`take_answers`](Self::take_answers).
+    pub fn submit(&mut self, now_ns: u64, id: RequestId, target: TargetId, request: HostRequest) {
         self.driver.now_ns = now_ns;
+        let Some(&Target { lun, sectors: lun_sectors, is_read_only }) = self.targets.get(&target)
+        else {
+            self.answers.push((id, Err(RequestError::NoSuchTarget)));
+            return;
+        };
+        if is_read_only && request.changes_lun() {
+            self.answers.push((id, Err(RequestError::ReadOnly)));
+            return;
+        }
         let sectors = match &request {
             HostRequest::Read(sectors)
             | HostRequest::Unmap(sectors)
@@ -264,8 +272,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         };
         let Range { start: first, end } = sectors;
         let is_flush = request == HostRequest::Flush;
-        if !is_flush && (first >= end || end > self.lun_sectors) {
-            let lun_sectors = self.lun_sectors;
+        if !is_flush && (first >= end || end > lun_sectors) {
             let error = RequestError::OutOfRange { first, end, lun_sectors };
             self.answers.push((id, Err(error)));
             return;
@@ -275,7 +282,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             return;
         }
         if let HostRequest::Allocation(sectors) = request {
-            self.answers.push((id, Ok(self.allocation(sectors))));
+            self.answers.push((id, Ok(self.allocation(lun, sectors))));
             return;
         }
         // While an earlier change that was answered is still to come, a later one could be overtaken by it.
@@ -285,7 +292,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
         let key = self.next_pending;
         self.next_pending += 1;
-        self.pending.insert(key, PendingRequest::new(id, request, first..end, self.piece_sectors));
+        let pending = PendingRequest::new(id, lun, request, first..end, self.piece_sectors);
+        self.pending.insert(key, pending);
         self.issue_pieces(key);
         self.run_to_quiescence();
     }
@@ -437,12 +445,12 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.answers.extend(early.into_iter().map(|(_, id)| (id, Err(RequestError::NoSpace))));
     }
 
-    fn allocation(&self, sectors: Range<u64>) -> Answer {
+    fn allocation(&self, lun: LunId, sectors: Range<u64>) -> Answer {
         let mut stretches: Vec<(u64, bool)> = Vec::new();
         let mut at = sectors.start;
         while at < sectors.end {
             let end = ((at / BLOCK_SECTORS + 1) * BLOCK_SECTORS).min(sectors.end);
-            let allocated = self.array.is_allocated(LUN, at / BLOCK_SECTORS);
+            let allocated = self.array.is_allocated(lun, at / BLOCK_SECTORS);
             match stretches.last_mut() {
                 Some((length, same)) if *same == allocated => *length += end - at,
                 _ => stretches.push((end - at, allocated)),
@@ -460,6 +468,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             }
             let Some(piece) = pending.next_piece(A::SUPPORTS_UNMAP) else { break };
             pending.in_flight += 1;
+            let lun = pending.lun;
             let payload = match &piece {
                 Piece::Write(sectors) => pending.data_of(sectors),
                 _ => Data::default(),
@@ -472,14 +481,14 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 Piece::Unmap(sectors) => {
                     let blocks = (sectors.start / BLOCK_SECTORS) as u32
                         ..(sectors.end / BLOCK_SECTORS) as u32;
-                    self.array.unmap(now_ns, id, LUN, blocks, &mut self.driver);
+                    self.array.unmap(now_ns, id, lun, blocks, &mut self.driver);
                     self.driver.dispatch();
                     continue;
                 }
             };
             let operation = HostOperation {
                 id,
-                lun: LUN,
+                lun,
                 direction,
                 first_sector: sectors.start,
                 sectors: (sectors.end - sectors.start) as u32,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use strewn_array::Payload;
+use strewn_array::{LunId, Payload};
 use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 
 use crate::data::Data;
@@ -14,10 +14,30 @@ use crate::format::LogLayout;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
+/// Something that a host can work on: a LUN, by its persistent file number, or a LUN as it is in a snapshot, by a number
+/// that is given out while the array runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TargetId(pub u32);
+
+impl TargetId {
+    /// The first LUN of an array.
+    pub const FIRST_LUN: Self = Self(1);
+    /// The first number for LUNs in snapshots. LUNs have smaller ones.
+    pub const FIRST_IN_SNAPSHOT: Self = Self(1 << 31);
+}
+
+/// What the engine knows of a target.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target {
+    pub(super) lun: LunId,
+    pub(super) sectors: u64,
+    pub(super) is_read_only: bool,
+}
+
 /// A host request. Sectors have 512 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostRequest {
-    /// Reads sectors of the LUN.
+    /// Reads sectors.
     Read(Range<u64>),
     /// Writes whole sectors. Answered when they are durable.
     Write {
@@ -37,7 +57,7 @@ pub enum HostRequest {
 }
 
 impl HostRequest {
-    /// Returns whether it changes the LUN.
+    /// Returns whether it changes its target.
     #[must_use]
     pub fn changes_lun(&self) -> bool {
         match self {
@@ -61,6 +81,12 @@ pub enum Answer {
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
+    /// There is no such target, or no longer.
+    #[error("the LUN does not exist, or no longer")]
+    NoSuchTarget,
+    /// A LUN in a snapshot cannot be changed.
+    #[error("the LUN is in a snapshot, and cannot be changed; change a clone of the snapshot")]
+    ReadOnly,
     /// The range is empty, or exceeds the LUN.
     #[error("sectors {first} to {end} are not all of the LUN, which has {lun_sectors}")]
     OutOfRange {
@@ -112,6 +138,7 @@ pub(super) fn piece_sectors(room: u64) -> u64 {
 /// A request in progress.
 pub(super) struct PendingRequest {
     pub(super) id: RequestId,
+    pub(super) lun: LunId,
     request: HostRequest,
     /// The data of a write.
     data: Arc<Vec<u8>>,
@@ -130,6 +157,7 @@ pub(super) struct PendingRequest {
 impl PendingRequest {
     pub(super) fn new(
         id: RequestId,
+        lun: LunId,
         mut request: HostRequest,
         sectors: Range<u64>,
         piece_sectors: u64,
@@ -141,6 +169,7 @@ impl PendingRequest {
         let Range { start: next, end } = sectors;
         Self {
             id,
+            lun,
             request,
             data,
             next,
@@ -248,7 +277,8 @@ mod tests {
     use super::*;
 
     fn pieces(request: HostRequest, sectors: Range<u64>, supports_unmap: bool) -> Vec<Piece> {
-        let mut pending = PendingRequest::new(RequestId(0), request, sectors, MOST_PIECE_SECTORS);
+        let mut pending =
+            PendingRequest::new(RequestId(0), LunId(0), request, sectors, MOST_PIECE_SECTORS);
         std::iter::from_fn(|| pending.next_piece(supports_unmap)).collect()
     }
 

@@ -11,7 +11,7 @@ use super::schedule::Schedule;
 use super::shadow::versions_of;
 use crate::configuration::ArrayConfig;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices};
-use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
+use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId, TargetId};
 use crate::format::{FIRST_ROW_BLOCK, MemberState, ROW_BLOCKS, rows_of};
 use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
 use crate::running::RunningArray;
@@ -105,7 +105,11 @@ impl Schedule {
         for block in 0..self.plan.lun_sectors() / BLOCK_SECTORS {
             let sectors = block * BLOCK_SECTORS..(block + 1) * BLOCK_SECTORS;
             self.summary.beyond_parity += 1;
-            match array.ask(RequestId(block), HostRequest::Read(sectors.clone())) {
+            match array.ask(
+                RequestId(block),
+                TargetId::FIRST_LUN,
+                HostRequest::Read(sectors.clone()),
+            ) {
                 Ok(Answer::Bytes(bytes)) => {
                     let found = versions_of(sectors.start, &bytes)?;
                     let mut versions = sectors.clone().zip(&found);

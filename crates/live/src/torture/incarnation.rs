@@ -11,7 +11,7 @@ use super::schedule::Schedule;
 use super::shadow::Version;
 use crate::configuration::ArrayConfig;
 use crate::device::{DeviceIndex, Devices};
-use crate::engine::{HostRequest, LiveArray, RequestId};
+use crate::engine::{HostRequest, LiveArray, RequestId, TargetId};
 use crate::format::MemberState;
 use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
 use crate::running::RunningArray;
@@ -180,7 +180,7 @@ impl<'a> Incarnation<'a> {
             }
             request => format!("{} {request:?}", id.0),
         });
-        array.submit(id, request);
+        array.submit(id, TargetId::FIRST_LUN, request);
     }
 
     /// Returns what it means that the array has stopped.
@@ -222,7 +222,7 @@ impl<'a> Incarnation<'a> {
             while next < sectors && self.host.outstanding() < 4 {
                 let end = (next + SCAN_SECTORS).min(sectors);
                 let (id, request) = self.host.read(next..end, &self.schedule.shadow);
-                array.submit(id, request);
+                array.submit(id, TargetId::FIRST_LUN, request);
                 next = end;
             }
             self.poll(array)?;

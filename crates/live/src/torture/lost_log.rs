@@ -6,7 +6,7 @@ use super::schedule::Schedule;
 use super::shadow::versions_of;
 use crate::configuration::ArrayConfig;
 use crate::device::{DeviceIndex, Devices, SimulatedDevices};
-use crate::engine::{Answer, HostRequest, LiveArray, RequestId};
+use crate::engine::{Answer, HostRequest, LiveArray, RequestId, TargetId};
 use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
 use crate::running::RunningArray;
 
@@ -57,7 +57,7 @@ impl Schedule {
             }
         };
         let sectors = 0..self.plan.lun_sectors();
-        match array.ask(RequestId(0), HostRequest::Read(sectors)) {
+        match array.ask(RequestId(0), TargetId::FIRST_LUN, HostRequest::Read(sectors)) {
             // A write that was not acknowledged may be there in part: its record is gone.
             Ok(Answer::Bytes(bytes)) => {
                 let versions = versions_of(0, &bytes)?;

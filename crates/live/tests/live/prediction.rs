@@ -21,7 +21,7 @@ use strewn_array::{
 };
 use strewn_base::Rng;
 use strewn_live::device::{DeviceIndex, SimulatedDevices};
-use strewn_live::engine::{HostRequest, LiveArray, RequestId};
+use strewn_live::engine::{HostRequest, LiveArray, RequestId, TargetId};
 use strewn_live::format::LogLayout;
 use strewn_live::restart::{restart_in_place, restart_write_anywhere};
 use strewn_live::running::RunningArray;
@@ -262,7 +262,7 @@ fn live<A: LiveArray>(mut array: RunningArray<SimulatedDevices, A>, seed: u64) -
                 HostRequest::Write { first_sector, data }
             }
         };
-        array.submit(RequestId(number), request);
+        array.submit(RequestId(number), TargetId::FIRST_LUN, request);
     }
     // The simulation ends when its host has all answers.
     let mut answers = Vec::new();

@@ -11,7 +11,7 @@ use strewn_live::assembly::{
 };
 use strewn_live::configuration::{ArraySpec, LayoutName};
 use strewn_live::device::{IoBackend, Space};
-use strewn_live::engine::{Answer, HostRequest, RequestError};
+use strewn_live::engine::{Answer, HostRequest, RequestError, TargetId};
 use strewn_live::serving::Client;
 use strewn_live::starting::{StartedArray, start};
 use strewn_testing::Missing;
@@ -35,7 +35,11 @@ fn started(directory: &Path) -> StartedArray {
 
 fn ask(client: &Client, request: HostRequest) -> Result<Answer, RequestError> {
     let (sender, receiver) = channel();
-    client.submit(request, Box::new(move |answer| sender.send(answer).unwrap()));
+    client.submit(
+        TargetId::FIRST_LUN,
+        request,
+        Box::new(move |answer| sender.send(answer).unwrap()),
+    );
     receiver.recv_timeout(Duration::from_secs(20)).expect("an answer, whatever the devices do")
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use strewn_array::{Direction, HostOperation, OperationId};
 use strewn_live::device::Measured;
-use strewn_live::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
+use strewn_live::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId, TargetId};
 use strewn_report::{ArrayMap, LogFigures};
 use strewn_scenario::Scenario;
 use strewn_sim::{Host, Progress};
@@ -177,7 +177,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
         }
         self.sectors[slot] = (first_sector, end);
         self.meter.outstanding.given(now_ns);
-        self.running.submit(RequestId(id.0.into()), request);
+        self.running.submit(RequestId(id.0.into()), TargetId::FIRST_LUN, request);
     }
 
     /// Runs until `end_ns` or until the host is done. The host sees only events before `end_ns`.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use strewn_array::LunId;
 use strewn_base::SECTOR_BYTES;
-use strewn_live::engine::{HostRequest, LiveArray, RequestId};
+use strewn_live::engine::{HostRequest, LiveArray, RequestId, TargetId};
 use strewn_scenario::Scenario;
 
 use super::payload::Payload;
@@ -67,7 +67,7 @@ fn write<A: LiveArray>(
             let length = WRITE_SECTORS.min(sectors - next);
             let data = payload.next((length * SECTOR_BYTES) as usize);
             let request = HostRequest::Write { first_sector: next, data };
-            running.submit(RequestId(length), request);
+            running.submit(RequestId(length), TargetId::FIRST_LUN, request);
             next += length;
             under_way += 1;
         }

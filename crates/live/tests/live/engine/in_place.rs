@@ -1,7 +1,7 @@
 //! The in-place array, over devices that fail.
 
 use strewn_live::device::DeviceIndex;
-use strewn_live::engine::{Answer, HostRequest, RequestId};
+use strewn_live::engine::{Answer, HostRequest, RequestId, TargetId};
 use strewn_live::format::MemberState;
 
 use strewn_base::Rng;
@@ -280,7 +280,8 @@ fn a_write_that_was_not_answered_is_there_wholly_or_not_at_all() {
     rig.crash();
     rig.start();
     let request = HostRequest::Read(0..128);
-    let Ok(Answer::Bytes(bytes)) = rig.running().ask(RequestId(0), request) else {
+    let Ok(Answer::Bytes(bytes)) = rig.running().ask(RequestId(0), TargetId::FIRST_LUN, request)
+    else {
         panic!("the LUN cannot be read");
     };
     let stamps: Vec<&[u8]> = bytes.chunks(512).map(|sector| &sector[..4]).collect();
@@ -313,8 +314,11 @@ fn every_block_has_a_place_and_none_is_given_back() {
     rig.write(0..16, false);
     rig.settle();
     let array = rig.running();
-    let allocation = array.ask(RequestId(0), HostRequest::Allocation(3..90));
+    let allocation = array.ask(RequestId(0), TargetId::FIRST_LUN, HostRequest::Allocation(3..90));
     assert_eq!(allocation, Ok(Answer::Allocation(vec![(87, true)])));
-    assert_eq!(array.ask(RequestId(0), HostRequest::Unmap(0..16)), Ok(Answer::Done));
+    assert_eq!(
+        array.ask(RequestId(0), TargetId::FIRST_LUN, HostRequest::Unmap(0..16)),
+        Ok(Answer::Done)
+    );
     rig.verify();
 }

@@ -4,7 +4,7 @@ use strewn_array::BlockContents;
 use strewn_base::Rng;
 use strewn_live::check::Inconsistency;
 use strewn_live::device::DeviceIndex;
-use strewn_live::engine::{HostRequest, RequestError, RequestId};
+use strewn_live::engine::{HostRequest, RequestError, RequestId, TargetId};
 use strewn_live::format::{
     ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, Superblock, checksum_block, device_block,
 };
@@ -247,8 +247,11 @@ fn a_lost_write_beside_a_lost_spindle_is_refused() {
     });
     rig.devices().lose_device(device(other.unwrap()), "lost");
     rig.start();
-    let answer =
-        rig.running().ask(RequestId(u64::MAX), HostRequest::Read(HARMED * 8..HARMED * 8 + 8));
+    let answer = rig.running().ask(
+        RequestId(u64::MAX),
+        TargetId::FIRST_LUN,
+        HostRequest::Read(HARMED * 8..HARMED * 8 + 8),
+    );
     assert!(matches!(answer, Err(RequestError::BlocksGone)), "{answer:?}");
 }
 

@@ -16,7 +16,7 @@ use strewn_live::device::{
     Buffer, DeviceIndex, Devices, Io, IoCompletion, IoError, IoId, SimulatedDevices, SimulatedDisk,
     Waker,
 };
-use strewn_live::engine::{Answer, HostRequest, RequestError, RequestId};
+use strewn_live::engine::{Answer, HostRequest, RequestError, RequestId, TargetId};
 use strewn_live::format::{DeviceKind, Label, LogLayout, SUPERBLOCK_SLOTS, device_blocks_for};
 use strewn_live::offline::{OfflineArray, SpindleBlock};
 use strewn_live::restart::{
@@ -351,7 +351,7 @@ impl Rig {
         };
         self.asked.insert(id, Asked { sectors, stamp: Some(stamp), may_be: Vec::new() });
         self.clock_of(id, version.written_ns);
-        self.running().submit(id, request);
+        self.running().submit(id, TargetId::FIRST_LUN, request);
         id
     }
 
@@ -369,7 +369,7 @@ impl Rig {
             .map(|sector| self.lun[sector as usize].iter().map(|version| version.stamp).collect());
         let asked = Asked { sectors: sectors.clone(), stamp: None, may_be: may_be.collect() };
         self.asked.insert(id, asked);
-        self.running().submit(id, HostRequest::Read(sectors));
+        self.running().submit(id, TargetId::FIRST_LUN, HostRequest::Read(sectors));
         id
     }
 
@@ -468,7 +468,9 @@ impl Rig {
             self.settle();
             // Once more for the bytes: nothing changes meanwhile.
             let request = HostRequest::Read(sectors.clone());
-            let Ok(Answer::Bytes(bytes)) = self.running().ask(RequestId(0), request) else {
+            let Ok(Answer::Bytes(bytes)) =
+                self.running().ask(RequestId(0), TargetId::FIRST_LUN, request)
+            else {
                 panic!("{sectors:?} cannot be read");
             };
             for (sector, bytes) in sectors.zip(bytes.chunks(512)) {

@@ -3,7 +3,7 @@
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_live::data::Data;
 use strewn_live::device::{DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
-use strewn_live::engine::{Answer, HostRequest, RequestId};
+use strewn_live::engine::{Answer, HostRequest, RequestId, TargetId};
 use strewn_live::format::{FEATURE_MIRRORED_LOG, Identity, Member, MemberState};
 use strewn_live::log::{LogDeviceFinding, LogReadError};
 use strewn_live::restart::{RestartError, RestartOptions, restart_write_anywhere};
@@ -194,7 +194,11 @@ fn a_device_that_fails_is_marked_as_failed_before_a_write_is_acknowledged_withou
         let before = array.engine().label().sequence;
         array.devices_mut().lose_device(log, "pulled");
         let data = vec![2; BLOCK];
-        array.submit(RequestId(5), HostRequest::Write { first_sector: 0, data });
+        array.submit(
+            RequestId(5),
+            TargetId::FIRST_LUN,
+            HostRequest::Write { first_sector: 0, data },
+        );
         let mut answers = Vec::new();
         while answers.is_empty() {
             array.poll(None);
@@ -226,7 +230,8 @@ fn an_array_whose_log_has_lost_both_devices_stops() {
         array.devices_mut().lose_device(log, "pulled");
     }
     let data = vec![2; BLOCK];
-    let answer = array.ask(RequestId(5), HostRequest::Write { first_sector: 0, data });
+    let answer =
+        array.ask(RequestId(5), TargetId::FIRST_LUN, HostRequest::Write { first_sector: 0, data });
     assert!(answer.is_err());
     assert!(array.engine().stopped().is_some());
 }

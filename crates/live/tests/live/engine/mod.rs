@@ -16,7 +16,7 @@ use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, Writ
 use strewn_array::{Format, LogSize, ProcessorCosts};
 use strewn_live::data::Data;
 use strewn_live::device::{DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
-use strewn_live::engine::{Answer, HostRequest, RequestId};
+use strewn_live::engine::{Answer, HostRequest, RequestError, RequestId, TargetId};
 use strewn_live::format::{LogLayout, MemberState};
 use strewn_live::restart::{RestartOptions, restart_write_anywhere};
 use strewn_live::running::RunningArray;
@@ -66,12 +66,17 @@ fn fresh_devices(seed: u64, config: &WriteAnywhereConfig) -> (SimulatedDevices, 
 type Array = RunningArray<SimulatedDevices, WriteAnywhere<Data>>;
 
 fn write(array: &mut Array, first_sector: u64, data: Vec<u8>) {
-    let answer = array.ask(RequestId(1), HostRequest::Write { first_sector, data });
+    let answer =
+        array.ask(RequestId(1), TargetId::FIRST_LUN, HostRequest::Write { first_sector, data });
     assert_eq!(answer, Ok(Answer::Done));
 }
 
 fn read(array: &mut Array, first_sector: u64, sectors: u64) -> Vec<u8> {
-    match array.ask(RequestId(2), HostRequest::Read(first_sector..first_sector + sectors)) {
+    match array.ask(
+        RequestId(2),
+        TargetId::FIRST_LUN,
+        HostRequest::Read(first_sector..first_sector + sectors),
+    ) {
         Ok(Answer::Bytes(bytes)) => bytes,
         other => panic!("{other:?}"),
     }
@@ -99,7 +104,7 @@ fn what_was_written_is_there_after_a_restart_with_or_without_a_crash() {
             let from = first_sector as usize * 512;
             if round % 7 == 3 {
                 let request = HostRequest::Zero(first_sector..first_sector + sectors);
-                assert_eq!(array.ask(RequestId(1), request), Ok(Answer::Done));
+                assert_eq!(array.ask(RequestId(1), TargetId::FIRST_LUN, request), Ok(Answer::Done));
                 shadow[from..from + bytes.len()].fill(0);
             } else {
                 shadow[from..from + bytes.len()].copy_from_slice(&bytes);
@@ -181,4 +186,20 @@ fn a_rebuild_does_not_keep_an_array_from_starting_nor_from_being_shut_down() {
     for block in (0..blocks).step_by(61) {
         assert_eq!(read(&mut array, block * 8, 8), bytes(block, 3));
     }
+}
+
+#[test]
+fn a_target_that_the_array_does_not_have_is_refused() {
+    let config = config(Parity::Raid4, 3);
+    let (devices, beginning) = fresh_devices(1, &config);
+    let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
+    for request in [HostRequest::Read(0..8), HostRequest::Flush] {
+        for target in [TargetId(0), TargetId(2), TargetId::FIRST_IN_SNAPSHOT] {
+            let answer = array.ask(RequestId(0), target, request.clone());
+            assert_eq!(answer, Err(RequestError::NoSuchTarget));
+            assert_eq!(array.engine().target_sectors(target), None);
+        }
+    }
+    let sectors = array.engine().target_sectors(TargetId::FIRST_LUN);
+    assert_eq!(sectors, Some(u64::from(LUN_BLOCKS) * 8));
 }

@@ -1,7 +1,7 @@
 //! Devices that are sparse files on a full file system, for a while.
 
 use strewn_live::device::{DeviceIndex, SimulatedDevices};
-use strewn_live::engine::{Answer, HostRequest, RequestError, RequestId};
+use strewn_live::engine::{Answer, HostRequest, RequestError, RequestId, TargetId};
 use strewn_live::format::MemberState;
 use strewn_live::restart::restart_write_anywhere;
 use strewn_raid::Parity;
@@ -15,7 +15,7 @@ fn bytes(block: u64, round: u8) -> Vec<u8> {
 
 fn write(array: &mut Array, block: u64, round: u8) -> Result<Answer, RequestError> {
     let request = HostRequest::Write { first_sector: block * 8, data: bytes(block, round) };
-    array.ask(RequestId(1), request)
+    array.ask(RequestId(1), TargetId::FIRST_LUN, request)
 }
 
 /// Writes block after block, once more and once more, until that is answered with an error. Returns what each block
@@ -72,9 +72,15 @@ fn regression_writes_are_refused_while_there_is_no_space_and_nothing_is_lost() {
                 HostRequest::Zero(other * 8..other * 8 + 8),
                 HostRequest::Unmap(other * 8..other * 8 + 8),
             ] {
-                assert_eq!(array.ask(RequestId(3), request), Err(RequestError::NoSpace));
+                assert_eq!(
+                    array.ask(RequestId(3), TargetId::FIRST_LUN, request),
+                    Err(RequestError::NoSpace)
+                );
             }
-            assert_eq!(array.ask(RequestId(3), HostRequest::Flush), Ok(Answer::Done));
+            assert_eq!(
+                array.ask(RequestId(3), TargetId::FIRST_LUN, HostRequest::Flush),
+                Ok(Answer::Done)
+            );
             check(&mut array, &rounds, block);
             let names = array.engine().label().names_of(&lacking);
             let error = array.catch_up().unwrap_err();

@@ -13,7 +13,7 @@ use strewn_live::assembly::{
 };
 use strewn_live::configuration::{ArraySpec, LayoutName};
 use strewn_live::device::{IoBackend, Space};
-use strewn_live::engine::{Answer, HostRequest, RequestError};
+use strewn_live::engine::{Answer, HostRequest, RequestError, TargetId};
 use strewn_live::serving::Client;
 use strewn_live::starting::{StartedArray, start};
 
@@ -54,7 +54,11 @@ fn started(directory: &Path, degraded: bool) -> StartedArray {
 
 fn answer(client: &Client, request: HostRequest) -> Result<Answer, RequestError> {
     let (sender, receiver) = channel();
-    client.submit(request, Box::new(move |answer| sender.send(answer).unwrap()));
+    client.submit(
+        TargetId::FIRST_LUN,
+        request,
+        Box::new(move |answer| sender.send(answer).unwrap()),
+    );
     receiver.recv().unwrap()
 }
 
