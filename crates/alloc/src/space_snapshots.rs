@@ -97,6 +97,34 @@ impl SpaceSnapshots {
         self.lists[volume.0 as usize].restore(birth, death, dead)
     }
 
+    /// The volumes become others, of `blocks` blocks in all: each is the one of `before`, with its snapshots, or new. Births
+    /// are to be [restored](Self::restore_birth).
+    pub fn renumber(&mut self, blocks: usize, before: &[Option<VolumeId>]) {
+        let taken = |volume: &Option<VolumeId>| match volume {
+            Some(volume) => std::mem::take(&mut self.lists[volume.0 as usize]),
+            None => DeadLists::default(),
+        };
+        self.lists = before.iter().map(taken).collect();
+        self.births = vec![0; blocks];
+        let now = |volume| before.iter().position(|before| *before == Some(volume));
+        let deletions = std::mem::take(&mut self.deletions).into_iter();
+        self.deletions = deletions
+            .filter_map(|(volume, deletion)| Some((VolumeId(now(volume)? as u32), deletion)))
+            .collect();
+    }
+
+    /// Takes out all blocks that only snapshots of `volume` hold, which has none that is not being deleted.
+    ///
+    /// # Panics
+    /// If it has.
+    pub fn drain(&mut self, volume: VolumeId) -> Vec<Vbn> {
+        assert_eq!(self.kept(volume).count(), 0, "a volume with snapshots is given up");
+        self.deletions.retain(|(of, _)| *of != volume);
+        let lists = std::mem::take(&mut self.lists[volume.0 as usize]);
+        let blocks = lists.images().flat_map(|(_, dead)| dead);
+        blocks.map(|dead| Vbn(dead.vbn.into())).collect()
+    }
+
     fn of(&self, volume: VolumeId) -> &DeadLists<DeadBlock> {
         &self.lists[volume.0 as usize]
     }

@@ -13,6 +13,7 @@ use crate::log::{LogRecord, LogSize, Logged};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
+use crate::write_anywhere::CATALOG_BLOCKS;
 
 /// Identifies a host operation. The host chooses it; the acknowledgement carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,13 +77,16 @@ pub struct SpindleCommand<P> {
 }
 
 /// Leads to everything that a consistency point committed. The driver stores it in a superblock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Root {
     /// Blocks still marked as in use because their frees are delayed.
     pub held_back_blocks: u64,
     /// The root block: its VBN and the CRC-32C of its bytes. `None` for an in-place array, whose layout places every
     /// block.
     pub block: Option<(Vbn, u32)>,
+    /// The blocks of the catalog, from the first on: VBN and CRC-32C. None as long as the array has only what it was
+    /// created with.
+    pub catalog: [Option<(Vbn, u32)>; CATALOG_BLOCKS as usize],
 }
 
 /// Why an array refuses a host operation.

@@ -8,15 +8,31 @@ pub enum BlockContents {
     /// Nothing that is referred to.
     #[default]
     Nothing,
-    /// A block of the LUN, numbered in blocks of 4 KiB.
-    Lun(u64),
-    /// A metadata block, by its key.
+    /// A block of a LUN.
+    Lun {
+        /// The number of the LUN's file. All LUNs of an in-place array are one file.
+        file: u32,
+        /// The block's number in it, in blocks of 4 KiB.
+        block: u64,
+    },
+    /// A metadata block, by the key that it had when it was written.
     Metadata(u32),
     /// Parity. Its place determines what it protects.
     Parity,
     /// Nothing valid: the contents are lost. The store reports the block as bad until it is rewritten in full. A
     /// partial write marks the whole block.
     Gone,
+}
+
+impl BlockContents {
+    /// The file number of an array's first LUN.
+    pub const FIRST_FILE: u32 = 1;
+
+    /// A block of the first LUN.
+    #[must_use]
+    pub fn lun(block: u64) -> Self {
+        Self::Lun { file: Self::FIRST_FILE, block }
+    }
 }
 
 /// The data that operations and commands carry.

@@ -296,9 +296,9 @@ mod tests {
         let shared = contents.load(24, 8);
         let all = Data::of_blocks(vec![
             (block(1), BlockContents::Parity),
-            (shared, BlockContents::Lun(3)),
+            (shared, BlockContents::lun(3)),
         ]);
-        assert_eq!(all.holds(2), [BlockContents::Parity, BlockContents::Lun(3)]);
+        assert_eq!(all.holds(2), [BlockContents::Parity, BlockContents::lun(3)]);
         // An overwritten block is a different one.
         contents.store(24, 8, &block(9));
         let bytes = [vec![1; BLOCK_BYTES], vec![2; BLOCK_BYTES]].concat();

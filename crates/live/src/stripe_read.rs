@@ -27,7 +27,7 @@ pub(crate) struct MemberRead<'a> {
 /// Returns the blocks of the LUN among `data` that no pointer leads to.
 pub(crate) fn unpointed_blocks(data: &[MemberRead<'_>]) -> Vec<u64> {
     let lun_block = |one: &MemberRead<'_>| match one.holds {
-        BlockContents::Lun(block) if one.is_used && one.checksum.is_none() => Some(block),
+        BlockContents::Lun { block, .. } if one.is_used && one.checksum.is_none() => Some(block),
         _ => None,
     };
     data.iter().filter_map(lun_block).collect()
@@ -96,14 +96,14 @@ impl InPlaceStripe {
     fn member<'a>(&self, chunk: &'a ChunkRead, row: usize) -> MemberRead<'a> {
         let SpindleBlock { spindle, dbn } = chunk.first;
         let holds = match chunk.first_lun_block {
-            Some(first) => BlockContents::Lun(first + row as u64),
+            Some(first) => BlockContents::lun(first + row as u64),
             None => BlockContents::Parity,
         };
         MemberRead {
             place: SpindleBlock { spindle, dbn: Dbn(dbn.0 + row as u64) },
             holds,
             // The last stripe of a LUN extends beyond its end.
-            is_used: matches!(holds, BlockContents::Lun(block) if block < self.lun_blocks)
+            is_used: matches!(holds, BlockContents::Lun { block, .. } if block < self.lun_blocks)
                 || holds == BlockContents::Parity,
             checksum: None,
             bytes: chunk.bytes.get(row * BLOCK_BYTES..(row + 1) * BLOCK_BYTES),

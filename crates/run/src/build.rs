@@ -195,7 +195,7 @@ fn volumes(
             )
         };
         let blocks = volume_for(blocks).max(volume_for(held).min(most_blocks));
-        Ok(VolumeConfig { blocks, luns })
+        Ok(VolumeConfig::new(blocks, luns))
     };
     by_volume.into_iter().map(of_volume).collect()
 }

@@ -163,7 +163,7 @@ impl<P> Destage<P> {
         } else if is_among(|bytes| &bytes.data_gone) && self.covers_in_part(block) {
             BlockContents::Gone
         } else {
-            BlockContents::Lun(self.sectors.start / BLOCK_SECTORS + block as u64)
+            BlockContents::lun(self.sectors.start / BLOCK_SECTORS + block as u64)
         }
     }
 }

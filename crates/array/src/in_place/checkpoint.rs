@@ -136,7 +136,7 @@ impl<P: Payload> InPlace<P> {
             }
             if self.config.format.is_durable() {
                 checkpoint.is_committing = true;
-                driver.commit(Root { held_back_blocks: 0, block: None });
+                driver.commit(Root::default());
                 return;
             }
             self.checkpoint_is_committed(driver);

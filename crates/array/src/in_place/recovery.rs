@@ -286,7 +286,7 @@ impl<P: Payload> InPlace<P> {
             let mut payload = P::from_bytes(recovery.sum[bytes].to_vec());
             blocks::describe(&mut payload, place + from, sectors, |block| {
                 let block = (lun_sector + from) / BLOCK_SECTORS + block as u64;
-                if is_parity { BlockContents::Parity } else { BlockContents::Lun(block) }
+                if is_parity { BlockContents::Parity } else { BlockContents::lun(block) }
             });
             SpindleCommand {
                 tag: Tag((slot as u64) << 32 | REDUNDANCY),

@@ -105,7 +105,7 @@ impl<P: Payload> InPlace<P> {
                 // Whatever reserve or a new device holds there must not pass for the block that is gone.
                 _ if gone.contains(block) => BlockContents::Gone,
                 Some(StripeMember::Data { lun_sector }) => {
-                    BlockContents::Lun(lun_sector / BLOCK_SECTORS)
+                    BlockContents::lun(lun_sector / BLOCK_SECTORS)
                 }
                 Some(StripeMember::Parity { .. }) => BlockContents::Parity,
                 None => BlockContents::Nothing,

@@ -1,5 +1,6 @@
 //! Keys: one number for every block of an aggregate and its volumes.
 
+use std::fmt;
 use std::ops::Range;
 
 use strewn_alloc::{REGION_BLOCKS, Region, VolumeId};
@@ -15,10 +16,14 @@ const CONTAINER_ENTRIES: u64 = 1_024;
 /// Container-map blocks that describe one region.
 pub(super) const CONTAINER_BLOCKS_PER_REGION: u32 = (REGION_BLOCKS / CONTAINER_ENTRIES) as u32;
 
+/// Most blocks of the catalog.
+pub const CATALOG_BLOCKS: u32 = 16;
+
 /// The blocks of all LUNs and all metadata in one numbering, in the order in which a consistency point writes them: the
 /// LUNs' data, their indirect blocks level by level, the inodes, the volumes' bitmaps; then what belongs to the
 /// aggregate: the container maps and the aggregate's bitmap. An array with bytes also has a directory, which leads to
-/// the inodes and to all blocks that no inode leads to. Its top is one block: the root.
+/// the inodes and to all blocks that no inode leads to. Its top is one block: the root. Behind it lies the catalog, which
+/// says what the volumes and LUNs are, and which the superblock itself leads to.
 ///
 /// Each LUN begins at a multiple of an indirect block's pointers, so that one division leads from any data block to its
 /// indirect block. The keys between two LUNs name no blocks. An only LUN's FBNs are its keys.
@@ -39,12 +44,61 @@ pub struct BlockKeys {
     aggregate_bitmap: Range<u32>,
     /// First key of each level of the directory, from level 1 up, and one more than the root's; empty without one.
     directory: Vec<u32>,
+    /// Empty without a directory.
+    catalog: Range<u32>,
+}
+
+/// A block of a volume, named so that the name lasts: keys are given anew when LUNs come or go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockAddress {
+    /// The number of a LUN's file; [`METADATA`](Self::METADATA) for a block of no LUN.
+    pub file: u32,
+    /// 0 for data, then the levels of indirect blocks.
+    pub level: u8,
+    /// The block's number in its level.
+    pub index: u32,
+}
+
+impl BlockAddress {
+    /// The file of blocks that belong to no LUN.
+    pub const METADATA: u32 = 0;
+
+    /// The level of inodes, in this file. Those of the directory are above.
+    const INODES: u8 = 15;
+
+    /// The inode of a volume.
+    #[must_use]
+    pub fn inode() -> Self {
+        Self { file: Self::METADATA, level: Self::INODES, index: 0 }
+    }
+
+    /// A block of the directory.
+    fn of_directory(level: usize, index: u32) -> Self {
+        Self { file: Self::METADATA, level: Self::INODES + 1 + level as u8, index }
+    }
+
+    /// The blocks that an indirect block can point to.
+    pub(super) fn children(self) -> impl Iterator<Item = Self> {
+        let below = (self.file != Self::METADATA).then(|| self.level.checked_sub(1)).flatten();
+        let first = self.index.saturating_mul(POINTERS);
+        below.into_iter().flat_map(move |level| {
+            (first..first.saturating_add(POINTERS)).map(move |index| Self { level, index, ..self })
+        })
+    }
+}
+
+impl fmt::Display for BlockAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}:{}", self.file, self.level, self.index)
+    }
 }
 
 /// The keys of a LUN's blocks.
 #[derive(Debug, Clone)]
 struct LunKeys {
     volume: VolumeId,
+    /// The number of its file, which it keeps for ever.
+    file: u32,
     data: Range<u32>,
     /// The keys of each indirect level, from level 1 up. The last level is one block.
     levels: Vec<Range<u32>>,
@@ -54,21 +108,20 @@ impl BlockKeys {
     /// Most LUNs of a volume: its inode block has a pointer for each.
     pub(super) const MOST_LUNS_OF_VOLUME: usize = POINTERS as usize;
 
-    /// `volumes` have a number of regions and LUNs of so many blocks.
+    /// `volumes` have a number of regions and LUNs of so many blocks; the LUNs have these files, or are numbered from 1.
     pub(super) fn new<'l>(
-        volumes: impl IntoIterator<Item = (u32, &'l [u32])>,
+        volumes: impl IntoIterator<Item = (u32, &'l [u32], &'l [u32])>,
         aggregate_blocks: u64,
     ) -> Self {
-        // Keys saturate in an array that is too large for them.
-        let behind = |start: u32, blocks: u32| start..start.saturating_add(blocks);
         let (mut luns, mut first_luns, mut regions) = (Vec::new(), vec![0], vec![0]);
         let mut next = 0u32;
-        for (number, (volume_regions, blocks)) in (0..).zip(volumes) {
-            for &blocks in blocks {
+        for (number, (volume_regions, blocks, files)) in (0..).zip(volumes) {
+            for (at, &blocks) in blocks.iter().enumerate() {
                 let data =
                     behind(next.checked_next_multiple_of(POINTERS).unwrap_or(u32::MAX), blocks);
                 next = data.end;
-                luns.push(LunKeys { volume: VolumeId(number), data, levels: Vec::new() });
+                let file = files.get(at).copied().unwrap_or(luns.len() as u32 + 1);
+                luns.push(LunKeys { volume: VolumeId(number), file, data, levels: Vec::new() });
             }
             first_luns.push(luns.len() as u16);
             regions.push(regions[number as usize] + volume_regions);
@@ -110,10 +163,11 @@ impl BlockKeys {
             container,
             aggregate_bitmap,
             directory: vec![],
+            catalog: 0..0,
         }
     }
 
-    /// Adds a directory.
+    /// Adds a directory and a catalog.
     pub(super) fn with_directory(mut self) -> Self {
         let mut below = self.aggregate_bitmap.end - self.inodes.start;
         let mut next = self.aggregate_bitmap.end;
@@ -123,13 +177,14 @@ impl BlockKeys {
             next = next.saturating_add(below);
             self.directory.push(next);
         }
+        self.catalog = behind(next, CATALOG_BLOCKS);
         self
     }
 
     /// One more than the highest key; `u32::MAX` if the array has too many blocks for keys of 32 bits.
     #[must_use]
     pub fn end(&self) -> u32 {
-        self.directory.last().copied().unwrap_or(self.aggregate_bitmap.end)
+        if self.directory.is_empty() { self.aggregate_bitmap.end } else { self.catalog.end }
     }
 
     /// The root, which leads to all other blocks; `None` without a directory.
@@ -185,10 +240,68 @@ impl BlockKeys {
         self.luns.iter().map(|lun| lun.data.len() as u32).sum()
     }
 
-    /// Number of metadata blocks.
+    /// Number of metadata blocks, the catalog aside.
     #[must_use]
     pub fn metadata_blocks(&self) -> u32 {
-        self.end() - self.data.end
+        self.directory.last().copied().unwrap_or(self.aggregate_bitmap.end) - self.data.end
+    }
+
+    /// Keys of the catalog's blocks.
+    #[must_use]
+    pub fn catalog(&self) -> Range<u32> {
+        self.catalog.clone()
+    }
+
+    /// The number of the file of `lun`.
+    ///
+    /// # Panics
+    /// If there is no such LUN.
+    #[must_use]
+    pub fn file_of(&self, lun: LunId) -> u32 {
+        self.luns[usize::from(lun.0)].file
+    }
+
+    /// The LUN with this file.
+    #[must_use]
+    pub fn lun_with_file(&self, file: u32) -> Option<LunId> {
+        let lun = self.luns.iter().position(|lun| lun.file == file)?;
+        Some(LunId(lun as u16))
+    }
+
+    /// The volume of `lun`.
+    ///
+    /// # Panics
+    /// If there is no such LUN.
+    #[must_use]
+    pub fn volume_of_lun(&self, lun: LunId) -> VolumeId {
+        self.luns[usize::from(lun.0)].volume
+    }
+
+    /// The lowest level of the directory.
+    pub(super) fn directory_leaves(&self) -> Range<u32> {
+        match self.directory.as_slice() {
+            [first, end, ..] => *first..*end,
+            _ => 0..0,
+        }
+    }
+
+    /// The regions of a volume's numbers.
+    pub(super) fn regions_of(&self, volume: VolumeId) -> Range<u32> {
+        let volume = volume.0 as usize;
+        self.regions[volume]..self.regions[volume + 1]
+    }
+
+    /// The blocks that describe a region: of its volume's bitmap, and of the container map.
+    pub(super) fn blocks_of_region(&self, region: u32) -> impl Iterator<Item = u32> + use<> {
+        let first = self.container.start + region * CONTAINER_BLOCKS_PER_REGION;
+        let bitmap = self.volume_bitmap.start + region;
+        std::iter::once(bitmap).chain(first..first + CONTAINER_BLOCKS_PER_REGION)
+    }
+
+    /// The keys of a LUN's blocks by level: its data, then each level of indirect blocks.
+    pub(super) fn levels_of(&self, lun: LunId) -> impl Iterator<Item = Range<u32>> + '_ {
+        let lun = &self.luns[usize::from(lun.0)];
+        std::iter::once(lun.data.clone()).chain(lun.levels.iter().cloned())
     }
 
     /// The keys in ascending order that name blocks of volumes, bitmaps aside: data of one volume or another, then
@@ -201,8 +314,9 @@ impl BlockKeys {
     /// The contents of the block with this key, as its checksum entry records them.
     #[must_use]
     pub fn holds(&self, key: u32) -> BlockContents {
-        if key < self.data.end {
-            BlockContents::Lun(key.into())
+        if let Some(lun) = self.lun_of(key) {
+            let LunKeys { file, data, .. } = &self.luns[usize::from(lun.0)];
+            BlockContents::Lun { file: *file, block: (key - data.start).into() }
         } else {
             BlockContents::Metadata(key)
         }
@@ -214,10 +328,53 @@ impl BlockKeys {
         self.inodes.clone()
     }
 
+    /// The address of a pointer block.
+    ///
+    /// # Panics
+    /// If it is none.
+    #[must_use]
+    pub fn pointer_address(&self, key: u32) -> BlockAddress {
+        self.address_of(key).unwrap_or_else(|| {
+            let level = self.directory.partition_point(|first| *first <= key) - 1;
+            BlockAddress::of_directory(level, key - self.directory[level])
+        })
+    }
+
+    /// The address of a block of a LUN, or of an inode; `None` for any other block.
+    #[must_use]
+    pub fn address_of(&self, key: u32) -> Option<BlockAddress> {
+        if self.inodes.contains(&key) {
+            return Some(BlockAddress::inode());
+        }
+        if let Some(lun) = self.lun_of(key) {
+            let LunKeys { file, data, .. } = &self.luns[usize::from(lun.0)];
+            return Some(BlockAddress { file: *file, level: 0, index: key - data.start });
+        }
+        let at = |lun: &LunKeys| {
+            let level = lun.levels.iter().position(|keys| keys.contains(&key))?;
+            let index = key - lun.levels[level].start;
+            Some(BlockAddress { file: lun.file, level: level as u8 + 1, index })
+        };
+        self.luns.iter().find_map(at)
+    }
+
+    /// The key of a block of a LUN, or of the inode of `volume`; `None` if there is no such block.
+    #[must_use]
+    pub fn key_of(&self, volume: VolumeId, address: BlockAddress) -> Option<u32> {
+        if address == BlockAddress::inode() {
+            return Some(self.inodes.start + volume.0);
+        }
+        let lun = self.lun_with_file(address.file)?;
+        let level = self.levels_of(lun).nth(address.level.into())?;
+        let key = level.start.checked_add(address.index)?;
+        level.contains(&key).then_some(key)
+    }
+
     /// Whether `key` is a pointer block: an indirect block, an inode, or a block of the directory.
     #[must_use]
     pub fn has_pointers(&self, key: u32) -> bool {
-        self.indirect().contains(&key) || key >= self.aggregate_bitmap.end
+        let directory = self.aggregate_bitmap.end..self.catalog.start;
+        self.indirect().contains(&key) || directory.contains(&key)
     }
 
     /// The blocks that pointer block `key` points to, in the order of its pointers.
@@ -262,9 +419,12 @@ impl BlockKeys {
         if key < first {
             return Some(first + (key - self.inodes.start) / POINTERS);
         }
+        if self.catalog.contains(&key) {
+            return None;
+        }
         let level = self.directory.partition_point(|first| *first <= key) - 1;
         let parent = *self.directory.get(level + 1)?;
-        (parent < self.end()).then(|| parent + (key - self.directory[level]) / POINTERS)
+        (parent < self.catalog.start).then(|| parent + (key - self.directory[level]) / POINTERS)
     }
 
     /// Keys of the volumes' blocks, which have a number in their volume as well as in the aggregate.
@@ -361,12 +521,17 @@ impl BlockKeys {
     }
 }
 
+/// So many keys behind `start`. Keys saturate in an array that is too large for them.
+fn behind(start: u32, blocks: u32) -> Range<u32> {
+    start..start.saturating_add(blocks)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn one_lun(blocks: u32, regions: u32, aggregate_blocks: u64) -> BlockKeys {
-        BlockKeys::new([(regions, [blocks].as_slice())], aggregate_blocks)
+        BlockKeys::new([(regions, [blocks].as_slice(), [].as_slice())], aggregate_blocks)
     }
 
     #[test]

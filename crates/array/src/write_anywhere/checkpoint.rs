@@ -93,7 +93,8 @@ impl<P: Payload> WriteAnywhere<P> {
         driver.set_timer(self.checkpoint_due_ns);
         let unmapped = self.stored.as_mut().map(Stored::take_unmapped).unwrap_or_default();
         let for_snapshots = self.snapshots.as_ref().is_some_and(|snapshots| snapshots.has_work());
-        if self.dirty.is_empty() && unmapped.is_empty() && !for_snapshots {
+        let has_changed = self.stored.as_ref().is_some_and(|stored| stored.has_changed);
+        if self.dirty.is_empty() && unmapped.is_empty() && !for_snapshots && !has_changed {
             return;
         }
         let before = driver.turn_to(Work::WriteBack);

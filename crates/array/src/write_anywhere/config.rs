@@ -63,13 +63,29 @@ pub struct VolumeConfig {
     pub blocks: u64,
     /// For each LUN, the number of blocks that hosts work on, counted from its first.
     pub luns: Vec<u32>,
+    /// The number of each LUN's file; empty if the LUNs of all volumes are numbered through, from 1.
+    pub files: Vec<u32>,
+    /// Blocks that its LUNs may have together, and are sure to find room for; `None` if those that there are may and will.
+    pub promised_blocks: Option<u64>,
+    /// Whether it was made from a snapshot of another volume, and shares blocks with it.
+    pub is_clone: bool,
 }
 
 impl VolumeConfig {
+    /// A volume of so many blocks with LUNs of these.
+    #[must_use]
+    pub fn new(blocks: u64, luns: Vec<u32>) -> Self {
+        Self { blocks, luns, files: Vec::new(), promised_blocks: None, is_clone: false }
+    }
+
     /// A volume of so many blocks with one LUN.
     #[must_use]
     pub fn of_one_lun(blocks: u64, lun_blocks: u32) -> Self {
-        Self { blocks, luns: vec![lun_blocks] }
+        Self::new(blocks, vec![lun_blocks])
+    }
+
+    fn lun_blocks(&self) -> u64 {
+        self.luns.iter().map(|blocks| u64::from(*blocks)).sum()
     }
 }
 
@@ -138,7 +154,11 @@ impl WriteAnywhereConfig {
     pub fn block_keys(&self) -> BlockKeys {
         let volumes = self.volumes.iter().map(|volume| {
             let regions = VirtualSpace::regions_of(volume.blocks);
-            (u32::try_from(regions).unwrap_or(u32::MAX), volume.luns.as_slice())
+            (
+                u32::try_from(regions).unwrap_or(u32::MAX),
+                volume.luns.as_slice(),
+                volume.files.as_slice(),
+            )
         });
         let keys = BlockKeys::new(volumes, self.total_blocks());
         if self.format.is_durable() { keys.with_directory() } else { keys }
@@ -147,8 +167,14 @@ impl WriteAnywhereConfig {
     /// Blocks of all LUNs together.
     #[must_use]
     pub fn lun_blocks(&self) -> u64 {
-        let luns = self.volumes.iter().flat_map(|volume| &volume.luns);
-        luns.map(|blocks| u64::from(*blocks)).sum()
+        self.volumes.iter().map(VolumeConfig::lun_blocks).sum()
+    }
+
+    /// Blocks that the volumes are sure to find room for.
+    fn promised_blocks(&self) -> u64 {
+        let promised =
+            |volume: &VolumeConfig| volume.promised_blocks.unwrap_or(volume.lun_blocks());
+        self.volumes.iter().map(promised).sum()
     }
 
     /// Blocks that an aggregate needs for its LUNs to be overwritten indefinitely: both superblocks, every
@@ -161,7 +187,7 @@ impl WriteAnywhereConfig {
         let metadata = u64::from(self.block_keys().metadata_blocks());
         let written_anew = self.most_dirty_blocks() + metadata;
         Self::SUPERBLOCK_BLOCKS
-            + self.lun_blocks()
+            + self.promised_blocks()
             + metadata
             + written_anew.max(2 * u64::from(self.cache_blocks))
             + self.delayed_free_blocks

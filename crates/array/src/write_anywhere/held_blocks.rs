@@ -5,12 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use strewn_raid::Vbn;
 
-use crate::driver::LunId;
-
 use super::metadata::Pointer;
 
-/// A block of a LUN.
-pub(super) type LunBlock = (LunId, u32);
+/// A block of a LUN, by the number of the LUN's file.
+pub(super) type LunBlock = (u32, u32);
 
 /// Blocks that only snapshots hold, beside the dead lists, which say when each is freed.
 #[derive(Debug, Clone, Default)]
@@ -31,24 +29,28 @@ struct HeldBlock {
 struct Version {
     birth: u32,
     vbn: u32,
+    checksum: u32,
 }
 
 impl HeldBlocks {
     /// Snapshots from number `birth` on and below `death` hold a block that the active image has not. `of_lun` says
-    /// which, unless it is metadata.
+    /// which, unless it is metadata. A borrowed block belongs to another volume, whose snapshots hold it too.
     pub(super) fn add(
         &mut self,
         of_lun: Option<LunBlock>,
         [birth, death]: [u32; 2],
         Pointer { vbn, checksum }: Pointer,
+        is_borrowed: bool,
     ) {
         // An array with bytes has VBNs of 32 bits.
         let vbn = vbn.0 as u32;
         let version = of_lun.map(|block| (block, death));
-        let before = self.by_place.insert(vbn, HeldBlock { checksum, version });
-        assert!(before.is_none(), "two blocks that snapshots hold lie at VBN {vbn}");
+        if !is_borrowed {
+            let before = self.by_place.insert(vbn, HeldBlock { checksum, version });
+            assert!(before.is_none(), "two blocks that snapshots hold lie at VBN {vbn}");
+        }
         if let Some(version) = version {
-            self.versions.insert(version, Version { birth, vbn });
+            self.versions.insert(version, Version { birth, vbn, checksum });
         }
     }
 
@@ -58,6 +60,11 @@ impl HeldBlocks {
         if let Some(version) = held.and_then(|held| held.version) {
             self.versions.remove(&version);
         }
+    }
+
+    /// No snapshot holds the blocks of these files any more that they have borrowed.
+    pub(super) fn forget_files(&mut self, is_gone: impl Fn(u32) -> bool) {
+        self.versions.retain(|((file, _), _), _| !is_gone(*file));
     }
 
     /// The checksum of the block that only snapshots hold at `vbn`.
@@ -70,8 +77,8 @@ impl HeldBlocks {
         // The first one that was replaced after the snapshot.
         let behind = (block, snapshot + 1)..=(block, u32::MAX);
         let (_, version) = self.versions.range(behind).next()?;
-        let checksum = self.by_place.get(&version.vbn)?.checksum;
-        (version.birth <= snapshot).then(|| Pointer { vbn: Vbn(version.vbn.into()), checksum })
+        let Version { birth, vbn, checksum } = *version;
+        (birth <= snapshot).then(|| Pointer { vbn: Vbn(vbn.into()), checksum })
     }
 
     /// Whether a version that is no longer active was replaced after snapshot `snapshot`: if it is not the snapshot's, the
@@ -92,12 +99,12 @@ mod tests {
 
     #[test]
     fn each_snapshot_has_its_version() {
-        let block = (LunId(0), 9);
+        let block = (1, 9);
         let at = |vbn| Pointer { vbn: Vbn(vbn), checksum: vbn as u32 + 100 };
         let mut held = HeldBlocks::default();
-        held.add(Some(block), [1, 2], at(10));
-        held.add(Some(block), [3, 5], at(30));
-        held.add(None, [1, 2], at(7));
+        held.add(Some(block), [1, 2], at(10), false);
+        held.add(Some(block), [3, 5], at(30), false);
+        held.add(None, [1, 2], at(7), false);
         let version = |held: &HeldBlocks, snapshot| held.version(block, snapshot);
         assert_eq!(version(&held, 1), Some(at(10)));
         // Between the two it was unmapped.
@@ -106,7 +113,7 @@ mod tests {
         assert_eq!((version(&held, 3), version(&held, 4)), (Some(at(30)), Some(at(30))));
         assert_eq!(version(&held, 5), None);
         assert!(!held.was_replaced_since(block, 5), "the active image has it");
-        assert_eq!(held.version((LunId(1), 9), 1), None);
+        assert_eq!(held.version((2, 9), 1), None);
         assert_eq!((held.checksum_at(Vbn(7)), held.checksum_at(Vbn(8))), (Some(107), None));
         held.remove(Vbn(10));
         held.remove(Vbn(7));

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::block_keys::BlockAddress;
 use super::metadata::Pointer;
 
 /// The images of a volume, told one after another from the oldest snapshot to the active one, as far as each differs
@@ -10,16 +11,16 @@ use super::metadata::Pointer;
 pub struct History {
     snapshots: Vec<u32>,
     image: u32,
-    /// The blocks of the latest image by key, each with the number of the first image that has it.
-    blocks: HashMap<u32, (Pointer, u32)>,
+    /// The blocks of the latest image, each with the number of the first image that has it.
+    blocks: HashMap<BlockAddress, (Pointer, u32)>,
     dead: Vec<DeadBlock>,
 }
 
 /// A block that some snapshots have and the active image has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeadBlock {
-    /// Its key.
-    pub key: u32,
+    /// Its address.
+    pub address: BlockAddress,
     /// Where it lies.
     pub pointer: Pointer,
     /// The first snapshot that has it.
@@ -39,34 +40,38 @@ impl History {
         self.image = number;
     }
 
-    /// The image begun has this block, or none, under `key`; `children` gives the keys that a pointer block points to.
-    /// Returns whether the image before had another block there or none: if so, what the pointer block leads to is to be
-    /// told too.
-    pub fn tell(
-        &mut self,
-        key: u32,
-        pointer: Option<Pointer>,
-        children: &impl Fn(u32) -> Vec<u32>,
-    ) -> bool {
-        let before = self.blocks.get(&key).copied();
+    /// The image begun has this block, or none, at `address`. Returns whether the image before had another block there or
+    /// none: if so, what a pointer block leads to is to be told too.
+    pub fn tell(&mut self, address: BlockAddress, pointer: Option<Pointer>) -> bool {
+        let before = self.blocks.get(&address).copied();
         if before.map(|(pointer, _)| pointer) == pointer {
             return false;
         }
         if let Some((pointer, birth)) = before {
-            self.dead.push(DeadBlock { key, pointer, birth, death: self.image });
+            self.dead.push(DeadBlock { address, pointer, birth, death: self.image });
         }
         match pointer {
             Some(pointer) => {
-                self.blocks.insert(key, (pointer, self.image));
+                self.blocks.insert(address, (pointer, self.image));
             }
             None => {
-                self.blocks.remove(&key);
-                for child in children(key) {
-                    self.tell(child, None, children);
+                self.blocks.remove(&address);
+                for child in address.children() {
+                    self.tell(child, None);
                 }
             }
         }
         pointer.is_some()
+    }
+
+    /// The image begun has no other blocks than those that `has` returns true for.
+    pub fn keep(&mut self, has: impl Fn(BlockAddress) -> bool) {
+        let gone: Vec<_> = self.blocks.keys().copied().filter(|address| !has(*address)).collect();
+        for address in gone {
+            if let Some((pointer, birth)) = self.blocks.remove(&address) {
+                self.dead.push(DeadBlock { address, pointer, birth, death: self.image });
+            }
+        }
     }
 
     /// The number of the image begun last.
@@ -82,8 +87,8 @@ impl History {
     }
 
     /// The blocks of the image begun last, in no order, each with the first image that has it.
-    pub fn blocks(&self) -> impl Iterator<Item = (u32, Pointer, u32)> {
-        self.blocks.iter().map(|(key, (pointer, birth))| (*key, *pointer, *birth))
+    pub fn blocks(&self) -> impl Iterator<Item = (BlockAddress, Pointer, u32)> {
+        self.blocks.iter().map(|(address, (pointer, birth))| (*address, *pointer, *birth))
     }
 
     /// The blocks that only images before it have.
@@ -102,28 +107,41 @@ mod tests {
     #[test]
     fn what_images_share_is_told_once() {
         let at = |vbn| Some(Pointer { vbn: Vbn(vbn), checksum: 1 });
-        // Block 10 points to 0 and 1.
-        let children = |key| if key == 10 { vec![0, 1] } else { vec![] };
+        let block = |level, index| BlockAddress { file: 3, level, index };
+        let (above, one, other) = (block(1, 0), block(0, 0), block(0, 1));
         let mut history = History::default();
         history.begin_image(1);
-        for (key, pointer) in [(10, at(50)), (0, at(20)), (1, at(21))] {
-            assert!(history.tell(key, pointer, &children));
+        for (address, pointer) in [(above, at(50)), (one, at(20)), (other, at(21))] {
+            assert!(history.tell(address, pointer));
         }
         history.begin_image(4);
-        assert!(!history.tell(10, at(50), &children));
+        assert!(!history.tell(above, at(50)));
         history.begin_image(5);
-        assert!(history.tell(10, at(51), &children));
-        assert!(history.tell(0, at(22), &children));
-        assert!(!history.tell(1, at(21), &children));
+        assert!(history.tell(above, at(51)));
+        assert!(history.tell(one, at(22)));
+        assert!(!history.tell(other, at(21)));
         history.begin_image(6);
-        assert!(!history.tell(10, None, &children));
-        let dead: Vec<_> =
-            history.dead().iter().map(|d| (d.key, d.pointer.vbn.0, d.birth, d.death)).collect();
-        assert_eq!(
-            dead,
-            [(10, 50, 1, 5), (0, 20, 1, 5), (10, 51, 5, 6), (0, 22, 5, 6), (1, 21, 1, 6)]
-        );
+        assert!(!history.tell(above, None));
+        let dead: Vec<_> = history
+            .dead()
+            .iter()
+            .map(|dead| (dead.address, dead.pointer.vbn.0, dead.birth, dead.death))
+            .collect();
+        let expected = [
+            (above, 50, 1, 5),
+            (one, 20, 1, 5),
+            (above, 51, 5, 6),
+            (one, 22, 5, 6),
+            (other, 21, 1, 6),
+        ];
+        assert_eq!(dead, expected);
         assert_eq!(history.blocks().count(), 0);
         assert_eq!((history.snapshots(), history.image()), ([1, 4, 5].as_slice(), 6));
+        history.begin_image(7);
+        assert!(history.tell(one, at(23)) && history.tell(other, at(24)));
+        history.begin_image(8);
+        history.keep(|address| address.index < 1);
+        assert_eq!(history.blocks().count(), 1);
+        assert_eq!(history.dead().last().map(|dead| (dead.address, dead.death)), Some((other, 8)));
     }
 }

@@ -1,14 +1,18 @@
 //! The format of metadata blocks, byte by byte.
 //!
 //! A pointer block (an indirect block, the inode, a block of the directory) has a header of 16 bytes and 510 pointers
-//! of 8. A block of the aggregate's bitmap is 32,768 bits. All numbers are little endian. A block's own checksum is
+//! of 8; the header has its file, level and index. A block of the aggregate's bitmap is 32,768 bits. All numbers are little endian. A block's own checksum is
 //! stored in the pointer to it, so that following a pointer detects a stale or misplaced block.
 
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Vbn;
 
+use super::block_keys::BlockAddress;
+
 /// The first four bytes of a pointer block.
-const POINTERS_MAGIC: [u8; 4] = *b"STPB";
+const POINTERS_MAGIC: [u8; 4] = *b"STP2";
+/// The same in format 1.
+const POINTERS_MAGIC_1: [u8; 4] = *b"STPB";
 /// The first four bytes of a block of the volume's bitmap or the container map.
 const REGION_MAGIC: [u8; 4] = *b"STRG";
 const HEADER_BYTES: usize = 16;
@@ -30,14 +34,14 @@ pub struct Pointer {
 pub enum MetadataError {
     /// It does not begin with the magic number of a pointer block, or its count of pointers is impossible.
     #[error("metadata block {0} is not a pointer block")]
-    NotPointers(u32),
+    NotPointers(BlockAddress),
     /// It is a different pointer block.
     #[error("metadata block {expected} identifies itself as block {found}")]
     OtherBlock {
-        /// The key of the block that belongs there.
-        expected: u32,
-        /// The key in its header.
-        found: u32,
+        /// The block that belongs there.
+        expected: BlockAddress,
+        /// The address in its header.
+        found: BlockAddress,
     },
 }
 
@@ -47,16 +51,17 @@ pub fn checksum(bytes: &[u8]) -> u32 {
     crate::crc32c(bytes).max(1)
 }
 
-/// Encodes pointer block `key`.
+/// Encodes the pointer block at `address`.
 pub(super) fn encode_pointers(
-    key: u32,
+    address: BlockAddress,
     pointers: impl ExactSizeIterator<Item = Option<Pointer>>,
 ) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(BLOCK_BYTES as usize);
     bytes.extend_from_slice(&POINTERS_MAGIC);
-    bytes.extend_from_slice(&key.to_le_bytes());
-    bytes.extend_from_slice(&(pointers.len() as u32).to_le_bytes());
-    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(&address.file.to_le_bytes());
+    bytes.extend_from_slice(&(pointers.len() as u16).to_le_bytes());
+    bytes.extend_from_slice(&[address.level, 0]);
+    bytes.extend_from_slice(&address.index.to_le_bytes());
     for pointer in pointers {
         let (vbn, checksum) =
             pointer.map_or((NOWHERE, 0), |pointer| (pointer.vbn.0 as u32, pointer.checksum));
@@ -67,23 +72,30 @@ pub(super) fn encode_pointers(
     bytes
 }
 
-/// Decodes pointer block `key`.
+/// Decodes the pointer block at `address`. One of format 1 has a number instead of its address, which is not compared:
+/// the checksum in the pointer to it identifies it.
 ///
 /// # Errors
 /// If the bytes are not that block.
 ///
 /// # Panics
 /// If `bytes` is not a whole block.
-pub fn decode_pointers(key: u32, bytes: &[u8]) -> Result<Vec<Option<Pointer>>, MetadataError> {
+pub fn decode_pointers(
+    address: BlockAddress,
+    bytes: &[u8],
+) -> Result<Vec<Option<Pointer>>, MetadataError> {
     assert_eq!(bytes.len() as u64, BLOCK_BYTES, "a block of another size");
     let number =
         |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let count = number(8) as usize;
-    if bytes[..4] != POINTERS_MAGIC || HEADER_BYTES + count * POINTER_BYTES > bytes.len() {
-        return Err(MetadataError::NotPointers(key));
+    let is_of_format_1 = bytes[..4] == POINTERS_MAGIC_1;
+    let count = if is_of_format_1 { number(8) } else { number(8) & 0xFFFF } as usize;
+    let has_magic = is_of_format_1 || bytes[..4] == POINTERS_MAGIC;
+    if !has_magic || count > (bytes.len() - HEADER_BYTES) / POINTER_BYTES {
+        return Err(MetadataError::NotPointers(address));
     }
-    if number(4) != key {
-        return Err(MetadataError::OtherBlock { expected: key, found: number(4) });
+    let found = BlockAddress { file: number(4), level: bytes[10], index: number(12) };
+    if !is_of_format_1 && found != address {
+        return Err(MetadataError::OtherBlock { expected: address, found });
     }
     let pointer = |index: usize| {
         let at = HEADER_BYTES + index * POINTER_BYTES;
@@ -133,15 +145,21 @@ mod tests {
     #[test]
     fn pointers_come_back_and_other_blocks_are_refused() {
         let pointers = [None, Some(Pointer { vbn: Vbn(7), checksum: 9 }), None];
-        let bytes = encode_pointers(12, pointers.iter().copied());
-        assert_eq!(decode_pointers(12, &bytes).unwrap(), pointers);
+        let address = BlockAddress { file: 7, level: 2, index: 12 };
+        let bytes = encode_pointers(address, pointers.iter().copied());
+        assert_eq!(decode_pointers(address, &bytes).unwrap(), pointers);
+        let other = BlockAddress { index: 13, ..address };
         assert_eq!(
-            decode_pointers(13, &bytes).unwrap_err().to_string(),
-            "metadata block 13 identifies itself as block 12"
+            decode_pointers(other, &bytes).unwrap_err().to_string(),
+            "metadata block 7:2:13 identifies itself as block 7:2:12"
         );
-        assert_eq!(decode_pointers(5, &[0; 4096]), Err(MetadataError::NotPointers(5)));
-        let region = encode_region(12, 4);
-        assert_eq!(decode_pointers(12, &region), Err(MetadataError::NotPointers(12)));
+        let not_pointers = Err(MetadataError::NotPointers(address));
+        assert_eq!(decode_pointers(address, &[0; 4096]), not_pointers);
+        assert_eq!(decode_pointers(address, &encode_region(12, 4)), not_pointers);
+        // A block of format 1: key 12, three pointers.
+        let mut old = bytes;
+        old[..16].copy_from_slice(b"STPB\x0c\0\0\0\x03\0\0\0\0\0\0\0");
+        assert_eq!(decode_pointers(address, &old).unwrap(), pointers);
     }
 
     #[test]

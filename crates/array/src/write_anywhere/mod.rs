@@ -20,6 +20,7 @@ mod prefetch;
 mod reads;
 mod rebuild;
 mod rebuild_bytes;
+mod reconfigure;
 mod recovery;
 mod repair;
 mod restore;
@@ -58,7 +59,7 @@ use crate::processor::ProcessorCosts;
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
 use crate::units::BLOCK_SECTORS;
 
-pub use block_keys::BlockKeys;
+pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS};
 use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig, WriteAnywhereError};
 use degraded::Degraded;
@@ -66,11 +67,12 @@ pub use groups::FirstSpindles;
 pub use history::{DeadBlock, History};
 use host::PendingOperation;
 use reads::Reads;
+pub use reconfigure::{Reconfiguration, ReconfigurationError};
 pub use restore::RestoreError;
 use snapshots::Snapshots;
 use stored::Stored;
 use tag::{Owner, TagFields};
-use views::View;
+pub use views::View;
 
 /// Most blocks of one spindle command. A longer run takes several.
 const COMMAND_BLOCKS: u32 = 128;
@@ -135,9 +137,12 @@ impl<P: Payload> WriteAnywhere<P> {
     /// An array without any blocks, superblocks included.
     fn bare(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
         let smallest = config.volumes.iter().flat_map(|volume| &volume.luns).min();
-        let smallest = *smallest.ok_or(WriteAnywhereError::NoLun)?;
+        // The durable format has volumes that are to get LUNs later.
+        if smallest.is_none() && !config.format.is_durable() {
+            return Err(WriteAnywhereError::NoLun);
+        }
         let nonzero = [
-            (smallest.into(), "a LUN"),
+            (smallest.map_or(1, |blocks| (*blocks).into()), "a LUN"),
             (config.log.half_bytes, "half of the NVRAM log"),
             (config.checkpoint_interval_ns, "the interval of consistency points"),
             (config.cache_blocks.into(), "the buffer cache"),

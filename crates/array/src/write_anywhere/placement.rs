@@ -9,6 +9,7 @@ use crate::payload::Payload;
 
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
 use super::checkpoint::Checkpoint;
+use super::snapshots::LeftPlace;
 use super::{NoRoom, Placed, WriteAnywhere};
 
 impl<P: Payload> WriteAnywhere<P> {
@@ -46,9 +47,15 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.stop_using(vbn, checkpoint);
             }
         }
-        let stale = self.stored.as_mut().map(|stored| std::mem::take(&mut stored.stale));
-        for key in stale.into_iter().flatten() {
-            changed.insert(key);
+        if let Some(stored) = &mut self.stored {
+            stored.has_changed = false;
+            for key in stored.stale.drain(..) {
+                changed.insert(key);
+            }
+            for vbn in std::mem::take(&mut stored.abandoned) {
+                changed.insert(self.keys.aggregate_bitmap_of(vbn));
+                self.stop_using(vbn, checkpoint);
+            }
         }
         if checkpoint.takes_snapshot {
             for inode in self.keys.inodes() {
@@ -120,13 +127,17 @@ impl<P: Payload> WriteAnywhere<P> {
     /// snapshots hold it.
     #[inline]
     fn leave(&mut self, key: u32, before: Option<(Region, Vbn)>, changed: &mut MetadataSet) {
-        let is_held = self.snapshots.is_some() && self.is_replaced(key, before);
+        let left = match self.snapshots.is_some() {
+            true => self.is_replaced(key, before),
+            false => LeftPlace::Free,
+        };
         let Some((region, before)) = before else { return };
         changed.insert(self.keys.volume_bitmap_of(region));
-        if !is_held {
-            self.volumes.hold_back(region, before);
-        } else if self.config.format.is_durable() {
-            self.volumes.release(region);
+        match left {
+            LeftPlace::Free => self.volumes.hold_back(region, before),
+            LeftPlace::Held if !self.config.format.is_durable() => {}
+            // Its number is free, its place is not.
+            LeftPlace::Held | LeftPlace::Borrowed => self.volumes.release(region),
         }
     }
 

@@ -3,10 +3,11 @@
 use strewn_base::Direction;
 
 use crate::driver::{Driver, Tag};
-use crate::payload::Payload;
+use crate::payload::{BlockContents, Payload};
 use crate::units::BLOCK_SECTORS;
 
 use super::tag::{Owner, TagFields};
+use super::views::View;
 use super::{Run, WriteAnywhere};
 
 impl<P: Payload> WriteAnywhere<P> {
@@ -63,9 +64,12 @@ impl<P: Payload> WriteAnywhere<P> {
             }
             let slot = degraded.repairs.insert(place) as u32;
             let key = read.first_key + block;
-            let key = self.view_of_read(read).map_or(key, |view| self.key_in_view(view, key));
             let mut payload = right.slice(block * BLOCK_SECTORS, BLOCK_SECTORS);
-            payload.describe(0, self.keys.holds(key));
+            let holds = match self.view_of_read(read) {
+                Some(View { file, .. }) => BlockContents::Lun { file, block: key.into() },
+                None => self.keys.holds(key),
+            };
+            payload.describe(0, holds);
             self.reads.sent_with(read.epoch_parity);
             let fields = TagFields {
                 owner: Owner::Repair,

@@ -1,12 +1,15 @@
 //! Empty arrays, arrays restored from their root, and what a live array needs beyond a simulated one.
 
-use strewn_raid::SpindleIndex;
+use strewn_alloc::{NotFree, VolumeId};
+use strewn_raid::{SpindleIndex, Vbn};
 
 use crate::driver::{Driver, LunId};
 use crate::payload::Payload;
 
+use super::block_keys::BlockAddress;
 use super::history::History;
 use super::metadata::Pointer;
+use super::stored::Stored;
 use super::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
 
 /// Why an array cannot be restored from its metadata.
@@ -20,6 +23,16 @@ pub enum RestoreError {
     Misplaced {
         /// The block.
         key: u32,
+        /// The VBN in its pointer.
+        vbn: u64,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// The same of a block that snapshots hold.
+    #[error("a block of snapshots, {address}, lies at VBN {vbn}, which {problem}")]
+    HeldMisplaced {
+        /// The block.
+        address: BlockAddress,
         /// The VBN in its pointer.
         vbn: u64,
         /// What is wrong with it.
@@ -44,8 +57,8 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(array)
     }
 
-    /// Restores an array from the pointers that its root leads to, by key, and from the history of its snapshots, if it
-    /// has any. Blocks without a pointer have no place. The cache is empty, no frees are delayed, and the volume's numbers
+    /// Restores an array from the pointers that its root leads to, by key; from its catalog, empty without one; and from the
+    /// histories of the volumes, if they have snapshots. Blocks without a pointer have no place. The cache is empty, no frees are delayed, and the volume's numbers
     /// are assigned again in file order.
     ///
     /// # Errors
@@ -53,46 +66,112 @@ impl<P: Payload> WriteAnywhere<P> {
     pub fn restored(
         config: WriteAnywhereConfig,
         blocks: impl IntoIterator<Item = (u32, Pointer)>,
-        history: Option<&History>,
+        catalog: Vec<Box<[u8]>>,
+        histories: &[Option<History>],
     ) -> Result<Self, RestoreError> {
         let mut array = Self::empty(config)?;
-        for (key, pointer) in blocks {
-            array.set_aside(key, pointer, array.keys.end(), "another block has as well")?;
-            array.map.replace(key, pointer.vbn);
-            array.set_checksum(key, pointer.checksum);
-            if array.keys.of_volumes().contains(&key) {
-                let number = array.volumes.allocate(array.keys.volume_of(key));
-                let (region, _) = number.map_err(|_| RestoreError::Misplaced {
-                    key,
-                    vbn: pointer.vbn.0,
-                    problem: "exceeds the numbers of its volume",
-                })?;
-                array.regions[key as usize] = region;
+        array.restore_catalog(catalog);
+        array.restore_snapshots(histories);
+        let (mut own, mut of_clones) = (Vec::new(), Vec::new());
+        for block in blocks {
+            let is_of_volume = array.keys.of_volumes().contains(&block.0);
+            let volume = is_of_volume.then(|| array.keys.volume_of(block.0));
+            match volume {
+                Some(volume) if array.config.volumes[volume.0 as usize].is_clone => {
+                    of_clones.push((volume, block));
+                }
+                _ => own.push(block),
             }
         }
-        if let Some(history) = history {
-            array.restore_snapshots(history)?;
+        // What a clone has borrowed is known as such once all blocks of its origin are there. A clone follows its origin.
+        for (key, pointer) in own {
+            array.restore_block(key, pointer, false)?;
+        }
+        let volumes = (0..).map(VolumeId).zip(histories);
+        let is_clone = |volume: VolumeId| array.config.volumes[volume.0 as usize].is_clone;
+        let (clones, others): (Vec<_>, Vec<_>) = volumes.partition(|(volume, _)| is_clone(*volume));
+        for (volume, history) in others {
+            if let Some(history) = history {
+                array.restore_history(volume, history)?;
+            }
+        }
+        for (volume, history) in clones {
+            let blocks = of_clones.iter().filter(|(of, _)| *of == volume);
+            for &(_, (key, pointer)) in blocks {
+                let address = array.keys.address_of(key);
+                let is_borrowed =
+                    address.is_some_and(|address| array.borrows(volume, address, pointer));
+                array.restore_block(key, pointer, is_borrowed)?;
+                if !is_borrowed && let Some(snapshots) = &mut array.snapshots {
+                    snapshots.space.restore_birth(key, 1);
+                }
+            }
+            if let Some(history) = history {
+                array.restore_history(volume, history)?;
+            }
         }
         Ok(array)
     }
 
-    /// Marks the place of block `key`, below `end`, as in use.
-    pub(super) fn set_aside(
+    /// Gives block `key` its place, and a number if it is of a volume.
+    pub(super) fn restore_block(
         &mut self,
         key: u32,
-        Pointer { vbn, .. }: Pointer,
-        end: u32,
-        otherwise: &'static str,
+        pointer: Pointer,
+        is_borrowed: bool,
     ) -> Result<(), RestoreError> {
-        let misplaced = |problem| RestoreError::Misplaced { key, vbn: vbn.0, problem };
-        if key >= end || vbn.0 >= self.aggregate.total_blocks() {
+        let misplaced = |problem| RestoreError::Misplaced { key, vbn: pointer.vbn.0, problem };
+        if key >= self.keys.end() || pointer.vbn.0 >= self.aggregate.total_blocks() {
             return Err(misplaced("is outside this array"));
         }
-        self.aggregate.set_aside(vbn).map_err(|_| misplaced(otherwise))?;
-        if let Some(stored) = &mut self.stored {
+        if !is_borrowed {
+            self.set_aside(pointer.vbn, Some(key))
+                .map_err(|_| misplaced("another block has as well"))?;
+        }
+        self.map.replace(key, pointer.vbn);
+        self.set_checksum(key, pointer.checksum);
+        if self.keys.of_volumes().contains(&key) {
+            let number = self.volumes.allocate(self.keys.volume_of(key));
+            let (region, _) = number.map_err(|_| misplaced("exceeds the numbers of its volume"))?;
+            self.regions[key as usize] = region;
+        }
+        Ok(())
+    }
+
+    /// Marks the place of a block that snapshots hold as in use.
+    pub(super) fn set_aside_held(
+        &mut self,
+        address: BlockAddress,
+        Pointer { vbn, .. }: Pointer,
+    ) -> Result<(), RestoreError> {
+        let misplaced = |problem| RestoreError::HeldMisplaced { address, vbn: vbn.0, problem };
+        if vbn.0 >= self.aggregate.total_blocks() {
+            return Err(misplaced("is outside this array"));
+        }
+        let key = (0..self.config.volumes.len() as u32)
+            .find_map(|volume| self.keys.key_of(VolumeId(volume), address));
+        self.set_aside(vbn, key).map_err(|_| misplaced("another block has too"))
+    }
+
+    fn set_aside(&mut self, vbn: Vbn, key: Option<u32>) -> Result<(), NotFree> {
+        self.aggregate.set_aside(vbn)?;
+        if let Some((stored, key)) = self.stored.as_mut().zip(key) {
             stored.is_placed(key, vbn);
         }
         Ok(())
+    }
+
+    /// Whether a block of a clone is one of the volume that it was cloned from: then it is in use already.
+    pub(super) fn borrows(
+        &self,
+        volume: VolumeId,
+        address: BlockAddress,
+        Pointer { vbn, .. }: Pointer,
+    ) -> bool {
+        self.config.volumes[volume.0 as usize].is_clone
+            && address.level == 0
+            && vbn.0 < self.aggregate.total_blocks()
+            && !self.aggregate.is_free(vbn)
     }
 
     /// Compares a stored block of the aggregate's bitmap with what is in use; `None` if it could not be read. If they
@@ -154,7 +233,8 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Whether everything acknowledged is on the spindles.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        let has_unmapped = self.stored.as_ref().is_some_and(|stored| !stored.unmapped.is_empty());
-        self.checkpoint.is_none() && self.dirty.is_empty() && !has_unmapped
+        let has_more = |stored: &Stored| !stored.unmapped.is_empty() || stored.has_changed;
+        let has_more = self.stored.as_ref().is_some_and(has_more);
+        self.checkpoint.is_none() && self.dirty.is_empty() && !has_more
     }
 }

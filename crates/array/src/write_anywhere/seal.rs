@@ -9,7 +9,7 @@ use crate::payload::{Contents, Payload};
 use crate::units::BLOCK_SECTORS;
 
 use super::WriteAnywhere;
-use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
+use super::block_keys::{CATALOG_BLOCKS, CONTAINER_BLOCKS_PER_REGION};
 use super::checkpoint::Checkpoint;
 use super::metadata::{self, Pointer};
 
@@ -40,12 +40,18 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// The bytes of metadata block `key` after a consistency point that frees `freed`, in ascending order.
     pub(super) fn metadata_block(&self, key: u32, freed: &[Vbn]) -> Vec<u8> {
+        if let Some(block) = key.checked_sub(self.keys.catalog().start)
+            && let Some(bytes) = self.catalog_block(block)
+        {
+            return bytes.to_vec();
+        }
         if self.keys.has_pointers(key) {
+            let address = self.keys.pointer_address(key);
             let pointers = self.keys.children(key).into_iter().map(|child| {
                 let vbn = self.map.get(child)?;
                 Some(Pointer { vbn, checksum: self.checksum_of(child) })
             });
-            return metadata::encode_pointers(key, pointers);
+            return metadata::encode_pointers(address, pointers);
         }
         let bitmap = self.keys.aggregate_bitmap();
         if bitmap.contains(&key) {
@@ -88,6 +94,10 @@ impl<P: Payload> WriteAnywhere<P> {
             Some((vbn, self.checksum_of(root)))
         });
         let doomed = self.snapshots.as_ref().map_or(0, |snapshots| snapshots.doomed());
-        Root { held_back_blocks: self.volumes.held_back_blocks() + doomed, block }
+        let mut catalog = [None; CATALOG_BLOCKS as usize];
+        for (at, key) in self.keys.catalog().enumerate() {
+            catalog[at] = self.map.get(key).map(|vbn| (vbn, self.checksum_of(key)));
+        }
+        Root { held_back_blocks: self.volumes.held_back_blocks() + doomed, block, catalog }
     }
 }

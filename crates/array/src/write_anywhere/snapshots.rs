@@ -21,6 +21,7 @@ use crate::payload::Payload;
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
 
 use super::checkpoint::Checkpoint;
+use super::held_blocks::LunBlock;
 use super::history::{DeadBlock, History};
 use super::metadata::Pointer;
 use super::restore::RestoreError;
@@ -31,17 +32,28 @@ use super::{WriteAnywhere, WriteAnywhereConfig};
 /// how soon the blocks of a deleted snapshot come back, and in how many consistency points their frees are done.
 const ENTRIES_PER_DATA_BLOCK: u64 = 2;
 
+/// What becomes of the place that a block has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LeftPlace {
+    /// It is free.
+    Free,
+    /// Snapshots hold it.
+    Held,
+    /// It belongs to the volume that this one was cloned from.
+    Borrowed,
+}
+
 /// The snapshots, from the first that was asked for.
 pub(super) struct Snapshots {
     pub(super) space: SpaceSnapshots,
     /// The next consistency point takes one of each volume.
-    is_asked: bool,
+    pub(super) is_asked: bool,
     /// Blocks that only deleted snapshots hold, in the durable format. They become free step by step.
-    doomed: u64,
+    pub(super) doomed: u64,
 }
 
 impl Snapshots {
-    fn new(space: SpaceSnapshots) -> Self {
+    pub(super) fn new(space: SpaceSnapshots) -> Self {
         Self { space, is_asked: false, doomed: 0 }
     }
 
@@ -196,57 +208,93 @@ impl<P: Payload> WriteAnywhere<P> {
         self.remove_snapshot_of(volume, snapshot).unwrap_or(0)
     }
 
-    /// Makes the snapshots of volume 0 known that `history` tells of.
-    pub(super) fn restore_snapshots(&mut self, history: &History) -> Result<(), RestoreError> {
-        let volume = VolumeId(0);
-        let numbers: Vec<SnapshotId> =
-            history.snapshots().iter().map(|number| SnapshotId(*number)).collect();
-        let blocks = self.keys.of_volumes().len();
-        let mut space = SpaceSnapshots::restored(blocks, [(history.image(), numbers.as_slice())]);
-        for (key, _, birth) in history.blocks() {
-            space.restore_birth(key, birth);
+    /// Makes the snapshots known that the histories of the volumes tell of, without their blocks.
+    pub(super) fn restore_snapshots(&mut self, histories: &[Option<History>]) {
+        let has_clone = self.config.volumes.iter().any(|volume| volume.is_clone);
+        if !has_clone && histories.iter().all(Option::is_none) {
+            return;
         }
-        for &DeadBlock { key, pointer, birth, death } in history.dead() {
-            self.set_aside(key, pointer, self.keys.indirect().end, "another block has too")?;
-            let is_held = space.restore_held(volume, [birth, death], pointer.vbn);
-            assert!(is_held, "the images of a history hold its blocks");
-            let of_lun = self.lun_block(key);
-            if let Some(stored) = &mut self.stored {
-                stored.held.add(of_lun, [birth, death], pointer);
+        let of_volume = |history: &Option<History>| match history {
+            Some(history) => {
+                let numbers = history.snapshots().iter().map(|number| SnapshotId(*number));
+                (history.image(), numbers.collect())
+            }
+            None => (1, Vec::new()),
+        };
+        let volumes: Vec<(u32, Vec<SnapshotId>)> = histories.iter().map(of_volume).collect();
+        let volumes = volumes.iter().map(|(next, numbers)| (*next, numbers.as_slice()));
+        let space = SpaceSnapshots::restored(self.keys.of_volumes().len(), volumes);
+        self.snapshots = Some(Box::new(Snapshots::new(space)));
+    }
+
+    /// Makes the blocks known that snapshots of `volume` hold, and since when.
+    pub(super) fn restore_history(
+        &mut self,
+        volume: VolumeId,
+        history: &History,
+    ) -> Result<(), RestoreError> {
+        for (address, _, birth) in history.blocks() {
+            let Some(key) = self.keys.key_of(volume, address) else { continue };
+            let is_clone = self.config.volumes[volume.0 as usize].is_clone;
+            if let Some(snapshots) = &mut self.snapshots
+                // What a clone has borrowed has no birth.
+                && (!is_clone || snapshots.space.birth(key) != 0)
+            {
+                snapshots.space.restore_birth(key, birth);
             }
         }
-        self.snapshots = Some(Box::new(Snapshots::new(space)));
+        for &DeadBlock { address, pointer, birth, death } in history.dead() {
+            let is_borrowed = self.borrows(volume, address, pointer);
+            if !is_borrowed {
+                self.set_aside_held(address, pointer)?;
+                let held = self.snapshots.as_mut().map(|snapshots| {
+                    snapshots.space.restore_held(volume, [birth, death], pointer.vbn)
+                });
+                assert_eq!(held, Some(true), "the images of a history hold its blocks");
+            }
+            if let Some(stored) = &mut self.stored {
+                let of_lun = (address.level == 0).then_some((address.file, address.index));
+                stored.held.add(of_lun, [birth, death], pointer, is_borrowed);
+            }
+        }
         Ok(())
     }
 
-    /// The LUN of a block of data, and the block's number in it.
-    fn lun_block(&self, key: u32) -> Option<super::held_blocks::LunBlock> {
-        self.keys.lun_of(key).map(|lun| (lun, key - self.keys.blocks_of(lun).start))
+    /// The file and number of a block of data.
+    fn lun_block(&self, key: u32) -> Option<LunBlock> {
+        let lun = self.keys.lun_of(key)?;
+        Some((self.keys.file_of(lun), key - self.keys.blocks_of(lun).start))
     }
 
-    /// Block `key` of a volume gets a new place, or loses the one it has. Returns whether a snapshot holds it there.
+    /// Block `key` of a volume gets a new place, or loses the one it has. Returns what becomes of that.
     #[inline]
-    pub(super) fn is_replaced(&mut self, key: u32, before: Option<(Region, Vbn)>) -> bool {
+    pub(super) fn is_replaced(&mut self, key: u32, before: Option<(Region, Vbn)>) -> LeftPlace {
         let is_durable = self.config.format.is_durable();
         if is_durable && key >= self.keys.indirect().end {
-            return false;
+            return LeftPlace::Free;
         }
         let volume = self.keys.volume_of(key);
-        let Some(snapshots) = &mut self.snapshots else { return false };
+        let Some(snapshots) = &mut self.snapshots else { return LeftPlace::Free };
         let birth = snapshots.space.birth(key);
-        let is_held = snapshots.space.is_replaced(volume, key, before);
+        let is_borrowed = birth == 0 && self.config.volumes[volume.0 as usize].is_clone;
+        let of_own = before.filter(|_| !is_borrowed);
+        let is_held = snapshots.space.is_replaced(volume, key, of_own);
         if P::CARRIES_DATA
-            && is_held
+            && (is_held || is_borrowed)
             && let Some((_, vbn)) = before
         {
             let death = snapshots.space.birth(key);
             let pointer = Pointer { vbn, checksum: self.checksum_of(key) };
             let of_lun = self.lun_block(key);
             if let Some(stored) = &mut self.stored {
-                stored.held.add(of_lun, [birth, death], pointer);
+                stored.held.add(of_lun, [birth, death], pointer, is_borrowed);
             }
         }
-        is_held
+        match (is_held, is_borrowed) {
+            (true, _) => LeftPlace::Held,
+            (_, true) => LeftPlace::Borrowed,
+            _ => LeftPlace::Free,
+        }
     }
 
     /// Whether the consistency point that begins takes a snapshot.

@@ -26,11 +26,17 @@ pub(super) struct Stored {
     /// then they read as zeros; those in the cache contain zeros.
     pub(super) unmapped: SummaryBitmap,
     /// The key of the block that lies, or last lay, at each VBN. Empty without bytes.
-    key_at: Vec<u32>,
+    pub(super) key_at: Vec<u32>,
     /// Blocks that only snapshots hold. Empty without bytes.
     pub(super) held: HeldBlocks,
-    /// Blocks of the aggregate's bitmap that are out of date. The next consistency point rewrites them.
+    /// Metadata blocks that are out of date. The next consistency point rewrites them.
     pub(super) stale: Vec<u32>,
+    /// Blocks that nothing uses any more. The next consistency point frees them.
+    pub(super) abandoned: Vec<Vbn>,
+    /// What the volumes and LUNs are, in blocks; empty as long as they are those that the array was created with.
+    pub(super) catalog: Vec<Box<[u8]>>,
+    /// Whether a consistency point is needed although nothing was written.
+    pub(super) has_changed: bool,
 }
 
 /// The key of no block.
@@ -44,6 +50,9 @@ impl Stored {
             key_at: Vec::new(),
             held: HeldBlocks::default(),
             stale: Vec::new(),
+            abandoned: Vec::new(),
+            catalog: Vec::new(),
+            has_changed: false,
         }
     }
 
@@ -74,6 +83,42 @@ impl Stored {
         if let Some(there) = self.key_at.get_mut(vbn.0 as usize) {
             *there = key;
         }
+    }
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// The bytes of a block of the catalog.
+    pub(super) fn catalog_block(&self, block: u32) -> Option<&[u8]> {
+        self.stored.as_ref()?.catalog.get(block as usize).map(|bytes| &**bytes)
+    }
+
+    /// The catalog as it is on the spindles, after a restart.
+    pub(super) fn restore_catalog(&mut self, blocks: Vec<Box<[u8]>>) {
+        if let Some(stored) = &mut self.stored {
+            stored.catalog = blocks;
+        }
+    }
+
+    /// Replaces the catalog: with the next consistency point, the new one is on the spindles. It has at most
+    /// [`CATALOG_BLOCKS`](super::CATALOG_BLOCKS) blocks.
+    ///
+    /// # Panics
+    /// If it has more, or blocks of another size.
+    pub fn set_catalog(&mut self, blocks: Vec<Box<[u8]>>) {
+        let keys = self.keys.catalog();
+        assert!(blocks.len() <= keys.len(), "the catalog is too long");
+        assert!(blocks.iter().all(|block| block.len() == BLOCK_BYTES), "a block of another size");
+        let Some(stored) = &mut self.stored else { return };
+        for (key, at) in keys.zip(0..) {
+            if at < blocks.len() {
+                stored.stale.push(key);
+            } else if let Some(vbn) = self.map.remove(key) {
+                stored.abandoned.push(vbn);
+                stored.checksums[key as usize] = 0;
+            }
+        }
+        stored.catalog = blocks;
+        stored.has_changed = true;
     }
 }
 

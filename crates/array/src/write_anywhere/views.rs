@@ -6,7 +6,6 @@ use strewn_raid::Vbn;
 
 use crate::driver::{Driver, HostOperation, LunId};
 use crate::payload::Payload;
-use crate::units::BLOCK_SECTORS;
 
 use super::metadata::Pointer;
 use super::tag::{Owner, TagFields};
@@ -14,9 +13,13 @@ use super::{COMMAND_BLOCKS, WriteAnywhere};
 
 /// A LUN as it is in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct View {
-    lun: LunId,
-    snapshot: SnapshotId,
+pub struct View {
+    /// The number of the LUN's file. The LUN itself may be gone.
+    pub file: u32,
+    /// Its blocks when the snapshot was taken.
+    pub blocks: u32,
+    /// The snapshot, of the LUN's volume.
+    pub snapshot: SnapshotId,
 }
 
 impl<P: Payload> WriteAnywhere<P> {
@@ -24,10 +27,9 @@ impl<P: Payload> WriteAnywhere<P> {
     /// those of the LUNs.
     ///
     /// # Panics
-    /// If there is no such LUN, or the payload carries no data.
-    pub fn open_view(&mut self, lun: LunId, snapshot: SnapshotId) -> LunId {
-        assert!(P::CARRIES_DATA && lun.0 < self.keys.luns(), "there is nothing to read of {lun}");
-        let view = View { lun, snapshot };
+    /// If the payload carries no data.
+    pub fn open_view(&mut self, view: View) -> LunId {
+        assert!(P::CARRIES_DATA, "there is nothing to read");
         let slot = self.views.insert(view);
         LunId(self.keys.luns() + slot as u16)
     }
@@ -47,8 +49,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let view = self.views[usize::from(host.lun.0 - self.keys.luns())];
         driver.processor(self.processor().of_operation(host.sectors));
         let (slot, blocks) = self.begin_view_read(host);
-        let blocks_of_lun = self.keys.blocks_of(view.lun).len() as u32;
-        assert!(blocks.end <= blocks_of_lun, "an operation ends behind its LUN");
+        assert!(blocks.end <= view.blocks, "an operation ends behind its LUN");
         let mut block = blocks.start;
         while block < blocks.end {
             let Some(Pointer { vbn, .. }) = self.block_in_view(view, block) else {
@@ -76,12 +77,13 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Where a block of a LUN is in a snapshot; `None` if the LUN had none there.
     pub(super) fn block_in_view(&self, view: View, block: u32) -> Option<Pointer> {
-        let View { lun, snapshot: SnapshotId(snapshot) } = view;
+        let View { file, snapshot: SnapshotId(snapshot), .. } = view;
         let held = &self.stored.as_ref()?.held;
-        if held.was_replaced_since((lun, block), snapshot) {
-            return held.version((lun, block), snapshot);
+        if held.was_replaced_since((file, block), snapshot) {
+            return held.version((file, block), snapshot);
         }
-        let key = self.keys.blocks_of(lun).start + block;
+        let keys = self.keys.blocks_of(self.keys.lun_with_file(file)?);
+        let key = keys.start.checked_add(block).filter(|key| keys.contains(key))?;
         let birth = self.snapshots.as_ref()?.space.birth(key);
         if birth > snapshot { None } else { self.pointer(key) }
     }
@@ -93,23 +95,5 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let lun = self.view_read_by(fields.slot)?;
         self.views.get(usize::from(lun.0 - self.keys.luns())).copied()
-    }
-
-    /// The number of a view's block by which its checksum entry knows it, as if it were the LUN's own.
-    pub(super) fn key_in_view(&self, view: View, block: u32) -> u32 {
-        self.keys.blocks_of(view.lun).start + block
-    }
-
-    /// Sectors of a LUN, or of a view.
-    ///
-    /// # Panics
-    /// If there is neither.
-    #[must_use]
-    pub fn sectors_of(&self, lun: LunId) -> u64 {
-        let of_lun = match lun.0 < self.keys.luns() {
-            true => lun,
-            false => self.views[usize::from(lun.0 - self.keys.luns())].lun,
-        };
-        self.keys.blocks_of(of_lun).len() as u64 * u64::from(BLOCK_SECTORS)
     }
 }

@@ -305,9 +305,9 @@ impl FaultyDriver {
                 let spindle = SpindleIndex(index as u16);
                 match (holds, self.layout.lun_sector_of(spindle, sector)) {
                     (None | Some(BlockContents::Gone), _) => {}
-                    (Some(BlockContents::Lun(_) | BlockContents::Parity), _)
+                    (Some(BlockContents::lun(_) | BlockContents::Parity), _)
                         if sector >= self.reserve_from => {}
-                    (Some(BlockContents::Lun(block)), Some(StripeMember::Data { lun_sector })) => {
+                    (Some(BlockContents::lun(block)), Some(StripeMember::Data { lun_sector })) => {
                         assert_eq!(block * BLOCK_SECTORS, lun_sector);
                     }
                     (Some(BlockContents::Parity), Some(StripeMember::Parity { .. })) => {}

@@ -15,7 +15,6 @@ const ENTRY_VERSION: u8 = 1;
 const NEVER_WRITTEN: u8 = 6;
 
 /// The number of the file that is the LUN.
-const LUN_FILE: u32 = 1;
 
 const DATA_CRC: Field = Field::new("data CRC-32C", 0, 4);
 const SPINDLE: Field = Field::new("spindle", 4, 2);
@@ -141,7 +140,7 @@ pub enum BadEntry {
 fn holds_to_numbers(holds: BlockContents) -> (u8, u32, u64) {
     match holds {
         BlockContents::Nothing => (1, 0, 0),
-        BlockContents::Lun(block) => (2, LUN_FILE, block),
+        BlockContents::Lun { file, block } => (2, file, block),
         BlockContents::Metadata(key) => (3, 0, u64::from(key)),
         BlockContents::Parity => (4, 0, 0),
         BlockContents::Gone => (5, 0, 0),
@@ -152,7 +151,7 @@ fn holds_to_numbers(holds: BlockContents) -> (u8, u32, u64) {
 fn holds_of_numbers(kind: u8, file: u32, number: u64) -> Option<BlockContents> {
     match (kind, file) {
         (1, 0) => Some(BlockContents::Nothing),
-        (2, LUN_FILE) => Some(BlockContents::Lun(number)),
+        (2, 1..) => Some(BlockContents::Lun { file, block: number }),
         (3, 0) => u32::try_from(number).ok().map(BlockContents::Metadata),
         (4, 0) => Some(BlockContents::Parity),
         (5, 0) => Some(BlockContents::Gone),

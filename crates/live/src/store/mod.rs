@@ -15,7 +15,7 @@
 //!
 //! let mut devices = SimulatedDevices::zeroed(1, 2, 1 << 20);
 //! let mut store = Store::new(Identity([7; 16]).tag(), 2, 1 << 20);
-//! let tags = [BlockTag::from(BlockContents::Lun(3))];
+//! let tags = [BlockTag::from(BlockContents::lun(3))];
 //! store.write(Token(1), SpindleIndex(1), 80, &[&[5; 4096]], &tags, 0);
 //!
 //! let (mut ios, mut events) = (Vec::new(), Vec::new());

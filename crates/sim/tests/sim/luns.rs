@@ -19,7 +19,7 @@ fn write_anywhere() -> WriteAnywhere<()> {
     let [first, second, third] = LUN_BLOCKS;
     WriteAnywhere::new(WriteAnywhereConfig {
         volumes: vec![
-            VolumeConfig { blocks: 60_000, luns: vec![first, second] },
+            VolumeConfig::new(60_000, vec![first, second]),
             VolumeConfig::of_one_lun(30_000, third),
         ],
         ..config(ParityGroup::new(Parity::RaidDp, 4, 32_768).unwrap())

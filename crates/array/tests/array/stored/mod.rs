@@ -58,7 +58,7 @@ fn any_config() -> impl Strategy<Value = WriteAnywhereConfig> {
     let groups = (first, any_further_groups(), any::<Index>());
     (groups, 600..700u32, 0..4u8, policy).prop_map(
         |(((parity, spindles), further, at_start), blocks, luns, policy)| {
-            let volume = |luns: &[u32]| VolumeConfig { blocks: 20_000, luns: luns.to_vec() };
+            let volume = |luns: &[u32]| VolumeConfig::new(20_000, luns.to_vec());
             let volumes = match luns {
                 0 => vec![volume(&[blocks - 60, 1, 59])],
                 1 => vec![volume(&[1]), volume(&[]), volume(&[30, blocks - 31])],

@@ -87,7 +87,7 @@ fn restart_and_verify(rig: &mut Rig) {
 fn a_wrong_block_is_found_and_computed() {
     let mut rig = full(1);
     for (place, holds) in
-        places(&rig).into_iter().zip([BlockContents::Lun(HARMED), BlockContents::Parity])
+        places(&rig).into_iter().zip([BlockContents::lun(HARMED), BlockContents::Parity])
     {
         corrupt(&rig, place);
         let findings = rig.report().findings;
@@ -129,11 +129,11 @@ fn two_wrong_blocks_of_a_row_are_gone_and_stay_so() {
     let [place, parity] = places(&rig);
     corrupt(&rig, place);
     corrupt(&rig, parity);
-    let gone = Inconsistency::Lost { holds: BlockContents::Lun(HARMED), place };
+    let gone = Inconsistency::Lost { holds: BlockContents::lun(HARMED), place };
     assert!(rig.report().findings.contains(&gone));
     let scrubbed = rig.scrub();
     assert_eq!((scrubbed.bad_blocks, scrubbed.repaired_blocks), (2, 0));
-    assert_eq!(scrubbed.gone, [(BlockContents::Lun(HARMED), place)]);
+    assert_eq!(scrubbed.gone, [(BlockContents::lun(HARMED), place)]);
     assert!(rig.report().findings.contains(&gone));
 }
 
@@ -152,7 +152,7 @@ fn a_lost_write_of_data_is_told_and_made_good() {
     let mut rig = full(5);
     let [place, _] = places(&rig);
     write_and_lose(&mut rig, place);
-    is_stale(&mut rig, BlockContents::Lun(HARMED), place);
+    is_stale(&mut rig, BlockContents::lun(HARMED), place);
     scrub_makes_good(&mut rig);
     restart_and_verify(&mut rig);
 }
@@ -353,7 +353,7 @@ fn a_lost_spindle_is_no_finding_and_what_it_takes_with_it_is() {
     assert!(
         rig.report()
             .findings
-            .contains(&Inconsistency::Lost { holds: BlockContents::Lun(HARMED), place })
+            .contains(&Inconsistency::Lost { holds: BlockContents::lun(HARMED), place })
     );
-    assert_eq!(rig.scrub().gone, [(BlockContents::Lun(HARMED), place)]);
+    assert_eq!(rig.scrub().gone, [(BlockContents::lun(HARMED), place)]);
 }

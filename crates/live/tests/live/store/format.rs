@@ -14,7 +14,7 @@ fn identity() -> impl Strategy<Value = Identity> {
 fn holds() -> impl Strategy<Value = BlockContents> {
     prop_oneof![
         Just(BlockContents::Nothing),
-        any::<u64>().prop_map(BlockContents::Lun),
+        any::<u64>().prop_map(BlockContents::lun),
         any::<u32>().prop_map(BlockContents::Metadata),
         Just(BlockContents::Parity),
     ]
@@ -325,7 +325,7 @@ fn a_torn_checksum_block_has_each_entry_old_or_new() {
         |block| BlockAddress { tag: ArrayTag([5; 8]), spindle: SpindleIndex(3), dbn: Dbn(block) };
     let block = |checkpoint| -> Vec<u8> {
         let entry = |block| {
-            let holds = BlockContents::Lun(block * checkpoint);
+            let holds = BlockContents::lun(block * checkpoint);
             ChecksumEntry { data_crc: 7, place: place(block), block_tag: holds.into(), checkpoint }
                 .encode()
         };
@@ -345,7 +345,7 @@ fn a_torn_checksum_block_has_each_entry_old_or_new() {
             else {
                 panic!("entry {number} is none")
             };
-            assert_eq!(found.block_tag.holds, BlockContents::Lun(number * found.checkpoint));
+            assert_eq!(found.block_tag.holds, BlockContents::lun(number * found.checkpoint));
         }
     }
 }

@@ -133,7 +133,7 @@ impl Model {
         let blocks = 1 + self.rng.below(most) as usize;
         let (dbn, bytes) =
             (self.rng.below(1 << 30), random_bytes(&mut self.rng, blocks * BLOCK_BYTES));
-        let block_tag = vec![BlockTag::from(BlockContents::Lun(dbn)); blocks];
+        let block_tag = vec![BlockTag::from(BlockContents::lun(dbn)); blocks];
         let write = RedoWrite {
             spindle: SpindleIndex(0),
             first: Dbn(dbn),

@@ -38,7 +38,7 @@ impl Mirror {
         let at = self.rng.below(1 << 30);
         if self.rng.one_in(4) {
             let bytes = random_bytes(&mut self.rng, BLOCK_BYTES);
-            let block_tags = [BlockTag::from(BlockContents::Lun(at))];
+            let block_tags = [BlockTag::from(BlockContents::lun(at))];
             let first = Dbn(at);
             let spindle = SpindleIndex(0);
             let write = RedoWrite { spindle, first, block_tags: &block_tags, bytes: vec![&bytes] };

@@ -193,7 +193,7 @@ impl Rig {
                     stripe_sum: self.rng.one_in(2).then(|| StripeSum(self.rng.below(1 << 40))),
                 },
                 2 => BlockContents::Metadata(self.rng.below(1 << 32) as u32).into(),
-                _ => BlockContents::Lun(self.rng.below(1 << 40)).into(),
+                _ => BlockContents::lun(self.rng.below(1 << 40)).into(),
             };
             all_kept.push(block_tag);
             let block = &mut self.blocks[usize::from(spindle)][number as usize];

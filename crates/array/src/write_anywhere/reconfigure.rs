@@ -1,0 +1,236 @@
+//! Other volumes and LUNs for an array that has some: keys are given anew, and blocks stay where they are.
+
+use strewn_alloc::VolumeId;
+use strewn_raid::Vbn;
+
+use crate::driver::LunId;
+use crate::payload::Payload;
+
+use super::metadata::Pointer;
+use super::restore::RestoreError;
+use super::snapshots::{LeftPlace, Snapshots};
+use super::views::View;
+use super::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+
+/// Volumes of an array, as they are to be.
+#[derive(Debug, Clone)]
+pub struct Reconfiguration {
+    /// The volumes. A LUN that has a file of the array's keeps its blocks, as many as its new size has room for.
+    pub volumes: Vec<VolumeConfig>,
+    /// For each, the volume that it was so far.
+    pub before: Vec<Option<VolumeId>>,
+    /// LUNs that begin with what a snapshot has: their files, and what they are made from. Their volumes are clones.
+    pub clones: Vec<(u32, View)>,
+}
+
+/// Why an array cannot be given other volumes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReconfigurationError {
+    /// The configuration is invalid.
+    #[error(transparent)]
+    Restore(#[from] RestoreError),
+    /// There is no room to write what changes.
+    #[error("there is no room to write what changes: {lacking} more blocks must be free")]
+    NoRoom {
+        /// Blocks that must become free first.
+        lacking: u64,
+    },
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// The same array with other volumes and LUNs. Blocks of LUNs that are gone, or of the end of LUNs that are shorter now,
+    /// become free with the next consistency point, unless snapshots hold them. That consistency point also writes all
+    /// that the change means; until then, the spindles have the array as it was. The cache is empty afterwards, and views are
+    /// closed. Volumes' snapshots stay. Returns the array as it was, with the reason, if that cannot be.
+    ///
+    /// # Panics
+    /// If the array is not [clean](Self::is_clean), or an operation is in progress.
+    pub fn reconfigured(
+        mut self,
+        to: &Reconfiguration,
+    ) -> Result<Self, Box<(Self, ReconfigurationError)>> {
+        assert!(self.is_clean() && self.operations.is_empty(), "an array changes while at rest");
+        let config = WriteAnywhereConfig { volumes: to.volumes.clone(), ..self.config.clone() };
+        let mut new = match Self::empty(config) {
+            Ok(new) => new,
+            Err(error) => {
+                return Err(Box::new((self, RestoreError::Array(error).into())));
+            }
+        };
+        // At worst all of the new array's metadata is written, beside the old.
+        let counts = self.aggregate.counts();
+        let needed = 2 * (u64::from(new.keys.metadata_blocks()) + u64::from(super::CATALOG_BLOCKS));
+        if counts.free < needed {
+            let lacking = needed - counts.free;
+            return Err(Box::new((self, ReconfigurationError::NoRoom { lacking })));
+        }
+        let moves = self.moves_to(&new, to);
+        let abandoned = self.leave_behind(&moves, to);
+        if let Err(error) = new.take_over(&mut self, &moves, abandoned, to) {
+            unreachable!("an array that was consistent is not: {error}");
+        }
+        Ok(new)
+    }
+
+    /// Where each block with a place goes: its key of now, and its key in `new`.
+    fn moves_to(&self, new: &Self, to: &Reconfiguration) -> Vec<(u32, u32)> {
+        let mut moves = Vec::new();
+        for volume in 0..to.volumes.len() as u32 {
+            let Some(before) = to.before[volume as usize] else { continue };
+            for lun in new.keys.luns_of(VolumeId(volume)).map(LunId) {
+                let Some(old) = self.keys.lun_with_file(new.keys.file_of(lun)) else { continue };
+                for (from, into) in self.keys.levels_of(old).zip(new.keys.levels_of(lun)) {
+                    moves.extend(from.zip(into));
+                }
+            }
+            moves.push((self.keys.inodes().start + before.0, new.keys.inodes().start + volume));
+            let regions = self.keys.regions_of(before).zip(new.keys.regions_of(VolumeId(volume)));
+            for (old, region) in regions {
+                moves
+                    .extend(self.keys.blocks_of_region(old).zip(new.keys.blocks_of_region(region)));
+            }
+        }
+        moves.extend(self.keys.aggregate_bitmap().zip(new.keys.aggregate_bitmap()));
+        moves.extend(self.keys.catalog().zip(new.keys.catalog()));
+        moves.retain(|(key, _)| self.map.get(*key).is_some());
+        moves
+    }
+
+    /// Takes their places from the blocks that do not move, and returns those places that nothing holds.
+    fn leave_behind(&mut self, moves: &[(u32, u32)], to: &Reconfiguration) -> Vec<Vbn> {
+        let mut abandoned = std::mem::take(&mut self.stored_mut().abandoned);
+        let mut keys: Vec<u32> = moves.iter().map(|(key, _)| *key).collect();
+        keys.sort_unstable();
+        let stay = (0..self.keys.end()).filter(|key| keys.binary_search(key).is_err());
+        for key in stay.collect::<Vec<_>>() {
+            let Some(vbn) = self.map.get(key) else { continue };
+            let left = match self.snapshots.is_some() && key < self.keys.indirect().end {
+                true => self.is_replaced(key, Some((self.regions[key as usize], vbn))),
+                false => LeftPlace::Free,
+            };
+            self.map.remove(key);
+            if left == LeftPlace::Free {
+                abandoned.push(vbn);
+            }
+        }
+        // Frees that the volumes have delayed.
+        while let Some((_, blocks)) = self.volumes.reclaim(0) {
+            abandoned.extend(blocks);
+        }
+        // What deleted snapshots of volumes that are gone hold.
+        if let Some(snapshots) = &mut self.snapshots {
+            let gone = (0..self.config.volumes.len() as u32)
+                .map(VolumeId)
+                .filter(|volume| !to.before.contains(&Some(*volume)));
+            for volume in gone {
+                let dead = snapshots.space.drain(volume);
+                snapshots.doomed -= dead.len() as u64;
+                if let Some(stored) = &mut self.stored {
+                    dead.iter().for_each(|vbn| stored.held.remove(*vbn));
+                }
+                abandoned.extend(dead);
+            }
+        }
+        abandoned
+    }
+
+    /// Becomes what `old` was, except for its volumes.
+    fn take_over(
+        &mut self,
+        old: &mut Self,
+        moves: &[(u32, u32)],
+        abandoned: Vec<Vbn>,
+        to: &Reconfiguration,
+    ) -> Result<(), RestoreError> {
+        let mut borrowed = Vec::new();
+        for (file, view) in &to.clones {
+            let Some(lun) = self.keys.lun_with_file(*file) else { continue };
+            let first = self.keys.blocks_of(lun).start;
+            let blocks = (0..view.blocks)
+                .filter_map(|block| Some((first + block, old.block_in_view(*view, block)?)));
+            borrowed.extend(blocks);
+        }
+        // Blocks stay where they are. What is abandoned is in use until the consistency point.
+        std::mem::swap(&mut self.aggregate, &mut old.aggregate);
+        self.superblock = old.superblock;
+        let placed = moves.iter().filter_map(|(from, key)| Some((*key, old.pointer(*from)?)));
+        let mut placed: Vec<(u32, Pointer)> = placed.collect();
+        placed.sort_unstable_by_key(|(key, _)| *key);
+        let stale = self.stale_after(old, &borrowed);
+        self.snapshots = match old.snapshots.take() {
+            Some(snapshots) => Some(self.renumbered(old, *snapshots, moves, to)),
+            None => None,
+        };
+        let (before, stored) = (old.stored_mut(), self.stored_mut());
+        stored.key_at = std::mem::take(&mut before.key_at);
+        stored.held = std::mem::take(&mut before.held);
+        stored.catalog = std::mem::take(&mut before.catalog);
+        // Versions that a clone which is gone had borrowed are on no list.
+        let volumes = (0..old.config.volumes.len() as u32).map(VolumeId);
+        let gone = volumes.filter(|volume| !to.before.contains(&Some(*volume)));
+        let gone: Vec<u32> = gone
+            .flat_map(|volume| old.keys.luns_of(volume))
+            .map(|lun| old.keys.file_of(LunId(lun)))
+            .collect();
+        stored.held.forget_files(|file| gone.contains(&file));
+        stored.stale = stale;
+        stored.abandoned = abandoned;
+        stored.has_changed = true;
+        for (key, pointer) in placed {
+            self.restore_block(key, pointer, true)?;
+            self.stored_mut().is_placed(key, pointer.vbn);
+        }
+        for (key, pointer) in borrowed {
+            self.restore_block(key, pointer, true)?;
+        }
+        self.reads = std::mem::take(&mut old.reads);
+        self.rebuild = old.rebuild;
+        self.degraded = old.degraded.take();
+        self.counters = old.counters;
+        self.checkpoint_due_ns = old.checkpoint_due_ns;
+        self.note_room();
+        Ok(())
+    }
+
+    /// The snapshots of `old`, for the volumes that stay. Blocks that are borrowed have no birth.
+    fn renumbered(
+        &self,
+        old: &Self,
+        snapshots: Snapshots,
+        moves: &[(u32, u32)],
+        to: &Reconfiguration,
+    ) -> Box<Snapshots> {
+        let of_volumes = self.keys.of_volumes();
+        let births = moves.iter().filter(|(_, key)| of_volumes.contains(key));
+        let births: Vec<(u32, u32)> =
+            births.map(|(from, key)| (*key, snapshots.space.birth(*from))).collect();
+        assert!(old.keys.of_volumes().start == of_volumes.start, "keys of volumes come first");
+        let mut space = snapshots.space;
+        space.renumber(of_volumes.len(), &to.before);
+        for (key, birth) in births {
+            space.restore_birth(key, birth);
+        }
+        Box::new(Snapshots { doomed: snapshots.doomed, ..Snapshots::new(space) })
+    }
+
+    /// The metadata blocks that are to be written since they point to others than before: inodes and directory, pointer
+    /// blocks above blocks that are borrowed, and those at the ends of LUNs of another size. What is above them follows.
+    fn stale_after(&self, old: &Self, borrowed: &[(u32, Pointer)]) -> Vec<u32> {
+        let mut stale: Vec<u32> = self.keys.inodes().chain(self.keys.directory_leaves()).collect();
+        for lun in (0..self.keys.luns()).map(LunId) {
+            let Some(before) = old.keys.lun_with_file(self.keys.file_of(lun)) else { continue };
+            if old.keys.blocks_of(before).len() != self.keys.blocks_of(lun).len() {
+                let levels = self.keys.levels_of(lun).skip(1);
+                stale.extend(levels.flat_map(|level| [level.start, level.end - 1]));
+            }
+        }
+        stale.extend(borrowed.iter().map(|(key, _)| self.keys.indirect_of(*key)));
+        stale.sort_unstable();
+        stale.dedup();
+        stale
+    }
+
+    fn stored_mut(&mut self) -> &mut super::stored::Stored {
+        self.stored.as_mut().unwrap_or_else(|| unreachable!("only a durable array changes"))
+    }
+}
