@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{ControlAnswer, ControlPath, ControlRequest, MAXIMUM_ANSWER_BYTES};
 use crate::administration::{Change, ChangeError, Inventory};
+use crate::device::remedy_of_system;
 
 /// Why a served array did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -28,7 +29,9 @@ impl ControlError {
     pub fn remedy(&self) -> String {
         match self {
             Self::Refused(error) => error.remedy(),
-            Self::Io(_) => "if it has ended, give the command again".to_owned(),
+            Self::Io(error) => remedy_of_system(error)
+                .unwrap_or("if it has ended, give the command again")
+                .to_owned(),
             Self::Protocol(_) => "give the command with the version that serves it".to_owned(),
         }
     }
