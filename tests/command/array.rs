@@ -290,7 +290,7 @@ fn snapshots_are_taken_listed_copied_and_deleted() {
     assert_eq!(names, ["before aging", "after"]);
     assert!(listed["snapshots"][0]["taken"].as_str().unwrap().ends_with('Z'), "{listed}");
     let status = array(&folder, &["status", "a"]).succeeded();
-    assert!(status.contains("snapshot           after, taken 2"), "{status}");
+    assert!(status.contains("snapshot           volume@after, taken 2"), "{status}");
 
     // With a spindle lost too, whether the labels know of that or not.
     fs::remove_file(folder.path("a/spindle-01")).unwrap();
@@ -327,12 +327,17 @@ fn what_no_snapshot_can_be_is_refused_and_changes_nothing() {
     let before = all(&folder.path(""));
     let long = "x".repeat(65);
     for (words, message) in [
-        (&["create", "a", "one"][..], "there is a snapshot \"one\" already"),
+        (&["create", "a", "one"][..], "snapshot volume@one exists already"),
+        (&["create", "a", "volume@one"], "snapshot volume@one exists already"),
+        (&["create", "a", "other@one"], "there is no volume other"),
+        (&["create", "a", "volume/lun@one"], "control characters, `/` or `@`"),
+        (&["create", "a", "volume@a/b"], "control characters, `/` or `@`"),
         (&["create", "a", ""], "give it another name"),
         (&["create", "a", "line\nbreak"], "control characters"),
         (&["create", "a", &long], "1 to 64 bytes"),
         (&["create", "b", "one"], "No such file"),
-        (&["delete", "a", "two"], "there is no snapshot \"two\""),
+        (&["delete", "a", "two"], "there is no snapshot volume@two"),
+        (&["copy", "a", "volume/other@one", "two.img"], "there is no LUN volume/other"),
         (&["copy", "a", "two", "two.img"], "`strewn array status` has the names"),
         (&["copy", "a", "one", "mine.img"], "mine.img is there already"),
         (&["copy", "a", "one", "a/spindle-00", "--force"], "a/spindle-00 is of an array"),
@@ -371,7 +376,7 @@ fn what_no_snapshot_can_be_is_refused_and_changes_nothing() {
         ["create", "v", "--layout", "raid-5", "--data-spindles", "3", "--spindle-size", "24MiB"];
     array(&folder, &[&in_place[..], &["--lun-size", "16MiB"]].concat()).succeeded();
     array(&folder, &["snapshot", "create", "v", "one"])
-        .refused(&["an array in place has no snapshots"]);
+        .refused(&["an array in place has one volume with one LUN, and no snapshots"]);
 }
 
 /// Serves the array `a` at `lun.sock` with so many descriptors. Returns what it says if it is refused, and `None` once it

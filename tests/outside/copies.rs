@@ -87,7 +87,7 @@ pub fn nbdinfo_is_told_what_the_lun_is() -> Result<(), Missing> {
     assert_eq!(export["block_size_minimum"], 512);
     assert_eq!(export["block_size_preferred"], 4_096);
     let list = run(array.folder(), "nbdinfo", &["--list", &uri]);
-    assert!(list.contains("export=\"lun\""), "{list}");
+    assert!(list.contains("export=\"volume/lun\""), "{list}");
     assert_eq!(run(array.folder(), "nbdinfo", &["--size", &uri]).trim(), "67108864");
     let totals = run(array.folder(), "nbdinfo", &["--map", "--totals", &uri]);
     assert!(totals.contains("100.0%") && totals.contains("hole,zero"), "{totals}");

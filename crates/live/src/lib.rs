@@ -88,10 +88,13 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod administration;
 #[cfg(unix)]
 pub mod assembly;
 pub mod check;
 pub mod configuration;
+#[cfg(unix)]
+pub mod control;
 mod cross_check;
 pub mod data;
 pub mod device;
@@ -100,6 +103,8 @@ pub mod format;
 pub mod log;
 pub mod nbd;
 pub mod offline;
+#[cfg(unix)]
+mod private_socket;
 pub mod restart;
 pub mod running;
 pub mod scrub;

@@ -1,26 +1,42 @@
-//! An array on a thread of its own, with clients on other threads: NBD connections and workloads.
+//! An array on a thread of its own, with clients on other threads: NBD connections, workloads and administrators.
 
+mod exports;
+mod targets;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use strewn_array::{Counters, LayoutMeasures};
 use strewn_base::SECTOR_BYTES;
 
+use crate::administration::{Change, ChangeError, Inventory};
 use crate::device::{DeviceIndex, Devices, Waker};
 use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId, TargetId};
 use crate::format::{Label, Superblock};
-use crate::nbd;
 use crate::nbd::Requester;
 use crate::running::RunningArray;
 use crate::turns::{Turn, Turns};
 
+pub use exports::LunExports;
+use targets::ServedTargets;
+
 /// Called with the answer to a request.
 pub type Reply = Box<dyn FnOnce(Result<Answer, RequestError>) + Send>;
+
+/// What became of a change, and what the array has after it.
+type Changed = Result<Inventory, ChangeError>;
+
+/// How long a change waits for a client that is just leaving.
+const LEAVING: Duration = Duration::from_millis(250);
 
 enum Message {
     Request(Requester, TargetId, HostRequest, Reply),
     ArrayStatus(Sender<ArrayStatus>),
+    Inventory(Sender<Inventory>),
+    Administer(Change, Sender<Changed>),
     ShutDown,
 }
 
@@ -50,15 +66,15 @@ pub struct ArrayStatus {
 pub struct Client {
     messages: Sender<Message>,
     waker: Waker,
-    lun_sectors: u64,
+    targets: Arc<ServedTargets>,
     requester: Requester,
 }
 
 impl Client {
-    /// Returns the size of the LUN, in sectors of 512 bytes.
+    /// Returns the size of a target, in sectors of 512 bytes, or `None` if there is no such target.
     #[must_use]
-    pub fn lun_sectors(&self) -> u64 {
-        self.lun_sectors
+    pub fn target_sectors(&self, target: TargetId) -> Option<u64> {
+        self.targets.sectors(target)
     }
 
     /// Sends a request. `reply` is called on the array's thread and must not block.
@@ -91,6 +107,40 @@ impl Client {
         self.waker.wake();
         receiver.recv().ok()
     }
+
+    /// Returns what the array has, or `None` if it was shut down.
+    #[must_use]
+    pub fn inventory(&self) -> Option<Inventory> {
+        let (sender, receiver) = channel();
+        self.messages.send(Message::Inventory(sender)).ok()?;
+        self.waker.wake();
+        receiver.recv().ok()
+    }
+
+    /// Changes the volumes, LUNs or snapshots of the array, and returns what it has then. The array finishes the
+    /// requests in progress; those that come meanwhile wait.
+    ///
+    /// # Errors
+    /// See [`ChangeError`]; what NBD clients have chosen is neither deleted nor resized.
+    pub fn administer(&self, change: Change) -> Result<Inventory, ChangeError> {
+        let begin = Instant::now();
+        loop {
+            let changed = self.try_to_administer(change.clone());
+            // A client that has just closed its connection counts until the server has noticed.
+            if !matches!(changed, Err(ChangeError::InUse { .. })) || begin.elapsed() >= LEAVING {
+                return changed;
+            }
+            std::thread::sleep(LEAVING / 10);
+        }
+    }
+
+    fn try_to_administer(&self, change: Change) -> Result<Inventory, ChangeError> {
+        let is_gone = || ChangeError::Stopped("it was shut down".to_owned());
+        let (sender, receiver) = channel();
+        self.messages.send(Message::Administer(change, sender)).map_err(|_| is_gone())?;
+        self.waker.wake();
+        receiver.recv().unwrap_or_else(|_| Err(is_gone()))
+    }
 }
 
 /// An array on a thread of its own.
@@ -110,15 +160,16 @@ impl ArrayThread {
         A: LiveArray + Send + 'static,
     {
         let (messages, receiver) = channel();
+        let targets = ServedTargets::new(&running.inventory());
         let client = Client {
             messages,
             waker: running.waker(),
-            lun_sectors: running.engine().target_sectors(TargetId::FIRST_LUN).unwrap_or(0),
+            targets: Arc::clone(&targets),
             requester: Requester::new(),
         };
         let thread = std::thread::Builder::new()
             .name("array".to_owned())
-            .spawn(|| serve(running, receiver))?;
+            .spawn(move || serve(running, receiver, &targets))?;
         Ok(Self { client, thread })
     }
 
@@ -146,10 +197,12 @@ const MESSAGES_AT_ONCE: usize = 256;
 fn serve<D: Devices, A: LiveArray>(
     mut running: RunningArray<D, A>,
     messages: Receiver<Message>,
+    targets: &ServedTargets,
 ) -> Result<(), String> {
     let mut turns = Turns::new();
     let mut replies: slab::Slab<(Turn, Reply)> = slab::Slab::new();
     let mut answers = Vec::new();
+    let mut changes: VecDeque<PendingChange> = VecDeque::new();
     let mut is_ending = false;
     loop {
         let mut taken = 0;
@@ -165,6 +218,12 @@ fn serve<D: Devices, A: LiveArray>(
                     // The requester may have stopped waiting.
                     let _ = sender.send(look(&running));
                 }
+                Message::Inventory(sender) => {
+                    let _ = sender.send(running.inventory());
+                }
+                Message::Administer(change, sender) => {
+                    changes.push_back(PendingChange { change, sender, since_ns: running.now_ns() });
+                }
                 Message::ShutDown => is_ending = true,
             }
         }
@@ -173,18 +232,38 @@ fn serve<D: Devices, A: LiveArray>(
                 running.give_up(RequestId(id as u64));
             }
         }
-        while let Some((turn, (target, request, reply))) = turns.begin() {
-            let id = RequestId(replies.insert((turn, reply)) as u64);
-            running.submit(id, target, request);
+        // Without space under the devices, requests may not come to an end.
+        let obstacle = changes.front().and_then(|change| running.obstacle(change.since_ns));
+        if let (Some(why), false) = (obstacle, replies.is_empty()) {
+            let refusal = match running.engine().stopped() {
+                Some(_) => ChangeError::Stopped(why),
+                None => ChangeError::NoSpace(why),
+            };
+            for refused in changes.drain(..) {
+                let _ = refused.sender.send(Err(refusal.clone()));
+            }
+        }
+        // A change waits until no request is in progress, and requests wait for it. Between two changes, those that
+        // wait have their turn.
+        let change = if replies.is_empty() { changes.pop_front() } else { None };
+        let has_changed = change.is_some();
+        if let Some(PendingChange { change, sender, .. }) = change {
+            let _ = sender.send(administer(&mut running, targets, change));
+        }
+        if has_changed || changes.is_empty() {
+            while let Some((turn, (target, request, reply))) = turns.begin() {
+                let id = RequestId(replies.insert((turn, reply)) as u64);
+                running.submit(id, target, request);
+            }
         }
         running.engine_mut().take_answers(&mut answers);
-        let any = !answers.is_empty();
+        let any = has_changed || !answers.is_empty();
         for (id, answer) in answers.drain(..) {
             let (turn, reply) = replies.remove(id.0 as usize);
             turns.end(turn);
             reply(answer);
         }
-        if is_ending && replies.is_empty() && turns.is_empty() {
+        if is_ending && replies.is_empty() && turns.is_empty() && changes.is_empty() {
             return running.shut_down();
         }
         if taken == MESSAGES_AT_ONCE || any {
@@ -194,6 +273,27 @@ fn serve<D: Devices, A: LiveArray>(
             running.poll(None);
         }
     }
+}
+
+/// A change that waits until no request is in progress.
+struct PendingChange {
+    change: Change,
+    sender: Sender<Changed>,
+    since_ns: u64,
+}
+
+/// Carries out a change while no request is in progress.
+fn administer<D: Devices, A: LiveArray>(
+    running: &mut RunningArray<D, A>,
+    targets: &ServedTargets,
+    change: Change,
+) -> Changed {
+    targets.close(&change)?;
+    let done = running.administer(change);
+    // What was not deleted after all is offered again.
+    let inventory = running.inventory();
+    targets.update(&inventory);
+    done.map(|()| inventory)
 }
 
 /// Returns how much work a request is, as the bytes that it touches.
@@ -217,75 +317,5 @@ fn look<D: Devices, A: LiveArray>(running: &RunningArray<D, A>) -> ArrayStatus {
         stopped: engine.stopped().map(str::to_owned),
         out_of_space: engine.out_of_space(),
         now_ns: running.now_ns(),
-    }
-}
-
-/// The LUN of an array as an NBD export.
-pub struct LunExport {
-    client: Mutex<Client>,
-    lun_sectors: u64,
-    description: String,
-}
-
-impl LunExport {
-    /// Returns the LUN behind `client`.
-    #[must_use]
-    pub fn new(client: Client, description: String) -> Arc<Self> {
-        let lun_sectors = client.lun_sectors();
-        Arc::new(Self { client: Mutex::new(client), lun_sectors, description })
-    }
-}
-
-impl nbd::Export for LunExport {
-    fn size_bytes(&self) -> u64 {
-        self.lun_sectors * SECTOR_BYTES
-    }
-
-    fn submit(&self, request: nbd::Request, reply: nbd::Reply) {
-        let sectors =
-            |offset: u64, bytes: u64| offset / SECTOR_BYTES..(offset + bytes) / SECTOR_BYTES;
-        let request = match request {
-            nbd::Request::Read { offset, bytes } => HostRequest::Read(sectors(offset, bytes)),
-            // Every answered write is durable, whether or not that was requested.
-            nbd::Request::Write { offset, data, .. } => {
-                HostRequest::Write { first_sector: offset / SECTOR_BYTES, data }
-            }
-            nbd::Request::Flush => HostRequest::Flush,
-            nbd::Request::Trim { offset, bytes, .. } => HostRequest::Unmap(sectors(offset, bytes)),
-            nbd::Request::WriteZeroes { offset, bytes, .. } => {
-                HostRequest::Zero(sectors(offset, bytes))
-            }
-            nbd::Request::Allocation { offset, bytes, .. } => {
-                HostRequest::Allocation(sectors(offset, bytes))
-            }
-        };
-        let client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-        let requester = reply.requester().clone();
-        let reply = Box::new(move |answer| reply.send(to_nbd(answer)));
-        client.submit_for(requester, TargetId::FIRST_LUN, request, reply);
-    }
-
-    fn description(&self) -> &str {
-        &self.description
-    }
-}
-
-fn to_nbd(answer: Result<Answer, RequestError>) -> Result<nbd::Answer, nbd::ExportError> {
-    match answer {
-        Ok(Answer::Done) => Ok(nbd::Answer::Done),
-        Ok(Answer::Bytes(bytes)) => Ok(nbd::Answer::Data(bytes)),
-        Ok(Answer::Allocation(stretches)) => Ok(nbd::Answer::Allocation(
-            stretches
-                .into_iter()
-                .map(|(sectors, allocated)| nbd::Extent {
-                    bytes: sectors * SECTOR_BYTES,
-                    allocated,
-                    zero: !allocated,
-                })
-                .collect(),
-        )),
-        Err(RequestError::OutOfRange { .. }) => Err(nbd::ExportError::Invalid),
-        Err(RequestError::NoSpace | RequestError::ArrayFull) => Err(nbd::ExportError::NoSpace),
-        Err(error) => Err(nbd::ExportError::Io(error.to_string())),
     }
 }

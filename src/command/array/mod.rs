@@ -1,9 +1,12 @@
 //! `strewn array`: arrays of real files and block devices.
 
+mod administered;
 mod check;
 mod create;
 mod destroy;
 mod fail;
+mod inventory;
+mod lun;
 mod opened;
 mod replace;
 mod run;
@@ -12,6 +15,7 @@ mod serve;
 mod snapshot;
 mod status;
 mod status_json;
+mod volume;
 
 use std::path::PathBuf;
 
@@ -48,7 +52,7 @@ enum ArrayAction {
     Create(create::CreateArguments),
     /// Show the condition of an array, its spindles and its log, without writing
     Status(status::StatusArguments),
-    /// Export the LUN over NBD until interrupted
+    /// Export the LUNs over NBD until interrupted
     Serve(serve::ServeArguments),
     /// Run a workload on the array in real time, and report the same figures as a simulation
     Run(run::ArrayRunArguments),
@@ -60,8 +64,14 @@ enum ArrayAction {
     Replace(replace::ReplaceArguments),
     /// Mark a spindle as failed; it is not read again
     Fail(fail::FailArguments),
-    /// Create, list, delete and copy snapshots of the LUN
+    /// Create, list, resize and delete volumes, also while the array is served
+    Volume(volume::VolumeArguments),
+    /// Create, list, resize and delete LUNs, also while the array is served
+    Lun(lun::LunArguments),
+    /// Create, list and delete snapshots, also while the array is served; copy a LUN from one
     Snapshot(snapshot::SnapshotArguments),
+    /// Create and delete clones of snapshots, also while the array is served
+    Clone(volume::CloneArguments),
     /// Destroy an array and all data on it
     Destroy(destroy::DestroyArguments),
 }
@@ -78,6 +88,9 @@ pub(crate) fn array(arguments: &ArrayArguments) -> Result<Ending, Failure> {
         ArrayAction::Replace(arguments) => replace::replace(arguments),
         ArrayAction::Fail(arguments) => fail::fail(arguments),
         ArrayAction::Snapshot(arguments) => snapshot::snapshot(arguments),
+        ArrayAction::Volume(arguments) => volume::volume(arguments),
+        ArrayAction::Lun(arguments) => lun::lun(arguments),
+        ArrayAction::Clone(arguments) => volume::clone(arguments),
         ArrayAction::Destroy(arguments) => destroy::destroy(arguments),
     }
 }

@@ -8,17 +8,18 @@ use clap::{ArgGroup, Args};
 use strewn::terminal::{self, Ending, Failure};
 use strewn_array::Counters;
 use strewn_live::assembly::OpenOptions;
+use strewn_live::control::ControlServer;
 use strewn_live::device::{DeviceIndex, remedy_of_system};
 use strewn_live::format::{Label, Member, MemberState};
 use strewn_live::nbd::{Limits, Server, ServerError};
-use strewn_live::serving::{ArrayStatus, LunExport};
+use strewn_live::serving::{ArrayStatus, LunExports};
 
 use super::opened::{Io, not_started, open_array, start_array};
 
 /// Interval between checks for a request to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Export the LUN over NBD until interrupted
+/// Export the LUNs over NBD until interrupted
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("listen").args(["socket", "tcp"]).required(true))]
 pub(crate) struct ServeArguments {
@@ -53,10 +54,10 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
     let serving =
         start_array(assembled, arguments.io)?.serve().map_err(|error| not_started(&error))?;
     let description = format!("Strewn array in {}", arguments.directory.display());
-    let export = LunExport::new(serving.client(), description);
+    let exports = LunExports::new(serving.client(), description);
     let server = match (&arguments.socket, arguments.tcp) {
-        (Some(path), _) => Server::unix(path, export, Limits::default()),
-        (None, Some(address)) => Server::tcp(address, export, Limits::default()),
+        (Some(path), _) => Server::unix(path, exports, Limits::default()),
+        (None, Some(address)) => Server::tcp(address, exports, Limits::default()),
         (None, None) => unreachable!("the command line has one of the two"),
     };
     let server = match server {
@@ -67,6 +68,12 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
             return Err(refused(&error, arguments.socket.as_deref()));
         }
     };
+    let control = ControlServer::start(&arguments.directory, serving.client());
+    if let Err(error) = &control {
+        terminal::say(&format!(
+            "warning: volumes, LUNs and snapshots cannot be changed while the array is served: {error}"
+        ));
+    }
     terminal::print(&format!("listening on {}\n", server.address()))?;
     let client = serving.client();
     let mut looks = 0u32;
@@ -91,6 +98,8 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
     if let Some(look) = client.look() {
         health.say_what_is_new(&look);
     }
+    // A change in progress is finished, and its outcome told.
+    drop(control);
     server.stop();
     drop(client);
     let ended = serving.shut_down();

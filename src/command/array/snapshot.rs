@@ -1,23 +1,24 @@
 //! `strewn array snapshot`.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 use strewn::terminal::{self, Ending, Failure};
-use strewn_live::assembly::{OpenOptions, is_of_an_array, look};
+use strewn_live::administration::{
+    Change, ChangeError, FIRST_LUN_NAME, LunName, NameError, SnapshotName, VolumeName,
+};
+use strewn_live::assembly::{OpenOptions, is_of_an_array};
 use strewn_live::configuration::ArrayConfig;
 use strewn_live::device::BLOCK_BYTES;
-use strewn_live::format::Snapshot;
 use strewn_live::snapshots::{SnapshotError, read_image};
-use strewn_live::starting::StartedArray;
 
 use super::ArrayDirectory;
-use super::opened::{Io, config_of, devices_at_rest, open_array, start_array};
+use super::administered::{self, AdministeredArguments, no_name};
+use super::inventory::{Kind, ListArguments, list};
+use super::opened::{Io, config_of, devices_at_rest, open_array};
 use crate::command::replace_file::Replacement;
 
 /// `strewn array snapshot`.
@@ -30,13 +31,13 @@ pub(crate) struct SnapshotArguments {
 /// What to do with snapshots.
 #[derive(Debug, Subcommand)]
 enum SnapshotAction {
-    /// Create a snapshot of the LUN; the array must not be in use
+    /// Create a snapshot of all LUNs of a volume
     Create(Named),
     /// List the snapshots
     List(ListArguments),
-    /// Delete a snapshot, and free the blocks that only it references; the array must not be in use
+    /// Delete a snapshot, and free the blocks that only it references
     Delete(Named),
-    /// Copy the LUN as of a snapshot to a sparse file
+    /// Copy a LUN as of a snapshot to a sparse file; the array must not be in use
     Copy(CopyArguments),
 }
 
@@ -44,8 +45,19 @@ enum SnapshotAction {
 #[derive(Debug, Args)]
 struct Named {
     #[command(flatten)]
+    array: AdministeredArguments,
+    /// The snapshot; without a volume, of the one called volume
+    #[arg(value_name = "VOLUME@SNAPSHOT")]
+    name: String,
+}
+
+/// `strewn array snapshot copy`.
+#[derive(Debug, Args)]
+struct CopyArguments {
+    #[command(flatten)]
     array: ArrayDirectory,
-    /// Name of the snapshot, 1 to 64 bytes
+    /// The LUN as of a snapshot; without a volume and a LUN, the first
+    #[arg(value_name = "VOLUME/LUN@SNAPSHOT")]
     name: String,
     /// Proceed degraded, without missing spindles
     #[arg(long)]
@@ -53,23 +65,6 @@ struct Named {
     /// I/O backend
     #[arg(long, value_enum, default_value_t)]
     io: Io,
-}
-
-/// `strewn array snapshot list`.
-#[derive(Debug, Args)]
-struct ListArguments {
-    #[command(flatten)]
-    array: ArrayDirectory,
-    /// Print JSON instead of lines
-    #[arg(long)]
-    json: bool,
-}
-
-/// `strewn array snapshot copy`.
-#[derive(Debug, Args)]
-struct CopyArguments {
-    #[command(flatten)]
-    snapshot: Named,
     /// The file to write, which must not exist
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -82,7 +77,7 @@ struct CopyArguments {
 pub(crate) fn snapshot(arguments: &SnapshotArguments) -> Result<Ending, Failure> {
     match &arguments.action {
         SnapshotAction::Create(named) => create(named),
-        SnapshotAction::List(arguments) => list(arguments),
+        SnapshotAction::List(arguments) => list(arguments, Kind::Snapshots),
         SnapshotAction::Delete(named) => delete(named),
         SnapshotAction::Copy(arguments) => copy(arguments),
     }
@@ -103,81 +98,52 @@ fn refused(error: &SnapshotError) -> Failure {
 
 fn create(named: &Named) -> Result<Ending, Failure> {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    change(named, "taken", |started, name| started.take_snapshot(name, since_1970.as_secs()))
+    let taken_unix_seconds = since_1970.as_secs();
+    change(named, "taken", |snapshot| Change::TakeSnapshot { snapshot, taken_unix_seconds })
 }
 
 fn delete(named: &Named) -> Result<Ending, Failure> {
-    change(named, "deleted", StartedArray::delete_snapshot)
+    change(named, "deleted", |snapshot| Change::DeleteSnapshot { snapshot })
 }
 
 fn change(
     named: &Named,
     changed: &str,
-    action: impl FnOnce(StartedArray, &str) -> Result<(), SnapshotError>,
+    change: impl FnOnce(SnapshotName) -> Change,
 ) -> Result<Ending, Failure> {
-    let Named { array, name, degraded, io } = named;
-    let options = OpenOptions { degraded: *degraded, read_only: false };
-    let started = start_array(open_array(&array.directory, options)?, *io)?;
-    action(started, name).map_err(|error| refused(&error))?;
-    terminal::print(&format!("Snapshot {name} of {} is {changed}.\n", array.directory.display()))?;
-    Ok(Ending::Complete)
+    let Named { array, name } = named;
+    let snapshot = snapshot_name(name).map_err(|error| no_name(&error))?;
+    let done = format!("Snapshot {snapshot} of {} is {changed}.", array.directory().display());
+    array.change(change(snapshot), &done)
 }
 
-fn list(arguments: &ListArguments) -> Result<Ending, Failure> {
-    let place = arguments.array.place();
-    let status = look(&place).map_err(|error| super::not_assembled(&error))?;
-    let Some(superblock) = status.superblock else {
-        return Err(Failure::failed(
-            "no spindle has a superblock that is whole, and nothing else lists the snapshots",
-        )
-        .with_help("`strewn array status` shows the devices"));
-    };
-    let snapshots = superblock.snapshots;
-    let text = match arguments.json {
-        true => {
-            let all: Vec<_> = snapshots.iter().map(json_of).collect();
-            format!("{:#}\n", json!({ "snapshots": all }))
-        }
-        false if snapshots.is_empty() => "no snapshots\n".to_owned(),
-        false => lines(&snapshots),
-    };
-    terminal::print(&text)?;
-    Ok(Ending::Complete)
-}
-
-/// Returns a snapshot as JSON.
-pub(super) fn json_of(snapshot: &Snapshot) -> serde_json::Value {
-    json!({
-        "name": snapshot.name,
-        "taken": taken(snapshot),
-        "consistency_point": snapshot.checkpoint,
-    })
-}
-
-/// Returns one line per snapshot.
-pub(super) fn lines(snapshots: &[Snapshot]) -> String {
-    let mut text = String::new();
-    for snapshot in snapshots {
-        let _ = writeln!(
-            text,
-            "snapshot           {}, taken {} at consistency point {}",
-            snapshot.name,
-            taken(snapshot),
-            snapshot.checkpoint
-        );
+/// Parses `volume@snapshot`, or the name of a snapshot of the first volume.
+fn snapshot_name(text: &str) -> Result<SnapshotName, NameError> {
+    match text.contains('@') {
+        true => text.parse(),
+        false => SnapshotName::new(VolumeName::first(), text),
     }
-    text
 }
 
-/// Formats the time of a snapshot as RFC 3339.
-fn taken(snapshot: &Snapshot) -> String {
-    // RFC 3339 ends with the year 9999.
-    let seconds = snapshot.taken_unix_seconds.min(253_402_300_799);
-    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(seconds)).to_string()
+/// Parses `volume/lun@snapshot`. The LUN may be left out, or all but the name of the snapshot: then it is the first.
+fn lun_in_snapshot(text: &str) -> Result<(LunName, SnapshotName), NameError> {
+    let lun = text.split_once('@').filter(|(lun, _)| lun.contains('/'));
+    let Some((lun, snapshot)) = lun else {
+        let snapshot = snapshot_name(text)?;
+        return Ok((LunName::new(snapshot.volume().clone(), FIRST_LUN_NAME)?, snapshot));
+    };
+    let lun: LunName = lun.parse()?;
+    let snapshot = SnapshotName::new(lun.volume().clone(), snapshot)?;
+    Ok((lun, snapshot))
 }
 
 fn copy(arguments: &CopyArguments) -> Result<Ending, Failure> {
-    let CopyArguments { snapshot: Named { array, name, degraded, io }, file, force } = arguments;
+    let CopyArguments { array, name, degraded, io, file, force } = arguments;
+    let (lun, snapshot) = lun_in_snapshot(name).map_err(|error| no_name(&error))?;
+    // The on-disk format, version 1, has one LUN.
+    if lun != LunName::first() {
+        return Err(administered::refused(&ChangeError::NoSuchLun(lun)));
+    }
     if !force && file.exists() {
         return Err(Failure::bad_input(
             format!("{} is there already", file.display()),
@@ -200,7 +166,7 @@ fn copy(arguments: &CopyArguments) -> Result<Ending, Failure> {
     let mut blocks = 0u64;
     let replacement = Replacement::write_with(file, |image| {
         image.set_len(lun_bytes)?;
-        read_image(&mut devices, &label, &config, name, |number, bytes| {
+        read_image(&mut devices, &label, &config, snapshot.snapshot(), |number, bytes| {
             blocks += 1;
             put(image, number, bytes)
         })
@@ -208,7 +174,8 @@ fn copy(arguments: &CopyArguments) -> Result<Ending, Failure> {
     .map_err(|error| not_copied(file, &error))?;
     replacement.put_in_place().map_err(|error| not_copied(file, &error.into()))?;
     terminal::print(&format!(
-        "Snapshot {name} copied to {}: {blocks} blocks of 4 KiB, the rest was never written.\n",
+        "{} copied to {}: {blocks} blocks of 4 KiB, the rest was never written.\n",
+        snapshot.of_lun(lun.lun()),
         file.display()
     ))?;
     Ok(Ending::Complete)

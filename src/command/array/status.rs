@@ -6,10 +6,12 @@ use std::path::Path;
 use clap::Args;
 use strewn::scenario::Bytes;
 use strewn::terminal::{self, Ending, Failure};
+use strewn_live::administration::Inventory;
 use strewn_live::assembly::{Condition, Status, look};
 use strewn_live::format::{DeviceRole, MemberState};
 
-use super::{ArrayDirectory, snapshot, status_json};
+use super::inventory::Kind;
+use super::{ArrayDirectory, administered, inventory, status_json};
 
 /// `strewn array status`.
 #[derive(Debug, Args)]
@@ -24,7 +26,11 @@ pub(super) struct StatusArguments {
 /// Shows the condition of an array.
 pub(super) fn status(arguments: &StatusArguments) -> Result<Ending, Failure> {
     let status = look(&arguments.array.place()).map_err(|error| super::not_assembled(&error))?;
-    let text = if arguments.json { status_json::json(&status) } else { lines(&status) };
+    let inventory = administered::inventory_of_status(&arguments.array, &status);
+    let text = match arguments.json {
+        true => status_json::json(&status, &inventory),
+        false => lines(&status, &inventory),
+    };
     terminal::print(&text)?;
     Ok(Ending::Complete)
 }
@@ -48,7 +54,7 @@ pub(super) fn condition(condition: Condition) -> &'static str {
     }
 }
 
-fn lines(status: &Status) -> String {
+fn lines(status: &Status, inventory: &Inventory) -> String {
     let configuration = &status.configuration;
     let in_use = match &status.in_use {
         None => "no".to_owned(),
@@ -66,14 +72,12 @@ fn lines(status: &Status) -> String {
     let mut text = format!(
         "array              {}\n\
          layout             {}, {} spindles\n\
-         LUN                {}\n\
          condition          {}\n\
          in use             {in_use}\n\
          consistency point  {superblock}\n",
         status.label.array,
         configuration.layout_name(),
         configuration.spindles(),
-        Bytes(configuration.lun_bytes()),
         condition(status.condition),
     );
     for (role, log) in status.label.log_roles().zip(&status.logs) {
@@ -91,8 +95,11 @@ fn lines(status: &Status) -> String {
         let shown = path(spindle.path.as_deref());
         let _ = writeln!(text, "spindle {position:<10} {state:<10} {shown}");
     }
-    if let Some(superblock) = &status.superblock {
-        text += &snapshot::lines(&superblock.snapshots);
+    for kind in [Kind::Volumes, Kind::Luns, Kind::Snapshots] {
+        text += &inventory::lines(inventory, kind);
+    }
+    if let Some(free_bytes) = inventory.free_bytes {
+        let _ = writeln!(text, "free               {}", Bytes(free_bytes));
     }
     if !status.has_initialization_map {
         text += "no spindle has an initialization map that is whole\n";

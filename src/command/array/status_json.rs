@@ -1,13 +1,14 @@
 //! An array's status as JSON.
 
 use serde_json::json;
+use strewn_live::administration::Inventory;
 use strewn_live::assembly::Status;
 
-use super::snapshot;
+use super::inventory;
 use super::status::{condition, state};
 
 /// Returns the status as JSON, sizes in bytes.
-pub(super) fn json(status: &Status) -> String {
+pub(super) fn json(status: &Status, inventory: &Inventory) -> String {
     let configuration = &status.configuration;
     let spindles = status.spindles.iter().enumerate().map(|(position, spindle)| {
         json!({
@@ -32,8 +33,9 @@ pub(super) fn json(status: &Status) -> String {
         })
     });
     let superblock = status.superblock.as_ref();
-    let snapshots = superblock.map(|superblock| superblock.snapshots.as_slice());
-    let snapshots = snapshots.unwrap_or_default().iter().map(snapshot::json_of);
+    let of_volumes = inventory::json_of(inventory);
+    let snapshots = inventory.volumes.iter().flat_map(|volume| &volume.snapshots);
+    let snapshots = snapshots.map(inventory::json_of_snapshot);
     let value = json!({
         "array": status.label.array.to_string(),
         "layout": configuration.layout_name().as_str(),
@@ -46,6 +48,8 @@ pub(super) fn json(status: &Status) -> String {
         "clean": superblock.map(|superblock| superblock.clean),
         "log": status.logs.iter().find_map(|log| log.path.as_ref()),
         "logs": logs.collect::<Vec<_>>(),
+        "volumes": of_volumes["volumes"],
+        "free_bytes": of_volumes["free_bytes"],
         "snapshots": snapshots.collect::<Vec<_>>(),
         "spindles": spindles.collect::<Vec<_>>(),
         "problems": problems.collect::<Vec<_>>(),

@@ -1,6 +1,7 @@
 //! Destroys an array: wipes labels, removes files.
 
 use std::fs;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::device_label::wipe_spindle;
@@ -9,6 +10,7 @@ use super::error::{AssemblyError, ChangeError};
 use super::location::{ArrayFile, ArrayLocation};
 use super::names::{ARRAY_FILE, array_files_in, is_array_file_name};
 use super::probe::{DeviceKey, ProbeResult, open_device, probe_all};
+use crate::control::CONTROL_SOCKET;
 use crate::device::{DeviceFile, OpenDevice};
 use crate::format::Identity;
 
@@ -78,6 +80,11 @@ pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
     destroyed.left = remaining.into_iter().filter(|path| path.exists()).collect();
     if file.is_some() {
         remove(&directory.join(ARRAY_FILE))?;
+    }
+    // The devices are ours, so a control socket's process is dead.
+    let control = directory.join(CONTROL_SOCKET);
+    if fs::symlink_metadata(&control).is_ok_and(|found| found.file_type().is_socket()) {
+        remove(&control)?;
     }
     // The directory stays if anything else is in it.
     let _ = fs::remove_dir(directory);

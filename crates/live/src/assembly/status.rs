@@ -11,6 +11,7 @@ use super::location::ArrayLocation;
 use super::probe::{ProbeResult, probe_all};
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::Configuration;
+use crate::administration::Inventory;
 use crate::device::{BLOCK_BYTES, OpenDevice, OpenError, remedy_of_system};
 use crate::format::{Label, Member, MemberState, Superblock};
 
@@ -35,6 +36,16 @@ pub struct Status {
     pub problems: Vec<DeviceProblem>,
     /// If another process has the array open: the refused device, and the process if it is known.
     pub in_use: Option<(PathBuf, Option<u32>)>,
+}
+
+impl Status {
+    /// Returns the volumes, LUNs and snapshots, without what only a running array knows. `None` if no spindle has a
+    /// valid superblock.
+    #[must_use]
+    pub fn inventory(&self) -> Option<Inventory> {
+        let superblock = self.superblock.as_ref()?;
+        Some(Inventory::of_one_lun(self.configuration.lun_bytes(), &superblock.snapshots))
+    }
 }
 
 /// Whether an array can start.

@@ -11,11 +11,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::budget::{Budget, Share};
 use super::connection::Connection;
-use super::export::Export;
+use super::exports::Exports;
 use super::limits::Limits;
 use super::listener::Listener;
 use super::locked;
-use super::options::Offer;
 
 /// Delay before the next accept, after one that failed for lack of descriptors or memory.
 const ACCEPT_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -25,8 +24,7 @@ const LOOK_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 
 /// State shared by the connections' threads.
 pub(super) struct Served {
-    export: Arc<dyn Export>,
-    offer: Offer,
+    exports: Arc<dyn Exports>,
     limits: Limits,
     /// Connections being served, in order of arrival.
     connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
@@ -116,7 +114,7 @@ fn serve(served: &Arc<Served>, number: u64, connection: Arc<Connection>) {
     // If no thread can be started, the entry and the connection are dropped with its closure.
     let thread = thread::Builder::new().name("nbd requests".into()).spawn(move || {
         let ConnectionEntry { served, .. } = &place;
-        connection.serve(&*served.export, &served.offer, &served.limits);
+        connection.serve(&*served.exports, &served.limits);
         // Drop the entry last: once it is gone, so is the connection, and its slot is free.
         drop(connection);
         drop(place);
@@ -127,10 +125,9 @@ fn serve(served: &Arc<Served>, number: u64, connection: Arc<Connection>) {
 }
 
 impl Served {
-    pub(super) fn new(export: Arc<dyn Export>, offer: Offer, limits: Limits) -> Self {
+    pub(super) fn new(exports: Arc<dyn Exports>, limits: Limits) -> Self {
         Self {
-            export,
-            offer,
+            exports,
             limits,
             connections: Mutex::default(),
             changed: Condvar::new(),
@@ -160,7 +157,7 @@ impl Served {
         Place::Soon
     }
 
-    /// Stops all connections and waits for them. After that nothing uses the export, except a thread that is inside
+    /// Stops all connections and waits for them. After that nothing uses the exports, except a thread that is inside
     /// it and does not return.
     pub(super) fn stop(&self) {
         let connections = locked(&self.connections);

@@ -7,10 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::budget::Share;
-use super::export::Export;
+use super::exports::Exports;
 use super::handshake::shake_hands;
 use super::limits::Limits;
-use super::options::Offer;
 use super::replies::Outbox;
 use super::stream::{Incoming, Stream};
 use super::transmission::Transmission;
@@ -91,14 +90,14 @@ impl Connection {
     }
 
     /// Serves the client. Returns when its last request is answered, or when it is abandoned.
-    pub(super) fn serve(&self, export: &dyn Export, offer: &Offer, limits: &Limits) {
+    pub(super) fn serve(&self, exports: &dyn Exports, limits: &Limits) {
         let mut incoming = Incoming::new(&self.stream);
         // A client that breaks the protocol gets no further explanation: its connection is closed.
-        if let Ok(Some(agreed)) = shake_hands(&self.stream, &mut incoming, offer, limits) {
+        if let Ok(Some(chosen)) = shake_hands(&self.stream, &mut incoming, exports, limits) {
             let transmission = Transmission {
-                export,
-                offer,
-                agreed,
+                export: &*chosen.export,
+                offer: &chosen.offer,
+                agreed: chosen.agreed,
                 limits,
                 share: &self.share,
                 outbox: &self.outbox,
@@ -107,7 +106,9 @@ impl Connection {
             let whole = thread::scope(|scope| {
                 let writer = thread::Builder::new()
                     .name("nbd replies".into())
-                    .spawn_scoped(scope, || self.outbox.send_all(&self.stream, agreed.structured))
+                    .spawn_scoped(scope, || {
+                        self.outbox.send_all(&self.stream, chosen.agreed.structured)
+                    })
                     .ok()?;
                 let ended = Ended(&self.outbox);
                 // However this ends, earlier requests are answered.
@@ -115,6 +116,8 @@ impl Connection {
                 drop(ended);
                 writer.join().ok()
             });
+            // From here on the client does not count as a user of the export.
+            drop(chosen);
             if whole == Some(true) {
                 // A socket closed with unread requests may discard replies that the client has not read yet.
                 self.stream.shutdown(Shutdown::Write);

@@ -1,4 +1,4 @@
-//! The exported LUN: its requests, its answers, and the path of an answer back to the client.
+//! An exported LUN: its requests, its answers, and the path of an answer back to the client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub trait Export: Send + Sync + 'static {
     /// [`Requester`] is gone need not be carried out; dropping its reply suffices.
     fn submit(&self, request: Request, reply: Reply);
 
-    /// Returns the name under which clients find it; the empty name finds it too. At most 4096 bytes without NUL.
+    /// Returns the name by which it is listed. At most 4096 bytes without NUL.
     fn name(&self) -> &str {
         "lun"
     }
@@ -28,6 +28,11 @@ pub trait Export: Send + Sync + 'static {
     /// Returns a one-line description for clients that ask, or an empty string. At most 4096 bytes without NUL.
     fn description(&self) -> &str {
         ""
+    }
+
+    /// Returns whether it can only be read. Then clients are told, and no request arrives that would change it.
+    fn is_read_only(&self) -> bool {
+        false
     }
 
     /// Returns the properties that clients are told.

@@ -3,8 +3,9 @@
 use std::io::{self, ErrorKind, Write};
 use std::time::Instant;
 
+use super::exports::Exports;
 use super::limits::Limits;
-use super::options::{Agreed, Negotiation, Next, Offer, TOO_BIG, refuse};
+use super::options::{Chosen, Negotiation, Next, TOO_BIG, refuse};
 use super::protocol::{GREETING_MAGIC, OPTION_MAGIC, handshake_flag, option};
 use super::stream::{Incoming, Stream};
 
@@ -20,9 +21,9 @@ const DISCARDED_BYTES: u32 = 1 << 20;
 pub(super) fn shake_hands(
     stream: &Stream,
     incoming: &mut Incoming,
-    offer: &Offer,
+    exports: &dyn Exports,
     limits: &Limits,
-) -> io::Result<Option<Agreed>> {
+) -> io::Result<Option<Chosen>> {
     stream.set_write_timeout(limits.handshake_timeout)?;
     incoming.set_deadline(Instant::now().checked_add(limits.handshake_timeout));
     let mut socket = stream;
@@ -38,7 +39,7 @@ pub(super) fn shake_hands(
         return Err(broken("the client has flags that it was not offered"));
     }
     let no_zeroes = client_flags & u32::from(handshake_flag::NO_ZEROES) != 0;
-    let mut negotiation = Negotiation::new(offer, no_zeroes);
+    let mut negotiation = Negotiation::new(exports, limits, no_zeroes);
     for _ in 0..limits.options {
         if u64::from_be_bytes(incoming.array()?) != OPTION_MAGIC {
             return Err(broken("an option does not begin with its magic number"));
@@ -53,21 +54,23 @@ pub(super) fn shake_hands(
         } else if asked == option::EXPORT_NAME {
             Next::Close
         } else {
-            let next = if bytes <= DISCARDED_BYTES { Next::Option } else { Next::Close };
-            if next == Next::Option {
-                incoming.discard(bytes.into())?;
-            }
             refuse(&mut out, asked, TOO_BIG);
-            next
+            match bytes <= DISCARDED_BYTES {
+                true => {
+                    incoming.discard(bytes.into())?;
+                    Next::Option
+                }
+                false => Next::Close,
+            }
         };
         socket.write_all(&out)?;
         match next {
             Next::Option => {}
-            Next::Transmission(agreed) => {
+            Next::Transmission(chosen) => {
                 incoming.set_deadline(None);
                 stream.set_read_timeout(limits.stalled_timeout)?;
                 stream.set_write_timeout(limits.stalled_timeout)?;
-                return Ok(Some(agreed));
+                return Ok(Some(*chosen));
             }
             Next::Close => return Ok(None),
         }

@@ -1,13 +1,13 @@
-//! The LUN as a network block device (NBD), which the kernel, qemu, libnbd and fio can mount, copy and test.
+//! LUNs as network block devices (NBD), which the kernel, qemu, libnbd and fio can mount, copy and test.
 //!
-//! A [`Server`] offers one [`Export`] on a Unix socket, or on a loopback address. It speaks fixed newstyle
+//! A [`Server`] offers [`Exports`] on a Unix socket, or on a loopback address. It speaks fixed newstyle
 //! negotiation with structured replies and `base:allocation`, without TLS, as specified in `doc/proto.md` of the
 //! NetworkBlockDevice project. Each connection has a thread that reads requests and one that writes replies, in the
 //! order in which they are ready. The resources of all connections are accounted for, and bounded by [`Limits`].
 //!
 //! ```
 //! use std::sync::{Arc, Mutex};
-//! use strewn_live::nbd::{Answer, Export, Limits, Reply, Request, Server};
+//! use strewn_live::nbd::{Answer, Export, Limits, OneExport, Reply, Request, Server};
 //!
 //! /// A LUN in memory, of one MiB.
 //! struct Memory(Mutex<Vec<u8>>);
@@ -38,7 +38,8 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let export = Arc::new(Memory(Mutex::new(vec![0; 1 << 20])));
-//! let server = Server::tcp("127.0.0.1:0".parse()?, export, Limits::default())?;
+//! let exports = OneExport::new(export);
+//! let server = Server::tcp("127.0.0.1:0".parse()?, exports, Limits::default())?;
 //! println!("nbdinfo {}", server.address());
 //! server.stop();
 //! # Ok(())
@@ -49,6 +50,7 @@ mod budget;
 mod clients;
 mod connection;
 mod export;
+mod exports;
 mod handshake;
 mod limits;
 mod listener;
@@ -63,6 +65,7 @@ mod transmission;
 
 pub use budget::Usage;
 pub use export::{Answer, Export, ExportError, Extent, Features, Reply, Request, Requester};
+pub use exports::{ExportEntry, Exports, OneExport};
 pub use limits::{Limits, LimitsError};
 pub use listener::Address;
 pub use server::{Server, ServerError, Stopper};

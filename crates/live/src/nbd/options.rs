@@ -1,20 +1,60 @@
 //! The options that a client sends before it chooses its export, and their answers. Bytes in, bytes out: the
 //! handshake owns the socket.
 
-use super::export::Features;
+use std::sync::Arc;
+
+use strewn_base::SECTOR_BYTES;
+
+use super::export::{Export, Features};
+use super::exports::{ExportEntry, Exports};
+use super::limits::Limits;
 use super::protocol::{
     ALLOCATION_CONTEXT, ALLOCATION_CONTEXT_ID, Fields, OPTION_REPLY_MAGIC, STRING_BYTES, info,
     option, option_reply, transmission_flag as flag,
 };
+use super::server::ServerError;
 
-/// The properties of the export that clients are told.
+/// The properties of an export that clients are told.
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) size_bytes: u64,
     pub(super) features: Features,
+    pub(super) is_read_only: bool,
     pub(super) largest_request_bytes: u32,
+}
+
+impl Offer {
+    /// Returns what clients are told of `export`.
+    ///
+    /// # Errors
+    ///
+    /// If the protocol cannot carry it.
+    pub(super) fn new(export: &dyn Export, limits: &Limits) -> Result<Self, ServerError> {
+        let size_bytes = export.size_bytes();
+        if !size_bytes.is_multiple_of(SECTOR_BYTES) {
+            return Err(ServerError::Size(size_bytes));
+        }
+        for (what, text) in [("name", export.name()), ("description", export.description())] {
+            if !is_carried(text) {
+                return Err(ServerError::Text(what));
+            }
+        }
+        Ok(Self {
+            name: export.name().into(),
+            description: export.description().into(),
+            size_bytes,
+            features: export.features(),
+            is_read_only: export.is_read_only(),
+            largest_request_bytes: limits.largest_request_bytes,
+        })
+    }
+}
+
+/// Returns whether the protocol can carry a name or a description.
+fn is_carried(text: &str) -> bool {
+    text.len() <= STRING_BYTES && !text.contains('\0')
 }
 
 /// The smallest and the preferred request, in bytes.
@@ -29,18 +69,24 @@ pub(super) struct Agreed {
     pub(super) allocation: bool,
 }
 
+/// The export that a client chose, and how it is served.
+pub(super) struct Chosen {
+    pub(super) export: Arc<dyn Export>,
+    pub(super) offer: Offer,
+    pub(super) agreed: Agreed,
+}
+
 /// The next step after an option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Option,
-    Transmission(Agreed),
+    Transmission(Box<Chosen>),
     Close,
 }
 
 /// A negotiation with one client.
-#[derive(Debug)]
 pub(super) struct Negotiation<'a> {
-    offer: &'a Offer,
+    exports: &'a dyn Exports,
+    limits: &'a Limits,
     /// Whether the client wants no zeroes after the answer to EXPORT_NAME.
     no_zeroes: bool,
     structured: bool,
@@ -57,8 +103,8 @@ pub(super) const TOO_BIG: Refusal =
     (option_reply::ERR_TOO_BIG, "the option has more data than this server reads");
 
 impl<'a> Negotiation<'a> {
-    pub(super) fn new(offer: &'a Offer, no_zeroes: bool) -> Self {
-        Self { offer, no_zeroes, structured: false, selected: None }
+    pub(super) fn new(exports: &'a dyn Exports, limits: &'a Limits, no_zeroes: bool) -> Self {
+        Self { exports, limits, no_zeroes, structured: false, selected: None }
     }
 
     /// Answers an option: appends the replies to `out`.
@@ -90,28 +136,27 @@ impl<'a> Negotiation<'a> {
         }
     }
 
-    fn is_export(&self, name: &[u8]) -> bool {
-        name.is_empty() || name == self.offer.name.as_bytes()
+    /// Returns the export that the client would choose by this name. A context selected for another name does not
+    /// count.
+    fn find(&self, name: &[u8]) -> Option<Chosen> {
+        let export = self.exports.find(std::str::from_utf8(name).ok()?)?;
+        // One that became unusable is as good as gone.
+        let offer = Offer::new(&*export, self.limits).ok()?;
+        let allocation = self.selected.as_deref() == Some(name);
+        Some(Chosen { export, offer, agreed: Agreed { structured: self.structured, allocation } })
     }
 
-    /// Returns what is agreed if the client chooses the export by this name. A context selected for another name does
-    /// not count.
-    fn agreed(&self, name: &[u8]) -> Agreed {
-        Agreed { structured: self.structured, allocation: self.selected.as_deref() == Some(name) }
-    }
-
-    fn transmission_flags(&self) -> u16 {
-        let features = self.offer.features;
-        let mut flags = flag::HAS_FLAGS
-            | flag::SEND_FLUSH
-            | flag::SEND_FUA
-            | flag::SEND_TRIM
-            | flag::SEND_WRITE_ZEROES
-            | flag::CAN_MULTI_CONN;
+    fn transmission_flags(&self, offer: &Offer) -> u16 {
+        let features = offer.features;
+        let mut flags = flag::HAS_FLAGS | flag::SEND_FLUSH | flag::SEND_FUA | flag::CAN_MULTI_CONN;
+        let is_writable = !offer.is_read_only;
         for (set, flag) in [
             (self.structured, flag::SEND_DF),
             (features.rotational, flag::ROTATIONAL),
-            (features.fast_zeroes, flag::SEND_FAST_ZERO),
+            (offer.is_read_only, flag::READ_ONLY),
+            (is_writable, flag::SEND_TRIM),
+            (is_writable, flag::SEND_WRITE_ZEROES),
+            (is_writable && features.fast_zeroes, flag::SEND_FAST_ZERO),
         ] {
             flags |= if set { flag } else { 0 };
         }
@@ -120,38 +165,33 @@ impl<'a> Negotiation<'a> {
 
     /// Answers EXPORT_NAME, the only option that cannot be refused in words.
     fn export_name(&self, name: &[u8], out: &mut Vec<u8>) -> Next {
-        if !self.is_export(name) {
-            return Next::Close;
-        }
-        out.extend(self.offer.size_bytes.to_be_bytes());
-        out.extend(self.transmission_flags().to_be_bytes());
+        let Some(chosen) = self.find(name) else { return Next::Close };
+        out.extend(chosen.offer.size_bytes.to_be_bytes());
+        out.extend(self.transmission_flags(&chosen.offer).to_be_bytes());
         if !self.no_zeroes {
             out.extend([0; 124]);
         }
-        Next::Transmission(self.agreed(name))
+        Next::Transmission(Box::new(chosen))
     }
 
     fn list(&self, data: &[u8], out: &mut Vec<u8>) -> Result<Next, Refusal> {
         if !data.is_empty() {
             return Err(MALFORMED);
         }
-        let name = self.offer.name.as_bytes();
-        let length = u32::try_from(name.len()).unwrap_or_default().to_be_bytes();
-        reply(
-            out,
-            option::LIST,
-            option_reply::SERVER,
-            &[&length, name, self.offer.description.as_bytes()],
-        );
+        for ExportEntry { name, description } in self.exports.list() {
+            if is_carried(&name) && is_carried(&description) {
+                let length = u32::try_from(name.len()).unwrap_or_default().to_be_bytes();
+                let content: [&[u8]; 3] = [&length, name.as_bytes(), description.as_bytes()];
+                reply(out, option::LIST, option_reply::SERVER, &content);
+            }
+        }
         Ok(Next::Option)
     }
 
     fn info(&self, asked: u32, data: &[u8], out: &mut Vec<u8>) -> Result<Next, Refusal> {
         let (name, wanted) = info_data(data).ok_or(MALFORMED)?;
-        if !self.is_export(name) {
-            return Err(UNKNOWN_EXPORT);
-        }
-        let offer = self.offer;
+        let chosen = self.find(name).ok_or(UNKNOWN_EXPORT)?;
+        let offer = &chosen.offer;
         let mut told = |kind: u16, content: &[&[u8]]| {
             reply(
                 out,
@@ -162,7 +202,7 @@ impl<'a> Negotiation<'a> {
         };
         told(
             info::EXPORT,
-            &[&offer.size_bytes.to_be_bytes(), &self.transmission_flags().to_be_bytes()],
+            &[&offer.size_bytes.to_be_bytes(), &self.transmission_flags(offer).to_be_bytes()],
         );
         let [least, preferred] = BLOCK_BYTES.map(u32::to_be_bytes);
         told(info::BLOCK_SIZE, &[&least, &preferred, &offer.largest_request_bytes.to_be_bytes()]);
@@ -172,7 +212,10 @@ impl<'a> Negotiation<'a> {
         if wanted.clone().any(|kind| kind == info::DESCRIPTION) && !offer.description.is_empty() {
             told(info::DESCRIPTION, &[offer.description.as_bytes()]);
         }
-        Ok(if asked == option::GO { Next::Transmission(self.agreed(name)) } else { Next::Option })
+        Ok(match asked {
+            option::GO => Next::Transmission(Box::new(chosen)),
+            _ => Next::Option,
+        })
     }
 
     fn structured_reply(&mut self, data: &[u8]) -> Result<Next, Refusal> {
@@ -198,7 +241,7 @@ impl<'a> Negotiation<'a> {
             return Err((option_reply::ERR_INVALID, "structured replies must be negotiated first"));
         }
         let (name, queries) = context_data(data).ok_or(MALFORMED)?;
-        if !self.is_export(name) {
+        if self.find(name).is_none() {
             return Err(UNKNOWN_EXPORT);
         }
         if queries.iter().any(|query| !query.contains(&b':')) {

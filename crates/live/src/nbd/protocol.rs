@@ -52,6 +52,7 @@ pub(super) mod info {
 /// Properties of an export.
 pub(super) mod transmission_flag {
     pub(crate) const HAS_FLAGS: u16 = 1 << 0;
+    pub(crate) const READ_ONLY: u16 = 1 << 1;
     pub(crate) const SEND_FLUSH: u16 = 1 << 2;
     pub(crate) const SEND_FUA: u16 = 1 << 3;
     pub(crate) const ROTATIONAL: u16 = 1 << 4;

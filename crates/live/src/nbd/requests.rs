@@ -60,6 +60,10 @@ pub(super) fn examine(
 ) -> Examined {
     let (offset, bytes) = (header.offset, u64::from(header.bytes));
     let has = |flag: u16| header.flags & flag != 0;
+    let changes = matches!(header.command, command::WRITE | command::TRIM | command::WRITE_ZEROES);
+    if offer.is_read_only && changes {
+        return refused(Errno::NotPermitted, "the export is read-only");
+    }
     check_flags(header, offer, agreed)?;
     let durable = has(flag::FUA);
     if header.command == command::FLUSH {

@@ -7,15 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use strewn_base::SECTOR_BYTES;
-
 use super::budget::{Budget, Usage};
 use super::clients::{Served, accept_until_told};
-use super::export::Export;
+use super::exports::Exports;
 use super::limits::{Limits, LimitsError};
 use super::listener::{Address, Listener};
 use super::options::Offer;
-use super::protocol::STRING_BYTES;
 
 /// Why a server could not start.
 #[derive(Debug, thiserror::Error)]
@@ -84,42 +81,51 @@ impl Stopper {
 }
 
 impl Server {
-    /// Serves `export` on a Unix socket that only the owner of this process may open. A socket left by a dead server
+    /// Serves `exports` on a Unix socket that only the owner of this process may open. A socket left by a dead server
     /// is replaced. The socket is removed at the end.
     ///
     /// # Errors
     ///
-    /// If the limits or the export are unusable, if something else is at `path` (a server that answers, or not a
+    /// If the limits or an export are unusable, if something else is at `path` (a server that answers, or not a
     /// socket), or if the system refuses.
-    pub fn unix(path: &Path, export: Arc<dyn Export>, limits: Limits) -> Result<Self, ServerError> {
-        Self::start(export, limits, || Listener::unix(path))
+    pub fn unix(
+        path: &Path,
+        exports: Arc<dyn Exports>,
+        limits: Limits,
+    ) -> Result<Self, ServerError> {
+        Self::start(exports, limits, || Listener::unix(path))
     }
 
-    /// Serves `export` on a port of this machine; port 0 picks a free one. Every user of the machine can connect.
+    /// Serves `exports` on a port of this machine; port 0 picks a free one. Every user of the machine can connect.
     ///
     /// # Errors
     ///
-    /// If the limits or the export are unusable, if `address` is not a loopback address, or if the system refuses.
+    /// If the limits or an export are unusable, if `address` is not a loopback address, or if the system refuses.
     pub fn tcp(
         address: SocketAddr,
-        export: Arc<dyn Export>,
+        exports: Arc<dyn Exports>,
         limits: Limits,
     ) -> Result<Self, ServerError> {
-        Self::start(export, limits, || Listener::tcp(address))
+        Self::start(exports, limits, || Listener::tcp(address))
     }
 
     fn start(
-        export: Arc<dyn Export>,
+        exports: Arc<dyn Exports>,
         limits: Limits,
         listen: impl FnOnce() -> Result<(Listener, Address), ServerError>,
     ) -> Result<Self, ServerError> {
         limits.check()?;
-        let offer = offer(&*export, &limits)?;
+        for entry in exports.list() {
+            // One that is gone by now is served no more.
+            if let Some(export) = exports.find(&entry.name) {
+                Offer::new(&*export, &limits)?;
+            }
+        }
         let (listener, address) = listen()?;
         let (told, stopper) = UnixStream::pair().map_err(ServerError::Start)?;
         stopper.set_nonblocking(true).map_err(ServerError::Start)?;
         let budget = Arc::new(Budget::new(limits.clone()));
-        let served = Arc::new(Served::new(export, offer, limits));
+        let served = Arc::new(Served::new(exports, limits));
         let listening = thread::Builder::new()
             .name("nbd".into())
             .spawn({
@@ -160,7 +166,7 @@ impl Server {
 
     /// Accepts no more clients and reads no more requests, lets those in flight finish and their replies go out,
     /// closes the connections, and returns when all of that is done. Requests not done after [`Limits::stop_timeout`]
-    /// are not waited for. After that nothing else uses the export, unless the export kept a thread.
+    /// are not waited for. After that nothing else uses the exports, unless one kept a thread.
     pub fn stop(self) {
         self.stopper.stop();
         self.wait();
@@ -184,23 +190,4 @@ impl Drop for Server {
         self.stopper.stop();
         self.join();
     }
-}
-
-fn offer(export: &dyn Export, limits: &Limits) -> Result<Offer, ServerError> {
-    let size_bytes = export.size_bytes();
-    if !size_bytes.is_multiple_of(SECTOR_BYTES) {
-        return Err(ServerError::Size(size_bytes));
-    }
-    for (what, text) in [("name", export.name()), ("description", export.description())] {
-        if text.len() > STRING_BYTES || text.contains('\0') {
-            return Err(ServerError::Text(what));
-        }
-    }
-    Ok(Offer {
-        name: export.name().into(),
-        description: export.description().into(),
-        size_bytes,
-        features: export.features(),
-        largest_request_bytes: limits.largest_request_bytes,
-    })
 }

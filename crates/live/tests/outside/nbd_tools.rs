@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use strewn_live::nbd::{Address, Limits, Server};
+use strewn_live::nbd::{Address, Limits, OneExport, Server};
 use strewn_testing::Missing;
 
 use crate::client::{Random, Serving};
@@ -66,8 +66,12 @@ pub fn nbdinfo_reads_what_is_offered() -> Result<(), Missing> {
     }
     let text = run("nbdinfo", &["--list", &uri(&serving)])?;
     assert!(text.contains("export=\"lun\""), "{text}");
-    let tcp =
-        Server::tcp("127.0.0.1:0".parse().unwrap(), Memory::new(SIZE), Limits::default()).unwrap();
+    let tcp = Server::tcp(
+        "127.0.0.1:0".parse().unwrap(),
+        OneExport::new(Memory::new(SIZE)),
+        Limits::default(),
+    )
+    .unwrap();
     assert_eq!(run("nbdinfo", &["--size", &tcp.address().to_string()])?.trim(), "67108864");
     Ok(())
 }
@@ -75,7 +79,9 @@ pub fn nbdinfo_reads_what_is_offered() -> Result<(), Missing> {
 pub fn nbdcopy_brings_back_what_it_took() -> Result<(), Missing> {
     let export = Arc::new(Threads::new(Memory::new(SIZE), 2));
     let serving = Serving::new(Arc::clone(&export) as _);
-    let tcp = Server::tcp("127.0.0.1:0".parse().unwrap(), export, Limits::default()).unwrap();
+    let tcp =
+        Server::tcp("127.0.0.1:0".parse().unwrap(), OneExport::new(export), Limits::default())
+            .unwrap();
     let directory = tempfile::tempdir().unwrap();
     let [from, to] =
         ["from", "to"].map(|name| directory.path().join(name).to_str().unwrap().to_owned());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use strewn_base::Rng;
-use strewn_live::nbd::{Export, Limits, Server, Usage};
+use strewn_live::nbd::{Export, Exports, Limits, OneExport, Server, Usage};
 use tempfile::TempDir;
 
 pub const ACK: u32 = 1;
@@ -48,9 +48,13 @@ impl Serving {
     }
 
     pub fn with(export: Arc<dyn Export>, limits: Limits) -> Self {
+        Self::of(OneExport::new(export), limits)
+    }
+
+    pub fn of(exports: Arc<dyn Exports>, limits: Limits) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lun.sock");
-        let server = Server::unix(&path, export, limits).unwrap();
+        let server = Server::unix(&path, exports, limits).unwrap();
         Self { server: Some(server), path, _directory: directory }
     }
 

@@ -6,7 +6,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use strewn_live::nbd::{Answer, Export, ExportError, Extent, Features, Reply, Request};
+use strewn_live::nbd::{
+    Answer, Export, ExportEntry, ExportError, Exports, Extent, Features, Reply, Request,
+};
 
 pub const SECTOR: u64 = 512;
 
@@ -198,5 +200,63 @@ impl Export for Threads {
     fn submit(&self, request: Request, reply: Reply) {
         let number = self.next.fetch_add(1, Ordering::Relaxed) as usize % self.requests.len();
         self.requests[number].lock().unwrap().send((request, reply)).unwrap();
+    }
+}
+
+/// A memory under a name, which may be read-only.
+pub struct Named {
+    pub name: String,
+    pub is_read_only: bool,
+    pub memory: Arc<Memory>,
+}
+
+impl Named {
+    pub fn new(name: &str, bytes: u64, is_read_only: bool) -> Arc<Self> {
+        Arc::new(Self { name: name.to_owned(), is_read_only, memory: Memory::new(bytes) })
+    }
+}
+
+impl Export for Named {
+    fn size_bytes(&self) -> u64 {
+        self.memory.size_bytes()
+    }
+
+    fn submit(&self, request: Request, reply: Reply) {
+        self.memory.submit(request, reply);
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.is_read_only
+    }
+}
+
+/// Exports that come and go.
+#[derive(Default)]
+pub struct Several(pub Mutex<Vec<Arc<Named>>>);
+
+impl Several {
+    pub fn new(exports: Vec<Arc<Named>>) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(exports)))
+    }
+}
+
+impl Exports for Several {
+    fn list(&self) -> Vec<ExportEntry> {
+        let exports = self.0.lock().unwrap();
+        let entry = |one: &Arc<Named>| ExportEntry {
+            name: one.name.clone(),
+            description: format!("memory {}", one.name),
+        };
+        exports.iter().map(entry).collect()
+    }
+
+    fn find(&self, name: &str) -> Option<Arc<dyn Export>> {
+        let exports = self.0.lock().unwrap();
+        let found = exports.iter().find(|one| name.is_empty() || one.name == name)?;
+        Some(Arc::clone(found) as _)
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod client;
 mod commands;
+mod exports;
 mod handshake;
 mod hostile;
 mod limits;

@@ -6,13 +6,15 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
 
-use strewn_live::nbd::{Address, Export, Limits, LimitsError, Reply, Request, Server, ServerError};
+use strewn_live::nbd::{
+    Address, Export, Limits, LimitsError, OneExport, Reply, Request, Server, ServerError,
+};
 
 use super::client::*;
 use super::memory::Memory;
 
 fn unix(path: &Path) -> Result<Server, ServerError> {
-    Server::unix(path, Memory::new(1 << 20), Limits::default())
+    Server::unix(path, OneExport::new(Memory::new(1 << 20)), Limits::default())
 }
 
 #[test]
@@ -103,8 +105,12 @@ fn one_of_many_that_start_at_once_serves() {
 #[test]
 fn tcp_is_for_this_machine_only() {
     for address in ["127.0.0.1:0", "127.1.2.3:0"] {
-        let server =
-            Server::tcp(address.parse().unwrap(), Memory::new(1 << 20), Limits::default()).unwrap();
+        let server = Server::tcp(
+            address.parse().unwrap(),
+            OneExport::new(Memory::new(1 << 20)),
+            Limits::default(),
+        )
+        .unwrap();
         let Address::Tcp(local) = *server.address() else { panic!() };
         assert_ne!(local.port(), 0);
         assert!(std::net::TcpStream::connect(local).is_ok());
@@ -113,9 +119,12 @@ fn tcp_is_for_this_machine_only() {
     for address in
         ["0.0.0.0:0", "192.168.1.1:10809", "[::]:0", "[::ffff:10.0.0.1]:0", "[2001:db8::1]:0"]
     {
-        let refused =
-            Server::tcp(address.parse().unwrap(), Memory::new(1 << 20), Limits::default())
-                .unwrap_err();
+        let refused = Server::tcp(
+            address.parse().unwrap(),
+            OneExport::new(Memory::new(1 << 20)),
+            Limits::default(),
+        )
+        .unwrap_err();
         assert!(matches!(refused, ServerError::NotLoopback(_)));
         assert!(refused.to_string().contains("neither encryption nor passwords"));
     }
@@ -140,7 +149,7 @@ fn what_cannot_be_served_is_refused_before_anybody_can_connect() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("lun.sock");
     let start = |size, name: &str, limits| {
-        Server::unix(&path, Arc::new(Odd(size, name.into())), limits).unwrap_err()
+        Server::unix(&path, OneExport::new(Arc::new(Odd(size, name.into()))), limits).unwrap_err()
     };
     assert!(matches!(start(1000, "", Limits::default()), ServerError::Size(1000)));
     assert!(matches!(start(512, "a\0b", Limits::default()), ServerError::Text("name")));
@@ -151,5 +160,7 @@ fn what_cannot_be_served_is_refused_before_anybody_can_connect() {
         ServerError::Limits(LimitsError::Nothing("connections"))
     ));
     assert!(!path.exists());
-    Server::unix(&path, Arc::new(Odd(0, "empty".into())), Limits::default()).unwrap().stop();
+    Server::unix(&path, OneExport::new(Arc::new(Odd(0, "empty".into()))), Limits::default())
+        .unwrap()
+        .stop();
 }

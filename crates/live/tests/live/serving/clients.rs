@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use strewn_live::configuration::LayoutName;
 use strewn_live::engine::HostRequest;
 use strewn_live::nbd::{Address, Limits, Server};
-use strewn_live::serving::{ArrayThread, LunExport};
+use strewn_live::serving::{ArrayThread, LunExports};
 use tempfile::TempDir;
 
 use super::{ask, made, megabyte, started, write_all};
@@ -39,9 +39,9 @@ impl ServedLun {
         made(&directory, layout, 4);
         let array = started(&directory, false).serve().unwrap();
         write_all(&array.client(), 1);
-        let export = LunExport::new(array.client(), String::new());
+        let exports = LunExports::new(array.client(), String::new());
         let server =
-            Server::tcp("127.0.0.1:0".parse().unwrap(), export, Limits::default()).unwrap();
+            Server::tcp("127.0.0.1:0".parse().unwrap(), exports, Limits::default()).unwrap();
         let Address::Tcp(address) = *server.address() else { panic!("a TCP server") };
         Self { server, address, array, _folder: folder }
     }

@@ -1,6 +1,8 @@
 //! Arrays on real files: made, started, served, with a spindle lost and replaced, and scrubbed.
 
+mod administration;
 mod clients;
+mod control;
 mod erased;
 mod mirrored_log;
 

@@ -1,0 +1,177 @@
+//! Why a change is refused, and the remedy.
+
+use serde::{Deserialize, Serialize};
+
+use super::{LunName, NameError, SnapshotName, VolumeName};
+use crate::configuration::Size;
+
+/// Why a change is refused. Unless the array has stopped, nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeError {
+    /// No volume has this name.
+    #[error("there is no volume {0}")]
+    NoSuchVolume(VolumeName),
+    /// No LUN has this name.
+    #[error("there is no LUN {0}")]
+    NoSuchLun(LunName),
+    /// No snapshot has this name.
+    #[error("there is no snapshot {0}")]
+    NoSuchSnapshot(SnapshotName),
+    /// The name is taken.
+    #[error("{0} exists already")]
+    Exists(String),
+    /// The name is none.
+    #[error(transparent)]
+    BadName(#[from] NameError),
+    /// Clients use it.
+    #[error("{what} is in use by {clients} NBD {}", if *clients == 1 { "client" } else { "clients" })]
+    InUse {
+        /// What is in use.
+        what: String,
+        /// How many clients use it.
+        clients: u64,
+    },
+    /// The size is zero, or no multiple of a block.
+    #[error(
+        "a size of {bytes} bytes is not possible: it takes a multiple of 4 KiB, and more than none"
+    )]
+    BadSize {
+        /// The size.
+        bytes: u64,
+    },
+    /// A LUN would be larger than its volume.
+    #[error(
+        "a LUN of {} is larger than its volume, which has {}", Size(*lun_bytes), Size(*volume_bytes)
+    )]
+    LunTooLarge {
+        /// Size of the LUN.
+        lun_bytes: u64,
+        /// Size of the volume.
+        volume_bytes: u64,
+    },
+    /// A volume that is not thin would promise more than the aggregate has free.
+    #[error(
+        "a volume of {} promises more than the aggregate has free, which is {}", Size(*bytes), Size(*free_bytes)
+    )]
+    VolumeTooLarge {
+        /// Size of the volume.
+        bytes: u64,
+        /// What it could have.
+        free_bytes: u64,
+    },
+    /// The volume has LUNs or snapshots.
+    #[error("volume {volume} is not empty: it has {luns} LUNs and {snapshots} snapshots")]
+    NotEmpty {
+        /// The volume.
+        volume: VolumeName,
+        /// Its LUNs.
+        luns: u64,
+        /// Its snapshots.
+        snapshots: u64,
+    },
+    /// There are clones of the snapshot.
+    #[error("snapshot {snapshot} has clones: {}", list(clones))]
+    HasClones {
+        /// The snapshot.
+        snapshot: SnapshotName,
+        /// The clones.
+        clones: Vec<VolumeName>,
+    },
+    /// The volume is no clone.
+    #[error("volume {0} is not a clone")]
+    NotAClone(VolumeName),
+    /// The format has no room for another.
+    #[error("there are {most} {what}, the most there can be")]
+    TooMany {
+        /// What there are so many of.
+        what: String,
+        /// The most there can be.
+        most: u64,
+    },
+    /// There is too little room for everything to be overwritten once more.
+    #[error(
+        "after this, not everything could be written over any more: {} are lacking", Size(*lacking_bytes)
+    )]
+    NoRoom {
+        /// What is lacking.
+        lacking_bytes: u64,
+    },
+    /// The resized LUN would lose data.
+    #[error("data would be cut off: the smallest possible size is {smallest_bytes} bytes")]
+    WouldCutData {
+        /// The smallest size that cuts no data off.
+        smallest_bytes: u64,
+    },
+    /// In-place arrays have one LUN and no snapshots.
+    #[error("an array in place has one volume with one LUN, and no snapshots")]
+    InPlace,
+    /// The format of the array has one volume with one LUN.
+    #[error("the on-disk format of this array has one volume, with one LUN")]
+    OldFormat,
+    /// There is no space under the devices. The change may take effect when there is.
+    #[error("the change cannot be written: {0}")]
+    NoSpace(String),
+    /// The array has stopped.
+    #[error("the array has stopped: {0}")]
+    Stopped(String),
+    /// Metadata can be neither read nor recomputed.
+    #[error("metadata cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl ChangeError {
+    /// Returns the remedy.
+    #[must_use]
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::NoSuchVolume(_) => "`strewn array volume list DIR` has those there are".into(),
+            Self::NoSuchLun(_) => "`strewn array lun list DIR` has those there are".into(),
+            Self::NoSuchSnapshot(_) => {
+                "`strewn array snapshot list DIR` has those there are".into()
+            }
+            Self::Exists(_) => "give it another name".into(),
+            Self::BadName(error) => error.remedy().into(),
+            Self::InUse { .. } => "disconnect the clients first: NBD cannot tell them".into(),
+            Self::BadSize { .. } => "give a size such as 1GiB".into(),
+            Self::LunTooLarge { .. } => {
+                "make the LUN smaller, or the volume larger: `strewn array volume resize`".into()
+            }
+            Self::VolumeTooLarge { .. } => {
+                "make it smaller; or give --thin, and watch that the aggregate does not fill up"
+                    .into()
+            }
+            Self::NotEmpty { .. } => "delete its LUNs and its snapshots first".into(),
+            Self::HasClones { .. } => {
+                "delete the clones first: `strewn array clone delete DIR VOLUME`".into()
+            }
+            Self::NotAClone(_) => "delete a volume with `strewn array volume delete`".into(),
+            Self::TooMany { .. } => "delete one first".into(),
+            Self::NoRoom { .. } => {
+                "delete a snapshot, if there is one, or create the array with as much more on its data spindles"
+                    .into()
+            }
+            Self::WouldCutData { .. } => {
+                "unmap the end of the LUN first, or give a larger size".into()
+            }
+            Self::InPlace => {
+                "create a write-anywhere array for that: --layout raid-dp or --layout raid-4".into()
+            }
+            Self::OldFormat => "`strewn array upgrade DIR` brings it to the newest format".into(),
+            Self::NoSpace(_) => "make room on the file systems of the devices".into(),
+            Self::Stopped(_) | Self::Unreadable(_) => {
+                "`strewn array status` and `strewn array check` say what is wrong".into()
+            }
+        }
+    }
+
+    /// Returns whether the array failed, rather than refused.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Self::NoSpace(_) | Self::Stopped(_) | Self::Unreadable(_))
+    }
+}
+
+fn list(volumes: &[VolumeName]) -> String {
+    volumes.iter().map(VolumeName::as_str).collect::<Vec<_>>().join(", ")
+}
