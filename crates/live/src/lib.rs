@@ -91,7 +91,8 @@
 pub mod administration;
 #[cfg(unix)]
 pub mod assembly;
-pub mod check;
+pub mod catalog;
+mod check;
 pub mod configuration;
 #[cfg(unix)]
 pub mod control;

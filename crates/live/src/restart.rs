@@ -2,18 +2,23 @@
 
 mod log_devices;
 
+use strewn_alloc::VolumeId;
+use strewn_array::BlockContents;
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_pointers};
-use strewn_array::write_anywhere::{History, RestoreError, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::write_anywhere::{
+    BlockAddress, BlockKeys, DeadBlock, History, RestoreError, WriteAnywhere, WriteAnywhereConfig,
+};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripedLayout};
 
+use crate::catalog::{Catalog, CatalogError, CatalogSnapshot};
 use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
 use crate::engine::{HostRequest, LiveArray, LiveArrayEngine, RequestId, TargetId};
 use crate::format::{
     DeviceKind, FEATURE_INITIALIZATION_MAP, INITIALIZATION_MAP_SLOTS, InitializationMap, Label,
-    LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Snapshot, Superblock, redo_data_bytes,
+    LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock, redo_data_bytes,
 };
 use crate::log::{HostRecord, Log, LogReadError, RecoveredLog};
 use crate::offline::{OfflineArray, SpindleBlock};
@@ -49,7 +54,13 @@ pub enum RestartError {
     Redo(StoreError),
     /// A metadata block can be neither read nor recomputed.
     #[error("block {0} of metadata can be neither read nor computed from the rest of its stripe")]
-    MetadataGone(u32),
+    MetadataGone(BlockAddress),
+    /// A block of the catalog can be neither read nor recomputed.
+    #[error("a block of the catalog can be neither read nor computed from the rest of its stripe")]
+    CatalogGone,
+    /// The catalog does not have its expected contents.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
     /// A metadata block does not have its expected contents.
     #[error(transparent)]
     Metadata(#[from] MetadataError),
@@ -92,6 +103,8 @@ impl RestartError {
             Self::Log(LogReadError::Device(_))
             | Self::Redo(_)
             | Self::MetadataGone(_)
+            | Self::CatalogGone
+            | Self::Catalog(_)
             | Self::Metadata(_)
             | Self::Restore(_)
             | Self::InPlace(_)
@@ -272,24 +285,56 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     }
 }
 
-/// What the root and the snapshots of a write-anywhere array lead to.
+/// What the superblock of a write-anywhere array leads to.
 pub struct ArrayTree {
-    /// The blocks that the root leads to, by key.
+    /// What its volumes, LUNs and snapshots are.
+    pub catalog: Catalog,
+    /// The configuration that it has with them.
+    pub config: WriteAnywhereConfig,
+    /// The blocks of the catalog.
+    pub catalog_blocks: Vec<Box<[u8]>>,
+    /// The blocks that the root leads to, and those of the catalog, by key.
     pub blocks: Vec<(u32, Pointer)>,
-    /// Which snapshots hold which blocks; `None` without snapshots.
-    pub history: Option<History>,
+    /// For each volume, which snapshots hold which blocks; `None` without snapshots.
+    pub histories: Vec<Option<History>>,
 }
 
 impl ArrayTree {
-    /// Every block in use, each once, by key.
-    pub fn in_use(&self) -> impl Iterator<Item = (u32, Pointer)> {
-        let dead = self.history.iter().flat_map(History::dead);
-        self.blocks.iter().copied().chain(dead.map(|dead| (dead.key, dead.pointer)))
+    /// Every block in use, with its contents as its checksum entry has them. A block that clones share comes several
+    /// times.
+    pub fn in_use(&self) -> impl Iterator<Item = (BlockContents, Pointer)> {
+        let keys = self.config.block_keys();
+        let of_dead = |dead: &DeadBlock| match dead.address.level {
+            0 => BlockContents::Lun { file: dead.address.file, block: dead.address.index.into() },
+            _ => BlockContents::Metadata(0),
+        };
+        let dead = self.histories.iter().flatten().flat_map(History::dead);
+        let active = self.blocks.iter().map(move |(key, pointer)| (keys.holds(*key), *pointer));
+        active.chain(dead.map(move |dead| (of_dead(dead), dead.pointer)))
     }
 }
 
+/// Reads the catalog of a write-anywhere array; `config` is that which it was created with. Returns its blocks, too.
+///
+/// # Errors
+/// If a block of it is missing, or does not have its expected contents.
+pub fn read_catalog<D: Devices>(
+    offline: &mut OfflineArray<'_, D>,
+    config: &WriteAnywhereConfig,
+    superblock: &Superblock,
+) -> Result<(Catalog, Vec<Box<[u8]>>), RestartError> {
+    let pointers = superblock.catalog_pointers();
+    if pointers.is_empty() {
+        return Ok((Catalog::first(config, superblock), Vec::new()));
+    }
+    let read = offline.read_pointed(config.single_group(), &pointers);
+    let whole = read.into_iter().map(|bytes| bytes.map(Vec::into_boxed_slice));
+    let blocks = whole.collect::<Option<Vec<_>>>().ok_or(RestartError::CatalogGone)?;
+    Ok((Catalog::decode(&blocks)?, blocks))
+}
+
 /// Reads every block that the root and the snapshots of a write-anywhere array lead to. What several of them share is
-/// read once.
+/// read once. `config` is that which it was created with.
 ///
 /// # Errors
 /// If a metadata block is missing, or does not have its expected contents.
@@ -298,60 +343,88 @@ pub fn read_tree<D: Devices>(
     config: &WriteAnywhereConfig,
     superblock: &Superblock,
 ) -> Result<ArrayTree, RestartError> {
+    let (catalog, catalog_blocks) = read_catalog(offline, config, superblock)?;
+    let config = catalog.config(config);
     let keys = config.block_keys();
-    let inode = keys.inodes().start;
-    let of_snapshots = 0..keys.indirect().end;
-    let children = |key| if keys.has_pointers(key) { keys.children(key) } else { Vec::new() };
-    let mut history = History::default();
-    for snapshot in &superblock.snapshots {
-        history.begin_image(snapshot.number);
-        if history.tell(inode, snapshot.inode, &children)
-            && let Some(pointer) = snapshot.inode
-        {
-            read_below(offline, config, (inode, pointer), &mut |key, pointer| {
-                history.tell(key, pointer, &children)
-            })?;
+    let mut histories = Vec::new();
+    for volume in &catalog.volumes {
+        let mut history = History::default();
+        for snapshot in &volume.snapshots {
+            history.begin_image(snapshot.number);
+            let keys = snapshot.keys(&config);
+            history.keep(|address| keys.key_of(VolumeId(0), address).is_some());
+            let inode = keys.inodes().start;
+            if history.tell(BlockAddress::inode(), snapshot.inode())
+                && let Some(pointer) = snapshot.inode()
+            {
+                read_below(offline, &config, &keys, (inode, pointer), &mut |key, pointer| {
+                    let address = keys.address_of(key);
+                    address.is_some_and(|address| history.tell(address, pointer))
+                })?;
+            } else if snapshot.inode().is_none() {
+                history.keep(|_| false);
+            }
+        }
+        histories.push(volume.snapshots.last().map(|last| {
+            history.begin_image(last.number + 1);
+            history
+        }));
+    }
+    for (volume, history) in (0..).map(VolumeId).zip(&mut histories) {
+        if let Some(history) = history {
+            history.keep(|address| keys.key_of(volume, address).is_some());
         }
     }
-    let has_snapshots = !superblock.snapshots.is_empty();
-    history.begin_image(superblock.snapshots.last().map_or(1, |last| last.number + 1));
     let mut blocks = Vec::new();
-    let root = keys.root().zip(superblock.root_pointer());
-    if root.is_none() && has_snapshots {
-        history.tell(inode, None, &children);
+    for (key, pointer) in keys.catalog().zip(superblock.catalog_pointers()) {
+        blocks.push((key, pointer));
     }
-    if let Some(root) = root {
+    let mut seen = vec![false; catalog.volumes.len()];
+    if let Some(root) = keys.root().zip(superblock.root_pointer()) {
         blocks.push(root);
-        read_below(offline, config, root, &mut |key, pointer| {
-            if has_snapshots && of_snapshots.contains(&key) {
-                return history.tell(key, pointer, &children);
+        read_below(offline, &config, &keys, root, &mut |key, pointer| {
+            if key < keys.indirect().end
+                && let volume = keys.volume_of_file_block(key)
+                && let Some(history) = &mut histories[volume.0 as usize]
+                && let Some(address) = keys.address_of(key)
+            {
+                seen[volume.0 as usize] |= address == BlockAddress::inode() && pointer.is_some();
+                return history.tell(address, pointer);
             }
             blocks.extend(pointer.map(|pointer| (key, pointer)));
             pointer.is_some()
         })?;
     }
-    // A history has them in no order; the volume's numbers are assigned in that of the file.
-    let first = blocks.len();
-    blocks.extend(history.blocks().map(|(key, pointer, _)| (key, pointer)));
-    blocks[first..].sort_unstable_by_key(|(key, _)| *key);
-    Ok(ArrayTree { blocks, history: has_snapshots.then_some(history) })
+    for ((volume, history), seen) in (0..).map(VolumeId).zip(&mut histories).zip(seen) {
+        let Some(history) = history else { continue };
+        if !seen {
+            history.keep(|_| false);
+        }
+        let of_history = history.blocks().filter_map(|(address, pointer, _)| {
+            Some((keys.key_of(volume, address)?, pointer))
+        });
+        blocks.extend(of_history);
+    }
+    // The volumes' numbers are assigned in the order of the files.
+    blocks.sort_unstable_by_key(|(key, _)| *key);
+    Ok(ArrayTree { catalog, config, catalog_blocks, blocks, histories })
 }
 
-/// Reads every block that a snapshot references, by key.
+/// Reads every block that a snapshot references, by its address. `config` is that of the array.
 ///
 /// # Errors
 /// If a metadata block is missing, or does not have its expected contents.
 pub fn read_snapshot<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
-    snapshot: &Snapshot,
-) -> Result<Vec<(u32, Pointer)>, RestartError> {
+    snapshot: &CatalogSnapshot,
+) -> Result<Vec<(BlockAddress, Pointer)>, RestartError> {
     let mut blocks = Vec::new();
-    if let Some(inode) = snapshot.inode {
-        let inode = (config.block_keys().inodes().start, inode);
-        blocks.push(inode);
-        read_below(offline, config, inode, &mut |key, pointer| {
-            blocks.extend(pointer.map(|pointer| (key, pointer)));
+    if let Some(inode) = snapshot.inode() {
+        let keys = snapshot.keys(config);
+        blocks.push((BlockAddress::inode(), inode));
+        read_below(offline, config, &keys, (keys.inodes().start, inode), &mut |key, pointer| {
+            blocks.extend(keys.address_of(key).zip(pointer));
             true
         })?;
     }
@@ -363,19 +436,22 @@ pub fn read_snapshot<D: Devices>(
 fn read_below<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
+    keys: &BlockKeys,
     top: (u32, Pointer),
     tell: &mut dyn FnMut(u32, Option<Pointer>) -> bool,
 ) -> Result<(), RestartError> {
-    let keys = config.block_keys();
     let mut level = vec![top];
     while !level.is_empty() {
         let pointers: Vec<Pointer> = level.iter().map(|(_, pointer)| *pointer).collect();
         let read = offline.read_pointed(config.single_group(), &pointers);
         let mut next = Vec::new();
         for ((key, _), bytes) in level.iter().zip(read) {
-            let bytes = bytes.ok_or(RestartError::MetadataGone(*key))?;
-            let children = keys.children(*key).into_iter().zip(decode_pointers(*key, &bytes)?);
-            for (child, pointer) in children {
+            let address = keys.pointer_address(*key);
+            let bytes = bytes.ok_or(RestartError::MetadataGone(address))?;
+            // A block written when its LUN was smaller has fewer pointers.
+            let pointers = decode_pointers(address, &bytes)?.into_iter();
+            let pointers = pointers.chain(std::iter::repeat(None));
+            for (child, pointer) in keys.children(*key).into_iter().zip(pointers) {
                 let goes_on = tell(child, pointer) && keys.has_pointers(child);
                 next.extend(pointer.filter(|_| goes_on).map(|pointer| (child, pointer)));
             }
@@ -431,20 +507,22 @@ pub fn restart_write_anywhere<D: Devices>(
         lost.len() <= usize::from(config.single_group().parity().spindles())
     };
     restart(devices, beginning, &survives, |offline, superblock| {
-        let ArrayTree { blocks, history } = read_tree(offline, config, superblock)?;
+        let tree = read_tree(offline, config, superblock)?;
+        let ArrayTree { catalog, config, catalog_blocks, blocks, histories } = tree;
         let keys = config.block_keys().aggregate_bitmap();
         let bitmap: Vec<(u32, Pointer)> =
             blocks.iter().filter(|(key, _)| keys.contains(key)).copied().collect();
-        let mut array = WriteAnywhere::restored(config.clone(), blocks, history.as_ref())?;
+        let group = *config.single_group();
+        let mut array = WriteAnywhere::restored(config, blocks, catalog_blocks, &histories)?;
         // Held-back blocks are free now, but the bitmap on the spindles marks them as in use.
         if superblock.root.held_back_blocks > 0 {
             let pointers: Vec<Pointer> = bitmap.iter().map(|(_, pointer)| *pointer).collect();
-            let read = offline.read_pointed(config.single_group(), &pointers);
+            let read = offline.read_pointed(&group, &pointers);
             for ((key, _), bytes) in bitmap.iter().zip(read) {
                 array.bitmap_is(*key, bytes.as_deref());
             }
         }
-        Ok(array)
+        Ok((array, Some(catalog)))
     })
 }
 
@@ -481,7 +559,7 @@ pub fn restart_in_place<D: Devices>(
     }
     restart(devices, beginning, &|lost| config.survives(lost), |_, _| {
         let log = Some(label.log_layout().size());
-        Ok(InPlace::new(InPlaceConfig { log, ..config.clone() })?)
+        Ok((InPlace::new(InPlaceConfig { log, ..config.clone() })?, None))
     })
 }
 
@@ -491,7 +569,10 @@ fn restart<D: Devices, A: LiveArray>(
     mut devices: D,
     beginning: &RestartOptions,
     survives: &dyn Fn(&[SpindleIndex]) -> bool,
-    make: impl FnOnce(&mut OfflineArray<'_, D>, &Superblock) -> Result<A, RestartError>,
+    make: impl FnOnce(
+        &mut OfflineArray<'_, D>,
+        &Superblock,
+    ) -> Result<(A, Option<Catalog>), RestartError>,
 ) -> Result<RunningArray<D, A>, RestartError> {
     let RestartOptions { label, lun_sectors, accept_lost_writes } = beginning;
     let label = &mut label_of_spindles(&mut devices, label).ok_or(RestartError::NoLabel)?;
@@ -540,7 +621,7 @@ fn restart<D: Devices, A: LiveArray>(
         }
         written.map_err(RestartError::Redo)?;
     }
-    let array = make(&mut offline, &superblock)?;
+    let (array, catalog) = make(&mut offline, &superblock)?;
     let mut store = offline.into_store();
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
         if member.state == MemberState::Rebuilding {
@@ -553,6 +634,9 @@ fn restart<D: Devices, A: LiveArray>(
     let now_ns = devices.now_ns();
     let mut engine =
         LiveArrayEngine::new(array, store, log, label.clone(), superblock, *lun_sectors, now_ns);
+    if let Some(catalog) = catalog {
+        engine.set_catalog(catalog);
+    }
     engine.set_replaying(true);
     let mut running = RunningArray::new(devices, engine).with_log_findings(findings);
     if any_redo {
@@ -561,16 +645,16 @@ fn restart<D: Devices, A: LiveArray>(
         running.rewrite_superblock().map_err(RestartError::Stopped)?;
     }
     for record in host {
-        let request = match record {
-            HostRecord::Write { first_sector, data, .. } => {
-                HostRequest::Write { first_sector, data }
+        let (file, request) = match record {
+            HostRecord::Write { file, first_sector, data, .. } => {
+                (file, HostRequest::Write { first_sector, data })
             }
-            HostRecord::Unmap { first_sector, sectors, .. } => {
-                HostRequest::Zero(first_sector..first_sector + sectors)
+            HostRecord::Unmap { file, first_sector, sectors, .. } => {
+                (file, HostRequest::Zero(first_sector..first_sector + sectors))
             }
         };
         running
-            .ask(RequestId(0), TargetId::FIRST_LUN, request)
+            .ask(RequestId(0), TargetId(file), request)
             .map_err(|error| RestartError::Stopped(error.to_string()))?;
     }
     running.catch_up().map_err(RestartError::Stopped)?;

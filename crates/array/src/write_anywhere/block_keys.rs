@@ -438,6 +438,12 @@ impl BlockKeys {
         if self.inodes.len() == 1 { VolumeId(0) } else { self.volume_among_several(key) }
     }
 
+    /// The volume of a block of a LUN, or of an inode.
+    #[must_use]
+    pub fn volume_of_file_block(&self, key: u32) -> VolumeId {
+        self.volume_of(key)
+    }
+
     #[inline(never)]
     fn volume_among_several(&self, key: u32) -> VolumeId {
         if key < self.data.end {

@@ -38,38 +38,33 @@ pub enum ReconfigurationError {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// The same array with other volumes and LUNs. Blocks of LUNs that are gone, or of the end of LUNs that are shorter now,
+    /// Gives the array other volumes and LUNs. Blocks of LUNs that are gone, or of the end of LUNs that are shorter now,
     /// become free with the next consistency point, unless snapshots hold them. That consistency point also writes all
     /// that the change means; until then, the spindles have the array as it was. The cache is empty afterwards, and views are
-    /// closed. Volumes' snapshots stay. Returns the array as it was, with the reason, if that cannot be.
+    /// closed. Volumes' snapshots stay.
+    ///
+    /// # Errors
+    /// If that cannot be. The array is as it was.
     ///
     /// # Panics
     /// If the array is not [clean](Self::is_clean), or an operation is in progress.
-    pub fn reconfigured(
-        mut self,
-        to: &Reconfiguration,
-    ) -> Result<Self, Box<(Self, ReconfigurationError)>> {
+    pub fn reconfigure(&mut self, to: &Reconfiguration) -> Result<(), ReconfigurationError> {
         assert!(self.is_clean() && self.operations.is_empty(), "an array changes while at rest");
         let config = WriteAnywhereConfig { volumes: to.volumes.clone(), ..self.config.clone() };
-        let mut new = match Self::empty(config) {
-            Ok(new) => new,
-            Err(error) => {
-                return Err(Box::new((self, RestoreError::Array(error).into())));
-            }
-        };
+        let mut new = Self::empty(config).map_err(RestoreError::Array)?;
         // At worst all of the new array's metadata is written, beside the old.
-        let counts = self.aggregate.counts();
-        let needed = 2 * (u64::from(new.keys.metadata_blocks()) + u64::from(super::CATALOG_BLOCKS));
-        if counts.free < needed {
-            let lacking = needed - counts.free;
-            return Err(Box::new((self, ReconfigurationError::NoRoom { lacking })));
+        let free = self.aggregate.counts().free;
+        let metadata = u64::from(new.keys.metadata_blocks()) + u64::from(super::CATALOG_BLOCKS);
+        if free < 2 * metadata {
+            return Err(ReconfigurationError::NoRoom { lacking: 2 * metadata - free });
         }
         let moves = self.moves_to(&new, to);
         let abandoned = self.leave_behind(&moves, to);
-        if let Err(error) = new.take_over(&mut self, &moves, abandoned, to) {
+        if let Err(error) = new.take_over(self, &moves, abandoned, to) {
             unreachable!("an array that was consistent is not: {error}");
         }
-        Ok(new)
+        *self = new;
+        Ok(())
     }
 
     /// Where each block with a place goes: its key of now, and its key in `new`.

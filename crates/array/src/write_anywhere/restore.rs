@@ -186,6 +186,26 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    /// The array's configuration.
+    #[must_use]
+    pub fn config(&self) -> &WriteAnywhereConfig {
+        &self.config
+    }
+
+    /// Blocks of `lun` that have a place.
+    #[must_use]
+    pub fn allocated_blocks(&self, lun: LunId) -> u64 {
+        self.keys.blocks_of(lun).filter(|key| self.map.get(*key).is_some()).count() as u64
+    }
+
+    /// One more than the last block of `lun` that has a place; 0 if none has.
+    #[must_use]
+    pub fn allocated_end(&self, lun: LunId) -> u32 {
+        let keys = self.keys.blocks_of(lun);
+        let last = keys.clone().rev().find(|key| self.map.get(*key).is_some());
+        last.map_or(0, |last| last - keys.start + 1)
+    }
+
     /// The numbering of the array's blocks.
     #[must_use]
     pub fn keys(&self) -> &super::BlockKeys {

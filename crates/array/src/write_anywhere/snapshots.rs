@@ -208,6 +208,18 @@ impl<P: Payload> WriteAnywhere<P> {
         self.remove_snapshot_of(volume, snapshot).unwrap_or(0)
     }
 
+    /// Blocks that only snapshots of `volume` hold.
+    #[must_use]
+    pub fn held_blocks(&self, volume: VolumeId) -> u64 {
+        self.snapshots.as_ref().map_or(0, |snapshots| snapshots.space.blocks_of(volume))
+    }
+
+    /// Blocks that become free if `snapshot` is deleted; `None` if there is no such snapshot.
+    #[must_use]
+    pub fn held_by_alone(&self, volume: VolumeId, snapshot: SnapshotId) -> Option<u64> {
+        self.snapshots.as_ref()?.space.held_by_alone(volume, snapshot)
+    }
+
     /// Makes the snapshots known that the histories of the volumes tell of, without their blocks.
     pub(super) fn restore_snapshots(&mut self, histories: &[Option<History>]) {
         let has_clone = self.config.volumes.iter().any(|volume| volume.is_clone);

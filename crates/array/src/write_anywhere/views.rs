@@ -34,12 +34,9 @@ impl<P: Payload> WriteAnywhere<P> {
         LunId(self.keys.luns() + slot as u16)
     }
 
-    /// Closes a view. No read of it may be in progress.
-    ///
-    /// # Panics
-    /// If there is no such view.
-    pub fn close_view(&mut self, view: LunId) {
-        self.views.remove(usize::from(view.0 - self.keys.luns()));
+    /// Closes all views. No read of one may be in progress.
+    pub fn close_views(&mut self) {
+        self.views.clear();
     }
 
     /// A read of a view. It goes to the spindles: what the cache has are blocks of the active image.

@@ -50,6 +50,8 @@ pub(super) struct LiveDriver {
     pub(super) timer_ns: Option<u64>,
     pub(super) store: Store,
     pub(super) log: Log,
+    /// The number of the file of each LUN.
+    pub(super) files: Vec<u32>,
     /// The number of the consistency point that blocks are written with.
     pub(super) checkpoint: u64,
     pub(super) outbox: Vec<ArrayEvent>,
@@ -98,6 +100,7 @@ impl LiveDriver {
             timer_ns: None,
             store,
             log,
+            files: vec![BlockContents::FIRST_FILE],
             logged: None,
             log_start,
             half_starts: [log_start; 2],
@@ -382,7 +385,9 @@ impl Driver<Data> for LiveDriver {
     }
 
     fn log(&mut self, operation: OperationId, record: LogRecord, data: &Data) -> Logged {
-        let logged = self.log.append(record, data.bytes());
+        let (LogRecord::Write { lun, .. } | LogRecord::Unmap { lun, .. }) = record;
+        let file = self.files[usize::from(lun.0)];
+        let logged = self.log.append(record, file, data.bytes());
         if logged == Logged::Done && !self.log.is_replaying() {
             self.logged = Some((operation, self.log.last_sequence()));
         }

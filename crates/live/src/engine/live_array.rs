@@ -2,26 +2,12 @@
 
 use std::ops::Range;
 
-use strewn_alloc::{SnapshotId, VolumeId};
 use strewn_array::in_place::{InPlace, LunLayout};
 use strewn_array::write_anywhere::WriteAnywhere;
-use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::{Array, Driver, LunId, OperationId};
 use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
-
-/// Why an array cannot take a snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoSnapshot {
-    /// The array overwrites blocks in place.
-    InPlace,
-    /// There is too little room to overwrite the whole LUN once more.
-    NoRoom {
-        /// Blocks of 4 KiB that are missing.
-        lacking_blocks: u64,
-    },
-}
 
 /// A controller that a [`LiveArrayEngine`](super::LiveArrayEngine) can run.
 pub trait LiveArray: Array<Data> {
@@ -57,21 +43,14 @@ pub trait LiveArray: Array<Data> {
     /// Returns whether a block of `lun` is allocated.
     fn is_allocated(&self, lun: LunId, block: u64) -> bool;
 
-    /// Takes a snapshot of `volume` as it is on the spindles. Returns its number and the volume's inode. Nothing may be in
-    /// flight.
-    ///
-    /// # Errors
-    /// If there is no room for the snapshot.
-    fn take_snapshot(
-        &mut self,
-        volume: VolumeId,
-    ) -> Result<(SnapshotId, Option<Pointer>), NoSnapshot>;
-
-    /// Deletes a snapshot, and returns how many blocks only it held. Consistency points free these step by step.
-    fn delete_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> u64;
-
     /// Starts the rebuild of a lost spindle that a blank one has replaced.
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>);
+
+    /// Returns the array, if it has volumes.
+    fn volumes(&self) -> Option<&WriteAnywhere<Data>>;
+
+    /// Returns the array, if it has volumes.
+    fn volumes_mut(&mut self) -> Option<&mut WriteAnywhere<Data>>;
 }
 
 impl LiveArray for WriteAnywhere<Data> {
@@ -106,20 +85,16 @@ impl LiveArray for WriteAnywhere<Data> {
         WriteAnywhere::is_allocated(self, lun, block as u32)
     }
 
-    fn take_snapshot(
-        &mut self,
-        volume: VolumeId,
-    ) -> Result<(SnapshotId, Option<Pointer>), NoSnapshot> {
-        let taken = WriteAnywhere::take_snapshot(self, volume);
-        taken.map_err(|lacking_blocks| NoSnapshot::NoRoom { lacking_blocks })
-    }
-
-    fn delete_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> u64 {
-        WriteAnywhere::delete_snapshot(self, volume, snapshot)
-    }
-
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>) {
         WriteAnywhere::replaced(self, now_ns, spindle, driver);
+    }
+
+    fn volumes(&self) -> Option<&WriteAnywhere<Data>> {
+        Some(self)
+    }
+
+    fn volumes_mut(&mut self) -> Option<&mut WriteAnywhere<Data>> {
+        Some(self)
     }
 }
 
@@ -155,18 +130,15 @@ impl LiveArray for InPlace<Data> {
         true
     }
 
-    fn take_snapshot(
-        &mut self,
-        _volume: VolumeId,
-    ) -> Result<(SnapshotId, Option<Pointer>), NoSnapshot> {
-        Err(NoSnapshot::InPlace)
-    }
-
-    fn delete_snapshot(&mut self, _volume: VolumeId, _snapshot: SnapshotId) -> u64 {
-        0
-    }
-
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>) {
         InPlace::replaced(self, now_ns, spindle, driver);
+    }
+
+    fn volumes(&self) -> Option<&WriteAnywhere<Data>> {
+        None
+    }
+
+    fn volumes_mut(&mut self) -> Option<&mut WriteAnywhere<Data>> {
+        None
     }
 }

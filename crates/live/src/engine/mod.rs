@@ -28,8 +28,8 @@ mod live_array;
 mod lost_devices;
 mod rebuilt_spindles;
 mod requests;
-mod snapshots;
 mod space;
+mod targets;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -42,6 +42,7 @@ use strewn_array::{
 use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::SpindleIndex;
 
+use crate::catalog::Catalog;
 use crate::data::Data;
 use crate::device::{DeviceIndex, Io, IoCompletion, IoError, IoId};
 use crate::format::{Label, MemberState, Superblock};
@@ -53,7 +54,7 @@ pub use driver::CommandWatch;
 use driver::{ArrayEvent, LiveDriver};
 use expected_blocks::ExpectedBlocks;
 use labels::LabelWriter;
-pub use live_array::{LiveArray, NoSnapshot};
+pub use live_array::LiveArray;
 use rebuilt_spindles::RebuiltSpindle;
 pub use requests::{Answer, HostRequest, RequestError, RequestId, TargetId};
 use requests::{PendingRequest, Piece, Target, piece_sectors};
@@ -75,6 +76,10 @@ pub struct LiveArrayEngine<A> {
     array: A,
     driver: LiveDriver,
     targets: BTreeMap<TargetId, Target>,
+    /// `None` for an in-place array, which has none.
+    catalog: Option<Catalog>,
+    /// The targets that stand for LUNs in snapshots, by numbers of volume, snapshot and file.
+    in_snapshots: BTreeMap<(u32, u32, u32), TargetId>,
     /// Size of the largest piece of a request, in sectors.
     piece_sectors: u64,
     labels: LabelWriter,
@@ -114,7 +119,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         now_ns: u64,
     ) -> Self {
         let piece_sectors = piece_sectors(log.room());
-        // The on-disk format, version 1, has one LUN.
+        // A catalog may say otherwise later.
         let lun = Target { lun: LunId(0), sectors: lun_sectors, is_read_only: false };
         let mut driver =
             LiveDriver::new(store, log, superblock.checkpoint + 1, A::OVERWRITES_IN_PLACE, now_ns);
@@ -123,6 +128,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             array,
             driver,
             targets: BTreeMap::from([(TargetId::FIRST_LUN, lun)]),
+            catalog: None,
+            in_snapshots: BTreeMap::new(),
             piece_sectors,
             labels: LabelWriter::new(label),
             superblock,

@@ -43,7 +43,10 @@ pub use superblock::Superblock;
 use std::fmt;
 
 /// The version of the format that this program writes.
-pub const FORMAT: Version = Version { major: 1, minor: 0 };
+pub const FORMAT: Version = Version { major: 2, minor: 0 };
+
+/// The oldest major version that this program reads.
+pub const OLDEST_MAJOR: u16 = 1;
 
 /// The incompatible feature of an array that has, or had, snapshots: a program that ignored them would treat their
 /// blocks as free.
@@ -61,7 +64,8 @@ pub const FEATURE_MIRRORED_LOG: u64 = 4;
 pub const KNOWN_INCOMPATIBLE_FEATURES: u64 =
     FEATURE_SNAPSHOTS | FEATURE_INITIALIZATION_MAP | FEATURE_MIRRORED_LOG;
 
-/// A version of the format. A program reads the versions of its own major number.
+/// A version of the format. A program reads the versions of its own major number, and older ones down to
+/// [`OLDEST_MAJOR`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     /// Changes if a program that does not know the change would misread the array.
@@ -82,10 +86,10 @@ impl Version {
     /// # Errors
     /// [`FormatError::Older`] or [`FormatError::Newer`] if it cannot.
     fn check(self, what: &'static str) -> Result<(), FormatError> {
-        match self.major.cmp(&FORMAT.major) {
-            std::cmp::Ordering::Less => Err(FormatError::Older { what, found: self }),
-            std::cmp::Ordering::Equal => Ok(()),
-            std::cmp::Ordering::Greater => Err(FormatError::Newer { what, found: self }),
+        match self.major {
+            ..OLDEST_MAJOR => Err(FormatError::Older { what, found: self }),
+            major if major > FORMAT.major => Err(FormatError::Newer { what, found: self }),
+            _ => Ok(()),
         }
     }
 }
@@ -100,7 +104,7 @@ pub enum FormatError {
         what: &'static str,
     },
     #[error(
-        "the {what} is of format {found}, older than format {FORMAT} that this program reads: use the Strewn of then"
+        "the {what} is of format {found}, older than format {OLDEST_MAJOR}.0, the oldest that this program reads: use the Strewn of then"
     )]
     /// An older program wrote it.
     Older {

@@ -1,9 +1,9 @@
 //! Records of the log.
 
-use strewn_array::crc32c_of_parts;
+use strewn_array::{BlockContents, crc32c_of_parts};
 use strewn_base::SECTOR_BYTES;
 
-use super::{ArrayTag, FORMAT, Field};
+use super::{ArrayTag, FORMAT, Field, OLDEST_MAJOR};
 
 /// Size of a record's header; its data follows.
 pub const RECORD_HEADER_BYTES: usize = 64;
@@ -20,7 +20,7 @@ const TAG: Field = Field::new("array tag", 8, 8);
 const SEQUENCE: Field = Field::new("sequence", 16, 8);
 const FOLLOWS: Field = Field::new("follows", 24, 8);
 const FIRST: Field = Field::new("first sector", 32, 8);
-const SECOND: Field = Field::new("sectors or needed from", 40, 8);
+const SECOND: Field = Field::new("sectors and file, or needed from", 40, 8);
 const LENGTH: Field = Field::new("data length", 48, 4);
 const DURABLE: Field = Field::new("durable", 52, 8);
 const CRC: Field = Field::new("CRC-32C", 60, 4);
@@ -33,17 +33,21 @@ pub(super) const FIELDS: &[Field] =
 pub enum RecordKind {
     /// A host write. Its data follows.
     Write {
+        /// The number of the LUN's file.
+        file: u32,
         /// The first sector (of 512 bytes) of the LUN.
         first_sector: u64,
         /// Number of sectors.
-        sectors: u64,
+        sectors: u32,
     },
     /// An unmap of a range of the LUN, which reads as zeros from then on. It has no data.
     Unmap {
+        /// The number of the LUN's file.
+        file: u32,
         /// The first sector (of 512 bytes) of the LUN.
         first_sector: u64,
         /// Number of sectors.
-        sectors: u64,
+        sectors: u32,
     },
     /// Block writes that must be atomic. The data is encoded by [`encode_redo`](super::encode_redo).
     Redo {
@@ -80,8 +84,12 @@ impl RecordHeader {
     pub fn encode(&self, tag: ArrayTag, data: &[u8]) -> [u8; RECORD_HEADER_BYTES] {
         assert_eq!(self.data_bytes as usize, data.len());
         let (kind, first, second): (u16, u64, u64) = match self.kind {
-            RecordKind::Write { first_sector, sectors } => (1, first_sector, sectors),
-            RecordKind::Unmap { first_sector, sectors } => (2, first_sector, sectors),
+            RecordKind::Write { file, first_sector, sectors } => {
+                (1, first_sector, u64::from(file) << 32 | u64::from(sectors))
+            }
+            RecordKind::Unmap { file, first_sector, sectors } => {
+                (2, first_sector, u64::from(file) << 32 | u64::from(sectors))
+            }
             RecordKind::Redo { needed_from } => (3, 0, needed_from),
         };
         let mut header = [0; RECORD_HEADER_BYTES];
@@ -105,15 +113,18 @@ impl RecordHeader {
     #[must_use]
     pub fn decode(header: &[u8; RECORD_HEADER_BYTES], tag: ArrayTag) -> Option<Self> {
         let is_ours = MAGIC.of(header) == MAGIC_BYTES
-            && MAJOR.u16(header) == FORMAT.major
+            && (OLDEST_MAJOR..=FORMAT.major).contains(&MAJOR.u16(header))
             && TAG.of(header) == tag.0;
         let (first, second) = (FIRST.u64(header), SECOND.u64(header));
         let data_bytes = LENGTH.u32(header);
+        // Records of format 1 have no file: there was one LUN.
+        let file = ((second >> 32) as u32).max(BlockContents::FIRST_FILE);
+        let sectors = second as u32;
         let kind = match KIND.u16(header) {
-            1 if second.checked_mul(SECTOR_BYTES) == Some(u64::from(data_bytes)) => {
-                RecordKind::Write { first_sector: first, sectors: second }
+            1 if u64::from(sectors) * SECTOR_BYTES == u64::from(data_bytes) => {
+                RecordKind::Write { file, first_sector: first, sectors }
             }
-            2 if data_bytes == 0 => RecordKind::Unmap { first_sector: first, sectors: second },
+            2 if data_bytes == 0 => RecordKind::Unmap { file, first_sector: first, sectors },
             3 if first == 0 => RecordKind::Redo { needed_from: second },
             _ => return None,
         };

@@ -1,5 +1,6 @@
 //! The superblock: the last durable consistency point.
 
+use strewn_array::write_anywhere::CATALOG_BLOCKS;
 use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::{Root, crc32c};
 use strewn_raid::Vbn;
@@ -7,6 +8,9 @@ use strewn_raid::Vbn;
 use super::snapshot::{self, MAXIMUM_SNAPSHOTS, Snapshot};
 use super::{FORMAT, Field, FormatError, Identity, SUPERBLOCK_SLOTS, check_block};
 use crate::device::Buffer;
+
+/// Size of a pointer to a block of the catalog: VBN and CRC-32C.
+const POINTER_BYTES: usize = 8;
 
 const WHAT: &str = "superblock";
 const MAGIC_BYTES: &[u8; 8] = b"STREWNSB";
@@ -32,7 +36,10 @@ const SNAPSHOT_TABLE: Field =
     Field::new("snapshot table", 96, MAXIMUM_SNAPSHOTS * snapshot::ENTRY_BYTES);
 const LOG_DURABLE: Field = Field::new("log durable", 3568, 8);
 const MAP_SEQUENCE: Field = Field::new("map sequence", 3576, 8);
-const RESERVED_4: Field = Field::new("reserved 4", 3584, 508);
+const CATALOG_COUNT: Field = Field::new("catalog blocks", 3584, 2);
+const RESERVED_4: Field = Field::new("reserved 4", 3586, 6);
+const CATALOG: Field = Field::new("catalog", 3592, CATALOG_BLOCKS as usize * POINTER_BYTES);
+const RESERVED_5: Field = Field::new("reserved 5", 3720, 372);
 const CRC: Field = Field::new("CRC-32C", 4092, 4);
 
 pub(super) const FIELDS: &[Field] = &[
@@ -56,7 +63,10 @@ pub(super) const FIELDS: &[Field] = &[
     SNAPSHOT_TABLE,
     LOG_DURABLE,
     MAP_SEQUENCE,
+    CATALOG_COUNT,
     RESERVED_4,
+    CATALOG,
+    RESERVED_5,
     CRC,
 ];
 
@@ -81,7 +91,8 @@ pub struct Superblock {
     pub label_sequence: u64,
     /// Whether the array was shut down with it, so that nothing was written after it.
     pub clean: bool,
-    /// The snapshots, in the order in which they were taken; at most [`MAXIMUM_SNAPSHOTS`].
+    /// The snapshots of an array without a catalog, in the order in which they were taken; at most [`MAXIMUM_SNAPSHOTS`].
+    /// Only programs of format 1 took snapshots without one.
     pub snapshots: Vec<Snapshot>,
 }
 
@@ -96,6 +107,13 @@ impl Superblock {
     #[must_use]
     pub fn root_pointer(&self) -> Option<Pointer> {
         self.root.block.map(|(vbn, checksum)| Pointer { vbn, checksum })
+    }
+
+    /// Returns the pointers to the blocks of the catalog.
+    #[must_use]
+    pub fn catalog_pointers(&self) -> Vec<Pointer> {
+        let blocks = self.root.catalog.iter().map_while(|one| *one);
+        blocks.map(|(vbn, checksum)| Pointer { vbn, checksum }).collect()
     }
 
     /// Returns the device block that it goes to.
@@ -132,6 +150,13 @@ impl Superblock {
         for (entry, snapshot) in table.zip(&self.snapshots) {
             snapshot.put(entry);
         }
+        let catalog: Vec<(Vbn, u32)> = self.root.catalog.iter().map_while(|one| *one).collect();
+        CATALOG_COUNT.put(block, &(catalog.len() as u16).to_le_bytes());
+        for (entry, (vbn, crc)) in CATALOG.of_mut(block).chunks_exact_mut(POINTER_BYTES).zip(&catalog) {
+            // A live array has VBNs of 32 bits.
+            entry[..4].copy_from_slice(&(vbn.0 as u32).to_le_bytes());
+            entry[4..].copy_from_slice(&crc.to_le_bytes());
+        }
         let crc = crc32c(&block[..CRC.offset]);
         CRC.put(block, &crc.to_le_bytes());
         buffer
@@ -150,6 +175,19 @@ impl Superblock {
             let (field, value) = (SNAPSHOTS.name, count.to_string());
             return Err(FormatError::Invalid { what: WHAT, field, value });
         }
+        let catalog_count = usize::from(CATALOG_COUNT.u16(block));
+        if catalog_count > CATALOG_BLOCKS as usize {
+            let (field, value) = (CATALOG_COUNT.name, catalog_count.to_string());
+            return Err(FormatError::Invalid { what: WHAT, field, value });
+        }
+        let mut catalog = [None; CATALOG_BLOCKS as usize];
+        let entries = CATALOG.of(block).chunks_exact(POINTER_BYTES);
+        for (into, entry) in catalog.iter_mut().zip(entries).take(catalog_count) {
+            let number = |at: usize| {
+                u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]])
+            };
+            *into = Some((Vbn(number(0).into()), number(4)));
+        }
         let table = SNAPSHOT_TABLE.of(block).chunks_exact(snapshot::ENTRY_BYTES);
         let snapshots = (1..).zip(table.take(count)).map(|(at, entry)| Snapshot::get(at, entry));
         Ok(Self {
@@ -159,7 +197,7 @@ impl Superblock {
             redo_start: REDO_START.u64(block),
             log_durable: LOG_DURABLE.u64(block),
             map_sequence: MAP_SEQUENCE.u64(block),
-            root: Root { held_back_blocks: HELD_BACK.u64(block), block: root },
+            root: Root { held_back_blocks: HELD_BACK.u64(block), block: root, catalog },
             label_sequence: LABEL_SEQUENCE.u64(block),
             clean: flag(CLEAN, block)?,
             snapshots: snapshots.collect::<Result<_, _>>()?,

@@ -135,7 +135,7 @@ impl Log {
     ///
     /// # Panics
     /// If `data` is not as long as the record says.
-    pub fn append(&mut self, record: LogRecord, data: &[u8]) -> Logged {
+    pub fn append(&mut self, record: LogRecord, file: u32, data: &[u8]) -> Logged {
         let logged = self.ledger.append(&record);
         if logged != Logged::Done || self.replaying {
             return logged;
@@ -144,11 +144,11 @@ impl Log {
             LogRecord::Write { lun: _, first_sector, sectors } => {
                 let bytes = u64::from(sectors) * SECTOR_BYTES;
                 assert_eq!(data.len() as u64, bytes, "a record has all the data of its write");
-                RecordKind::Write { first_sector, sectors: sectors.into() }
+                RecordKind::Write { file, first_sector, sectors }
             }
             LogRecord::Unmap { lun: _, first_sector, sectors } => {
                 assert!(data.is_empty(), "an unmap has no data");
-                RecordKind::Unmap { first_sector, sectors: sectors.into() }
+                RecordKind::Unmap { file, first_sector, sectors }
             }
         };
         self.host.append(self.tag, kind, data);

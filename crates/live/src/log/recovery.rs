@@ -37,6 +37,8 @@ pub enum HostRecord {
     Write {
         /// The record's number.
         sequence: u64,
+        /// The number of the LUN's file.
+        file: u32,
         /// The first sector of the LUN.
         first_sector: u64,
         /// Whole sectors of 512 bytes.
@@ -46,6 +48,8 @@ pub enum HostRecord {
     Unmap {
         /// The record's number.
         sequence: u64,
+        /// The number of the LUN's file.
+        file: u32,
         /// The first sector of the LUN.
         first_sector: u64,
         /// How many sectors.
@@ -265,11 +269,12 @@ fn needed_redo(halves: Halves, from: u64) -> Vec<RedoRecord> {
 fn host_record(record: ScannedRecord) -> Option<HostRecord> {
     let sequence = record.header.sequence;
     match record.header.kind {
-        RecordKind::Write { first_sector, .. } => {
-            Some(HostRecord::Write { sequence, first_sector, data: record.data })
+        RecordKind::Write { file, first_sector, .. } => {
+            Some(HostRecord::Write { sequence, file, first_sector, data: record.data })
         }
-        RecordKind::Unmap { first_sector, sectors } => {
-            Some(HostRecord::Unmap { sequence, first_sector, sectors })
+        RecordKind::Unmap { file, first_sector, sectors } => {
+            let sectors = sectors.into();
+            Some(HostRecord::Unmap { sequence, file, first_sector, sectors })
         }
         RecordKind::Redo { .. } => None,
     }

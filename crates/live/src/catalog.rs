@@ -1,0 +1,260 @@
+//! The catalog of a write-anywhere array: what its volumes, LUNs and snapshots are.
+//!
+//! It is TOML, in blocks that the superblock leads to. Numbers name things on the devices, and are never given again;
+//! names are for people. As long as an array has only what it was created with, it has no catalog.
+
+use serde::{Deserialize, Serialize};
+use strewn_alloc::VolumeId;
+use strewn_array::BlockContents;
+use strewn_array::write_anywhere::metadata::Pointer;
+use strewn_array::write_anywhere::{
+    BlockKeys, CATALOG_BLOCKS, VolumeConfig, WriteAnywhereConfig,
+};
+use strewn_raid::Vbn;
+
+use crate::administration::{FIRST_LUN_NAME, FIRST_VOLUME_NAME};
+use crate::device::BLOCK_BYTES;
+use crate::format::Superblock;
+
+const MAGIC: &[u8; 4] = b"STCT";
+
+/// Magic, number of the block, number of blocks, bytes of text in all, reserved.
+const HEADER_BYTES: usize = 16;
+
+const TEXT_BYTES: usize = BLOCK_BYTES - HEADER_BYTES;
+
+/// Most bytes of a catalog's text.
+pub const MAXIMUM_CATALOG_BYTES: usize = CATALOG_BLOCKS as usize * TEXT_BYTES;
+
+/// Why a catalog cannot be read or written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogError {
+    /// A block is not one of a catalog.
+    #[error("block {0} of the catalog is not one of a catalog")]
+    NotCatalog(usize),
+    /// Its text is not that of a catalog.
+    #[error("the catalog cannot be read: {0}")]
+    Text(String),
+    /// It has more volumes, LUNs and snapshots than there is room for.
+    #[error("the catalog would have {0} bytes, more than {MAXIMUM_CATALOG_BYTES}")]
+    TooLong(usize),
+}
+
+/// What the volumes, LUNs and snapshots of an array are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalog {
+    /// The number of the next LUN's file.
+    pub next_file: u32,
+    /// The number of the next volume.
+    pub next_volume: u32,
+    /// The volumes, in the order in which they were created.
+    #[serde(rename = "volume", default)]
+    pub volumes: Vec<CatalogVolume>,
+}
+
+/// A volume.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogVolume {
+    /// Its number.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// Its size, in blocks: the most that its LUNs have together.
+    pub blocks: u64,
+    /// Whether it may promise more than the aggregate has.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub thin: bool,
+    /// Numbers for its blocks. Fixed when it gets its size.
+    pub numbers: u64,
+    /// The snapshot that it was made from: the number of its volume, and its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<(u32, u32)>,
+    /// Its LUNs, in the order in which they were created.
+    #[serde(rename = "lun", default)]
+    pub luns: Vec<CatalogLun>,
+    /// Its snapshots, oldest first.
+    #[serde(rename = "snapshot", default)]
+    pub snapshots: Vec<CatalogSnapshot>,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// A LUN.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogLun {
+    /// The number of its file.
+    pub file: u32,
+    /// Its name.
+    pub name: String,
+    /// Its size, in blocks.
+    pub blocks: u32,
+}
+
+/// A snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogSnapshot {
+    /// Its number. Those of a volume ascend.
+    pub number: u32,
+    /// Its name.
+    pub name: String,
+    /// When it was taken, in seconds since 1970 (UTC).
+    pub taken_unix_seconds: u64,
+    /// The consistency point of the last superblock when it was taken.
+    pub consistency_point: u64,
+    /// The volume's inode: VBN and CRC-32C; absent if nothing had ever been written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inode: Option<(u64, u32)>,
+    /// The LUNs that the volume had.
+    #[serde(rename = "lun", default)]
+    pub luns: Vec<CatalogLun>,
+}
+
+impl CatalogSnapshot {
+    /// Returns a snapshot whose volume has this inode.
+    #[must_use]
+    pub fn new(
+        number: u32,
+        name: String,
+        taken_unix_seconds: u64,
+        consistency_point: u64,
+        inode: Option<Pointer>,
+        luns: Vec<CatalogLun>,
+    ) -> Self {
+        let inode = inode.map(|Pointer { vbn, checksum }| (vbn.0, checksum));
+        Self { number, name, taken_unix_seconds, consistency_point, inode, luns }
+    }
+
+    /// Returns the pointer to the volume's inode; `None` if nothing had ever been written.
+    #[must_use]
+    pub fn inode(&self) -> Option<Pointer> {
+        self.inode.map(|(vbn, checksum)| Pointer { vbn: Vbn(vbn), checksum })
+    }
+
+    /// Returns the keys that its blocks would have in an array of its own.
+    #[must_use]
+    pub fn keys(&self, config: &WriteAnywhereConfig) -> BlockKeys {
+        let volume = volume_config(1, &self.luns);
+        WriteAnywhereConfig { volumes: vec![volume], ..config.clone() }.block_keys()
+    }
+}
+
+fn volume_config(numbers: u64, luns: &[CatalogLun]) -> VolumeConfig {
+    VolumeConfig {
+        files: luns.iter().map(|lun| lun.file).collect(),
+        ..VolumeConfig::new(numbers, luns.iter().map(|lun| lun.blocks).collect())
+    }
+}
+
+impl Catalog {
+    /// Returns the catalog of an array that has what it was created with, and the snapshots that a superblock lists.
+    #[must_use]
+    pub fn first(config: &WriteAnywhereConfig, superblock: &Superblock) -> Self {
+        let volume = &config.volumes[0];
+        let blocks = volume.luns[0];
+        let file = BlockContents::FIRST_FILE;
+        let luns = vec![CatalogLun { file, name: FIRST_LUN_NAME.to_owned(), blocks }];
+        let snapshots = superblock.snapshots.iter().map(|snapshot| {
+            CatalogSnapshot::new(
+                snapshot.number,
+                snapshot.name.clone(),
+                snapshot.taken_unix_seconds,
+                snapshot.checkpoint,
+                snapshot.inode,
+                luns.clone(),
+            )
+        });
+        let volume = CatalogVolume {
+            number: 1,
+            name: FIRST_VOLUME_NAME.to_owned(),
+            blocks: blocks.into(),
+            thin: false,
+            numbers: volume.blocks,
+            origin: None,
+            snapshots: snapshots.collect(),
+            luns,
+        };
+        Self { next_file: file + 1, next_volume: 2, volumes: vec![volume] }
+    }
+
+    /// Returns the volumes' part of the array's configuration.
+    #[must_use]
+    pub fn volumes(&self) -> Vec<VolumeConfig> {
+        let of = |volume: &CatalogVolume| VolumeConfig {
+            promised_blocks: Some(if volume.thin { 0 } else { volume.blocks }),
+            is_clone: volume.origin.is_some(),
+            ..volume_config(volume.numbers, &volume.luns)
+        };
+        self.volumes.iter().map(of).collect()
+    }
+
+    /// Returns the configuration of the array that has this catalog; `config` is that which it was created with.
+    #[must_use]
+    pub fn config(&self, config: &WriteAnywhereConfig) -> WriteAnywhereConfig {
+        WriteAnywhereConfig { volumes: self.volumes(), ..config.clone() }
+    }
+
+    /// Returns the catalog as blocks.
+    ///
+    /// # Errors
+    /// If it is too long.
+    pub fn encode(&self) -> Result<Vec<Box<[u8]>>, CatalogError> {
+        let text = toml::to_string(self).map_err(|error| CatalogError::Text(error.to_string()))?;
+        if text.len() > MAXIMUM_CATALOG_BYTES {
+            return Err(CatalogError::TooLong(text.len()));
+        }
+        let parts: Vec<&[u8]> = text.as_bytes().chunks(TEXT_BYTES).collect();
+        let block = |(number, part): (usize, &&[u8])| {
+            let mut block = vec![0; BLOCK_BYTES];
+            block[..4].copy_from_slice(MAGIC);
+            block[4..6].copy_from_slice(&(number as u16).to_le_bytes());
+            block[6..8].copy_from_slice(&(parts.len() as u16).to_le_bytes());
+            block[8..12].copy_from_slice(&(text.len() as u32).to_le_bytes());
+            block[HEADER_BYTES..HEADER_BYTES + part.len()].copy_from_slice(part);
+            block.into_boxed_slice()
+        };
+        Ok(parts.iter().enumerate().map(block).collect())
+    }
+
+    /// Reads a catalog from its blocks.
+    ///
+    /// # Errors
+    /// If they are not those of a catalog.
+    pub fn decode(blocks: &[Box<[u8]>]) -> Result<Self, CatalogError> {
+        let mut bytes = Vec::new();
+        let mut length = 0;
+        for (number, block) in blocks.iter().enumerate() {
+            let is_ours = block.len() == BLOCK_BYTES
+                && block[..4] == *MAGIC
+                && block[4..6] == (number as u16).to_le_bytes()
+                && block[6..8] == (blocks.len() as u16).to_le_bytes();
+            if !is_ours {
+                return Err(CatalogError::NotCatalog(number));
+            }
+            length = u32::from_le_bytes([block[8], block[9], block[10], block[11]]) as usize;
+            bytes.extend_from_slice(&block[HEADER_BYTES..]);
+        }
+        let text = bytes.get(..length).and_then(|text| std::str::from_utf8(text).ok());
+        let text = text.ok_or(CatalogError::NotCatalog(0))?;
+        toml::from_str(text).map_err(|error| CatalogError::Text(error.message().to_owned()))
+    }
+
+    /// Returns the number by which the array knows a volume.
+    #[must_use]
+    pub fn index_of(&self, number: u32) -> Option<VolumeId> {
+        let at = self.volumes.iter().position(|volume| volume.number == number)?;
+        Some(VolumeId(at as u32))
+    }
+
+    /// Returns each snapshot, with its volume as the array knows it.
+    pub fn snapshots(&self) -> impl Iterator<Item = (VolumeId, &CatalogVolume, &CatalogSnapshot)> {
+        (0..).zip(&self.volumes).flat_map(|(at, volume)| {
+            volume.snapshots.iter().map(move |snapshot| (VolumeId(at), volume, snapshot))
+        })
+    }
+}
