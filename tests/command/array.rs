@@ -369,7 +369,7 @@ fn what_no_snapshot_can_be_is_refused_and_changes_nothing() {
         let ran = array(&folder, &["snapshot", "create", "a", &number.to_string()]);
         (ran.code != Some(0)).then_some(ran)
     });
-    full.unwrap().refused(&["could not be written over any more"]);
+    full.unwrap().refused(&["too little room to overwrite everything once more"]);
     run_for_a_moment(&folder, "2");
 
     let in_place =
@@ -436,4 +436,123 @@ fn regression_a_lack_of_descriptors_is_called_that() {
         assert!(!looked.status.success() && said.contains("ulimit -n 1024"), "{action}: {said}");
     }
     assert!(array(&folder, &["status", "a"]).succeeded().contains("whole"));
+}
+
+/// An array `a` that is served at `lun.sock` until this is dropped.
+struct Served(std::process::Child);
+
+impl Served {
+    fn new(folder: &Folder) -> Self {
+        let mut command = folder.command(&["array", "serve", "a", "--socket", "lun.sock"]);
+        let mut serving = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut first = String::new();
+        BufReader::new(serving.stdout.as_mut().unwrap()).read_line(&mut first).unwrap();
+        assert!(first.contains("listening"), "{first}");
+        Self(serving)
+    }
+
+    /// Ends it as by Ctrl-C.
+    fn stop(mut self) {
+        let stopped = Command::new("kill").arg(self.0.id().to_string()).status().unwrap();
+        assert!(stopped.success() && self.0.wait().unwrap().success());
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // After `stop` there is nothing left to kill.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn an_array_is_administered_alike_whether_it_is_served_or_not() {
+    let folder = written();
+    let stopped: Vec<String> = administered(&folder);
+    let serving = Served::new(&folder);
+    assert!(folder.path("a/control").exists());
+    let served = administered(&folder);
+    assert_eq!(served, stopped);
+    // What only a running array knows.
+    let listed = array(&folder, &["lun", "list", "a"]).succeeded();
+    assert!(listed.starts_with("LUN                volume/lun, 16 MiB, "), "{listed}");
+    assert!(listed.ends_with(" written\n"), "{listed}");
+    let status: Value =
+        serde_json::from_str(&array(&folder, &["status", "a", "--json"]).succeeded()).unwrap();
+    assert!(status["free_bytes"].as_u64() > Some(1 << 20), "{status}");
+    assert!(status["volumes"][0]["luns"][0]["allocated_bytes"].as_u64() > Some(0), "{status}");
+    array(&folder, &["snapshot", "copy", "a", "x", "x.img"]).refused(&["in use"]);
+    serving.stop();
+    assert!(!folder.path("a/control").exists());
+    done(array(&folder, &["check", "a"]));
+}
+
+/// Changes an array in all ways, and returns what was said.
+fn administered(folder: &Folder) -> Vec<String> {
+    let run = |words: &[&str]| array(folder, words).succeeded();
+    let mut said = vec![
+        run(&["snapshot", "create", "a", "volume@monday"]),
+        run(&["snapshot", "create", "a", "old form"]),
+    ];
+    assert_eq!(said[0], "Snapshot volume@monday of a is taken.\n");
+    assert_eq!(said[1], "Snapshot volume@old form of a is taken.\n");
+    let json = run(&["snapshot", "list", "a", "--json"]);
+    let listed: Value = serde_json::from_str(&json).unwrap();
+    let names: Vec<_> = listed["snapshots"].as_array().unwrap().iter().collect();
+    let names: Vec<_> = names.iter().map(|one| (&one["volume"], &one["name"])).collect();
+    let volume = &Value::from("volume");
+    assert_eq!(names, [(volume, &"monday".into()), (volume, &"old form".into())]);
+    let volumes = run(&["volume", "list", "a"]);
+    assert!(volumes.starts_with("volume             volume, 16 MiB"), "{volumes}");
+    assert!(volumes.ends_with(", 1 LUN, 2 snapshots\n"), "{volumes}");
+    let status = run(&["status", "a"]);
+    for line in
+        ["LUN                volume/lun, 16 MiB", "snapshot           volume@monday, taken 2"]
+    {
+        assert!(status.contains(line), "no {line:?} in\n{status}");
+    }
+    let luns: Value = serde_json::from_str(&run(&["lun", "list", "a", "--json"])).unwrap();
+    assert_eq!((&luns["luns"][0]["volume"], &luns["luns"][0]["name"]), (volume, &"lun".into()));
+    for (words, reasons) in [
+        (
+            &["snapshot", "create", "a", "monday"][..],
+            ["volume@monday exists already", "another name"],
+        ),
+        (&["snapshot", "delete", "a", "other@monday"], ["no volume other", "volume list"]),
+        (&["snapshot", "delete", "a", "tuesday"], ["no snapshot volume@tuesday", "snapshot list"]),
+        (&["lun", "create", "a", "lun", "--size", "1MiB"], ["VOLUME/LUN", "such as volume/lun"]),
+        (&["lun", "create", "a", "volume/two", "--size", "1MiB"], ["on-disk format", "upgrade"]),
+        (&["lun", "resize", "a", "volume/lun", "--size", "32MiB"], ["on-disk format", "upgrade"]),
+        (&["lun", "delete", "a", "volume/lun"], ["on-disk format", "upgrade"]),
+        (&["volume", "create", "a", "two", "--thin"], ["on-disk format", "upgrade"]),
+        (&["volume", "create", "a", "two/three"], ["is no name", "another name"]),
+        (&["volume", "resize", "a", "volume", "--size", "1GiB"], ["on-disk format", "upgrade"]),
+        (&["volume", "delete", "a", "volume"], ["on-disk format", "upgrade"]),
+        (&["clone", "create", "a", "two", "--of", "volume@monday"], ["on-disk format", "upgrade"]),
+        (&["clone", "create", "a", "two", "--of", "monday"], ["VOLUME@SNAPSHOT", "such as"]),
+        (&["clone", "delete", "a", "volume"], ["not a clone", "volume delete"]),
+        (&["clone", "delete", "a", "two"], ["no volume two", "volume list"]),
+    ] {
+        let refused = array(folder, words);
+        refused.refused(&reasons);
+        said.push(refused.stderr);
+    }
+    said.push(run(&["snapshot", "delete", "a", "monday"]));
+    said.push(run(&["snapshot", "delete", "a", "volume@old form"]));
+    assert_eq!(run(&["snapshot", "list", "a"]), "no snapshots\n");
+    said
+}
+
+#[test]
+fn a_server_that_was_killed_does_not_keep_the_array_from_being_administered_or_destroyed() {
+    let folder = written();
+    drop(Served::new(&folder));
+    assert!(folder.path("a/control").exists(), "it had no time to remove it");
+    array(&folder, &["snapshot", "create", "a", "one"]).succeeded();
+    let serving = Served::new(&folder);
+    array(&folder, &["snapshot", "delete", "a", "one"]).succeeded();
+    drop(serving);
+    array(&folder, &["destroy", "a", "--yes"]).succeeded();
+    assert!(!folder.path("a").exists());
 }

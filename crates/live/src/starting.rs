@@ -23,7 +23,6 @@ use crate::restart::{
 use crate::running::RunningArray;
 use crate::scrub::{ScrubReport, scrub, scrub_in_place};
 use crate::serving::ArrayThread;
-use crate::snapshots::SnapshotError;
 use crate::store::StoreError;
 
 /// Longest interval between progress reports of a rebuild.
@@ -132,41 +131,6 @@ impl StartedArray {
         match self {
             Self::WriteAnywhere(running) => rebuild(*running, progress),
             Self::InPlace(running) => rebuild(*running, progress),
-        }
-    }
-
-    /// Takes a snapshot and shuts the array down: see [`RunningArray::take_snapshot`].
-    ///
-    /// # Errors
-    /// See [`SnapshotError`].
-    pub fn take_snapshot(self, name: &str, taken_unix_seconds: u64) -> Result<(), SnapshotError> {
-        self.and_shut_down(|running| running.take_snapshot(name, taken_unix_seconds))
-    }
-
-    /// Deletes a snapshot and shuts the array down: see [`RunningArray::delete_snapshot`].
-    ///
-    /// # Errors
-    /// See [`SnapshotError`].
-    pub fn delete_snapshot(self, name: &str) -> Result<(), SnapshotError> {
-        self.and_shut_down(|running| running.delete_snapshot(name))
-    }
-
-    /// Runs an action on snapshots, then shuts the array down, whether or not the action succeeded.
-    fn and_shut_down(
-        self,
-        action: impl FnOnce(
-            &mut RunningArray<RealDevices, WriteAnywhere<Data>>,
-        ) -> Result<(), SnapshotError>,
-    ) -> Result<(), SnapshotError> {
-        match self {
-            Self::WriteAnywhere(mut running) => {
-                let done = action(&mut running);
-                done.and(running.shut_down().map_err(SnapshotError::Stopped))
-            }
-            Self::InPlace(mut running) => {
-                let is_down = running.shut_down().map_err(SnapshotError::Stopped);
-                is_down.and(Err(SnapshotError::InPlace))
-            }
         }
     }
 

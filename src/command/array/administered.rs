@@ -45,7 +45,7 @@ impl AdministeredArguments {
 
     /// Carries out a change and prints `done`.
     pub(super) fn change(&self, change: Change, done: &str) -> Result<Ending, Failure> {
-        self.change_all(|_| Ok(vec![change]), done)
+        self.with(done, |array| array.change(change))
     }
 
     /// Carries out the changes that `plan` makes of what there is, one after the other, and prints `done`.
@@ -54,11 +54,22 @@ impl AdministeredArguments {
         plan: impl FnOnce(&Inventory) -> Result<Vec<Change>, ChangeError>,
         done: &str,
     ) -> Result<Ending, Failure> {
+        self.with(done, |array| {
+            let changes = plan(&array.inventory()?).map_err(|error| refused(&error))?;
+            changes.into_iter().try_for_each(|change| array.change(change))
+        })
+    }
+
+    fn with(
+        &self,
+        done: &str,
+        work: impl FnOnce(&Administered) -> Result<(), Failure>,
+    ) -> Result<Ending, Failure> {
         let array = self.open()?;
-        let changed = array.change_all(plan);
-        // Whether or not the changes were done. A change that failed because the array stopped says why.
+        let worked = work(&array);
+        // An array that was opened is shut down in any case. If both fail, the first failure is the reason.
         let ended = array.end();
-        changed.and(ended)?;
+        worked.and(ended)?;
         terminal::print(&format!("{done}\n"))?;
         Ok(Ending::Complete)
     }
@@ -89,24 +100,21 @@ impl AdministeredArguments {
 }
 
 impl Administered {
-    fn change_all(
-        &self,
-        plan: impl FnOnce(&Inventory) -> Result<Vec<Change>, ChangeError>,
-    ) -> Result<(), Failure> {
-        let refused = |error: ChangeError| refused(&error);
-        let inventory = match self {
-            Self::Served(client) => client.inventory().map_err(|error| not_done(&error))?,
-            Self::Started(array) => array.client().inventory().unwrap_or_default(),
-        };
-        for change in plan(&inventory).map_err(refused)? {
-            match self {
-                Self::Served(client) => {
-                    client.administer(change).map_err(|error| not_done(&error))?
-                }
-                Self::Started(array) => array.client().administer(change).map_err(refused)?,
-            };
+    fn change(&self, change: Change) -> Result<(), Failure> {
+        match self {
+            Self::Served(client) => client.administer(change).map_err(|error| not_done(&error)),
+            Self::Started(array) => {
+                array.client().administer(change).map_err(|error| refused(&error))
+            }
         }
-        Ok(())
+        .map(drop)
+    }
+
+    fn inventory(&self) -> Result<Inventory, Failure> {
+        match self {
+            Self::Served(client) => client.inventory().map_err(|error| not_done(&error)),
+            Self::Started(array) => Ok(array.client().inventory().unwrap_or_default()),
+        }
     }
 
     fn end(self) -> Result<(), Failure> {

@@ -21,7 +21,7 @@ pub enum ChangeError {
     /// The name is taken.
     #[error("{0} exists already")]
     Exists(String),
-    /// The name is none.
+    /// The name is invalid.
     #[error(transparent)]
     BadName(#[from] NameError),
     /// Clients use it.
@@ -32,9 +32,9 @@ pub enum ChangeError {
         /// How many clients use it.
         clients: u64,
     },
-    /// The size is zero, or no multiple of a block.
+    /// The size is zero, or not a multiple of 4 KiB.
     #[error(
-        "a size of {bytes} bytes is not possible: it takes a multiple of 4 KiB, and more than none"
+        "a size of {bytes} bytes is not possible: give a multiple of 4 KiB, and at least 4 KiB"
     )]
     BadSize {
         /// The size.
@@ -81,26 +81,27 @@ pub enum ChangeError {
     /// The volume is no clone.
     #[error("volume {0} is not a clone")]
     NotAClone(VolumeName),
-    /// The format has no room for another.
+    /// There is no room for another entry in the on-disk format.
     #[error("there are {most} {what}, the most there can be")]
     TooMany {
-        /// What there are so many of.
+        /// The objects, in the plural.
         what: String,
         /// The most there can be.
         most: u64,
     },
-    /// There is too little room for everything to be overwritten once more.
+    /// There would be too little room to overwrite everything once more.
     #[error(
-        "after this, not everything could be written over any more: {} are lacking", Size(*lacking_bytes)
+        "there would be too little room to overwrite everything once more: {} more must be free",
+        Size(*lacking_bytes)
     )]
     NoRoom {
-        /// What is lacking.
+        /// The room that is lacking.
         lacking_bytes: u64,
     },
-    /// The resized LUN would lose data.
-    #[error("data would be cut off: the smallest possible size is {smallest_bytes} bytes")]
+    /// The smaller LUN would lose data.
+    #[error("this would cut off data: the smallest possible size is {smallest_bytes} bytes")]
     WouldCutData {
-        /// The smallest size that cuts no data off.
+        /// The smallest size that keeps all data.
         smallest_bytes: u64,
     },
     /// In-place arrays have one LUN and no snapshots.
@@ -125,14 +126,14 @@ impl ChangeError {
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
-            Self::NoSuchVolume(_) => "`strewn array volume list DIR` has those there are".into(),
-            Self::NoSuchLun(_) => "`strewn array lun list DIR` has those there are".into(),
+            Self::NoSuchVolume(_) => "`strewn array volume list DIR` lists the volumes".into(),
+            Self::NoSuchLun(_) => "`strewn array lun list DIR` lists the LUNs".into(),
             Self::NoSuchSnapshot(_) => {
-                "`strewn array snapshot list DIR` has those there are".into()
+                "`strewn array snapshot list DIR` lists the snapshots".into()
             }
             Self::Exists(_) => "give it another name".into(),
             Self::BadName(error) => error.remedy().into(),
-            Self::InUse { .. } => "disconnect the clients first: NBD cannot tell them".into(),
+            Self::InUse { .. } => "disconnect the clients first: NBD cannot tell them of the change".into(),
             Self::BadSize { .. } => "give a size such as 1GiB".into(),
             Self::LunTooLarge { .. } => {
                 "make the LUN smaller, or the volume larger: `strewn array volume resize`".into()

@@ -37,6 +37,7 @@ strewn_testing::main![
     device::what_only_the_dead_have_is_waited_for,
     device::a_block_device_is_ours_alone,
     nbd_tools::nbdinfo_reads_what_is_offered,
+    nbd_tools::nbdinfo_lists_several_exports,
     nbd_tools::nbdcopy_brings_back_what_it_took,
     nbd_tools::qemu_io_writes_patterns_zeroes_and_discards,
     nbd_tools::fio_verifies_what_it_wrote,

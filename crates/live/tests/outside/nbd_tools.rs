@@ -9,7 +9,7 @@ use strewn_live::nbd::{Address, Limits, OneExport, Server};
 use strewn_testing::Missing;
 
 use crate::client::{Random, Serving};
-use crate::memory::{Memory, Threads};
+use crate::memory::{Memory, Named, Several, Threads};
 
 const SIZE: u64 = 64 << 20;
 
@@ -73,6 +73,54 @@ pub fn nbdinfo_reads_what_is_offered() -> Result<(), Missing> {
     )
     .unwrap();
     assert_eq!(run("nbdinfo", &["--size", &tcp.address().to_string()])?.trim(), "67108864");
+    Ok(())
+}
+
+pub fn nbdinfo_lists_several_exports() -> Result<(), Missing> {
+    let exports = Several::new(vec![
+        Named::new("volume/lun", SIZE, false),
+        Named::new("volume/lun two", 2 * SIZE, false),
+        Named::new("volume/lun@monday", 3 * SIZE, true),
+    ]);
+    let serving = Serving::of(exports, Limits::default());
+    let text = run("nbdinfo", &["--list", "--json", &uri(&serving)])?;
+    let listed: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let told: Vec<_> = listed["exports"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            let text = |field: &str| one[field].as_str().unwrap().to_owned();
+            let size = one["export-size"].as_u64().unwrap();
+            (text("export-name"), text("description"), size, one["is_read_only"] == true)
+        })
+        .collect();
+    let expected = [
+        ("volume/lun", SIZE, false),
+        ("volume/lun two", 2 * SIZE, false),
+        ("volume/lun@monday", 3 * SIZE, true),
+    ];
+    let expected = expected.map(|(name, size, is_read_only)| {
+        (name.to_owned(), format!("memory {name}"), size, is_read_only)
+    });
+    assert_eq!(told, expected);
+    let socket = serving.path.display();
+    for (name, size) in
+        [("", SIZE), ("volume/lun%20two", 2 * SIZE), ("volume/lun@monday", 3 * SIZE)]
+    {
+        let uri = format!("nbd+unix:///{name}?socket={socket}");
+        assert_eq!(run("nbdinfo", &["--size", &uri])?.trim(), size.to_string(), "{name}");
+    }
+    let written = |name: &str| {
+        let uri = format!("nbd+unix:///{name}?socket={socket}");
+        Command::new("qemu-io").args(["-f", "raw", "-c", "write 0 4k", &uri]).output().unwrap()
+    };
+    run("qemu-io", &["--version"])?;
+    assert!(written("volume/lun").status.success());
+    let refused = written("volume/lun@monday");
+    assert!(!refused.status.success(), "{refused:?}");
+    let read = format!("nbd+unix:///volume/lun@monday?socket={socket}");
+    run("qemu-io", &["-r", "-f", "raw", "-c", "read -P 0 0 4k", &read])?;
     Ok(())
 }
 
