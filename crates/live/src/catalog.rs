@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 use strewn_alloc::VolumeId;
 use strewn_array::BlockContents;
 use strewn_array::write_anywhere::metadata::Pointer;
-use strewn_array::write_anywhere::{
-    BlockKeys, CATALOG_BLOCKS, VolumeConfig, WriteAnywhereConfig,
-};
+use strewn_array::write_anywhere::{BlockKeys, CATALOG_BLOCKS, VolumeConfig, WriteAnywhereConfig};
 use strewn_raid::Vbn;
 
 use crate::administration::{FIRST_LUN_NAME, FIRST_VOLUME_NAME};

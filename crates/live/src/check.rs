@@ -86,6 +86,11 @@ pub enum Inconsistency {
         /// What is wrong with it.
         why: String,
     },
+    /// The catalog cannot be read, and without it nothing else can.
+    Catalog {
+        /// What is wrong.
+        why: String,
+    },
     /// A block can be neither read nor recomputed from its stripe.
     Lost {
         /// The contents expected there.
@@ -178,6 +183,7 @@ impl fmt::Display for Inconsistency {
                 write!(formatter, "spindle {}: superblock: {why}", spindle.0)
             }
             Self::Log { why } => write!(formatter, "the log: {why}"),
+            Self::Catalog { why } => write!(formatter, "the catalog: {why}"),
             Self::LogDevice { role, why, .. } => {
                 write!(formatter, "{role}: {why}")
             }
@@ -422,7 +428,7 @@ fn wrong(
     match state {
         BlockState::Bad(bad) => Some(bad.to_string()),
         BlockState::NeverWritten => crc.map(|_| "it was never written".to_owned()),
-        BlockState::Good { block_tag, .. } if block_tag.holds != expected => {
+        BlockState::Good { block_tag, .. } if !is_same(block_tag.holds, expected) => {
             Some(format!("its entry says that it is {:?}", block_tag.holds))
         }
         BlockState::Good { crc: found, .. } if crc.is_some_and(|crc| (*found).max(1) != crc) => {
@@ -436,11 +442,34 @@ fn wrong(
     }
 }
 
+/// Returns whether an entry's contents are those expected: for metadata, whose keys change with the LUNs, and for a clone's
+/// block, which has the file of the LUN that wrote it, as far as that can be told.
+fn is_same(found: BlockContents, expected: BlockContents) -> bool {
+    match (found, expected) {
+        (BlockContents::Metadata(_), BlockContents::Metadata(_)) => true,
+        (BlockContents::Lun { block: one, .. }, BlockContents::Lun { block: other, .. }) => {
+            one == other
+        }
+        _ => found == expected,
+    }
+}
+
 /// A block that a pointer references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reach {
     holds: BlockContents,
     checksum: u32,
+}
+
+impl Reach {
+    /// Whether two pointers may lead to one place.
+    fn is_same(&self, other: &Self, has_clones: bool) -> bool {
+        let is_same = match (self.holds, other.holds) {
+            (BlockContents::Lun { .. }, _) if !has_clones => self.holds == other.holds,
+            _ => is_same(self.holds, other.holds),
+        };
+        is_same && self.checksum == other.checksum
+    }
 }
 
 /// The blocks reachable from the root and the snapshots, by place.

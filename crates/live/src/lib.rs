@@ -93,7 +93,7 @@ pub mod administration;
 #[cfg(unix)]
 pub mod assembly;
 pub mod catalog;
-mod check;
+pub mod check;
 pub mod configuration;
 #[cfg(unix)]
 pub mod control;

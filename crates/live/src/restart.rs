@@ -400,9 +400,9 @@ pub fn read_tree<D: Devices>(
         if !seen {
             history.keep(|_| false);
         }
-        let of_history = history.blocks().filter_map(|(address, pointer, _)| {
-            Some((keys.key_of(volume, address)?, pointer))
-        });
+        let of_history = history
+            .blocks()
+            .filter_map(|(address, pointer, _)| Some((keys.key_of(volume, address)?, pointer)));
         blocks.extend(of_history);
     }
     // The volumes' numbers are assigned in the order of the files.

@@ -72,13 +72,13 @@ impl ScrubReport {
 pub fn scrub<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
-    blocks: &[(u32, Pointer)],
+    blocks: &[(BlockContents, Pointer)],
     checkpoint: u64,
     mut progress: impl FnMut(f64) -> bool,
 ) -> Result<ScrubReport, StoreError> {
-    let (group, keys) = (config.single_group(), config.block_keys());
-    let in_use: HashMap<u64, (u32, u32)> =
-        blocks.iter().map(|(key, pointer)| (pointer.vbn.0, (*key, pointer.checksum))).collect();
+    let group = config.single_group();
+    let in_use: HashMap<u64, (BlockContents, u32)> =
+        blocks.iter().map(|(holds, pointer)| (pointer.vbn.0, (*holds, pointer.checksum))).collect();
     let used = |place: SpindleBlock| {
         (place.spindle.0 < group.data_spindles())
             .then(|| group.vbn(place.spindle, place.dbn).0)
@@ -98,7 +98,7 @@ pub fn scrub<D: Devices>(
                 let used = used(place);
                 let holds = match used {
                     _ if spindle >= group.data_spindles() => BlockContents::Parity,
-                    Some((key, _)) => keys.holds(key),
+                    Some((holds, _)) => holds,
                     None => BlockContents::Nothing,
                 };
                 MemberRead {

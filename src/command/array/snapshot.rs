@@ -1,5 +1,6 @@
 //! `strewn array snapshot`.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -88,10 +89,10 @@ fn refused(error: &SnapshotError) -> Failure {
         SnapshotError::Restart(restart) if restart.is_refusal() => {
             Failure::bad_input(error.to_string(), error.remedy())
         }
-        SnapshotError::Stopped(_)
-        | SnapshotError::Restart(_)
-        | SnapshotError::Gone(_)
-        | SnapshotError::Output(_) => Failure::failed(error.to_string()).with_help(error.remedy()),
+
+        SnapshotError::Restart(_) | SnapshotError::Gone(_) | SnapshotError::Output(_) => {
+            Failure::failed(error.to_string()).with_help(error.remedy())
+        }
         _ => Failure::bad_input(error.to_string(), error.remedy()),
     }
 }
@@ -161,14 +162,14 @@ fn copy(arguments: &CopyArguments) -> Result<Ending, Failure> {
     let ArrayConfig::WriteAnywhere(config) = config_of(&assembled)? else {
         return Err(refused(&SnapshotError::InPlace));
     };
-    let lun_bytes = assembled.configuration.lun_bytes();
     let (mut devices, label) = devices_at_rest(assembled, *io)?;
     let mut blocks = 0u64;
     let replacement = Replacement::write_with(file, |image| {
-        image.set_len(lun_bytes)?;
-        read_image(&mut devices, &label, &config, snapshot.snapshot(), |number, bytes| {
+        let image = RefCell::new(image);
+        let begin = |bytes| image.borrow_mut().set_len(bytes);
+        read_image(&mut devices, &label, &config, (&snapshot, lun.lun()), begin, |number, bytes| {
             blocks += 1;
-            put(image, number, bytes)
+            put(&mut image.borrow_mut(), number, bytes)
         })
     })
     .map_err(|error| not_copied(file, &error))?;

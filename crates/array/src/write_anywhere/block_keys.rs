@@ -536,6 +536,11 @@ fn behind(start: u32, blocks: u32) -> Range<u32> {
 mod tests {
     use super::*;
 
+    fn keys_of(volumes: &[(u32, &[u32])]) -> BlockKeys {
+        let volumes = volumes.iter().map(|(regions, luns)| (*regions, *luns, [].as_slice()));
+        BlockKeys::new(volumes, 800_000)
+    }
+
     fn one_lun(blocks: u32, regions: u32, aggregate_blocks: u64) -> BlockKeys {
         BlockKeys::new([(regions, [blocks].as_slice(), [].as_slice())], aggregate_blocks)
     }
@@ -566,7 +571,7 @@ mod tests {
             &[(3, &[70_000]), (1, &[]), (9, &[261_000, 1])],
         ];
         for volumes in volumes {
-            let keys = BlockKeys::new(volumes.iter().copied(), 800_000).with_directory();
+            let keys = keys_of(volumes).with_directory();
             let root = keys.root().unwrap();
             assert_eq!(keys.parent_of(root), None);
             let mut reached = vec![false; keys.end() as usize];
@@ -591,15 +596,16 @@ mod tests {
                 assert!(blocks.all(|key| std::mem::take(&mut reached[key as usize])), "{lun:?}");
             }
             let mut reached = reached.into_iter().enumerate().filter(|(_, reached)| *reached);
-            let metadata = keys.data().end..keys.end();
+            let metadata = keys.data().end..keys.catalog().start;
             assert!(reached.by_ref().map(|(key, _)| key as u32).eq(metadata));
+            assert_eq!(keys.catalog().end, keys.end());
         }
     }
 
     #[test]
     fn each_block_of_a_volume_is_one_of_its_metadata_or_of_its_luns() {
         let volumes: &[(u32, &[u32])] = &[(3, &[70_000]), (1, &[]), (9, &[261_000, 1])];
-        let keys = BlockKeys::new(volumes.iter().copied(), 800_000);
+        let keys = keys_of(volumes);
         let bitmaps = keys.inodes().end..keys.of_volumes().end;
         let mut counted = vec![0u32; 3];
         for key in keys.of_files().into_iter().flat_map(|(_, keys)| keys).chain(bitmaps) {
@@ -608,6 +614,22 @@ mod tests {
         let metadata = keys.metadata_of_volumes();
         assert_eq!(counted, [metadata[0] + 70_000, metadata[1], metadata[2] + 261_001]);
         assert_eq!(keys.luns_of(VolumeId(2)), 1..3);
+    }
+
+    #[test]
+    fn a_block_is_found_by_its_address() {
+        let keys = keys_of(&[(3, &[70_000]), (1, &[]), (9, &[261_000, 1])]).with_directory();
+        for key in (0..keys.inodes().end).step_by(7).chain(keys.indirect()) {
+            let Some(address) = keys.address_of(key) else {
+                assert!(keys.data().contains(&key), "between two LUNs");
+                continue;
+            };
+            assert_eq!(keys.key_of(keys.volume_of(key), address), Some(key), "{address}");
+        }
+        let behind = BlockAddress { file: 1, level: 0, index: 70_000 };
+        assert_eq!(keys.key_of(VolumeId(0), behind), None);
+        assert_eq!(keys.key_of(VolumeId(0), BlockAddress { file: 9, ..behind }), None);
+        assert_eq!(keys.file_of(LunId(2)), 3);
     }
 
     #[test]

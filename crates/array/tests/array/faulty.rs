@@ -171,7 +171,7 @@ impl Driver<Described> for FaultyDriver {
 
 impl Durability for FaultyDriver {
     fn commit(&mut self, root: Root) {
-        assert_eq!(root, Root { held_back_blocks: 0, block: None });
+        assert_eq!(root, Root::default());
         assert!(!std::mem::replace(&mut self.is_committing, true), "two commits at once");
     }
 }
@@ -305,9 +305,12 @@ impl FaultyDriver {
                 let spindle = SpindleIndex(index as u16);
                 match (holds, self.layout.lun_sector_of(spindle, sector)) {
                     (None | Some(BlockContents::Gone), _) => {}
-                    (Some(BlockContents::lun(_) | BlockContents::Parity), _)
+                    (Some(BlockContents::Lun { .. } | BlockContents::Parity), _)
                         if sector >= self.reserve_from => {}
-                    (Some(BlockContents::lun(block)), Some(StripeMember::Data { lun_sector })) => {
+                    (
+                        Some(BlockContents::Lun { block, .. }),
+                        Some(StripeMember::Data { lun_sector }),
+                    ) => {
                         assert_eq!(block * BLOCK_SECTORS, lun_sector);
                     }
                     (Some(BlockContents::Parity), Some(StripeMember::Parity { .. })) => {}

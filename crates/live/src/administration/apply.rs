@@ -7,8 +7,7 @@
 use strewn_alloc::{REGION_BLOCKS, SnapshotId, VolumeId};
 use strewn_array::LunId;
 use strewn_array::write_anywhere::{
-    Reconfiguration, ReconfigurationError, RestoreError, View, WriteAnywhere, WriteAnywhereConfig,
-    WriteAnywhereError,
+    Reconfiguration, ReconfigurationError, View, WriteAnywhere, WriteAnywhereConfig,
 };
 
 use super::{
@@ -80,7 +79,8 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
             for (snapshot, of_snapshot) in volume.snapshots.iter_mut().zip(&of.snapshots) {
                 let held = array.held_by_alone(number, SnapshotId(of_snapshot.number));
                 snapshot.held_bytes = held.map(bytes_of);
-                for (lun, CatalogLun { file, .. }) in snapshot.luns.iter_mut().zip(&of_snapshot.luns)
+                for (lun, CatalogLun { file, .. }) in
+                    snapshot.luns.iter_mut().zip(&of_snapshot.luns)
                 {
                     lun.target = engine.target_in_snapshot(of.number, of_snapshot.number, *file);
                 }
@@ -207,16 +207,16 @@ impl Plan<'_> {
         if self.snapshot(snapshot).is_ok() {
             return Err(ChangeError::Exists(format!("snapshot {snapshot}")));
         }
-        let volume = &mut self.catalog.volumes[at];
+        let (luns, checkpoint) = (self.catalog.volumes[at].luns.clone(), self.checkpoint);
         let inode = self.array.pointer(self.array.keys().inodes().start + at as u32);
         let entry = |number| {
             CatalogSnapshot::new(
                 number,
                 snapshot.snapshot().to_owned(),
                 taken_unix_seconds,
-                self.checkpoint,
+                checkpoint,
                 inode,
-                volume.luns.clone(),
+                luns.clone(),
             )
         };
         // Whether there is room for it in the catalog must be known before it is taken.
@@ -243,8 +243,7 @@ impl Plan<'_> {
         let mut clones = Vec::new();
         for lun in luns {
             let file = self.new_file();
-            let view =
-                View { file: lun.file, blocks: lun.blocks, snapshot: SnapshotId(snapshot) };
+            let view = View { file: lun.file, blocks: lun.blocks, snapshot: SnapshotId(snapshot) };
             clones.push((file, view));
             self.catalog.volumes[new].luns.push(CatalogLun { file, ..lun });
         }
@@ -255,11 +254,8 @@ impl Plan<'_> {
     fn reconfigure(&mut self, clones: Vec<(u32, View)>) -> Result<(), ChangeError> {
         let blocks = encoded(&self.catalog)?;
         let before = self.catalog.volumes.iter().map(|volume| self.old.index_of(volume.number));
-        let to = Reconfiguration {
-            volumes: self.catalog.volumes(),
-            before: before.collect(),
-            clones,
-        };
+        let to =
+            Reconfiguration { volumes: self.catalog.volumes(), before: before.collect(), clones };
         let config = self.array.config();
         let wanted =
             WriteAnywhereConfig { volumes: to.volumes.clone(), ..config.clone() }.needed_blocks();

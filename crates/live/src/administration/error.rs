@@ -42,13 +42,16 @@ pub enum ChangeError {
     },
     /// A LUN would be larger than its volume.
     #[error(
-        "a LUN of {} is larger than its volume, which has {}", Size(*lun_bytes), Size(*volume_bytes)
+        "a LUN of {} does not fit its volume, which has {}, of which other LUNs leave {}",
+        Size(*lun_bytes), Size(*volume_bytes), Size(*left_bytes)
     )]
     LunTooLarge {
         /// Size of the LUN.
         lun_bytes: u64,
         /// Size of the volume.
         volume_bytes: u64,
+        /// What its other LUNs leave of it.
+        left_bytes: u64,
     },
     /// A volume that is not thin would promise more than the aggregate has free.
     #[error(
@@ -113,6 +116,12 @@ pub enum ChangeError {
     /// There is no space under the devices. The change may take effect when there is.
     #[error("the change cannot be written: {0}")]
     NoSpace(String),
+    /// It is the last.
+    #[error("it is the only {0} of the array")]
+    Last(String),
+    /// The array cannot have it.
+    #[error("the array cannot be changed so: {0}")]
+    Impossible(String),
     /// The array has stopped.
     #[error("the array has stopped: {0}")]
     Stopped(String),
@@ -155,6 +164,10 @@ impl ChangeError {
             Self::WouldCutData { .. } => {
                 "unmap the end of the LUN first, or give a larger size".into()
             }
+            Self::Last(_) => {
+                "create another one first; or destroy the array: `strewn array destroy DIR`".into()
+            }
+            Self::Impossible(_) => "give other sizes".into(),
             Self::InPlace => {
                 "create a write-anywhere array for that: --layout raid-dp or --layout raid-4".into()
             }

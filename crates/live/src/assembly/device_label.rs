@@ -97,7 +97,7 @@ pub(super) fn write_first_superblock(
         log_durable: LogStart::NEW.host.last,
         map_sequence: 0,
         redo_start: LogStart::NEW.redo.next,
-        root: Root { held_back_blocks: 0, block: None },
+        root: Root::default(),
         label_sequence: label.sequence,
         clean: true,
         snapshots: Vec::new(),

@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
+
+use strewn_array::write_anywhere::metadata::{Pointer, checksum};
 
 use super::diagnosis::{Diagnosis, has_initialization_map, newest_label, newest_superblock};
 use super::error::AssemblyError;
@@ -12,8 +14,10 @@ use super::probe::{ProbeResult, probe_all};
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::Configuration;
 use crate::administration::Inventory;
+use crate::catalog::Catalog;
+use crate::configuration::{ArrayConfig, ArrayLayout};
 use crate::device::{BLOCK_BYTES, OpenDevice, OpenError, remedy_of_system};
-use crate::format::{Label, Member, MemberState, Superblock};
+use crate::format::{Label, Member, MemberState, Superblock, device_block};
 
 /// The state of an array, from its devices.
 #[derive(Debug, Clone)]
@@ -30,6 +34,8 @@ pub struct Status {
     pub logs: Vec<MemberStatus>,
     /// The newest valid superblock; number 0 if the array was never started. `None` if all are damaged.
     pub superblock: Option<Superblock>,
+    /// What the volumes, LUNs and snapshots are; `None` for an in-place array, or if it cannot be read.
+    pub catalog: Option<Catalog>,
     /// Whether a spindle has a valid initialization map, or the array has none.
     pub has_initialization_map: bool,
     /// Everything that is wrong.
@@ -40,11 +46,16 @@ pub struct Status {
 
 impl Status {
     /// Returns the volumes, LUNs and snapshots, without what only a running array knows. `None` if no spindle has a
-    /// valid superblock.
+    /// valid superblock, or the catalog lies on a spindle that is missing.
     #[must_use]
     pub fn inventory(&self) -> Option<Inventory> {
-        let superblock = self.superblock.as_ref()?;
-        Some(Inventory::of_one_lun(self.configuration.lun_bytes(), &superblock.snapshots))
+        match &self.catalog {
+            Some(catalog) => Some(Inventory::at_rest(catalog)),
+            None if matches!(self.configuration.layout, ArrayLayout::InPlace(_)) => {
+                Some(Inventory::in_place(self.configuration.lun_bytes()))
+            }
+            None => None,
+        }
     }
 }
 
@@ -76,7 +87,7 @@ pub struct MemberStatus {
 pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
     let named = place.named()?;
     let open = |path: &Path| open_to_read(path);
-    let ProbeResult { probed, problems, devices: _ } = probe_all(&named, open, |file: &File| file)?;
+    let ProbeResult { probed, problems, devices } = probe_all(&named, open, |file: &File| file)?;
     let diagnosis = Diagnosis::of(&probed, problems)
         .map_err(|problems| AssemblyError::NoArray { place: place.display(), problems })?;
     let label = newest_label(&probed, &diagnosis, place)?;
@@ -85,6 +96,8 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
     })?;
     let lost = diagnosis.lost(&label);
     let superblock = newest_superblock(&probed, &diagnosis.spindles, &label);
+    let spindle_files: Vec<Option<&File>> =
+        diagnosis.spindles.iter().map(|at| at.map(|at| &devices[at])).collect();
     let has_map = has_initialization_map(&probed, &diagnosis.spindles, &label);
     let condition = match lost {
         _ if superblock.is_none() || !has_map => Condition::Unusable,
@@ -109,6 +122,9 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
         condition,
         spindles: status_of(&diagnosis.spindles, &label.members),
         logs: status_of(&diagnosis.logs, &label.logs),
+        catalog: superblock
+            .as_ref()
+            .and_then(|superblock| catalog_of(&configuration, superblock, &spindle_files)),
         superblock,
         has_initialization_map: has_map,
         in_use: ours.find_map(|at| user_of(&probed[*at].path)),
@@ -116,6 +132,29 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
         configuration,
         problems: diagnosis.problems,
     })
+}
+
+/// Reads the catalog of a write-anywhere array, without recomputing what is missing.
+fn catalog_of(
+    configuration: &Configuration,
+    superblock: &Superblock,
+    spindles: &[Option<&File>],
+) -> Option<Catalog> {
+    let Ok(ArrayConfig::WriteAnywhere(config)) = configuration.array() else { return None };
+    let pointers = superblock.catalog_pointers();
+    if pointers.is_empty() {
+        return Some(Catalog::first(&config, superblock));
+    }
+    let read = |pointer: &Pointer| {
+        let place = config.single_group().locate(pointer.vbn);
+        let file = (*spindles.get(place.spindle.index())?)?;
+        let mut bytes = vec![0; BLOCK_BYTES];
+        let offset = device_block(place.dbn) * BLOCK_BYTES as u64;
+        file.read_exact_at(&mut bytes, offset).ok()?;
+        (checksum(&bytes) == pointer.checksum).then(|| bytes.into_boxed_slice())
+    };
+    let blocks = pointers.iter().map(read).collect::<Option<Vec<_>>>()?;
+    Catalog::decode(&blocks).ok()
 }
 
 /// Opens a device to read it; a problem of this device alone is returned as such.

@@ -5,6 +5,8 @@ use strewn_array::write_anywhere::metadata::{Pointer, decode_pointers};
 use strewn_array::write_anywhere::{BlockKeys, WriteAnywhereConfig};
 use strewn_raid::Vbn;
 
+use crate::restart::read_catalog;
+
 use super::{CheckReport, Inconsistency, Reach, Reached, wrong};
 use crate::device::Devices;
 use crate::format::Superblock;
@@ -17,13 +19,26 @@ pub(super) fn check<D: Devices>(
     superblock: &Superblock,
     report: &mut CheckReport,
 ) -> Reached {
+    let catalog = match read_catalog(offline, config, superblock) {
+        Ok((catalog, _)) => catalog,
+        Err(error) => {
+            report.findings.push(Inconsistency::Catalog { why: error.to_string() });
+            return Reached::new();
+        }
+    };
+    let config = &catalog.config(config);
     let keys = config.block_keys();
     let bitmap = vec![None; keys.aggregate_bitmap().len()];
-    let (root, inode) = (keys.root(), keys.inodes().start);
-    let mut walk = Walk { config, keys, superblock, reached: Reached::new(), bitmap };
-    walk.below(offline, root.zip(superblock.root_pointer()), report);
-    for snapshot in &superblock.snapshots {
-        walk.below(offline, snapshot.inode.map(|pointer| (inode, pointer)), report);
+    let root = keys.root().zip(superblock.root_pointer());
+    let catalog_blocks: Vec<_> = keys.catalog().zip(superblock.catalog_pointers()).collect();
+    let has_clones = catalog.volumes.iter().any(|volume| volume.origin.is_some());
+    let mut walk = Walk { config, keys, superblock, reached: Reached::new(), bitmap, has_clones };
+    walk.below(offline, catalog_blocks, report);
+    walk.below(offline, root.into_iter().collect(), report);
+    for (_, _, snapshot) in catalog.snapshots() {
+        walk.keys = snapshot.keys(config);
+        let inode = snapshot.inode().map(|pointer| (walk.keys.inodes().start, pointer));
+        walk.below(offline, inode.into_iter().collect(), report);
     }
     if superblock.root.block.is_some() {
         check_bitmap(&walk.bitmap, config, superblock, &walk.reached, report);
@@ -38,6 +53,7 @@ struct Walk<'a> {
     superblock: &'a Superblock,
     reached: Reached,
     bitmap: Vec<Option<Vec<u8>>>,
+    has_clones: bool,
 }
 
 impl Walk<'_> {
@@ -45,10 +61,9 @@ impl Walk<'_> {
     fn below<D: Devices>(
         &mut self,
         offline: &mut OfflineArray<'_, D>,
-        top: Option<(u32, Pointer)>,
+        mut level: Vec<(u32, Pointer)>,
         report: &mut CheckReport,
     ) {
-        let mut level: Vec<(u32, Pointer)> = top.into_iter().collect();
         while !level.is_empty() {
             level = self.level(offline, level, report);
         }
@@ -65,7 +80,7 @@ impl Walk<'_> {
         }
         match self.reached.insert(vbn, reach) {
             None => true,
-            Some(before) if before == reach => false,
+            Some(before) if before.is_same(&reach, self.has_clones) => false,
             Some(Reach { holds: one, .. }) => {
                 report.findings.push(Inconsistency::SharedPlace { vbn, one, other: holds });
                 true
@@ -115,7 +130,7 @@ impl Walk<'_> {
             {
                 *slot = Some(bytes);
             } else if keys.has_pointers(*key) {
-                match decode_pointers(*key, &bytes) {
+                match decode_pointers(keys.pointer_address(*key), &bytes) {
                     Ok(pointers) => {
                         let children = keys.children(*key).into_iter().zip(pointers);
                         next.extend(children.filter_map(|(key, one)| Some((key, one?))));

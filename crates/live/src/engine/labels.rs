@@ -65,12 +65,6 @@ impl LabelWriter {
         true
     }
 
-    /// Sets a feature that a program must know to read the array.
-    pub(super) fn set_feature(&mut self, feature: u64) {
-        self.is_changed |= self.label.incompatible_features & feature == 0;
-        self.label.incompatible_features |= feature;
-    }
-
     /// Appends the writes of changed labels: both copies, one after the other, on every spindle and every
     /// device of the log that did not fail.
     pub(super) fn take_ios(&mut self, ios: &mut Vec<Io>) {

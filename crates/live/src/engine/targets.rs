@@ -50,7 +50,12 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     }
 
     /// Returns the target that stands for a LUN in a snapshot.
-    pub(crate) fn target_in_snapshot(&self, volume: u32, snapshot: u32, file: u32) -> Option<TargetId> {
+    pub(crate) fn target_in_snapshot(
+        &self,
+        volume: u32,
+        snapshot: u32,
+        file: u32,
+    ) -> Option<TargetId> {
         self.in_snapshots.get(&(volume, snapshot, file)).copied()
     }
 }

@@ -152,7 +152,9 @@ impl Superblock {
         }
         let catalog: Vec<(Vbn, u32)> = self.root.catalog.iter().map_while(|one| *one).collect();
         CATALOG_COUNT.put(block, &(catalog.len() as u16).to_le_bytes());
-        for (entry, (vbn, crc)) in CATALOG.of_mut(block).chunks_exact_mut(POINTER_BYTES).zip(&catalog) {
+        for (entry, (vbn, crc)) in
+            CATALOG.of_mut(block).chunks_exact_mut(POINTER_BYTES).zip(&catalog)
+        {
             // A live array has VBNs of 32 bits.
             entry[..4].copy_from_slice(&(vbn.0 as u32).to_le_bytes());
             entry[4..].copy_from_slice(&crc.to_le_bytes());

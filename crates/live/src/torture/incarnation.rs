@@ -9,13 +9,13 @@ use super::host::Host;
 use super::rng::{SpreadDraws, stream};
 use super::schedule::Schedule;
 use super::shadow::Version;
+use crate::administration::{Change, ChangeError, SnapshotName, VolumeName};
 use crate::configuration::ArrayConfig;
 use crate::device::{DeviceIndex, Devices};
 use crate::engine::{HostRequest, LiveArray, RequestId, TargetId};
 use crate::format::MemberState;
 use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
 use crate::running::RunningArray;
-use crate::snapshots::SnapshotError;
 
 /// Sectors per read when the whole LUN is read.
 const SCAN_SECTORS: u64 = 512;
@@ -233,8 +233,9 @@ impl<'a> Incarnation<'a> {
     }
 
     fn reconcile_snapshots<A: LiveArray>(&mut self, array: &Array<'_, A>) -> Result<(), Stop> {
-        let snapshots = &array.engine().superblock().snapshots;
-        let names: Vec<&str> = snapshots.iter().map(|snapshot| snapshot.name.as_str()).collect();
+        let catalog = array.engine().catalog();
+        let snapshots = catalog.into_iter().flat_map(|catalog| catalog.snapshots());
+        let names: Vec<&str> = snapshots.map(|(_, _, snapshot)| snapshot.name.as_str()).collect();
         Ok(self.schedule.shadow.reconcile_snapshots(&names)?)
     }
 
@@ -246,7 +247,8 @@ impl<'a> Incarnation<'a> {
             let name = rng.pick(&names).clone();
             shadow.changing = Some(name.clone());
             self.schedule.trace(|| format!("snapshot {name} is deleted"));
-            array.delete_snapshot(&name).map_err(|error| self.no_snapshot(array, error))?;
+            let deleted = array.administer(Change::DeleteSnapshot { snapshot: named(&name) });
+            deleted.map_err(|error| self.no_snapshot(array, error))?;
             let shadow = &mut self.schedule.shadow;
             shadow.changing = None;
             shadow.snapshots.remove(&name);
@@ -257,9 +259,11 @@ impl<'a> Incarnation<'a> {
             let shadow = &mut self.schedule.shadow;
             shadow.changing = Some(name.clone());
             shadow.snapshots.insert(name.clone(), shadow.acknowledged.clone());
-            match array.take_snapshot(&name, self.schedule.incarnation) {
+            let taken_unix_seconds = self.schedule.incarnation;
+            let snapshot = named(&name);
+            match array.administer(Change::TakeSnapshot { snapshot, taken_unix_seconds }) {
                 Ok(()) => self.schedule.summary.snapshots += 1,
-                Err(SnapshotError::NoRoom { .. }) => {
+                Err(ChangeError::NoRoom { .. }) => {
                     self.schedule.shadow.snapshots.remove(&name);
                 }
                 Err(error) => return Err(self.no_snapshot(array, error)),
@@ -269,9 +273,9 @@ impl<'a> Incarnation<'a> {
         Ok(())
     }
 
-    fn no_snapshot<A: LiveArray>(&self, array: &mut Array<'_, A>, error: SnapshotError) -> Stop {
+    fn no_snapshot<A: LiveArray>(&self, array: &mut Array<'_, A>, error: ChangeError) -> Stop {
         match error {
-            SnapshotError::Stopped(why) => self.stopped(array, &why),
+            ChangeError::Stopped(why) | ChangeError::NoSpace(why) => self.stopped(array, &why),
             error => Stop::Wrong(format!("a snapshot is not taken or deleted: {error}")),
         }
     }
@@ -322,4 +326,10 @@ impl<'a> Incarnation<'a> {
             self.poll(array)?;
         }
     }
+}
+
+/// The name of a snapshot of the volume.
+fn named(name: &str) -> SnapshotName {
+    let named = SnapshotName::new(VolumeName::first(), name);
+    named.unwrap_or_else(|error| unreachable!("a schedule names a snapshot so: {error}"))
 }

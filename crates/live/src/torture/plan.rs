@@ -163,7 +163,7 @@ impl Plan {
             log_durable: 0,
             map_sequence: 0,
             redo_start: 1,
-            root: Root { held_back_blocks: 0, block: None },
+            root: Root::default(),
             label_sequence: self.label.sequence,
             clean: true,
             snapshots: Vec::new(),

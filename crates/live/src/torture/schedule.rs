@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use strewn_array::BlockContents;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_raid::SpindleIndex;
 
@@ -18,9 +19,9 @@ use crate::check::{self, Inconsistency};
 use crate::configuration::{ArrayConfig, LayoutName};
 use crate::device::simulated::{Fault, Injected};
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
-use crate::format::{FIRST_ROW_BLOCK, Label, MemberState, ROW_BLOCKS, ROW_DATA_BLOCKS, Snapshot};
+use crate::format::{FIRST_ROW_BLOCK, Label, MemberState, ROW_BLOCKS, ROW_DATA_BLOCKS};
 use crate::offline::OfflineArray;
-use crate::restart::RestartError;
+use crate::restart::{RestartError, read_catalog};
 use crate::snapshots::read_image_of;
 
 /// The state that a schedule carries from one incarnation to the next.
@@ -335,7 +336,11 @@ impl Schedule {
             Err(RestartError::NoSuperblock) => return Ok(()),
             Err(error) => return Err(error.to_string()),
         };
-        for snapshot @ Snapshot { name, .. } in &superblock.snapshots {
+        let (catalog, _) =
+            read_catalog(&mut offline, config, &superblock).map_err(|error| error.to_string())?;
+        let config = &catalog.config(config);
+        for (_, _, snapshot) in catalog.snapshots() {
+            let name = &snapshot.name;
             let (mut next, mut wrong) = (0, None);
             let mut block = |number: u64, bytes: Option<&[u8]>| {
                 let nothing = (next..number).map(|block| (block, None));
@@ -346,7 +351,8 @@ impl Schedule {
                 }
                 next = number + 1;
             };
-            let read = read_image_of(&mut offline, config, snapshot, |number, bytes| {
+            let file = BlockContents::FIRST_FILE;
+            let read = read_image_of(&mut offline, config, snapshot, file, |number, bytes| {
                 block(number.into(), Some(bytes));
                 Ok(())
             });

@@ -557,14 +557,14 @@ impl Harness {
                 let (spindle, dbn) = self.place_at(pointer.vbn);
                 let bytes = self.driver.block(spindle, dbn);
                 assert_eq!(checksum(bytes), pointer.checksum, "block {key} of metadata");
-                let children = decode_pointers(key, bytes).unwrap();
+                let children = decode_pointers(keys.pointer_address(key), bytes).unwrap();
                 assert_eq!(children.len(), keys.children(key).len());
                 let there = keys.children(key).into_iter().zip(children);
                 open.extend(there.filter_map(|(key, pointer)| Some((key, pointer?))));
             }
         }
         let mut harness = Self::empty(config.clone());
-        harness.array = WriteAnywhere::restored(config, blocks, None).unwrap();
+        harness.array = WriteAnywhere::restored(config, blocks, vec![], &[]).unwrap();
         harness.driver.spindles = self.driver.spindles;
         harness.driver.root = self.driver.root;
         harness.versions = self.versions;

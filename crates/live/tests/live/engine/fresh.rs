@@ -66,7 +66,7 @@ pub fn first_superblock(array: Identity) -> Superblock {
         log_durable: 0,
         map_sequence: 0,
         redo_start: 1,
-        root: Root { held_back_blocks: 0, block: None },
+        root: Root::default(),
         label_sequence: 1,
         clean: true,
         snapshots: Vec::new(),

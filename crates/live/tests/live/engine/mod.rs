@@ -10,6 +10,7 @@ mod no_space;
 mod old_blocks;
 mod scrub;
 mod snapshots;
+mod volumes;
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};

@@ -2,9 +2,10 @@
 
 use strewn_alloc::PolicyName;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
+use strewn_live::administration::{Change, ChangeError, SnapshotName, VolumeName};
 use strewn_live::check::check_write_anywhere;
 use strewn_live::device::{DeviceIndex, Devices, SimulatedDevices};
-use strewn_live::format::{FEATURE_SNAPSHOTS, Label};
+use strewn_live::format::Label;
 use strewn_live::restart::{RestartOptions, restart_write_anywhere};
 use strewn_live::snapshots::{SnapshotError, read_image};
 use strewn_raid::{Parity, ParityGroup};
@@ -19,6 +20,18 @@ fn write_blocks(array: &mut Array, blocks: impl IntoIterator<Item = u32>, when: 
     }
 }
 
+fn named(name: &str) -> SnapshotName {
+    SnapshotName::new(VolumeName::first(), name).unwrap()
+}
+
+fn take(array: &mut Array, name: &str, taken_unix_seconds: u64) -> Result<(), ChangeError> {
+    array.administer(Change::TakeSnapshot { snapshot: named(name), taken_unix_seconds })
+}
+
+fn delete(array: &mut Array, name: &str) -> Result<(), ChangeError> {
+    array.administer(Change::DeleteSnapshot { snapshot: named(name) })
+}
+
 /// The first byte of each block of a snapshot's image, all of which has it; 0 of those that were never written.
 fn image(
     devices: &mut SimulatedDevices,
@@ -27,7 +40,8 @@ fn image(
     name: &str,
 ) -> Result<Vec<u8>, SnapshotError> {
     let mut image = vec![0; LUN_BLOCKS as usize];
-    read_image(devices, label, config, name, |block, bytes| {
+    let begin = |_| Ok(());
+    read_image(devices, label, config, (&named(name), "lun"), begin, |block, bytes| {
         assert!(bytes.iter().all(|byte| *byte == bytes[0]), "block {block}");
         image[block as usize] = bytes[0];
         Ok(())
@@ -60,14 +74,12 @@ fn a_snapshot_has_what_the_lun_had_however_often_that_is_written_over() {
     config.groups = vec![ParityGroup::new(Parity::RaidDp, 5, 8_192).unwrap()];
     let (devices, mut beginning) = fresh_devices(11, &config);
     let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
-    assert_eq!(array.engine().label().incompatible_features & FEATURE_SNAPSHOTS, 0);
     write_blocks(&mut array, (0..LUN_BLOCKS).filter(|block| block % 3 != 0), 1);
-    array.take_snapshot("monday", 1_000).unwrap();
-    assert_ne!(array.engine().label().incompatible_features & FEATURE_SNAPSHOTS, 0);
+    take(&mut array, "monday", 1_000).unwrap();
     write_blocks(&mut array, (0..LUN_BLOCKS).filter(|block| block % 2 == 0), 2);
     let mut array = restart(array, &mut beginning, &config);
-    array.take_snapshot("tuesday \u{e4}", 2_000).unwrap();
-    assert!(matches!(array.take_snapshot("monday", 0), Err(SnapshotError::Exists(_))));
+    take(&mut array, "tuesday \u{e4}", 2_000).unwrap();
+    assert!(matches!(take(&mut array, "monday", 0), Err(ChangeError::Exists(_))));
     for when in 3..7 {
         write_blocks(&mut array, 0..LUN_BLOCKS, when);
         array = restart(array, &mut beginning, &config);
@@ -97,12 +109,12 @@ fn what_only_a_deleted_snapshot_held_is_free() {
     let (devices, mut beginning) = fresh_devices(12, &config);
     let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
     write_blocks(&mut array, 0..LUN_BLOCKS, 1);
-    array.take_snapshot("one", 0).unwrap();
+    take(&mut array, "one", 0).unwrap();
     write_blocks(&mut array, 0..LUN_BLOCKS / 2, 2);
-    array.take_snapshot("two", 0).unwrap();
+    take(&mut array, "two", 0).unwrap();
     write_blocks(&mut array, 0..LUN_BLOCKS, 3);
-    array.delete_snapshot("one").unwrap();
-    assert!(matches!(array.delete_snapshot("one"), Err(SnapshotError::NoSuchSnapshot(_))));
+    delete(&mut array, "one").unwrap();
+    assert!(matches!(delete(&mut array, "one"), Err(ChangeError::NoSuchSnapshot(_))));
     // Before any consistency point: what it held is in use and nobody's.
     let devices = checked(array, &mut beginning, &config);
     let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
@@ -118,12 +130,12 @@ fn what_only_a_deleted_snapshot_held_is_free() {
     ));
     // One, two, three, … as long as the array runs: none leaves anything behind.
     let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
-    array.delete_snapshot("two").unwrap();
+    delete(&mut array, "two").unwrap();
     for when in 10..30 {
         write_blocks(&mut array, 0..LUN_BLOCKS, when);
-        array.take_snapshot("again", 0).unwrap();
+        take(&mut array, "again", 0).unwrap();
         write_blocks(&mut array, 0..LUN_BLOCKS, when + 1);
-        array.delete_snapshot("again").unwrap();
+        delete(&mut array, "again").unwrap();
     }
     checked(array, &mut beginning, &config);
 }
@@ -136,9 +148,9 @@ fn a_snapshot_without_room_for_the_lun_beside_it_is_refused() {
     let mut taken = 0;
     let lacking = loop {
         write_blocks(&mut array, 0..LUN_BLOCKS, taken + 1);
-        match array.take_snapshot(&taken.to_string(), 0) {
+        match take(&mut array, &taken.to_string(), 0) {
             Ok(()) => taken += 1,
-            Err(SnapshotError::NoRoom { lacking_blocks }) => break lacking_blocks,
+            Err(ChangeError::NoRoom { lacking_bytes }) => break lacking_bytes / BLOCK as u64,
             Err(error) => panic!("{error}"),
         }
     };

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use strewn_base::Rng;
-use strewn_live::administration::{Change, ChangeError, Inventory, SnapshotName};
+use strewn_live::administration::{Change, ChangeError, Inventory, SnapshotName, VolumeName};
 use strewn_live::assembly::{ArrayLocation, OpenOptions, open};
 use strewn_live::configuration::{ArrayConfig, LayoutName};
 use strewn_live::device::{IoBackend, open_devices};
@@ -112,7 +112,7 @@ fn snapshots_are_taken_and_deleted_while_clients_write() {
             let expected: Vec<_> = kept.iter().map(|bounds| bounds.name.as_str()).collect();
             assert_eq!(names(&inventory), expected);
             // A status look does not wait for the clients.
-            assert_eq!(client.look().unwrap().superblock.snapshots.len(), kept.len());
+            assert_eq!(client.inventory().unwrap().volumes[0].snapshots.len(), kept.len());
         }
         ends.store(true, Ordering::Relaxed);
     });
@@ -162,7 +162,9 @@ fn check_image(directory: &Path, bounds: &Bounds) {
     let label = assembled.label_of(DeviceRole::Spindle(0));
     let mut devices = open_devices(assembled.into_devices(), IoBackend::Auto).unwrap();
     let mut found = vec![0; bounds.writers.len() * WRITER_BLOCKS as usize];
-    read_image(&mut devices, &label, &config, &bounds.name, |block, bytes| {
+    let name = SnapshotName::new(VolumeName::first(), &bounds.name).unwrap();
+    let begin = |_| Ok(());
+    read_image(&mut devices, &label, &config, (&name, "lun"), begin, |block, bytes| {
         let number = bytes[..8].to_vec();
         assert_eq!(bytes, number.repeat(BLOCK / 8));
         found[block as usize] = u64::from_le_bytes(number.try_into().unwrap());

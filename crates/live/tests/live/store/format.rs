@@ -71,12 +71,16 @@ prop_compose! {
         (checkpoint, log_start, redo_start, held_back_blocks, label_sequence, clean)
             in any::<(u64, u64, u64, u64, u64, bool)>(),
         block in any::<Option<(u64, u32)>>(),
+        catalog in prop::collection::vec(any::<(u32, u32)>(), 0..=16),
         snapshots in prop::collection::vec(snapshot(), 0..=MAXIMUM_SNAPSHOTS),
     ) -> Superblock {
         let number = |(number, snapshot): (u32, Snapshot)| Snapshot { number, ..snapshot };
         let snapshots = (1..).zip(snapshots).map(number).collect();
         let block = block.map(|(vbn, crc)| (Vbn(vbn), crc));
-        let root = Root { held_back_blocks, block };
+        let mut root = Root { held_back_blocks, block, ..Root::default() };
+        for (into, (vbn, crc)) in root.catalog.iter_mut().zip(catalog) {
+            *into = Some((Vbn(u64::from(vbn)), crc));
+        }
         Superblock { array, checkpoint, log_start, log_durable: log_start, map_sequence: checkpoint, redo_start, label_sequence, clean, root, snapshots }
     }
 }
@@ -145,15 +149,16 @@ proptest! {
     fn a_record_comes_back_and_every_flip_is_seen(
         (follows, first) in any::<(u32, u64)>(),
         behind in 0..3_u64,
+        file in 1..u32::MAX,
         tag in any::<[u8; 8]>(),
         data in prop::collection::vec(any::<u8>(), 512),
         sectors in 0..2_usize,
     ) {
         let (data, tag) = (&data[..sectors * 512], ArrayTag(tag));
         let kind = if sectors == 0 {
-            RecordKind::Unmap { first_sector: first, sectors: first }
+            RecordKind::Unmap { file, first_sector: first, sectors: first as u32 }
         } else {
-            RecordKind::Write { first_sector: first, sectors: 1 }
+            RecordKind::Write { file, first_sector: first, sectors: 1 }
         };
         let (follows, data_bytes) = (u64::from(follows), data.len() as u32);
         let durable = follows.saturating_sub(behind);
@@ -247,13 +252,14 @@ fn other_versions_are_refused_by_name() {
         Label::decode(&sealed(block))
     };
     assert_eq!(with(1, 7).unwrap().version, Version { major: 1, minor: 7 });
+    assert_eq!(with(2, 0).unwrap().version, Version { major: 2, minor: 0 });
     assert_eq!(
-        with(2, 3).unwrap_err().to_string(),
-        "the label is of format 2.3, newer than format 1.0 that this program reads: use a newer Strewn"
+        with(3, 3).unwrap_err().to_string(),
+        "the label is of format 3.3, newer than format 2.0 that this program reads: use a newer Strewn"
     );
     assert_eq!(
         with(0, 9).unwrap_err().to_string(),
-        "the label is of format 0.9, older than format 1.0 that this program reads: use the Strewn of then"
+        "the label is of format 0.9, older than format 1.0, the oldest that this program reads: use the Strewn of then"
     );
     let mut features = block.clone();
     features[16] = 8;
@@ -262,7 +268,7 @@ fn other_versions_are_refused_by_name() {
         FormatError::UnknownFeatures { what: "label", unknown: 8 }
     );
     let mut newer = block.clone();
-    newer[8] = 2;
+    newer[8] = 3;
     assert!(matches!(Label::of_copies(&block, &newer), Err(FormatError::Newer { .. })));
 }
 
@@ -295,7 +301,7 @@ fn what_has_no_room_is_refused() {
 #[test]
 fn the_newest_good_superblock_of_the_array_wins() {
     let of = |array: u8, checkpoint| {
-        let root = Root { held_back_blocks: 0, block: Some((Vbn(1), 2)) };
+        let root = Root { block: Some((Vbn(1), 2)), ..Root::default() };
         let array = Identity([array; 16]);
         Superblock {
             array,

@@ -50,12 +50,15 @@ pub fn append_write(log: &mut Log, first_sector: u64, data: &[u8]) -> Option<u64
     append(log, LogRecord::Write { lun: LunId(0), first_sector, sectors }, data)
 }
 
+/// The file of the LUN that the records are of.
+const FILE: u32 = 5;
+
 pub fn append_unmap(log: &mut Log, first_sector: u64, sectors: u32) -> Option<u64> {
     append(log, LogRecord::Unmap { lun: LunId(0), first_sector, sectors }, &[])
 }
 
 fn append(log: &mut Log, record: LogRecord, data: &[u8]) -> Option<u64> {
-    (log.append(record, data) == Logged::Done).then(|| log.last_sequence())
+    (log.append(record, FILE, data) == Logged::Done).then(|| log.last_sequence())
 }
 
 pub fn recover(layout: &LogLayout, superblock: &Superblock, disk: &[u8]) -> RecoveredLog {
@@ -94,7 +97,8 @@ impl Model {
         let first_sector = self.rng.below(1 << 30);
         let appended = if self.rng.one_in(6) {
             let sectors = self.rng.below(1 << 20);
-            let punch = |sequence| HostRecord::Unmap { sequence, first_sector, sectors };
+            let punch =
+                |sequence| HostRecord::Unmap { sequence, file: FILE, first_sector, sectors };
             append_unmap(&mut self.log, first_sector, sectors as u32)
                 .map(|sequence| (sequence, punch(sequence)))
         } else {
@@ -102,7 +106,9 @@ impl Model {
             let sectors = 1 + self.rng.below(most);
             let data = random_bytes(&mut self.rng, sectors as usize * 512);
             let sequence = append_write(&mut self.log, first_sector, &data);
-            sequence.map(|sequence| (sequence, HostRecord::Write { sequence, first_sector, data }))
+            sequence.map(|sequence| {
+                (sequence, HostRecord::Write { sequence, file: FILE, first_sector, data })
+            })
         };
         match appended {
             Some((sequence, record)) => assert!(self.host.insert(sequence, record).is_none()),

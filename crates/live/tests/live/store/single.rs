@@ -231,7 +231,7 @@ fn a_lost_spindle_is_reported_once() {
 #[test]
 fn a_superblock_follows_a_flush_to_every_spindle() {
     let mut rig = Rig::plain(0);
-    let root = Root { held_back_blocks: 3, block: None };
+    let root = Root { held_back_blocks: 3, ..Root::default() };
     let superblock = Superblock {
         array: Identity([7; 16]),
         checkpoint: 5,
