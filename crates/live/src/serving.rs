@@ -123,18 +123,14 @@ impl Client {
     /// # Errors
     /// See [`ChangeError`]; what NBD clients have chosen is neither deleted nor resized.
     pub fn administer(&self, change: Change) -> Result<Inventory, ChangeError> {
+        // A client that has just closed its connection counts until the server has noticed.
         let begin = Instant::now();
-        loop {
-            let changed = self.try_to_administer(change.clone());
-            // A client that has just closed its connection counts until the server has noticed.
-            if !matches!(changed, Err(ChangeError::InUse { .. })) || begin.elapsed() >= LEAVING {
-                return changed;
+        while let Err(in_use) = self.targets.check_unused(&change) {
+            if begin.elapsed() >= LEAVING {
+                return Err(in_use);
             }
-            std::thread::sleep(LEAVING / 10);
+            std::thread::sleep(LEAVING / 25);
         }
-    }
-
-    fn try_to_administer(&self, change: Change) -> Result<Inventory, ChangeError> {
         let is_gone = || ChangeError::Stopped("it was shut down".to_owned());
         let (sender, receiver) = channel();
         self.messages.send(Message::Administer(change, sender)).map_err(|_| is_gone())?;

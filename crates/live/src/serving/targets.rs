@@ -1,5 +1,6 @@
 //! What a served array offers to clients, and who uses it.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use strewn_base::SECTOR_BYTES;
@@ -8,7 +9,15 @@ use crate::administration::{Change, ChangeError, Inventory, LunName, VolumeName}
 use crate::engine::TargetId;
 
 /// The targets of a served array, by name. Shared by the array's thread and its clients.
-pub(super) struct ServedTargets(Mutex<Vec<ServedTarget>>);
+pub(super) struct ServedTargets(Mutex<Targets>);
+
+#[derive(Default)]
+struct Targets {
+    /// LUNs, then LUNs in snapshots.
+    served: Vec<ServedTarget>,
+    /// How many use a target; none of them is 0.
+    uses: BTreeMap<TargetId, u64>,
+}
 
 /// A LUN, or a LUN as it is in a snapshot.
 struct ServedTarget {
@@ -18,8 +27,6 @@ struct ServedTarget {
     snapshot: Option<String>,
     target: TargetId,
     sectors: u64,
-    /// How many use it.
-    clients: u64,
     /// Whether a change that may end it is in progress: nobody may begin to use it.
     is_closed: bool,
 }
@@ -36,9 +43,11 @@ pub(super) struct TargetUse {
 impl Drop for TargetUse {
     fn drop(&mut self) {
         let mut targets = self.targets.locked();
-        if let Some(used) = targets.iter_mut().find(|one| one.target == self.target) {
-            assert!(used.clients > 0, "a use ends once");
-            used.clients -= 1;
+        if let Some(uses) = targets.uses.get_mut(&self.target) {
+            *uses -= 1;
+            if *uses == 0 {
+                targets.uses.remove(&self.target);
+            }
         }
     }
 }
@@ -82,39 +91,38 @@ impl ServedTargets {
         Arc::new(targets)
     }
 
-    fn locked(&self) -> MutexGuard<'_, Vec<ServedTarget>> {
+    fn locked(&self) -> MutexGuard<'_, Targets> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the size of a target, in sectors.
     pub(super) fn sectors(&self, target: TargetId) -> Option<u64> {
-        self.locked().iter().find(|one| one.target == target).map(|one| one.sectors)
+        let targets = self.locked();
+        targets.served.iter().find(|one| one.target == target).map(|one| one.sectors)
     }
 
     /// Returns the names of all targets: the LUNs, then those in snapshots.
     pub(super) fn names(&self) -> Vec<String> {
         let targets = self.locked();
-        targets.iter().filter(|one| !one.is_closed).map(ServedTarget::name).collect()
+        targets.served.iter().filter(|one| !one.is_closed).map(ServedTarget::name).collect()
     }
 
     /// Begins to use the target of this name; the first for the empty name. The name of a LUN suffices if just one
     /// volume has a LUN of that name.
     pub(super) fn open(self: &Arc<Self>, name: &str) -> Option<TargetUse> {
         let mut targets = self.locked();
+        let Targets { served, uses } = &mut *targets;
         let is_short = |one: &ServedTarget| one.snapshot.is_none() && one.lun == name;
         let at = match name.is_empty() {
-            true => targets.iter().position(|one| !one.is_closed)?,
+            true => served.iter().position(|one| !one.is_closed)?,
             false => {
-                let mut short = (0..targets.len()).filter(|at| is_short(&targets[*at]));
+                let mut short = (0..served.len()).filter(|at| is_short(&served[*at]));
                 let only = short.next().filter(|_| short.next().is_none());
-                targets.iter().position(|one| one.name() == name).or(only)?
+                served.iter().position(|one| one.name() == name).or(only)?
             }
         };
-        let one = &mut targets[at];
-        if one.is_closed {
-            return None;
-        }
-        one.clients += 1;
+        let one = Some(&served[at]).filter(|one| !one.is_closed)?;
+        *uses.entry(one.target).or_default() += 1;
         Some(TargetUse {
             targets: Arc::clone(self),
             name: one.name(),
@@ -130,47 +138,62 @@ impl ServedTargets {
     /// If some of it is in use.
     pub(super) fn close(&self, change: &Change) -> Result<(), ChangeError> {
         let mut targets = self.locked();
-        let disturbed = |one: &&mut ServedTarget| one.is_disturbed_by(change);
-        let used = targets.iter_mut().filter(disturbed).find(|one| one.clients > 0);
-        if let Some(used) = used {
-            return Err(ChangeError::InUse { what: used.name(), clients: used.clients });
+        targets.check_unused(change)?;
+        for one in &mut targets.served {
+            one.is_closed |= one.is_disturbed_by(change);
         }
-        targets.iter_mut().filter(disturbed).for_each(|one| one.is_closed = true);
         Ok(())
+    }
+
+    /// Checks that nobody uses what `change` may end.
+    ///
+    /// # Errors
+    /// If some of it is in use.
+    pub(super) fn check_unused(&self, change: &Change) -> Result<(), ChangeError> {
+        self.locked().check_unused(change)
     }
 
     /// Offers what the array has now. Targets that are in use stay so.
     pub(super) fn update(&self, inventory: &Inventory) {
         let mut targets = self.locked();
-        let before = std::mem::take(&mut *targets);
-        let clients = |target: TargetId| {
-            before.iter().find(|one| one.target == target).map_or(0, |one| one.clients)
-        };
+        let served = &mut targets.served;
+        served.clear();
         let mut of_snapshots = Vec::new();
         for volume in &inventory.volumes {
-            let served =
+            let entry =
                 |lun: &str, snapshot: Option<&str>, target: TargetId, bytes: u64| ServedTarget {
                     volume: volume.name.clone(),
                     lun: lun.to_owned(),
                     snapshot: snapshot.map(str::to_owned),
                     target,
                     sectors: bytes / SECTOR_BYTES,
-                    clients: clients(target),
                     is_closed: false,
                 };
             let luns = volume.luns.iter();
-            targets.extend(luns.map(|lun| served(&lun.name, None, lun.target, lun.bytes)));
+            served.extend(luns.map(|lun| entry(&lun.name, None, lun.target, lun.bytes)));
             for snapshot in &volume.snapshots {
                 let name = Some(snapshot.name.as_str());
                 of_snapshots.extend(
                     snapshot
                         .luns
                         .iter()
-                        .filter_map(|lun| Some(served(&lun.name, name, lun.target?, lun.bytes))),
+                        .filter_map(|lun| Some(entry(&lun.name, name, lun.target?, lun.bytes))),
                 );
             }
         }
-        targets.extend(of_snapshots);
+        served.extend(of_snapshots);
+    }
+}
+
+impl Targets {
+    fn check_unused(&self, change: &Change) -> Result<(), ChangeError> {
+        let disturbed = self.served.iter().filter(|one| one.is_disturbed_by(change));
+        for one in disturbed {
+            if let Some(&clients) = self.uses.get(&one.target) {
+                return Err(ChangeError::InUse { what: one.name(), clients });
+            }
+        }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use strewn_live::administration::{Change, ChangeError, SnapshotName};
 use strewn_live::assembly::{
     ArrayLocation, CreateOptions, LogDevices, OpenOptions, SpindleDevices, create, open,
 };
@@ -89,6 +90,15 @@ fn fill_up(mounted: &Path, layout: LayoutName) {
     assert_eq!(refused, RequestError::NoSpace);
     assert!(written > 0 && written < LUN_MIB);
     assert!(!client.look().unwrap().out_of_space.is_empty());
+    // A snapshot needs space, and must not keep clients from reading.
+    let snapshot: SnapshotName = "volume@one".parse().unwrap();
+    let take = Change::TakeSnapshot { snapshot: snapshot.clone(), taken_unix_seconds: 0 };
+    let has_snapshots = layout == LayoutName::RaidDp;
+    let refused = client.administer(take.clone()).unwrap_err();
+    match has_snapshots {
+        true => assert!(matches!(refused, ChangeError::NoSpace(_)), "{refused:?}"),
+        false => assert_eq!(refused, ChangeError::InPlace),
+    }
     (0..written).for_each(|index| assert!(read(&client, index) == bytes(index, 1)));
 
     assert!(mount("remount,size=400m", mounted));
@@ -96,6 +106,10 @@ fn fill_up(mounted: &Path, layout: LayoutName) {
     while write(&client, written, 1) == Err(RequestError::NoSpace) {
         assert!(begin.elapsed() < Duration::from_secs(10), "it does not go on");
         thread::sleep(Duration::from_millis(20));
+    }
+    if has_snapshots {
+        client.administer(take).unwrap();
+        client.administer(Change::DeleteSnapshot { snapshot }).unwrap();
     }
     (0..LUN_MIB).for_each(|index| assert_eq!(write(&client, index, 2), Ok(Answer::Done)));
     assert!(client.look().unwrap().out_of_space.is_empty());
