@@ -219,6 +219,11 @@ impl<P: Payload> WriteAnywhere<P> {
                 stale.extend(levels.flat_map(|level| [level.start, level.end - 1]));
             }
         }
+        // Blocks of the bitmap that were out of date before.
+        let of_bitmap = |key: &u32| key.checked_sub(old.keys.aggregate_bitmap().start);
+        let before = old.stored.iter().flat_map(|stored| &stored.stale).filter_map(of_bitmap);
+        let bitmap = self.keys.aggregate_bitmap();
+        stale.extend(before.map(|at| bitmap.start + at).filter(|key| bitmap.contains(key)));
         stale.extend(borrowed.iter().map(|(key, _)| self.keys.indirect_of(*key)));
         stale.sort_unstable();
         stale.dedup();
