@@ -163,6 +163,17 @@ impl StartedArray {
         }
     }
 
+    /// Shuts the array down: everything is on the spindles.
+    ///
+    /// # Errors
+    /// Why the array stopped, or that there is no space for what is to be written.
+    pub fn shut_down(self) -> Result<(), String> {
+        match self {
+            Self::WriteAnywhere(mut running) => running.shut_down(),
+            Self::InPlace(mut running) => running.shut_down(),
+        }
+    }
+
     /// Moves the array to a thread of its own.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ mod serve;
 mod snapshot;
 mod status;
 mod status_json;
+mod upgrade;
 mod volume;
 
 use std::path::PathBuf;
@@ -72,6 +73,8 @@ enum ArrayAction {
     Snapshot(snapshot::SnapshotArguments),
     /// Create and delete clones of snapshots, also while the array is served
     Clone(volume::CloneArguments),
+    /// Bring an array of an older on-disk format to the present one
+    Upgrade(upgrade::UpgradeArguments),
     /// Destroy an array and all data on it
     Destroy(destroy::DestroyArguments),
 }
@@ -91,6 +94,7 @@ pub(crate) fn array(arguments: &ArrayArguments) -> Result<Ending, Failure> {
         ArrayAction::Volume(arguments) => volume::volume(arguments),
         ArrayAction::Lun(arguments) => lun::lun(arguments),
         ArrayAction::Clone(arguments) => volume::clone(arguments),
+        ArrayAction::Upgrade(arguments) => upgrade::upgrade(arguments),
         ArrayAction::Destroy(arguments) => destroy::destroy(arguments),
     }
 }

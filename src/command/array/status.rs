@@ -71,11 +71,13 @@ fn lines(status: &Status, inventory: &Inventory) -> String {
     let path = |path: Option<&Path>| path.map_or("-".to_owned(), |path| path.display().to_string());
     let mut text = format!(
         "array              {}\n\
+         format             {}\n\
          layout             {}, {} spindles\n\
          condition          {}\n\
          in use             {in_use}\n\
          consistency point  {superblock}\n",
         status.label.array,
+        status.label.version,
         configuration.layout_name(),
         configuration.spindles(),
         condition(status.condition),

@@ -38,6 +38,7 @@ pub(super) fn json(status: &Status, inventory: &Inventory) -> String {
     let snapshots = snapshots.map(inventory::json_of_snapshot);
     let value = json!({
         "array": status.label.array.to_string(),
+        "format": status.label.version.to_string(),
         "layout": configuration.layout_name().as_str(),
         "lun_bytes": configuration.lun_bytes(),
         "condition": condition(status.condition),

@@ -66,6 +66,11 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 false => self.driver.log_start,
             },
             root,
+            snapshots: match root.catalog[0] {
+                // The catalog lists them.
+                Some(_) => Vec::new(),
+                None => self.superblock.snapshots.clone(),
+            },
             ..self.superblock.next()
         };
         self.committing = Some(PendingCommit::new(superblock, true));
