@@ -32,6 +32,8 @@ mod killed;
 #[cfg(unix)]
 mod log;
 #[cfg(unix)]
+mod luns;
+#[cfg(unix)]
 mod model;
 #[cfg(unix)]
 mod page;
@@ -65,6 +67,7 @@ strewn_testing::main![
     processes::what_is_wrong_while_it_is_served_is_said,
     processes::asked_to_end_under_load_it_answers_what_it_took,
     processes::sixteen_clients_each_find_what_they_wrote,
+    luns::four_luns_a_snapshot_and_a_clone_are_worked_on_at_once,
     qemu::patterns_zeroes_and_holes_are_as_qemu_has_them,
     read_only::regression_a_read_only_file_system_is_called_that,
 ];

@@ -33,6 +33,17 @@ impl BlockContents {
     pub fn lun(block: u64) -> Self {
         Self::Lun { file: Self::FIRST_FILE, block }
     }
+
+    /// Whether a block that was written with these contents may be the one that is expected. Keys of metadata change when
+    /// LUNs come and go, and a block that a clone shares has the file of the LUN that wrote it.
+    #[must_use]
+    pub fn may_be(self, expected: Self) -> bool {
+        match (self, expected) {
+            (Self::Metadata(_), Self::Metadata(_)) => true,
+            (Self::Lun { block, .. }, Self::Lun { block: expected, .. }) => block == expected,
+            _ => self == expected,
+        }
+    }
 }
 
 /// The data that operations and commands carry.

@@ -428,7 +428,7 @@ fn wrong(
     match state {
         BlockState::Bad(bad) => Some(bad.to_string()),
         BlockState::NeverWritten => crc.map(|_| "it was never written".to_owned()),
-        BlockState::Good { block_tag, .. } if !is_same(block_tag.holds, expected) => {
+        BlockState::Good { block_tag, .. } if !block_tag.holds.may_be(expected) => {
             Some(format!("its entry says that it is {:?}", block_tag.holds))
         }
         BlockState::Good { crc: found, .. } if crc.is_some_and(|crc| (*found).max(1) != crc) => {
@@ -439,18 +439,6 @@ fn wrong(
             format!("it is of consistency point {checkpoint}, behind {}", superblock.checkpoint),
         ),
         BlockState::Good { .. } => None,
-    }
-}
-
-/// Returns whether an entry's contents are those expected: for metadata, whose keys change with the LUNs, and for a clone's
-/// block, which has the file of the LUN that wrote it, as far as that can be told.
-fn is_same(found: BlockContents, expected: BlockContents) -> bool {
-    match (found, expected) {
-        (BlockContents::Metadata(_), BlockContents::Metadata(_)) => true,
-        (BlockContents::Lun { block: one, .. }, BlockContents::Lun { block: other, .. }) => {
-            one == other
-        }
-        _ => found == expected,
     }
 }
 
@@ -466,7 +454,7 @@ impl Reach {
     fn is_same(&self, other: &Self, has_clones: bool) -> bool {
         let is_same = match (self.holds, other.holds) {
             (BlockContents::Lun { .. }, _) if !has_clones => self.holds == other.holds,
-            _ => is_same(self.holds, other.holds),
+            _ => self.holds.may_be(other.holds),
         };
         is_same && self.checksum == other.checksum
     }

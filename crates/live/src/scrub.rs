@@ -242,7 +242,7 @@ fn is_wrong(read: &MemberRead<'_>) -> bool {
         None => false,
         Some(BlockState::Bad(_)) => true,
         Some(BlockState::Good { block_tag, .. }) => {
-            differs || read.is_used && block_tag.holds != read.holds
+            differs || read.is_used && !block_tag.holds.may_be(read.holds)
         }
         Some(BlockState::NeverWritten) => differs,
     }

@@ -8,7 +8,9 @@ use strewn_live::check::{Inconsistency, check_write_anywhere};
 use strewn_live::device::{DeviceIndex, Devices};
 use strewn_live::engine::{Answer, HostRequest, RequestError, RequestId, TargetId};
 use strewn_live::format::Label;
-use strewn_live::restart::{RestartOptions, restart_write_anywhere};
+use strewn_live::offline::OfflineArray;
+use strewn_live::restart::{RestartOptions, read_tree, restart_write_anywhere};
+use strewn_live::scrub::scrub;
 use strewn_raid::{Parity, ParityGroup};
 
 use strewn_array::write_anywhere::WriteAnywhereConfig;
@@ -316,6 +318,15 @@ impl Rig {
         let may_be_torn = |one: &Inconsistency| matches!(one, Inconsistency::Superblock { .. });
         report.findings.retain(|one| !crash || !may_be_torn(one));
         assert_eq!(report.findings, []);
+        if !crash {
+            let (mut offline, superblock) =
+                OfflineArray::as_restarted(&mut devices, &label).unwrap();
+            let tree = read_tree(&mut offline, &self.config, &superblock).unwrap();
+            let blocks: Vec<_> = tree.in_use().collect();
+            let checkpoint = superblock.checkpoint;
+            let scrubbed = scrub(&mut offline, &self.config, &blocks, checkpoint, |_| true);
+            assert!(scrubbed.unwrap().is_clean());
+        }
         self.beginning.label = label;
         let array = restart_write_anywhere(devices, &self.beginning, &self.config).unwrap();
         self.array = Some(array);

@@ -4,6 +4,7 @@ mod administration;
 mod clients;
 mod control;
 mod erased;
+mod format_1;
 mod mirrored_log;
 
 use std::path::Path;
