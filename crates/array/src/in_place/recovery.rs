@@ -5,6 +5,10 @@
 //!
 //! Bad blocks are rewritten in place as soon as they are computed. Parity does not change, so power loss does no harm:
 //! the block is either still bad or good.
+//!
+//! Time passes between the read that finds a block bad and the reads of the rest of its stripe. Another recovery or a
+//! destage may rewrite the block meanwhile, and then another block of its row may go bad, or its spindle be lost: the
+//! row lacks one block at a time, and never two. So before a block counts as gone it is read once more, where it is.
 
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::{Member, MemberSet, SpindleIndex, StripedLayout};
@@ -36,6 +40,8 @@ pub(super) struct Recovery<P> {
     writing: bool,
     /// Those blocks, by number on the layout's spindle.
     written: Vec<u64>,
+    /// Bad blocks that cannot be computed are being read once more, or have been.
+    is_second_look: bool,
     answer: P,
     /// Exclusive or of the data read from the rest of the stripe; empty without bytes.
     sum: Vec<u8>,
@@ -51,6 +57,8 @@ struct BadRead<P> {
     sectors: u32,
     payload: P,
     bad: BlockSet,
+    /// Blocks of the recovery that were good when they were read once more.
+    good_again: BlockSet,
 }
 
 impl<P: Payload> InPlace<P> {
@@ -77,7 +85,8 @@ impl<P: Payload> InPlace<P> {
         let (spindle, first_sector) = at;
         let first_bad = (first_sector / BLOCK_SECTORS + hull.start as u64) * BLOCK_SECTORS;
         let in_hull = (hull.len() as u64 * BLOCK_SECTORS) as u32;
-        let bad = Box::new(BadRead { first_sector, sectors, payload, bad });
+        let bad =
+            Box::new(BadRead { first_sector, sectors, payload, bad, good_again: BlockSet::EMPTY });
         self.add_recovery(requester, (spindle, first_bad), in_hull, Some(bad), driver);
     }
 
@@ -104,6 +113,7 @@ impl<P: Payload> InPlace<P> {
             again: false,
             writing: false,
             written: Vec::new(),
+            is_second_look: false,
             answer: P::default(),
             sum: Vec::new(),
             gone: BlockSet::EMPTY,
@@ -113,18 +123,18 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// The place by the layout of the sectors that this recovery's command reads directly; `None` if it reads the rest
-    /// of the stripe.
+    /// of the stripe, or what that rest could not give.
     pub(super) fn read_directly_by(&self, tag: Tag) -> Option<(SpindleIndex, u64)> {
         let degraded = self.degraded.as_ref()?;
         let recovery = &degraded.recoveries[(tag.0 >> 32) as usize];
-        let is_direct = tag.0 & DIRECT != 0 && !recovery.writing;
+        let is_direct = tag.0 & DIRECT != 0 && recovery.bad.is_none();
         is_direct.then_some((recovery.spindle, recovery.first_sector))
     }
 
     pub(super) fn begin_recovery(&mut self, slot: usize, driver: &mut impl Driver<P>) {
         let Some(degraded) = &self.degraded else { return };
         let recovery = &degraded.recoveries[slot];
-        let (stripe, member, sectors) = (recovery.stripe, recovery.member, recovery.sectors);
+        let (stripe, member) = (recovery.stripe, recovery.member);
         // Sectors that were rebuilt while it waited are read from where they are now.
         let direct = match recovery.bad {
             None => degraded.place(recovery.spindle, recovery.first_sector),
@@ -151,10 +161,24 @@ impl<P: Payload> InPlace<P> {
             degraded.waiting.push_back(slot);
             return;
         }
-        degraded.recoveries[slot].awaited = reads.len() as u32;
-        self.counters.recovery_reads += reads.len() as u64;
-        let direct = if direct.is_some() { DIRECT } else { 0 };
-        for (spindle, first_sector) in reads {
+        self.send_recovery_reads(slot, &reads, direct.is_some(), driver);
+    }
+
+    /// Reads a recovery's sectors at `places`: directly, or what they are computed from.
+    fn send_recovery_reads(
+        &mut self,
+        slot: usize,
+        places: &[(SpindleIndex, u64)],
+        directly: bool,
+        driver: &mut impl Driver<P>,
+    ) {
+        let Some(degraded) = &mut self.degraded else { return };
+        let recovery = &mut degraded.recoveries[slot];
+        recovery.awaited = places.len() as u32;
+        let sectors = recovery.sectors;
+        self.counters.recovery_reads += places.len() as u64;
+        let direct = if directly { DIRECT } else { 0 };
+        for &(spindle, first_sector) in places {
             let tag = Tag((slot as u64) << 32 | REDUNDANCY | direct);
             let payload = P::default();
             let direction = Direction::Read;
@@ -178,7 +202,25 @@ impl<P: Payload> InPlace<P> {
         if P::CARRIES_DATA {
             recovery.sum = vec![0; blocks::bytes_of(&(0..recovery.sectors)).len()];
         }
-        self.recovery_is_over(slot, driver);
+        if !self.looks_again(slot, driver) {
+            self.recovery_is_over(slot, driver);
+        }
+    }
+
+    /// Reads bad blocks once more that cannot be computed, if there are any and it has not done so. The stripe stays
+    /// as it is until they have come.
+    #[cold]
+    fn looks_again(&mut self, slot: usize, driver: &mut impl Driver<P>) -> bool {
+        let Some(degraded) = &mut self.degraded else { return false };
+        let recovery = &mut degraded.recoveries[slot];
+        if recovery.is_second_look || recovery.bad.is_none() || recovery.gone.is_empty() {
+            return false;
+        }
+        let at = (recovery.spindle, recovery.first_sector);
+        let Some(place) = degraded.place(at.0, at.1) else { return false };
+        degraded.recoveries[slot].is_second_look = true;
+        self.send_recovery_reads(slot, &[place], true, driver);
+        true
     }
 
     /// A command of a recovery has completed, with all but the blocks that are gone; or it failed.
@@ -196,12 +238,16 @@ impl<P: Payload> InPlace<P> {
         if !recovery.writing {
             match outcome {
                 Some((payload, gone)) => {
-                    if tag.0 & DIRECT != 0 {
-                        recovery.answer.splice(0, payload);
-                    } else if P::CARRIES_DATA {
-                        blocks::add(&mut recovery.sum, payload.bytes());
+                    if recovery.is_second_look {
+                        recovery.has_looked_again(payload, gone);
+                    } else {
+                        if tag.0 & DIRECT != 0 {
+                            recovery.answer.splice(0, payload);
+                        } else if P::CARRIES_DATA {
+                            blocks::add(&mut recovery.sum, payload.bytes());
+                        }
+                        recovery.gone.add(gone);
                     }
-                    recovery.gone.add(gone);
                 }
                 None => recovery.again = true,
             }
@@ -212,8 +258,11 @@ impl<P: Payload> InPlace<P> {
         if std::mem::take(&mut recovery.again) {
             recovery.sum.clear();
             recovery.gone = BlockSet::EMPTY;
+            recovery.is_second_look = false;
             self.begin_recovery(slot, driver);
-        } else if recovery.writing || !self.is_written_back(slot, driver) {
+        } else if recovery.writing
+            || !(self.looks_again(slot, driver) || self.is_written_back(slot, driver))
+        {
             self.recovery_is_over(slot, driver);
         }
     }
@@ -259,7 +308,8 @@ impl<P: Payload> InPlace<P> {
         let first_block = recovery.first_sector / BLOCK_SECTORS;
         let mut good = BlockSet::EMPTY;
         for block in read.bad.iter().map(|block| block - skipped) {
-            if !recovery.gone.contains(block) && !is_written(first_block + block as u64) {
+            let is_computed = !recovery.gone.contains(block) && !read.good_again.contains(block);
+            if is_computed && !is_written(first_block + block as u64) {
                 good.insert(block);
             }
         }
@@ -327,10 +377,27 @@ impl<P: Payload> InPlace<P> {
     }
 }
 
+impl<P: Payload> Recovery<P> {
+    /// What could not be computed has been read once more, all but the blocks that are `bad` still.
+    fn has_looked_again(&mut self, payload: &P, bad: &BlockSet) {
+        let Some(read) = &mut self.bad else { return };
+        for block in std::mem::take(&mut self.gone).iter() {
+            if bad.contains(block) {
+                self.gone.insert(block);
+                continue;
+            }
+            let sectors = sectors_of_block(self.first_sector, self.sectors, block);
+            let bytes = blocks::bytes_of(&sectors);
+            self.sum[bytes.clone()].copy_from_slice(&payload.bytes()[bytes]);
+            read.good_again.insert(block);
+        }
+    }
+}
+
 impl<P: Payload> BadRead<P> {
     /// The read with its bad blocks as computed, and which of its blocks are gone.
     fn with(self, computed: &P, gone: &BlockSet) -> (P, BlockSet) {
-        let Self { first_sector, sectors, mut payload, bad } = self;
+        let Self { first_sector, sectors, mut payload, bad, .. } = self;
         let skipped = bad.hull().map_or(0, |hull| hull.start);
         let before_hull = skipped as u64 * BLOCK_SECTORS;
         let mut gone_of_read = BlockSet::EMPTY;

@@ -438,6 +438,88 @@ fn two_bad_blocks_of_a_row_are_refused_until_they_are_written() {
     harness.read_everything();
 }
 
+/// A read of the LUN's second block is out, which has found it bad; and the place of another block of its row.
+fn with_a_read_that_found_a_bad_block() -> (FaultyHarness, u32, (u16, u64)) {
+    let mut harness = harness(&roomy());
+    let [(spindle, block), _] = blocks_of(&harness, 8);
+    let [other, _] = blocks_of(&harness, 8 + CHUNK_SECTORS);
+    assert!(harness.driver.spoil(spindle, block, false));
+    let read = harness.read(8, 8);
+    harness.execute(0);
+    (harness, read, other)
+}
+
+/// The row never has two bad blocks, but when the read learns of the one it is good again, and another one is bad.
+fn is_read_with_another_bad_block(mut harness: FaultyHarness, read: u32, other: (u16, u64)) {
+    assert_eq!((harness.driver.bad_blocks(), harness.array.bad_blocks().repaired), (0, 1));
+    assert!(harness.driver.spoil(other.0, other.1, false));
+    harness.run_to_quiescence();
+    assert!(harness.is_answered(read));
+    assert_eq!((harness.driver.bad_blocks(), harness.array.bad_blocks().repaired), (1, 1));
+    harness.read_everything();
+    assert_eq!((harness.driver.bad_blocks(), harness.array.bad_blocks().repaired), (0, 2));
+    harness.driver.parity_is_right();
+}
+
+#[test]
+fn what_another_read_has_repaired_is_not_gone() {
+    let (mut harness, read, other) = with_a_read_that_found_a_bad_block();
+    harness.read(8, 8);
+    while harness.commands_out() > 1 {
+        harness.complete(1);
+    }
+    is_read_with_another_bad_block(harness, read, other);
+}
+
+#[test]
+fn what_a_destage_has_repaired_is_not_gone() {
+    let (mut harness, read, other) = with_a_read_that_found_a_bad_block();
+    harness.write(8, 8);
+    // The read waits for the destage, which has found the same block bad.
+    harness.complete(0);
+    while harness.driver.bad_blocks() > 0 {
+        harness.complete(0);
+    }
+    assert!(!harness.is_answered(read));
+    is_read_with_another_bad_block(harness, read, other);
+}
+
+#[test]
+fn what_has_been_repaired_is_not_gone_with_a_lost_spindle() {
+    let (mut harness, read, (other, _)) = with_a_read_that_found_a_bad_block();
+    harness.read(8, 8);
+    while harness.commands_out() > 1 {
+        harness.complete(1);
+    }
+    harness.fail(other);
+    harness.run_to_quiescence();
+    assert!(harness.is_answered(read));
+    harness.read_everything();
+}
+
+#[test]
+fn of_two_blocks_that_were_bad_one_is_computed_and_the_other_is_there() {
+    let mut harness = harness(&roomy());
+    for lun_sector in [0, 8] {
+        let [(spindle, block), _] = blocks_of(&harness, lun_sector);
+        assert!(harness.driver.spoil(spindle, block, false));
+    }
+    let read = harness.read(0, 16);
+    harness.execute(0);
+    harness.read(8, 8);
+    while harness.commands_out() > 1 {
+        harness.complete(1);
+    }
+    assert_eq!(harness.driver.bad_blocks(), 1);
+    let [(spindle, block), _] = blocks_of(&harness, 8 + CHUNK_SECTORS);
+    assert!(harness.driver.spoil(spindle, block, false));
+    harness.run_to_quiescence();
+    assert!(harness.is_answered(read));
+    assert_eq!((harness.driver.bad_blocks(), harness.array.bad_blocks().repaired), (1, 2));
+    harness.read_everything();
+    harness.driver.parity_is_right();
+}
+
 #[test]
 fn data_without_a_place_wait_for_the_rebuild() {
     let rebuild = Rebuild { spares: 1, steps_in_flight: 1 };
