@@ -9,6 +9,7 @@ use crate::data::json::{ResultsError, check_schema};
 use crate::data::live::RealSpindles;
 use crate::data::loss::Loss;
 use crate::data::overhead::OverheadRow;
+use crate::data::phase::Phase;
 use crate::data::quantity;
 use crate::data::redundancy::{DataLoss, SpindleFailure};
 use crate::data::segment::Segment;
@@ -119,6 +120,9 @@ pub struct ArrayResults {
     /// The parity groups of an array with several, in the order of their spindles; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parity_groups: Vec<ParityGroup>,
+    /// The phases of the run, in order; absent if it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
     /// The numbers that the array was configured with, including fitted ones.
     pub parameters: Vec<Parameter>,
     /// Measurements, in order of `index`.

@@ -2,6 +2,7 @@
 //! figures.
 
 use crate::rendering::axis::Axis;
+use crate::rendering::bands::Band;
 use crate::rendering::canvas::{Canvas, Point};
 use crate::rendering::canvas::{PIXEL, style};
 use crate::rendering::chart::ChartError;
@@ -25,12 +26,13 @@ pub(crate) struct Plot<'canvas, 'svg> {
 }
 
 impl<'canvas, 'svg> Plot<'canvas, 'svg> {
-    /// Draws both axes, and horizontal lines at the ticks of the vertical one.
+    /// Draws both axes, horizontal lines at the ticks of the vertical one, and behind these the bands.
     pub(crate) fn begin(
         canvas: &'canvas Canvas<'svg>,
         margins: &Margins,
         across: Labelled<'_>,
         up: Labelled<'_>,
+        bands: &[Band],
     ) -> Result<Self, ChartError> {
         let mut chart = ChartBuilder::on(canvas)
             .margin_top(margins.top_px * PIXEL)
@@ -41,6 +43,9 @@ impl<'canvas, 'svg> Plot<'canvas, 'svg> {
             .y_label_area_size(68 * PIXEL)
             .build_cartesian_2d(across.axis, up.axis)
             .map_err(ChartError::drawing)?;
+        let (columns, rows) = chart.plotting_area().get_pixel_range();
+        let place = |segment: f64| chart.backend_coord(&(segment, 0.0)).0;
+        Band::draw(bands, canvas, &place, (columns.start, rows.start), (columns.end, rows.end))?;
         chart
             .configure_mesh()
             .disable_x_mesh()
