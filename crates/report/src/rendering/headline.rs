@@ -79,11 +79,11 @@ fn in_phases(results: &Results) -> Option<String> {
         let words = |pair: &LikePair<'_>| {
             let LikePair { workloads, first, last } = pair;
             let place = |segment: &Segment, other: &Segment| match &segment.phase {
-                Some(phase) if segment.phase != other.phase => format!("in {phase}"),
+                Some(phase) if segment.phase != other.phase => format!("in \"{phase}\""),
                 _ => format!("in segment {}", segment.index),
             };
             format!(
-                "{} {} IOPS {} and {} {} ({} %)",
+                "{} {} IOPS {}, {} {} ({} %)",
                 kind_in_words(workloads),
                 whole(first.iops),
                 place(first, last),
@@ -93,7 +93,7 @@ fn in_phases(results: &Results) -> Option<String> {
             )
         };
         let all: Vec<String> = pairs.iter().map(words).collect();
-        (!all.is_empty()).then(|| format!("{}: {}", array.name, all.join(", ")))
+        (!all.is_empty()).then(|| format!("{}: {}", array.name, all.join("; ")))
     };
     let all: Vec<String> = results.arrays.iter().filter_map(of_array).collect();
     (!all.is_empty()).then(|| all.join("; "))
