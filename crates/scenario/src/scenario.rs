@@ -248,7 +248,11 @@ fn check_phases(
     arrays: &[Array],
 ) {
     let Some(workloads) = workloads else { return };
-    for phase in phases {
+    // A name that is not known has a problem of its own.
+    let is_known = |name: &String| {
+        workloads.iter().any(|one| one.named.as_ref().is_some_and(|named| named.name == *name))
+    };
+    for phase in phases.iter().filter(|phase| phase.workloads.iter().all(is_known)) {
         for array in arrays.iter().filter(|array| array.outstanding > 0) {
             let here = |one: &Workload| phase.runs(one) && one.runs_on(&array.name);
             if !workloads.iter().any(here) {

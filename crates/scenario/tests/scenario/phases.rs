@@ -136,6 +136,8 @@ fn mistakes_are_refused_with_place_and_remedy() {
             .collect();
         assert!(found.iter().any(|one| one.starts_with(problem)), "{problem}\n{found:#?}");
     }
+    let unknown = refused("workloads = [\"scan\"]", "workloads = [\"scna\"]");
+    assert!(unknown.contains("there is no workload `scna`"), "{unknown}");
     let line = AGE_AND_SCAN.lines().position(|line| line == "name = \"third scan\"").unwrap() + 1;
     let twice = refused("name = \"third scan\"", "name = \"fresh scan\"");
     assert!(twice.starts_with(&format!("{line} phase[5].name: ")), "{twice}");
