@@ -190,6 +190,20 @@ fn a_mistake_in_a_phase_is_refused_at_its_line() {
 }
 
 #[test]
+fn a_run_may_end_in_an_early_phase_and_not_go_on_after_the_last() {
+    let folder = Folder::new();
+    folder.write("phased.toml", SCENARIO);
+    let json = folder.strewn(&["run", "phased.toml", "--json", "--segments", "2"]).succeeded();
+    let results = Results::from_json(&json).unwrap();
+    let phases: Vec<_> =
+        results.arrays[0].segments.iter().map(|one| one.phase.as_deref()).collect();
+    assert_eq!(phases, [Some("fresh"), Some("ageing")]);
+    folder.strewn(&["run", "phased.toml", "--segments", "2"]).succeeded();
+    let refused = folder.strewn(&["run", "phased.toml", "--segments", "7"]);
+    refused.refused(&["--segments 7: the phases have 6 together", "--set phase.1.segments=20"]);
+}
+
+#[test]
 fn the_price_of_a_spindle_is_that_of_like_phases() {
     let folder = Folder::new();
     let way = |array: &str, level: &str| {

@@ -25,6 +25,12 @@ impl Phase {
     pub const fn last_segment(&self) -> u32 {
         (self.first_segment + self.segments).saturating_sub(1)
     }
+
+    /// Returns whether the segment of that number is in the phase.
+    #[cfg(feature = "charts")]
+    pub(crate) fn has(&self, segment: u32) -> bool {
+        (self.first_segment..=self.last_segment()).contains(&segment)
+    }
 }
 
 impl ArrayResults {
@@ -33,6 +39,13 @@ impl ArrayResults {
     pub fn phase_of(&self, segment: &Segment) -> Option<&Phase> {
         let name = segment.phase.as_ref()?;
         self.phases.iter().find(|phase| phase.name == *name)
+    }
+
+    /// Returns the host operations kept outstanding in the segment of that number; 0 where they arrive by the clock.
+    #[must_use]
+    pub fn outstanding_in(&self, segment: u32) -> u32 {
+        let phase = self.segment(segment).and_then(|segment| self.phase_of(segment));
+        phase.map_or(self.outstanding, |phase| phase.outstanding)
     }
 
     /// Returns the workloads of a segment's phase; none in a run without phases. Segments with the same ones are of one

@@ -79,7 +79,9 @@ fn in_phases(results: &Results) -> Option<String> {
         let words = |pair: &LikePair<'_>| {
             let LikePair { workloads, first, last } = pair;
             let place = |segment: &Segment, other: &Segment| match &segment.phase {
-                Some(phase) if segment.phase != other.phase => format!("in \"{phase}\""),
+                Some(phase) if segment.phase != other.phase => {
+                    format!("in \u{201c}{phase}\u{201d}")
+                }
                 _ => format!("in segment {}", segment.index),
             };
             format!(

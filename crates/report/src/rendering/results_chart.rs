@@ -134,7 +134,9 @@ impl ResultsChart {
             Self::Response => response_chart(results, style).map(Some),
             Self::Loss => loss_chart(results, style),
             Self::Map => {
-                map.map(|map| map_chart::by_segment(map, subtitles(results), style)).transpose()
+                let phases = results.arrays.first().map_or(&[][..], |array| &array.phases);
+                map.map(|map| map_chart::by_segment(map, phases, subtitles(results), style))
+                    .transpose()
             }
             Self::Commands => {
                 let up = Up::FromZero("spindle commands per host operation");

@@ -379,6 +379,7 @@ pub fn fitted_table(results: &Results) -> String {
 pub fn all_tables(results: &Results) -> String {
     // Text for terminals and logs is ASCII; the page has the typographic signs.
     let finding = headline(results).replace('\u{2019}', "'").replace('\u{2212}', "-");
+    let finding = finding.replace(['\u{201c}', '\u{201d}'], "\"");
     let mut all = format!("{finding}\n");
     for caveat in results.caveats() {
         all.push_str(&caveat);
