@@ -41,7 +41,8 @@ fn divide(array: &mut ArrayResults) {
     }
 }
 
-fn results() -> Results {
+/// Returns the fixture's results, divided into phases.
+pub fn results() -> Results {
     let mut results = fixture::results();
     results.published = Vec::new();
     results.ratios = Vec::new();
