@@ -29,7 +29,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         text.insert_str(0, &head);
     }
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
-    scenario.segments = arguments.segments.unwrap_or(scenario.segments);
+    if let Some(segments) = arguments.segments {
+        if !scenario.phases.is_empty() && segments > scenario.segments {
+            return Err(Failure::bad_input(
+                format!("--segments {segments}: the phases have {} together", scenario.segments),
+                "give fewer to stop earlier, or make a phase longer: --set phase.1.segments=20",
+            ));
+        }
+        scenario.segments = segments;
+    }
     if arguments.explain {
         terminal::print(&explained(&scenario, &text))?;
         return Ok(Ending::Complete);

@@ -20,6 +20,7 @@ mod interrupt;
 mod making_sense_of_wafl_4;
 mod new;
 mod out_directory;
+mod phases;
 mod report;
 mod run;
 mod several_workloads;

@@ -7,11 +7,12 @@ mod data;
 mod rendering;
 
 pub use analysis::comparison::{compare, fitted_segments_by_array, ratios};
-pub use analysis::like::like_segments;
+pub use analysis::like::{LikePair, like_kinds, like_pairs};
 pub use analysis::loss::{loss, losses};
 pub use analysis::overhead::{
     CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, overhead,
 };
+pub use analysis::phases::{PhaseFigures, phase_figures};
 pub use analysis::runs::{CompareError, compare_runs};
 pub use data::comparison::{ComparedSegment, Metric, PublishedComparison, Ratio};
 pub use data::cost::{PartShare, SimulationCost};
@@ -27,6 +28,7 @@ pub use data::live::{Fill, LogFigures, RealSpindles};
 pub use data::loss::{Cause, Limit, Loss, LossPart};
 pub use data::number::{SIGNIFICANT_DIGITS, rounded};
 pub use data::overhead::OverheadRow;
+pub use data::phase::Phase;
 pub use data::published::{Published, PublishedArray, PublishedError, PublishedRatio};
 pub use data::redundancy::{DataLoss, Redundancy, SpindleFailure};
 pub use data::results::{
@@ -61,6 +63,7 @@ pub use rendering::html::{Report, ReportError};
 pub use rendering::loss_table::loss_table;
 #[cfg(feature = "parquet")]
 pub use rendering::parquet::write_segments_parquet;
+pub use rendering::phases_table::phases_table;
 #[cfg(feature = "png")]
 pub use rendering::png::{PNG_SCALE, png};
 #[cfg(feature = "charts")]

@@ -267,7 +267,7 @@ pub(crate) fn seed(scenario: &Scenario, index: usize) -> u64 {
 }
 
 /// Returns the host of array number `index`: the plain closed loop of an only workload, or one with a worker for each
-/// of several.
+/// of several, in each phase that the workload runs in.
 pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, BuildError> {
     let (array, seed) = (&scenario.arrays[index], seed(scenario, index));
     if let [only] = scenario.workloads.as_slice()
@@ -277,26 +277,49 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
         let accesses = AccessStream::new(&only.specification()?, 0, sectors, seed)?;
         return Ok(BuiltHost::ClosedLoop(Box::new(ClosedLoop::new(accesses, array.outstanding))));
     }
+    let here = |workload: &Workload| workload.runs_on(&array.name);
+    let workloads = || scenario.workloads.iter().enumerate();
+    let mut workers = Vec::new();
+    if scenario.phases.is_empty() {
+        for (number, workload) in workloads().filter(|(_, workload)| here(workload)) {
+            workers.push(worker(array, workload, seed_of_worker(seed, number))?);
+        }
+    }
+    let mut start_ns = 0;
+    for (position, phase) in scenario.phases.iter().enumerate() {
+        let length_ns = u64::from(phase.segments).saturating_mul(scenario.segment_ns);
+        let running = workloads().filter(|(_, workload)| here(workload) && phase.runs(workload));
+        for (number, workload) in running {
+            // Another phase of the same workload draws other places, or the second would undo what the first did.
+            let number = position * scenario.workloads.len() + number;
+            workers.push(Worker {
+                start_delay_ns: start_ns,
+                runtime_ns: Some(length_ns),
+                measures_late: false,
+                ..worker(array, workload, seed_of_worker(seed, number))?
+            });
+        }
+        start_ns += length_ns;
+    }
+    Ok(BuiltHost::Other(Box::new(Workers::new(workers))))
+}
+
+/// Returns a worker that does a workload from the start of the run to its end.
+fn worker(array: &Array, workload: &Workload, seed: u64) -> Result<Worker, BuildError> {
     let luns = luns(array);
-    let worker = |(number, workload): (usize, &Workload)| {
-        let lun = luns.iter().position(|lun| workload.is_on(&array.name, lun)).unwrap_or(0);
-        let specification = workload.specification()?;
-        let sectors = workload.file_bytes / SECTOR_BYTES;
-        let seed = seed_of_worker(seed, number);
-        let accesses = PatternStream::new(&Pattern::from(&specification), 0, sectors, seed)?;
-        let named = workload.named.as_ref();
-        let outstanding = named.map_or(array.outstanding, |named| named.outstanding);
-        let per_second = named.and_then(|named| named.operations_per_second);
-        Ok(Worker {
-            lun: LunId(lun as u16),
-            rate: per_second.map(|per_second| Rate::Operations(per_second.into())),
-            workload: named.map(|named| named.name.as_str().into()),
-            ..Worker::closed_loop(Box::new(accesses), outstanding)
-        })
-    };
-    let workloads = scenario.workloads.iter().enumerate();
-    let workers = workloads.filter(|(_, workload)| workload.runs_on(&array.name)).map(worker);
-    Ok(BuiltHost::Other(Box::new(Workers::new(workers.collect::<Result<_, BuildError>>()?))))
+    let lun = luns.iter().position(|lun| workload.is_on(&array.name, lun)).unwrap_or(0);
+    let specification = workload.specification()?;
+    let sectors = workload.file_bytes / SECTOR_BYTES;
+    let accesses = PatternStream::new(&Pattern::from(&specification), 0, sectors, seed)?;
+    let named = workload.named.as_ref();
+    let outstanding = named.map_or(array.outstanding, |named| named.outstanding);
+    let per_second = named.and_then(|named| named.operations_per_second);
+    Ok(Worker {
+        lun: LunId(lun as u16),
+        rate: per_second.map(|per_second| Rate::Operations(per_second.into())),
+        workload: named.map(|named| named.name.as_str().into()),
+        ..Worker::closed_loop(Box::new(accesses), outstanding)
+    })
 }
 
 /// Returns the capacity of one spindle of an array, in bytes, or 0 if its profile cannot be read.

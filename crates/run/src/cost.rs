@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use strewn_base::BLOCK_BYTES;
 use strewn_report::{PartShare, SimulationCost, rounded};
-use strewn_scenario::Scenario;
+use strewn_scenario::{Phase, Scenario};
 use strewn_sim::{Component, ComponentProbe, Host, Progress, Simulation, SimulationError};
 
 use crate::layout_map::Mapped;
@@ -22,7 +22,8 @@ const LOOK: Duration = Duration::from_micros(200);
 const DIGITS: usize = 4;
 
 /// Simulates array number `index` of `scenario` for about `wall`, alone and on one thread, and returns its cost. The
-/// beginning of the run is measured: as an array ages, each operation takes more spindle commands.
+/// beginning of the run is measured: as an array ages, each operation takes more spindle commands. Of a scenario with
+/// phases, the beginning of each is, on an array that no other phase has aged.
 ///
 /// # Errors
 /// As [`run`](crate::run()), except that published figures are not read and operational laws not checked.
@@ -35,17 +36,26 @@ pub fn measure_cost(
     let array = &scenario.arrays[index];
     let alone = Scenario { arrays: vec![array.clone()], ..scenario.clone() };
     memory::check(&alone)?;
-    let began = Instant::now();
     let segment_ns = scenario.segment_ns;
-    let measure = Measure { array: array.name.clone(), wall, stop, segment_ns };
-    let measured = simulate(scenario, index, measure)?;
-    let Measured { simulated, wall, operations, commands, looks } = measured;
-    let set_up = began.elapsed().saturating_sub(wall);
+    let parts = each_phase(scenario);
+    let wall_of_each = wall / parts.len().max(1) as u32;
+    let mut all = Measured::default();
+    let (mut set_up, mut whole) = (Duration::ZERO, Duration::ZERO);
+    for part in &parts {
+        let began = Instant::now();
+        let measure = Measure { array: array.name.clone(), wall: wall_of_each, stop, segment_ns };
+        let measured = simulate(part, index, measure)?;
+        // The arrays are set up once.
+        set_up = set_up.max(began.elapsed().saturating_sub(measured.wall));
+        let length = Duration::from_nanos(segment_ns) * part.segments;
+        whole += wall_for(length, measured.simulated, measured.wall);
+        all.add(measured);
+    }
+    let Measured { simulated, wall, operations, commands, looks } = all;
 
     let wall_seconds = wall.as_secs_f64().max(1e-9);
     let memory_bytes = memory::array_bytes(scenario, array);
-    let all_segments = Duration::from_nanos(scenario.segment_ns) * scenario.segments;
-    let whole = set_up + wall_for(all_segments, simulated, wall);
+    let whole = set_up + whole;
     let ns_per_operation = wall_seconds * 1e9 / operations.max(1) as f64;
     let all_looks = looks.values().sum::<u64>().max(1) as f64;
     let share = |part| {
@@ -75,6 +85,19 @@ pub fn measure_cost(
     })
 }
 
+/// Returns a scenario for each phase of `scenario`, in which the others are left out; the scenario itself if it has none.
+fn each_phase(scenario: &Scenario) -> Vec<Scenario> {
+    let alone = |phase: &Phase| Scenario {
+        segments: phase.segments,
+        phases: vec![phase.clone()],
+        ..scenario.clone()
+    };
+    match scenario.phases.as_slice() {
+        [] => vec![scenario.clone()],
+        phases => phases.iter().map(alone).collect(),
+    }
+}
+
 /// Extrapolates the wall time of `virtual_time`, given that `simulated` took `wall`.
 #[must_use]
 pub fn wall_for(virtual_time: Duration, simulated: Duration, wall: Duration) -> Duration {
@@ -100,12 +123,26 @@ struct Measure<'a> {
     segment_ns: u64,
 }
 
+#[derive(Default)]
 struct Measured {
     simulated: Duration,
     wall: Duration,
     operations: u64,
     commands: u64,
     looks: HashMap<Component, u64>,
+}
+
+impl Measured {
+    fn add(&mut self, other: Self) {
+        let Self { simulated, wall, operations, commands, looks } = other;
+        self.simulated += simulated;
+        self.wall += wall;
+        self.operations += operations;
+        self.commands += commands;
+        for (part, count) in looks {
+            *self.looks.entry(part).or_default() += count;
+        }
+    }
 }
 
 impl WithSimulation for Measure<'_> {
@@ -130,6 +167,10 @@ impl WithSimulation for Measure<'_> {
                 }
             };
             let ended = loop {
+                // A phase ends; nothing else of a scenario's own does.
+                if simulation.is_done() {
+                    break Ok(());
+                }
                 match simulation.run_segment(self.segment_ns, &mut observe) {
                     Ok(_) => {}
                     Err(SimulationError::Stopped) => break Ok(()),

@@ -27,8 +27,9 @@ pub fn fio_output(results: &Results, segments: &[Vec<Segment>]) -> Output {
             let runtime_ms = segment.length_ns / 1_000_000;
             job.groupid = group as u32;
             (job.elapsed, job.job_runtime) = (runtime_ms.div_ceil(1000), runtime_ms);
-            if array.outstanding > 0 {
-                job.set_outstanding(array.outstanding);
+            let outstanding = array.outstanding_in(segment.index);
+            if outstanding > 0 {
+                job.set_outstanding(outstanding);
             }
             job.read = direction(reads, runtime_ms);
             job.write = direction(writes, runtime_ms);
@@ -96,7 +97,7 @@ pub fn iometer_results(
                 (RowKind::Worker, "host"),
             ];
             let row = |(kind, row_name): (RowKind, &str)| {
-                row(kind, row_name, &name, array.outstanding, segment)
+                row(kind, row_name, &name, array.outstanding_in(segment.index), segment)
             };
             Some(TestResults {
                 access_specifications: own.iter().cloned().collect(),

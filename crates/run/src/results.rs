@@ -6,7 +6,7 @@ use strewn_array::{FailedSpindle, LunLayoutMeasures};
 use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace,
     GroupFigures, HostFigures, HostLoad, HostReadHits, LayoutKind, OperationFigures, OverheadArray,
-    OverheadConfiguration, OverheadError, OverheadRow, Parameter, ParityGroup, Redundancy,
+    OverheadConfiguration, OverheadError, OverheadRow, Parameter, ParityGroup, Phase, Redundancy,
     ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
     SpindleFailure, Spindles, Utilization, Workload, WorkloadFigures, rounded,
 };
@@ -49,6 +49,7 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
         lun_bytes: Some(array.lun_bytes()),
         spindles: Spindles { data, parity, spare, root, purchased: data + parity + spare + root },
         parity_groups: parity_groups(array),
+        phases: phases(scenario, array),
         parameters: parameters(scenario, array),
         segments: done
             .segments
@@ -76,6 +77,26 @@ fn parity_groups(array: &Array) -> Vec<ParityGroup> {
         added_at_seconds: rounded(group.from_ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS),
     });
     groups.filter(|_| !layout.further_groups.is_empty()).collect()
+}
+
+/// Returns the phases of a scenario, each with the operations that it has outstanding on this array.
+fn phases(scenario: &Scenario, array: &Array) -> Vec<Phase> {
+    let mut next_segment = 1;
+    let phases = scenario.phases.iter().map(|phase| {
+        let first_segment = next_segment;
+        next_segment += phase.segments;
+        let running = || scenario.workloads.iter().filter(|workload| phase.runs(workload));
+        let here = running().filter(|workload| workload.runs_on(&array.name));
+        let named = |workload: &strewn_scenario::Workload| workload.named.clone();
+        Phase {
+            name: phase.name.clone(),
+            first_segment,
+            segments: phase.segments,
+            workloads: running().filter_map(named).map(|named| named.name).collect(),
+            outstanding: here.filter_map(named).map(|named| named.outstanding).sum(),
+        }
+    });
+    phases.collect()
 }
 
 /// Returns every setting of a scenario as it was run.
@@ -262,8 +283,12 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
     let (counters, layout) = (&segment.counters, segment.layout.of_all_luns());
     let reads = counters.spindle_reads();
     let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    let phase = scenario.phase_of(segment.index);
+    // Without phases every workload runs in every segment.
+    let runs = |name: &str| phase.is_none_or(|phase| phase.workloads.iter().any(|one| one == name));
     strewn_report::Segment {
         index: segment.index,
+        phase: phase.map(|phase| phase.name.clone()),
         seconds,
         ops: segment.operations,
         refused: (segment.refused > 0).then_some(segment.refused),
@@ -319,6 +344,7 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
         by_workload: segment
             .by_workload
             .iter()
+            .filter(|workload| runs(&workload.name))
             .map(|workload| WorkloadFigures {
                 layout: layout_of(scenario, array, segment, &workload.name),
                 ..of_workload(workload, segment.length_ns)
@@ -359,18 +385,37 @@ pub(crate) fn overhead(
     arrays: &[ArrayResults],
 ) -> Result<Vec<OverheadRow>, OverheadError> {
     let Some(overhead) = &scenario.overhead else { return Ok(Vec::new()) };
+    let mut rows = Vec::new();
+    for kind in strewn_report::like_kinds(arrays) {
+        let of_kind = overhead_of(scenario, overhead, arrays, &|results| {
+            let pairs = strewn_report::like_pairs(workload, results);
+            let pair = pairs.into_iter().find(|pair| pair.workloads == kind)?;
+            Some((pair.first.iops, pair.last.iops))
+        })?;
+        rows.extend(of_kind.into_iter().map(|row| OverheadRow { workloads: kind.to_vec(), ..row }));
+    }
+    Ok(rows)
+}
+
+/// Returns the purchases for each array of which `first_and_last` gives the IOPS.
+fn overhead_of(
+    scenario: &Scenario,
+    overhead: &strewn_scenario::Overhead,
+    arrays: &[ArrayResults],
+    first_and_last: &dyn Fn(&ArrayResults) -> Option<(f64, f64)>,
+) -> Result<Vec<OverheadRow>, OverheadError> {
     let described: Vec<OverheadArray> = scenario
         .arrays
         .iter()
         .zip(arrays)
         .filter_map(|(array, results)| {
-            let (first, last) = strewn_report::like_segments(workload, results)?;
+            let (iops_fresh, iops_end) = first_and_last(results)?;
             Some(OverheadArray {
                 name: array.name.clone(),
                 data_spindles: results.spindles.data,
                 parity_spindles: results.spindles.parity,
-                iops_fresh: first.iops,
-                iops_end: last.iops,
+                iops_fresh,
+                iops_end,
                 capacity_per_spindle_bytes: build::capacity_bytes(array),
                 capacity: match &array.layout {
                     ArrayLayout::WriteAnywhere(layout) => CapacityRule::WriteAnywhere {

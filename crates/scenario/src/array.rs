@@ -9,6 +9,7 @@ use crate::catalog;
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::layout::ArrayLayout;
+use crate::phase::Phase;
 use crate::presets::{self, CONTROLLER_WORDS, Controller};
 use crate::section::Section;
 use crate::value;
@@ -26,7 +27,8 @@ const DEFAULT_REBUILD_STEPS: u32 = 2;
 pub struct Array {
     /// Its name in results and charts; no two arrays of a scenario share one.
     pub name: String,
-    /// Host operations kept outstanding against it, of all workloads together.
+    /// Host operations kept outstanding against it, of all workloads together; of a scenario with phases, in the phase that
+    /// has most.
     pub outstanding: u32,
     /// Its LUNs, which hold the workloads' files.
     pub luns: Vec<Lun>,
@@ -211,6 +213,20 @@ pub(crate) struct Context<'c> {
     pub(crate) length_ns: Option<u64>,
     /// The workloads, if they have names.
     pub(crate) named_workloads: Option<&'c [Workload]>,
+    /// The phases, without those of a scenario in which one has a problem.
+    pub(crate) phases: &'c [Phase],
+}
+
+impl Context<'_> {
+    /// Returns the operations that these workloads keep outstanding on the array of a name.
+    fn outstanding(&self, workloads: &[Workload], array: &str) -> u32 {
+        let together = |runs: &dyn Fn(&Workload) -> bool| -> u32 {
+            let here = workloads.iter().filter(|one| one.runs_on(array) && runs(one));
+            here.filter_map(|one| one.named.as_ref()).map(|named| named.outstanding).sum()
+        };
+        let of_phases = self.phases.iter().map(|phase| together(&|one| phase.runs(one)));
+        of_phases.max().unwrap_or_else(|| together(&|_| true))
+    }
 }
 
 impl Array {
@@ -230,9 +246,7 @@ impl Array {
                         "leave it out here",
                     );
                 }
-                let here = |one: &&Workload| name.as_ref().is_some_and(|name| one.runs_on(name));
-                let named = workloads.iter().filter(here).filter_map(|one| one.named.as_ref());
-                Some(named.map(|named| named.outstanding).sum())
+                Some(name.as_ref().map_or(0, |name| context.outstanding(workloads, name)))
             }
         };
         let controller_is_given = section.has("controller");

@@ -6,6 +6,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::array::{Array, Context, Lun};
 use crate::overhead::{ArrayNames, Overhead};
+use crate::phase::Phase;
 use crate::problem::{Problem, ProblemKind, ScenarioError};
 use crate::quantity::Bytes;
 use crate::section::{Problems, Section};
@@ -24,7 +25,7 @@ pub struct Scenario {
     pub title: String,
     /// Seed of every random choice of a run.
     pub seed: u64,
-    /// Number of segments of the run. Each segment is measured on its own.
+    /// Number of segments of the run, of all phases together. Each segment is measured on its own.
     pub segments: u32,
     /// Length of a segment in nanoseconds.
     pub segment_ns: u64,
@@ -36,6 +37,8 @@ pub struct Scenario {
     pub published: Option<PathBuf>,
     /// The operations of the hosts: one workload, or several with names.
     pub workloads: Vec<Workload>,
+    /// The parts of the run, in order; none if all workloads run from its start to its end.
+    pub phases: Vec<Phase>,
     /// The arrays under test, in the order of the file; at least one.
     pub arrays: Vec<Array>,
     /// The cost of spindles that hold no data.
@@ -109,16 +112,23 @@ impl Scenario {
         let name = s.required("name", "\"my-experiment\"", value::name);
         let title = s.required("title", "\"What it shows\"", value::name);
         let seed = s.required("seed", "1", value::whole);
-        let segments = s.required("segments", "14", value::positive_count);
+        let own_segments = read_segments(s);
         let segment_ns = s.required("segment", "\"20 min\"", value::positive_nanoseconds);
         let published = s.optional("published", value::name).map(|path| folder.join(path));
         s.require_one_of(&["workload"], "add [workload] and its keys");
         let workloads = Workload::read_all(s);
+        let phases = Phase::read_all(s, workloads.as_deref());
+        check_published(s);
+        let segments = match phases.as_deref() {
+            Some([]) => own_segments,
+            Some(phases) => total_segments(s, phases),
+            None => None,
+        };
         if let (Some(segments), Some(segment)) = (segments, segment_ns)
             && u64::from(segments).checked_mul(segment).is_none()
         {
             s.problem(
-                "segments",
+                if s.has("phase") { "phase" } else { "segments" },
                 format!("{segments} segments last longer than 64-bit nanoseconds can count"),
                 format!("give at most {}", u64::MAX / segment.max(1)),
             );
@@ -128,10 +138,13 @@ impl Scenario {
             .and_then(|(segments, segment_ns)| u64::from(segments).checked_mul(segment_ns));
         let named_workloads =
             s.is_list("workload").then(|| workloads.as_deref().unwrap_or_default());
-        let context = Context { folder, segments, length_ns, named_workloads };
+        let known_phases = phases.as_deref().unwrap_or_default();
+        let context =
+            Context { folder, segments, length_ns, named_workloads, phases: known_phases };
         let (names, arrays) = read_arrays(s, &context);
         check_files(s, workloads.as_deref(), &arrays);
         check_array_names(s, workloads.as_deref(), &names);
+        check_phases(s, known_phases, workloads.as_deref(), &arrays);
         let overhead_is_given = s.has("overhead");
         let known = ArrayNames { names: &names, arrays: &arrays };
         let overhead = s.section("overhead").and_then(|section| Overhead::read(section, &known));
@@ -146,6 +159,7 @@ impl Scenario {
             spindle_stretch: 1,
             published,
             workloads: workloads?,
+            phases: phases?,
             arrays,
             overhead: if overhead_is_given { Some(overhead?) } else { None },
         })
@@ -155,6 +169,16 @@ impl Scenario {
     #[must_use]
     pub fn array(&self, name: &str) -> Option<&Array> {
         self.arrays.iter().find(|array| array.name == name)
+    }
+
+    /// Returns the phase that a segment is in, counted from 1; `None` in a scenario without phases.
+    #[must_use]
+    pub fn phase_of(&self, segment: u32) -> Option<&Phase> {
+        let mut end = 0_u64;
+        self.phases.iter().find(|phase| {
+            end += u64::from(phase.segments);
+            u64::from(segment) <= end
+        })
     }
 
     /// Returns the length of the part of a LUN of `array` that workloads work on, in bytes.
@@ -173,6 +197,77 @@ impl Scenario {
 fn file_bytes_of(workloads: &[Workload], array: &Array, lun: &Lun) -> u64 {
     let on_it = workloads.iter().filter(|workload| workload.is_on(&array.name, lun));
     on_it.map(|workload| workload.file_bytes).max().unwrap_or(0)
+}
+
+/// Reads `segments`, which phases have themselves.
+fn read_segments(section: &mut Section<'_>) -> Option<u32> {
+    if !section.has("phase") {
+        return section.required("segments", "14", value::positive_count);
+    }
+    section.get("segments");
+    if section.has("segments") {
+        section.problem(
+            "segments",
+            "is given beside [[phase]], each of which has its own",
+            "leave it out here: the run is as long as its phases together",
+        );
+    }
+    None
+}
+
+/// Returns the segments of all phases together.
+fn total_segments(section: &Section<'_>, phases: &[Phase]) -> Option<u32> {
+    let total: u64 = phases.iter().map(|phase| u64::from(phase.segments)).sum();
+    let segments = u32::try_from(total).ok();
+    if segments.is_none() {
+        section.problem(
+            "phase",
+            format!("the phases have {total} segments together"),
+            format!("give at most {}", u32::MAX),
+        );
+    }
+    segments
+}
+
+/// Checks that published figures, which are of segments of one workload, are not compared with phases.
+fn check_published(section: &Section<'_>) {
+    if section.has("published") && section.has("phase") {
+        section.problem(
+            "published",
+            "is given beside [[phase]]: published figures are compared with a workload that runs throughout",
+            "leave it out, or write the phases into a scenario of their own",
+        );
+    }
+}
+
+/// Checks that every phase has a workload on each array.
+fn check_phases(
+    section: &Section<'_>,
+    phases: &[Phase],
+    workloads: Option<&[Workload]>,
+    arrays: &[Array],
+) {
+    let Some(workloads) = workloads else { return };
+    // A name that is not known has a problem of its own.
+    let is_known = |name: &String| {
+        workloads.iter().any(|one| one.named.as_ref().is_some_and(|named| named.name == *name))
+    };
+    for phase in phases.iter().filter(|phase| phase.workloads.iter().all(is_known)) {
+        for array in arrays.iter().filter(|array| array.outstanding > 0) {
+            let here = |one: &Workload| phase.runs(one) && one.runs_on(&array.name);
+            if !workloads.iter().any(here) {
+                section.problem_within(
+                    &format!("phase[{}]", phase.name),
+                    "workloads",
+                    format!("no workload of the phase runs on array `{}`", array.name),
+                    format!(
+                        "add one that does, or \"{}\" to the `arrays` of one of these",
+                        array.name
+                    ),
+                );
+            }
+        }
+    }
 }
 
 /// Returns the remedy for a text that is not TOML.

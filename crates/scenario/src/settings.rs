@@ -10,6 +10,7 @@ use crate::group::FurtherGroup;
 use crate::in_place::{InPlace, PROTECTION_WORDS};
 use crate::layout::ArrayLayout;
 use crate::overhead::OverheadConfiguration;
+use crate::phase::Phase;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
 use crate::snapshots::SnapshotSchedule;
@@ -156,6 +157,7 @@ impl Scenario {
             spindle_stretch,
             published,
             workloads,
+            phases,
             arrays,
             overhead,
         } = self;
@@ -163,7 +165,9 @@ impl Scenario {
         s.add("name", name.as_str());
         s.add("title", title.as_str());
         s.add("seed", *seed);
-        s.add("segments", *segments);
+        if phases.is_empty() {
+            s.add("segments", *segments);
+        }
         s.time("segment", *segment_ns);
         if *spindle_stretch > 1 {
             s.add("spindle_stretch", *spindle_stretch);
@@ -176,6 +180,13 @@ impl Scenario {
                 None => s.within("workload", |s| of_workload(s, workload)),
                 Some(_) => s.within(&format!("workload.{number}"), |s| of_workload(s, workload)),
             }
+        }
+        for (number, Phase { name, segments, workloads }) in (1..).zip(phases) {
+            s.within(&format!("phase.{number}"), |s| {
+                s.add("name", name.as_str());
+                s.add("segments", *segments);
+                s.add("workloads", listed(workloads));
+            });
         }
         for array in arrays {
             s.within(&format!("array.{}", array.name), |s| of_array(s, array, self.is_named()));

@@ -95,6 +95,11 @@ pub struct HostMeasures {
     pub refused: u64,
     /// How long these had waited, summed.
     pub refused_wait_ns: u128,
+    /// How long operations had waited that workers left behind when their time was over ([`Worker::measures_late`]),
+    /// summed. They count as neither answered nor moved.
+    ///
+    /// [`Worker::measures_late`]: crate::Worker::measures_late
+    pub late_wait_ns: u128,
     /// Time that the operations outstanding at the segment's beginning had waited by then, summed.
     pub waited_before_ns: u128,
     /// Time that the operations outstanding at its end had waited by then, summed.
@@ -205,6 +210,7 @@ impl HostMeasures {
             longest_ns: 0,
             refused: 0,
             refused_wait_ns: 0,
+            late_wait_ns: 0,
             waited_before_ns: 0,
             waited_after_ns: 0,
             outstanding_ns: 0.0,
@@ -258,7 +264,8 @@ impl HostMeasures {
     #[must_use]
     pub fn littles_law(&self) -> Laws {
         let under_way_ns = difference(self.waited_after_ns, self.waited_before_ns);
-        let response_sum_ns = (self.response_sum_ns + self.refused_wait_ns) as f64;
+        let response_sum_ns =
+            (self.response_sum_ns + self.refused_wait_ns + self.late_wait_ns) as f64;
         Laws {
             littles_law_error: relative(response_sum_ns, self.outstanding_ns),
             under_way: ratio(under_way_ns, self.outstanding_ns).abs(),

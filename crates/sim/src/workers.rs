@@ -84,6 +84,9 @@ pub struct Worker {
     pub start_delay_ns: u64,
     /// Time after its start at which it stops issuing, in nanoseconds.
     pub runtime_ns: Option<u64>,
+    /// Whether operations count that are answered after that time. They are answered in any case, and keep the array
+    /// busy.
+    pub measures_late: bool,
     /// Accesses after which it is done.
     pub most_accesses: Option<u64>,
     /// Bytes after which it is done.
@@ -106,6 +109,7 @@ impl Worker {
             group: 0,
             start_delay_ns: 0,
             runtime_ns: None,
+            measures_late: true,
             most_accesses: None,
             most_bytes: None,
             workload: None,
@@ -201,6 +205,11 @@ impl State {
 
     fn end_ns(&self) -> u64 {
         self.worker.runtime_ns.map_or(u64::MAX, |runtime| self.start_ns.saturating_add(runtime))
+    }
+
+    /// Returns whether an operation that is answered now does not count.
+    fn is_late(&self, now_ns: u64) -> bool {
+        !self.worker.measures_late && now_ns >= self.end_ns()
     }
 
     fn start(&mut self, now_ns: u64) {
@@ -471,10 +480,15 @@ impl Host for Workers {
         let worker = slot.worker as usize;
         if let Some(measured) = &mut self.measured {
             let response_ns = now_ns - slot.issued_ns;
-            measured.answered_in(direction, response_ns, slot.sectors);
-            if let Some(workload) = self.workers[worker].workload {
-                let workload = &mut measured.by_workload[workload];
-                workload.answered_in(direction, response_ns, slot.sectors);
+            let state = &self.workers[worker];
+            if state.is_late(now_ns) {
+                measured.late_wait_ns += u128::from(response_ns);
+            } else {
+                measured.answered_in(direction, response_ns, slot.sectors);
+                if let Some(workload) = state.workload {
+                    let workload = &mut measured.by_workload[workload];
+                    workload.answered_in(direction, response_ns, slot.sectors);
+                }
             }
         }
         self.workers[worker].outstanding -= 1;

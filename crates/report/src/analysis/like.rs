@@ -9,6 +9,9 @@
 //! - the host did the same in both: as many operations outstanding, the same share of reads, reads and writes of the
 //!   same mean size, the same jobs with the same share of the operations.
 //!
+//! In a run with phases, segments are alike only if their phases have the same workloads, each of which does the same in
+//! every phase.
+//!
 //! A plain closed loop of one access specification is alike in all segments by construction. `docs/report.md` has the
 //! rule.
 
@@ -27,24 +30,62 @@ const SAME_SHARE: f64 = 0.02;
 /// Standard deviations of a drawn share that chance explains.
 const DEVIATIONS: f64 = 3.0;
 
-/// Returns the two segments of an array that are furthest apart among those that may be compared; the earlier if there
-/// are several. They are one segment if no two are alike. None if the array was the limit in no segment.
-#[must_use]
-pub fn like_segments<'a>(
-    workload: Option<&Workload>,
-    array: &'a ArrayResults,
-) -> Option<(&'a Segment, &'a Segment)> {
-    let (first, last) = like_positions(workload, array)?;
-    Some((&array.segments[first], &array.segments[last]))
+/// Two segments of an array that may be compared.
+#[derive(Clone, Debug)]
+pub struct LikePair<'a> {
+    /// The workloads of the phases that both are in; none in a run without phases.
+    pub workloads: &'a [String],
+    /// The earlier one.
+    pub first: &'a Segment,
+    /// The later one, or the same.
+    pub last: &'a Segment,
 }
 
-/// Returns the same by position among the array's segments.
+/// Returns, for each kind of phase in the order of the run, the two segments of an array that are furthest apart among
+/// those that may be compared; the earlier if there are several. They are one segment if no two are alike. A kind has no
+/// pair if the array was the limit in none of its segments. A run without phases is of one kind.
+#[must_use]
+pub fn like_pairs<'a>(workload: Option<&Workload>, array: &'a ArrayResults) -> Vec<LikePair<'a>> {
+    let pair = |(first, last): (usize, usize)| {
+        let (first, last) = (&array.segments[first], &array.segments[last]);
+        LikePair { workloads: array.kind_of(first), first, last }
+    };
+    like_positions(workload, array).into_iter().map(pair).collect()
+}
+
+/// Returns the workloads of each kind of phase of these arrays, in the order of the run. A run without phases has one
+/// kind, without workloads.
+#[must_use]
+pub fn like_kinds(arrays: &[ArrayResults]) -> Vec<&[String]> {
+    let mut kinds: Vec<&[String]> = Vec::new();
+    for phase in arrays.iter().flat_map(|array| &array.phases) {
+        if !kinds.contains(&phase.workloads.as_slice()) {
+            kinds.push(&phase.workloads);
+        }
+    }
+    if kinds.is_empty() { vec![&[]] } else { kinds }
+}
+
+/// Returns the same as [`like_pairs`] by position among the array's segments.
 pub(crate) fn like_positions(
     workload: Option<&Workload>,
     array: &ArrayResults,
+) -> Vec<(usize, usize)> {
+    let kinds = like_kinds(std::slice::from_ref(array));
+    kinds.into_iter().filter_map(|kind| like_positions_of(workload, array, kind)).collect()
+}
+
+/// Returns the pair of one kind of phase.
+fn like_positions_of(
+    workload: Option<&Workload>,
+    array: &ArrayResults,
+    kind: &[String],
 ) -> Option<(usize, usize)> {
     let segments = &array.segments;
-    let usable = |position: usize| is_measure_of_array(workload, array, &segments[position]);
+    let usable = |position: usize| {
+        array.kind_of(&segments[position]) == kind
+            && is_measure_of_array(workload, array, &segments[position])
+    };
     let candidates: Vec<usize> = (0..segments.len()).filter(|at| usable(*at)).collect();
     let mut found: Option<(usize, usize)> = None;
     for (number, first) in candidates.iter().copied().enumerate() {
@@ -85,6 +126,9 @@ fn is_saturated(workload: Option<&Workload>, array: &ArrayResults, segment: &Seg
 
 /// Returns the operations that the host could have outstanding in a segment.
 fn depth(workload: Option<&Workload>, array: &ArrayResults, segment: &Segment) -> u32 {
+    if let Some(phase) = array.phase_of(segment) {
+        return phase.outstanding;
+    }
     let Some(workload) = workload else { return array.outstanding };
     if let Some(deepest) = workload.queue_depths.iter().max().filter(|deepest| **deepest > 0) {
         let of_segment = workload.queue_depths.get((segment.index as usize).saturating_sub(1));
@@ -102,8 +146,13 @@ fn depth(workload: Option<&Workload>, array: &ArrayResults, segment: &Segment) -
     of_jobs.filter(|depth| *depth > 0).unwrap_or(array.outstanding)
 }
 
-/// Returns whether the host did the same in two segments of an array.
+/// Returns whether the host did the same in two segments of an array that are of one kind.
 fn do_the_same(workload: Option<&Workload>, one: &Segment, other: &Segment) -> bool {
+    // The same workloads, of which each has as many operations outstanding. What an earlier phase left outstanding is not
+    // theirs.
+    if one.phase.is_some() && other.phase.is_some() {
+        return true;
+    }
     let outstanding = |of: &Segment| of.host.map(|host| host.mean_outstanding);
     let same_depth = match outstanding(one).zip(outstanding(other)) {
         Some((one, other)) => same(one, other),

@@ -13,7 +13,7 @@
 //! The account cannot say what would have happened had one thing stayed the same: with fewer commands the queue would
 //! have been shorter, and so on. `docs/report.md` has the formulas.
 
-use crate::analysis::like::like_segments;
+use crate::analysis::like::{LikePair, like_pairs};
 use crate::data::loss::{Cause, Limit, Loss, LossPart};
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::results::{ArrayResults, Results};
@@ -22,18 +22,35 @@ use crate::data::segment::Segment;
 /// Microseconds of the limit's time per host operation, by cause.
 type Spent = Vec<(Cause, f64)>;
 
-/// Returns the account of every array that has one ([`loss()`]).
+/// Returns the accounts of every array that has one: one for each kind of phase, and one in a run without phases
+/// ([`loss()`]).
 #[must_use]
 pub fn losses(results: &Results) -> Vec<Loss> {
-    results.arrays.iter().filter_map(|array| loss(results, array)).collect()
+    results.arrays.iter().flat_map(|array| losses_of(results, array)).collect()
 }
 
-/// Returns the account of an array, between the two [`like_segments`]. None if no two segments are alike, or if the
+/// Returns the accounts of one array, in the order of its kinds of phases.
+pub(crate) fn losses_of(results: &Results, array: &ArrayResults) -> Vec<Loss> {
+    let pairs = like_pairs(results.workload.as_ref(), array);
+    pairs.iter().filter_map(|pair| loss_between(results, array, pair)).collect()
+}
+
+/// Returns the account of an array, between the two segments of its first kind of phase that are furthest apart
+/// ([`like_pairs`]). None if no two segments are alike, or if the
 /// results lack what an account needs: commands by kind, and a limit whose use of time is known. It is not known for a
 /// real controller, nor for the device of a real log.
 #[must_use]
 pub fn loss(results: &Results, array: &ArrayResults) -> Option<Loss> {
-    let (first, last) = like_segments(results.workload.as_ref(), array)?;
+    losses_of(results, array).into_iter().next()
+}
+
+/// Returns the account of an array between two segments.
+pub(crate) fn loss_between(
+    results: &Results,
+    array: &ArrayResults,
+    pair: &LikePair<'_>,
+) -> Option<Loss> {
+    let LikePair { workloads, first, last } = *pair;
     if first.index == last.index || first.iops <= 0.0 || last.iops <= 0.0 {
         return None;
     }
@@ -56,6 +73,7 @@ pub fn loss(results: &Results, array: &ArrayResults) -> Option<Loss> {
     });
     Some(Loss {
         array: array.name.clone(),
+        workloads: workloads.to_vec(),
         limit,
         from_segment: first.index,
         to_segment: last.index,

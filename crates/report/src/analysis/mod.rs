@@ -4,4 +4,5 @@ pub(crate) mod comparison;
 pub(crate) mod like;
 pub(crate) mod loss;
 pub(crate) mod overhead;
+pub(crate) mod phases;
 pub(crate) mod runs;

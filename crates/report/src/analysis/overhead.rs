@@ -208,6 +208,7 @@ fn row(
     Ok(OverheadRow {
         array: array.name.clone(),
         name: configuration.name.clone(),
+        workloads: Vec::new(),
         source: configuration.source.clone(),
         used_by_results: configuration.used_by_results,
         purchased,

@@ -120,10 +120,12 @@ fn compared_array(
     indices.sort_unstable();
     indices.dedup();
     let segment = |index: u32| {
-        let first = arrays.first().and_then(|array| array.segment(index));
+        let first = arrays.first().and_then(|array| Some((array, array.segment(index)?)));
         let figures = arrays.iter().enumerate().map(|(position, array)| {
-            let compared_with = first.filter(|_| position > 0);
-            Some(figures(array.segment(index)?, compared_with))
+            let segment = array.segment(index)?;
+            let is_like = |of: &ArrayResults, other| of.kind_of(other) == array.kind_of(segment);
+            let compared_with = first.filter(|(of, other)| position > 0 && is_like(of, other));
+            Some(figures(segment, compared_with.map(|(_, other)| other)))
         });
         SegmentOfRuns { index, figures: figures.collect() }
     };
@@ -327,8 +329,11 @@ fn outcome(first: &InRun<'_>, second: &InRun<'_>) -> Option<(u32, String)> {
     let is_limit = |run: &InRun<'_>, segment: &Segment| {
         is_measure_of_array(run.0.workload.as_ref(), run.1, segment)
     };
-    let (one, other) = pairs
-        .find(|(one, other)| one.ops > 0 && have_same_mix(first.0.workload.as_ref(), one, other))?;
+    let (one, other) = pairs.find(|(one, other)| {
+        one.ops > 0
+            && first.1.kind_of(one) == second.1.kind_of(other)
+            && have_same_mix(first.0.workload.as_ref(), one, other)
+    })?;
     let by_iops = is_limit(first, one) && is_limit(second, other);
     let (metric, more, less) = match by_iops {
         true => (Metric::Iops, "faster", "slower"),

@@ -1,6 +1,7 @@
 //! The account of an array's loss of IOPS, as `results.json` holds it.
 
 use crate::data::number::{fixed, signed};
+use crate::data::phase::subject;
 use serde::{Deserialize, Serialize};
 
 /// The limit of an array's IOPS.
@@ -95,11 +96,14 @@ pub struct LossPart {
 }
 
 /// The causes of the difference between the IOPS of two segments of an array that are alike
-/// ([`like_segments`](crate::like_segments)).
+/// ([`like_pairs`](crate::like_pairs)).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Loss {
     /// Name of the array.
     pub array: String,
+    /// The workloads of the phases that both segments are in; absent in a run without phases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<String>,
     /// The busiest component in the first segment, which the account is about.
     pub limit: Limit,
     /// The earlier segment.
@@ -122,6 +126,11 @@ impl LossPart {
 }
 
 impl Loss {
+    /// Returns the array, and the workloads of the phases if there are any.
+    pub(crate) fn subject(&self) -> String {
+        subject(&self.array, &self.workloads)
+    }
+
     /// Returns the difference, percent of the first segment's IOPS; negative if there was a loss.
     #[must_use]
     pub fn percent(&self) -> f64 {
@@ -142,7 +151,8 @@ impl Loss {
     /// Returns the difference in a sentence, with the subject of the account if there is something to explain.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let Self { array, limit, from_segment, to_segment, .. } = self;
+        let Self { limit, from_segment, to_segment, .. } = self;
+        let array = self.subject();
         let account = match self.is_notable() {
             true => format!(", by how the time of the {} was spent", limit.as_str()),
             false => String::new(),

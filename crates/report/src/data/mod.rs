@@ -9,6 +9,7 @@ pub(crate) mod live;
 pub(crate) mod loss;
 pub(crate) mod number;
 pub(crate) mod overhead;
+pub(crate) mod phase;
 pub(crate) mod published;
 pub(crate) mod quantity;
 pub(crate) mod redundancy;

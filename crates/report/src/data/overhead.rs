@@ -1,5 +1,7 @@
 //! The figures of one way to buy an array, as in `results.json`.
 
+#[cfg(feature = "charts")]
+use crate::data::phase::subject;
 use serde::{Deserialize, Serialize};
 
 /// The figures of one way to buy an array. Fresh is the first segment, end the last.
@@ -9,6 +11,9 @@ pub struct OverheadRow {
     pub array: String,
     /// Name of the configuration.
     pub name: String,
+    /// The workloads of the phases that the IOPS are of; absent in a run without phases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<String>,
     /// Who argues for it.
     pub source: String,
     /// Whether the spindle counts of the results are those of this configuration.
@@ -35,4 +40,12 @@ pub struct OverheadRow {
     pub percent_of_in_place_fresh: Option<f64>,
     /// `iops_per_spindle_end`, percent of the in-place array's; none without such an array.
     pub percent_of_in_place_end: Option<f64>,
+}
+
+impl OverheadRow {
+    /// Returns the array, and the workloads of the phases if there are any.
+    #[cfg(feature = "charts")]
+    pub(crate) fn subject(&self) -> String {
+        subject(&self.array, &self.workloads)
+    }
 }

@@ -9,6 +9,7 @@ use crate::data::json::{ResultsError, check_schema};
 use crate::data::live::RealSpindles;
 use crate::data::loss::Loss;
 use crate::data::overhead::OverheadRow;
+use crate::data::phase::Phase;
 use crate::data::quantity;
 use crate::data::redundancy::{DataLoss, SpindleFailure};
 use crate::data::segment::Segment;
@@ -22,7 +23,7 @@ pub const SCHEMA: u32 = 1;
 
 /// How far a quick run is from full scale (docs/model.md, "A quick run", has the figures).
 const QUICK_NOTE: &str = "Random mixes like the shipped one come out within about 1 % of full scale; uniform sizes and \
-    sequential accesses may be off by 11 %, sequential reads of an in-place array by 27 %.";
+    sequential accesses may be off by 13 %, sequential reads of an in-place array by 41 %.";
 
 /// The measurements of one run of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -119,6 +120,9 @@ pub struct ArrayResults {
     /// The parity groups of an array with several, in the order of their spindles; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parity_groups: Vec<ParityGroup>,
+    /// The phases of the run, in order; absent if it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
     /// The numbers that the array was configured with, including fitted ones.
     pub parameters: Vec<Parameter>,
     /// Measurements, in order of `index`.

@@ -83,11 +83,12 @@ pub struct SegmentOfRuns {
 pub struct RunFigures {
     /// Host operations completed per second.
     pub iops: f64,
-    /// Difference from the first run, percent of that; none in the first run.
+    /// Difference from the first run, percent of that; none in the first run, nor if its segment is of a phase with
+    /// other workloads.
     pub iops_difference_percent: Option<f64>,
     /// Mean response time, milliseconds.
     pub response_ms: f64,
-    /// Difference from the first run, percent of that; none in the first run.
+    /// The same of the response time.
     pub response_difference_percent: Option<f64>,
     /// 95 of 100 operations were at least as fast, milliseconds.
     #[serde(default)]

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct Segment {
     /// Number of the segment; the first is 1.
     pub index: u32,
+    /// Name of the phase that it is in; absent in a run without phases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
     /// Length in the array's time, seconds.
     pub seconds: f64,
     /// Host operations completed.
@@ -52,7 +55,7 @@ pub struct Segment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFigures>,
     /// The host's measurements of each job or access specification, in the order of the file, if several were run;
-    /// absent otherwise.
+    /// absent otherwise. In a run with phases, only those of the segment's phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_workload: Vec<WorkloadFigures>,
 }
@@ -226,6 +229,7 @@ impl Segment {
     pub fn rounded(mut self, significant_digits: usize) -> Self {
         let Self {
             index: _,
+            phase: _,
             ops: _,
             refused: _,
             seconds,

@@ -111,6 +111,10 @@ const SNAPSHOT_COLUMNS: &[Column] = &[
     }),
 ];
 
+/// A further column at the end, in the results of a run with phases.
+const PHASE_COLUMNS: &[Column] =
+    &[("phase", |_, segment| segment.phase.clone().unwrap_or_default())];
+
 /// Writes one row per array and segment, after a row of column names.
 ///
 /// # Errors
@@ -149,7 +153,9 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     let mut segments = results.arrays.iter().flat_map(|array| &array.segments);
     let any_snapshot = segments.any(|segment| segment.snapshots.is_some());
     let of_snapshots = if any_snapshot { SNAPSHOT_COLUMNS } else { &[] };
-    COLUMNS.iter().chain(of_failures).chain(of_snapshots)
+    let any_phase = results.arrays.iter().any(|array| !array.phases.is_empty());
+    let of_phases = if any_phase { PHASE_COLUMNS } else { &[] };
+    COLUMNS.iter().chain(of_failures).chain(of_snapshots).chain(of_phases)
 }
 
 /// Returns the table column by column: names, and the entry of each row.

@@ -1,9 +1,11 @@
 //! The run in a line and in a sentence.
 
-use crate::analysis::like::{have_same_mix, is_measure_of_array, like_segments};
+use crate::analysis::like::{LikePair, have_same_mix, is_measure_of_array, like_pairs};
 use crate::data::number::{fixed, grouped, signed};
+use crate::data::phase::kind_in_words;
 use crate::data::results::{ArrayResults, LayoutKind, Results};
 use crate::data::segment::Segment;
+use crate::data::workload::Workload;
 
 /// Identifies the run.
 #[cfg(feature = "charts")]
@@ -14,10 +16,13 @@ pub(crate) fn run_line(results: &Results) -> String {
 }
 
 /// Summarizes the run in a sentence: the write-anywhere array beside the in-place one, or each array on its own. Only like
-/// segments are compared ([`like_segments`](crate::like_segments)).
+/// segments are compared ([`like_pairs`](crate::like_pairs)).
 #[must_use]
 pub fn headline(results: &Results) -> String {
     let workload = results.workload.as_ref();
+    if let Some(words) = in_phases(results) {
+        return words;
+    }
     if let Some(words) = beside_in_place(results) {
         return words;
     }
@@ -28,7 +33,7 @@ pub fn headline(results: &Results) -> String {
     }
     let one = |array: &ArrayResults| {
         let name = &array.name;
-        Some(match like_segments(workload, array) {
+        Some(match only_pair(workload, array) {
             Some((first, last)) if first.index == last.index && array.segments.len() == 1 => {
                 format!("{name} delivers {} IOPS", whole(first.iops))
             }
@@ -52,6 +57,50 @@ pub fn headline(results: &Results) -> String {
     if all.is_empty() { results.scenario.clone() } else { all.join("; ") }
 }
 
+/// Returns the two segments that are compared in a run without phases.
+fn only_pair<'a>(
+    workload: Option<&Workload>,
+    array: &'a ArrayResults,
+) -> Option<(&'a Segment, &'a Segment)> {
+    let pair = like_pairs(workload, array).into_iter().next()?;
+    Some((pair.first, pair.last))
+}
+
+/// Returns how the IOPS of each array differ from the first to the last of the phases that are alike; within a phase if
+/// there are no two. None in a run without phases, or if the hosts set the IOPS.
+fn in_phases(results: &Results) -> Option<String> {
+    let of_array = |array: &ArrayResults| {
+        let mut pairs = like_pairs(results.workload.as_ref(), array);
+        pairs.retain(|pair| !pair.workloads.is_empty() && pair.first.index < pair.last.index);
+        // The question of a run with phases is how one of them has changed.
+        if pairs.iter().any(|pair| pair.first.phase != pair.last.phase) {
+            pairs.retain(|pair| pair.first.phase != pair.last.phase);
+        }
+        let words = |pair: &LikePair<'_>| {
+            let LikePair { workloads, first, last } = pair;
+            let place = |segment: &Segment, other: &Segment| match &segment.phase {
+                Some(phase) if segment.phase != other.phase => {
+                    format!("in \u{201c}{phase}\u{201d}")
+                }
+                _ => format!("in segment {}", segment.index),
+            };
+            format!(
+                "{} {} IOPS {}, {} {} ({} %)",
+                kind_in_words(workloads),
+                whole(first.iops),
+                place(first, last),
+                whole(last.iops),
+                place(last, first),
+                percent_change(100.0 * (last.iops - first.iops) / first.iops)
+            )
+        };
+        let all: Vec<String> = pairs.iter().map(words).collect();
+        (!all.is_empty()).then(|| format!("{}: {}", array.name, all.join("; ")))
+    };
+    let all: Vec<String> = results.arrays.iter().filter_map(of_array).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
 /// Returns what a write-anywhere array delivers of the IOPS of an in-place one, in the segments that are alike on both.
 fn beside_in_place(results: &Results) -> Option<String> {
     let workload = results.workload.as_ref();
@@ -60,7 +109,7 @@ fn beside_in_place(results: &Results) -> Option<String> {
     };
     let of = results.arrays.iter().find(is(LayoutKind::WriteAnywhere))?;
     let over = results.arrays.iter().find(is(LayoutKind::InPlace))?;
-    let (first, last) = like_segments(workload, of)?;
+    let (first, last) = only_pair(workload, of)?;
     let (over_first, over_last) = (over.segment(first.index)?, over.segment(last.index)?);
     let is_like = |segment: &Segment, other: &Segment| {
         is_measure_of_array(workload, over, other) && have_same_mix(workload, segment, other)
@@ -114,7 +163,7 @@ fn answers(array: &ArrayResults) -> Option<String> {
 /// Returns which of many arrays lost most and which lost least; none if no array has two like segments.
 fn range_of_changes(results: &Results) -> Option<String> {
     let change = |array: &ArrayResults| {
-        let (first, last) = like_segments(results.workload.as_ref(), array)?;
+        let (first, last) = only_pair(results.workload.as_ref(), array)?;
         let percent = 100.0 * (last.iops - first.iops) / first.iops;
         (first.index < last.index && percent.is_finite())
             .then(|| (percent, array.name.clone(), last.index))

@@ -1,6 +1,7 @@
 //! Charts of lines as SVG: any figure by any other.
 
 use crate::rendering::axis::Axis;
+use crate::rendering::bands::Band;
 use crate::rendering::canvas::Canvas;
 use crate::rendering::canvas::{PIXEL, register_the_font, to_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
@@ -31,8 +32,8 @@ pub(crate) enum Across {
     FromZero(&'static str),
     /// Logarithmic, with a labelled tick at each of these.
     Doubling(&'static str, Vec<(f64, String)>),
-    /// Segments, by number.
-    Segments(String),
+    /// Segments, by number, and the phases that they are in.
+    Segments(String, Vec<Band>),
 }
 
 /// The vertical axis.
@@ -94,7 +95,7 @@ impl LineChart {
             Across::Doubling(_, ticks) => {
                 Axis::of_ticks(ticks.iter().map(|(value, _)| value.log2()).collect())
             }
-            Across::Segments(_) => {
+            Across::Segments(..) => {
                 let segments = || points().map(|point| point.0 as u32);
                 let first = segments().min().unwrap_or_default();
                 Axis::of_segments(first, segments().max().unwrap_or_default())
@@ -117,7 +118,7 @@ impl LineChart {
         let across = Labelled {
             axis: across,
             label: &|value| match &self.across {
-                Across::FromZero(_) | Across::Segments(_) => Axis::format(value),
+                Across::FromZero(_) | Across::Segments(..) => Axis::format(value),
                 Across::Doubling(_, ticks) => {
                     let near = |tick: &&(f64, String)| (tick.0.log2() - value).abs() < 1e-9;
                     ticks.iter().find(near).map(|(_, label)| label.clone()).unwrap_or_default()
@@ -125,7 +126,7 @@ impl LineChart {
             },
             words: match &self.across {
                 Across::FromZero(words) | Across::Doubling(words, _) => words,
-                Across::Segments(words) => words,
+                Across::Segments(words, _) => words,
             },
         };
         let up = Labelled {
@@ -138,14 +139,25 @@ impl LineChart {
                 Up::FromZero(words) | Up::FromZeroTo(words, _) | Up::Logarithmic(words) => words,
             },
         };
-        let plot = Plot::begin(canvas, margins, across, up)?;
+        let bands = match &self.across {
+            Across::Segments(_, bands) => bands.as_slice(),
+            Across::FromZero(_) | Across::Doubling(..) => &[],
+        };
+        let plot = Plot::begin(canvas, margins, across, up, bands)?;
+        // A point that is alone in its phase has no line that would show it.
+        let mut alone: Vec<Vec<(f64, f64)>> = Vec::new();
         for line in &self.lines {
-            let places = line.points.iter().map(|point| plot.place(self.scaled(*point)));
-            line.appearance.line(canvas, places.collect(), PIXEL)?;
+            let pieces = Band::cut(bands, &line.points);
+            for piece in &pieces {
+                let places = piece.iter().map(|point| plot.place(self.scaled(*point)));
+                line.appearance.line(canvas, places.collect(), PIXEL)?;
+            }
+            alone.push(pieces.into_iter().filter(|piece| piece.len() == 1).flatten().collect());
         }
         let mut marks = Vec::new();
-        for line in self.lines.iter().filter(|line| line.has_markers()) {
-            for point in &line.points {
+        for (line, alone) in self.lines.iter().zip(&alone) {
+            let marked = if line.has_markers() { &line.points } else { alone };
+            for point in marked {
                 let place = plot.place(self.scaled(*point));
                 line.appearance.simulated(canvas, place, line.hollow, PIXEL)?;
                 marks.push(ValueMark { place, words: self.words(line, *point) });
@@ -158,7 +170,7 @@ impl LineChart {
     fn words(&self, line: &Line, (x, y): (f64, f64)) -> String {
         let across = match &self.across {
             Across::FromZero(_) => Axis::format(&x),
-            Across::Segments(_) => format!("segment {}", Axis::format(&x)),
+            Across::Segments(..) => format!("segment {}", Axis::format(&x)),
             Across::Doubling(_, ticks) => {
                 let tick = ticks.iter().find(|tick| tick.0 == x);
                 tick.map_or_else(|| Axis::format(&x), |(_, label)| label.clone())
@@ -170,7 +182,7 @@ impl LineChart {
     /// Returns the lines' names, in as many columns as are wanted and fit. A drive's single line needs no name: the
     /// subtitle gives it.
     fn legend(&self, chart_px: i32) -> Result<Legend<'_>, ChartError> {
-        let named = self.lines.len() > 1 || matches!(self.across, Across::Segments(_));
+        let named = self.lines.len() > 1 || matches!(self.across, Across::Segments(..));
         let lines = if named { &self.lines[..] } else { &[] };
         let widths = lines.iter().map(|line| legend::entry_px(&line.name));
         let widths = widths.collect::<Result<Vec<i32>, _>>()?;

@@ -1,6 +1,7 @@
 //! The map on paper: a row for each time the file had moved, with the spindles of an array superimposed.
 
 use crate::data::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot};
+use crate::data::phase::Phase;
 use crate::rendering::canvas::Canvas;
 use crate::rendering::canvas::{PIXEL, register_the_font, style, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
@@ -27,6 +28,8 @@ const SCALE_WORDS_PX: i32 = 20;
 /// To the left of the rows, for the number of the segment; to the right of them.
 const WORDS_PX: i32 = 64;
 const RIGHT_PX: i32 = 32;
+/// Between those words and the rows.
+const WORDS_APART_PX: i32 = 16;
 
 /// Doublings of distance per colour.
 pub(crate) const DOUBLINGS_PER_COLOUR: f64 = 1.0;
@@ -46,9 +49,11 @@ struct Row {
     cells: Vec<(f64, f64)>,
 }
 
-/// Returns the picture, of the style's width and as high as its rows need.
+/// Returns the picture, of the style's width and as high as its rows need. Rows name the phase that they are in, if the run has
+/// phases.
 pub(crate) fn by_segment(
     map: &LayoutMap,
+    phases: &[Phase],
     subtitles: Vec<String>,
     style: ChartStyle,
 ) -> Result<String, ChartError> {
@@ -56,7 +61,7 @@ pub(crate) fn by_segment(
         .arrays
         .iter()
         .filter(|array| !array.snapshots.is_empty())
-        .map(|array| (array, array.snapshots.iter().map(|at| row(array, at)).collect()))
+        .map(|array| (array, array.snapshots.iter().map(|at| row(array, phases, at)).collect()))
         .collect();
     if arrays.is_empty() {
         return Err(ChartError::NothingToDraw);
@@ -71,12 +76,18 @@ pub(crate) fn by_segment(
     );
     let title = "The map: where the file lies, segment by segment";
     let span = arrays.iter().map(|(array, _)| array.span()).fold(0.0, f64::max);
+    register_the_font()?;
+    let mut words_px = WORDS_PX;
+    if !phases.is_empty() {
+        for row in arrays.iter().flat_map(|(_, rows)| rows) {
+            words_px = words_px.max(width_px(&row.words, 12)? + WORDS_APART_PX);
+        }
+    }
     let frame = Frame {
-        left_px: LEFT_PX + WORDS_PX,
+        left_px: LEFT_PX + words_px,
         right_px: to_px(style.size.width_px as usize) - RIGHT_PX,
         end: shown(span),
     };
-    register_the_font()?;
     let words_px = if frame.scale_words_px()?.is_some() { 0 } else { SCALE_WORDS_PX };
     let plot_px = rows.sum::<i32>() + SCALE_PX + words_px + 12;
     let sheet = Sheet::around(style, title, subtitles, plot_px)?;
@@ -97,7 +108,13 @@ pub(crate) fn shown(span: f64) -> f64 {
     round.into_iter().find(|part| *part >= span).unwrap_or(1.0)
 }
 
-fn row(array: &ArrayMap, snapshot: &Snapshot) -> Row {
+fn row(array: &ArrayMap, phases: &[Phase], snapshot: &Snapshot) -> Row {
+    let moments = moments(&snapshot.after_segments);
+    // A row that stands for several phases is of none. Segment 0 is the beginning.
+    let mut after = snapshot.after_segments.iter().filter(|segment| **segment > 0);
+    let first = after.clone().next();
+    let phase = phases.iter().find(|of| first.is_some_and(|first| of.has(*first)));
+    let phase = phase.filter(|phase| after.all(|segment| phase.has(*segment)));
     let spindles: Vec<_> = (0..)
         .zip(&snapshot.spindles)
         .filter(|(spindle, _)| !array.is_parity(*spindle))
@@ -115,7 +132,10 @@ fn row(array: &ArrayMap, snapshot: &Snapshot) -> Row {
         (share, if file > 0.0 { distance / file } else { 0.0 })
     };
     Row {
-        words: moments(&snapshot.after_segments),
+        words: match phase {
+            Some(phase) => format!("{moments}, {}", phase.name),
+            None => moments,
+        },
         cells: (0..array.columns as usize).map(cell).collect(),
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(feature = "charts")]
 pub(crate) mod axis;
 #[cfg(feature = "charts")]
+mod bands;
+#[cfg(feature = "charts")]
 mod bar_chart;
 #[cfg(feature = "charts")]
 mod canvas;
@@ -30,6 +32,7 @@ mod map_chart;
 mod marker;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
+pub(crate) mod phases_table;
 #[cfg(feature = "charts")]
 mod plot;
 #[cfg(feature = "png")]

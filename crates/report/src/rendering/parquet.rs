@@ -14,7 +14,7 @@ use crate::data::results::Results;
 use crate::rendering::csv::segment_columns;
 
 /// Columns of words; all others are numbers.
-const WORDS: [&str; 2] = ["array", "layout"];
+const WORDS: [&str; 3] = ["array", "layout", "phase"];
 
 /// Writes the table of [`write_segments_csv`](crate::write_segments_csv) as Parquet: the same columns in the same
 /// order, words as strings and every number as a 64-bit float, null where an array has no such measurement. The same

@@ -2,6 +2,7 @@
 //! figures.
 
 use crate::rendering::axis::Axis;
+use crate::rendering::bands::{Band, LaidOutBands};
 use crate::rendering::canvas::{Canvas, Point};
 use crate::rendering::canvas::{PIXEL, style};
 use crate::rendering::chart::ChartError;
@@ -9,8 +10,15 @@ use crate::rendering::sheet::Margins;
 use crate::rendering::theme::{GRID, INK};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::cartesian::Cartesian2d;
+use plotters::coord::ranged1d::Ranged;
 use plotters::prelude::SVGBackend;
 use plotters::style::Color;
+
+/// Around the plot: to its left and below its labels, to its right, and its labels.
+const SIDE_PX: i32 = 14;
+const RIGHT_PX: i32 = 32;
+const ACROSS_LABELS_PX: i32 = 42;
+const UP_LABELS_PX: i32 = 68;
 
 /// One axis: its values, their labels, and its own label.
 pub(crate) struct Labelled<'a> {
@@ -25,20 +33,28 @@ pub(crate) struct Plot<'canvas, 'svg> {
 }
 
 impl<'canvas, 'svg> Plot<'canvas, 'svg> {
-    /// Draws both axes, and horizontal lines at the ticks of the vertical one.
+    /// Draws both axes, horizontal lines at the ticks of the vertical one, and behind these the bands.
     pub(crate) fn begin(
         canvas: &'canvas Canvas<'svg>,
         margins: &Margins,
         across: Labelled<'_>,
         up: Labelled<'_>,
+        bands: &[Band],
     ) -> Result<Self, ChartError> {
+        let (width, height) = canvas.dim_in_pixel();
+        let [width_px, height_px] =
+            [width, height].map(|units| i32::try_from(units).unwrap_or(i32::MAX) / PIXEL);
+        let plot_px = SIDE_PX + UP_LABELS_PX..width_px - RIGHT_PX;
+        let bands = LaidOutBands::new(bands, &across.axis.range(), plot_px)?;
+        let bottom_px = height_px - margins.legend_px - SIDE_PX - ACROSS_LABELS_PX;
+        bands.draw(canvas, margins.top_px, bottom_px)?;
         let mut chart = ChartBuilder::on(canvas)
-            .margin_top(margins.top_px * PIXEL)
-            .margin_bottom((margins.legend_px + 14) * PIXEL)
-            .margin_left(14 * PIXEL)
-            .margin_right(32 * PIXEL)
-            .x_label_area_size(42 * PIXEL)
-            .y_label_area_size(68 * PIXEL)
+            .margin_top((margins.top_px + bands.names_px()) * PIXEL)
+            .margin_bottom((margins.legend_px + SIDE_PX) * PIXEL)
+            .margin_left(SIDE_PX * PIXEL)
+            .margin_right(RIGHT_PX * PIXEL)
+            .x_label_area_size(ACROSS_LABELS_PX * PIXEL)
+            .y_label_area_size(UP_LABELS_PX * PIXEL)
             .build_cartesian_2d(across.axis, up.axis)
             .map_err(ChartError::drawing)?;
         chart

@@ -6,6 +6,7 @@ use crate::data::loss::Loss;
 use crate::data::number::{fixed, grouped};
 use crate::data::results::{ArrayResults, Results};
 use crate::data::segment::Segment;
+use crate::rendering::bands::Band;
 use crate::rendering::bar_chart::{Bar, BarChart, Row};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::line_chart::{Across, Line, LineChart, Up};
@@ -133,7 +134,9 @@ impl ResultsChart {
             Self::Response => response_chart(results, style).map(Some),
             Self::Loss => loss_chart(results, style),
             Self::Map => {
-                map.map(|map| map_chart::by_segment(map, subtitles(results), style)).transpose()
+                let phases = results.arrays.first().map_or(&[][..], |array| &array.phases);
+                map.map(|map| map_chart::by_segment(map, phases, subtitles(results), style))
+                    .transpose()
             }
             Self::Commands => {
                 let up = Up::FromZero("spindle commands per host operation");
@@ -172,6 +175,11 @@ impl ResultsChart {
     }
 }
 
+/// Returns the axis of segments, with the phases that they are in.
+fn across_segments(results: &Results) -> Across {
+    Across::Segments(segment_axis(&results.arrays), Band::all_of(&results.arrays))
+}
+
 /// Draws a line for each figure of each array and, with `with_log`, one for the log of real spindles. An array has its
 /// colour and marker, a figure its dash.
 fn by_segment(
@@ -208,7 +216,7 @@ fn by_segment(
     if lines.is_empty() {
         return Err(ChartError::NothingToDraw);
     }
-    let across = Across::Segments(segment_axis(&results.arrays));
+    let across = across_segments(results);
     let subtitles = subtitles(results);
     let legend_columns = figures.len() + usize::from(with_log && results.real_spindles.is_some());
     LineChart { title, subtitles, across, up, lines, legend_columns }.draw(style).map(Some)
@@ -219,7 +227,7 @@ fn groups_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, 
     let names = |array: &ArrayResults| {
         (1..=array.parity_groups.len()).map(|number| format!("group {number}")).collect()
     };
-    let busy = |segment: &Segment, number: usize| {
+    let busy = |segment: &Segment, number: usize, _: &str| {
         segment.groups.get(number)?.spindles.map(|busy| 100.0 * busy)
     };
     let title = "Data spindles of each parity group by segment";
@@ -232,13 +240,18 @@ const MOST_WORKLOADS_DRAWN: usize = 8;
 /// Draws a line for each workload of each array that has several.
 fn workloads_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
     let names = |array: &ArrayResults| {
-        let first = array.segments.first().map_or(&[][..], |segment| &segment.by_workload);
-        let drawn = first.iter().filter(|_| first.len() <= MOST_WORKLOADS_DRAWN);
-        drawn.map(|workload| workload.name.clone()).collect()
+        // Each phase has workloads of its own.
+        let mut names: Vec<String> = Vec::new();
+        for workload in array.segments.iter().flat_map(|segment| &segment.by_workload) {
+            if !names.contains(&workload.name) {
+                names.push(workload.name.clone());
+            }
+        }
+        if names.len() <= MOST_WORKLOADS_DRAWN { names } else { Vec::new() }
     };
-    let response = |segment: &Segment, number: usize| {
-        let workload = segment.by_workload.get(number).filter(|workload| workload.ops() > 0)?;
-        Some(workload.response_ms.mean)
+    let response = |segment: &Segment, _: usize, name: &str| {
+        let mut at_work = segment.by_workload.iter().filter(|workload| workload.ops() > 0);
+        at_work.find(|workload| workload.name == name).map(|workload| workload.response_ms.mean)
     };
     let title = "Response time of each workload by segment";
     by_part(results, title, Up::FromZero("mean response time (ms)"), &names, &response, style)
@@ -251,7 +264,7 @@ fn by_part(
     title: &'static str,
     up: Up,
     names: &dyn Fn(&ArrayResults) -> Vec<String>,
-    figure: &dyn Fn(&Segment, usize) -> Option<f64>,
+    figure: &dyn Fn(&Segment, usize, &str) -> Option<f64>,
     style: ChartStyle,
 ) -> Result<Option<String>, ChartError> {
     let mut lines = Vec::new();
@@ -261,8 +274,9 @@ fn by_part(
         most_parts = most_parts.max(names.len());
         for (number, name) in names.into_iter().enumerate() {
             let points = array.segments.iter();
-            let points =
-                points.filter_map(|at| Some((f64::from(at.index), figure(at, number)?))).collect();
+            let points = points
+                .filter_map(|at| Some((f64::from(at.index), figure(at, number, &name)?)))
+                .collect();
             lines.push(Line {
                 name: format!("{}: {name}", array.name),
                 appearance: Appearance::of(position).dashed(Dash::of(number)),
@@ -276,7 +290,7 @@ fn by_part(
         return Ok(None);
     }
     let subtitles = subtitles(results);
-    let across = Across::Segments(segment_axis(&results.arrays));
+    let across = across_segments(results);
     let legend_columns = most_parts.min(4);
     LineChart { title, subtitles, across, up, lines, legend_columns }.draw(style).map(Some)
 }
@@ -305,13 +319,13 @@ fn loss_rows(results: &Results, loss: &Loss) -> Vec<Row> {
     let whole = |segment: u32, iops: f64, hollow| {
         let words = format!("segment {segment}");
         let figure = grouped(iops, false);
-        let said = format!("{}, {words}: {figure} IOPS", loss.array);
+        let said = format!("{}, {words}: {figure} IOPS", loss.subject());
         let bar = Bar { from: 0.0, to: iops, colour, hollow, figure, words: said };
         Row::Bars { words, bars: vec![bar] }
     };
     let of = loss.limit.as_str();
     let mut rows = vec![
-        Row::Heading(format!("{}, by how the time of the {of} was spent", loss.array)),
+        Row::Heading(format!("{}, by how the time of the {of} was spent", loss.subject())),
         whole(loss.from_segment, loss.from_iops, true),
     ];
     let mut at = loss.from_iops;
@@ -322,11 +336,11 @@ fn loss_rows(results: &Results, loss: &Loss) -> Vec<Row> {
             small += part.iops;
             continue;
         }
-        rows.push(change(&loss.array, part.cause.words(loss.limit), at, part.iops));
+        rows.push(change(&loss.subject(), part.cause.words(loss.limit), at, part.iops));
         at += part.iops;
     }
     if small.abs() >= 0.5 {
-        rows.push(change(&loss.array, "all other causes", at, small));
+        rows.push(change(&loss.subject(), "all other causes", at, small));
     }
     rows.push(whole(loss.to_segment, loss.to_iops, false));
     rows
@@ -347,9 +361,13 @@ fn per_spindle_chart(results: &Results, style: ChartStyle) -> Result<Option<Stri
         if ways.is_empty() {
             continue;
         }
-        rows.push(Row::Heading(format!("{}, spindles to buy", array.name)));
         let colour = COLOURS[position % COLOURS.len()];
+        let mut workloads = None;
         for way in ways {
+            if workloads != Some(&way.workloads) {
+                workloads = Some(&way.workloads);
+                rows.push(Row::Heading(format!("{}, spindles to buy", way.subject())));
+            }
             let bar = |iops: f64, when: &str, hollow: bool| Bar {
                 from: 0.0,
                 to: iops,
@@ -358,7 +376,7 @@ fn per_spindle_chart(results: &Results, style: ChartStyle) -> Result<Option<Stri
                 figure: format!("{} {when}", fixed(iops, 0)),
                 words: format!(
                     "{}, {}: {} IOPS per spindle {when}",
-                    way.array,
+                    way.subject(),
                     way.name,
                     fixed(iops, 1)
                 ),

@@ -7,6 +7,7 @@
 use crate::data::comparison::Metric;
 use crate::data::results::{ArrayResults, Origin, Results};
 use crate::rendering::axis::Axis;
+use crate::rendering::bands::Band;
 use crate::rendering::canvas::Canvas;
 use crate::rendering::canvas::{PIXEL, register_the_font, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
@@ -105,9 +106,10 @@ impl Picture {
         let series = series.map(|(position, shown)| self.series(shown, position));
         let series = series.collect::<Result<Vec<_>, _>>()?;
         let segment_axis = segment_axis(shown.iter().map(|shown| shown.array));
+        let bands = Band::all_of(shown.iter().map(|shown| shown.array));
         let sheet = Sheet::new(style, self.title, subtitles, series.len())?;
         sheet.draw(|canvas, margins| {
-            let marks = self.plot(canvas, &series, &segment_axis, margins)?;
+            let marks = self.plot(canvas, &series, &segment_axis, &bands, margins)?;
             legend(canvas, &series, to_px(style.size.height_px as usize) - margins.legend_px)?;
             Ok(marks)
         })
@@ -161,6 +163,7 @@ impl Picture {
         canvas: &Canvas<'_>,
         series: &[Series<'_>],
         segment_axis: &str,
+        bands: &[Band],
         margins: &Margins,
     ) -> Result<Vec<ValueMark>, ChartError> {
         let all = || series.iter().flat_map(|series| &series.own);
@@ -175,11 +178,14 @@ impl Picture {
         };
         let up =
             Labelled { axis: Axis::from_zero_to(highest), label: &Axis::format, words: self.axis };
-        let plot = Plot::begin(canvas, margins, across, up)?;
+        let plot = Plot::begin(canvas, margins, across, up, bands)?;
         let place = |segment: u32, figure: f64| plot.place((f64::from(segment), figure));
         for Series { appearance, own, .. } in series {
-            let places = own.iter().map(|point| place(point.0, point.1)).collect();
-            appearance.line(canvas, places, PIXEL)?;
+            let points: Vec<_> = own.iter().map(|point| (f64::from(point.0), point.1)).collect();
+            for piece in Band::cut(bands, &points) {
+                let places = piece.iter().map(|point| plot.place(*point)).collect();
+                appearance.line(canvas, places, PIXEL)?;
+            }
         }
         for Series { appearance, published, .. } in series {
             for (segment, figure) in published {

@@ -5,6 +5,7 @@
 use crate::data::comparison::{Metric, PublishedComparison, Ratio};
 use crate::data::number::{fixed, signed};
 use crate::data::overhead::OverheadRow;
+use crate::data::phase::kind_in_words;
 use crate::data::results::{ArrayResults, Origin, Parameter, Results};
 use crate::data::segment::Segment;
 use crate::data::snapshots::Snapshots;
@@ -16,6 +17,7 @@ use crate::rendering::failures_table::failures_table;
 use crate::rendering::groups_table::groups_table;
 use crate::rendering::headline::headline;
 use crate::rendering::loss_table::losses_and_others;
+use crate::rendering::phases_table::phases_table;
 
 /// A segment with the published figures of its array beside it.
 struct SegmentRow {
@@ -60,7 +62,9 @@ pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
     let writes_anywhere = array.segments.iter().any(|row| row.consistency_points.is_some());
     let is_real = results.real_spindles.is_some();
     let starves = results.drives_starve(array);
-    let mut columns = segment_columns(!comparisons.is_empty(), writes_anywhere, is_real, starves);
+    let has_phases = !array.phases.is_empty();
+    let mut columns =
+        segment_columns(!comparisons.is_empty(), has_phases, writes_anywhere, is_real, starves);
     if array.segments.iter().any(|segment| segment.redundancy.is_some()) {
         columns = redundancy_columns(columns);
     }
@@ -156,6 +160,7 @@ pub(crate) fn missed_rates(results: &Results, array: &ArrayResults) -> Vec<Strin
 
 fn segment_columns(
     any_published: bool,
+    has_phases: bool,
     writes_anywhere: bool,
     is_real: bool,
     drives_starve: bool,
@@ -172,6 +177,9 @@ fn segment_columns(
     };
     let mut columns =
         Columns::new().number("segment", |row: &SegmentRow| row.segment.index.to_string());
+    if has_phases {
+        columns = columns.words("phase", |row| row.segment.phase.clone().unwrap_or_default());
+    }
     if any_published {
         columns = columns.words("", |row| row.origin.as_str().to_owned());
     }
@@ -305,17 +313,25 @@ pub fn overhead_table(results: &Results) -> String {
     if results.overhead.is_empty() {
         return String::new();
     }
-    let mut table = overhead_columns().render(&results.overhead);
+    let has_phases = results.overhead.iter().any(|row| !row.workloads.is_empty());
+    let mut table = overhead_columns(has_phases).render(&results.overhead);
+    table.push_str(match has_phases {
+        true => "\nfresh, end: first and last segment of phases with these workloads.",
+        false => "\nfresh: first segment; end: last segment.",
+    });
     table.push_str(
-        "\nfresh: first segment; end: last segment. % of in-place: IOPS per spindle, of the in-place \
+        " % of in-place: IOPS per spindle, of the in-place \
          array's.\n* the configuration used in all other tables\n",
     );
     table
 }
 
-fn overhead_columns() -> Columns<OverheadRow> {
-    Columns::<OverheadRow>::new()
-        .words("array", |row| row.array.clone())
+fn overhead_columns(has_phases: bool) -> Columns<OverheadRow> {
+    let mut columns = Columns::<OverheadRow>::new().words("array", |row| row.array.clone());
+    if has_phases {
+        columns = columns.words("workloads", |row| kind_in_words(&row.workloads));
+    }
+    columns
         .words("spindles to buy", |row| {
             format!("{}{}", row.name, if row.used_by_results { " *" } else { "" })
         })
@@ -363,6 +379,7 @@ pub fn fitted_table(results: &Results) -> String {
 pub fn all_tables(results: &Results) -> String {
     // Text for terminals and logs is ASCII; the page has the typographic signs.
     let finding = headline(results).replace('\u{2019}', "'").replace('\u{2212}', "-");
+    let finding = finding.replace(['\u{201c}', '\u{201d}'], "\"");
     let mut all = format!("{finding}\n");
     for caveat in results.caveats() {
         all.push_str(&caveat);
@@ -405,6 +422,7 @@ pub fn all_tables(results: &Results) -> String {
         section(&title, &segments_table(results, array));
         section(&format!("{}: by workload", array.name), &workloads_table(results, array));
     }
+    section("Phases", &phases_table(results));
     section("Parity groups", &groups_table(results));
     section("Spindles that failed", &failures_table(results));
     let [losses, others] = losses_and_others(results);

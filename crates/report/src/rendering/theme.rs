@@ -13,7 +13,7 @@ pub enum Theme {
     Light,
     /// Light on near black.
     Dark,
-    /// Colours are CSS variables (`--chart-paper`, `--chart-ink`, `--chart-grid`, `--chart-1` to `--chart-7`, `--map-0`
+    /// Colours are CSS variables (`--chart-paper`, `--chart-ink`, `--chart-grid`, `--chart-band`, `--chart-1` to `--chart-7`, `--map-0`
     /// to `--map-12`) of the page that contains the SVG.
     Page,
 }
@@ -22,6 +22,8 @@ pub enum Theme {
 pub(crate) const PAPER: RGBColor = RGBColor(255, 255, 255);
 pub(crate) const INK: RGBColor = RGBColor(40, 40, 40);
 pub(crate) const GRID: RGBColor = RGBColor(225, 225, 225);
+/// Behind the figures of every second phase.
+pub(crate) const BAND: RGBColor = RGBColor(240, 243, 247);
 
 /// Okabe and Ito, "Color Universal Design" (2008): distinct for all kinds of colour vision. The order alternates dark
 /// and light. Yellow is left out: it is too faint for lines on white.
@@ -71,10 +73,11 @@ pub(crate) const DARK_MAP_COLOURS: [RGBColor; 13] = [
 ];
 
 /// A colour as drawn, on a dark page, and as a variable. The dark ones are the same hues, lighter.
-const TABLE: [(RGBColor, &str, &str); 10] = [
+const TABLE: [(RGBColor, &str, &str); 11] = [
     (PAPER, "#16191D", "var(--chart-paper)"),
     (INK, "#E4E6E8", "var(--chart-ink)"),
     (GRID, "#3A3F45", "var(--chart-grid)"),
+    (BAND, "#21262D", "var(--chart-band)"),
     (COLOURS[0], "#56A8E8", "var(--chart-1)"),
     (COLOURS[1], "#FF8B3D", "var(--chart-2)"),
     (COLOURS[2], "#2CC79A", "var(--chart-3)"),
@@ -167,7 +170,7 @@ mod tests {
             let (one, other) = (luminance(one), luminance(other));
             (one.max(other) + 0.05) / (one.min(other) + 0.05)
         };
-        for (drawn, dark, _) in &TABLE[3..] {
+        for (drawn, dark, _) in &TABLE[4..] {
             // WCAG 2.2 criterion 1.4.11 covers graphical objects; these also have markers and dashes.
             assert!(contrast(&hex(*drawn), "#FFFFFF") > 2.1, "{}", hex(*drawn));
             assert!(contrast(dark, TABLE[0].1) > 4.5, "{dark}");

@@ -53,6 +53,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
     let ops = u64::from(iops) * 1200;
     Segment {
         index,
+        phase: None,
         refused: None,
         seconds: 1200.0,
         ops,
@@ -132,6 +133,7 @@ fn write_anywhere() -> ArrayResults {
         ],
         segments: segments.collect(),
         parity_groups: Vec::new(),
+        phases: Vec::new(),
         failures: Vec::new(),
         data_loss: None,
     }
@@ -150,6 +152,7 @@ fn in_place() -> ArrayResults {
             .map(|(index, iops)| segment(index, iops, 170, 1.53))
             .collect(),
         parity_groups: Vec::new(),
+        phases: Vec::new(),
         failures: Vec::new(),
         data_loss: None,
     }

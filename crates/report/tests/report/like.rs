@@ -1,7 +1,7 @@
 use crate::fixture;
 use strewn_report::{
     ArrayResults, HostFigures, OperationFigures, Report, Results, Segment, Workload,
-    WorkloadFigures, WorkloadKind, all_tables, headline, like_segments, losses,
+    WorkloadFigures, WorkloadKind, all_tables, headline, like_pairs, losses,
 };
 
 /// What a host did in a segment: how many of ten operations were reads, and how many were outstanding.
@@ -44,7 +44,8 @@ fn of_a_file() -> Results {
 }
 
 fn compared(results: &Results, array: usize) -> Option<(u32, u32)> {
-    let found = like_segments(results.workload.as_ref(), &results.arrays[array]);
+    let pairs = like_pairs(results.workload.as_ref(), &results.arrays[array]);
+    let found = pairs.first().map(|pair| (pair.first, pair.last));
     found.map(|(first, last)| (first.index, last.index))
 }
 

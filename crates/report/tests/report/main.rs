@@ -13,6 +13,7 @@ mod losses;
 mod overhead;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod phases;
 mod published;
 mod results_charts;
 mod runs;

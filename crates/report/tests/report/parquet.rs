@@ -1,20 +1,25 @@
-use crate::fixture;
+use crate::{fixture, phases};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
-use strewn_report::{write_segments_csv, write_segments_parquet};
+use strewn_report::{Results, write_segments_csv, write_segments_parquet};
 
 /// The same table as `segments.csv`, by the reader of the parquet crate: words, numbers, and null for an empty field.
 #[test]
 fn another_reader_finds_the_table_of_the_csv() {
-    let results = fixture::results();
-    let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/segments.parquet");
-    write_segments_parquet(&results, std::fs::File::create(path).unwrap()).unwrap();
+    for (results, name) in [(fixture::results(), "plain"), (phases::results(), "phases")] {
+        has_the_table_of_the_csv(&results, name);
+    }
+}
+
+fn has_the_table_of_the_csv(results: &Results, name: &str) {
+    let path = format!("{}/{name}.parquet", env!("CARGO_TARGET_TMPDIR"));
+    write_segments_parquet(results, std::fs::File::create(&path).unwrap()).unwrap();
     let mut text = Vec::new();
-    write_segments_csv(&results, &mut text).unwrap();
+    write_segments_csv(results, &mut text).unwrap();
 
     let mut csv = csv::Reader::from_reader(&text[..]);
     let names = csv.headers().unwrap().clone();
-    let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
     let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 28);
     let mut nulls = 0;

@@ -1,6 +1,8 @@
 use crate::{fixture, html};
 use roxmltree::Document;
-use strewn_report::{ChartSize, ChartStyle, RESULTS_CHARTS, Results, ResultsChart, Scaled, Theme};
+use strewn_report::{
+    ChartSize, ChartStyle, RESULTS_CHARTS, Results, ResultsChart, Scaled, Theme, WorkloadFigures,
+};
 
 fn full_run() -> Results {
     Results::from_json(include_str!("full-run.json")).unwrap()
@@ -27,7 +29,12 @@ fn each_of_several_workloads_has_a_line_and_too_many_have_none() {
         assert!(svg.contains(name), "no {name:?}");
     }
     for segment in results.arrays.iter_mut().flat_map(|array| &mut array.segments) {
-        segment.by_workload = fixture::two_workloads().into_iter().cycle().take(9).collect();
+        let workloads = fixture::two_workloads().into_iter().cycle().zip(1..=9);
+        let named = workloads.map(|(workload, number)| WorkloadFigures {
+            name: format!("{} {number}", workload.name),
+            ..workload
+        });
+        segment.by_workload = named.collect();
     }
     assert_eq!(draw(&results), None);
 }

@@ -86,6 +86,7 @@ pub(super) fn of(
             alignment_bytes: plan.alignment_bytes,
             file_bytes,
         }],
+        phases: Vec::new(),
         arrays: vec![array],
         overhead: None,
     })

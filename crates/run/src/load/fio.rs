@@ -312,6 +312,7 @@ pub(super) fn workers(
                 group: *group,
                 start_delay_ns: job.start_delay_us.saturating_mul(1000),
                 runtime_ns: job.runtime_us.map(|us| us.saturating_mul(1000)),
+                measures_late: true,
                 most_accesses: job.number_ios,
                 most_bytes: (!job.time_based).then(|| io_size.saturating_mul(job.loops)),
                 workload: Some(job.name.as_str().into()),

@@ -103,6 +103,7 @@ impl Load {
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<Self, LoadError> {
         let file = plain_file(path.as_ref(), "a trace, plain or gzip")?;
+        refuse_phases(scenario, &file)?;
         let file_bytes = replaced(scenario).file_bytes;
         let trace = trace::Trace::check(path.as_ref(), options, file_bytes, progress)?;
         let kind = Kind::Trace(Box::new(trace));
@@ -145,6 +146,7 @@ impl Load {
 
     /// Checks what can be checked before `scenario` runs.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), LoadError> {
+        refuse_phases(scenario, &self.file)?;
         if scenario.workloads.len() > 1 {
             return Err(LoadError::new(
                 format!("{}: the scenario has {} workloads", self.file, scenario.workloads.len()),
@@ -241,6 +243,17 @@ impl Load {
 /// Returns the workload that a file of the user's replaces.
 fn replaced(scenario: &Scenario) -> &strewn_scenario::Workload {
     &scenario.workloads[0]
+}
+
+/// Checks that a scenario is without phases, because no file says what each of them is to run.
+fn refuse_phases(scenario: &Scenario, file: &str) -> Result<(), LoadError> {
+    if scenario.phases.is_empty() {
+        return Ok(());
+    }
+    Err(LoadError::new(
+        format!("{file}: the scenario has phases, each with workloads of its own"),
+        "a file replaces an only workload: give a scenario with one, [workload], and no [[phase]]",
+    ))
 }
 
 /// Checks that `path` is a regular file, which can be read more than once.

@@ -10,6 +10,7 @@ mod format;
 mod good_scenarios;
 mod mutations;
 mod parameters;
+mod phases;
 mod raid5;
 mod reports;
 mod schema;

@@ -48,6 +48,8 @@ const NAMED_TABLES: &str = "
     zzzzzzzzzzzz = 1
     [[workload.access]]
     zzzzzzzzzzzz = 1
+    [[phase]]
+    zzzzzzzzzzzz = 1
     [[array]]
     name = 'wa'
     [[array.lun]]

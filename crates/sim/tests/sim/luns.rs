@@ -27,7 +27,7 @@ fn write_anywhere() -> WriteAnywhere<()> {
     .unwrap()
 }
 
-fn in_place() -> InPlace<()> {
+pub fn in_place() -> InPlace<()> {
     let spindle_sectors = drive().capacity_sectors();
     InPlace::new(InPlaceConfig {
         layout: VraidLayout::new(VraidConfig::new(vec![6]), spindle_sectors * 512).unwrap().into(),
@@ -44,7 +44,7 @@ fn in_place() -> InPlace<()> {
 }
 
 /// A worker with accesses of 8 KiB on the whole of a LUN.
-fn worker(lun: u16, name: &str, read_percent: u8, random_percent: u8) -> Worker {
+pub fn worker(lun: u16, name: &str, read_percent: u8, random_percent: u8) -> Worker {
     let line = AccessLine { bytes: 8_192, percent_of_accesses: 100, read_percent, random_percent };
     let accesses = AccessSpecification::new(name, vec![line], 4_096).unwrap();
     let sectors = u64::from(LUN_BLOCKS[usize::from(lun)]) * 8;

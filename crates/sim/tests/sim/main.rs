@@ -6,6 +6,7 @@ mod closed_loop;
 mod failures;
 mod groups;
 mod luns;
+mod phases;
 mod room;
 mod snapshots;
 mod workers;

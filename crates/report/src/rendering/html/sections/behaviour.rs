@@ -1,6 +1,7 @@
 //! The behaviour of the arrays: charts, and figures of the spindles in the first segment and the last.
 
 use crate::analysis::like::like_positions;
+use crate::data::phase::subject;
 use crate::data::results::Results;
 use crate::data::segment::Segment;
 use crate::rendering::html::block::Block;
@@ -9,14 +10,17 @@ use crate::rendering::html::table::{Cell, Table};
 /// Returns span, queue and service time of the spindles, which the account leaves out if the controller is the limit. None
 /// if no array has segments that may be compared.
 pub(super) fn spindles(results: &Results) -> Option<Block> {
-    let rows = results.arrays.iter().enumerate().filter_map(|(position, array)| {
-        let (start, end) = like_positions(results.workload.as_ref(), array)?;
+    let arrays = results.arrays.iter().enumerate().flat_map(|(position, array)| {
+        let pairs = like_positions(results.workload.as_ref(), array).into_iter();
+        pairs.map(move |pair| (position, array, pair))
+    });
+    let rows = arrays.map(|(position, array, (start, end))| {
         let (first, last) = (&array.segments[start], &array.segments[end]);
         let pair = |from: f64, to: f64, decimals: usize, field: &str| {
             let path = |segment: usize| format!("arrays/{position}/segments/{segment}/{field}");
             [Cell::figure(from, decimals, path(start)), Cell::figure(to, decimals, path(end))]
         };
-        let mut row = vec![Cell::words(&array.name)];
+        let mut row = vec![Cell::words(subject(&array.name, array.kind_of(first)))];
         row.extend(pair(
             first.layout.span_percent,
             last.layout.span_percent,
@@ -47,7 +51,7 @@ pub(super) fn spindles(results: &Results) -> Option<Block> {
             Cell::optional(of.utilization.parity_spindles, 3, path)
         };
         row.extend([parity(start, first), parity(end, last)]);
-        Some(row)
+        row
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
     let table = Table {

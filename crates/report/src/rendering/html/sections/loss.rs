@@ -47,7 +47,7 @@ pub(super) fn account(results: &Results) -> Vec<Block> {
         ]);
         let of = loss.limit.as_str();
         let table = Table {
-            caption: &format!("{}: how the time of the {of} was spent", loss.array),
+            caption: &format!("{}: how the time of the {of} was spent", loss.subject()),
             headers: &[
                 "cause",
                 &format!("µs per operation, segment {}", loss.from_segment),

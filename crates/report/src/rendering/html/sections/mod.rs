@@ -5,6 +5,7 @@ mod failures;
 mod groups;
 mod loss;
 mod map;
+mod phases;
 mod prediction;
 mod price;
 mod scenario;
@@ -90,6 +91,7 @@ pub(super) fn all(
     };
     let sections = [
         section("summary", "Summary", summary),
+        section("phases", "Phases", phases::phases(results)),
         section("loss", "Where the loss came from", losses),
         section("map", "The map", pictures),
         section("behaviour", "What the arrays did", behaviour),

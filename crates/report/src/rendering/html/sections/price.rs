@@ -1,6 +1,7 @@
 //! The spindles to be bought, and what they deliver.
 
 use crate::data::overhead::OverheadRow;
+use crate::data::phase::kind_in_words;
 use crate::data::results::Results;
 use crate::rendering::html::block::Block;
 use crate::rendering::html::table::{Cell, Table};
@@ -14,6 +15,7 @@ pub(super) fn price(results: &Results) -> Vec<Block> {
         let path = |field: &str| format!("overhead/{position}/{field}");
         vec![
             Cell::words(&way.array),
+            Cell::words(kind_in_words(&way.workloads)),
             Cell::words(format!("{}{}", way.name, if way.used_by_results { " *" } else { "" })),
             Cell::words(&way.source),
             Cell::number(way.purchased.to_string()),
@@ -28,6 +30,7 @@ pub(super) fn price(results: &Results) -> Vec<Block> {
         caption: "What has to be bought, and what a spindle of it gives",
         headers: &[
             "array",
+            "workloads",
             "spindles to buy",
             "source",
             "spindles",

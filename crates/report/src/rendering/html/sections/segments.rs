@@ -48,6 +48,7 @@ fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> [
         caption: &format!("{}: {what}, {load}: what the host saw{note}", array.name),
         headers: &[
             "segment",
+            "phase",
             "",
             "IOPS",
             "published",
@@ -66,6 +67,7 @@ fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> [
         caption: &format!("{}: what the array did", array.name),
         headers: &[
             "segment",
+            "phase",
             "spindle commands per op",
             cache_hits_heading(results),
             "controller busy",
@@ -97,6 +99,7 @@ fn by_workload(results: &Results, position: usize, array: &ArrayResults) -> Opti
             let response = &figures.response_ms;
             vec![
                 Cell::number(segment.index.to_string()),
+                phase(segment),
                 Cell::words(&figures.name),
                 Cell::figure(figures.iops, 0, path("iops")),
                 Cell::figure(figures.mib_per_s, 1, path("mib_per_s")),
@@ -115,6 +118,7 @@ fn by_workload(results: &Results, position: usize, array: &ArrayResults) -> Opti
         caption: &format!("{}: by workload", array.name),
         headers: &[
             "segment",
+            "phase",
             "workload",
             "IOPS",
             "MiB/s",
@@ -166,6 +170,11 @@ fn snapshots(position: usize, array: &ArrayResults) -> Option<Block> {
     (!table.rows.is_empty()).then(|| table.block())
 }
 
+/// Returns the name of a segment's phase; an empty cell in a run without phases.
+fn phase(segment: &Segment) -> Cell {
+    Cell::words(segment.phase.as_deref().unwrap_or_default())
+}
+
 fn host_row(results: &Results, position: usize, number: usize, segment: &Segment) -> Vec<Cell> {
     let array = &results.arrays[position];
     let path = |field: &str| format!("arrays/{position}/segments/{number}/{field}");
@@ -190,6 +199,7 @@ fn host_row(results: &Results, position: usize, number: usize, segment: &Segment
     let response = &segment.response_ms;
     vec![
         Cell::number(segment.index.to_string()),
+        phase(segment),
         Cell::words(origin),
         Cell::figure(segment.iops, 0, path("iops")),
         beside(Metric::Iops, 0),
@@ -214,6 +224,7 @@ fn own_row(results: &Results, position: usize, number: usize, segment: &Segment)
     };
     vec![
         Cell::number(segment.index.to_string()),
+        phase(segment),
         Cell::number(fixed(segment.commands_per_host_op(), 2)),
         cache_hits(position, number, segment),
         Cell::figure(utilization.controller, 3, path("utilization/controller")),

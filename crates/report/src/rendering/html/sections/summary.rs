@@ -1,10 +1,11 @@
 //! The summary: what was run, its beginning and its end.
 
-use crate::analysis::like::{like_positions, like_segments};
+use crate::analysis::like::{LikePair, like_pairs, like_positions};
 use crate::analysis::loss;
 use crate::data::comparison::Metric;
 use crate::data::loss::{Cause, Loss, LossPart};
 use crate::data::number::{fixed, signed};
+use crate::data::phase::subject;
 use crate::data::quantity::about;
 use crate::data::results::{ArrayResults, Results};
 use crate::rendering::columns::response_decimals;
@@ -28,6 +29,10 @@ impl Ends {
     }
 }
 
+/// Which segments are compared in a run with phases.
+const ALIKE_IN_PHASES: &str = "Fresh and in the end are the first and the last segment of phases with the same workloads. Phases \
+                               with other workloads are not compared.";
+
 /// Why segments are missing from comparisons.
 const NOT_ALIKE: &str = "Only like segments are compared: of full length, with the same mix of operations, and with the array, \
                          not its host, as the limit. First and last are the first and the last of these.";
@@ -35,9 +40,9 @@ const NOT_ALIKE: &str = "Only like segments are compared: of full length, with t
 pub(super) fn summary(results: &Results) -> Vec<Block> {
     let mut blocks = what_was_run(results);
     for array in &results.arrays {
-        if let Some(words) = change_in_words(results, array) {
-            blocks.push(Block::paragraph(words));
-        }
+        let pairs = like_pairs(results.workload.as_ref(), array);
+        let words = pairs.iter().filter_map(|pair| change_in_words(results, array, pair));
+        blocks.extend(words.map(Block::paragraph));
     }
     for compared in results.published.iter().filter(|compared| compared.metric == Metric::Iops) {
         if let Some(rms) = compared.predicted_rms_error_percent {
@@ -55,7 +60,7 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
         .arrays
         .iter()
         .enumerate()
-        .filter_map(|(position, array)| summary_row(results, position, array));
+        .flat_map(|(position, array)| summary_rows(results, position, array));
     let Ends { first, last } = Ends::of(results);
     let table = Table {
         caption: match results.real_spindles {
@@ -77,9 +82,10 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
         rows: rows.collect(),
         has_total: false,
     };
+    let has_phases = results.arrays.iter().any(|array| !array.phases.is_empty());
     let is_compared = |array: &ArrayResults| {
-        like_segments(results.workload.as_ref(), array)
-            .map(|(first, last)| (first.index, last.index))
+        let pairs = like_pairs(results.workload.as_ref(), array);
+        pairs.first().map(|pair| (pair.first.index, pair.last.index))
     };
     let ends = |array: &ArrayResults| {
         array
@@ -90,11 +96,13 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
     };
     if !table.rows.is_empty() {
         blocks.push(table.block());
-        if results.real_spindles.is_none() {
+        if has_phases {
+            blocks.push(Block::note(ALIKE_IN_PHASES));
+        } else if results.real_spindles.is_none() {
             blocks.push(Block::note("Fresh is the first segment, the end the last."));
         }
     }
-    if results.arrays.iter().any(|array| is_compared(array) != ends(array)) {
+    if !has_phases && results.arrays.iter().any(|array| is_compared(array) != ends(array)) {
         blocks.push(Block::note(NOT_ALIKE));
     }
     blocks
@@ -114,8 +122,9 @@ fn what_was_run(results: &Results) -> Vec<Block> {
         let spindles = &array.spindles;
         let path = |of: &str| format!("arrays/{position}/spindles/{of}");
         let hits = |number: usize| match array.segments.get(number) {
-            Some(segment) => cache_hits(position, number, segment),
-            None => Cell::words(""),
+            // The first segment and the last may be of unlike phases.
+            Some(segment) if array.phases.is_empty() => cache_hits(position, number, segment),
+            _ => Cell::words(""),
         };
         let parity = (spindles.parity > 0).then_some(f64::from(spindles.parity));
         vec![
@@ -152,23 +161,23 @@ fn what_was_run(results: &Results) -> Vec<Block> {
     blocks
 }
 
-/// Describes how an array's IOPS changed, and why if they fell; none if no two segments are alike.
-fn change_in_words(results: &Results, array: &ArrayResults) -> Option<String> {
-    let (first, last) = like_segments(results.workload.as_ref(), array)?;
+/// Describes how an array's IOPS changed between two segments, and why if they fell; none if they are one.
+fn change_in_words(results: &Results, array: &ArrayResults, pair: &LikePair<'_>) -> Option<String> {
+    let LikePair { workloads, first, last } = *pair;
     if first.index == last.index || first.iops <= 0.0 {
         return None;
     }
     let percent = 100.0 * (last.iops - first.iops) / first.iops;
     let change = format!(
         "{} goes from {} IOPS in segment {} to {} in segment {} ({} %)",
-        array.name,
+        subject(&array.name, workloads),
         whole(first.iops),
         first.index,
         whole(last.iops),
         last.index,
         percent_change(percent)
     );
-    match loss::loss(results, array) {
+    match loss::loss_between(results, array, pair) {
         // The results do not tell commands apart.
         None if results.real_spindles.is_none() => None,
         _ if percent >= 0.0 => Some(format!("{change}: nothing was lost.")),
@@ -204,15 +213,25 @@ fn causes_in_words(loss: &Loss) -> String {
     format!("Limited at first by the {of}. Shares of the difference: {}{given_back}.", listed(1.0))
 }
 
-fn summary_row(results: &Results, position: usize, array: &ArrayResults) -> Option<Vec<Cell>> {
-    let (start, end) = like_positions(results.workload.as_ref(), array)?;
+/// Returns a row for each kind of phase; one in a run without phases.
+fn summary_rows(results: &Results, position: usize, array: &ArrayResults) -> Vec<Vec<Cell>> {
+    let pairs = like_positions(results.workload.as_ref(), array).into_iter();
+    pairs.map(|pair| summary_row(results, position, array, pair)).collect()
+}
+
+fn summary_row(
+    results: &Results,
+    position: usize,
+    array: &ArrayResults,
+    (start, end): (usize, usize),
+) -> Vec<Cell> {
     let (first, last) = (&array.segments[start], &array.segments[end]);
     let of_ms = response_decimals(results.real_spindles.is_some());
     let path =
         |segment: usize, field: &str| format!("arrays/{position}/segments/{segment}/{field}");
-    Some(vec![
-        Cell::words(&array.name),
-        Cell::sparkline(sparkline(array)),
+    vec![
+        Cell::words(subject(&array.name, array.kind_of(first))),
+        Cell::sparkline(sparkline(array, array.kind_of(first))),
         Cell::figure(first.iops, 0, path(start, "iops")),
         Cell::figure(last.iops, 0, path(end, "iops")),
         Cell::number(signed(
@@ -224,16 +243,15 @@ fn summary_row(results: &Results, position: usize, array: &ArrayResults) -> Opti
         Cell::number(fixed(first.commands_per_host_op(), 2)),
         Cell::number(fixed(last.commands_per_host_op(), 2)),
         Cell::figure(last.layout.score, 3, path(end, "layout/score")),
-    ])
+    ]
 }
 
-/// Returns IOPS by segment as the corners of a line the height of a word, from zero.
-fn sparkline(array: &ArrayResults) -> String {
-    let highest = array.segments.iter().map(|segment| segment.iops).fold(0.0, f64::max);
-    let step = 116.0 / (array.segments.len().max(2) - 1) as f64;
-    let points: Vec<String> = array
-        .segments
-        .iter()
+/// Returns IOPS by segment, of one kind of phase, as the corners of a line the height of a word, from zero.
+fn sparkline(array: &ArrayResults, kind: &[String]) -> String {
+    let of_kind = || array.segments.iter().filter(|segment| array.kind_of(segment) == kind);
+    let highest = of_kind().map(|segment| segment.iops).fold(0.0, f64::max);
+    let step = 116.0 / (of_kind().count().max(2) - 1) as f64;
+    let points: Vec<String> = of_kind()
         .enumerate()
         .map(|(position, segment)| {
             let down = 22.0 - 20.0 * segment.iops / highest.max(f64::MIN_POSITIVE);
