@@ -28,7 +28,7 @@ pub enum Change {
     CreateVolume {
         /// Its name.
         volume: VolumeName,
-        /// Its size: the most that its LUNs and snapshots take together. `None` for as much as the aggregate has.
+        /// Its size: the most that its LUNs have together. `None` for as much as the aggregate has.
         bytes: Option<u64>,
         /// Whether it may promise more than the aggregate has free.
         thin: bool,

@@ -5,7 +5,7 @@ mod log_devices;
 use strewn_alloc::VolumeId;
 use strewn_array::BlockContents;
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
-use strewn_array::write_anywhere::metadata::{MetadataError, Pointer, decode_pointers};
+use strewn_array::write_anywhere::metadata::{MetadataError, Pointer};
 use strewn_array::write_anywhere::{
     BlockAddress, BlockKeys, DeadBlock, History, RestoreError, WriteAnywhere, WriteAnywhereConfig,
 };
@@ -448,10 +448,7 @@ fn read_below<D: Devices>(
         for ((key, _), bytes) in level.iter().zip(read) {
             let address = keys.pointer_address(*key);
             let bytes = bytes.ok_or(RestartError::MetadataGone(address))?;
-            // A block written when its LUN was smaller has fewer pointers.
-            let pointers = decode_pointers(address, &bytes)?.into_iter();
-            let pointers = pointers.chain(std::iter::repeat(None));
-            for (child, pointer) in keys.children(*key).into_iter().zip(pointers) {
+            for (child, pointer) in keys.children_in(*key, &bytes)? {
                 let goes_on = tell(child, pointer) && keys.has_pointers(child);
                 next.extend(pointer.filter(|_| goes_on).map(|pointer| (child, pointer)));
             }

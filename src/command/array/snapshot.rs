@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::administration::{
-    Change, ChangeError, FIRST_LUN_NAME, LunName, NameError, SnapshotName, VolumeName,
+    Change, FIRST_LUN_NAME, LunName, NameError, SnapshotName, VolumeName,
 };
 use strewn_live::assembly::{OpenOptions, is_of_an_array};
 use strewn_live::configuration::ArrayConfig;
@@ -17,7 +17,7 @@ use strewn_live::device::BLOCK_BYTES;
 use strewn_live::snapshots::{SnapshotError, read_image};
 
 use super::ArrayDirectory;
-use super::administered::{self, AdministeredArguments, no_name};
+use super::administered::{AdministeredArguments, no_name};
 use super::inventory::{Kind, ListArguments, list};
 use super::opened::{Io, config_of, devices_at_rest, open_array};
 use crate::command::replace_file::Replacement;
@@ -141,10 +141,6 @@ fn lun_in_snapshot(text: &str) -> Result<(LunName, SnapshotName), NameError> {
 fn copy(arguments: &CopyArguments) -> Result<Ending, Failure> {
     let CopyArguments { array, name, degraded, io, file, force } = arguments;
     let (lun, snapshot) = lun_in_snapshot(name).map_err(|error| no_name(&error))?;
-    // The on-disk format, version 1, has one LUN.
-    if lun != LunName::first() {
-        return Err(administered::refused(&ChangeError::NoSuchLun(lun)));
-    }
     if !force && file.exists() {
         return Err(Failure::bad_input(
             format!("{} is there already", file.display()),

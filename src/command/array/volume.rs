@@ -44,7 +44,7 @@ struct Named {
 struct CreateArguments {
     #[command(flatten)]
     named: Named,
-    /// The most that its LUNs and snapshots take together [default: as much as the array has]
+    /// The most that its LUNs have together [default: as much as the array has]
     #[arg(long, value_name = "SIZE")]
     size: Option<Bytes>,
     /// Allow it to promise more than the array has free

@@ -9,6 +9,8 @@ use strewn_raid::Vbn;
 use crate::driver::LunId;
 use crate::payload::BlockContents;
 
+use super::metadata::{self, MetadataError, Pointer};
+
 /// Pointers in an indirect block: 8 bytes each, less a header.
 const POINTERS: u32 = 510;
 /// Entries in a block of the container map: 4 bytes each.
@@ -108,10 +110,12 @@ impl BlockKeys {
     /// Most LUNs of a volume: its inode block has a pointer for each.
     pub(super) const MOST_LUNS_OF_VOLUME: usize = POINTERS as usize;
 
-    /// `volumes` have a number of regions and LUNs of so many blocks; the LUNs have these files, or are numbered from 1.
+    /// `volumes` have a number of regions and LUNs of so many blocks; the LUNs have these files, or are numbered from 1. An
+    /// only block may hang from its inode, in an array that never gets another LUN.
     pub(super) fn new<'l>(
         volumes: impl IntoIterator<Item = (u32, &'l [u32], &'l [u32])>,
         aggregate_blocks: u64,
+        may_hang: bool,
     ) -> Self {
         let (mut luns, mut first_luns, mut regions) = (Vec::new(), vec![0], vec![0]);
         let mut next = 0u32;
@@ -127,7 +131,7 @@ impl BlockKeys {
             regions.push(regions[number as usize] + volume_regions);
         }
         let (data, level_1) = (0..next, next);
-        let hangs_from_inode = luns.len() == 1 && data.len() <= 1;
+        let hangs_from_inode = may_hang && luns.len() == 1 && data.len() <= 1;
         let mut is_open = !hangs_from_inode;
         while is_open {
             is_open = false;
@@ -402,6 +406,26 @@ impl BlockKeys {
         part(key - self.directory[level], &below)
     }
 
+    /// The blocks that pointer block `key` points to by its bytes, or has no pointer to.
+    ///
+    /// # Errors
+    /// If the bytes are not those of that block.
+    pub fn children_in(
+        &self,
+        key: u32,
+        bytes: &[u8],
+    ) -> Result<Vec<(u32, Option<Pointer>)>, MetadataError> {
+        let pointers = metadata::decode_pointers(self.pointer_address(key), bytes)?;
+        let mut children = self.children(key);
+        // In format 1, the only block of an only LUN hung from the inode.
+        if self.inodes.contains(&key) && self.data.len() == 1 && metadata::is_of_format_1(bytes) {
+            children = self.data.clone().collect();
+        }
+        // A block that was written when its LUN was smaller has fewer pointers.
+        let pointers = pointers.into_iter().chain(std::iter::repeat(None));
+        Ok(children.into_iter().zip(pointers).collect())
+    }
+
     /// The LUN of indirect block `key`, and its level, counted from 0.
     fn lun_and_level(&self, key: u32) -> (&LunKeys, usize) {
         let level_of = |lun: &LunKeys| lun.levels.iter().position(|keys| keys.contains(&key));
@@ -538,11 +562,12 @@ mod tests {
 
     fn keys_of(volumes: &[(u32, &[u32])]) -> BlockKeys {
         let volumes = volumes.iter().map(|(regions, luns)| (*regions, *luns, [].as_slice()));
-        BlockKeys::new(volumes, 800_000)
+        BlockKeys::new(volumes, 800_000, true)
     }
 
     fn one_lun(blocks: u32, regions: u32, aggregate_blocks: u64) -> BlockKeys {
-        BlockKeys::new([(regions, [blocks].as_slice(), [].as_slice())], aggregate_blocks)
+        let luns = [blocks];
+        BlockKeys::new([(regions, luns.as_slice(), [].as_slice())], aggregate_blocks, true)
     }
 
     #[test]

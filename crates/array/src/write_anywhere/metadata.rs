@@ -72,6 +72,11 @@ pub(super) fn encode_pointers(
     bytes
 }
 
+/// Whether a block is a pointer block of format 1.
+pub(super) fn is_of_format_1(bytes: &[u8]) -> bool {
+    bytes.starts_with(&POINTERS_MAGIC_1)
+}
+
 /// Decodes the pointer block at `address`. One of format 1 has a number instead of its address, which is not compared:
 /// the checksum in the pointer to it identifies it.
 ///
@@ -87,7 +92,7 @@ pub fn decode_pointers(
     assert_eq!(bytes.len() as u64, BLOCK_BYTES, "a block of another size");
     let number =
         |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let is_of_format_1 = bytes[..4] == POINTERS_MAGIC_1;
+    let is_of_format_1 = is_of_format_1(bytes);
     let count = if is_of_format_1 { number(8) } else { number(8) & 0xFFFF } as usize;
     let has_magic = is_of_format_1 || bytes[..4] == POINTERS_MAGIC;
     if !has_magic || count > (bytes.len() - HEADER_BYTES) / POINTER_BYTES {

@@ -174,14 +174,15 @@ impl<P: Payload> WriteAnywhere<P> {
     /// dirty, and no consistency point in progress. O(1).
     ///
     /// # Errors
-    /// If the LUNs could then no longer be overwritten in full: the number of blocks lacking.
+    /// If what the volumes promise could then no longer be overwritten in full, or if the volume's snapshots can be counted
+    /// no further.
     ///
     /// # Panics
-    /// If 65,534 snapshots of the volume have been taken since the array started.
+    /// If the array is not clean.
     pub fn take_snapshot(
         &mut self,
         volume: VolumeId,
-    ) -> Result<(SnapshotId, Option<Pointer>), u64> {
+    ) -> Result<(SnapshotId, Option<Pointer>), SnapshotRefusal> {
         assert!(self.is_clean(), "a snapshot is taken of what is on the spindles");
         let counts = self.aggregate.counts();
         let of_no_snapshot = (self.keys.indirect().end..self.keys.end())
@@ -194,10 +195,10 @@ impl<P: Payload> WriteAnywhere<P> {
             - self.volumes.held_back_blocks();
         let needed = self.config.needed_blocks() + pinned;
         if needed > counts.total {
-            return Err(needed - counts.total);
+            return Err(SnapshotRefusal::NoSpace { lacking: needed - counts.total });
         }
         let taken = self.snapshots_mut().space.take(volume);
-        let snapshot = taken.expect("births of 16 bits count as many snapshots");
+        let snapshot = taken.ok_or(SnapshotRefusal::TooMany)?;
         self.note_room();
         Ok((snapshot, self.pointer(self.keys.inodes().start + volume.0)))
     }

@@ -4,11 +4,11 @@
 //! volumes in memory; the consistency point that follows writes the catalog and all else that the change means, and its
 //! superblock makes the change happen.
 
-use strewn_alloc::{REGION_BLOCKS, SnapshotId, VolumeId};
-use strewn_array::LunId;
+use strewn_alloc::{REGION_BLOCKS, SnapshotId, SpaceSnapshots, VolumeId};
 use strewn_array::write_anywhere::{
     Reconfiguration, ReconfigurationError, View, WriteAnywhere, WriteAnywhereConfig,
 };
+use strewn_array::{LunId, SnapshotRefusal};
 
 use super::{
     Change, ChangeError, Inventory, LunInventory, LunName, SnapshotInventory, SnapshotLunInventory,
@@ -224,8 +224,13 @@ impl Plan<'_> {
         catalog.volumes[at].snapshots.push(entry(u32::MAX));
         encoded(&catalog)?;
         let taken = self.array.take_snapshot(VolumeId(at as u32));
-        let (SnapshotId(number), _) = taken.map_err(|lacking_blocks| ChangeError::NoRoom {
-            lacking_bytes: bytes_of(lacking_blocks),
+        let (SnapshotId(number), _) = taken.map_err(|refusal| match refusal {
+            SnapshotRefusal::NoSpace { lacking } => {
+                ChangeError::NoRoom { lacking_bytes: bytes_of(lacking) }
+            }
+            SnapshotRefusal::TooMany | SnapshotRefusal::NotSimulated => {
+                too_many("snapshots of the volume ever taken", SpaceSnapshots::MOST as usize)
+            }
         })?;
         let entry = entry(number);
         self.catalog.volumes[at].snapshots.push(entry);

@@ -1,7 +1,7 @@
 //! Walks from the root, and from the inode of each snapshot, to every block.
 
 use strewn_alloc::REGION_BLOCKS;
-use strewn_array::write_anywhere::metadata::{Pointer, decode_pointers};
+use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::write_anywhere::{BlockKeys, WriteAnywhereConfig};
 use strewn_raid::Vbn;
 
@@ -130,10 +130,11 @@ impl Walk<'_> {
             {
                 *slot = Some(bytes);
             } else if keys.has_pointers(*key) {
-                match decode_pointers(keys.pointer_address(*key), &bytes) {
-                    Ok(pointers) => {
-                        let children = keys.children(*key).into_iter().zip(pointers);
-                        next.extend(children.filter_map(|(key, one)| Some((key, one?))));
+                match keys.children_in(*key, &bytes) {
+                    Ok(children) => {
+                        next.extend(
+                            children.into_iter().filter_map(|(key, one)| Some((key, one?))),
+                        );
                     }
                     Err(error) => {
                         let why = error.to_string();
