@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use strewn_alloc::VolumeId;
 use strewn_array::BlockContents;
 use strewn_array::write_anywhere::metadata::Pointer;
-use strewn_array::write_anywhere::{BlockKeys, CATALOG_BLOCKS, VolumeConfig, WriteAnywhereConfig};
+use strewn_array::write_anywhere::{
+    BlockKeys, CATALOG_BLOCKS, CatalogBlocks, VolumeConfig, WriteAnywhereConfig,
+};
 use strewn_raid::Vbn;
 
 use crate::administration::{FIRST_LUN_NAME, FIRST_VOLUME_NAME};
@@ -201,7 +203,7 @@ impl Catalog {
     ///
     /// # Errors
     /// If it is too long.
-    pub fn encode(&self) -> Result<Vec<Box<[u8]>>, CatalogError> {
+    pub fn encode(&self) -> Result<CatalogBlocks, CatalogError> {
         let text = toml::to_string(self).map_err(|error| CatalogError::Text(error.to_string()))?;
         if text.len() > MAXIMUM_CATALOG_BYTES {
             return Err(CatalogError::TooLong(text.len()));

@@ -7,7 +7,8 @@ use strewn_array::BlockContents;
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer};
 use strewn_array::write_anywhere::{
-    BlockAddress, BlockKeys, DeadBlock, History, RestoreError, WriteAnywhere, WriteAnywhereConfig,
+    BlockAddress, BlockKeys, CatalogBlocks, DeadBlock, History, RestoreError, WriteAnywhere,
+    WriteAnywhereConfig,
 };
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripedLayout};
@@ -292,7 +293,7 @@ pub struct ArrayTree {
     /// The configuration that it has with them.
     pub config: WriteAnywhereConfig,
     /// The blocks of the catalog.
-    pub catalog_blocks: Vec<Box<[u8]>>,
+    pub catalog_blocks: CatalogBlocks,
     /// The blocks that the root leads to, and those of the catalog, by key.
     pub blocks: Vec<(u32, Pointer)>,
     /// For each volume, which snapshots hold which blocks; `None` without snapshots.
@@ -322,7 +323,7 @@ pub fn read_catalog<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     superblock: &Superblock,
-) -> Result<(Catalog, Vec<Box<[u8]>>), RestartError> {
+) -> Result<(Catalog, CatalogBlocks), RestartError> {
     let pointers = superblock.catalog_pointers();
     if pointers.is_empty() {
         return Ok((Catalog::first(config, superblock), Vec::new()));

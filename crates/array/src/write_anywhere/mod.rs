@@ -70,6 +70,7 @@ use reads::Reads;
 pub use reconfigure::{Reconfiguration, ReconfigurationError};
 pub use restore::RestoreError;
 use snapshots::Snapshots;
+pub use stored::CatalogBlocks;
 use stored::Stored;
 use tag::{Owner, TagFields};
 pub use views::View;

@@ -152,10 +152,8 @@ impl<P: Payload> WriteAnywhere<P> {
         let mut placed: Vec<(u32, Pointer)> = placed.collect();
         placed.sort_unstable_by_key(|(key, _)| *key);
         let stale = self.stale_after(old, &borrowed);
-        self.snapshots = match old.snapshots.take() {
-            Some(snapshots) => Some(self.renumbered(old, *snapshots, moves, to)),
-            None => None,
-        };
+        let snapshots = old.snapshots.take();
+        self.snapshots = snapshots.map(|snapshots| self.renumbered(old, *snapshots, moves, to));
         let (before, stored) = (old.stored_mut(), self.stored_mut());
         stored.key_at = std::mem::take(&mut before.key_at);
         stored.held = std::mem::take(&mut before.held);

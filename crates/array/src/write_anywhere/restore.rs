@@ -9,7 +9,7 @@ use crate::payload::Payload;
 use super::block_keys::BlockAddress;
 use super::history::History;
 use super::metadata::Pointer;
-use super::stored::Stored;
+use super::stored::{CatalogBlocks, Stored};
 use super::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
 
 /// Why an array cannot be restored from its metadata.
@@ -66,7 +66,7 @@ impl<P: Payload> WriteAnywhere<P> {
     pub fn restored(
         config: WriteAnywhereConfig,
         blocks: impl IntoIterator<Item = (u32, Pointer)>,
-        catalog: Vec<Box<[u8]>>,
+        catalog: CatalogBlocks,
         histories: &[Option<History>],
     ) -> Result<Self, RestoreError> {
         let mut array = Self::empty(config)?;

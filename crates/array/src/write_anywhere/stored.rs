@@ -18,6 +18,9 @@ use super::{Run, WriteAnywhere};
 /// A consistency point begins when more blocks than this are unmapped: 1 GiB. They take no room in the cache.
 pub(super) const MOST_UNMAPPED: u64 = 1 << 18;
 
+/// The blocks of a catalog.
+pub type CatalogBlocks = Vec<Box<[u8]>>;
+
 /// Absent in a simulation of the modelled format.
 pub(super) struct Stored {
     /// Each block's checksum as last written, by key; 0 if unknown. Empty without bytes.
@@ -34,7 +37,7 @@ pub(super) struct Stored {
     /// Blocks that nothing uses any more. The next consistency point frees them.
     pub(super) abandoned: Vec<Vbn>,
     /// What the volumes and LUNs are, in blocks; empty as long as they are those that the array was created with.
-    pub(super) catalog: Vec<Box<[u8]>>,
+    pub(super) catalog: CatalogBlocks,
     /// Whether a consistency point is needed although nothing was written.
     pub(super) has_changed: bool,
 }
@@ -93,7 +96,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// The catalog as it is on the spindles, after a restart.
-    pub(super) fn restore_catalog(&mut self, blocks: Vec<Box<[u8]>>) {
+    pub(super) fn restore_catalog(&mut self, blocks: CatalogBlocks) {
         if let Some(stored) = &mut self.stored {
             stored.catalog = blocks;
         }
@@ -104,7 +107,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ///
     /// # Panics
     /// If it has more, or blocks of another size.
-    pub fn set_catalog(&mut self, blocks: Vec<Box<[u8]>>) {
+    pub fn set_catalog(&mut self, blocks: CatalogBlocks) {
         let keys = self.keys.catalog();
         assert!(blocks.len() <= keys.len(), "the catalog is too long");
         assert!(blocks.iter().all(|block| block.len() == BLOCK_BYTES), "a block of another size");

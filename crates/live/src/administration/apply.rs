@@ -6,7 +6,7 @@
 
 use strewn_alloc::{REGION_BLOCKS, SnapshotId, SpaceSnapshots, VolumeId};
 use strewn_array::write_anywhere::{
-    Reconfiguration, ReconfigurationError, View, WriteAnywhere, WriteAnywhereConfig,
+    CatalogBlocks, Reconfiguration, ReconfigurationError, View, WriteAnywhere, WriteAnywhereConfig,
 };
 use strewn_array::{LunId, SnapshotRefusal};
 
@@ -408,7 +408,7 @@ fn lun_size(bytes: u64) -> Result<u32, ChangeError> {
         .map_err(|_| ChangeError::Impossible("a LUN has less than 16 TiB".to_owned()))
 }
 
-fn encoded(catalog: &Catalog) -> Result<Vec<Box<[u8]>>, ChangeError> {
+fn encoded(catalog: &Catalog) -> Result<CatalogBlocks, ChangeError> {
     catalog.encode().map_err(|error| match error {
         CatalogError::TooLong(_) => {
             let snapshots = catalog.volumes.iter().map(|volume| volume.snapshots.len());

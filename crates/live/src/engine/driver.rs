@@ -24,7 +24,7 @@ pub(super) enum ArrayEvent {
     /// With the number of its record in the log, if it has one.
     Acknowledged(OperationId, Data, Option<u64>),
     Refused(OperationId, Refusal),
-    Commit(Root),
+    Commit(Box<Root>),
 }
 
 /// Called for each spindle command of the array, in the order in which it asks for them.
@@ -409,7 +409,7 @@ impl Driver<Data> for LiveDriver {
 
 impl Durability for LiveDriver {
     fn commit(&mut self, root: Root) {
-        self.outbox.push(ArrayEvent::Commit(root));
+        self.outbox.push(ArrayEvent::Commit(Box::new(root)));
     }
 
     fn all_or_none_ends(&mut self) {

@@ -571,7 +571,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 }
                 self.on_piece_done(key);
             }
-            ArrayEvent::Commit(root) => self.begin_commit(root),
+            ArrayEvent::Commit(root) => self.begin_commit(*root),
         }
     }
 

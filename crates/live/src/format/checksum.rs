@@ -14,8 +14,6 @@ const ENTRY_VERSION: u8 = 1;
 /// The kind of an entry whose block was never written, in an initialized zone.
 const NEVER_WRITTEN: u8 = 6;
 
-/// The number of the file that is the LUN.
-
 const DATA_CRC: Field = Field::new("data CRC-32C", 0, 4);
 const SPINDLE: Field = Field::new("spindle", 4, 2);
 const KIND: Field = Field::new("kind", 6, 1);
