@@ -162,7 +162,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let operation = &mut self.operations[fields.slot as usize];
         let stage = operation.stage;
-        if stage == Stage::View {
+        if P::CARRIES_DATA && stage == Stage::View {
             return self.on_view_read_done(now_ns, fields, payload, driver);
         }
         // A partial block stays in memory until the write has been applied to it.

@@ -490,11 +490,11 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         mut operation: HostOperation<P>,
         driver: &mut impl Driver<P>,
     ) {
-        let Some(lun) = self.lun_sectors.get(usize::from(operation.lun.0)) else {
+        if P::CARRIES_DATA && operation.lun.0 >= self.keys.luns() {
             self.read_view(operation, driver);
-            self.end_recoveries(now_ns, driver);
-            return;
-        };
+            return self.end_recoveries(now_ns, driver);
+        }
+        let lun = &self.lun_sectors[usize::from(operation.lun.0)];
         // From here on, the sectors of all LUNs are numbered through, as the keys of their blocks are.
         operation.first_sector += lun.start;
         let end_sector = operation.first_sector + u64::from(operation.sectors);

@@ -125,12 +125,25 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Block `key` of the volume has left its old place, if it had one. The free of that place is delayed, unless
     /// snapshots hold it.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, key: u32, before: Option<(Region, Vbn)>, changed: &mut MetadataSet) {
-        let left = match self.snapshots.is_some() {
-            true => self.is_replaced(key, before),
-            false => LeftPlace::Free,
-        };
+        if self.snapshots.is_some() {
+            return self.leave_to_snapshots(key, before, changed);
+        }
+        let Some((region, before)) = before else { return };
+        changed.insert(self.keys.volume_bitmap_of(region));
+        self.volumes.hold_back(region, before);
+    }
+
+    /// The same in an array that has, or had, snapshots.
+    #[inline(never)]
+    fn leave_to_snapshots(
+        &mut self,
+        key: u32,
+        before: Option<(Region, Vbn)>,
+        changed: &mut MetadataSet,
+    ) {
+        let left = self.is_replaced(key, before);
         let Some((region, before)) = before else { return };
         changed.insert(self.keys.volume_bitmap_of(region));
         match left {
