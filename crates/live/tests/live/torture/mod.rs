@@ -6,7 +6,7 @@ use strewn_live::torture::{Options, ScheduleKind, Summary, layout_of, run};
 fn all_hold(seeds: impl IntoIterator<Item = u64>, layout: Option<LayoutName>) -> Summary {
     let (mut all, mut failures) = (Summary::default(), Vec::new());
     for seed in seeds {
-        match run(seed, Options { layout, verbose: false }) {
+        match run(seed, Options { layout, ..Options::default() }) {
             Ok(summary) => all += summary,
             Err(failure) => failures.push(failure.to_string()),
         }
@@ -32,7 +32,7 @@ fn schedules_of_all_kinds_hold() {
 fn arrays_without_space_for_a_while_answer_and_go_on() {
     for layout in LayoutName::ALL {
         let seeds = (200..700).filter(|seed| ScheduleKind::of(*seed) == ScheduleKind::NoRoom);
-        let options = Options { layout: Some(layout), verbose: false };
+        let options = Options { layout: Some(layout), ..Options::default() };
         let mut all = Summary::default();
         for seed in seeds {
             all += run(seed, options).unwrap_or_else(|failure| panic!("{failure}"));
