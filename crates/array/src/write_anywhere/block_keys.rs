@@ -66,6 +66,15 @@ impl BlockAddress {
     /// The level of inodes, in this file. Those of the directory are above.
     const INODES: u8 = 15;
 
+    /// The contents of the block, as its checksum entry records them; the number of a metadata block is not told.
+    #[must_use]
+    pub fn holds(self) -> BlockContents {
+        match self.level {
+            0 => BlockContents::Lun { file: self.file, block: self.index.into() },
+            _ => BlockContents::Metadata(0),
+        }
+    }
+
     /// The inode of a volume.
     #[must_use]
     pub fn inode() -> Self {

@@ -223,6 +223,8 @@ impl Host {
             }
             (_, Err(error)) => return Err(format!("request {} was refused: {error}", id.0)),
             (Outstanding::Write { of, pieces }, Ok(Answer::Done)) => {
+                // A change that was made before is there, too.
+                shadow.changed = None;
                 let image = shadow.model.image_mut(&of);
                 pieces.iter().for_each(|piece| image.acknowledge(piece));
             }

@@ -183,6 +183,7 @@ impl<'a> Incarnation<'a> {
             self.scan(&mut array)?;
         }
         array.shut_down().map_err(|why| self.stopped(&mut array, &why))?;
+        self.schedule.shadow.changed = None;
         self.check(&mut array)?;
         Ok(End::ShutDown)
     }
@@ -301,6 +302,16 @@ impl<'a> Incarnation<'a> {
         while self.host.outstanding() > 0 {
             self.poll(array)?;
         }
+        if self.schedule.shadow.changed.is_some() {
+            // The last change still waits for space.
+            match array.catch_up() {
+                Ok(()) => self.schedule.shadow.changed = None,
+                Err(why) if array.engine().stopped().is_some() => {
+                    return Err(self.stopped(array, &why));
+                }
+                Err(_) => return Ok(()),
+            }
+        }
         match draw_change(&mut self.rng, &self.schedule.shadow.model) {
             Some(change) => self.administer(array, change),
             None => Ok(()),
@@ -322,13 +333,16 @@ impl<'a> Incarnation<'a> {
             Ok(()) => "changed".to_owned(),
             Err(error) => format!("not changed: {error}"),
         });
-        let summary = &mut self.schedule.summary;
         match done {
             Ok(()) => {
+                let summary = &mut self.schedule.summary;
                 summary.changes += 1;
                 summary.snapshots += u64::from(matches!(change, Change::TakeSnapshot { .. }));
                 let after = after.map_err(|why| format!("{change:?} is made, although {why}"))?;
                 self.schedule.shadow.model = after;
+            }
+            Err(ChangeError::NoSpace(_)) if self.goes_on_without_space(array) => {
+                return self.adopt_unwritten(array);
             }
             Err(ChangeError::Stopped(why) | ChangeError::NoSpace(why)) => {
                 return Err(self.stopped(array, &why));
@@ -342,11 +356,26 @@ impl<'a> Incarnation<'a> {
                 | ChangeError::Exists(_)
                 | ChangeError::Last(_)
                 | ChangeError::WouldCutData { .. },
-            ) => summary.changes_refused += 1,
+            ) => self.schedule.summary.changes_refused += 1,
             Err(error) => return Err(Stop::Wrong(format!("{change:?} fails: {error}"))),
         }
         self.schedule.shadow.changed = None;
         self.adopt(array)
+    }
+
+    fn goes_on_without_space<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> bool {
+        let Schedule { plan, .. } = &self.schedule;
+        plan.full && plan.changes && !array.devices_mut().is_off && self.rng.one_in(2)
+    }
+
+    /// Goes on with what the array has after a change that could not be written. If it was made, it takes effect when
+    /// there is space; nothing is acknowledged before that.
+    fn adopt_unwritten<A: LiveArray>(&mut self, array: &Array<'_, A>) -> Result<(), Stop> {
+        let before = self.schedule.shadow.model.clone();
+        let is_made = !before.describes(&array.inventory());
+        self.adopt(array)?;
+        self.schedule.shadow.changed = is_made.then_some(before);
+        Ok(())
     }
 
     /// Checks the spindles, if nothing is in flight to them.
