@@ -33,7 +33,7 @@ pub struct BlockKeys {
     /// First LUN of each volume, and one more than the last volume's last.
     volumes: Vec<u16>,
     data: Range<u32>,
-    /// First key of the lowest indirect level; the inode's in an array whose only block hangs from it.
+    /// First key of the lowest indirect level.
     level_1: u32,
     /// One block for each volume.
     inodes: Range<u32>,
@@ -136,8 +136,9 @@ impl BlockKeys {
             regions.push(regions[number as usize] + volume_regions);
         }
         let (data, level_1) = (0..next, next);
-        let hangs_from_inode = luns.len() == 1 && data.len() <= 1;
-        let mut is_open = !hangs_from_inode;
+        // Each LUN has an indirect level, however small: what a pointer of an inode leads to must not depend on the LUNs
+        // there are.
+        let mut is_open = true;
         while is_open {
             is_open = false;
             for lun in &mut luns {
@@ -642,10 +643,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_one_block_hangs_from_its_inode() {
+    fn a_file_of_one_block_has_the_levels_that_it_has_beside_others() {
         let keys = one_lun(1, 1, 1_000);
-        assert_eq!(keys.indirect().len(), 1);
-        assert_eq!(keys.indirect_of(0), 1);
-        assert_eq!(keys.children(1), [0]);
+        assert_eq!(keys.indirect().len(), 2);
+        assert_eq!((keys.indirect_of(0), keys.inodes()), (1, 2..3));
+        assert_eq!((keys.children(1), keys.children(2)), (vec![0], vec![1]));
     }
 }

@@ -98,9 +98,11 @@ impl Host {
             return Some((id, target, request));
         }
         let is_in_the_way = self.outstanding.values().any(|one| match one {
-            Outstanding::Write { of: other, pieces } if *other == of => pieces.iter().any(|piece| {
-                piece.sectors.start < sectors.end && sectors.start < piece.sectors.end
-            }),
+            Outstanding::Write { of: other, pieces } if *other == of => {
+                pieces.iter().any(|piece| {
+                    piece.sectors.start < sectors.end && sectors.start < piece.sectors.end
+                })
+            }
             _ => false,
         });
         if is_in_the_way {

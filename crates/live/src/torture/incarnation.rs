@@ -13,9 +13,7 @@ use super::model::ImageName;
 use super::rng::{SpreadDraws, stream};
 use super::schedule::Schedule;
 use super::shadow::Version;
-use crate::administration::{
-    Change, ChangeError, Inventory, LunName, SnapshotName, VolumeName,
-};
+use crate::administration::{Change, ChangeError, Inventory, LunName, SnapshotName, VolumeName};
 use crate::configuration::ArrayConfig;
 use crate::device::{DeviceIndex, Devices};
 use crate::engine::{HostRequest, LiveArray, RequestId, TargetId};
@@ -290,7 +288,8 @@ impl<'a> Incarnation<'a> {
         }
         if A::SUPPORTS_UNMAP && self.rng.one_in(2) {
             let taken_unix_seconds = self.schedule.incarnation;
-            let name = SnapshotName::new(VolumeName::first(), &format!("life {taken_unix_seconds}"));
+            let name =
+                SnapshotName::new(VolumeName::first(), &format!("life {taken_unix_seconds}"));
             let Ok(snapshot) = name else { return Ok(()) };
             self.administer(array, Change::TakeSnapshot { snapshot, taken_unix_seconds })?;
         }

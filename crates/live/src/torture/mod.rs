@@ -218,7 +218,8 @@ pub struct ScheduleFailure {
 
 impl fmt::Display for ScheduleFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, kind, layout, array, incarnation, step, what, injected, single_lun } = self;
+        let Self { seed, kind, layout, array, incarnation, step, what, injected, single_lun } =
+            self;
         let single_lun = if *single_lun { " --single-lun" } else { "" };
         writeln!(
             formatter,

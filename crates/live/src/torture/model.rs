@@ -189,8 +189,7 @@ impl Model {
                 if self.volumes.values().any(|volume| volume.origin == origin) {
                     return Err("the snapshot has clones".to_owned());
                 }
-                let is_of =
-                    |name: &ImageName| matches!(name, ImageName::InSnapshot(of, _) if *of == snapshot);
+                let is_of = |name: &ImageName| matches!(name, ImageName::InSnapshot(of, _) if *of == snapshot);
                 after.images.retain(|name, _| !is_of(name));
                 there(after.snapshots.remove(&snapshot).then_some(()))?;
             }
