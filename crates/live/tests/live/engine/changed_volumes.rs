@@ -146,36 +146,49 @@ fn regression_blocks_that_only_snapshots_hold_are_rebuilt_as_what_they_are() {
     }
 }
 
-/// A change could not be written for lack of space. When there was space again, writes to a new LUN were acknowledged
+/// A change could not be written for lack of space. When there was space again, writes to a new LUN could be acknowledged
 /// before the change was durable; after a power loss, the array did not start.
 #[test]
 fn regression_nothing_is_acknowledged_before_the_change_that_it_needs() {
+    let mut config = config(Parity::RaidDp, 3);
+    // A consistency point has many tetrises, one after the other.
+    config.groups = vec![ParityGroup::new(Parity::RaidDp, 3, 8_192).unwrap()];
+    config.shape.tetris_stripes = 4;
+    config.shape.chunk_blocks = 4;
+    config.tetrises_in_flight = 1;
     let spindles = [0, 1, 2, 3, 4].map(DeviceIndex);
-    let mut has_lun = [0, 0];
-    for polls in 0..60 {
-        let (mut array, beginning, config) = array(3);
-        array.administer(create_volume("a")).unwrap();
-        array.administer(create_lun("a/x", 20)).unwrap();
+    let mut has_clone = [0, 0];
+    for polls in 0..120 {
+        let (devices, beginning) = fresh_devices(3, &config);
+        let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
+        let first = TargetId::FIRST_LUN;
+        for at in 0..8 {
+            let request = HostRequest::Write { first_sector: at * 4_096, data: vec![1; BLOCK] };
+            array.ask(RequestId(1), first, request).unwrap();
+            array.administer(create_volume(&format!("v{at}"))).unwrap();
+        }
+        array.administer(take_snapshot("volume@monday")).unwrap();
         spindles.iter().for_each(|one| array.devices_mut().set_full(*one, true));
-        let refused = array.administer(create_lun("a/y", 20));
+        let (volume, of) = ("a".parse().unwrap(), "volume@monday".parse().unwrap());
+        let refused = array.administer(Change::CreateClone { volume, of });
         assert!(matches!(refused, Err(ChangeError::NoSpace(_))), "{refused:?}");
         spindles.iter().for_each(|one| array.devices_mut().set_full(*one, false));
-        let (y, bytes) = (lun(&array, "a/y"), vec![9; 3 * BLOCK]);
+        let (clone, bytes) = (lun(&array, "a/lun"), vec![9; 3 * BLOCK]);
         // It is refused until then.
         let mut is_written = false;
         for _ in 0..polls {
             array.poll(None);
-            is_written = is_written || write(&mut array, y, &bytes).is_ok();
+            is_written = is_written || write(&mut array, clone, &bytes).is_ok();
         }
         let mut devices = array.into_devices();
         devices.crash();
         let mut array = restart_write_anywhere(devices, &beginning, &config).unwrap();
-        let is_there = array.inventory().lun(&"a/y".parse().unwrap()).is_some();
-        has_lun[usize::from(is_there)] += 1;
+        let is_there = array.inventory().lun(&"a/lun".parse().unwrap()).is_some();
+        has_clone[usize::from(is_there)] += 1;
         assert!(is_there || !is_written);
         if is_written {
-            assert!(read(&mut array, y, 3) == bytes);
+            assert!(read(&mut array, clone, 3) == bytes);
         }
     }
-    assert!(has_lun.iter().all(|count| *count > 0), "{has_lun:?}");
+    assert!(has_clone.iter().all(|count| *count > 0), "{has_clone:?}");
 }
