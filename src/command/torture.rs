@@ -14,7 +14,8 @@ const MOST_FAILURES: usize = 20;
 
 /// Runs schedules of faults, and prints those that failed.
 pub(crate) fn torture(arguments: &TortureArguments) -> Result<Ending, Failure> {
-    let options = Options { layout: arguments.layout, verbose: arguments.verbose };
+    let TortureArguments { layout, single_lun, verbose, .. } = *arguments;
+    let options = Options { layout, single_lun, verbose };
     let (first, count) = match arguments.replay {
         Some(seed) => (seed, 1),
         None => (arguments.first, arguments.seeds),
@@ -51,6 +52,9 @@ pub(crate) fn torture(arguments: &TortureArguments) -> Result<Ending, Failure> {
         losses,
         rebuilds,
         silent_faults,
+        changes,
+        changes_refused,
+        refused_when_full,
         snapshots,
         ios,
         beyond_parity,
@@ -62,7 +66,7 @@ pub(crate) fn torture(arguments: &TortureArguments) -> Result<Ending, Failure> {
         ..
     } = sum;
     text += &format!(
-        "{count} schedules, {rate:.0} a second: {incarnations} incarnations, {requests} host requests, {ios} I/Os; power lost {crashes} times, devices {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {snapshots} snapshots; {refused_for_space} requests refused without space; beyond parity {beyond_parity} blocks read, {refused} refused, none wrong; {logs_refused} starts refused without the log; {log_faults} faults at rest of one device of a mirrored log, {logs_replaced} devices replaced\n"
+        "{count} schedules, {rate:.0} a second: {incarnations} incarnations, {requests} host requests, {ios} I/Os; power lost {crashes} times, devices {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {changes} changes of volumes, LUNs and snapshots, {changes_refused} refused, {snapshots} snapshots taken; {refused_for_space} requests refused without space, {refused_when_full} for thin volumes; beyond parity {beyond_parity} blocks read, {refused} refused, none wrong; {logs_refused} starts refused without the log; {log_faults} faults at rest of one device of a mirrored log, {logs_replaced} devices replaced\n"
     );
     terminal::print(&text)?;
     match failures.len() {

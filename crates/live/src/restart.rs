@@ -305,10 +305,7 @@ impl ArrayTree {
     /// times.
     pub fn in_use(&self) -> impl Iterator<Item = (BlockContents, Pointer)> {
         let keys = self.config.block_keys();
-        let of_dead = |dead: &DeadBlock| match dead.address.level {
-            0 => BlockContents::Lun { file: dead.address.file, block: dead.address.index.into() },
-            _ => BlockContents::Metadata(0),
-        };
+        let of_dead = |dead: &DeadBlock| dead.address.holds();
         let dead = self.histories.iter().flatten().flat_map(History::dead);
         let active = self.blocks.iter().map(move |(key, pointer)| (keys.holds(*key), *pointer));
         active.chain(dead.map(move |dead| (of_dead(dead), dead.pointer)))

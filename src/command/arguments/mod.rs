@@ -158,6 +158,9 @@ pub(crate) struct TortureArguments {
     /// Test only this layout: raid-dp, raid-4, vraid-5 or raid-5 [default: each in turn]
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: Option<strewn_live::configuration::LayoutName>,
+    /// Keep arrays to one LUN and its snapshots, without other volumes, LUNs and clones
+    #[arg(long)]
+    pub(crate) single_lun: bool,
     /// Run only the schedule of this seed
     #[arg(long, value_name = "SEED")]
     pub(crate) replay: Option<u64>,

@@ -35,7 +35,7 @@ pub struct BlockKeys {
     /// First LUN of each volume, and one more than the last volume's last.
     volumes: Vec<u16>,
     data: Range<u32>,
-    /// First key of the lowest indirect level; the inode's in an array whose only block hangs from it.
+    /// First key of the lowest indirect level.
     level_1: u32,
     /// One block for each volume.
     inodes: Range<u32>,
@@ -67,6 +67,15 @@ impl BlockAddress {
 
     /// The level of inodes, in this file. Those of the directory are above.
     const INODES: u8 = 15;
+
+    /// The contents of the block, as its checksum entry records them; the number of a metadata block is not told.
+    #[must_use]
+    pub fn holds(self) -> BlockContents {
+        match self.level {
+            0 => BlockContents::Lun { file: self.file, block: self.index.into() },
+            _ => BlockContents::Metadata(0),
+        }
+    }
 
     /// The inode of a volume.
     #[must_use]
@@ -110,12 +119,10 @@ impl BlockKeys {
     /// Most LUNs of a volume: its inode block has a pointer for each.
     pub(super) const MOST_LUNS_OF_VOLUME: usize = POINTERS as usize;
 
-    /// `volumes` have a number of regions and LUNs of so many blocks; the LUNs have these files, or are numbered from 1. An
-    /// only block may hang from its inode, in an array that never gets another LUN.
+    /// `volumes` have a number of regions and LUNs of so many blocks; the LUNs have these files, or are numbered from 1.
     pub(super) fn new<'l>(
         volumes: impl IntoIterator<Item = (u32, &'l [u32], &'l [u32])>,
         aggregate_blocks: u64,
-        may_hang: bool,
     ) -> Self {
         let (mut luns, mut first_luns, mut regions) = (Vec::new(), vec![0], vec![0]);
         let mut next = 0u32;
@@ -131,8 +138,9 @@ impl BlockKeys {
             regions.push(regions[number as usize] + volume_regions);
         }
         let (data, level_1) = (0..next, next);
-        let hangs_from_inode = may_hang && luns.len() == 1 && data.len() <= 1;
-        let mut is_open = !hangs_from_inode;
+        // Each LUN has an indirect level, however small: what a pointer of an inode leads to must not depend on the LUNs
+        // there are.
+        let mut is_open = true;
         while is_open {
             is_open = false;
             for lun in &mut luns {
@@ -562,12 +570,12 @@ mod tests {
 
     fn keys_of(volumes: &[(u32, &[u32])]) -> BlockKeys {
         let volumes = volumes.iter().map(|(regions, luns)| (*regions, *luns, [].as_slice()));
-        BlockKeys::new(volumes, 800_000, true)
+        BlockKeys::new(volumes, 800_000)
     }
 
     fn one_lun(blocks: u32, regions: u32, aggregate_blocks: u64) -> BlockKeys {
         let luns = [blocks];
-        BlockKeys::new([(regions, luns.as_slice(), [].as_slice())], aggregate_blocks, true)
+        BlockKeys::new([(regions, luns.as_slice(), [].as_slice())], aggregate_blocks)
     }
 
     #[test]
@@ -658,10 +666,10 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_one_block_hangs_from_its_inode() {
+    fn a_file_of_one_block_has_the_levels_that_it_has_beside_others() {
         let keys = one_lun(1, 1, 1_000);
-        assert_eq!(keys.indirect().len(), 1);
-        assert_eq!(keys.indirect_of(0), 1);
-        assert_eq!(keys.children(1), [0]);
+        assert_eq!(keys.indirect().len(), 2);
+        assert_eq!((keys.indirect_of(0), keys.inodes()), (1, 2..3));
+        assert_eq!((keys.children(1), keys.children(2)), (vec![0], vec![1]));
     }
 }

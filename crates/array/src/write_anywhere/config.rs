@@ -160,7 +160,7 @@ impl WriteAnywhereConfig {
                 volume.files.as_slice(),
             )
         });
-        let keys = BlockKeys::new(volumes, self.total_blocks(), !self.format.is_durable());
+        let keys = BlockKeys::new(volumes, self.total_blocks());
         if self.format.is_durable() { keys.with_directory() } else { keys }
     }
 

@@ -97,7 +97,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// The contents of the block of `spindle` in `stripe`.
     fn contents_at(&self, group: GroupIndex, spindle: SpindleIndex, stripe: u64) -> BlockContents {
         let Some(vbn) = self.vbn_at(group, spindle, stripe) else { return BlockContents::Parity };
-        self.key_at(vbn).map_or(BlockContents::Nothing, |key| self.keys.holds(key))
+        self.contents_of(vbn)
     }
 }
 

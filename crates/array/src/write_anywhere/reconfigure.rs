@@ -1,5 +1,7 @@
 //! Other volumes and LUNs for an array that has some: keys are given anew, and blocks stay where they are.
 
+use std::ops::Range;
+
 use strewn_alloc::VolumeId;
 use strewn_raid::Vbn;
 
@@ -9,6 +11,7 @@ use crate::payload::Payload;
 use super::metadata::Pointer;
 use super::restore::RestoreError;
 use super::snapshots::{LeftPlace, Snapshots};
+use super::stored::WithoutKey;
 use super::views::View;
 use super::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 
@@ -37,6 +40,27 @@ pub enum ReconfigurationError {
     },
 }
 
+/// New keys of blocks.
+struct Renumbering {
+    /// The first key, its new one, and how many keys follow each other, in ascending order.
+    runs: Vec<(u32, u32, u32)>,
+}
+
+impl Renumbering {
+    fn keys(&self) -> impl Iterator<Item = (u32, u32)> {
+        let of_run = |&(from, into, count): &(u32, u32, u32)| {
+            (0..count).map(move |at| (from + at, into + at))
+        };
+        self.runs.iter().flat_map(of_run)
+    }
+
+    fn new_key(&self, key: u32) -> Option<u32> {
+        let behind = self.runs.partition_point(|(from, ..)| *from <= key);
+        let (from, into, count) = *self.runs.get(behind.checked_sub(1)?)?;
+        (key - from < count).then(|| into + key - from)
+    }
+}
+
 impl<P: Payload> WriteAnywhere<P> {
     /// Gives the array other volumes and LUNs. Blocks of LUNs that are gone, or of the end of LUNs that are shorter now,
     /// become free with the next consistency point, unless snapshots hold them. That consistency point also writes all
@@ -58,37 +82,44 @@ impl<P: Payload> WriteAnywhere<P> {
         if free < 2 * metadata {
             return Err(ReconfigurationError::NoRoom { lacking: 2 * metadata - free });
         }
-        let moves = self.moves_to(&new, to);
+        let renumbering = self.renumbering(&new, to);
+        let moves: Vec<(u32, u32)> =
+            renumbering.keys().filter(|(key, _)| self.map.get(*key).is_some()).collect();
         let abandoned = self.leave_behind(&moves, to);
-        if let Err(error) = new.take_over(self, &moves, abandoned, to) {
+        if let Err(error) = new.take_over(self, (&moves, &renumbering), abandoned, to) {
             unreachable!("an array that was consistent is not: {error}");
         }
         *self = new;
         Ok(())
     }
 
-    /// Where each block with a place goes: its key of now, and its key in `new`.
-    fn moves_to(&self, new: &Self, to: &Reconfiguration) -> Vec<(u32, u32)> {
-        let mut moves = Vec::new();
+    /// The keys of the blocks that stay, and their keys in `new`.
+    fn renumbering(&self, new: &Self, to: &Reconfiguration) -> Renumbering {
+        let mut runs = Vec::new();
+        let mut add = |from: Range<u32>, into: Range<u32>| {
+            runs.push((from.start, into.start, from.len().min(into.len()) as u32));
+        };
         for volume in 0..to.volumes.len() as u32 {
             let Some(before) = to.before[volume as usize] else { continue };
             for lun in new.keys.luns_of(VolumeId(volume)).map(LunId) {
                 let Some(old) = self.keys.lun_with_file(new.keys.file_of(lun)) else { continue };
                 for (from, into) in self.keys.levels_of(old).zip(new.keys.levels_of(lun)) {
-                    moves.extend(from.zip(into));
+                    add(from, into);
                 }
             }
-            moves.push((self.keys.inodes().start + before.0, new.keys.inodes().start + volume));
+            let inode = self.keys.inodes().start + before.0;
+            let new_inode = new.keys.inodes().start + volume;
+            add(inode..inode + 1, new_inode..new_inode + 1);
             let regions = self.keys.regions_of(before).zip(new.keys.regions_of(VolumeId(volume)));
             for (old, region) in regions {
-                moves
-                    .extend(self.keys.blocks_of_region(old).zip(new.keys.blocks_of_region(region)));
+                let blocks = self.keys.blocks_of_region(old).zip(new.keys.blocks_of_region(region));
+                blocks.for_each(|(from, into)| add(from..from + 1, into..into + 1));
             }
         }
-        moves.extend(self.keys.aggregate_bitmap().zip(new.keys.aggregate_bitmap()));
-        moves.extend(self.keys.catalog().zip(new.keys.catalog()));
-        moves.retain(|(key, _)| self.map.get(*key).is_some());
-        moves
+        add(self.keys.aggregate_bitmap(), new.keys.aggregate_bitmap());
+        add(self.keys.catalog(), new.keys.catalog());
+        runs.sort_unstable();
+        Renumbering { runs }
     }
 
     /// Takes their places from the blocks that do not move, and returns those places that nothing holds.
@@ -106,6 +137,9 @@ impl<P: Payload> WriteAnywhere<P> {
             self.map.remove(key);
             if left == LeftPlace::Free {
                 abandoned.push(vbn);
+                let (holds, checksum) = (self.keys.holds(key), self.checksum_of(key));
+                let without_key = WithoutKey { holds, checksum };
+                self.stored_mut().without_key.insert(vbn.0 as u32, without_key);
             }
         }
         // Frees that the volumes have delayed.
@@ -133,7 +167,7 @@ impl<P: Payload> WriteAnywhere<P> {
     fn take_over(
         &mut self,
         old: &mut Self,
-        moves: &[(u32, u32)],
+        (moves, renumbering): (&[(u32, u32)], &Renumbering),
         abandoned: Vec<Vbn>,
         to: &Reconfiguration,
     ) -> Result<(), RestoreError> {
@@ -154,8 +188,17 @@ impl<P: Payload> WriteAnywhere<P> {
         let stale = self.stale_after(old, &borrowed);
         let snapshots = old.snapshots.take();
         self.snapshots = snapshots.map(|snapshots| self.renumbered(old, *snapshots, moves, to));
-        let (before, stored) = (old.stored_mut(), self.stored_mut());
+        let keys_before = &old.keys;
+        let (Some(before), Some(stored)) = (&mut old.stored, &mut self.stored) else {
+            unreachable!("only a durable array changes")
+        };
         stored.key_at = std::mem::take(&mut before.key_at);
+        stored.without_key = std::mem::take(&mut before.without_key);
+        let aggregate = &self.aggregate;
+        stored.renumber(
+            |key| renumbering.new_key(key),
+            |vbn, key| (!aggregate.is_free(vbn)).then(|| keys_before.holds(key)),
+        );
         stored.held = std::mem::take(&mut before.held);
         stored.catalog = std::mem::take(&mut before.catalog);
         // Versions that a clone which is gone had borrowed are on no list.
@@ -171,7 +214,10 @@ impl<P: Payload> WriteAnywhere<P> {
         stored.has_changed = true;
         for (key, pointer) in placed {
             self.restore_block(key, pointer, true)?;
-            self.stored_mut().is_placed(key, pointer.vbn);
+            // A block that a clone has borrowed goes by the key that it has in its own volume.
+            if !self.is_borrowed(key) {
+                self.stored_mut().is_placed(key, pointer.vbn);
+            }
         }
         for (key, pointer) in borrowed {
             self.restore_block(key, pointer, true)?;
@@ -226,6 +272,13 @@ impl<P: Payload> WriteAnywhere<P> {
         stale.sort_unstable();
         stale.dedup();
         stale
+    }
+
+    /// Whether a clone has borrowed block `key`.
+    fn is_borrowed(&self, key: u32) -> bool {
+        let is_of_clone = self.keys.of_volumes().contains(&key)
+            && self.config.volumes[self.keys.volume_of(key).0 as usize].is_clone;
+        is_of_clone && self.snapshots.as_ref().is_some_and(|all| all.space.birth(key) == 0)
     }
 
     fn stored_mut(&mut self) -> &mut super::stored::Stored {

@@ -9,7 +9,7 @@ use crate::payload::Payload;
 use super::block_keys::BlockAddress;
 use super::history::History;
 use super::metadata::Pointer;
-use super::stored::{CatalogBlocks, Stored};
+use super::stored::{CatalogBlocks, Stored, WithoutKey};
 use super::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
 
 /// Why an array cannot be restored from its metadata.
@@ -157,7 +157,12 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let key = (0..self.config.volumes.len() as u32)
             .find_map(|volume| self.keys.key_of(VolumeId(volume), address));
-        self.set_aside(vbn, key).map_err(|_| misplaced("another block has too"))
+        self.set_aside(vbn, key).map_err(|_| misplaced("another block has too"))?;
+        if let (Some(stored), None) = (&mut self.stored, key) {
+            let holds = address.holds();
+            stored.without_key.insert(vbn.0 as u32, WithoutKey { holds, checksum: 0 });
+        }
+        Ok(())
     }
 
     fn set_aside(&mut self, vbn: Vbn, key: Option<u32>) -> Result<(), NotFree> {

@@ -1,12 +1,12 @@
 //! What an array of the durable format keeps beside its maps: the unmapped blocks; and with bytes, each block's
 //! checksum and those of blocks that only snapshots hold.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use strewn_alloc::{GroupIndex, SummaryBitmap};
 use strewn_raid::{SpindleIndex, Vbn};
 
-use crate::payload::Payload;
+use crate::payload::{BlockContents, Payload};
 use crate::units::BLOCK_BYTES;
 
 use super::checkpoint::Checkpoint;
@@ -30,6 +30,9 @@ pub(super) struct Stored {
     pub(super) unmapped: SummaryBitmap,
     /// The key of the block that lies, or last lay, at each VBN. Empty without bytes.
     pub(super) key_at: Vec<u32>,
+    /// Blocks in use whose keys are gone, since their LUN is, or its end: by VBN. Snapshots hold them, or the last
+    /// superblock still leads to them.
+    pub(super) without_key: HashMap<u32, WithoutKey>,
     /// Blocks that only snapshots hold. Empty without bytes.
     pub(super) held: HeldBlocks,
     /// Metadata blocks that are out of date. The next consistency point rewrites them.
@@ -42,6 +45,14 @@ pub(super) struct Stored {
     pub(super) has_changed: bool,
 }
 
+/// A block in use that has no key.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WithoutKey {
+    pub(super) holds: BlockContents,
+    /// 0 if unknown, or if snapshots hold it.
+    pub(super) checksum: u32,
+}
+
 /// The key of no block.
 const NOBODY: u32 = u32::MAX;
 
@@ -51,6 +62,7 @@ impl Stored {
             checksums: Vec::new(),
             unmapped: SummaryBitmap::new(data_keys.into()),
             key_at: Vec::new(),
+            without_key: HashMap::new(),
             held: HeldBlocks::default(),
             stale: Vec::new(),
             abandoned: Vec::new(),
@@ -85,6 +97,33 @@ impl Stored {
     pub(super) fn is_placed(&mut self, key: u32, vbn: Vbn) {
         if let Some(there) = self.key_at.get_mut(vbn.0 as usize) {
             *there = key;
+        }
+        if !self.without_key.is_empty() {
+            self.without_key.remove(&(vbn.0 as u32));
+        }
+    }
+
+    /// Replaces all keys. `new_key` returns the new key of a block, if it has one; `holds`, the
+    /// contents of a block in use, by its place and its old key.
+    pub(super) fn renumber(
+        &mut self,
+        new_key: impl Fn(u32) -> Option<u32>,
+        holds: impl Fn(Vbn, u32) -> Option<BlockContents>,
+    ) {
+        for (key, vbn) in self.key_at.iter_mut().zip(0..) {
+            if *key == NOBODY {
+                continue;
+            }
+            let before = std::mem::replace(key, NOBODY);
+            match new_key(before) {
+                Some(new) => *key = new,
+                None => {
+                    if let Some(holds) = holds(Vbn(vbn.into()), before) {
+                        let without_key = WithoutKey { holds, checksum: 0 };
+                        self.without_key.entry(vbn).or_insert(without_key);
+                    }
+                }
+            }
         }
     }
 }
@@ -226,19 +265,25 @@ impl<P: Payload> WriteAnywhere<P> {
         bytes: &[u8],
     ) -> Fit {
         let Some(vbn) = self.vbn_at(group, spindle, dbn) else { return Fit::Unknown };
-        let Some(key) = self.key_at(vbn) else { return Fit::Unknown };
         let agrees = |sum| sum == metadata::checksum(bytes);
+        let verdict = |sum| match sum {
+            0 => Fit::Unknown,
+            sum if agrees(sum) => Fit::Right,
+            _ => Fit::Wrong,
+        };
+        let Some(key) = self.key_at(vbn) else {
+            return match self.held_checksum(vbn).or_else(|| self.checksum_without_key(vbn)) {
+                Some(sum) => verdict(sum),
+                None => Fit::Unknown,
+            };
+        };
         let before = checkpoint.and_then(|checkpoint| checkpoint.old_locations.get(&key));
         let (place, sum) = match before {
             Some(before) => (before.vbn, before.checksum),
             None => (self.map.get(key), self.checksum_of(key)),
         };
         if place == Some(vbn) {
-            return match sum {
-                0 => Fit::Unknown,
-                sum if agrees(sum) => Fit::Right,
-                _ => Fit::Wrong,
-            };
+            return verdict(sum);
         }
         if let Some(sum) = self.held_checksum(vbn) {
             return if agrees(sum) { Fit::Right } else { Fit::Wrong };
@@ -256,9 +301,24 @@ impl<P: Payload> WriteAnywhere<P> {
         self.stored.as_ref()?.held.checksum_at(vbn)
     }
 
+    /// The checksum of the block without a key at `vbn`.
+    fn checksum_without_key(&self, vbn: Vbn) -> Option<u32> {
+        let block = self.stored.as_ref()?.without_key.get(&(vbn.0 as u32))?;
+        (!self.aggregate.is_free(vbn)).then_some(block.checksum)
+    }
+
     /// The key of the block that lies, or last lay, at `vbn`.
     pub(super) fn key_at(&self, vbn: Vbn) -> Option<u32> {
         self.stored.as_ref()?.key_at(vbn)
+    }
+
+    /// The contents of the block that lies, or last lay, at `vbn`.
+    pub(super) fn contents_of(&self, vbn: Vbn) -> BlockContents {
+        let without_key = || self.stored.as_ref()?.without_key.get(&(vbn.0 as u32));
+        match self.key_at(vbn) {
+            Some(key) => self.keys.holds(key),
+            None => without_key().map_or(BlockContents::Nothing, |block| block.holds),
+        }
     }
 
     /// Records the place of block `key` before it gets a new one.

@@ -43,7 +43,7 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         let mut plan = Plan { old: catalog.clone(), catalog, array, checkpoint };
         plan.make(change)?;
         let catalog = plan.catalog;
-        self.engine_mut().set_catalog(catalog);
+        self.engine_mut().change_catalog(catalog);
         self.reach_spindles()
     }
 

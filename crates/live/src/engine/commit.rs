@@ -18,6 +18,8 @@ pub(super) struct PendingCommit {
     flushes_redo: bool,
     /// Whether the array waits for this commit.
     notifies_array: bool,
+    /// Whether it leads to the catalog as it is.
+    has_catalog: bool,
     /// Spindles whose rebuild is safe with this superblock.
     pub(super) rebuilt: Vec<SpindleIndex>,
 }
@@ -25,7 +27,8 @@ pub(super) struct PendingCommit {
 impl PendingCommit {
     pub(super) fn new(superblock: Superblock, notifies_array: bool) -> Self {
         let (stage, rebuilt) = (CommitStage::Waiting, Vec::new());
-        Self { superblock, stage, flushes_redo: false, notifies_array, rebuilt }
+        let (flushes_redo, has_catalog) = (false, false);
+        Self { superblock, stage, flushes_redo, notifies_array, has_catalog, rebuilt }
     }
 }
 
@@ -73,7 +76,9 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             },
             ..self.superblock.next()
         };
-        self.committing = Some(PendingCommit::new(superblock, true));
+        // The catalog changes only while the array is caught up: a root from then on leads to it.
+        let commit = PendingCommit { has_catalog: true, ..PendingCommit::new(superblock, true) };
+        self.committing = Some(commit);
     }
 
     /// Advances the commit unless it must wait: the host records that it covers must be durable, and the labels must
@@ -132,7 +137,10 @@ impl<A: LiveArray> LiveArrayEngine<A> {
 
     pub(super) fn on_superblock_durable(&mut self) {
         let Some(committing) = self.committing.take() else { return };
-        let PendingCommit { superblock, flushes_redo, notifies_array, rebuilt, .. } = committing;
+        let PendingCommit {
+            superblock, flushes_redo, notifies_array, has_catalog, rebuilt, ..
+        } = committing;
+        self.is_catalog_ahead &= !has_catalog;
         self.assert_follows(&superblock);
         self.driver.checkpoint = superblock.checkpoint + 1;
         self.superblock = superblock;

@@ -78,6 +78,9 @@ pub struct LiveArrayEngine<A> {
     targets: BTreeMap<TargetId, Target>,
     /// `None` for an in-place array, which has none.
     catalog: Option<Catalog>,
+    /// Whether the catalog has changed, and no superblock leads to it yet. What is written to its LUNs now could not be
+    /// replayed after a power loss: they might not exist.
+    is_catalog_ahead: bool,
     /// The targets that stand for LUNs in snapshots, by numbers of volume, snapshot and file.
     in_snapshots: BTreeMap<(u32, u32, u32), TargetId>,
     /// Size of the largest piece of a request, in sectors.
@@ -129,6 +132,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             driver,
             targets: BTreeMap::from([(TargetId::FIRST_LUN, lun)]),
             catalog: None,
+            is_catalog_ahead: false,
             in_snapshots: BTreeMap::new(),
             piece_sectors,
             labels: LabelWriter::new(label),
@@ -293,7 +297,9 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             return;
         }
         // While an earlier change that was answered is still to come, a later one could be overtaken by it.
-        if request.changes_lun() && (self.space.is_short() || self.answered_early > 0) {
+        let has_no_space =
+            self.space.is_short() || self.answered_early > 0 || self.is_catalog_ahead;
+        if request.changes_lun() && has_no_space {
             self.answers.push((id, Err(RequestError::NoSpace)));
             return;
         }

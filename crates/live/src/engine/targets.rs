@@ -16,6 +16,13 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.catalog.as_ref()
     }
 
+    /// The array gets these volumes, LUNs and snapshots with the next consistency point. It must be [caught
+    /// up](Self::is_caught_up).
+    pub(crate) fn change_catalog(&mut self, catalog: Catalog) {
+        self.set_catalog(catalog);
+        self.is_catalog_ahead = true;
+    }
+
     /// The array has these volumes, LUNs and snapshots. No request may be in flight.
     pub(crate) fn set_catalog(&mut self, catalog: Catalog) {
         let Some(array) = self.array.volumes_mut() else { return };

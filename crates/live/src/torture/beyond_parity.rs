@@ -6,12 +6,14 @@ use strewn_base::BLOCK_SECTORS;
 
 use super::ScheduleKind;
 use super::harness::Harness;
+use super::host::NamedTarget;
+use super::incarnation::targets_of;
 use super::rng::SpreadDraws;
 use super::schedule::Schedule;
 use super::shadow::versions_of;
 use crate::configuration::ArrayConfig;
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices};
-use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId, TargetId};
+use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
 use crate::format::{FIRST_ROW_BLOCK, MemberState, ROW_BLOCKS, rows_of};
 use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
 use crate::running::RunningArray;
@@ -21,7 +23,7 @@ const GARBAGE: u8 = 0x5a;
 
 impl Schedule {
     /// Spoils ranges on copies of the spindles, checksums included, and takes other spindles away, until parity does
-    /// not cover it. Then starts the array and reads its LUN.
+    /// not cover it. Then starts the array and reads everything.
     pub(super) fn read_beyond_parity(&mut self) -> Result<(), String> {
         // A write that a drive reported and never did is found by parity alone.
         let is_loud = !matches!(
@@ -96,34 +98,29 @@ impl Schedule {
         harness.hung.map_or(Ok(()), |why| Err(format!("beyond parity it hangs: {why}")))
     }
 
-    /// Reads the LUN block by block. An array that does not start, or stops, has refused all of it.
+    /// Reads all LUNs, in snapshots too, block by block. An array that does not start, or stops, has refused all of it.
     fn read_all<A: LiveArray>(
         &mut self,
         array: Result<RunningArray<&mut Harness, A>, RestartError>,
     ) -> Result<(), String> {
         let Ok(mut array) = array else { return Ok(()) };
-        for block in 0..self.plan.lun_sectors() / BLOCK_SECTORS {
-            let sectors = block * BLOCK_SECTORS..(block + 1) * BLOCK_SECTORS;
-            self.summary.beyond_parity += 1;
-            match array.ask(
-                RequestId(block),
-                TargetId::FIRST_LUN,
-                HostRequest::Read(sectors.clone()),
-            ) {
-                Ok(Answer::Bytes(bytes)) => {
-                    let found = versions_of(sectors.start, &bytes)?;
-                    let mut versions = sectors.clone().zip(&found);
-                    if !versions.all(|(sector, version)| self.shadow.may_hold(sector, *version)) {
-                        let expected =
-                            &self.shadow.acknowledged[sectors.start as usize..sectors.end as usize];
-                        return Err(format!(
-                            "block {block} is read as versions {found:?}; expected {expected:?}"
-                        ));
+        let inventory = array.inventory();
+        let model = self.shadow.model_of(&inventory)?;
+        for NamedTarget { name, target } in targets_of(&inventory) {
+            let image = model.image(&name);
+            for block in 0..image.sectors() / BLOCK_SECTORS {
+                let sectors = block * BLOCK_SECTORS..(block + 1) * BLOCK_SECTORS;
+                self.summary.beyond_parity += 1;
+                match array.ask(RequestId(block), target, HostRequest::Read(sectors.clone())) {
+                    Ok(Answer::Bytes(bytes)) => {
+                        versions_of(sectors.start, &bytes)
+                            .and_then(|found| image.check(sectors.start, &found))
+                            .map_err(|what| format!("{name}: {what}"))?;
                     }
+                    Err(RequestError::Stopped(_)) => return Ok(()),
+                    Err(_) => self.summary.refused += 1,
+                    Ok(answer) => return Err(format!("a read was answered {answer:?}")),
                 }
-                Err(RequestError::Stopped(_)) => return Ok(()),
-                Err(_) => self.summary.refused += 1,
-                Ok(answer) => return Err(format!("a read was answered {answer:?}")),
             }
         }
         Ok(())

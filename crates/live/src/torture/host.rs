@@ -5,19 +5,34 @@ use std::ops::Range;
 
 use strewn_base::{BLOCK_SECTORS, Rng, SECTOR_BYTES};
 
+use super::model::ImageName;
 use super::rng::SpreadDraws;
 use super::shadow::{self, Shadow, Version, WrittenRange};
-use crate::engine::{Answer, HostRequest, RequestError, RequestId};
+use crate::engine::{Answer, HostRequest, RequestError, RequestId, TargetId};
+
+/// A LUN, or a LUN in a snapshot, and what requests name it by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NamedTarget {
+    pub(super) name: ImageName,
+    pub(super) target: TargetId,
+}
+
+/// What a read has found: the LUN, the first sector and the versions.
+pub(super) type Found = (ImageName, u64, Vec<Version>);
 
 /// An unanswered request.
 enum Outstanding {
     Read {
+        of: ImageName,
         sectors: Range<u64>,
         before: Vec<Version>,
         /// Writes in flight at any time since it was issued: their versions are valid too.
         also: Vec<WrittenRange>,
     },
-    Write(Vec<WrittenRange>),
+    Write {
+        of: ImageName,
+        pieces: Vec<WrittenRange>,
+    },
     Flush,
 }
 
@@ -36,6 +51,8 @@ pub(super) struct Host {
     pub(super) may_lack_space: bool,
     /// Requests that were answered for lack of space.
     pub(super) refused_for_space: u64,
+    /// Requests that were answered since the array was full.
+    pub(super) refused_when_full: u64,
 }
 
 impl Host {
@@ -50,6 +67,7 @@ impl Host {
             most_sectors,
             may_lack_space: false,
             refused_for_space: 0,
+            refused_when_full: 0,
         }
     }
 
@@ -57,24 +75,34 @@ impl Host {
         self.outstanding.len()
     }
 
-    /// Draws a request of any kind; returns `None` if it would overlap a write in flight.
+    /// Draws a request of any kind to one of `luns`; returns `None` if it would overlap a write in flight.
     pub(super) fn draw(
         &mut self,
         rng: &mut Rng,
         shadow: &mut Shadow,
-    ) -> Option<(RequestId, HostRequest)> {
-        let sectors = self.draw_sectors(rng, shadow.acknowledged.len() as u64);
+        luns: &[NamedTarget],
+    ) -> Option<(RequestId, TargetId, HostRequest)> {
+        let lun = match luns {
+            [only] => only,
+            several => rng.pick(several),
+        };
+        let NamedTarget { name: of, target } = lun.clone();
+        let sectors = self.draw_sectors(rng, shadow.model.image(&of).sectors());
         let kind = rng.within(0..100);
         if kind < 35 {
-            return Some(self.read(sectors, shadow));
+            let (id, request) = self.read(of, sectors, shadow);
+            return Some((id, target, request));
         }
         if kind >= 97 {
-            return Some(self.ask(HostRequest::Flush, Outstanding::Flush));
+            let (id, request) = self.ask(HostRequest::Flush, Outstanding::Flush);
+            return Some((id, target, request));
         }
         let is_in_the_way = self.outstanding.values().any(|one| match one {
-            Outstanding::Write(pieces) => pieces.iter().any(|piece| {
-                piece.sectors.start < sectors.end && sectors.start < piece.sectors.end
-            }),
+            Outstanding::Write { of: other, pieces } if *other == of => {
+                pieces.iter().any(|piece| {
+                    piece.sectors.start < sectors.end && sectors.start < piece.sectors.end
+                })
+            }
             _ => false,
         });
         if is_in_the_way {
@@ -91,17 +119,20 @@ impl Host {
         };
         let pieces = self.pieces(&request, sectors, version);
         for one in self.outstanding.values_mut() {
-            if let Outstanding::Read { also, .. } = one {
+            if let Outstanding::Read { of: other, also, .. } = one
+                && *other == of
+            {
                 also.extend_from_slice(&pieces);
             }
         }
-        Some(self.ask(request, Outstanding::Write(pieces)))
+        let (id, request) = self.ask(request, Outstanding::Write { of, pieces });
+        Some((id, target, request))
     }
 
     fn draw_sectors(&self, rng: &mut Rng, lun_sectors: u64) -> Range<u64> {
         let mut count = rng.spread(1..self.most_sectors + 1).min(lun_sectors);
         let mut first = match rng.one_in(2) {
-            true => *rng.pick(&self.hot),
+            true => *rng.pick(&self.hot) % lun_sectors,
             false => rng.within(0..lun_sectors),
         };
         if rng.one_in(2) {
@@ -112,21 +143,25 @@ impl Host {
         first..(first + count).min(lun_sectors)
     }
 
-    /// Creates a read of `sectors`.
+    /// Creates a read of `sectors` of `of`.
     pub(super) fn read(
         &mut self,
+        of: ImageName,
         sectors: Range<u64>,
         shadow: &Shadow,
     ) -> (RequestId, HostRequest) {
-        let before = shadow.acknowledged[sectors.start as usize..sectors.end as usize].to_vec();
-        let mut also = shadow.unknown.clone();
+        let image = shadow.model.image(&of);
+        let before = image.acknowledged[sectors.start as usize..sectors.end as usize].to_vec();
+        let mut also = image.unknown.clone();
         for one in self.outstanding.values() {
-            if let Outstanding::Write(pieces) = one {
+            if let Outstanding::Write { of: other, pieces } = one
+                && *other == of
+            {
                 also.extend_from_slice(pieces);
             }
         }
         let request = HostRequest::Read(sectors.clone());
-        self.ask(request, Outstanding::Read { sectors, before, also })
+        self.ask(request, Outstanding::Read { of, sectors, before, also })
     }
 
     fn ask(&mut self, request: HostRequest, one: Outstanding) -> (RequestId, HostRequest) {
@@ -161,45 +196,60 @@ impl Host {
         pieces
     }
 
-    /// Verifies an answer, and returns the versions that a read found.
+    /// Verifies an answer, and returns what a read found.
     pub(super) fn on_answer(
         &mut self,
         id: RequestId,
         answer: Result<Answer, RequestError>,
         shadow: &mut Shadow,
-    ) -> Result<Option<(u64, Vec<Version>)>, String> {
+    ) -> Result<Option<Found>, String> {
         let Some(one) = self.outstanding.remove(&id.0) else {
             return Err(format!("request {} was answered twice", id.0));
         };
         match (one, answer) {
-            (Outstanding::Write(pieces), Err(RequestError::Stopped(_))) => {
-                shadow.unknown.extend(pieces);
+            (Outstanding::Write { of, pieces }, Err(RequestError::Stopped(_))) => {
+                shadow.model.image_mut(&of).unknown.extend(pieces);
             }
             (_, Err(RequestError::Stopped(_))) => {}
-            (Outstanding::Write(pieces), Err(RequestError::NoSpace)) if self.may_lack_space => {
+            (Outstanding::Write { of, pieces }, Err(RequestError::NoSpace))
+                if self.may_lack_space =>
+            {
                 self.refused_for_space += 1;
-                shadow.unknown.extend(pieces);
+                shadow.model.image_mut(&of).unknown.extend(pieces);
+            }
+            (Outstanding::Write { of, pieces }, Err(RequestError::ArrayFull))
+                if shadow.model.promises_too_much() =>
+            {
+                self.refused_when_full += 1;
+                shadow.model.image_mut(&of).unknown.extend(pieces);
             }
             (_, Err(error)) => return Err(format!("request {} was refused: {error}", id.0)),
-            (Outstanding::Write(pieces), Ok(Answer::Done)) => {
-                pieces.iter().for_each(|piece| shadow.acknowledge(piece));
+            (Outstanding::Write { of, pieces }, Ok(Answer::Done)) => {
+                // A change that was made before is there, too.
+                shadow.changed = None;
+                let image = shadow.model.image_mut(&of);
+                pieces.iter().for_each(|piece| image.acknowledge(piece));
             }
             (Outstanding::Flush, Ok(Answer::Done)) => {}
-            (Outstanding::Read { sectors, before, also }, Ok(Answer::Bytes(bytes))) => {
+            (Outstanding::Read { of, sectors, before, also }, Ok(Answer::Bytes(bytes))) => {
                 if bytes.len() as u64 != (sectors.end - sectors.start) * SECTOR_BYTES {
-                    return Err(format!("a read of sectors {sectors:?} has {} bytes", bytes.len()));
+                    return Err(format!(
+                        "a read of sectors {sectors:?} of {of} has {} bytes",
+                        bytes.len()
+                    ));
                 }
-                let found = shadow::versions_of(sectors.start, &bytes)?;
+                let found = shadow::versions_of(sectors.start, &bytes)
+                    .map_err(|what| format!("{of}: {what}"))?;
                 for ((sector, found), before) in sectors.clone().zip(&found).zip(&before) {
                     let is_right =
                         |one: &WrittenRange| one.version == *found && one.sectors.contains(&sector);
                     if found != before && !also.iter().any(is_right) {
                         return Err(format!(
-                            "a read of sectors {sectors:?} finds version {found} in sector {sector}; expected {before}"
+                            "a read of sectors {sectors:?} of {of} finds version {found} in sector {sector}; expected {before}"
                         ));
                     }
                 }
-                return Ok(Some((sectors.start, found)));
+                return Ok(Some((of, sectors.start, found)));
             }
             (_, Ok(answer)) => return Err(format!("request {} was answered {answer:?}", id.0)),
         }
@@ -209,8 +259,8 @@ impl Host {
     /// Records each unanswered write as unknown, there or not: no more answers come.
     pub(super) fn abandon(&mut self, shadow: &mut Shadow) {
         for one in std::mem::take(&mut self.outstanding).into_values() {
-            if let Outstanding::Write(pieces) = one {
-                shadow.unknown.extend(pieces);
+            if let Outstanding::Write { of, pieces } = one {
+                shadow.model.image_mut(&of).unknown.extend(pieces);
             }
         }
     }

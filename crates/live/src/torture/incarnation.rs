@@ -1,15 +1,19 @@
 //! One incarnation of an array, from its start to its end.
 
+use std::collections::BTreeMap;
+
 use strewn_raid::SpindleIndex;
 
 use strewn_base::{Rng, SECTOR_BYTES};
 
+use super::changes::draw_change;
 use super::harness::Harness;
-use super::host::Host;
+use super::host::{Host, NamedTarget};
+use super::model::ImageName;
 use super::rng::{SpreadDraws, stream};
 use super::schedule::Schedule;
 use super::shadow::Version;
-use crate::administration::{Change, ChangeError, SnapshotName, VolumeName};
+use crate::administration::{Change, ChangeError, Inventory, LunName, SnapshotName, VolumeName};
 use crate::configuration::ArrayConfig;
 use crate::device::{DeviceIndex, Devices};
 use crate::engine::{HostRequest, LiveArray, RequestId, TargetId};
@@ -52,8 +56,10 @@ pub(super) struct Incarnation<'a> {
     schedule: &'a mut Schedule,
     rng: Rng,
     host: Host,
-    /// The versions that a scan has read of the LUN so far.
-    scan: Option<Vec<Version>>,
+    luns: Vec<NamedTarget>,
+    in_snapshots: Vec<NamedTarget>,
+    /// The versions that a scan has read so far.
+    scan: Option<BTreeMap<ImageName, Vec<Version>>>,
     is_last: bool,
 }
 
@@ -63,7 +69,8 @@ impl<'a> Incarnation<'a> {
         let plan = &schedule.plan;
         let mut host = Host::new(&mut rng, plan.lun_sectors(), plan.most_sectors);
         host.may_lack_space = plan.full;
-        Self { schedule, rng, host, scan: None, is_last }
+        let (luns, in_snapshots) = (Vec::new(), Vec::new());
+        Self { schedule, rng, host, luns, in_snapshots, scan: None, is_last }
     }
 
     pub(super) fn run_all(self, harness: &mut Harness) -> Result<End, String> {
@@ -111,6 +118,7 @@ impl<'a> Incarnation<'a> {
         };
         self.host.abandon(&mut self.schedule.shadow);
         self.schedule.summary.refused_for_space += self.host.refused_for_space;
+        self.schedule.summary.refused_when_full += self.host.refused_when_full;
         if end == End::Stopped {
             match self.rng.one_in(2) {
                 true => harness.cut(),
@@ -126,23 +134,33 @@ impl<'a> Incarnation<'a> {
         self.schedule.weak_log = self.schedule.weak_log.filter(|log| lost.contains(log));
         let before = array.engine().superblock().checkpoint;
         self.host.piece_sectors = array.engine().piece_sectors();
+        self.adopt(&array)?;
         self.scan(&mut array)?;
         self.check(&mut array)?;
-        self.reconcile_snapshots(&array)?;
-        self.change_snapshots(&mut array)?;
+        let changes = self.schedule.plan.changes;
+        if !changes {
+            self.change_snapshots(&mut array)?;
+        }
         let mut left = match self.is_last {
             true => 0,
             false => self.schedule.plan.operations,
         };
         let mut replace_in = self.rng.spread(1..400);
+        let mut change_in = if changes { self.rng.spread(1..40) } else { u64::MAX };
         while left > 0 || self.host.outstanding() > 0 {
             let depth = self.schedule.plan.depth as usize;
-            while left > 0 && self.host.outstanding() < depth {
+            while left > 0 && change_in > 0 && self.host.outstanding() < depth {
                 left -= 1;
                 self.schedule.summary.requests += 1;
-                let drawn = self.host.draw(&mut self.rng, &mut self.schedule.shadow);
-                let Some((id, request)) = drawn else { break };
-                self.submit(&mut array, id, request);
+                change_in -= 1;
+                let shadow = &mut self.schedule.shadow;
+                let drawn = self.host.draw(&mut self.rng, shadow, &self.luns);
+                let Some((id, target, request)) = drawn else { break };
+                self.submit(&mut array, id, target, request);
+            }
+            if change_in == 0 {
+                self.change(&mut array)?;
+                change_in = self.rng.spread(1..40);
             }
             if left > 0 && self.rng.one_in(200) {
                 let now_ns = array.now_ns();
@@ -163,6 +181,7 @@ impl<'a> Incarnation<'a> {
             self.scan(&mut array)?;
         }
         array.shut_down().map_err(|why| self.stopped(&mut array, &why))?;
+        self.schedule.shadow.changed = None;
         self.check(&mut array)?;
         Ok(End::ShutDown)
     }
@@ -171,16 +190,17 @@ impl<'a> Incarnation<'a> {
         &mut self,
         array: &mut Array<'_, A>,
         id: RequestId,
+        target: TargetId,
         request: HostRequest,
     ) {
         self.schedule.trace(|| match &request {
             HostRequest::Write { first_sector, data } => {
                 let end = first_sector + data.len() as u64 / SECTOR_BYTES;
-                format!("{} Write({first_sector}..{end})", id.0)
+                format!("{} {}: Write({first_sector}..{end})", id.0, target.0)
             }
-            request => format!("{} {request:?}", id.0),
+            request => format!("{} {}: {request:?}", id.0, target.0),
         });
-        array.submit(id, TargetId::FIRST_LUN, request);
+        array.submit(id, target, request);
     }
 
     /// Returns what it means that the array has stopped.
@@ -205,7 +225,9 @@ impl<'a> Incarnation<'a> {
                 Err(error) => format!("{} {error}", id.0),
             });
             let found = self.host.on_answer(id, answer, &mut self.schedule.shadow)?;
-            if let (Some((first, found)), Some(scan)) = (found, &mut self.scan) {
+            if let (Some((of, first, found)), Some(scan)) = (found, &mut self.scan)
+                && let Some(scan) = scan.get_mut(&of)
+            {
                 scan[first as usize..][..found.len()].copy_from_slice(&found);
             }
         }
@@ -213,71 +235,146 @@ impl<'a> Incarnation<'a> {
         stopped.map_or(Ok(()), |why| Err(self.stopped(array, &why)))
     }
 
-    /// Reads the whole LUN and compares it with what the host was told.
+    /// Reads all LUNs, and LUNs in snapshots unless the array has only one LUN, and compares them with what the host was
+    /// told.
     fn scan<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
-        let sectors = self.schedule.plan.lun_sectors();
-        self.scan = Some(vec![0; sectors as usize]);
-        let mut next = 0;
-        while next < sectors || self.host.outstanding() > 0 {
-            while next < sectors && self.host.outstanding() < 4 {
-                let end = (next + SCAN_SECTORS).min(sectors);
-                let (id, request) = self.host.read(next..end, &self.schedule.shadow);
-                array.submit(id, TargetId::FIRST_LUN, request);
-                next = end;
+        let mut scanned = self.luns.clone();
+        if self.schedule.plan.changes {
+            scanned.extend_from_slice(&self.in_snapshots);
+        }
+        let sectors_of = |one: &NamedTarget| self.schedule.shadow.model.image(&one.name).sectors();
+        let mut reads = Vec::new();
+        for one in &scanned {
+            let sectors = sectors_of(one);
+            for first in (0..sectors).step_by(SCAN_SECTORS as usize) {
+                reads.push((one.clone(), first..(first + SCAN_SECTORS).min(sectors)));
+            }
+        }
+        let empty = |one: &NamedTarget| (one.name.clone(), vec![0; sectors_of(one) as usize]);
+        self.scan = Some(scanned.iter().map(empty).collect());
+        let mut reads = reads.into_iter().peekable();
+        while reads.peek().is_some() || self.host.outstanding() > 0 {
+            while self.host.outstanding() < 4
+                && let Some((NamedTarget { name, target }, sectors)) = reads.next()
+            {
+                let (id, request) = self.host.read(name, sectors, &self.schedule.shadow);
+                array.submit(id, target, request);
             }
             self.poll(array)?;
         }
-        let scan = self.scan.take().unwrap_or_default();
-        self.schedule.shadow.reconcile(&scan)?;
+        for (name, found) in self.scan.take().unwrap_or_default() {
+            let image = self.schedule.shadow.model.image_mut(&name);
+            image.reconcile(&found).map_err(|what| format!("{name}: {what}"))?;
+        }
         Ok(())
     }
 
-    fn reconcile_snapshots<A: LiveArray>(&mut self, array: &Array<'_, A>) -> Result<(), Stop> {
-        let catalog = array.engine().catalog();
-        let snapshots = catalog.into_iter().flat_map(|catalog| catalog.snapshots());
-        let names: Vec<&str> = snapshots.map(|(_, _, snapshot)| snapshot.name.as_str()).collect();
-        Ok(self.schedule.shadow.reconcile_snapshots(&names)?)
+    /// Finds out what the array has: an interrupted change is done or not.
+    fn adopt<A: LiveArray>(&mut self, array: &Array<'_, A>) -> Result<(), Stop> {
+        let inventory = array.inventory();
+        self.schedule.shadow.adopt(&inventory)?;
+        let (luns, in_snapshots) = targets_of(&inventory).into_iter().partition(is_lun);
+        (self.luns, self.in_snapshots) = (luns, in_snapshots);
+        Ok(())
     }
 
     /// May delete a snapshot, and may take one. The whole LUN must be known and on the spindles.
     fn change_snapshots<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
-        let (shadow, rng) = (&mut self.schedule.shadow, &mut self.rng);
-        let names: Vec<String> = shadow.snapshots.keys().cloned().collect();
-        if !names.is_empty() && rng.one_in(3) {
-            let name = rng.pick(&names).clone();
-            shadow.changing = Some(name.clone());
-            self.schedule.trace(|| format!("snapshot {name} is deleted"));
-            let deleted = array.administer(Change::DeleteSnapshot { snapshot: named(&name) });
-            deleted.map_err(|error| self.no_snapshot(array, error))?;
-            let shadow = &mut self.schedule.shadow;
-            shadow.changing = None;
-            shadow.snapshots.remove(&name);
+        let snapshots = &self.schedule.shadow.model.snapshots;
+        let snapshots: Vec<SnapshotName> = snapshots.iter().cloned().collect();
+        if !snapshots.is_empty() && self.rng.one_in(3) {
+            let snapshot = self.rng.pick(&snapshots).clone();
+            self.administer(array, Change::DeleteSnapshot { snapshot })?;
         }
         if A::SUPPORTS_UNMAP && self.rng.one_in(2) {
-            let name = format!("life {}", self.schedule.incarnation);
-            self.schedule.trace(|| format!("snapshot {name} is taken"));
-            let shadow = &mut self.schedule.shadow;
-            shadow.changing = Some(name.clone());
-            shadow.snapshots.insert(name.clone(), shadow.acknowledged.clone());
             let taken_unix_seconds = self.schedule.incarnation;
-            let snapshot = named(&name);
-            match array.administer(Change::TakeSnapshot { snapshot, taken_unix_seconds }) {
-                Ok(()) => self.schedule.summary.snapshots += 1,
-                Err(ChangeError::NoRoom { .. }) => {
-                    self.schedule.shadow.snapshots.remove(&name);
-                }
-                Err(error) => return Err(self.no_snapshot(array, error)),
-            }
-            self.schedule.shadow.changing = None;
+            let name =
+                SnapshotName::new(VolumeName::first(), &format!("life {taken_unix_seconds}"));
+            let Ok(snapshot) = name else { return Ok(()) };
+            self.administer(array, Change::TakeSnapshot { snapshot, taken_unix_seconds })?;
         }
         Ok(())
     }
 
-    fn no_snapshot<A: LiveArray>(&self, array: &mut Array<'_, A>, error: ChangeError) -> Stop {
-        match error {
-            ChangeError::Stopped(why) | ChangeError::NoSpace(why) => self.stopped(array, &why),
-            error => Stop::Wrong(format!("a snapshot is not taken or deleted: {error}")),
+    /// Waits for all answers, and makes a change.
+    fn change<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
+        while self.host.outstanding() > 0 {
+            self.poll(array)?;
         }
+        if self.schedule.shadow.changed.is_some() {
+            // The last change still waits for space.
+            match array.catch_up() {
+                Ok(()) => self.schedule.shadow.changed = None,
+                Err(why) if array.engine().stopped().is_some() => {
+                    return Err(self.stopped(array, &why));
+                }
+                Err(_) => return Ok(()),
+            }
+        }
+        match draw_change(&mut self.rng, &self.schedule.shadow.model) {
+            Some(change) => self.administer(array, change),
+            None => Ok(()),
+        }
+    }
+
+    /// Carries out a change. If the array refuses it, nothing may have changed; if the power fails meanwhile, it is done
+    /// or not.
+    fn administer<A: LiveArray>(
+        &mut self,
+        array: &mut Array<'_, A>,
+        change: Change,
+    ) -> Result<(), Stop> {
+        self.schedule.trace(|| format!("{change:?}"));
+        let after = self.schedule.shadow.model.after(&change);
+        self.schedule.shadow.changed = after.clone().ok();
+        let done = array.administer(change.clone());
+        self.schedule.trace(|| match &done {
+            Ok(()) => "changed".to_owned(),
+            Err(error) => format!("not changed: {error}"),
+        });
+        match done {
+            Ok(()) => {
+                let summary = &mut self.schedule.summary;
+                summary.changes += 1;
+                summary.snapshots += u64::from(matches!(change, Change::TakeSnapshot { .. }));
+                let after = after.map_err(|why| format!("{change:?} is made, although {why}"))?;
+                self.schedule.shadow.model = after;
+            }
+            Err(ChangeError::NoSpace(_)) if self.goes_on_without_space(array) => {
+                return self.adopt_unwritten(array);
+            }
+            Err(ChangeError::Stopped(why) | ChangeError::NoSpace(why)) => {
+                return Err(self.stopped(array, &why));
+            }
+            Err(
+                ChangeError::LunTooLarge { .. }
+                | ChangeError::VolumeTooLarge { .. }
+                | ChangeError::NotEmpty { .. }
+                | ChangeError::HasClones { .. }
+                | ChangeError::NoRoom { .. }
+                | ChangeError::Exists(_)
+                | ChangeError::Last(_)
+                | ChangeError::WouldCutData { .. },
+            ) => self.schedule.summary.changes_refused += 1,
+            Err(error) => return Err(Stop::Wrong(format!("{change:?} fails: {error}"))),
+        }
+        self.schedule.shadow.changed = None;
+        self.adopt(array)
+    }
+
+    fn goes_on_without_space<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> bool {
+        let Schedule { plan, .. } = &self.schedule;
+        plan.full && plan.changes && !array.devices_mut().is_off && self.rng.one_in(2)
+    }
+
+    /// Goes on with what the array has after a change that could not be written. If it was made, it takes effect when
+    /// there is space; nothing is acknowledged before that.
+    fn adopt_unwritten<A: LiveArray>(&mut self, array: &Array<'_, A>) -> Result<(), Stop> {
+        let before = self.schedule.shadow.model.clone();
+        let is_made = !before.describes(&array.inventory());
+        self.adopt(array)?;
+        self.schedule.shadow.changed = is_made.then_some(before);
+        Ok(())
     }
 
     /// Checks the spindles, if nothing is in flight to them.
@@ -328,8 +425,26 @@ impl<'a> Incarnation<'a> {
     }
 }
 
-/// The name of a snapshot of the volume.
-fn named(name: &str) -> SnapshotName {
-    let named = SnapshotName::new(VolumeName::first(), name);
-    named.unwrap_or_else(|error| unreachable!("a schedule names a snapshot so: {error}"))
+/// Returns all LUNs, and those in snapshots.
+pub(super) fn targets_of(inventory: &Inventory) -> Vec<NamedTarget> {
+    let mut targets = Vec::new();
+    for volume in &inventory.volumes {
+        for lun in &volume.luns {
+            if let Ok(name) = LunName::new(volume.name.clone(), &lun.name) {
+                targets.push(NamedTarget { name: ImageName::Lun(name), target: lun.target });
+            }
+        }
+        for snapshot in &volume.snapshots {
+            let Ok(name) = SnapshotName::new(volume.name.clone(), &snapshot.name) else { continue };
+            for lun in &snapshot.luns {
+                let name = ImageName::InSnapshot(name.clone(), lun.name.clone());
+                targets.extend(lun.target.map(|target| NamedTarget { name, target }));
+            }
+        }
+    }
+    targets
+}
+
+fn is_lun(target: &NamedTarget) -> bool {
+    target.name.is_lun()
 }

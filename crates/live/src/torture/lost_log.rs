@@ -1,12 +1,13 @@
 //! Starts after all devices of the log have lost records: refused, unless nothing that was acknowledged is gone.
 
 use super::harness::Harness;
-use super::incarnation::End;
+use super::host::NamedTarget;
+use super::incarnation::{End, targets_of};
 use super::schedule::Schedule;
 use super::shadow::versions_of;
 use crate::configuration::ArrayConfig;
 use crate::device::{DeviceIndex, Devices, SimulatedDevices};
-use crate::engine::{Answer, HostRequest, LiveArray, RequestId, TargetId};
+use crate::engine::{Answer, HostRequest, LiveArray, RequestId};
 use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
 use crate::running::RunningArray;
 
@@ -56,20 +57,19 @@ impl Schedule {
                 return Ok(());
             }
         };
-        let sectors = 0..self.plan.lun_sectors();
-        match array.ask(RequestId(0), TargetId::FIRST_LUN, HostRequest::Read(sectors)) {
-            // A write that was not acknowledged may be there in part: its record is gone.
-            Ok(Answer::Bytes(bytes)) => {
-                let versions = versions_of(0, &bytes)?;
-                let wrong = (0..)
-                    .zip(&versions)
-                    .find(|(at, version)| !self.shadow.may_hold(*at, **version));
-                wrong.map_or(Ok(()), |(sector, version)| {
-                    let expected = self.shadow.acknowledged[sector as usize];
-                    Err(format!("sector {sector} has version {version}; expected {expected}"))
-                })
+        let inventory = array.inventory();
+        let model = self.shadow.model_of(&inventory)?;
+        for NamedTarget { name, target } in targets_of(&inventory) {
+            let image = model.image(&name);
+            match array.ask(RequestId(0), target, HostRequest::Read(0..image.sectors())) {
+                // A write that was not acknowledged may be there in part: its record is gone.
+                Ok(Answer::Bytes(bytes)) => {
+                    let check = versions_of(0, &bytes).and_then(|found| image.check(0, &found));
+                    check.map_err(|what| format!("{name}: {what}"))?;
+                }
+                other => return Err(format!("{name} cannot be read: {:?}", other.map(|_| ()))),
             }
-            other => Err(format!("the LUN cannot be read: {:?}", other.map(|_| ()))),
         }
+        Ok(())
     }
 }

@@ -1,17 +1,20 @@
 //! Whole arrays under faults: schedules drawn from seeds, on simulated devices, with everything verified.
 //!
 //! A schedule is an array of a few small spindles and several incarnations of it. Each incarnation restarts the array
-//! from the contents of the devices, compares its whole LUN with what the host was told, and runs
+//! from the contents of the devices, compares all of its LUNs with what the host was told, and runs
 //! [`check`](crate::check) on the spindles, which also verifies the remains of the previous incarnation, redo records
 //! included. Then a host reads and writes while faults of the schedule's [`ScheduleKind`] happen, until the power
 //! fails or the array is shut down. Everything follows from one number, without threads and with a clock of its own,
 //! so that a failure repeats.
 //!
-//! In write-anywhere arrays, snapshots are taken and deleted when an incarnation begins, and all of them are read
-//! when it ends.
+//! In most write-anywhere arrays, volumes, LUNs, snapshots and clones are created, resized and deleted at random moments,
+//! and requests go to all LUNs. A change during which the power fails is done in full, or not at all. The other arrays keep
+//! to one LUN, and write-anywhere ones take and delete snapshots of it when an incarnation begins. All LUNs in snapshots
+//! are compared with what the LUNs were.
+//!
 //! The checks: every acknowledged write is there. An unacknowledged write is there or not, piece by piece. No read
 //! returns data that was not written there. Nothing is refused unless faults exceed what parity covers. Beyond that,
-//! copies of the spindles are spoiled when an incarnation ends, and the LUN is read from them: a block is right or
+//! copies of the spindles are spoiled when an incarnation ends, and everything is read from them: a block is right or
 //! refused. And halves of the log are erased after a power loss: the array does not start, unless nothing acknowledged
 //! is gone.
 //!
@@ -20,11 +23,13 @@
 //! the array starts and has everything that was acknowledged.
 
 mod beyond_parity;
+mod changes;
 mod harness;
 mod host;
 mod incarnation;
 mod log_faults;
 mod lost_log;
+mod model;
 mod plan;
 mod rng;
 mod schedule;
@@ -111,6 +116,9 @@ pub fn layout_of(seed: u64) -> LayoutName {
 pub struct Options {
     /// Restricts schedules to arrays of this layout; by default, [`layout_of`] each seed.
     pub layout: Option<LayoutName>,
+    /// Whether to keep all arrays to their first LUN, and to snapshots of it. By default, most write-anywhere arrays get
+    /// other volumes, LUNs, snapshots and clones.
+    pub single_lun: bool,
     /// Whether to write every step to standard error.
     pub verbose: bool,
 }
@@ -140,9 +148,15 @@ pub struct Summary {
     pub ios: u64,
     /// Consistency points.
     pub checkpoints: u64,
+    /// Changes to volumes, LUNs and snapshots.
+    pub changes: u64,
+    /// Changes that were refused.
+    pub changes_refused: u64,
+    /// Requests that were answered since a thin volume had promised too much.
+    pub refused_when_full: u64,
     /// Snapshots taken.
     pub snapshots: u64,
-    /// Blocks of the LUN read from spindles with more faults than parity covers.
+    /// Blocks of LUNs read from spindles with more faults than parity covers.
     pub beyond_parity: u64,
     /// Those of them that were refused.
     pub refused: u64,
@@ -167,6 +181,9 @@ impl std::ops::AddAssign for Summary {
         self.refused_for_space += other.refused_for_space;
         self.ios += other.ios;
         self.checkpoints += other.checkpoints;
+        self.changes += other.changes;
+        self.changes_refused += other.changes_refused;
+        self.refused_when_full += other.refused_when_full;
         self.snapshots += other.snapshots;
         self.beyond_parity += other.beyond_parity;
         self.refused += other.refused;
@@ -185,6 +202,8 @@ pub struct ScheduleFailure {
     pub kind: ScheduleKind,
     /// Its layout.
     pub layout: LayoutName,
+    /// Whether it was restricted to one LUN.
+    pub single_lun: bool,
     /// The array.
     pub array: String,
     /// The incarnation, from 0.
@@ -199,7 +218,9 @@ pub struct ScheduleFailure {
 
 impl fmt::Display for ScheduleFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, kind, layout, array, incarnation, step, what, injected } = self;
+        let Self { seed, kind, layout, array, incarnation, step, what, injected, single_lun } =
+            self;
+        let single_lun = if *single_lun { " --single-lun" } else { "" };
         writeln!(
             formatter,
             "seed {seed} ({kind:?}; {layout}: {array}), incarnation {incarnation}, after {step} I/Os: {what}"
@@ -209,7 +230,7 @@ impl fmt::Display for ScheduleFailure {
         }
         write!(
             formatter,
-            "  again with: strewn torture --replay {seed} --layout {layout} --verbose"
+            "  again with: strewn torture --replay {seed} --layout {layout}{single_lun} --verbose"
         )
     }
 }
@@ -225,7 +246,7 @@ pub fn run(seed: u64, options: Options) -> Result<Summary, Box<ScheduleFailure>>
     let layout = options.layout.unwrap_or_else(|| layout_of(seed));
     let mut schedule = None;
     let result = catch_unwind(AssertUnwindSafe(|| {
-        schedule.insert(schedule::Schedule::new(seed, kind, layout, options.verbose)).run()
+        schedule.insert(schedule::Schedule::new(seed, kind, layout, options)).run()
     }));
     let what = match result {
         Ok(Ok(summary)) => return Ok(summary),
@@ -242,6 +263,7 @@ pub fn run(seed: u64, options: Options) -> Result<Summary, Box<ScheduleFailure>>
             seed,
             kind,
             layout,
+            single_lun: options.single_lun,
             array: String::new(),
             incarnation: 0,
             step: 0,

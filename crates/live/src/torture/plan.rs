@@ -38,16 +38,26 @@ pub(super) struct Plan {
     /// How many spindles may be lost and not yet rebuilt at a time.
     pub(super) losses: usize,
     pub(super) full: bool,
+    /// Whether volumes, LUNs, snapshots and clones come and go.
+    pub(super) changes: bool,
     /// Rows of a zone that is initialized at once.
     pub(super) zone_rows: u64,
 }
 
 impl Plan {
-    pub(super) fn draw(seed: u64, kind: ScheduleKind, layout: LayoutName) -> Self {
+    pub(super) fn draw(
+        seed: u64,
+        kind: ScheduleKind,
+        layout: LayoutName,
+        single_lun: bool,
+    ) -> Self {
         let mut rng = stream(seed, 0);
+        let mut of_changes = stream(seed, 4);
+        let changes = layout.parity().is_some() && !single_lun && !of_changes.one_in(5);
+        let of_changes = changes.then_some(&mut of_changes);
         let (config, log) = match layout.parity() {
             Some(parity) => {
-                let config = write_anywhere(&mut rng, parity);
+                let config = write_anywhere(&mut rng, of_changes, parity);
                 let log = LogLayout::new(config.log.half_bytes, config.single_group().spindles());
                 (ArrayConfig::WriteAnywhere(config), log)
             }
@@ -110,6 +120,7 @@ impl Plan {
             silent,
             rates,
             losses,
+            changes,
             full: kind == ScheduleKind::NoRoom,
             zone_rows: *rng.pick(&[1, 1, 2, 16]),
             config,
@@ -275,9 +286,14 @@ fn log_of_in_place(rng: &mut Rng, config: &InPlaceConfig) -> LogLayout {
     }
 }
 
-fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
+/// Draws an array. If its LUNs change, `of_changes` makes the first one smaller and the aggregate larger.
+fn write_anywhere(
+    rng: &mut Rng,
+    of_changes: Option<&mut Rng>,
+    parity: Parity,
+) -> WriteAnywhereConfig {
     let data_spindles = rng.within(2..7) as u16;
-    let lun_blocks = rng.spread(256..2_000) as u32;
+    let mut lun_blocks = rng.spread(256..2_000) as u32;
     let cache_blocks = rng.spread(32..500) as u32;
     let log_half_bytes = rng.spread(64 << 10..1 << 20) / 4096 * 4096;
     let delayed_free_blocks = rng.within(0..200);
@@ -286,7 +302,11 @@ fn write_anywhere(rng: &mut Rng, parity: Parity) -> WriteAnywhereConfig {
     let chunk_blocks = *rng.pick(&[64, 16, 4, 1]).min(&tetris_stripes);
     let policy = *rng.pick(&PolicyName::ALL);
     let dirty_limit_blocks = rng.spread(4..u64::from(cache_blocks)) as u32;
-    let slack = rng.within(0..3) * rng.within(0..400);
+    let mut slack = rng.within(0..3) * rng.within(0..400);
+    if let Some(rng) = of_changes {
+        lun_blocks /= 4;
+        slack += rng.within(0..3) * rng.within(0..2_000) / u64::from(data_spindles);
+    }
     let volume_slack = rng.within(0..2) * 1_000;
     let tetrises_in_flight = rng.within(1..4) as u32;
     let group = |blocks| ParityGroup::new(parity, data_spindles, blocks);

@@ -2,19 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use strewn_array::BlockContents;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_raid::SpindleIndex;
 
-use strewn_base::Rng;
+use strewn_base::{BLOCK_SECTORS, Rng};
 
 use super::harness::{Event, Harness};
 use super::incarnation::{End, Incarnation};
 use super::log_faults::breakable_log;
+use super::model::ImageName;
 use super::plan::Plan;
 use super::rng::{SpreadDraws, stream};
-use super::shadow::Shadow;
-use super::{ScheduleFailure, ScheduleKind, Summary};
+use super::shadow::{Image, Shadow, versions_of};
+use super::{Options, ScheduleFailure, ScheduleKind, Summary};
+use crate::administration::{Inventory, SnapshotName};
+use crate::catalog::CatalogSnapshot;
 use crate::check::{self, Inconsistency};
 use crate::configuration::{ArrayConfig, LayoutName};
 use crate::device::simulated::{Fault, Injected};
@@ -32,6 +34,7 @@ pub(super) struct Schedule {
     pub(super) shadow: Shadow,
     pub(super) summary: Summary,
     pub(super) verbose: bool,
+    single_lun: bool,
     pub(super) disks: Vec<SimulatedDisk>,
     /// Devices that are missing when the next incarnation begins.
     pub(super) absent: BTreeSet<DeviceIndex>,
@@ -47,15 +50,16 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(seed: u64, kind: ScheduleKind, layout: LayoutName, verbose: bool) -> Self {
-        let plan = Plan::draw(seed, kind, layout);
+    pub(super) fn new(seed: u64, kind: ScheduleKind, layout: LayoutName, options: Options) -> Self {
+        let plan = Plan::draw(seed, kind, layout, options.single_lun);
         let disks = plan.disks();
         Self {
             seed,
             shadow: Shadow::new(plan.lun_sectors()),
             rng: stream(seed, 1),
             summary: Summary::default(),
-            verbose,
+            verbose: options.verbose,
+            single_lun: options.single_lun,
             harness: Harness::new(SimulatedDevices::new(0, Vec::new()), 0, Vec::new()),
             disks,
             absent: BTreeSet::new(),
@@ -81,6 +85,7 @@ impl Schedule {
             seed: self.seed,
             kind: self.plan.kind,
             layout: self.plan.layout,
+            single_lun: self.single_lun,
             array: self.plan.describe(),
             incarnation: self.incarnation,
             step: self.harness.steps,
@@ -339,27 +344,14 @@ impl Schedule {
         let (catalog, _) =
             read_catalog(&mut offline, config, &superblock).map_err(|error| error.to_string())?;
         let config = &catalog.config(config);
-        for (_, _, snapshot) in catalog.snapshots() {
-            let name = &snapshot.name;
-            let (mut next, mut wrong) = (0, None);
-            let mut block = |number: u64, bytes: Option<&[u8]>| {
-                let nothing = (next..number).map(|block| (block, None));
-                let here = bytes.map(|bytes| (number, Some(bytes)));
-                for (block, bytes) in nothing.chain(here) {
-                    let found = self.shadow.check_snapshot(name, block, bytes);
-                    wrong = wrong.take().or(found.err());
-                }
-                next = number + 1;
-            };
-            let file = BlockContents::FIRST_FILE;
-            let read = read_image_of(&mut offline, config, snapshot, file, |number, bytes| {
-                block(number.into(), Some(bytes));
-                Ok(())
-            });
-            block(config.lun_blocks(), None);
-            let wrong = wrong.or(read.err().map(|error| error.to_string()));
-            if let Some(wrong) = wrong {
-                return Err(format!("snapshot {name}: {wrong}"));
+        let model = self.shadow.model_of(&Inventory::at_rest(&catalog))?;
+        for (_, volume, snapshot) in catalog.snapshots() {
+            let name = volume.name.parse().and_then(|of| SnapshotName::new(of, &snapshot.name));
+            let name = name.map_err(|error| error.to_string())?;
+            for lun in &snapshot.luns {
+                let of = ImageName::InSnapshot(name.clone(), lun.name.clone());
+                check_image(&mut offline, config, snapshot, lun.file, model.image(&of))
+                    .map_err(|wrong| format!("{of}: {wrong}"))?;
             }
         }
         Ok(())
@@ -371,6 +363,29 @@ impl Schedule {
         let label = newest_label(devices, &self.absent)?;
         Ok(label.map(|label| Label { device_blocks, ..label }))
     }
+}
+
+/// Reads a LUN in a snapshot and compares it with what it must hold.
+fn check_image(
+    offline: &mut OfflineArray<'_, SimulatedDevices>,
+    config: &WriteAnywhereConfig,
+    snapshot: &CatalogSnapshot,
+    file: u32,
+    image: &Image,
+) -> Result<(), String> {
+    let mut found = vec![0; image.acknowledged.len()];
+    let mut wrong = None;
+    let read = read_image_of(offline, config, snapshot, file, |block, bytes| {
+        let first = u64::from(block) * BLOCK_SECTORS;
+        match versions_of(first, bytes) {
+            Ok(versions) => found[first as usize..][..versions.len()].copy_from_slice(&versions),
+            Err(what) => wrong = Some(what),
+        }
+        Ok(())
+    });
+    read.map_err(|error| error.to_string())?;
+    wrong.map_or(Ok(()), Err)?;
+    image.check(0, &found)
 }
 
 /// Returns whether a finding only reports a missing device.

@@ -1,9 +1,11 @@
-//! The host's knowledge of the LUN, sector by sector.
+//! The host's knowledge of the LUNs, sector by sector.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
-use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
+use strewn_base::SECTOR_BYTES;
+
+use super::model::Model;
+use crate::administration::Inventory;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 
@@ -17,34 +19,22 @@ pub(super) struct WrittenRange {
     pub(super) version: Version,
 }
 
-/// The LUN as it must be.
-#[derive(Debug, Clone)]
-pub(super) struct Shadow {
+/// A LUN as it must be, now or in a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Image {
     /// The last acknowledged version of each sector.
     pub(super) acknowledged: Vec<Version>,
     /// Writes that were never answered, or with an error: each is there or not.
     pub(super) unknown: Vec<WrittenRange>,
-    versions: Version,
-    /// The LUN at the time of each snapshot, by name.
-    pub(super) snapshots: BTreeMap<String, Vec<Version>>,
-    /// The snapshot that was being taken or deleted when the power failed: it is there or not.
-    pub(super) changing: Option<String>,
 }
 
-impl Shadow {
+impl Image {
     pub(super) fn new(sectors: u64) -> Self {
-        Self {
-            acknowledged: vec![0; sectors as usize],
-            unknown: Vec::new(),
-            versions: 0,
-            snapshots: BTreeMap::new(),
-            changing: None,
-        }
+        Self { acknowledged: vec![0; sectors as usize], unknown: Vec::new() }
     }
 
-    pub(super) fn next_version(&mut self) -> Version {
-        self.versions += 1;
-        self.versions
+    pub(super) fn sectors(&self) -> u64 {
+        self.acknowledged.len() as u64
     }
 
     pub(super) fn acknowledge(&mut self, written: &WrittenRange) {
@@ -63,6 +53,17 @@ impl Shadow {
     pub(super) fn may_hold(&self, sector: u64, version: Version) -> bool {
         let is_there = |one: &WrittenRange| one.version == version && one.sectors.contains(&sector);
         self.acknowledged[sector as usize] == version || self.unknown.iter().any(is_there)
+    }
+
+    /// Makes the LUN larger or smaller. Returns whether that keeps everything that is known to be there.
+    pub(super) fn resize(&mut self, sectors: u64) -> bool {
+        let keeps_all = (sectors..self.sectors()).all(|sector| self.may_hold(sector, 0));
+        self.acknowledged.resize(sectors as usize, 0);
+        for WrittenRange { sectors: range, .. } in &mut self.unknown {
+            range.end = range.end.min(sectors);
+        }
+        self.unknown.retain(|one| !one.sectors.is_empty());
+        keeps_all
     }
 
     /// Compares the whole LUN, as read after a restart, with what it must be. Unknown sectors are known from then on.
@@ -89,40 +90,51 @@ impl Shadow {
         Ok(())
     }
 
-    /// Compares the snapshots after a restart with those that must exist.
-    pub(super) fn reconcile_snapshots(&mut self, names: &[&str]) -> Result<(), String> {
-        if let Some(changing) = self.changing.take()
-            && !names.contains(&changing.as_str())
-        {
-            self.snapshots.remove(&changing);
-        }
-        let expected: Vec<&str> = self.snapshots.keys().map(String::as_str).collect();
-        let mut found = names.to_vec();
-        found.sort_unstable();
-        match found == expected {
-            true => Ok(()),
-            false => Err(format!("the snapshots are {found:?}, expected {expected:?}")),
-        }
+    /// Checks sectors from `first` on, as read, or a block that was never written.
+    pub(super) fn check(&self, first: u64, found: &[Version]) -> Result<(), String> {
+        let wrong = (first..).zip(found).find(|(at, version)| !self.may_hold(*at, **version));
+        wrong.map_or(Ok(()), |(sector, version)| {
+            let expected = self.acknowledged[sector as usize];
+            Err(format!("sector {sector} has version {version}; expected {expected}"))
+        })
+    }
+}
+
+/// The host's knowledge of the array.
+#[derive(Debug, Clone)]
+pub(super) struct Shadow {
+    pub(super) model: Model,
+    /// What the array has instead if the change that was interrupted is there.
+    pub(super) changed: Option<Model>,
+    versions: Version,
+}
+
+impl Shadow {
+    pub(super) fn new(sectors: u64) -> Self {
+        Self { model: Model::new(sectors), changed: None, versions: 0 }
     }
 
-    /// Compares a block of a snapshot, or its absence, with what it must hold.
-    pub(super) fn check_snapshot(
-        &self,
-        name: &str,
-        block: u64,
-        bytes: Option<&[u8]>,
-    ) -> Result<(), String> {
-        let first = block * BLOCK_SECTORS;
-        let Some(expected) = self.snapshots.get(name) else { return Ok(()) };
-        let expected = &expected[first as usize..first as usize + BLOCK_SECTORS as usize];
-        let found = match bytes {
-            Some(bytes) => versions_of(first, bytes)?,
-            None => vec![0; BLOCK_SECTORS as usize],
-        };
-        match found == expected {
-            true => Ok(()),
-            false => Err(format!("sectors from {first} on have {found:?}, expected {expected:?}")),
-        }
+    pub(super) fn next_version(&mut self) -> Version {
+        self.versions += 1;
+        self.versions
+    }
+
+    /// Returns the model of an array that has these volumes, LUNs and snapshots.
+    pub(super) fn model_of(&self, inventory: &Inventory) -> Result<&Model, String> {
+        let mut models = std::iter::once(&self.model).chain(&self.changed);
+        models.find(|model| model.describes(inventory)).ok_or_else(|| {
+            let expected = std::iter::once(&self.model).chain(&self.changed);
+            let expected: Vec<String> = expected.map(Model::outline).collect();
+            let found = Model::of(inventory).outline();
+            format!("the array has {found}; expected {}", expected.join(" or "))
+        })
+    }
+
+    /// Takes an interrupted change for done, or for not done, as the started array has it.
+    pub(super) fn adopt(&mut self, inventory: &Inventory) -> Result<(), String> {
+        self.model = self.model_of(inventory)?.clone();
+        self.changed = None;
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! A whole array, bytes and all, over simulated devices.
 
+mod changed_volumes;
 pub mod fresh;
 mod in_place;
 mod in_place_check;
