@@ -337,8 +337,8 @@ fn what_no_snapshot_can_be_is_refused_and_changes_nothing() {
         (&["create", "a", &long], "1 to 64 bytes"),
         (&["create", "b", "one"], "No such file"),
         (&["delete", "a", "two"], "there is no snapshot volume@two"),
-        (&["copy", "a", "volume/other@one", "two.img"], "there is no LUN volume/other"),
-        (&["copy", "a", "two", "two.img"], "`strewn array status` has the names"),
+        (&["copy", "a", "volume/other@one", "two.img"], "there is no volume/other@one"),
+        (&["copy", "a", "two", "two.img"], "`strewn array snapshot list DIR` has those there are"),
         (&["copy", "a", "one", "mine.img"], "mine.img is there already"),
         (&["copy", "a", "one", "a/spindle-00", "--force"], "a/spindle-00 is of an array"),
         (&["copy", "a", "one", "a/log", "--force"], "a/log is of an array"),
@@ -522,14 +522,33 @@ fn administered(folder: &Folder) -> Vec<String> {
         (&["snapshot", "delete", "a", "other@monday"], ["no volume other", "volume list"]),
         (&["snapshot", "delete", "a", "tuesday"], ["no snapshot volume@tuesday", "snapshot list"]),
         (&["lun", "create", "a", "lun", "--size", "1MiB"], ["VOLUME/LUN", "such as volume/lun"]),
-        (&["lun", "create", "a", "volume/two", "--size", "1MiB"], ["on-disk format", "upgrade"]),
-        (&["lun", "resize", "a", "volume/lun", "--size", "32MiB"], ["on-disk format", "upgrade"]),
-        (&["lun", "delete", "a", "volume/lun"], ["on-disk format", "upgrade"]),
-        (&["volume", "create", "a", "two", "--thin"], ["on-disk format", "upgrade"]),
+        (
+            &["lun", "create", "a", "volume/two", "--size", "1MiB"],
+            ["does not fit", "volume resize"],
+        ),
+        (
+            &["lun", "create", "a", "volume/lun", "--size", "1MiB"],
+            ["exists already", "another name"],
+        ),
+        (
+            &["lun", "resize", "a", "volume/lun", "--size", "32MiB"],
+            ["does not fit", "volume resize"],
+        ),
+        (&["lun", "resize", "a", "volume/lun", "--size", "4KiB"], ["cut off", "unmap"]),
+        (
+            &["lun", "resize", "a", "volume/lun", "--size", "4095 B"],
+            ["not possible", "such as 1GiB"],
+        ),
+        (&["lun", "delete", "a", "volume/lun"], ["the only LUN", "create another"]),
+        (&["volume", "create", "a", "two", "--size", "1GiB"], ["promise", "--thin"]),
         (&["volume", "create", "a", "two/three"], ["is no name", "another name"]),
-        (&["volume", "resize", "a", "volume", "--size", "1GiB"], ["on-disk format", "upgrade"]),
-        (&["volume", "delete", "a", "volume"], ["on-disk format", "upgrade"]),
-        (&["clone", "create", "a", "two", "--of", "volume@monday"], ["on-disk format", "upgrade"]),
+        (&["volume", "resize", "a", "volume", "--size", "1GiB"], ["promise", "--thin"]),
+        (&["volume", "delete", "a", "volume"], ["not empty", "delete its LUNs"]),
+        (&["clone", "create", "a", "two", "--of", "volume@gone"], ["no snapshot", "snapshot list"]),
+        (
+            &["clone", "create", "a", "volume", "--of", "volume@monday"],
+            ["exists already", "another"],
+        ),
         (&["clone", "create", "a", "two", "--of", "monday"], ["VOLUME@SNAPSHOT", "such as"]),
         (&["clone", "delete", "a", "volume"], ["not a clone", "volume delete"]),
         (&["clone", "delete", "a", "two"], ["no volume two", "volume list"]),
@@ -538,6 +557,21 @@ fn administered(folder: &Folder) -> Vec<String> {
         refused.refused(&reasons);
         said.push(refused.stderr);
     }
+    for words in [
+        &["volume", "create", "a", "two", "--size", "1TiB", "--thin"][..],
+        &["lun", "create", "a", "two/first", "--size", "4MiB"],
+        &["lun", "create", "a", "two/second", "--size", "1MiB"],
+        &["lun", "resize", "a", "two/second", "--size", "2MiB"],
+        &["clone", "create", "a", "copy", "--of", "volume@monday"],
+        &["lun", "delete", "a", "two/first"],
+        &["lun", "delete", "a", "two/second"],
+        &["volume", "delete", "a", "two"],
+    ] {
+        said.push(run(words));
+    }
+    let refused = array(folder, &["snapshot", "delete", "a", "monday"]);
+    refused.refused(&["has clones: copy", "clone delete"]);
+    said.push(run(&["clone", "delete", "a", "copy"]));
     said.push(run(&["snapshot", "delete", "a", "monday"]));
     said.push(run(&["snapshot", "delete", "a", "volume@old form"]));
     assert_eq!(run(&["snapshot", "list", "a"]), "no snapshots\n");
