@@ -590,3 +590,26 @@ fn a_server_that_was_killed_does_not_keep_the_array_from_being_administered_or_d
     array(&folder, &["destroy", "a", "--yes"]).succeeded();
     assert!(!folder.path("a").exists());
 }
+
+#[test]
+fn what_an_array_has_is_listed_without_spindles_and_a_run_refuses_other_luns() {
+    for lost in [[0, 1], [1, 2], [2, 3], [3, 0]] {
+        let folder = written();
+        array(&folder, &["volume", "create", "a", "two", "--size", "1TiB", "--thin"]).succeeded();
+        array(&folder, &["lun", "create", "a", "two/other", "--size", "1MiB"]).succeeded();
+        let volumes = array(&folder, &["volume", "list", "a"]).succeeded();
+        for spindle in lost {
+            fs::remove_file(folder.path(&format!("a/spindle-0{spindle}"))).unwrap();
+        }
+        assert_eq!(array(&folder, &["volume", "list", "a"]).succeeded(), volumes, "{lost:?}");
+        assert!(array(&folder, &["status", "a"]).succeeded().contains("two/other"), "{lost:?}");
+    }
+    let folder = written();
+    array(&folder, &["volume", "create", "a", "two", "--size", "1TiB", "--thin"]).succeeded();
+    array(&folder, &["lun", "create", "a", "two/other", "--size", "4KiB"]).succeeded();
+    let run = ["run", "a", "--sequential-read", "64KiB", "--segments", "1", "--segment", "1 s"];
+    let refused = array(&folder, &run);
+    refused.refused(&["other volumes or LUNs", "created with", "fio"]);
+    array(&folder, &["lun", "delete", "a", "volume/lun"]).succeeded();
+    array(&folder, &run).refused(&["other volumes or LUNs"]);
+}

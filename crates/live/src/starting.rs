@@ -12,7 +12,7 @@ use crate::assembly::AssembledArray;
 use crate::configuration::{ArrayConfig, ConfigurationError};
 use crate::data::Data;
 use crate::device::{DeviceIndex, Devices, IoBackend, RealDevices, open_devices, remedy_of_system};
-use crate::engine::LiveArray;
+use crate::engine::{LiveArray, TargetId};
 use crate::format::{DeviceRole, MemberState, Superblock};
 use crate::log::{LogDeviceFinding, LogReadError};
 use crate::offline::OfflineArray;
@@ -160,6 +160,20 @@ impl StartedArray {
                 })
             }
             _ => Err(StartError::OtherConfiguration),
+        }
+    }
+
+    /// Returns whether the array has the LUN that it was created with, of so many sectors, and no other.
+    #[must_use]
+    pub fn has_only_its_first_lun(&self, sectors: u64) -> bool {
+        match self {
+            Self::WriteAnywhere(running) => {
+                let engine = running.engine();
+                let luns = engine.catalog().into_iter().flat_map(|catalog| &catalog.volumes);
+                luns.map(|volume| volume.luns.len()).sum::<usize>() == 1
+                    && engine.target_sectors(TargetId::FIRST_LUN) == Some(sectors)
+            }
+            Self::InPlace(_) => true,
         }
     }
 

@@ -140,7 +140,8 @@ pub(super) fn inventory_of(array: &ArrayDirectory) -> Result<Inventory, Failure>
     let status = look(&array.place()).map_err(|error| not_assembled(&error))?;
     status.inventory().ok_or_else(|| {
         Failure::failed(
-            "no spindle has a superblock that is whole, and nothing else lists what the array has",
+            "the superblock, or the catalog that it leads to, cannot be read from the spindles that are there, and nothing \
+             else lists what the array has",
         )
         .with_help("`strewn array status` shows the devices")
     })

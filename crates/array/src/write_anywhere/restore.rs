@@ -231,9 +231,12 @@ impl<P: Payload> WriteAnywhere<P> {
         Some(Pointer { vbn, checksum: self.checksum_of(key) })
     }
 
-    /// Whether block `block` of `lun` has a place, or will have one at the next consistency point.
+    /// Whether block `block` of `lun`, or of a view, has a place, or will have one at the next consistency point.
     #[must_use]
     pub fn is_allocated(&self, lun: LunId, block: u32) -> bool {
+        if let Some(view) = self.view(lun) {
+            return self.block_in_view(view, block).is_some();
+        }
         let key = self.keys.blocks_of(lun).start + block;
         !self.is_unmapped(key) && (self.map.get(key).is_some() || self.dirty.contains(key.into()))
     }

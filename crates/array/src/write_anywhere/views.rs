@@ -34,6 +34,12 @@ impl<P: Payload> WriteAnywhere<P> {
         LunId(self.keys.luns() + slot as u16)
     }
 
+    /// The view with this number; `None` for a LUN.
+    pub(super) fn view(&self, number: LunId) -> Option<View> {
+        let slot = number.0.checked_sub(self.keys.luns())?;
+        self.views.get(usize::from(slot)).copied()
+    }
+
     /// Closes all views. No read of one may be in progress.
     pub fn close_views(&mut self) {
         self.views.clear();
@@ -90,7 +96,6 @@ impl<P: Payload> WriteAnywhere<P> {
         if fields.owner != Owner::HostOperation {
             return None;
         }
-        let lun = self.view_read_by(fields.slot)?;
-        self.views.get(usize::from(lun.0 - self.keys.luns())).copied()
+        self.view(self.view_read_by(fields.slot)?)
     }
 }

@@ -15,6 +15,7 @@ use super::{
     SnapshotName, VolumeInventory, VolumeName,
 };
 use crate::catalog::{Catalog, CatalogError, CatalogLun, CatalogSnapshot, CatalogVolume};
+use crate::configuration::Size;
 use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::engine::{LiveArray, TargetId};
@@ -118,8 +119,7 @@ impl Plan<'_> {
                 let at = self.volume(&volume)?;
                 let needed = lun_blocks(&self.catalog.volumes[at].luns);
                 if blocks < needed {
-                    let smallest_bytes = bytes_of(needed);
-                    return Err(ChangeError::WouldCutData { smallest_bytes });
+                    return Err(ChangeError::SmallerThanLuns { lun_bytes: bytes_of(needed) });
                 }
                 self.catalog.volumes[at].blocks = blocks;
                 self.catalog.volumes[at].numbers = self.numbers_for(blocks);
@@ -267,7 +267,12 @@ impl Plan<'_> {
         let total = self.array.aggregate().counts().total;
         let lacking = (wanted + self.held_blocks()).saturating_sub(total);
         if lacking > 0 && wanted > config.needed_blocks() {
-            let promised = self.promised_blocks();
+            let promised = promised_blocks(&self.catalog);
+            if promised <= promised_blocks(&self.old) {
+                let lacking = Size(bytes_of(lacking));
+                let why = format!("{lacking} are lacking for the metadata of what it would have");
+                return Err(ChangeError::Impossible(why));
+            }
             return Err(ChangeError::VolumeTooLarge {
                 bytes: bytes_of(promised),
                 free_bytes: bytes_of(promised.saturating_sub(lacking)),
@@ -287,12 +292,6 @@ impl Plan<'_> {
     fn held_blocks(&self) -> u64 {
         let volumes = 0..self.old.volumes.len() as u32;
         volumes.map(|volume| self.array.held_blocks(VolumeId(volume))).sum()
-    }
-
-    /// What volumes that are not thin promise, all together.
-    fn promised_blocks(&self) -> u64 {
-        let thick = self.catalog.volumes.iter().filter(|volume| !volume.thin);
-        thick.map(|volume| volume.blocks).sum()
     }
 
     /// The size of a volume that promises what is free.
@@ -392,6 +391,12 @@ impl Plan<'_> {
     }
 }
 
+/// What volumes that are not thin promise, all together.
+fn promised_blocks(catalog: &Catalog) -> u64 {
+    let thick = catalog.volumes.iter().filter(|volume| !volume.thin);
+    thick.map(|volume| volume.blocks).sum()
+}
+
 fn lun_blocks(luns: &[CatalogLun]) -> u64 {
     luns.iter().map(|lun| u64::from(lun.blocks)).sum()
 }
@@ -410,14 +415,7 @@ fn lun_size(bytes: u64) -> Result<u32, ChangeError> {
 
 fn encoded(catalog: &Catalog) -> Result<CatalogBlocks, ChangeError> {
     catalog.encode().map_err(|error| match error {
-        CatalogError::TooLong(_) => {
-            let snapshots = catalog.volumes.iter().map(|volume| volume.snapshots.len());
-            too_many("volumes, LUNs and snapshots in the catalog", {
-                let others =
-                    catalog.volumes.iter().map(|volume| 1 + volume.luns.len()).sum::<usize>();
-                (snapshots.sum::<usize>() + others).saturating_sub(1)
-            })
-        }
+        CatalogError::TooLong(_) => ChangeError::CatalogFull,
         error => ChangeError::Impossible(error.to_string()),
     })
 }

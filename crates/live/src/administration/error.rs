@@ -55,7 +55,7 @@ pub enum ChangeError {
     },
     /// A volume that is not thin would promise more than the aggregate has free.
     #[error(
-        "a volume of {} promises more than the aggregate has free, which is {}", Size(*bytes), Size(*free_bytes)
+        "volumes that are not thin would promise {}, and the aggregate has room for {}", Size(*bytes), Size(*free_bytes)
     )]
     VolumeTooLarge {
         /// Size of the volume.
@@ -101,8 +101,17 @@ pub enum ChangeError {
         /// The room that is lacking.
         lacking_bytes: u64,
     },
+    /// The volume would be smaller than its LUNs.
+    #[error("its LUNs have {} together", Size(*lun_bytes))]
+    SmallerThanLuns {
+        /// What they have.
+        lun_bytes: u64,
+    },
+    /// The catalog has no room for another entry.
+    #[error("the catalog, which lists volumes, LUNs and snapshots, would exceed its 64 KiB")]
+    CatalogFull,
     /// The smaller LUN would lose data.
-    #[error("this would cut off data: the smallest possible size is {smallest_bytes} bytes")]
+    #[error("this would cut off data: the smallest possible size is {}", Size(*smallest_bytes))]
     WouldCutData {
         /// The smallest size that keeps all data.
         smallest_bytes: u64,
@@ -110,9 +119,6 @@ pub enum ChangeError {
     /// In-place arrays have one LUN and no snapshots.
     #[error("an array in place has one volume with one LUN, and no snapshots")]
     InPlace,
-    /// The format of the array has one volume with one LUN.
-    #[error("the on-disk format of this array has one volume, with one LUN")]
-    OldFormat,
     /// There is no space under the devices. The change may take effect when there is.
     #[error("the change cannot be written: {0}")]
     NoSpace(String),
@@ -148,7 +154,7 @@ impl ChangeError {
                 "make the LUN smaller, or the volume larger: `strewn array volume resize`".into()
             }
             Self::VolumeTooLarge { .. } => {
-                "make it smaller; or give --thin, and watch that the aggregate does not fill up"
+                "make it smaller; or create a volume with --thin, and watch that the aggregate does not fill up"
                     .into()
             }
             Self::NotEmpty { .. } => "delete its LUNs and its snapshots first".into(),
@@ -161,6 +167,10 @@ impl ChangeError {
                 "delete a snapshot, if there is one, or create the array with as much more on its data spindles"
                     .into()
             }
+            Self::SmallerThanLuns { .. } => {
+                "give a larger size, or make its LUNs smaller or fewer first".into()
+            }
+            Self::CatalogFull => "delete a snapshot that is not needed, or give shorter names".into(),
             Self::WouldCutData { .. } => {
                 "unmap the end of the LUN first, or give a larger size".into()
             }
@@ -171,7 +181,6 @@ impl ChangeError {
             Self::InPlace => {
                 "create a write-anywhere array for that: --layout raid-dp or --layout raid-4".into()
             }
-            Self::OldFormat => "`strewn array upgrade DIR` brings it to the newest format".into(),
             Self::NoSpace(_) => "make room on the file systems of the devices".into(),
             Self::Stopped(_) | Self::Unreadable(_) => {
                 "`strewn array status` and `strewn array check` say what is wrong".into()

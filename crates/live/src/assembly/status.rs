@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
+use strewn_raid::{Dbn, SpindleIndex, SpindleSet, StripeBytes};
 
 use super::diagnosis::{Diagnosis, has_initialization_map, newest_label, newest_superblock};
 use super::error::AssemblyError;
@@ -46,7 +47,7 @@ pub struct Status {
 
 impl Status {
     /// Returns the volumes, LUNs and snapshots, without what only a running array knows. `None` if no spindle has a
-    /// valid superblock, or the catalog lies on a spindle that is missing.
+    /// valid superblock, or the catalog cannot be read from the spindles that are there.
     #[must_use]
     pub fn inventory(&self) -> Option<Inventory> {
         match &self.catalog {
@@ -134,7 +135,7 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
     })
 }
 
-/// Reads the catalog of a write-anywhere array, without recomputing what is missing.
+/// Reads the catalog of a write-anywhere array. Blocks that are missing are computed from the rest of their stripes.
 fn catalog_of(
     configuration: &Configuration,
     superblock: &Superblock,
@@ -145,13 +146,34 @@ fn catalog_of(
     if pointers.is_empty() {
         return Some(Catalog::first(&config, superblock));
     }
-    let read = |pointer: &Pointer| {
-        let place = config.single_group().locate(pointer.vbn);
-        let file = (*spindles.get(place.spindle.index())?)?;
+    let group = config.single_group();
+    let read_at = |spindle: usize, dbn: Dbn| {
+        let file = (*spindles.get(spindle)?)?;
         let mut bytes = vec![0; BLOCK_BYTES];
-        let offset = device_block(place.dbn) * BLOCK_BYTES as u64;
-        file.read_exact_at(&mut bytes, offset).ok()?;
-        (checksum(&bytes) == pointer.checksum).then(|| bytes.into_boxed_slice())
+        file.read_exact_at(&mut bytes, device_block(dbn) * BLOCK_BYTES as u64).ok()?;
+        Some(bytes)
+    };
+    let read = |pointer: &Pointer| {
+        let place = group.locate(pointer.vbn);
+        let is_right = |bytes: &Vec<u8>| checksum(bytes) == pointer.checksum;
+        let there = read_at(place.spindle.index(), place.dbn).filter(is_right);
+        let computed = || {
+            let others = |spindle: &usize| *spindle != place.spindle.index();
+            let read_other = |spindle| read_at(Some(spindle).filter(others)?, place.dbn);
+            let stripe: Vec<Option<Vec<u8>>> =
+                (0..usize::from(group.spindles())).map(read_other).collect();
+            let lost = (0..).zip(&stripe).filter(|(_, block)| block.is_none());
+            let lost = lost.fold(SpindleSet::EMPTY, |lost, (spindle, _)| {
+                lost.union(SpindleSet::single(SpindleIndex(spindle)))
+            });
+            let (wanted, shape) = (SpindleSet::single(place.spindle), group.stripe_shape());
+            let plan = shape.plan_read(group.members_on(wanted), group.members_on(lost)).ok()?;
+            let mut bytes = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
+            bytes.compute(&plan, |member| stripe.get(member.index())?.as_deref()).ok()?;
+            let block = bytes.block(strewn_raid::Member(place.spindle.0 as u8))?.to_vec();
+            Some(block).filter(is_right)
+        };
+        there.or_else(computed).map(Vec::into_boxed_slice)
     };
     let blocks = pointers.iter().map(read).collect::<Option<Vec<_>>>()?;
     Catalog::decode(&blocks).ok()

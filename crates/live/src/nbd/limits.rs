@@ -59,7 +59,8 @@ impl Default for Limits {
             largest_request_bytes: 32 << 20,
             extents_per_answer: 4096,
             option_bytes: 64 << 10,
-            options: 256,
+            // A client that lists the exports may ask about each, twice.
+            options: 4_096,
             handshake_timeout: Duration::from_secs(10),
             stalled_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_millis(100),

@@ -25,6 +25,9 @@ pub enum LiveError {
         /// The length of the LUN.
         lun_bytes: u64,
     },
+    /// The array has other LUNs than the one that it was created with.
+    #[error("the array has other volumes or LUNs than it was created with")]
+    OtherLuns,
     /// The workload cannot be run.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -75,6 +78,11 @@ impl LiveError {
             Self::FileTooLong { lun_bytes, .. } => {
                 format!("give --file {} or less, or create a larger LUN", Bytes(*lun_bytes))
             }
+            Self::OtherLuns => {
+                "a run measures an array that has only the LUN that it was created with; age others with fio, through \
+                 `strewn array serve`"
+                    .to_owned()
+            }
             Self::Load(error) => error.help_with("enlarge the file under load, up to the LUN"),
             Self::Host(_) | Self::Interrupted => String::new(),
             Self::Accesses(_) => {
@@ -90,6 +98,9 @@ impl LiveError {
     /// Returns whether the request is invalid and nothing was done; otherwise the run failed on the way.
     #[must_use]
     pub fn is_bad_input(&self) -> bool {
-        matches!(self, Self::Assembly(_) | Self::FileTooLong { .. } | Self::Load(_))
+        matches!(
+            self,
+            Self::Assembly(_) | Self::FileTooLong { .. } | Self::OtherLuns | Self::Load(_)
+        )
     }
 }

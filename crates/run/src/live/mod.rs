@@ -144,7 +144,12 @@ impl LiveRun {
         let Self { assembled, options, .. } = self;
         let mut real = real_spindles(&assembled.open_devices().collect::<Vec<_>>());
         let blocks_per_spindle = assembled.configuration.blocks_per_spindle;
+        let lun_sectors = assembled.configuration.lun_bytes() / strewn_base::SECTOR_BYTES;
         let started = starting::start(assembled, options.io)?;
+        if !started.has_only_its_first_lun(lun_sectors) {
+            started.shut_down().map_err(LiveError::Stopped)?;
+            return Err(LiveError::OtherLuns);
+        }
         started.log_warnings().iter().for_each(|warning| observer.warning(warning));
         real.io = match started.backend() {
             IoBackend::Uring => "io_uring".to_owned(),

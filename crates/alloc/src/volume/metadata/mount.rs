@@ -226,6 +226,10 @@ impl Mount {
         volume.origin = origin;
         (volume.next_file, volume.promised) = (next_file, promised);
         (volume.is_destroyed, volume.destruction) = (destruction > 0, destruction);
+        // Its destruction took its promise back.
+        if volume.is_destroyed && promised > 0 {
+            return Err(damaged("is destroyed, and blocks are promised to it").into());
+        }
 
         let mut snapshots = BTreeMap::new();
         // A destroyed volume whose blocks are freed has forgotten its time.

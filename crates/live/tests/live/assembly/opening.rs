@@ -151,7 +151,7 @@ fn a_spindle_that_cannot_be_relied_upon_is_done_without_if_that_is_allowed() {
         (
             "a newer version",
             |folder| {
-                write(&folder.spindle(2), 8, &[2, 0]);
+                write(&folder.spindle(2), 8, &[3, 0]);
             },
             |kind| matches!(kind, DeviceProblemKind::BadLabel(FormatError::Newer { .. })),
             "newer",

@@ -194,6 +194,18 @@ impl Rig {
                     assert_eq!(found.bytes, bytes(image.len() as u32));
                     let target = found.target.unwrap();
                     assert!(self.read(target, image.len()) == *image, "{name}/{one}@{of}");
+                    let sectors = image.len() as u64 * 8;
+                    let Ok(Answer::Allocation(runs)) =
+                        self.ask(target, HostRequest::Allocation(0..sectors))
+                    else {
+                        panic!("nothing is known of {name}/{one}@{of}")
+                    };
+                    let mut blocks = image.as_slice();
+                    for (length, allocated) in runs {
+                        let (run, others) = blocks.split_at(length as usize / 8);
+                        assert!(allocated || run.iter().all(|byte| *byte == 0), "a hole");
+                        blocks = others;
+                    }
                     let refused = self.ask(target, HostRequest::Zero(0..8));
                     assert_eq!(refused, Err(RequestError::ReadOnly));
                 }
@@ -252,6 +264,8 @@ impl Rig {
                 | ChangeError::HasClones { .. }
                 | ChangeError::NoRoom { .. }
                 | ChangeError::Last(_)
+                | ChangeError::SmallerThanLuns { .. }
+                | ChangeError::Impossible(_)
                 | ChangeError::WouldCutData { .. },
             ) => {}
             Err(error) => panic!("{change:?}: {error}"),

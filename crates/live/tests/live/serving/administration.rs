@@ -203,15 +203,28 @@ fn changes_that_cannot_be_are_refused_and_the_array_goes_on() {
     let change = Change::DeleteSnapshot { snapshot: "other@one".parse().unwrap() };
     let refused = ChangeError::NoSuchVolume("other".parse().unwrap());
     assert_eq!(client.administer(change), Err(refused));
-    for change in [
-        Change::CreateVolume { volume: "other".parse().unwrap(), bytes: None, thin: true },
-        Change::CreateLun { lun: "volume/other".parse().unwrap(), bytes: MIB },
-        Change::ResizeLun { lun: "volume/lun".parse().unwrap(), bytes: MIB },
-        Change::CreateClone { volume: "other".parse().unwrap(), of: snapshot("one") },
+    let (volume, lun) = ("other".parse().unwrap(), "volume/lun".parse().unwrap());
+    for (change, message, remedy) in [
+        (
+            Change::CreateVolume { volume, bytes: Some(1 << 50), thin: false },
+            "promise 1 PiB",
+            "--thin",
+        ),
+        (
+            Change::CreateLun { lun: "volume/other".parse().unwrap(), bytes: MIB },
+            "does not fit its volume",
+            "volume resize",
+        ),
+        (Change::ResizeLun { lun, bytes: 4_096 }, "smallest possible size is 8 KiB", "unmap"),
+        (
+            Change::CreateClone { volume: "other".parse().unwrap(), of: snapshot("two") },
+            "no snapshot volume@two",
+            "snapshot list",
+        ),
     ] {
         let refused = client.administer(change).unwrap_err();
-        assert_eq!(refused, ChangeError::OldFormat);
-        assert!(refused.remedy().contains("upgrade"), "{}", refused.remedy());
+        assert!(refused.to_string().contains(message), "{refused}");
+        assert!(refused.remedy().contains(remedy), "{}", refused.remedy());
     }
 
     let inventory = client.inventory().unwrap();
@@ -279,8 +292,8 @@ fn what_clients_have_open_is_neither_deleted_nor_resized() {
             assert!(begin.elapsed() < Duration::from_secs(10));
         }
     }
-    // This format cannot; what was not deleted is offered still.
-    assert_eq!(delete(), Err(ChangeError::OldFormat));
+    // What was not deleted is offered still.
+    assert_eq!(delete(), Err(ChangeError::Last("LUN".to_owned())));
     assert_eq!(connect("volume/lun").read(0, 512), [7; 512]);
     server.stop();
     serving.shut_down().unwrap();
