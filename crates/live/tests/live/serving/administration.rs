@@ -207,7 +207,7 @@ fn changes_that_cannot_be_are_refused_and_the_array_goes_on() {
     for (change, message, remedy) in [
         (
             Change::CreateVolume { volume, bytes: Some(1 << 50), thin: false },
-            "promise 1 PiB",
+            "would promise 1024.0 TiB",
             "--thin",
         ),
         (
