@@ -27,7 +27,7 @@ use strewn_sim::Host;
 
 use crate::array_run::ArrayRun;
 use crate::layout_map::Mapped;
-use crate::load::{BuiltHost, Load};
+use crate::load::Load;
 use crate::run::{self, Observer};
 use crate::{build, results};
 
@@ -136,10 +136,7 @@ impl LiveRun {
         let began = Instant::now();
         let host: Box<dyn Host> = match load {
             None => run::own_host(scenario, 0)?.boxed(),
-            Some(load) => match load.host(scenario, 0, build::seed(scenario, 0))? {
-                BuiltHost::ClosedLoop(host) => host,
-                BuiltHost::Other(host) => host,
-            },
+            Some(load) => load.host(scenario, 0, build::seed(scenario, 0))?.boxed(),
         };
         let Self { assembled, options, .. } = self;
         let mut real = real_spindles(&assembled.open_devices().collect::<Vec<_>>());
