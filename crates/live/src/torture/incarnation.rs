@@ -354,6 +354,8 @@ impl<'a> Incarnation<'a> {
                 | ChangeError::NoRoom { .. }
                 | ChangeError::Exists(_)
                 | ChangeError::Last(_)
+                | ChangeError::SmallerThanLuns { .. }
+                | ChangeError::Impossible(_)
                 | ChangeError::WouldCutData { .. },
             ) => self.schedule.summary.changes_refused += 1,
             Err(error) => return Err(Stop::Wrong(format!("{change:?} fails: {error}"))),
