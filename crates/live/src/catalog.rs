@@ -12,7 +12,7 @@ use strewn_array::write_anywhere::{
 };
 use strewn_raid::Vbn;
 
-use crate::administration::{FIRST_LUN_NAME, FIRST_VOLUME_NAME};
+use crate::administration::{FIRST_LUN_NAME, FIRST_VOLUME_NAME, SnapshotName, VolumeName};
 use crate::device::BLOCK_BYTES;
 use crate::format::Superblock;
 
@@ -251,10 +251,30 @@ impl Catalog {
         Some(VolumeId(at as u32))
     }
 
-    /// Returns each snapshot, with its volume as the array knows it.
-    pub fn snapshots(&self) -> impl Iterator<Item = (VolumeId, &CatalogVolume, &CatalogSnapshot)> {
-        (0..).zip(&self.volumes).flat_map(|(at, volume)| {
-            volume.snapshots.iter().map(move |snapshot| (VolumeId(at), volume, snapshot))
-        })
+    /// Returns the LUNs of all volumes, in the order in which the array numbers them.
+    pub fn luns(&self) -> impl Iterator<Item = &CatalogLun> {
+        self.volumes.iter().flat_map(|volume| &volume.luns)
+    }
+
+    /// Returns each snapshot, with its volume.
+    pub fn snapshots(&self) -> impl Iterator<Item = (&CatalogVolume, &CatalogSnapshot)> {
+        self.volumes
+            .iter()
+            .flat_map(|volume| volume.snapshots.iter().map(move |snapshot| (volume, snapshot)))
+    }
+
+    /// Returns the index of a volume.
+    #[must_use]
+    pub fn find_volume(&self, name: &VolumeName) -> Option<usize> {
+        self.volumes.iter().position(|volume| volume.name == name.as_str())
+    }
+
+    /// Returns the indices of a snapshot's volume, and of the snapshot in it.
+    #[must_use]
+    pub fn find_snapshot(&self, name: &SnapshotName) -> Option<(usize, usize)> {
+        let volume = self.find_volume(name.volume())?;
+        let snapshots = &self.volumes[volume].snapshots;
+        let at = snapshots.iter().position(|snapshot| snapshot.name == name.snapshot())?;
+        Some((volume, at))
     }
 }

@@ -7,7 +7,7 @@ use strewn_array::BlockContents;
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer};
 use strewn_array::write_anywhere::{
-    BlockAddress, BlockKeys, CatalogBlocks, DeadBlock, History, RestoreError, WriteAnywhere,
+    BlockAddress, BlockKeys, CatalogBlocks, History, RestoreError, WriteAnywhere,
     WriteAnywhereConfig,
 };
 use strewn_base::BLOCK_SECTORS;
@@ -305,10 +305,9 @@ impl ArrayTree {
     /// times.
     pub fn in_use(&self) -> impl Iterator<Item = (BlockContents, Pointer)> {
         let keys = self.config.block_keys();
-        let of_dead = |dead: &DeadBlock| dead.address.holds();
         let dead = self.histories.iter().flatten().flat_map(History::dead);
         let active = self.blocks.iter().map(move |(key, pointer)| (keys.holds(*key), *pointer));
-        active.chain(dead.map(move |dead| (of_dead(dead), dead.pointer)))
+        active.chain(dead.map(|dead| (dead.address.holds(), dead.pointer)))
     }
 }
 
@@ -345,13 +344,14 @@ pub fn read_tree<D: Devices>(
     let config = catalog.config(config);
     let keys = config.block_keys();
     let mut histories = Vec::new();
-    for volume in &catalog.volumes {
+    for (number, volume) in (0..).map(VolumeId).zip(&catalog.volumes) {
         let mut history = History::default();
         for snapshot in &volume.snapshots {
             history.begin_image(snapshot.number);
+            // They are those of an array with this volume alone.
             let keys = snapshot.keys(&config);
             history.keep(|address| keys.key_of(VolumeId(0), address).is_some());
-            let inode = keys.inodes().start;
+            let inode = keys.inode_of(VolumeId(0));
             if history.tell(BlockAddress::inode(), snapshot.inode())
                 && let Some(pointer) = snapshot.inode()
             {
@@ -365,24 +365,17 @@ pub fn read_tree<D: Devices>(
         }
         histories.push(volume.snapshots.last().map(|last| {
             history.begin_image(last.number + 1);
+            history.keep(|address| keys.key_of(number, address).is_some());
             history
         }));
     }
-    for (volume, history) in (0..).map(VolumeId).zip(&mut histories) {
-        if let Some(history) = history {
-            history.keep(|address| keys.key_of(volume, address).is_some());
-        }
-    }
-    let mut blocks = Vec::new();
-    for (key, pointer) in keys.catalog().zip(superblock.catalog_pointers()) {
-        blocks.push((key, pointer));
-    }
+    let mut blocks: Vec<_> = keys.catalog().zip(superblock.catalog_pointers()).collect();
     let mut seen = vec![false; catalog.volumes.len()];
     if let Some(root) = keys.root().zip(superblock.root_pointer()) {
         blocks.push(root);
         read_below(offline, &config, &keys, root, &mut |key, pointer| {
             if key < keys.indirect().end
-                && let volume = keys.volume_of_file_block(key)
+                && let volume = keys.volume_of(key)
                 && let Some(history) = &mut histories[volume.0 as usize]
                 && let Some(address) = keys.address_of(key)
             {
@@ -421,10 +414,16 @@ pub fn read_snapshot<D: Devices>(
     if let Some(inode) = snapshot.inode() {
         let keys = snapshot.keys(config);
         blocks.push((BlockAddress::inode(), inode));
-        read_below(offline, config, &keys, (keys.inodes().start, inode), &mut |key, pointer| {
-            blocks.extend(keys.address_of(key).zip(pointer));
-            true
-        })?;
+        read_below(
+            offline,
+            config,
+            &keys,
+            (keys.inode_of(VolumeId(0)), inode),
+            &mut |key, pointer| {
+                blocks.extend(keys.address_of(key).zip(pointer));
+                true
+            },
+        )?;
     }
     Ok(blocks)
 }

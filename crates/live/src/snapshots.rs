@@ -8,7 +8,7 @@ use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::Pointer;
 
 use crate::administration::SnapshotName;
-use crate::catalog::{Catalog, CatalogSnapshot};
+use crate::catalog::CatalogSnapshot;
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::format::Label;
 use crate::offline::OfflineArray;
@@ -54,13 +54,6 @@ impl SnapshotError {
     }
 }
 
-/// Returns a snapshot by its name, with the array's configuration.
-fn find<'c>(catalog: &'c Catalog, name: &SnapshotName) -> Option<&'c CatalogSnapshot> {
-    let volume = name.volume().as_str();
-    let volume = catalog.volumes.iter().find(|one| one.name == volume)?;
-    volume.snapshots.iter().find(|snapshot| snapshot.name == name.snapshot())
-}
-
 /// Reads LUN `lun` as it is in a snapshot of an array that is not running. `block` is called for each block that was
 /// written, in order, with its number and bytes; all other blocks are zeros. `begin` is called before with the LUN's size in
 /// bytes.
@@ -79,7 +72,8 @@ pub fn read_image<D: Devices>(
     let (catalog, _) = read_catalog(&mut offline, config, &superblock)?;
     let config = catalog.config(config);
     let missing = || SnapshotError::NoSuchSnapshot(name.of_lun(lun));
-    let snapshot = find(&catalog, name).ok_or_else(missing)?;
+    let (volume, at) = catalog.find_snapshot(name).ok_or_else(missing)?;
+    let snapshot = &catalog.volumes[volume].snapshots[at];
     let of_lun = snapshot.luns.iter().find(|one| one.name == lun).ok_or_else(missing)?;
     begin(u64::from(of_lun.blocks) * BLOCK_BYTES as u64)?;
     read_image_of(&mut offline, &config, snapshot, of_lun.file, block)

@@ -169,8 +169,7 @@ impl StartedArray {
         match self {
             Self::WriteAnywhere(running) => {
                 let engine = running.engine();
-                let luns = engine.catalog().into_iter().flat_map(|catalog| &catalog.volumes);
-                luns.map(|volume| volume.luns.len()).sum::<usize>() == 1
+                engine.catalog().is_some_and(|catalog| catalog.luns().count() == 1)
                     && engine.target_sectors(TargetId::FIRST_LUN) == Some(sectors)
             }
             Self::InPlace(_) => true,

@@ -239,6 +239,12 @@ impl BlockKeys {
         found.data.contains(&key).then_some(LunId(lun as u16))
     }
 
+    /// The file of a data block, and the block's number in it; `None` for any other key.
+    pub(super) fn lun_block(&self, key: u32) -> Option<(u32, u32)> {
+        let LunKeys { file, data, .. } = &self.luns[usize::from(self.lun_of(key)?.0)];
+        Some((*file, key - data.start))
+    }
+
     /// Keys of data blocks, and of no others.
     #[inline]
     #[must_use]
@@ -280,15 +286,6 @@ impl BlockKeys {
         Some(LunId(lun as u16))
     }
 
-    /// The volume of `lun`.
-    ///
-    /// # Panics
-    /// If there is no such LUN.
-    #[must_use]
-    pub fn volume_of_lun(&self, lun: LunId) -> VolumeId {
-        self.luns[usize::from(lun.0)].volume
-    }
-
     /// The lowest level of the directory.
     pub(super) fn directory_leaves(&self) -> Range<u32> {
         match self.directory.as_slice() {
@@ -326,11 +323,9 @@ impl BlockKeys {
     /// The contents of the block with this key, as its checksum entry records them.
     #[must_use]
     pub fn holds(&self, key: u32) -> BlockContents {
-        if let Some(lun) = self.lun_of(key) {
-            let LunKeys { file, data, .. } = &self.luns[usize::from(lun.0)];
-            BlockContents::Lun { file: *file, block: (key - data.start).into() }
-        } else {
-            BlockContents::Metadata(key)
+        match self.lun_block(key) {
+            Some((file, block)) => BlockContents::Lun { file, block: block.into() },
+            None => BlockContents::Metadata(key),
         }
     }
 
@@ -338,6 +333,12 @@ impl BlockKeys {
     #[must_use]
     pub fn inodes(&self) -> Range<u32> {
         self.inodes.clone()
+    }
+
+    /// The inode of `volume`.
+    #[must_use]
+    pub fn inode_of(&self, volume: VolumeId) -> u32 {
+        self.inodes.start + volume.0
     }
 
     /// The address of a pointer block.
@@ -358,23 +359,19 @@ impl BlockKeys {
         if self.inodes.contains(&key) {
             return Some(BlockAddress::inode());
         }
-        if let Some(lun) = self.lun_of(key) {
-            let LunKeys { file, data, .. } = &self.luns[usize::from(lun.0)];
-            return Some(BlockAddress { file: *file, level: 0, index: key - data.start });
+        if let Some((file, index)) = self.lun_block(key) {
+            return Some(BlockAddress { file, level: 0, index });
         }
-        let at = |lun: &LunKeys| {
-            let level = lun.levels.iter().position(|keys| keys.contains(&key))?;
-            let index = key - lun.levels[level].start;
-            Some(BlockAddress { file: lun.file, level: level as u8 + 1, index })
-        };
-        self.luns.iter().find_map(at)
+        let (lun, level) = self.find_indirect(key)?;
+        let index = key - lun.levels[level].start;
+        Some(BlockAddress { file: lun.file, level: level as u8 + 1, index })
     }
 
     /// The key of a block of a LUN, or of the inode of `volume`; `None` if there is no such block.
     #[must_use]
     pub fn key_of(&self, volume: VolumeId, address: BlockAddress) -> Option<u32> {
         if address == BlockAddress::inode() {
-            return Some(self.inodes.start + volume.0);
+            return Some(self.inode_of(volume));
         }
         let lun = self.lun_with_file(address.file)?;
         let level = self.levels_of(lun).nth(address.level.into())?;
@@ -436,9 +433,13 @@ impl BlockKeys {
 
     /// The LUN of indirect block `key`, and its level, counted from 0.
     fn lun_and_level(&self, key: u32) -> (&LunKeys, usize) {
+        self.find_indirect(key).unwrap_or_else(|| unreachable!("{key} is no indirect block"))
+    }
+
+    /// The same; `None` for any other key.
+    fn find_indirect(&self, key: u32) -> Option<(&LunKeys, usize)> {
         let level_of = |lun: &LunKeys| lun.levels.iter().position(|keys| keys.contains(&key));
-        let found = self.luns.iter().find_map(|lun| Some((lun, level_of(lun)?)));
-        found.unwrap_or_else(|| unreachable!("{key} is no indirect block"))
+        self.luns.iter().find_map(|lun| Some((lun, level_of(lun)?)))
     }
 
     /// The block that points to metadata block `key`; `None` for the root and, without a directory, for inodes and the
@@ -466,14 +467,9 @@ impl BlockKeys {
 
     /// The volume of one of these blocks.
     #[inline(always)]
-    pub(super) fn volume_of(&self, key: u32) -> VolumeId {
-        if self.inodes.len() == 1 { VolumeId(0) } else { self.volume_among_several(key) }
-    }
-
-    /// The volume of a block of a LUN, or of an inode.
     #[must_use]
-    pub fn volume_of_file_block(&self, key: u32) -> VolumeId {
-        self.volume_of(key)
+    pub fn volume_of(&self, key: u32) -> VolumeId {
+        if self.inodes.len() == 1 { VolumeId(0) } else { self.volume_among_several(key) }
     }
 
     #[inline(never)]
@@ -533,7 +529,7 @@ impl BlockKeys {
         let (lun, level) = self.lun_and_level(key);
         match lun.levels.get(level + 1) {
             Some(above) => above.start + (key - lun.levels[level].start) / POINTERS,
-            None => self.inodes.start + lun.volume.0,
+            None => self.inode_of(lun.volume),
         }
     }
 

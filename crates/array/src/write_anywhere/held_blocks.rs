@@ -72,19 +72,13 @@ impl HeldBlocks {
         self.by_place.get(&(vbn.0 as u32)).map(|held| held.checksum)
     }
 
-    /// A block of a LUN in snapshot `snapshot`, if that holds one which the active image has replaced since.
-    pub(super) fn version(&self, block: LunBlock, snapshot: u32) -> Option<Pointer> {
-        // The first one that was replaced after the snapshot.
+    /// A block of a LUN in snapshot `snapshot`, or none there; `None` if the active image's has not been replaced since.
+    pub(super) fn replaced_since(&self, block: LunBlock, snapshot: u32) -> Option<Option<Pointer>> {
+        // The first one that was replaced after the snapshot: if it is not the snapshot's, the snapshot has none.
         let behind = (block, snapshot + 1)..=(block, u32::MAX);
         let (_, version) = self.versions.range(behind).next()?;
         let Version { birth, vbn, checksum } = *version;
-        (birth <= snapshot).then(|| Pointer { vbn: Vbn(vbn.into()), checksum })
-    }
-
-    /// Whether a version that is no longer active was replaced after snapshot `snapshot`: if it is not the snapshot's, the
-    /// snapshot has none.
-    pub(super) fn was_replaced_since(&self, block: LunBlock, snapshot: u32) -> bool {
-        self.versions.range((block, snapshot + 1)..=(block, u32::MAX)).next().is_some()
+        Some((birth <= snapshot).then(|| Pointer { vbn: Vbn(vbn.into()), checksum }))
     }
 
     /// Number of blocks.
@@ -105,15 +99,15 @@ mod tests {
         held.add(Some(block), [1, 2], at(10), false);
         held.add(Some(block), [3, 5], at(30), false);
         held.add(None, [1, 2], at(7), false);
-        let version = |held: &HeldBlocks, snapshot| held.version(block, snapshot);
+        let version = |held: &HeldBlocks, snapshot| held.replaced_since(block, snapshot).flatten();
         assert_eq!(version(&held, 1), Some(at(10)));
         // Between the two it was unmapped.
         assert_eq!(version(&held, 2), None);
-        assert!(held.was_replaced_since(block, 2));
+        assert!(held.replaced_since(block, 2).is_some());
         assert_eq!((version(&held, 3), version(&held, 4)), (Some(at(30)), Some(at(30))));
         assert_eq!(version(&held, 5), None);
-        assert!(!held.was_replaced_since(block, 5), "the active image has it");
-        assert_eq!(held.version((2, 9), 1), None);
+        assert!(held.replaced_since(block, 5).is_none(), "the active image has it");
+        assert_eq!(held.replaced_since((2, 9), 1).flatten(), None);
         assert_eq!((held.checksum_at(Vbn(7)), held.checksum_at(Vbn(8))), (Some(107), None));
         held.remove(Vbn(10));
         held.remove(Vbn(7));

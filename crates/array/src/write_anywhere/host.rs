@@ -42,6 +42,13 @@ enum Stage {
     View,
 }
 
+impl<P: Default> PendingOperation<P> {
+    #[inline(always)]
+    fn new(host: HostOperation<P>, stage: Stage, is_unmap: bool) -> Self {
+        Self { host, stage, awaited: 0, answer: P::default(), is_unmap, lost: Vec::new() }
+    }
+}
+
 impl<P> PendingOperation<P> {
     pub(super) fn id(&self) -> OperationId {
         self.host.id
@@ -90,14 +97,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let sectors_moved = if is_unmap { 0 } else { host.sectors };
         driver.processor(self.processor().of_operation(sectors_moved));
-        let operation = PendingOperation {
-            host,
-            stage: Stage::Indirect,
-            awaited: 0,
-            answer: P::default(),
-            is_unmap,
-            lost: Vec::new(),
-        };
+        let operation = PendingOperation::new(host, Stage::Indirect, is_unmap);
         let blocks = operation.blocks();
         let slot = self.operations.insert(operation) as u32;
         let (first, last) =
@@ -162,16 +162,17 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let operation = &mut self.operations[fields.slot as usize];
         let stage = operation.stage;
-        if P::CARRIES_DATA && stage == Stage::View {
-            return self.on_view_read_done(now_ns, fields, payload, driver);
-        }
+        let is_view = P::CARRIES_DATA && stage == Stage::View;
         // A partial block stays in memory until the write has been applied to it.
         let hold = stage == Stage::Blocks && operation.host.direction == Direction::Write;
-        self.fill(fields.first_key, fields.blocks, payload, hold);
+        // The cache is of the active image.
+        if !is_view {
+            self.fill(fields.first_key, fields.blocks, payload, hold);
+        }
         let operation = &mut self.operations[fields.slot as usize];
         assert!(operation.awaited > 0, "a read has completed that its operation did not wait for");
         operation.awaited -= 1;
-        if stage == Stage::Blocks && operation.host.direction == Direction::Read {
+        if is_view || stage == Stage::Blocks && operation.host.direction == Direction::Read {
             lay_block_run(operation, fields.first_key, fields.blocks, payload);
         }
         if operation.awaited == 0 {
@@ -267,7 +268,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// A block without a place reads as zeros, without a command.
     #[cold]
-    fn never_written(&mut self, slot: u32, block: u32, answer: bool) {
+    pub(super) fn never_written(&mut self, slot: u32, block: u32, answer: bool) {
         let zeros = P::from_bytes(vec![0; BLOCK_BYTES]);
         if answer {
             lay_block_run(&mut self.operations[slot as usize], block, 1, &zeros);
@@ -279,23 +280,10 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Begins to read a view: `host` has the LUN's own sectors. Returns the operation's slot, and the LUN's blocks that it
     /// touches.
     pub(super) fn begin_view_read(&mut self, host: HostOperation<P>) -> (u32, Range<u32>) {
-        let operation = PendingOperation {
-            host,
-            stage: Stage::View,
-            awaited: 0,
-            answer: P::default(),
-            is_unmap: false,
-            lost: Vec::new(),
-        };
+        let operation = PendingOperation::new(host, Stage::View, false);
         let blocks = operation.blocks();
         let slot = self.operations.insert(operation) as u32;
         (slot, *blocks.start()..*blocks.end() + 1)
-    }
-
-    /// A block of a view that had no place reads as zeros.
-    pub(super) fn view_block_is_blank(&mut self, slot: u32, block: u32) {
-        let zeros = P::from_bytes(vec![0; BLOCK_BYTES]);
-        lay_block_run(&mut self.operations[slot as usize], block, 1, &zeros);
     }
 
     /// All reads of a view's operation are sent: answers it if there are none.
@@ -311,22 +299,6 @@ impl<P: Payload> WriteAnywhere<P> {
         (operation.stage == Stage::View).then_some(operation.host.lun)
     }
 
-    #[cold]
-    fn on_view_read_done(
-        &mut self,
-        now_ns: u64,
-        fields: TagFields,
-        payload: &P,
-        driver: &mut impl Driver<P>,
-    ) {
-        let operation = &mut self.operations[fields.slot as usize];
-        lay_block_run(operation, fields.first_key, fields.blocks, payload);
-        operation.awaited -= 1;
-        if operation.awaited == 0 {
-            self.on_stage_done(now_ns, fields.slot, driver);
-        }
-    }
-
     fn view_is_read(&mut self, slot: u32, when: Acknowledge, driver: &mut impl Driver<P>) {
         let operation = self.operations.remove(slot as usize);
         match operation.lost.is_empty() {
@@ -340,22 +312,36 @@ impl<P: Payload> WriteAnywhere<P> {
     #[inline(always)]
     fn run_from(&self, block: u32, end: u32) -> Option<Run> {
         let vbn = self.map.get(block).filter(|_| !self.is_unmapped(block))?;
+        let goes_on = |next, behind| {
+            self.map.get(next) == Some(behind)
+                && !self.cache.contains(next)
+                && !self.is_unmapped(next)
+        };
+        Some(self.longest_run(vbn, block..end, goes_on))
+    }
+
+    /// The longest run of consecutive places from `vbn` on, those of `blocks`, that fits one command. It goes on as long as
+    /// `goes_on` says that the next block has the next place.
+    #[inline(always)]
+    pub(super) fn longest_run(
+        &self,
+        vbn: Vbn,
+        blocks: Range<u32>,
+        goes_on: impl Fn(u32, Vbn) -> bool,
+    ) -> Run {
         let mut run = self.run_at(vbn);
         // The next VBN after a spindle's last block is on the next spindle.
         let on_spindle = self.group(run.group).blocks_per_spindle() - run.dbn;
-        let most = u64::from(COMMAND_BLOCKS.min(end - block)).min(on_spindle) as u32;
+        let wanted = COMMAND_BLOCKS.min(blocks.end - blocks.start);
+        let most = u64::from(wanted).min(on_spindle) as u32;
         while run.blocks < most {
-            let next = block + run.blocks;
             let behind = Vbn(vbn.0 + u64::from(run.blocks));
-            if self.map.get(next) != Some(behind)
-                || self.cache.contains(next)
-                || self.is_unmapped(next)
-            {
+            if !goes_on(blocks.start + run.blocks, behind) {
                 break;
             }
             run.blocks += 1;
         }
-        Some(run)
+        run
     }
 
     /// Everything the operation needs is in memory.

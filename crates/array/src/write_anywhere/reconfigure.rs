@@ -83,10 +83,8 @@ impl<P: Payload> WriteAnywhere<P> {
             return Err(ReconfigurationError::NoRoom { lacking: 2 * metadata - free });
         }
         let renumbering = self.renumbering(&new, to);
-        let moves: Vec<(u32, u32)> =
-            renumbering.keys().filter(|(key, _)| self.map.get(*key).is_some()).collect();
-        let abandoned = self.leave_behind(&moves, to);
-        if let Err(error) = new.take_over(self, (&moves, &renumbering), abandoned, to) {
+        let abandoned = self.leave_behind(&renumbering, to);
+        if let Err(error) = new.take_over(self, &renumbering, abandoned, to) {
             unreachable!("an array that was consistent is not: {error}");
         }
         *self = new;
@@ -107,8 +105,8 @@ impl<P: Payload> WriteAnywhere<P> {
                     add(from, into);
                 }
             }
-            let inode = self.keys.inodes().start + before.0;
-            let new_inode = new.keys.inodes().start + volume;
+            let (inode, new_inode) =
+                (self.keys.inode_of(before), new.keys.inode_of(VolumeId(volume)));
             add(inode..inode + 1, new_inode..new_inode + 1);
             let regions = self.keys.regions_of(before).zip(new.keys.regions_of(VolumeId(volume)));
             for (old, region) in regions {
@@ -123,12 +121,9 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Takes their places from the blocks that do not move, and returns those places that nothing holds.
-    fn leave_behind(&mut self, moves: &[(u32, u32)], to: &Reconfiguration) -> Vec<Vbn> {
+    fn leave_behind(&mut self, renumbering: &Renumbering, to: &Reconfiguration) -> Vec<Vbn> {
         let mut abandoned = std::mem::take(&mut self.stored_mut().abandoned);
-        let mut keys: Vec<u32> = moves.iter().map(|(key, _)| *key).collect();
-        keys.sort_unstable();
-        let stay = (0..self.keys.end()).filter(|key| keys.binary_search(key).is_err());
-        for key in stay.collect::<Vec<_>>() {
+        for key in (0..self.keys.end()).filter(|key| renumbering.new_key(*key).is_none()) {
             let Some(vbn) = self.map.get(key) else { continue };
             let left = match self.snapshots.is_some() && key < self.keys.indirect().end {
                 true => self.is_replaced(key, Some((self.regions[key as usize], vbn))),
@@ -147,10 +142,8 @@ impl<P: Payload> WriteAnywhere<P> {
             abandoned.extend(blocks);
         }
         // What deleted snapshots of volumes that are gone hold.
+        let gone = self.gone_volumes(to);
         if let Some(snapshots) = &mut self.snapshots {
-            let gone = (0..self.config.volumes.len() as u32)
-                .map(VolumeId)
-                .filter(|volume| !to.before.contains(&Some(*volume)));
             for volume in gone {
                 let dead = snapshots.space.drain(volume);
                 snapshots.doomed -= dead.len() as u64;
@@ -163,11 +156,17 @@ impl<P: Payload> WriteAnywhere<P> {
         abandoned
     }
 
+    /// The volumes that are not to be any more.
+    fn gone_volumes(&self, to: &Reconfiguration) -> Vec<VolumeId> {
+        let volumes = (0..self.config.volumes.len() as u32).map(VolumeId);
+        volumes.filter(|volume| !to.before.contains(&Some(*volume))).collect()
+    }
+
     /// Becomes what `old` was, except for its volumes.
     fn take_over(
         &mut self,
         old: &mut Self,
-        (moves, renumbering): (&[(u32, u32)], &Renumbering),
+        renumbering: &Renumbering,
         abandoned: Vec<Vbn>,
         to: &Reconfiguration,
     ) -> Result<(), RestoreError> {
@@ -182,12 +181,14 @@ impl<P: Payload> WriteAnywhere<P> {
         // Blocks stay where they are. What is abandoned is in use until the consistency point.
         std::mem::swap(&mut self.aggregate, &mut old.aggregate);
         self.superblock = old.superblock;
-        let placed = moves.iter().filter_map(|(from, key)| Some((*key, old.pointer(*from)?)));
-        let mut placed: Vec<(u32, Pointer)> = placed.collect();
-        placed.sort_unstable_by_key(|(key, _)| *key);
+        let with_place = |(from, key)| Some((key, from, old.pointer(from)?));
+        let mut placed: Vec<(u32, u32, Pointer)> =
+            renumbering.keys().filter_map(with_place).collect();
+        placed.sort_unstable_by_key(|(key, ..)| *key);
         let stale = self.stale_after(old, &borrowed);
         let snapshots = old.snapshots.take();
-        self.snapshots = snapshots.map(|snapshots| self.renumbered(old, *snapshots, moves, to));
+        self.snapshots = snapshots.map(|snapshots| self.renumbered(*snapshots, &placed, to));
+        let gone = old.gone_volumes(to);
         let keys_before = &old.keys;
         let (Some(before), Some(stored)) = (&mut old.stored, &mut self.stored) else {
             unreachable!("only a durable array changes")
@@ -202,17 +203,16 @@ impl<P: Payload> WriteAnywhere<P> {
         stored.held = std::mem::take(&mut before.held);
         stored.catalog = std::mem::take(&mut before.catalog);
         // Versions that a clone which is gone had borrowed are on no list.
-        let volumes = (0..old.config.volumes.len() as u32).map(VolumeId);
-        let gone = volumes.filter(|volume| !to.before.contains(&Some(*volume)));
         let gone: Vec<u32> = gone
-            .flat_map(|volume| old.keys.luns_of(volume))
-            .map(|lun| old.keys.file_of(LunId(lun)))
+            .into_iter()
+            .flat_map(|volume| keys_before.luns_of(volume))
+            .map(|lun| keys_before.file_of(LunId(lun)))
             .collect();
         stored.held.forget_files(|file| gone.contains(&file));
         stored.stale = stale;
         stored.abandoned = abandoned;
         stored.has_changed = true;
-        for (key, pointer) in placed {
+        for (key, _, pointer) in placed {
             self.restore_block(key, pointer, true)?;
             // A block that a clone has borrowed goes by the key that it has in its own volume.
             if !self.is_borrowed(key) {
@@ -231,19 +231,18 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(())
     }
 
-    /// The snapshots of `old`, for the volumes that stay. Blocks that are borrowed have no birth.
+    /// The snapshots of the volumes that stay. `placed` has the blocks with a place: their keys now and before. Blocks that
+    /// are borrowed have no birth.
     fn renumbered(
         &self,
-        old: &Self,
         snapshots: Snapshots,
-        moves: &[(u32, u32)],
+        placed: &[(u32, u32, Pointer)],
         to: &Reconfiguration,
     ) -> Box<Snapshots> {
         let of_volumes = self.keys.of_volumes();
-        let births = moves.iter().filter(|(_, key)| of_volumes.contains(key));
+        let births = placed.iter().filter(|(key, ..)| of_volumes.contains(key));
         let births: Vec<(u32, u32)> =
-            births.map(|(from, key)| (*key, snapshots.space.birth(*from))).collect();
-        assert!(old.keys.of_volumes().start == of_volumes.start, "keys of volumes come first");
+            births.map(|(key, from, _)| (*key, snapshots.space.birth(*from))).collect();
         let mut space = snapshots.space;
         space.renumber(of_volumes.len(), &to.before);
         for (key, birth) in births {
@@ -276,8 +275,8 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Whether a clone has borrowed block `key`.
     fn is_borrowed(&self, key: u32) -> bool {
-        let is_of_clone = self.keys.of_volumes().contains(&key)
-            && self.config.volumes[self.keys.volume_of(key).0 as usize].is_clone;
+        let is_of_clone =
+            self.keys.of_volumes().contains(&key) && self.is_clone(self.keys.volume_of(key));
         is_of_clone && self.snapshots.as_ref().is_some_and(|all| all.space.birth(key) == 0)
     }
 

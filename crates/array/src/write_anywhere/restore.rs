@@ -58,8 +58,8 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Restores an array from the pointers that its root leads to, by key; from its catalog, empty without one; and from the
-    /// histories of the volumes, if they have snapshots. Blocks without a pointer have no place. The cache is empty, no frees are delayed, and the volume's numbers
-    /// are assigned again in file order.
+    /// histories of the volumes, if they have snapshots. Blocks without a pointer have no place. The cache is empty, no
+    /// frees are delayed, and the volumes' numbers are assigned again in file order.
     ///
     /// # Errors
     /// If the configuration is invalid, or two blocks have the same place.
@@ -77,7 +77,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let is_of_volume = array.keys.of_volumes().contains(&block.0);
             let volume = is_of_volume.then(|| array.keys.volume_of(block.0));
             match volume {
-                Some(volume) if array.config.volumes[volume.0 as usize].is_clone => {
+                Some(volume) if array.is_clone(volume) => {
                     of_clones.push((volume, block));
                 }
                 _ => own.push(block),
@@ -88,8 +88,8 @@ impl<P: Payload> WriteAnywhere<P> {
             array.restore_block(key, pointer, false)?;
         }
         let volumes = (0..).map(VolumeId).zip(histories);
-        let is_clone = |volume: VolumeId| array.config.volumes[volume.0 as usize].is_clone;
-        let (clones, others): (Vec<_>, Vec<_>) = volumes.partition(|(volume, _)| is_clone(*volume));
+        let (clones, others): (Vec<_>, Vec<_>) =
+            volumes.partition(|(volume, _)| array.is_clone(*volume));
         for (volume, history) in others {
             if let Some(history) = history {
                 array.restore_history(volume, history)?;
@@ -173,6 +173,12 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(())
     }
 
+    /// Whether `volume` was made from a snapshot of another.
+    #[inline]
+    pub(super) fn is_clone(&self, volume: VolumeId) -> bool {
+        self.config.volumes[volume.0 as usize].is_clone
+    }
+
     /// Whether a block of a clone is one of the volume that it was cloned from: then it is in use already.
     pub(super) fn borrows(
         &self,
@@ -180,7 +186,7 @@ impl<P: Payload> WriteAnywhere<P> {
         address: BlockAddress,
         Pointer { vbn, .. }: Pointer,
     ) -> bool {
-        self.config.volumes[volume.0 as usize].is_clone
+        self.is_clone(volume)
             && address.level == 0
             && vbn.0 < self.aggregate.total_blocks()
             && !self.aggregate.is_free(vbn)

@@ -21,7 +21,6 @@ use crate::payload::Payload;
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
 
 use super::checkpoint::Checkpoint;
-use super::held_blocks::LunBlock;
 use super::history::{DeadBlock, History};
 use super::metadata::Pointer;
 use super::restore::RestoreError;
@@ -153,25 +152,22 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Deletes a snapshot of all volumes: see [`Array::expire_snapshot`](crate::Array::expire_snapshot).
     pub(super) fn remove_snapshot(&mut self, snapshot: SnapshotId) -> bool {
-        let of_all = self.volumes().map(|volume| self.remove_snapshot_of(volume, snapshot));
-        of_all.collect::<Vec<_>>().into_iter().all(|freed| freed.is_some())
+        let deleted = self.volumes().filter(|volume| self.delete_snapshot(*volume, snapshot));
+        deleted.count() == self.config.volumes.len()
     }
 
-    /// Deletes a snapshot of a volume. Returns how many blocks become free with it, step by step; `None` if there is no
-    /// such snapshot.
-    fn remove_snapshot_of(&mut self, volume: VolumeId, snapshot: SnapshotId) -> Option<u64> {
-        let is_durable = self.config.format.is_durable();
-        let snapshots = self.snapshots.as_mut()?;
-        let alone = match is_durable {
-            true => snapshots.space.held_by_alone(volume, snapshot)?,
-            false => 0,
-        };
-        snapshots.doomed += alone;
-        snapshots.space.delete(volume, snapshot).then_some(alone)
+    /// Deletes a snapshot of `volume`. Consistency points free the blocks that only it held, step by step. False if there is
+    /// no such snapshot.
+    pub fn delete_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> bool {
+        let Some(snapshots) = &mut self.snapshots else { return false };
+        if self.config.format.is_durable() {
+            snapshots.doomed += snapshots.space.held_by_alone(volume, snapshot).unwrap_or(0);
+        }
+        snapshots.space.delete(volume, snapshot)
     }
 
-    /// Takes a snapshot of `volume` as it is on the spindles. Returns its number and the volume's inode. Nothing may be
-    /// dirty, and no consistency point in progress. O(1).
+    /// Takes a snapshot of `volume` as it is on the spindles, and returns its number. Nothing may be dirty, and no
+    /// consistency point in progress. O(1).
     ///
     /// # Errors
     /// If what the volumes promise could then no longer be overwritten in full, or if the volume's snapshots can be counted
@@ -179,10 +175,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ///
     /// # Panics
     /// If the array is not clean.
-    pub fn take_snapshot(
-        &mut self,
-        volume: VolumeId,
-    ) -> Result<(SnapshotId, Option<Pointer>), SnapshotRefusal> {
+    pub fn take_snapshot(&mut self, volume: VolumeId) -> Result<SnapshotId, SnapshotRefusal> {
         assert!(self.is_clean(), "a snapshot is taken of what is on the spindles");
         let counts = self.aggregate.counts();
         let of_no_snapshot = (self.keys.indirect().end..self.keys.end())
@@ -200,13 +193,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let taken = self.snapshots_mut().space.take(volume);
         let snapshot = taken.ok_or(SnapshotRefusal::TooMany)?;
         self.note_room();
-        Ok((snapshot, self.pointer(self.keys.inodes().start + volume.0)))
-    }
-
-    /// Deletes a snapshot of `volume`. Returns the number of blocks that only it held, which consistency points free step
-    /// by step; 0 if there is no such snapshot.
-    pub fn delete_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> u64 {
-        self.remove_snapshot_of(volume, snapshot).unwrap_or(0)
+        Ok(snapshot)
     }
 
     /// Blocks that only snapshots of `volume` hold.
@@ -248,7 +235,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) -> Result<(), RestoreError> {
         for (address, _, birth) in history.blocks() {
             let Some(key) = self.keys.key_of(volume, address) else { continue };
-            let is_clone = self.config.volumes[volume.0 as usize].is_clone;
+            let is_clone = self.is_clone(volume);
             if let Some(snapshots) = &mut self.snapshots
                 // What a clone has borrowed has no birth.
                 && (!is_clone || snapshots.space.birth(key) != 0)
@@ -273,23 +260,17 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(())
     }
 
-    /// The file and number of a block of data.
-    fn lun_block(&self, key: u32) -> Option<LunBlock> {
-        let lun = self.keys.lun_of(key)?;
-        Some((self.keys.file_of(lun), key - self.keys.blocks_of(lun).start))
-    }
-
     /// Block `key` of a volume gets a new place, or loses the one it has. Returns what becomes of that.
     #[inline]
     pub(super) fn is_replaced(&mut self, key: u32, before: Option<(Region, Vbn)>) -> LeftPlace {
-        let is_durable = self.config.format.is_durable();
-        if is_durable && key >= self.keys.indirect().end {
+        if self.config.format.is_durable() && key >= self.keys.indirect().end {
             return LeftPlace::Free;
         }
         let volume = self.keys.volume_of(key);
+        let is_clone = self.is_clone(volume);
         let Some(snapshots) = &mut self.snapshots else { return LeftPlace::Free };
         let birth = snapshots.space.birth(key);
-        let is_borrowed = birth == 0 && self.config.volumes[volume.0 as usize].is_clone;
+        let is_borrowed = birth == 0 && is_clone;
         let of_own = before.filter(|_| !is_borrowed);
         let is_held = snapshots.space.is_replaced(volume, key, of_own);
         if P::CARRIES_DATA
@@ -298,7 +279,7 @@ impl<P: Payload> WriteAnywhere<P> {
         {
             let death = snapshots.space.birth(key);
             let pointer = Pointer { vbn, checksum: self.checksum_of(key) };
-            let of_lun = self.lun_block(key);
+            let of_lun = self.keys.lun_block(key);
             if let Some(stored) = &mut self.stored {
                 stored.held.add(of_lun, [birth, death], pointer, is_borrowed);
             }

@@ -2,14 +2,13 @@
 
 use strewn_alloc::SnapshotId;
 use strewn_base::Direction;
-use strewn_raid::Vbn;
 
 use crate::driver::{Driver, HostOperation, LunId};
 use crate::payload::Payload;
 
+use super::WriteAnywhere;
 use super::metadata::Pointer;
 use super::tag::{Owner, TagFields};
-use super::{COMMAND_BLOCKS, WriteAnywhere};
 
 /// A LUN as it is in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,21 +55,13 @@ impl<P: Payload> WriteAnywhere<P> {
         let mut block = blocks.start;
         while block < blocks.end {
             let Some(Pointer { vbn, .. }) = self.block_in_view(view, block) else {
-                self.view_block_is_blank(slot, block);
+                self.never_written(slot, block, true);
                 block += 1;
                 continue;
             };
-            let mut run = self.run_at(vbn);
-            let on_spindle = self.group(run.group).blocks_per_spindle() - run.dbn;
-            let most = u64::from(COMMAND_BLOCKS.min(blocks.end - block)).min(on_spindle) as u32;
-            while run.blocks < most {
-                let behind = Vbn(vbn.0 + u64::from(run.blocks));
-                let next = self.block_in_view(view, block + run.blocks);
-                if next.is_none_or(|next| next.vbn != behind) {
-                    break;
-                }
-                run.blocks += 1;
-            }
+            let run = self.longest_run(vbn, block..blocks.end, |next, behind| {
+                self.block_in_view(view, next).is_some_and(|next| next.vbn == behind)
+            });
             self.read_run_for(slot, block, run, driver);
             self.counters.data_reads += 1;
             block += run.blocks;
@@ -82,8 +73,8 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn block_in_view(&self, view: View, block: u32) -> Option<Pointer> {
         let View { file, snapshot: SnapshotId(snapshot), .. } = view;
         let held = &self.stored.as_ref()?.held;
-        if held.was_replaced_since((file, block), snapshot) {
-            return held.version((file, block), snapshot);
+        if let Some(version) = held.replaced_since((file, block), snapshot) {
+            return version;
         }
         let keys = self.keys.blocks_of(self.keys.lun_with_file(file)?);
         let key = keys.start.checked_add(block).filter(|key| keys.contains(key))?;

@@ -144,8 +144,7 @@ impl Plan<'_> {
                 if self.lun(&lun).is_ok() {
                     return Err(ChangeError::Exists(format!("LUN {lun}")));
                 }
-                let luns = self.catalog.volumes.iter().map(|volume| volume.luns.len());
-                if luns.sum::<usize>() >= MAXIMUM_LUNS {
+                if self.catalog.luns().count() >= MAXIMUM_LUNS {
                     return Err(too_many("LUNs", MAXIMUM_LUNS));
                 }
                 let file = self.new_file();
@@ -168,7 +167,7 @@ impl Plan<'_> {
             }
             Change::DeleteLun { lun } => {
                 let (volume, at) = self.lun(&lun)?;
-                if self.catalog.volumes.iter().map(|volume| volume.luns.len()).sum::<usize>() == 1 {
+                if self.catalog.luns().count() == 1 {
                     return Err(ChangeError::Last("LUN".to_owned()));
                 }
                 self.catalog.volumes[volume].luns.remove(at);
@@ -208,7 +207,7 @@ impl Plan<'_> {
             return Err(ChangeError::Exists(format!("snapshot {snapshot}")));
         }
         let (luns, checkpoint) = (self.catalog.volumes[at].luns.clone(), self.checkpoint);
-        let inode = self.array.pointer(self.array.keys().inodes().start + at as u32);
+        let inode = self.array.pointer(self.array.keys().inode_of(VolumeId(at as u32)));
         let entry = |number| {
             CatalogSnapshot::new(
                 number,
@@ -224,7 +223,7 @@ impl Plan<'_> {
         catalog.volumes[at].snapshots.push(entry(u32::MAX));
         encoded(&catalog)?;
         let taken = self.array.take_snapshot(VolumeId(at as u32));
-        let (SnapshotId(number), _) = taken.map_err(|refusal| match refusal {
+        let SnapshotId(number) = taken.map_err(|refusal| match refusal {
             SnapshotRefusal::NoSpace { lacking } => {
                 ChangeError::NoRoom { lacking_bytes: bytes_of(lacking) }
             }
@@ -364,8 +363,7 @@ impl Plan<'_> {
     }
 
     fn volume(&self, name: &VolumeName) -> Result<usize, ChangeError> {
-        let at = self.catalog.volumes.iter().position(|volume| volume.name == name.as_str());
-        at.ok_or_else(|| ChangeError::NoSuchVolume(name.clone()))
+        self.catalog.find_volume(name).ok_or_else(|| ChangeError::NoSuchVolume(name.clone()))
     }
 
     /// The indices of a LUN and its volume.
@@ -378,10 +376,8 @@ impl Plan<'_> {
 
     /// The indices of a snapshot and its volume.
     fn snapshot(&self, name: &SnapshotName) -> Result<(usize, usize), ChangeError> {
-        let volume = self.volume(name.volume())?;
-        let snapshots = &self.catalog.volumes[volume].snapshots;
-        let at = snapshots.iter().position(|snapshot| snapshot.name == name.snapshot());
-        at.map(|at| (volume, at)).ok_or_else(|| ChangeError::NoSuchSnapshot(name.clone()))
+        self.volume(name.volume())?;
+        self.catalog.find_snapshot(name).ok_or_else(|| ChangeError::NoSuchSnapshot(name.clone()))
     }
 
     /// A LUN, as the array knows it.

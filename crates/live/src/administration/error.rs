@@ -188,6 +188,25 @@ impl ChangeError {
         }
     }
 
+    /// Returns whether the change was refused because of what the array has: another time, or for another array, the same
+    /// change may be possible.
+    #[must_use]
+    pub fn is_of_contents(&self) -> bool {
+        matches!(
+            self,
+            Self::LunTooLarge { .. }
+                | Self::VolumeTooLarge { .. }
+                | Self::NotEmpty { .. }
+                | Self::HasClones { .. }
+                | Self::NoRoom { .. }
+                | Self::Exists(_)
+                | Self::Last(_)
+                | Self::SmallerThanLuns { .. }
+                | Self::Impossible(_)
+                | Self::WouldCutData { .. }
+        )
+    }
+
     /// Returns whether the array failed, rather than refused.
     #[must_use]
     pub fn is_failure(&self) -> bool {

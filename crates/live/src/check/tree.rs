@@ -1,6 +1,6 @@
 //! Walks from the root, and from the inode of each snapshot, to every block.
 
-use strewn_alloc::REGION_BLOCKS;
+use strewn_alloc::{REGION_BLOCKS, VolumeId};
 use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::write_anywhere::{BlockKeys, WriteAnywhereConfig};
 use strewn_raid::Vbn;
@@ -35,9 +35,9 @@ pub(super) fn check<D: Devices>(
     let mut walk = Walk { config, keys, superblock, reached: Reached::new(), bitmap, has_clones };
     walk.below(offline, catalog_blocks, report);
     walk.below(offline, root.into_iter().collect(), report);
-    for (_, _, snapshot) in catalog.snapshots() {
+    for (_, snapshot) in catalog.snapshots() {
         walk.keys = snapshot.keys(config);
-        let inode = snapshot.inode().map(|pointer| (walk.keys.inodes().start, pointer));
+        let inode = snapshot.inode().map(|pointer| (walk.keys.inode_of(VolumeId(0)), pointer));
         walk.below(offline, inode.into_iter().collect(), report);
     }
     if superblock.root.block.is_some() {

@@ -29,7 +29,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         self.targets.clear();
         self.driver.files.clear();
         array.close_views();
-        for lun in catalog.volumes.iter().flat_map(|volume| &volume.luns) {
+        for lun in catalog.luns() {
             let target = Target {
                 lun: LunId(self.driver.files.len() as u16),
                 sectors: u64::from(lun.blocks) * BLOCK_SECTORS,
@@ -38,7 +38,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             self.driver.files.push(lun.file);
             self.targets.insert(TargetId(lun.file), target);
         }
-        for (_, volume, snapshot) in catalog.snapshots() {
+        for (volume, snapshot) in catalog.snapshots() {
             for lun in &snapshot.luns {
                 let view = View {
                     file: lun.file,

@@ -346,18 +346,7 @@ impl<'a> Incarnation<'a> {
             Err(ChangeError::Stopped(why) | ChangeError::NoSpace(why)) => {
                 return Err(self.stopped(array, &why));
             }
-            Err(
-                ChangeError::LunTooLarge { .. }
-                | ChangeError::VolumeTooLarge { .. }
-                | ChangeError::NotEmpty { .. }
-                | ChangeError::HasClones { .. }
-                | ChangeError::NoRoom { .. }
-                | ChangeError::Exists(_)
-                | ChangeError::Last(_)
-                | ChangeError::SmallerThanLuns { .. }
-                | ChangeError::Impossible(_)
-                | ChangeError::WouldCutData { .. },
-            ) => self.schedule.summary.changes_refused += 1,
+            Err(error) if error.is_of_contents() => self.schedule.summary.changes_refused += 1,
             Err(error) => return Err(Stop::Wrong(format!("{change:?} fails: {error}"))),
         }
         self.schedule.shadow.changed = None;

@@ -345,7 +345,7 @@ impl Schedule {
             read_catalog(&mut offline, config, &superblock).map_err(|error| error.to_string())?;
         let config = &catalog.config(config);
         let model = self.shadow.model_of(&Inventory::at_rest(&catalog))?;
-        for (_, volume, snapshot) in catalog.snapshots() {
+        for (volume, snapshot) in catalog.snapshots() {
             let name = volume.name.parse().and_then(|of| SnapshotName::new(of, &snapshot.name));
             let name = name.map_err(|error| error.to_string())?;
             for lun in &snapshot.luns {

@@ -257,17 +257,8 @@ impl Rig {
         let done = self.array().administer(change.clone());
         match done {
             Ok(()) => self.follow(&change),
-            Err(
-                ChangeError::LunTooLarge { .. }
-                | ChangeError::VolumeTooLarge { .. }
-                | ChangeError::NotEmpty { .. }
-                | ChangeError::HasClones { .. }
-                | ChangeError::NoRoom { .. }
-                | ChangeError::Last(_)
-                | ChangeError::SmallerThanLuns { .. }
-                | ChangeError::Impossible(_)
-                | ChangeError::WouldCutData { .. },
-            ) => {}
+            // Names are given once.
+            Err(error) if error.is_of_contents() && !matches!(error, ChangeError::Exists(_)) => {}
             Err(error) => panic!("{change:?}: {error}"),
         }
     }
