@@ -87,6 +87,8 @@ pub struct Root {
     /// The blocks of the catalog, from the first on: VBN and CRC-32C. None as long as the array has only what it was
     /// created with.
     pub catalog: [Option<(Vbn, u32)>; CATALOG_BLOCKS as usize],
+    /// How many parity groups the aggregate has; 0 for an in-place array.
+    pub groups: u16,
 }
 
 /// Why an array refuses a host operation.

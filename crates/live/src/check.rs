@@ -6,6 +6,7 @@ mod tree;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
@@ -132,6 +133,8 @@ pub enum Inconsistency {
     },
     /// The parity of a stripe with blocks in use does not match its blocks.
     Parity {
+        /// The spindles of its parity group.
+        spindles: Range<u16>,
         /// The stripe.
         stripe: u64,
         /// Which of the parities match.
@@ -214,13 +217,17 @@ impl fmt::Display for Inconsistency {
                 formatter,
                 "the aggregate's bitmap has {in_bitmap} blocks in use; {reached} are, and {held_back} are held back"
             ),
-            Self::Parity { stripe, check } => {
+            Self::Parity { spindles, stripe, check } => {
                 let which = match (check.row_holds, check.diagonal_holds) {
                     (false, false) => "neither row nor diagonal parity agrees",
                     (false, true) => "row parity does not agree",
                     _ => "diagonal parity does not agree",
                 };
-                write!(formatter, "stripe {stripe}: {which} with its blocks")
+                let (first, last) = (spindles.start, spindles.end - 1);
+                write!(
+                    formatter,
+                    "stripe {stripe} of spindles {first} to {last}: {which} with its blocks"
+                )
             }
             Self::ParityInPlace { parity, of } => write!(
                 formatter,

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use strewn_array::write_anywhere::PlacedGroup;
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
 use strewn_array::{BlockContents, crc32c};
 use strewn_base::BLOCK_SECTORS;
-use strewn_raid::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes};
+use strewn_raid::{
+    BlockLocation, Dbn, Member, MemberSet, SpindleIndex, SpindleSet, StripeBytes, Vbn,
+};
 
 use crate::device::{
     BLOCK_BYTES, Buffer, DeviceIndex, Devices, Io, IoCompletion, IoError, IoId, IoRequest,
@@ -33,6 +36,14 @@ pub struct SpindleBlock {
     pub spindle: SpindleIndex,
     /// The block on it.
     pub dbn: Dbn,
+}
+
+impl SpindleBlock {
+    /// The place of a block of a parity group.
+    pub(crate) fn of(group: &PlacedGroup, vbn: Vbn) -> Self {
+        let BlockLocation { spindle, dbn } = group.locate(vbn);
+        Self { spindle, dbn }
+    }
 }
 
 impl<'a, D: Devices> OfflineArray<'a, D> {
@@ -238,25 +249,31 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         self.run_to_quiescence();
     }
 
-    /// Reads the blocks that `pointers` lead to, as they were written; recomputes those from their stripes that are
-    /// unreadable or do not match.
+    /// Reads the blocks of an aggregate of `groups` that `pointers` lead to, as they were written; recomputes those from
+    /// their stripes that are unreadable or do not match.
     pub fn read_pointed(
         &mut self,
-        group: &ParityGroup,
+        groups: &[PlacedGroup],
         pointers: &[Pointer],
     ) -> Vec<Option<Vec<u8>>> {
-        let places: Vec<SpindleBlock> = pointers
+        let placed: Vec<Option<(&PlacedGroup, SpindleBlock)>> = pointers
             .iter()
             .map(|pointer| {
-                let location = group.locate(pointer.vbn);
-                SpindleBlock { spindle: location.spindle, dbn: location.dbn }
+                let group = PlacedGroup::with_block(groups, pointer.vbn)?;
+                Some((group, SpindleBlock::of(group, pointer.vbn)))
             })
             .collect();
-        let read = self.read_blocks(&places);
-        let mut all = Vec::with_capacity(read.len());
-        for ((bytes, pointer), place) in read.into_iter().zip(pointers).zip(places) {
+        let places: Vec<SpindleBlock> = placed.iter().flatten().map(|(_, place)| *place).collect();
+        let mut read = self.read_blocks(&places).into_iter();
+        let mut all = Vec::with_capacity(pointers.len());
+        for (placed, pointer) in placed.into_iter().zip(pointers) {
+            // A pointer behind the last group leads nowhere.
+            let Some((group, place)) = placed else {
+                all.push(None);
+                continue;
+            };
             let is_right = |bytes: &Vec<u8>| checksum(bytes) == pointer.checksum;
-            let right = bytes.filter(is_right);
+            let right = read.next().flatten().filter(is_right);
             all.push(right.or_else(|| self.compute(group, place, pointer.checksum)));
         }
         all
@@ -265,16 +282,19 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     /// Recomputes a block from the rest of its stripe; returns `None` unless the result has the checksum `expected`.
     pub fn compute(
         &mut self,
-        group: &ParityGroup,
+        placed: &PlacedGroup,
         place: SpindleBlock,
         expected: u32,
     ) -> Option<Vec<u8>> {
+        let group = &placed.group;
         let shape = group.stripe_shape();
-        let places: Vec<SpindleBlock> = (0..group.spindles())
+        let places: Vec<SpindleBlock> = placed
+            .spindles()
             .map(|spindle| SpindleBlock { spindle: SpindleIndex(spindle), dbn: place.dbn })
             .collect();
         let read = self.read_blocks(&places);
-        let wanted = group.members_on(SpindleSet::single(place.spindle));
+        let own = SpindleIndex(place.spindle.0 - placed.first_spindle);
+        let wanted = group.members_on(SpindleSet::single(own));
         let bad: MemberSet = (0..group.spindles() as u8)
             .map(Member)
             .filter(|member| read[member.index()].is_none())
@@ -286,7 +306,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
             let Ok(plan) = shape.plan_read(wanted, bad.union(doubted)) else { continue };
             let mut stripe = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
             stripe.compute(&plan, |member| read[member.index()].as_deref()).ok()?;
-            let computed = stripe.block(Member(place.spindle.0 as u8))?;
+            let computed = stripe.block(Member(own.0 as u8))?;
             if checksum(computed) == expected {
                 return Some(computed.to_vec());
             }

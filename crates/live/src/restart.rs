@@ -2,6 +2,8 @@
 
 mod log_devices;
 
+use std::ops::Range;
+
 use strewn_alloc::VolumeId;
 use strewn_array::BlockContents;
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
@@ -19,7 +21,8 @@ use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
 use crate::engine::{HostRequest, LiveArray, LiveArrayEngine, RequestId, TargetId};
 use crate::format::{
     DeviceKind, FEATURE_INITIALIZATION_MAP, INITIALIZATION_MAP_SLOTS, InitializationMap, Label,
-    LogLayout, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock, redo_data_bytes,
+    LogLayout, MAXIMUM_GROUPS, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock,
+    redo_data_bytes,
 };
 use crate::log::{HostRecord, Log, LogReadError, RecoveredLog};
 use crate::offline::{OfflineArray, SpindleBlock};
@@ -116,37 +119,51 @@ impl RestartError {
 
 /// Returns the newest superblock of the array of `label`, over all its spindles.
 pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<Superblock> {
-    let slots = blocks_of_spindles(devices, label, SUPERBLOCK_SLOTS);
+    // At most 64 members.
+    let all = 0..label.members.len() as u16;
+    let slots = blocks_of_spindles(devices, label, all, SUPERBLOCK_SLOTS);
     Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
 }
 
-/// The initialization map of the array of `label`, from all its spindles; `None` if the array has none.
+/// The spindles of a parity group, and its initialization map.
+type MapOfGroup = (Range<u16>, InitializationMap);
+
+/// The initialization map of each parity group of the array of `label`, from all its spindles, with the positions of
+/// those; none if the array has none. An in-place array has one map.
 ///
 /// # Errors
-/// [`RestartError::NoInitializationMap`] if every copy is gone, or every copy that is as new as the newest superblock says.
-pub fn initialization_map_of<D: Devices>(
+/// [`RestartError::NoInitializationMap`] if every copy of one is gone, or every copy that is as new as the newest
+/// superblock says.
+pub fn initialization_maps_of<D: Devices>(
     devices: &mut D,
     label: &Label,
-) -> Result<Option<InitializationMap>, RestartError> {
+) -> Result<Vec<MapOfGroup>, RestartError> {
     if label.incompatible_features & FEATURE_INITIALIZATION_MAP == 0 {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let named = newest_superblock(devices, label).map_or(0, |superblock| superblock.map_sequence);
-    let slots = blocks_of_spindles(devices, label, INITIALIZATION_MAP_SLOTS);
-    let map = InitializationMap::union(slots.iter().map(Vec::as_slice), label.array);
-    // An older map would take zones for blank that hold data.
-    map.filter(|map| map.sequence >= named).map(Some).ok_or(RestartError::NoInitializationMap)
+    let superblock = newest_superblock(devices, label);
+    let named = superblock.map_or([0; MAXIMUM_GROUPS], |superblock| superblock.map_sequences);
+    let groups = label.spindles_of_groups().into_iter().zip(named);
+    let map = |(spindles, named): (Range<u16>, u64)| {
+        let slots = blocks_of_spindles(devices, label, spindles.clone(), INITIALIZATION_MAP_SLOTS);
+        let map = InitializationMap::union(slots.iter().map(Vec::as_slice), label.array);
+        // An older map would take zones for blank that hold data.
+        let map = map.filter(|map| map.sequence >= named);
+        Ok((spindles, map.ok_or(RestartError::NoInitializationMap)?))
+    };
+    groups.map(map).collect()
 }
 
-/// These blocks of every spindle that is present, if they can be read.
+/// These blocks of those of the spindles that are present, if they can be read.
 fn blocks_of_spindles<D: Devices>(
     devices: &mut D,
     label: &Label,
+    spindles: Range<u16>,
     blocks: [u64; 2],
 ) -> Vec<Vec<u8>> {
     let mut read = Vec::new();
-    for (position, member) in (0u16..).zip(&label.members) {
-        if member.state != MemberState::Present {
+    for position in spindles {
+        if label.members[usize::from(position)].state != MemberState::Present {
             continue;
         }
         for block in blocks {
@@ -249,14 +266,15 @@ fn propagate_newest<D: Devices>(
     devices: &mut D,
     label: &Label,
     superblock: &Superblock,
-    map: Option<&InitializationMap>,
+    maps: &[MapOfGroup],
 ) -> Result<(), RestartError> {
     propagate_labels(devices, label)?;
     for (position, member) in (0..).zip(&label.members) {
         if member.state == MemberState::Present {
             let device = DeviceIndex(position);
             write_missing(devices, device, superblock.slot(), superblock.encode())?;
-            if let Some(map) = map {
+            let of_group = maps.iter().find(|(spindles, _)| spindles.contains(&position));
+            if let Some((_, map)) = of_group {
                 write_missing(devices, device, map.slot(), map.encode())?;
             }
         }
@@ -290,7 +308,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
 pub struct ArrayTree {
     /// What its volumes, LUNs and snapshots are.
     pub catalog: Catalog,
-    /// The configuration that it has with them.
+    /// The configuration that it has with them, and with the parity groups that it had then.
     pub config: WriteAnywhereConfig,
     /// The blocks of the catalog.
     pub catalog_blocks: CatalogBlocks,
@@ -311,7 +329,8 @@ impl ArrayTree {
     }
 }
 
-/// Reads the catalog of a write-anywhere array; `config` is that which it was created with. Returns its blocks, too.
+/// Reads the catalog of a write-anywhere array; `config` is that which it was created with, and has the parity groups
+/// that were added since. Returns the catalog's blocks, too.
 ///
 /// # Errors
 /// If a block of it is missing, or does not have its expected contents.
@@ -324,14 +343,14 @@ pub fn read_catalog<D: Devices>(
     if pointers.is_empty() {
         return Ok((Catalog::first(config, superblock), Vec::new()));
     }
-    let read = offline.read_pointed(config.single_group(), &pointers);
+    let read = offline.read_pointed(&config.placed_groups(), &pointers);
     let whole = read.into_iter().map(|bytes| bytes.map(Vec::into_boxed_slice));
     let blocks = whole.collect::<Option<Vec<_>>>().ok_or(RestartError::CatalogGone)?;
     Ok((Catalog::decode(&blocks)?, blocks))
 }
 
 /// Reads every block that the root and the snapshots of a write-anywhere array lead to. What several of them share is
-/// read once. `config` is that which it was created with.
+/// read once. `config` is as in [`read_catalog`].
 ///
 /// # Errors
 /// If a metadata block is missing, or does not have its expected contents.
@@ -341,7 +360,7 @@ pub fn read_tree<D: Devices>(
     superblock: &Superblock,
 ) -> Result<ArrayTree, RestartError> {
     let (catalog, catalog_blocks) = read_catalog(offline, config, superblock)?;
-    let config = catalog.config(config);
+    let config = catalog.config(config).with_first_groups(superblock.groups());
     let keys = config.block_keys();
     let mut histories = Vec::new();
     for (number, volume) in (0..).map(VolumeId).zip(&catalog.volumes) {
@@ -440,7 +459,7 @@ fn read_below<D: Devices>(
     let mut level = vec![top];
     while !level.is_empty() {
         let pointers: Vec<Pointer> = level.iter().map(|(_, pointer)| *pointer).collect();
-        let read = offline.read_pointed(config.single_group(), &pointers);
+        let read = offline.read_pointed(&config.placed_groups(), &pointers);
         let mut next = Vec::new();
         for ((key, _), bytes) in level.iter().zip(read) {
             let address = keys.pointer_address(*key);
@@ -460,14 +479,12 @@ fn read_below<D: Devices>(
 /// # Errors
 /// [`RestartError::NoInitializationMap`].
 pub fn store_of<D: Devices>(devices: &mut D, label: &Label) -> Result<Store, RestartError> {
-    Ok(store_with(label, initialization_map_of(devices, label)?))
+    Ok(store_with(label, initialization_maps_of(devices, label)?))
 }
 
-fn store_with(label: &Label, map: Option<InitializationMap>) -> Store {
-    let mut store = Store::new(label.array.tag(), label.members.len() as u16, CHECKSUM_CACHE_BYTES);
-    if let Some(map) = map {
-        store = store.with_initialization_map(map);
-    }
+fn store_with(label: &Label, maps: Vec<MapOfGroup>) -> Store {
+    let store = Store::new(label.array.tag(), label.members.len() as u16, CHECKSUM_CACHE_BYTES);
+    let mut store = store.with_initialization_maps(maps);
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
         if member.state != MemberState::Present {
             store.drop_spindle(position);
@@ -497,21 +514,38 @@ pub fn restart_write_anywhere<D: Devices>(
     beginning: &RestartOptions,
     config: &WriteAnywhereConfig,
 ) -> Result<RunningArray<D, WriteAnywhere<Data>>, RestartError> {
+    let groups = config.placed_groups();
     let survives = |lost: &[SpindleIndex]| {
-        lost.len() <= usize::from(config.single_group().parity().spindles())
+        groups.iter().all(|placed| {
+            let ours = lost.iter().filter(|spindle| placed.spindles().contains(&spindle.0));
+            ours.count() <= usize::from(placed.group.parity().spindles())
+        })
     };
     restart(devices, beginning, &survives, |offline, superblock| {
         let tree = read_tree(offline, config, superblock)?;
-        let ArrayTree { catalog, config, catalog_blocks, blocks, histories } = tree;
-        let keys = config.block_keys().aggregate_bitmap();
-        let bitmap: Vec<(u32, Pointer)> =
-            blocks.iter().filter(|(key, _)| keys.contains(key)).copied().collect();
-        let group = *config.single_group();
-        let mut array = WriteAnywhere::restored(config, blocks, catalog_blocks, &histories)?;
+        let ArrayTree { catalog, config: before, catalog_blocks, blocks, histories } = tree;
+        let keys = before.block_keys();
+        let bitmap: Vec<(u32, Pointer)> = blocks
+            .iter()
+            .filter(|(key, _)| keys.aggregate_bitmap().contains(key))
+            .copied()
+            .collect();
+        let mut array = if before.groups.len() == config.groups.len() {
+            WriteAnywhere::restored(before, blocks, catalog_blocks, &histories)?
+        } else {
+            let config = catalog.config(config);
+            WriteAnywhere::restored_with_added_groups(
+                config,
+                &keys,
+                blocks,
+                catalog_blocks,
+                &histories,
+            )?
+        };
         // Held-back blocks are free now, but the bitmap on the spindles marks them as in use.
         if superblock.root.held_back_blocks > 0 {
             let pointers: Vec<Pointer> = bitmap.iter().map(|(_, pointer)| *pointer).collect();
-            let read = offline.read_pointed(&group, &pointers);
+            let read = offline.read_pointed(&groups, &pointers);
             for ((key, _), bytes) in bitmap.iter().zip(read) {
                 array.bitmap_is(*key, bytes.as_deref());
             }
@@ -585,11 +619,11 @@ fn restart<D: Devices, A: LiveArray>(
         return Err(RestartError::LogBreaksOff(last));
     }
 
-    let map = initialization_map_of(&mut devices, label)?;
-    propagate_newest(&mut devices, label, &superblock, map.as_ref())?;
+    let maps = initialization_maps_of(&mut devices, label)?;
+    propagate_newest(&mut devices, label, &superblock, &maps)?;
     equalize_logs(&mut devices, label, repairs, &mut findings)?;
     let tag = label.array.tag();
-    let mut store = store_with(label, map);
+    let mut store = store_with(label, maps);
     for (position, member) in (0..).map(SpindleIndex).zip(&label.members) {
         // A device may be closed although the labels mark it as present.
         if member.state == MemberState::Present && is_gone(&mut devices, position) {

@@ -17,7 +17,7 @@ use strewn_array::write_anywhere::metadata::{Pointer, checksum};
 use strewn_array::{BlockContents, crc32c};
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{
-    Dbn, MemberSet, SpindleIndex, StripeBytes, StripeCodec, StripeShape, StripedLayout,
+    Dbn, MemberSet, SpindleIndex, StripeBytes, StripeCodec, StripeShape, StripedLayout, Vbn,
 };
 
 use crate::cross_check::WrittenBlock;
@@ -76,51 +76,51 @@ pub fn scrub<D: Devices>(
     checkpoint: u64,
     mut progress: impl FnMut(f64) -> bool,
 ) -> Result<ScrubReport, StoreError> {
-    let group = config.single_group();
-    let in_use: HashMap<u64, (BlockContents, u32)> =
-        blocks.iter().map(|(holds, pointer)| (pointer.vbn.0, (*holds, pointer.checksum))).collect();
-    let used = |place: SpindleBlock| {
-        (place.spindle.0 < group.data_spindles())
-            .then(|| group.vbn(place.spindle, place.dbn).0)
-            .and_then(|vbn| in_use.get(&vbn).copied())
-    };
+    let in_use: HashMap<Vbn, (BlockContents, u32)> =
+        blocks.iter().map(|(holds, pointer)| (pointer.vbn, (*holds, pointer.checksum))).collect();
+    let groups = config.placed_groups();
+    let all_stripes: u64 = groups.iter().map(|placed| placed.group.stripes()).sum();
+    let mut done_stripes = 0;
     let mut scrubbed = ScrubReport::default();
-    for first in (0..group.stripes()).step_by(ROW_STRIPES as usize) {
-        let stripes = first..(first + ROW_STRIPES).min(group.stripes());
-        let runs: Vec<_> =
-            (0..group.spindles()).map(|spindle| (SpindleIndex(spindle), stripes.clone())).collect();
-        let read = offline.read_runs(&runs);
-        let mut writes = Vec::new();
-        for stripe in stripes.clone() {
-            let at = (stripe - first) as usize;
-            let members = (0..).zip(&read).map(|(spindle, (bytes, states))| {
-                let place = SpindleBlock { spindle: SpindleIndex(spindle), dbn: Dbn(stripe) };
-                let used = used(place);
-                let holds = match used {
-                    _ if spindle >= group.data_spindles() => BlockContents::Parity,
-                    Some((holds, _)) => holds,
-                    None => BlockContents::Nothing,
-                };
-                MemberRead {
-                    place,
-                    holds,
-                    is_used: used.is_some(),
-                    checksum: used.map(|(_, checksum)| checksum),
-                    bytes: bytes.get(at * BLOCK_BYTES..(at + 1) * BLOCK_BYTES),
-                    state: states.get(at).copied(),
+    for placed in &groups {
+        let group = &placed.group;
+        for first in (0..group.stripes()).step_by(ROW_STRIPES as usize) {
+            let stripes = first..(first + ROW_STRIPES).min(group.stripes());
+            let runs: Vec<_> =
+                placed.spindles().map(|spindle| (SpindleIndex(spindle), stripes.clone())).collect();
+            let read = offline.read_runs(&runs);
+            let mut writes = Vec::new();
+            for stripe in stripes.clone() {
+                let at = (stripe - first) as usize;
+                let members: Vec<MemberRead<'_>> = placed
+                    .spindles()
+                    .zip(&read)
+                    .map(|(spindle, (bytes, states))| {
+                        let (spindle, dbn) = (SpindleIndex(spindle), Dbn(stripe));
+                        let vbn = placed.vbn(spindle, dbn);
+                        let used = vbn.and_then(|vbn| in_use.get(&vbn).copied());
+                        let of_data = used.map_or(BlockContents::Nothing, |(holds, _)| holds);
+                        MemberRead {
+                            place: SpindleBlock { spindle, dbn },
+                            holds: vbn.map_or(BlockContents::Parity, |_| of_data),
+                            is_used: used.is_some(),
+                            checksum: used.map(|(_, checksum)| checksum),
+                            bytes: bytes.get(at * BLOCK_BYTES..(at + 1) * BLOCK_BYTES),
+                            state: states.get(at).copied(),
+                        }
+                    })
+                    .collect();
+                // In a stripe without blocks in use, a crash may leave anything; nothing there is read before it is
+                // written.
+                if members.iter().any(|one| one.is_used) {
+                    scrub_stripe(group.stripe_shape(), &members, &mut scrubbed, &mut writes);
                 }
-            });
-            let members: Vec<MemberRead<'_>> = members.collect();
-            // In a stripe without blocks in use, a crash may leave anything; nothing there is read before it is
-            // written.
-            if !members.iter().any(|one| one.is_used) {
-                continue;
             }
-            scrub_stripe(group.stripe_shape(), &members, &mut scrubbed, &mut writes);
-        }
-        offline.write_blocks(&writes, checkpoint)?;
-        if !progress(stripes.end as f64 / group.stripes() as f64) {
-            return Ok(scrubbed);
+            offline.write_blocks(&writes, checkpoint)?;
+            done_stripes += stripes.end - stripes.start;
+            if !progress(done_stripes as f64 / all_stripes as f64) {
+                return Ok(scrubbed);
+            }
         }
     }
     scrubbed.is_whole = true;

@@ -87,12 +87,13 @@ pub(crate) fn read_image_of<D: Devices>(
     file: u32,
     mut block: impl FnMut(u32, &[u8]) -> std::io::Result<()>,
 ) -> Result<(), SnapshotError> {
+    let groups = config.placed_groups();
     let mut blocks = read_snapshot(offline, config, snapshot)?;
     blocks.retain(|(address, _)| address.file == file && address.level == 0);
     blocks.sort_unstable_by_key(|(address, _)| *address);
     for blocks in blocks.chunks(BLOCKS_AT_ONCE) {
         let pointers: Vec<Pointer> = blocks.iter().map(|(_, pointer)| *pointer).collect();
-        let read = offline.read_pointed(config.single_group(), &pointers);
+        let read = offline.read_pointed(&groups, &pointers);
         for ((address, _), bytes) in blocks.iter().zip(read) {
             block(address.index, &bytes.ok_or(SnapshotError::Gone(address.index))?)?;
         }

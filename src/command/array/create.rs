@@ -117,12 +117,17 @@ fn made(arguments: &CreateArguments, created: &CreatedArray) -> String {
         configuration.spindles(),
         Bytes(configuration.lun_bytes()),
     );
-    for (path, bytes) in &created.wasted {
+    say_wasted(&mut text, &created.wasted);
+    text
+}
+
+/// Adds a line for each device that is larger than the smallest.
+pub(super) fn say_wasted(text: &mut String, wasted: &[(PathBuf, u64)]) {
+    for (path, bytes) in wasted {
         let (path, bytes) = (path.display(), Bytes(*bytes).approximately());
         let _ = writeln!(
             text,
             "{path} is larger than the smallest spindle: {bytes} of it are of no use."
         );
     }
-    text
 }

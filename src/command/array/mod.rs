@@ -1,5 +1,6 @@
 //! `strewn array`: arrays of real files and block devices.
 
+mod add_group;
 mod administered;
 mod check;
 mod create;
@@ -63,6 +64,8 @@ enum ArrayAction {
     Scrub(scrub::ScrubArguments),
     /// Replace a spindle by another device and rebuild it, or replace the log or one of its two devices
     Replace(replace::ReplaceArguments),
+    /// Add a parity group to a write-anywhere array: new spindles with parity of their own
+    AddGroup(add_group::AddGroupArguments),
     /// Mark a spindle as failed; it is not read again
     Fail(fail::FailArguments),
     /// Create, list, resize and delete volumes, also while the array is served
@@ -89,6 +92,7 @@ pub(crate) fn array(arguments: &ArrayArguments) -> Result<Ending, Failure> {
         ArrayAction::Check(arguments) => check::check(arguments),
         ArrayAction::Scrub(arguments) => scrub::scrub(arguments),
         ArrayAction::Replace(arguments) => replace::replace(arguments),
+        ArrayAction::AddGroup(arguments) => add_group::add_group(arguments),
         ArrayAction::Fail(arguments) => fail::fail(arguments),
         ArrayAction::Snapshot(arguments) => snapshot::snapshot(arguments),
         ArrayAction::Volume(arguments) => volume::volume(arguments),

@@ -13,7 +13,7 @@ use crate::log::LogSize;
 use crate::processor::ProcessorCosts;
 
 use super::block_keys::BlockKeys;
-use super::groups::FirstSpindles;
+use super::groups::{FirstSpindles, PlacedGroup};
 
 /// A write-anywhere controller: an aggregate of parity groups, with volumes, with LUNs.
 #[derive(Debug, Clone)]
@@ -127,7 +127,7 @@ impl WriteAnywhereConfig {
         lun_blocks + metadata_blocks + delayed_free_blocks + 2 * u64::from(cache_blocks)
     }
 
-    /// The parity group of an array that has a single one, such as a live array.
+    /// The parity group of an array that has a single one.
     ///
     /// # Panics
     /// If there are several, or none.
@@ -135,6 +135,19 @@ impl WriteAnywhereConfig {
     pub fn single_group(&self) -> &ParityGroup {
         assert_eq!(self.groups.len(), 1, "the array has one parity group");
         &self.groups[0]
+    }
+
+    /// All parity groups, with their spindles and VBNs.
+    #[must_use]
+    pub fn placed_groups(&self) -> Vec<PlacedGroup> {
+        PlacedGroup::all(&self.groups)
+    }
+
+    /// The same array when it had only the first `count` of its parity groups.
+    #[must_use]
+    pub fn with_first_groups(&self, count: usize) -> Self {
+        let groups: Vec<_> = self.groups.iter().take(count.max(1)).copied().collect();
+        Self { groups_at_start: groups.len(), groups, ..self.clone() }
     }
 
     /// Data blocks of all parity groups.

@@ -3,6 +3,8 @@
 //! An array's spindles are numbered group after group. Within the array, a spindle is named by its group and its number
 //! in that group, as the plans of `strewn-raid` name it; commands and failures have the number in the array.
 
+use std::ops::Range;
+
 use strewn_alloc::{AggregateLocation, GroupIndex};
 use strewn_raid::{BlockLocation, Dbn, ParityGroup, SpindleIndex, Vbn};
 
@@ -44,6 +46,65 @@ impl FirstSpindles {
     pub(super) fn in_group(&self, spindle: SpindleIndex) -> (GroupIndex, SpindleIndex) {
         let group = self.0.partition_point(|first| *first <= spindle.0) - 1;
         (GroupIndex(group as u16), SpindleIndex(spindle.0 - self.0[group]))
+    }
+}
+
+/// A parity group with its place in an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlacedGroup {
+    /// The group.
+    pub group: ParityGroup,
+    /// The number in the array of its first spindle.
+    pub first_spindle: u16,
+    /// The VBN of its first block.
+    pub first_vbn: u64,
+}
+
+impl PlacedGroup {
+    /// `groups` one after another, as an array has them.
+    #[must_use]
+    pub fn all(groups: &[ParityGroup]) -> Vec<Self> {
+        let (mut first_spindle, mut first_vbn) = (0, 0);
+        let place = |group: &ParityGroup| {
+            let placed = Self { group: *group, first_spindle, first_vbn };
+            first_spindle += group.spindles();
+            first_vbn += group.total_blocks();
+            placed
+        };
+        groups.iter().map(place).collect()
+    }
+
+    /// The one of `groups` that has the block at `vbn`.
+    #[must_use]
+    pub fn with_block(groups: &[Self], vbn: Vbn) -> Option<&Self> {
+        groups.iter().find(|one| (one.first_vbn..one.end_vbn()).contains(&vbn.0))
+    }
+
+    /// One more than the VBN of its last block.
+    #[must_use]
+    pub fn end_vbn(&self) -> u64 {
+        self.first_vbn + self.group.total_blocks()
+    }
+
+    /// The numbers in the array of its spindles.
+    #[must_use]
+    pub fn spindles(&self) -> Range<u16> {
+        self.first_spindle..self.first_spindle + self.group.spindles()
+    }
+
+    /// Where a block of the group lies: the spindle's number in the array, and the block on it.
+    #[must_use]
+    pub fn locate(&self, vbn: Vbn) -> BlockLocation {
+        let BlockLocation { spindle, dbn } = self.group.locate(Vbn(vbn.0 - self.first_vbn));
+        BlockLocation { spindle: SpindleIndex(self.first_spindle + spindle.0), dbn }
+    }
+
+    /// The VBN of a block of a spindle, which has its number in the array; `None` if the spindle holds parity.
+    #[must_use]
+    pub fn vbn(&self, spindle: SpindleIndex, dbn: Dbn) -> Option<Vbn> {
+        let spindle = SpindleIndex(spindle.0 - self.first_spindle);
+        (spindle.0 < self.group.data_spindles())
+            .then(|| Vbn(self.first_vbn + self.group.vbn(spindle, dbn).0))
     }
 }
 

@@ -63,7 +63,7 @@ pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS};
 use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig, WriteAnywhereError};
 use degraded::Degraded;
-pub use groups::FirstSpindles;
+pub use groups::{FirstSpindles, PlacedGroup};
 pub use history::{DeadBlock, History};
 use host::PendingOperation;
 use reads::Reads;

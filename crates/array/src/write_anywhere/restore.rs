@@ -6,7 +6,7 @@ use strewn_raid::{SpindleIndex, Vbn};
 use crate::driver::{Driver, LunId};
 use crate::payload::Payload;
 
-use super::block_keys::BlockAddress;
+use super::block_keys::{BlockAddress, BlockKeys};
 use super::history::History;
 use super::metadata::Pointer;
 use super::stored::{CatalogBlocks, Stored, WithoutKey};
@@ -109,6 +109,51 @@ impl<P: Payload> WriteAnywhere<P> {
             if let Some(history) = history {
                 array.restore_history(volume, history)?;
             }
+        }
+        Ok(array)
+    }
+
+    /// Restores an array that has been given parity groups since its root was written. `blocks` go by the keys that the
+    /// array had then, `before`. The next consistency point writes what leads to the bitmap of the new groups, and that.
+    ///
+    /// # Errors
+    /// As [`restored`](Self::restored).
+    pub fn restored_with_added_groups(
+        config: WriteAnywhereConfig,
+        before: &BlockKeys,
+        blocks: impl IntoIterator<Item = (u32, Pointer)>,
+        catalog: CatalogBlocks,
+        histories: &[Option<History>],
+    ) -> Result<Self, RestoreError> {
+        // More groups make the bitmap longer; what comes behind it in the numbering has other keys then.
+        let keys = config.block_keys();
+        let (mut kept, mut directory) = (Vec::new(), Vec::new());
+        for (key, pointer) in blocks {
+            if let Some(block) = key.checked_sub(before.catalog().start) {
+                kept.push((keys.catalog().start + block, pointer));
+            } else if key < before.aggregate_bitmap().end {
+                kept.push((key, pointer));
+            } else {
+                directory.push((key, pointer));
+            }
+        }
+        let mut array = Self::restored(config, kept, catalog, histories)?;
+        for (key, Pointer { vbn, checksum }) in directory {
+            array.set_aside(vbn, None).map_err(|_| RestoreError::Misplaced {
+                key,
+                vbn: vbn.0,
+                problem: "another block has as well",
+            })?;
+            let holds = before.holds(key);
+            if let Some(stored) = &mut array.stored {
+                stored.abandoned.push(vbn);
+                stored.without_key.insert(vbn.0 as u32, WithoutKey { holds, checksum });
+            }
+        }
+        let added = before.aggregate_bitmap().end..keys.aggregate_bitmap().end;
+        if let Some(stored) = &mut array.stored {
+            stored.stale.extend(keys.directory_leaves().chain(added));
+            stored.has_changed = true;
         }
         Ok(array)
     }

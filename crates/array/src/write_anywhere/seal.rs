@@ -98,6 +98,11 @@ impl<P: Payload> WriteAnywhere<P> {
         for (at, key) in self.keys.catalog().enumerate() {
             catalog[at] = self.map.get(key).map(|vbn| (vbn, self.checksum_of(key)));
         }
-        Root { held_back_blocks: self.volumes.held_back_blocks() + doomed, block, catalog }
+        Root {
+            held_back_blocks: self.volumes.held_back_blocks() + doomed,
+            block,
+            catalog,
+            groups: self.aggregate.groups() as u16,
+        }
     }
 }

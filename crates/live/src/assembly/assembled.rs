@@ -70,7 +70,7 @@ impl AssembledArray {
                 own: self.label.members[usize::from(position)].identity,
                 position,
                 kind: DeviceKind::Spindle,
-                device_blocks: self.configuration.spindle_device_blocks(),
+                device_blocks: self.configuration.device_blocks_of(position),
                 ..self.label.clone()
             },
             // At most two devices.
@@ -210,9 +210,10 @@ impl AssembledArray {
         }
         let mut lost = self.lost();
         lost.retain(|other| *other != position);
-        if lost.len() >= usize::from(self.configuration.redundancy()) {
-            let layout = self.configuration.layout_name();
-            return Err(ChangeError::Redundancy { position, lost, layout });
+        let group = self.configuration.group_of(position);
+        lost.retain(|other| group.spindles.contains(other));
+        if lost.len() >= usize::from(group.redundancy()) {
+            return Err(ChangeError::Redundancy { position, lost, layout: group.layout });
         }
         Ok(())
     }

@@ -115,12 +115,12 @@ pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
     // If this returns early, everything from here on is undone.
     let mut directory = directory.prepare()?;
     for device in &given_spindles {
-        blank_spindle(device, &configuration)?;
+        blank_spindle(device, configuration.blocks_per_spindle)?;
     }
     for log in &logs {
         blank_log(log, configuration.log_layout())?;
     }
-    let wasted = wasted(&given_spindles, &configuration);
+    let wasted = wasted(&given_spindles, configuration.device_blocks_of(0));
     let mut spindles = given_spindles;
     if options.spindles == SpindleDevices::NewFiles {
         let bytes = spec.spindle_bytes / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
@@ -173,10 +173,10 @@ fn open_given(options: &CreateOptions) -> Result<(Vec<DeviceFile>, Vec<DeviceFil
     Ok((devices, logs))
 }
 
-/// Returns the unused bytes after the last block in use, by device.
-fn wasted(spindles: &[DeviceFile], configuration: &Configuration) -> Vec<(PathBuf, u64)> {
+/// Returns the unused bytes after the last of `device_blocks` in use, by device.
+pub(super) fn wasted(spindles: &[DeviceFile], device_blocks: u64) -> Vec<(PathBuf, u64)> {
     let smallest = spindles.iter().map(DeviceFile::size_bytes).min().unwrap_or(0);
-    let used = configuration.spindle_device_blocks() * BLOCK_BYTES as u64;
+    let used = device_blocks * BLOCK_BYTES as u64;
     let larger = spindles.iter().filter(|device| device.size_bytes() > smallest);
     larger.map(|device| (device.path().to_owned(), device.size_bytes() - used)).collect()
 }
@@ -205,10 +205,11 @@ fn write_labels(
         position: 0,
         kind: DeviceKind::Spindle,
         sequence: 1,
-        device_blocks: configuration.spindle_device_blocks(),
+        device_blocks: configuration.device_blocks_of(0),
         log_half_blocks: layout.half_blocks,
         redo_half_blocks: layout.redo_half_blocks,
         members,
+        groups: Vec::new(),
         logs: of_logs,
         configuration: configuration.to_toml()?,
     };

@@ -9,11 +9,11 @@ use strewn_array::Root;
 
 use super::error::AssemblyError;
 use super::problem::DeviceProblemKind;
-use crate::Configuration;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceFile};
 use crate::format::{
     FIRST_ROW_BLOCK, FormatError, INITIALIZATION_MAP_SLOTS, Identity, InitializationMap, Label,
-    LogLayout, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, Superblock, checksum_block, rows_of,
+    LogLayout, MAXIMUM_GROUPS, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, Superblock, checksum_block,
+    rows_of,
 };
 use crate::log::LogStart;
 
@@ -95,13 +95,21 @@ pub(super) fn write_first_superblock(
         checkpoint: 0,
         log_start: LogStart::NEW.host.next,
         log_durable: LogStart::NEW.host.last,
-        map_sequence: 0,
+        map_sequences: [0; MAXIMUM_GROUPS],
         redo_start: LogStart::NEW.redo.next,
         root: Root::default(),
         label_sequence: label.sequence,
         clean: true,
         snapshots: Vec::new(),
     };
+    write_superblock(device, &superblock)
+}
+
+/// Writes a superblock. A label that makes it count must be written afterwards.
+pub(super) fn write_superblock(
+    device: &DeviceFile,
+    superblock: &Superblock,
+) -> Result<(), AssemblyError> {
     let offset = superblock.slot() * BLOCK;
     device
         .file()
@@ -158,16 +166,13 @@ pub(super) fn wipe_spindle(device: &DeviceFile) -> Result<(), AssemblyError> {
     blank(device, 0..FIRST_ROW_BLOCK.min(blocks))
 }
 
-/// Makes a device with arbitrary contents a blank spindle: none of its blocks was ever written.
-pub(super) fn blank_spindle(
-    device: &DeviceFile,
-    configuration: &Configuration,
-) -> Result<(), AssemblyError> {
+/// Makes a device with arbitrary contents a blank spindle of so many blocks: none of its blocks was ever written.
+pub(super) fn blank_spindle(device: &DeviceFile, blocks: u64) -> Result<(), AssemblyError> {
     wipe_spindle(device)?;
     if device.is_block_device() && discard(device) {
         return Ok(());
     }
-    let rows = configuration.blocks_per_spindle / ROW_DATA_BLOCKS;
+    let rows = blocks / ROW_DATA_BLOCKS;
     blank(device, (0..rows).map(checksum_block))
 }
 

@@ -1,5 +1,6 @@
 //! Diagnoses an array from its labels: which devices are its spindles and its log, and what is wrong.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::error::AssemblyError;
@@ -34,7 +35,7 @@ fn array_of(probed: &[ProbedDevice]) -> Option<Identity> {
     // The lower identity wins a tie, so that the result does not vary.
     counts
         .into_iter()
-        .max_by_key(|(array, count)| (*count, std::cmp::Reverse(*array)))
+        .max_by_key(|(array, count)| (*count, Reverse(*array)))
         .map(|(array, _)| array)
 }
 
@@ -59,9 +60,10 @@ impl Diagnosis {
                 .filter_map(|(at, probed)| Some((at, probed.label.as_ref().ok()?)))
                 .filter(|(_, label)| label.array == array)
         };
-        // There is a label, or there would be no array. The first device wins a tie.
-        let newest =
-            members().rev().max_by_key(|(_, label)| label.sequence).map_or(0, |(at, _)| at);
+        // There is a label, or there would be no array. Spindles that an interrupted addition has labelled are not members
+        // yet: of two labels with one sequence, the one with fewer members counts. Then the first device wins a tie.
+        let age = |label: &Label| (label.sequence, Reverse(label.members.len()));
+        let newest = members().rev().max_by_key(|(_, label)| age(label)).map_or(0, |(at, _)| at);
         let (spindles, logs, stale) = (Vec::new(), Vec::new(), Vec::new());
         let mut diagnosis = Self { newest, spindles, logs, stale, problems: known };
         if let Some((_, label)) = members().find(|(at, _)| *at == newest) {
@@ -178,12 +180,14 @@ impl Diagnosis {
         }
     }
 
-    /// Returns the number of positions that the array must do without: those without a spindle, and those being
-    /// rebuilt.
-    pub(super) fn lost(&self, newest: &Label) -> usize {
+    /// Returns the positions that the array must do without: those without a spindle, and those being rebuilt.
+    pub(super) fn lost(&self, newest: &Label) -> Vec<u16> {
         let states = newest.members.iter().map(|member| member.state);
-        let spindles = self.spindles.iter().zip(states);
-        spindles.filter(|(at, state)| at.is_none() || *state != MemberState::Present).count()
+        let spindles = (0..).zip(self.spindles.iter().zip(states));
+        let is_lost = |at: &Option<usize>, state| at.is_none() || state != MemberState::Present;
+        spindles
+            .filter_map(|(position, (at, state))| is_lost(at, state).then_some(position))
+            .collect()
     }
 }
 
@@ -265,14 +269,19 @@ pub(super) fn newest_superblock(
         .cloned()
 }
 
-/// Returns whether one of these spindles that are not being rebuilt has an initialization map, if the array has one.
+/// Returns whether in each group one of these spindles that are not being rebuilt has an initialization map, if the array
+/// has them.
 pub(super) fn has_initialization_map(
     probed: &[ProbedDevice],
     spindles: &[Option<usize>],
     label: &Label,
 ) -> bool {
-    let members = spindles.iter().zip(&label.members);
-    let mut present = members.filter(|(_, member)| member.state == MemberState::Present);
+    let has_map = |position: u16| {
+        let at = usize::from(position);
+        label.members[at].state == MemberState::Present
+            && spindles[at].is_some_and(|at| probed[at].map_of == Some(label.array))
+    };
+    let mut groups = label.spindles_of_groups().into_iter();
     label.incompatible_features & FEATURE_INITIALIZATION_MAP == 0
-        || present.any(|(at, _)| at.is_some_and(|at| probed[at].map_of == Some(label.array)))
+        || groups.all(|mut spindles| spindles.any(has_map))
 }

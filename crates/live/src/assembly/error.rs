@@ -310,6 +310,12 @@ pub enum ChangeError {
         /// The position.
         position: u16,
     },
+    /// An array that updates in place takes no parity groups.
+    #[error("an array that updates in place has no parity groups to add to")]
+    InPlaceGroup,
+    /// A parity group has parity spindles.
+    #[error("{0} is no layout of a parity group")]
+    GroupLayout(LayoutName),
     /// The spindle is present and reliable.
     #[error("spindle {position} is whole: replacing it would discard its data")]
     Whole {
@@ -408,6 +414,11 @@ impl ChangeError {
                 "reconnect the log; or give --lose-writes to continue without the writes in it"
                     .to_owned()
             }
+            Self::InPlaceGroup => {
+                "create another array; write-anywhere arrays (raid-dp, raid-4) take more groups"
+                    .to_owned()
+            }
+            Self::GroupLayout(_) => "give raid-dp or raid-4".to_owned(),
             Self::Redundancy { .. } => "replace the spindles that are lost first".to_owned(),
         }
     }

@@ -8,6 +8,7 @@
 //! The files build on each other in one direction: names and errors; labels on a device; probing of all named
 //! devices; their diagnosis; the operations.
 
+mod add_group;
 mod assembled;
 mod create;
 mod destroy;
@@ -25,6 +26,7 @@ mod replace;
 mod status;
 mod supplied;
 
+pub use add_group::{AddGroupOptions, GrownArray, open_to_add_group};
 pub use assembled::{AssembledArray, OpenOptions};
 pub use create::{CreateOptions, CreatedArray, LogDevices, SpindleDevices, create};
 pub use destroy::{DestroyReport, destroy};

@@ -130,14 +130,14 @@ pub(super) fn find_devices(
         AssemblyError::Configuration { path: probed[diagnosis.newest].path.clone(), source }
     })?;
     let lost = diagnosis.lost(&label);
-    let too_many_lost = lost > usize::from(configuration.redundancy());
+    let too_many_lost = !configuration.survives(&lost);
     let has_log = diagnosis.logs.iter().any(Option::is_some);
     if too_many_lost || (needs_log && !has_log) {
         return Err(AssemblyError::Unusable { too_many_lost, problems: diagnosis.problems });
     }
     // A spindle that is being rebuilt counts as present: the array continues with it, and becomes whole by itself.
     if diagnosis.spindles.contains(&None) && !options.degraded {
-        let usable = diagnosis.spindles.len() - lost;
+        let usable = diagnosis.spindles.len() - lost.len();
         return Err(AssemblyError::Degraded { usable, problems: diagnosis.problems });
     }
     let superblock = newest_superblock(&probed, &diagnosis.spindles, &label);

@@ -132,12 +132,13 @@ pub fn is_of_an_array(path: &Path) -> bool {
 
 impl<D> ProbeResult<D> {
     /// Finds second copies of labels whose first copy is damaged. A device may have more blocks than are in use, so
-    /// only the first copy of its label locates the second. But all spindles of an array have one size, and every
-    /// label knows the log's.
+    /// only the first copy of its label locates the second. But all spindles of an array with one group have one size,
+    /// other labels list the sizes of groups, and every label knows the log's.
     fn find_second_copies(&mut self, file: impl Fn(&D) -> &File) {
         let mut ends: Vec<u64> = Vec::new();
         for label in self.probed.iter().filter_map(|probed| probed.label.as_ref().ok()) {
             ends.extend([label.device_blocks, label.log_layout().device_blocks()]);
+            ends.extend(label.groups.iter().map(|group| group.device_blocks));
         }
         ends.sort_unstable();
         ends.dedup();

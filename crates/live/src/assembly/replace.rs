@@ -73,7 +73,7 @@ impl ReplacementDevice {
         match self {
             Self::NewFile { path, space } => {
                 let device = DeviceFile::create(path, blocks * BLOCK_BYTES as u64, *space)?;
-                Ok(ClaimedDevice { device, made: NewFileGuard(Some(path.clone())) })
+                Ok(ClaimedDevice { device, made: NewFileGuard::of(path.clone()) })
             }
             Self::Existing { path, force } => {
                 check_not_a_member(others, path)?;
@@ -92,10 +92,14 @@ struct ClaimedDevice {
 }
 
 /// A newly created file, if any. It is removed again unless it is kept.
-struct NewFileGuard(Option<PathBuf>);
+pub(super) struct NewFileGuard(Option<PathBuf>);
 
 impl NewFileGuard {
-    fn keep(mut self) {
+    pub(super) fn of(path: PathBuf) -> Self {
+        Self(Some(path))
+    }
+
+    pub(super) fn keep(mut self) {
         self.0 = None;
     }
 }
@@ -146,10 +150,11 @@ pub fn prepare_replacement(
     by: &ReplacementDevice,
 ) -> Result<(), ChangeError> {
     array.check_redundancy_without(position)?;
-    let blocks = array.configuration.spindle_device_blocks();
+    let blocks = array.configuration.device_blocks_of(position);
     let ClaimedDevice { device, made } = by.take(blocks, array.open_devices())?;
     if matches!(by, ReplacementDevice::Existing { .. }) {
-        blank_spindle(&device, &array.configuration)?;
+        let group = array.configuration.group_of(position);
+        blank_spindle(&device, group.blocks_per_spindle)?;
     }
     let identity = new_identity()?;
     let at = usize::from(position);
@@ -273,7 +278,7 @@ impl NewLog {
 
 /// Fails if `path` is a device that the array has open; opening it again would only report it as in use, by this very
 /// process.
-fn check_not_a_member<'a>(
+pub(super) fn check_not_a_member<'a>(
     devices: impl Iterator<Item = &'a DeviceFile>,
     path: &Path,
 ) -> Result<(), ChangeError> {

@@ -5,6 +5,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::{Path, PathBuf};
 
+use strewn_array::write_anywhere::PlacedGroup;
 use strewn_array::write_anywhere::metadata::{Pointer, checksum};
 use strewn_raid::{Dbn, SpindleIndex, SpindleSet, StripeBytes};
 
@@ -100,11 +101,9 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
     let spindle_files: Vec<Option<&File>> =
         diagnosis.spindles.iter().map(|at| at.map(|at| &devices[at])).collect();
     let has_map = has_initialization_map(&probed, &diagnosis.spindles, &label);
-    let condition = match lost {
+    let condition = match lost.len() {
         _ if superblock.is_none() || !has_map => Condition::Unusable,
-        _ if diagnosis.logs.iter().all(Option::is_none)
-            || lost > usize::from(configuration.redundancy()) =>
-        {
+        _ if diagnosis.logs.iter().all(Option::is_none) || !configuration.survives(&lost) => {
             Condition::Unusable
         }
         0 if !diagnosis.logs.contains(&None) => Condition::Whole,
@@ -146,31 +145,35 @@ fn catalog_of(
     if pointers.is_empty() {
         return Some(Catalog::first(&config, superblock));
     }
-    let group = config.single_group();
-    let read_at = |spindle: usize, dbn: Dbn| {
-        let file = (*spindles.get(spindle)?)?;
+    let groups = config.placed_groups();
+    let read_at = |spindle: SpindleIndex, dbn: Dbn| {
+        let file = (*spindles.get(spindle.index())?)?;
         let mut bytes = vec![0; BLOCK_BYTES];
         file.read_exact_at(&mut bytes, device_block(dbn) * BLOCK_BYTES as u64).ok()?;
         Some(bytes)
     };
     let read = |pointer: &Pointer| {
-        let place = group.locate(pointer.vbn);
+        let placed = PlacedGroup::with_block(&groups, pointer.vbn)?;
+        let place = placed.locate(pointer.vbn);
         let is_right = |bytes: &Vec<u8>| checksum(bytes) == pointer.checksum;
-        let there = read_at(place.spindle.index(), place.dbn).filter(is_right);
+        let there = read_at(place.spindle, place.dbn).filter(is_right);
         let computed = || {
-            let others = |spindle: &usize| *spindle != place.spindle.index();
-            let read_other = |spindle| read_at(Some(spindle).filter(others)?, place.dbn);
-            let stripe: Vec<Option<Vec<u8>>> =
-                (0..usize::from(group.spindles())).map(read_other).collect();
+            let read_other = |spindle| {
+                let other = SpindleIndex(spindle);
+                read_at(Some(other).filter(|other| *other != place.spindle)?, place.dbn)
+            };
+            let stripe: Vec<Option<Vec<u8>>> = placed.spindles().map(read_other).collect();
             let lost = (0..).zip(&stripe).filter(|(_, block)| block.is_none());
             let lost = lost.fold(SpindleSet::EMPTY, |lost, (spindle, _)| {
                 lost.union(SpindleSet::single(SpindleIndex(spindle)))
             });
-            let (wanted, shape) = (SpindleSet::single(place.spindle), group.stripe_shape());
+            let group = &placed.group;
+            let own = SpindleIndex(place.spindle.0 - placed.first_spindle);
+            let (wanted, shape) = (SpindleSet::single(own), group.stripe_shape());
             let plan = shape.plan_read(group.members_on(wanted), group.members_on(lost)).ok()?;
             let mut bytes = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
             bytes.compute(&plan, |member| stripe.get(member.index())?.as_deref()).ok()?;
-            let block = bytes.block(strewn_raid::Member(place.spindle.0 as u8))?.to_vec();
+            let block = bytes.block(strewn_raid::Member(own.0 as u8))?.to_vec();
             Some(block).filter(is_right)
         };
         there.or_else(computed).map(Vec::into_boxed_slice)

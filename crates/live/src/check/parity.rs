@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use strewn_array::write_anywhere::WriteAnywhereConfig;
+use strewn_array::write_anywhere::{PlacedGroup, WriteAnywhereConfig};
 use strewn_raid::{Dbn, SpindleIndex, StripeCodec};
 
 use super::{CheckReport, Inconsistency, Reached};
@@ -17,11 +17,24 @@ pub(super) fn check<D: Devices>(
     reached: &Reached,
     report: &mut CheckReport,
 ) {
-    let group = config.single_group();
-    let Ok(codec) = StripeCodec::for_shape(group.stripe_shape(), BLOCK_BYTES) else { return };
-    let stripes: BTreeSet<u64> = reached.keys().map(|vbn| group.locate(*vbn).dbn.0).collect();
+    for placed in &config.placed_groups() {
+        check_group(offline, placed, reached, report);
+    }
+}
+
+fn check_group<D: Devices>(
+    offline: &mut OfflineArray<'_, D>,
+    placed: &PlacedGroup,
+    reached: &Reached,
+    report: &mut CheckReport,
+) {
+    let shape = placed.group.stripe_shape();
+    let Ok(codec) = StripeCodec::for_shape(shape, BLOCK_BYTES) else { return };
+    let ours = reached.keys().filter(|vbn| (placed.first_vbn..placed.end_vbn()).contains(&vbn.0));
+    let stripes: BTreeSet<u64> = ours.map(|vbn| placed.locate(*vbn).dbn.0).collect();
     for stripe in stripes {
-        let places: Vec<SpindleBlock> = (0..group.spindles())
+        let places: Vec<SpindleBlock> = placed
+            .spindles()
             .map(|spindle| SpindleBlock { spindle: SpindleIndex(spindle), dbn: Dbn(stripe) })
             .collect();
         let read = offline.read_states(&places);
@@ -33,8 +46,8 @@ pub(super) fn check<D: Devices>(
         for (place, (_, state)) in places.into_iter().zip(&read) {
             let Some(BlockState::Bad(bad)) = state else { continue };
             is_whole = false;
-            let is_data = place.spindle.0 < group.data_spindles();
-            if is_data && reached.contains_key(&group.vbn(place.spindle, place.dbn)) {
+            let vbn = placed.vbn(place.spindle, place.dbn);
+            if vbn.is_some_and(|vbn| reached.contains_key(&vbn)) {
                 continue;
             }
             report.findings.push(Inconsistency::UnusedBlock { place, why: bad.to_string() });
@@ -44,7 +57,8 @@ pub(super) fn check<D: Devices>(
             && let Ok(check) = codec.check(&blocks)
             && !check.holds()
         {
-            report.findings.push(Inconsistency::Parity { stripe, check });
+            let spindles = placed.spindles();
+            report.findings.push(Inconsistency::Parity { spindles, stripe, check });
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use strewn_alloc::{REGION_BLOCKS, VolumeId};
 use strewn_array::write_anywhere::metadata::Pointer;
-use strewn_array::write_anywhere::{BlockKeys, WriteAnywhereConfig};
-use strewn_raid::Vbn;
+use strewn_array::write_anywhere::{BlockKeys, PlacedGroup, WriteAnywhereConfig};
 
 use crate::restart::read_catalog;
 
@@ -26,13 +25,14 @@ pub(super) fn check<D: Devices>(
             return Reached::new();
         }
     };
-    let config = &catalog.config(config);
+    let config = &catalog.config(config).with_first_groups(superblock.groups());
     let keys = config.block_keys();
     let bitmap = vec![None; keys.aggregate_bitmap().len()];
     let root = keys.root().zip(superblock.root_pointer());
     let catalog_blocks: Vec<_> = keys.catalog().zip(superblock.catalog_pointers()).collect();
     let has_clones = catalog.volumes.iter().any(|volume| volume.origin.is_some());
-    let mut walk = Walk { config, keys, superblock, reached: Reached::new(), bitmap, has_clones };
+    let (groups, reached) = (config.placed_groups(), Reached::new());
+    let mut walk = Walk { config, groups, keys, superblock, reached, bitmap, has_clones };
     walk.below(offline, catalog_blocks, report);
     walk.below(offline, root.into_iter().collect(), report);
     for (_, snapshot) in catalog.snapshots() {
@@ -49,6 +49,7 @@ pub(super) fn check<D: Devices>(
 /// The state of the walk.
 struct Walk<'a> {
     config: &'a WriteAnywhereConfig,
+    groups: Vec<PlacedGroup>,
     keys: BlockKeys,
     superblock: &'a Superblock,
     reached: Reached,
@@ -74,7 +75,7 @@ impl Walk<'_> {
         let Pointer { vbn, checksum } = pointer;
         let reach = Reach { holds: self.keys.holds(key), checksum };
         let holds = reach.holds;
-        if vbn.0 >= self.config.single_group().total_blocks() {
+        if vbn.0 >= self.config.total_blocks() {
             report.findings.push(Inconsistency::OutOfRange { holds, vbn });
             return false;
         }
@@ -96,12 +97,20 @@ impl Walk<'_> {
         report: &mut CheckReport,
     ) -> Vec<(u32, Pointer)> {
         level.retain(|(key, pointer)| self.is_new(*key, *pointer, report));
-        let Self { config, keys, superblock, bitmap, .. } = self;
-        let places: Vec<SpindleBlock> =
-            level.iter().map(|(_, one)| place(config, one.vbn)).collect();
+        let Self { groups, keys, superblock, bitmap, .. } = self;
+        // A pointer behind the last group was found to be wrong.
+        let placed: Vec<(&PlacedGroup, SpindleBlock)> = level
+            .iter()
+            .filter_map(|(_, one)| {
+                let group = PlacedGroup::with_block(groups, one.vbn)?;
+                Some((group, SpindleBlock::of(group, one.vbn)))
+            })
+            .collect();
+        let places: Vec<SpindleBlock> = placed.iter().map(|(_, place)| *place).collect();
         let read = offline.read_states(&places);
         let mut next = Vec::new();
-        for (((key, pointer), place), (bytes, state)) in level.iter().zip(places).zip(read) {
+        for (((key, pointer), (group, place)), (bytes, state)) in level.iter().zip(placed).zip(read)
+        {
             report.blocks += 1;
             let holds = keys.holds(*key);
             let why = match state {
@@ -117,7 +126,7 @@ impl Walk<'_> {
             }
             let bytes = match is_right {
                 true => bytes,
-                false => match offline.compute(config.single_group(), place, pointer.checksum) {
+                false => match offline.compute(group, place, pointer.checksum) {
                     Some(bytes) => bytes,
                     None => {
                         report.findings.push(Inconsistency::Lost { holds, place });
@@ -147,11 +156,6 @@ impl Walk<'_> {
     }
 }
 
-fn place(config: &WriteAnywhereConfig, vbn: Vbn) -> SpindleBlock {
-    let location = config.single_group().locate(vbn);
-    SpindleBlock { spindle: location.spindle, dbn: location.dbn }
-}
-
 fn check_bitmap(
     bitmap: &[Option<Vec<u8>>],
     config: &WriteAnywhereConfig,
@@ -173,7 +177,7 @@ fn check_bitmap(
     if bitmap.iter().any(Option::is_none) {
         return;
     }
-    let total = config.single_group().total_blocks();
+    let total = config.total_blocks();
     let in_bitmap = (0..total).filter(|vbn| in_use(*vbn) == Some(true)).count() as u64;
     let for_superblock = WriteAnywhereConfig::SUPERBLOCK_BLOCKS;
     let (reached, held_back) =

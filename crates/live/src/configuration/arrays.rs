@@ -7,7 +7,9 @@ use strewn_array::{Format, ProcessorCosts};
 use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::ParityGroup;
 
-use super::{ArrayLayout, Configuration, ConfigurationError, InPlaceLayout, WriteAnywhereLayout};
+use super::{
+    AddedGroup, ArrayLayout, Configuration, ConfigurationError, InPlaceLayout, WriteAnywhereLayout,
+};
 use crate::device::BLOCK_BYTES;
 
 /// The configuration of a controller of either kind.
@@ -50,13 +52,12 @@ impl Configuration {
             // The result is a fraction of a 32-bit number.
             ((u64::from(cache_blocks) * u64::from(percent) / 100) as u32).max(1)
         };
-        let group = ParityGroup::new(layout.parity, layout.data_spindles, self.blocks_per_spindle)
-            .map_err(|error| ConfigurationError::Impossible(error.to_string()))?;
+        let groups = self.parity_groups(layout)?;
         let lun_blocks = u32::try_from(self.lun_blocks)
             .map_err(|_| ConfigurationError::LunTooLargeAtAll { lun_bytes: self.lun_bytes() })?;
         Ok(WriteAnywhereConfig {
-            groups: vec![group],
-            groups_at_start: 1,
+            groups_at_start: groups.len(),
+            groups,
             shape: layout.shape(),
             policy: layout.policy,
             other_data: None,
@@ -73,6 +74,23 @@ impl Configuration {
             chunks: Chunks::Aligned,
             processor: ProcessorCosts::default(),
         })
+    }
+
+    /// Returns the parity groups of a write-anywhere array.
+    pub(super) fn parity_groups(
+        &self,
+        layout: &WriteAnywhereLayout,
+    ) -> Result<Vec<ParityGroup>, ConfigurationError> {
+        let first = AddedGroup {
+            parity: layout.parity,
+            data_spindles: layout.data_spindles,
+            blocks_per_spindle: self.blocks_per_spindle,
+        };
+        let group = |one: &AddedGroup| {
+            ParityGroup::new(one.parity, one.data_spindles, one.blocks_per_spindle)
+                .map_err(|error| ConfigurationError::Impossible(error.to_string()))
+        };
+        [first].iter().chain(&layout.added_groups).map(group).collect()
     }
 
     fn in_place(&self, layout: &InPlaceLayout) -> Result<InPlaceConfig, ConfigurationError> {

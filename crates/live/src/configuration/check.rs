@@ -1,10 +1,13 @@
 //! Checks that a configuration is valid.
 
 use strewn_alloc::VirtualSpace;
+use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_base::SECTOR_BYTES;
-use strewn_raid::{ParityGroup, VraidConfig};
+use strewn_raid::{Parity, VraidConfig};
 
-use super::{ArrayLayout, Configuration, InPlaceLayout, LayoutName, Size, WriteAnywhereLayout};
+use super::{
+    ArrayLayout, Configuration, InPlaceLayout, LayoutName, Size, SpindleGroup, WriteAnywhereLayout,
+};
 use crate::device::BLOCK_BYTES;
 use crate::format::{MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_MEMBERS, ROW_DATA_BLOCKS};
 
@@ -31,6 +34,28 @@ pub enum ConfigurationError {
         /// The layout.
         layout: LayoutName,
         /// Number of spindles, including parity.
+        spindles: u16,
+    },
+    /// There are too many parity groups.
+    #[error("more than {most} parity groups")]
+    TooManyGroups {
+        /// The most.
+        most: usize,
+    },
+    /// An added parity group has too many spindles for the log.
+    #[error(
+        "a parity group of {spindles} spindles: the log of this array has room for writes to {most} at once"
+    )]
+    GroupTooWide {
+        /// Its spindles, including parity.
+        spindles: u16,
+        /// The most.
+        most: u16,
+    },
+    /// All groups together have too many spindles.
+    #[error("{spindles} spindles in all parity groups together")]
+    TooManySpindles {
+        /// Spindles of all groups.
         spindles: u16,
     },
     /// The spindles are too small for any LUN.
@@ -101,6 +126,13 @@ impl ConfigurationError {
                 ),
                 None => "give more".to_owned(),
             },
+            Self::TooManyGroups { .. } => "an array takes no more: create another array".to_owned(),
+            Self::GroupTooWide { most, .. } => {
+                format!("give it {most} spindles or fewer, and add several groups")
+            }
+            Self::TooManySpindles { .. } => {
+                format!("an array takes {MAXIMUM_MEMBERS}: add fewer, or create another array")
+            }
             Self::SpindlesTooSmall { .. } => {
                 "give larger spindles, or a smaller log or cache".to_owned()
             }
@@ -131,7 +163,7 @@ impl Configuration {
     /// # Errors
     /// The first violation.
     pub fn check(&self) -> Result<(), ConfigurationError> {
-        let (layout, spindles) = (self.layout_name(), self.spindles());
+        let (layout, spindles) = (self.layout_name(), self.group_of(0).spindles.end);
         if self.lun_blocks == 0 {
             return Err(ConfigurationError::NoLun);
         }
@@ -147,10 +179,7 @@ impl Configuration {
             return Err(ConfigurationError::Cache { cache_bytes: self.cache_bytes });
         }
         if !self.blocks_per_spindle.is_multiple_of(ROW_DATA_BLOCKS) {
-            let blocks = self.blocks_per_spindle;
-            return Err(ConfigurationError::Impossible(format!(
-                "spindles of {blocks} blocks: they are of whole rows of {ROW_DATA_BLOCKS}"
-            )));
+            return Err(not_of_rows(self.blocks_per_spindle));
         }
         if self.blocks_per_spindle == 0 {
             return Err(ConfigurationError::SpindlesTooSmall { layout, spindle_bytes: 0 });
@@ -162,12 +191,8 @@ impl Configuration {
     }
 
     fn check_write_anywhere(&self, sizes: &WriteAnywhereLayout) -> Result<(), ConfigurationError> {
-        let (layout, spindles) = (self.layout_name(), self.spindles());
-        if sizes.data_spindles == 0 || spindles > sizes.parity.most_spindles() {
-            return Err(ConfigurationError::SpindleCount { layout, spindles });
-        }
-        let group = ParityGroup::new(sizes.parity, sizes.data_spindles, self.blocks_per_spindle)
-            .map_err(|error| ConfigurationError::Impossible(error.to_string()))?;
+        let layout = self.layout_name();
+        self.check_groups()?;
         let percents = [sizes.protected_percent, sizes.dirty_limit_percent];
         if percents.iter().any(|percent| *percent > 100) {
             return Err(ConfigurationError::Impossible("a share of more than 100 %".to_owned()));
@@ -179,9 +204,9 @@ impl Configuration {
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
             return Err(ConfigurationError::Impossible(format!("{what} is 0")));
         }
-        let aggregate_blocks = group.total_blocks();
         let lun_bytes = self.lun_bytes();
         let array = self.write_anywhere(sizes)?;
+        let aggregate_blocks = array.total_blocks();
         // Block keys and places are 32-bit numbers.
         if array.block_keys().end() == u32::MAX {
             return Err(ConfigurationError::LunTooLargeAtAll { lun_bytes });
@@ -199,10 +224,42 @@ impl Configuration {
                 Size(aggregate_blocks.saturating_mul(BLOCK_BYTES as u64))
             )));
         }
-        if array.needed_blocks() > aggregate_blocks {
+        // What is promised since is not known here: volumes may have been created in the room of added groups.
+        if array.with_first_groups(1).needed_blocks() > array.groups[0].total_blocks() {
             return Err(ConfigurationError::LunTooLarge { layout, lun_bytes, largest_bytes: 0 });
         }
         Ok(())
+    }
+
+    fn check_groups(&self) -> Result<(), ConfigurationError> {
+        let groups = self.groups();
+        let most = WriteAnywhereConfig::MOST_GROUPS;
+        if groups.len() > most {
+            return Err(ConfigurationError::TooManyGroups { most });
+        }
+        for SpindleGroup { layout, spindles, blocks_per_spindle } in &groups {
+            let layout = *layout;
+            let (parity, spindles) = (layout.parity_spindles(), spindles.len() as u16);
+            let most = layout.parity().map_or(0, Parity::most_spindles);
+            if spindles <= parity || spindles > most {
+                return Err(ConfigurationError::SpindleCount { layout, spindles });
+            }
+            if *blocks_per_spindle == 0 {
+                return Err(ConfigurationError::SpindlesTooSmall { layout, spindle_bytes: 0 });
+            }
+            if !blocks_per_spindle.is_multiple_of(ROW_DATA_BLOCKS) {
+                return Err(not_of_rows(*blocks_per_spindle));
+            }
+            let most = self.log_layout().most_spindles_of_group();
+            if spindles > most {
+                return Err(ConfigurationError::GroupTooWide { spindles, most });
+            }
+        }
+        let spindles = self.spindles();
+        match usize::from(spindles) > MAXIMUM_MEMBERS {
+            true => Err(ConfigurationError::TooManySpindles { spindles }),
+            false => Ok(()),
+        }
     }
 
     fn check_in_place(&self, sizes: &InPlaceLayout) -> Result<(), ConfigurationError> {
@@ -218,4 +275,10 @@ impl Configuration {
         }
         Ok(())
     }
+}
+
+fn not_of_rows(blocks: u64) -> ConfigurationError {
+    ConfigurationError::Impossible(format!(
+        "spindles of {blocks} blocks: they are of whole rows of {ROW_DATA_BLOCKS}"
+    ))
 }

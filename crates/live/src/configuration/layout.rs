@@ -130,6 +130,22 @@ pub struct WriteAnywhereLayout {
     pub dirty_limit_percent: u8,
     /// Blocks freed by the volume whose frees may be held back from the aggregate.
     pub delayed_free_blocks: u64,
+    /// Parity groups added since the array was created, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added_groups: Vec<AddedGroup>,
+}
+
+/// A parity group added to a write-anywhere array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AddedGroup {
+    /// One or two parity spindles.
+    #[serde(with = "parity_name")]
+    pub parity: Parity,
+    /// Spindles without parity.
+    pub data_spindles: u16,
+    /// Blocks of each spindle that hold data or parity: whole rows of 64.
+    pub blocks_per_spindle: u64,
 }
 
 impl WriteAnywhereLayout {

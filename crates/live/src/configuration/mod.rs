@@ -9,12 +9,15 @@ mod layout;
 mod plan;
 mod size;
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
+use strewn_raid::Parity;
 
 pub use arrays::ArrayConfig;
 pub use check::ConfigurationError;
 pub use layout::{
-    ArrayLayout, InPlaceLayout, LayoutName, Stripes, UnknownLayout, WriteAnywhereLayout,
+    AddedGroup, ArrayLayout, InPlaceLayout, LayoutName, Stripes, UnknownLayout, WriteAnywhereLayout,
 };
 pub use plan::ArraySpec;
 pub(crate) use size::Size;
@@ -63,37 +66,60 @@ impl Configuration {
         Ok(text)
     }
 
-    /// Returns the name of its layout.
+    /// Returns the name of its layout: of a write-anywhere array, that of its first parity group.
     ///
     /// # Panics
     /// If the layout is one without parity, which [`to_toml`](Self::to_toml) refuses.
     #[must_use]
     pub fn layout_name(&self) -> LayoutName {
         match &self.layout {
-            ArrayLayout::WriteAnywhere(layout) => match layout.parity {
-                strewn_raid::Parity::None => panic!("a live array has parity"),
-                strewn_raid::Parity::Raid4 => LayoutName::Raid4,
-                strewn_raid::Parity::RaidDp => LayoutName::RaidDp,
-            },
+            ArrayLayout::WriteAnywhere(layout) => name_of_parity(layout.parity),
             ArrayLayout::InPlace(layout) => layout.name(),
         }
     }
 
-    /// Returns the number of spindles, including parity; saturates at 65535.
+    /// Returns the number of spindles, including parity, of all groups; saturates at 65535.
     #[must_use]
     pub fn spindles(&self) -> u16 {
-        match &self.layout {
-            ArrayLayout::WriteAnywhere(layout) => {
-                layout.data_spindles.saturating_add(layout.parity.spindles())
-            }
-            ArrayLayout::InPlace(layout) => layout.spindles(),
-        }
+        self.groups().last().map_or(0, |group| group.spindles.end)
     }
 
-    /// Returns how many spindles may be lost at a time.
+    /// Returns the groups of spindles that have parity of their own: one, and those that were added since.
     #[must_use]
-    pub fn redundancy(&self) -> u16 {
-        self.layout_name().redundancy()
+    pub fn groups(&self) -> Vec<SpindleGroup> {
+        let (first, added): (u16, &[AddedGroup]) = match &self.layout {
+            ArrayLayout::WriteAnywhere(layout) => (
+                layout.data_spindles.saturating_add(layout.parity.spindles()),
+                &layout.added_groups,
+            ),
+            ArrayLayout::InPlace(layout) => (layout.spindles(), &[]),
+        };
+        let blocks_per_spindle = self.blocks_per_spindle;
+        let layout = self.layout_name();
+        let mut groups = vec![SpindleGroup { layout, spindles: 0..first, blocks_per_spindle }];
+        let mut end = first;
+        for added in added {
+            let AddedGroup { parity, data_spindles, blocks_per_spindle } = *added;
+            let spindles = end..end.saturating_add(data_spindles.saturating_add(parity.spindles()));
+            end = spindles.end;
+            let layout = name_of_parity(parity);
+            groups.push(SpindleGroup { layout, spindles, blocks_per_spindle });
+        }
+        groups
+    }
+
+    /// Returns the group of the spindle at `position`: the last one if there is no such spindle.
+    #[must_use]
+    pub fn group_of(&self, position: u16) -> SpindleGroup {
+        let mut groups = self.groups();
+        let at = groups.iter().position(|group| group.spindles.contains(&position));
+        groups.swap_remove(at.unwrap_or(groups.len() - 1))
+    }
+
+    /// Returns whether the array has all data without the spindles at these positions.
+    #[must_use]
+    pub fn survives(&self, lost: &[u16]) -> bool {
+        self.groups().iter().all(|group| group.survives(lost))
     }
 
     /// Returns the size of the LUN, in bytes.
@@ -102,16 +128,57 @@ impl Configuration {
         self.lun_blocks.saturating_mul(BLOCK_BYTES as u64)
     }
 
-    /// Returns the layout of the log device.
+    /// Returns the layout of the log device, which was made for the spindles that the array was created with.
     #[must_use]
     pub fn log_layout(&self) -> LogLayout {
-        LogLayout::new(self.log_half_bytes, self.spindles())
+        LogLayout::new(self.log_half_bytes, self.group_of(0).spindles.end)
+    }
+
+    /// Returns the fewest blocks of the device of the spindle at `position`, including both copies of the label.
+    #[must_use]
+    pub fn device_blocks_of(&self, position: u16) -> u64 {
+        self.group_of(position).device_blocks()
+    }
+}
+
+/// Spindles with parity of their own: a parity group, or all spindles of an in-place array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpindleGroup {
+    /// The layout.
+    pub layout: LayoutName,
+    /// The positions of its spindles.
+    pub spindles: Range<u16>,
+    /// Blocks of each spindle that hold data or parity.
+    pub blocks_per_spindle: u64,
+}
+
+impl SpindleGroup {
+    /// Returns how many spindles may be lost at a time.
+    #[must_use]
+    pub fn redundancy(&self) -> u16 {
+        self.layout.redundancy()
+    }
+
+    /// Returns whether it has all data without the spindles at these positions, of any group.
+    #[must_use]
+    pub fn survives(&self, lost: &[u16]) -> bool {
+        let ours = lost.iter().filter(|position| self.spindles.contains(position));
+        ours.count() <= usize::from(self.redundancy())
     }
 
     /// Returns the fewest blocks of a spindle's device, including both copies of the label.
     #[must_use]
-    pub fn spindle_device_blocks(&self) -> u64 {
+    pub fn device_blocks(&self) -> u64 {
         device_blocks_for(self.blocks_per_spindle)
+    }
+}
+
+/// Returns the name of the layout with this parity.
+fn name_of_parity(parity: Parity) -> LayoutName {
+    match parity {
+        Parity::None => panic!("a live array has parity"),
+        Parity::Raid4 => LayoutName::Raid4,
+        Parity::RaidDp => LayoutName::RaidDp,
     }
 }
 

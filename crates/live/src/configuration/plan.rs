@@ -112,6 +112,7 @@ impl ArraySpec {
                     protected_percent: 50,
                     dirty_limit_percent: 30,
                     delayed_free_blocks,
+                    added_groups: Vec::new(),
                 })
             }
             None => {

@@ -120,7 +120,10 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let Some(committing) = &mut self.committing else { return };
         committing.stage = CommitStage::Writing;
         committing.superblock.label_sequence = self.labels.label().sequence;
-        committing.superblock.map_sequence = self.driver.store.map_sequence();
+        let sequences = self.driver.store.map_sequences();
+        for (into, sequence) in committing.superblock.map_sequences.iter_mut().zip(sequences) {
+            *into = sequence;
+        }
         if !self.driver.log.is_replaying() {
             let durable = self.driver.log.durable().host;
             committing.superblock.log_durable = durable.max(self.superblock.log_durable);

@@ -127,6 +127,7 @@ mod tests {
             log_half_blocks: 10,
             redo_half_blocks: 10,
             members: vec![member(2), member(3)],
+            groups: Vec::new(),
             logs: Vec::new(),
             configuration: String::new(),
         })

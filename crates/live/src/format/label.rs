@@ -1,17 +1,22 @@
 //! The label: identifies a device's array, and the array's members.
 
 use std::fmt;
+use std::ops::Range;
 
 use strewn_array::crc32c;
+use strewn_array::write_anywhere::WriteAnywhereConfig;
 
 use super::{
-    FEATURE_MIRRORED_LOG, FORMAT, Field, FormatError, Identity, KNOWN_INCOMPATIBLE_FEATURES,
-    LogLayout, Version, check_block,
+    FEATURE_MIRRORED_LOG, FEATURE_PARITY_GROUPS, FORMAT, Field, FormatError, Identity,
+    KNOWN_INCOMPATIBLE_FEATURES, LogLayout, Version, check_block,
 };
 use crate::device::{Buffer, DeviceIndex};
 
 /// Most members in a label.
 pub const MAXIMUM_MEMBERS: usize = 64;
+
+/// Most parity groups in a label.
+pub const MAXIMUM_GROUPS: usize = WriteAnywhereConfig::MOST_GROUPS;
 
 /// The devices of a mirrored log.
 pub const MIRRORED_LOGS: usize = 2;
@@ -44,7 +49,10 @@ const MEMBER_IDENTITIES: Field = Field::new("member identities", 128, 1024);
 const MEMBER_STATES: Field = Field::new("member states", 1152, 64);
 const SECOND_LOG: Field = Field::new("second log identity", 1216, 16);
 const LOG_STATES: Field = Field::new("log states", 1232, 2);
-const RESERVED_3: Field = Field::new("reserved 3", 1234, 302);
+const GROUPS: Field = Field::new("parity groups", 1234, 2);
+const GROUP_SPINDLES: Field = Field::new("group spindles", 1236, MAXIMUM_GROUPS * 2);
+const GROUP_DEVICE_BLOCKS: Field = Field::new("group device blocks", 1252, MAXIMUM_GROUPS * 8);
+const RESERVED_3: Field = Field::new("reserved 3", 1316, 220);
 const CONFIGURATION: Field = Field::new("configuration", 1536, MAXIMUM_CONFIGURATION_BYTES);
 const RESERVED_4: Field = Field::new("reserved 4", 3584, 508);
 const CRC: Field = Field::new("CRC-32C", 4092, 4);
@@ -72,6 +80,9 @@ pub(super) const FIELDS: &[Field] = &[
     MEMBER_STATES,
     SECOND_LOG,
     LOG_STATES,
+    GROUPS,
+    GROUP_SPINDLES,
+    GROUP_DEVICE_BLOCKS,
     RESERVED_3,
     CONFIGURATION,
     RESERVED_4,
@@ -169,6 +180,15 @@ pub struct Member {
     pub state: MemberState,
 }
 
+/// The spindles of a parity group, as the label lists them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemberGroup {
+    /// How many of the members it has; groups follow each other.
+    pub spindles: u16,
+    /// Blocks of 4 KiB in use on each of its devices, as in [`Label::device_blocks`].
+    pub device_blocks: u64,
+}
+
 /// A label. All devices of an array have the same label, except `own`, `position`, `kind` and `device_blocks`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
@@ -196,6 +216,9 @@ pub struct Label {
     pub redo_half_blocks: u64,
     /// The spindles by position; at most [`MAXIMUM_MEMBERS`].
     pub members: Vec<Member>,
+    /// The parity groups, if there are several: at most [`MAXIMUM_GROUPS`]. Then the label has
+    /// [`FEATURE_PARITY_GROUPS`](super::FEATURE_PARITY_GROUPS). Empty if all spindles are of one.
+    pub groups: Vec<MemberGroup>,
     /// The devices of the log: none, one, or [`MIRRORED_LOGS`]. A single one is always present. With two, the label
     /// has [`FEATURE_MIRRORED_LOG`](super::FEATURE_MIRRORED_LOG).
     pub logs: Vec<Member>,
@@ -220,6 +243,10 @@ impl Label {
         let has_feature = self.incompatible_features & FEATURE_MIRRORED_LOG != 0;
         if self.logs.len() > MIRRORED_LOGS || is_mirrored != has_feature {
             return Err(invalid(SECOND_LOG, self.logs.len()));
+        }
+        let has_groups = self.incompatible_features & FEATURE_PARITY_GROUPS != 0;
+        if !self.groups_are_right() || self.groups.is_empty() == has_groups {
+            return Err(invalid(GROUPS, self.groups.len()));
         }
         let mut buffer = Buffer::zeroed(1);
         let block = buffer.bytes_mut();
@@ -247,6 +274,15 @@ impl Label {
                 *into = log.state.encode();
             }
         }
+        GROUPS.put(block, &(self.groups.len() as u16).to_le_bytes());
+        let (spindles, _) = GROUP_SPINDLES.of_mut(block).as_chunks_mut::<2>();
+        for (into, group) in spindles.iter_mut().zip(&self.groups) {
+            *into = group.spindles.to_le_bytes();
+        }
+        let (blocks, _) = GROUP_DEVICE_BLOCKS.of_mut(block).as_chunks_mut::<8>();
+        for (into, group) in blocks.iter_mut().zip(&self.groups) {
+            *into = group.device_blocks.to_le_bytes();
+        }
         SEQUENCE.put(block, &self.sequence.to_le_bytes());
         DEVICE_BLOCKS.put(block, &self.device_blocks.to_le_bytes());
         LOG_HALF.put(block, &self.log_half_blocks.to_le_bytes());
@@ -265,6 +301,39 @@ impl Label {
         let crc = crc32c(&block[..CRC.offset]);
         CRC.put(block, &crc.to_le_bytes());
         Ok(buffer)
+    }
+
+    /// Whether the groups have all members between them.
+    fn groups_are_right(&self) -> bool {
+        let spindles: usize = self.groups.iter().map(|group| usize::from(group.spindles)).sum();
+        let count = self.groups.len();
+        count == 0 || ((2..=MAXIMUM_GROUPS).contains(&count) && spindles == self.members.len())
+    }
+
+    /// Returns the spindles of each parity group; all of them for an array with one, or one that updates in place.
+    #[must_use]
+    pub fn spindles_of_groups(&self) -> Vec<Range<u16>> {
+        if self.groups.is_empty() {
+            // At most 64 members.
+            return vec![0..self.members.len() as u16];
+        }
+        let mut first = 0;
+        let range = |group: &MemberGroup| {
+            let spindles = first..first + group.spindles;
+            first = spindles.end;
+            spindles
+        };
+        self.groups.iter().map(range).collect()
+    }
+
+    /// Returns the blocks in use on the device of the spindle at `position`. Unless the label has groups, it must be a
+    /// spindle's.
+    #[must_use]
+    pub fn device_blocks_of(&self, position: u16) -> u64 {
+        let of_groups = self.spindles_of_groups();
+        let mut groups = of_groups.iter().zip(&self.groups);
+        let group = groups.find(|(spindles, _)| spindles.contains(&position));
+        group.map_or(self.device_blocks, |(_, group)| group.device_blocks)
     }
 
     /// Returns the layout of the log device.
@@ -341,15 +410,21 @@ impl Label {
         Self { kind: DeviceKind::Log, position, own, device_blocks, ..self.clone() }
     }
 
+    /// Returns the label as the spindle at `position` has it. Unless it has groups, it must be a spindle's.
+    #[must_use]
+    pub fn of_spindle(&self, position: u16, own: Identity) -> Self {
+        let device_blocks = self.device_blocks_of(position);
+        Self { kind: DeviceKind::Spindle, position, own, device_blocks, ..self.clone() }
+    }
+
     /// Returns the label of each device that is present: the spindles that did not fail, by position, then the devices
-    /// of the log. This label must be a spindle's, because it sets the size of the others.
+    /// of the log. This label must be a spindle's, because its size is that of all spindles of an array with one group.
     #[must_use]
     pub fn of_devices(&self) -> Vec<(DeviceIndex, Self)> {
         let mut all = Vec::new();
         for (position, member) in (0..).zip(&self.members) {
             if member.state != MemberState::Failed {
-                let (kind, own) = (DeviceKind::Spindle, member.identity);
-                all.push((DeviceIndex(position), Self { kind, position, own, ..self.clone() }));
+                all.push((DeviceIndex(position), self.of_spindle(position, member.identity)));
             }
         }
         all.extend(self.present_logs().map(|(position, device)| (device, self.of_log(position))));
@@ -384,11 +459,12 @@ impl Label {
             });
         let members = members.collect::<Result<Vec<_>, _>>()?;
         let logs = decode_logs(block)?;
+        let groups = decode_groups(block)?;
         let length = usize::from(CONFIGURATION_LENGTH.u16(block));
         let configuration = CONFIGURATION.of(block).get(..length);
         let configuration = configuration.ok_or_else(|| invalid(CONFIGURATION_LENGTH, length))?;
         let configuration = String::from_utf8(configuration.to_vec());
-        Ok(Self {
+        let label = Self {
             version,
             incompatible_features: INCOMPATIBLE.u64(block),
             compatible_features: COMPATIBLE.u64(block),
@@ -401,9 +477,14 @@ impl Label {
             log_half_blocks: LOG_HALF.u64(block),
             redo_half_blocks: LOG_REDO.u64(block),
             members,
+            groups,
             logs,
             configuration: configuration.map_err(|error| invalid(CONFIGURATION, error))?,
-        })
+        };
+        match label.groups_are_right() {
+            true => Ok(label),
+            false => Err(invalid(GROUPS, label.groups.len())),
+        }
     }
 
     /// Returns the label of a device from its two copies: the one with the higher sequence, if both are valid.
@@ -427,6 +508,23 @@ impl Label {
             (Err(error), Err(_)) => Err(error),
         }
     }
+}
+
+fn decode_groups(block: &[u8]) -> Result<Vec<MemberGroup>, FormatError> {
+    if INCOMPATIBLE.u64(block) & FEATURE_PARITY_GROUPS == 0 {
+        return Ok(Vec::new());
+    }
+    let count = usize::from(GROUPS.u16(block));
+    if !(2..=MAXIMUM_GROUPS).contains(&count) {
+        return Err(invalid(GROUPS, count));
+    }
+    let (spindles, _) = GROUP_SPINDLES.of(block).as_chunks::<2>();
+    let (blocks, _) = GROUP_DEVICE_BLOCKS.of(block).as_chunks::<8>();
+    let groups = spindles.iter().zip(blocks).take(count).map(|(spindles, blocks)| MemberGroup {
+        spindles: u16::from_le_bytes(*spindles),
+        device_blocks: u64::from_le_bytes(*blocks),
+    });
+    Ok(groups.collect())
 }
 
 fn decode_logs(block: &[u8]) -> Result<Vec<Member>, FormatError> {

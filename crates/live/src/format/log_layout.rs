@@ -52,6 +52,18 @@ impl LogLayout {
         }
     }
 
+    /// Returns the most spindles of a parity group whose largest redo record a half of the redo area takes.
+    #[must_use]
+    pub fn most_spindles_of_group(&self) -> u16 {
+        let half_bytes = self.redo_half_blocks * BLOCK_BYTES as u64;
+        let fits = |spindles: &u16| {
+            let blocks = ROW_STRIPES as usize * usize::from(*spindles);
+            RecordHeader::record_bytes(redo_data_bytes(blocks)).next_multiple_of(BLOCK_BYTES) as u64
+                <= half_bytes
+        };
+        (1..=u16::MAX).take_while(fits).last().unwrap_or(0)
+    }
+
     /// Returns the number of blocks in use on the device, including both copies of the label.
     #[must_use]
     pub fn device_blocks(&self) -> u64 {

@@ -24,8 +24,8 @@ pub use field::Field;
 pub use identity::{ArrayTag, Identity, NotAnIdentity};
 pub use initialization::{INITIALIZATION_MAP_SLOTS, InitializationMap, MAXIMUM_ZONES};
 pub use label::{
-    DeviceKind, DeviceRole, Label, MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_MEMBERS, MIRRORED_LOGS,
-    Member, MemberState,
+    DeviceKind, DeviceRole, Label, MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_GROUPS, MAXIMUM_MEMBERS,
+    MIRRORED_LOGS, Member, MemberGroup, MemberState,
 };
 pub use log_layout::LogLayout;
 pub use record::{RECORD_ALIGNMENT, RECORD_HEADER_BYTES, RecordHeader, RecordKind};
@@ -60,9 +60,13 @@ pub const FEATURE_INITIALIZATION_MAP: u64 = 2;
 /// of the two devices, and trust the other after a crash.
 pub const FEATURE_MIRRORED_LOG: u64 = 4;
 
+/// The incompatible feature of an array with several parity groups: a program that ignored it would look for blocks of
+/// all groups in the first.
+pub const FEATURE_PARITY_GROUPS: u64 = 8;
+
 /// The incompatible features that this program knows.
 pub const KNOWN_INCOMPATIBLE_FEATURES: u64 =
-    FEATURE_SNAPSHOTS | FEATURE_INITIALIZATION_MAP | FEATURE_MIRRORED_LOG;
+    FEATURE_SNAPSHOTS | FEATURE_INITIALIZATION_MAP | FEATURE_MIRRORED_LOG | FEATURE_PARITY_GROUPS;
 
 /// A version of the format. A program reads the versions of its own major number, and older ones down to
 /// [`OLDEST_MAJOR`].

@@ -5,6 +5,7 @@ use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::{Root, crc32c};
 use strewn_raid::Vbn;
 
+use super::label::MAXIMUM_GROUPS;
 use super::snapshot::{self, MAXIMUM_SNAPSHOTS, Snapshot};
 use super::{FORMAT, Field, FormatError, Identity, SUPERBLOCK_SLOTS, check_block};
 use crate::device::Buffer;
@@ -37,9 +38,12 @@ const SNAPSHOT_TABLE: Field =
 const LOG_DURABLE: Field = Field::new("log durable", 3568, 8);
 const MAP_SEQUENCE: Field = Field::new("map sequence", 3576, 8);
 const CATALOG_COUNT: Field = Field::new("catalog blocks", 3584, 2);
-const RESERVED_4: Field = Field::new("reserved 4", 3586, 6);
+const GROUPS: Field = Field::new("parity groups", 3586, 2);
+const RESERVED_4: Field = Field::new("reserved 4", 3588, 4);
 const CATALOG: Field = Field::new("catalog", 3592, CATALOG_BLOCKS as usize * POINTER_BYTES);
-const RESERVED_5: Field = Field::new("reserved 5", 3720, 372);
+const ADDED_MAP_SEQUENCES: Field =
+    Field::new("map sequences of added groups", 3720, (MAXIMUM_GROUPS - 1) * 8);
+const RESERVED_5: Field = Field::new("reserved 5", 3776, 316);
 const CRC: Field = Field::new("CRC-32C", 4092, 4);
 
 pub(super) const FIELDS: &[Field] = &[
@@ -64,8 +68,10 @@ pub(super) const FIELDS: &[Field] = &[
     LOG_DURABLE,
     MAP_SEQUENCE,
     CATALOG_COUNT,
+    GROUPS,
     RESERVED_4,
     CATALOG,
+    ADDED_MAP_SEQUENCES,
     RESERVED_5,
     CRC,
 ];
@@ -81,8 +87,9 @@ pub struct Superblock {
     pub log_start: u64,
     /// Every host record up to this number was durable. Those from `log_start` on must be in the log.
     pub log_durable: u64,
-    /// The sequence of the newest durable initialization map when it was written; 0 without one.
-    pub map_sequence: u64,
+    /// The sequence of each parity group's newest durable initialization map when it was written; 0 without one. An
+    /// in-place array has one map, the first.
+    pub map_sequences: [u64; MAXIMUM_GROUPS],
     /// The first redo record in the log whose block writes it may not cover.
     pub redo_start: u64,
     /// The root, which leads to everything else.
@@ -116,6 +123,13 @@ impl Superblock {
         blocks.map(|(vbn, checksum)| Pointer { vbn, checksum }).collect()
     }
 
+    /// Returns how many parity groups the aggregate had when it was written: those that its bitmap covers.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        // Superblocks written before there were several have 0.
+        usize::from(self.root.groups).max(1)
+    }
+
     /// Returns the device block that it goes to.
     #[must_use]
     pub fn slot(&self) -> u64 {
@@ -141,7 +155,13 @@ impl Superblock {
         }
         REDO_START.put(block, &self.redo_start.to_le_bytes());
         LOG_DURABLE.put(block, &self.log_durable.to_le_bytes());
-        MAP_SEQUENCE.put(block, &self.map_sequence.to_le_bytes());
+        let [first, added @ ..] = self.map_sequences;
+        MAP_SEQUENCE.put(block, &first.to_le_bytes());
+        let (entries, _) = ADDED_MAP_SEQUENCES.of_mut(block).as_chunks_mut::<8>();
+        for (entry, sequence) in entries.iter_mut().zip(added) {
+            *entry = sequence.to_le_bytes();
+        }
+        GROUPS.put(block, &self.root.groups.to_le_bytes());
         HELD_BACK.put(block, &self.root.held_back_blocks.to_le_bytes());
         LABEL_SEQUENCE.put(block, &self.label_sequence.to_le_bytes());
         let count = self.snapshots.len().min(MAXIMUM_SNAPSHOTS);
@@ -190,6 +210,11 @@ impl Superblock {
             };
             *into = Some((Vbn(number(0).into()), number(4)));
         }
+        let mut map_sequences = [MAP_SEQUENCE.u64(block); MAXIMUM_GROUPS];
+        let (added, _) = ADDED_MAP_SEQUENCES.of(block).as_chunks::<8>();
+        for (into, sequence) in map_sequences[1..].iter_mut().zip(added) {
+            *into = u64::from_le_bytes(*sequence);
+        }
         let table = SNAPSHOT_TABLE.of(block).chunks_exact(snapshot::ENTRY_BYTES);
         let snapshots = (1..).zip(table.take(count)).map(|(at, entry)| Snapshot::get(at, entry));
         Ok(Self {
@@ -198,8 +223,13 @@ impl Superblock {
             log_start: LOG_START.u64(block),
             redo_start: REDO_START.u64(block),
             log_durable: LOG_DURABLE.u64(block),
-            map_sequence: MAP_SEQUENCE.u64(block),
-            root: Root { held_back_blocks: HELD_BACK.u64(block), block: root, catalog },
+            map_sequences,
+            root: Root {
+                held_back_blocks: HELD_BACK.u64(block),
+                block: root,
+                catalog,
+                groups: GROUPS.u16(block),
+            },
             label_sequence: LABEL_SEQUENCE.u64(block),
             clean: flag(CLEAN, block)?,
             snapshots: snapshots.collect::<Result<_, _>>()?,

@@ -1,5 +1,7 @@
 //! I/Os for all spindles: flushes, superblocks and initialization maps.
 
+use strewn_raid::SpindleIndex;
+
 use super::Store;
 use super::api::{StoreError, Token};
 use super::operation::{IoPurpose, Operation, OperationKind};
@@ -9,30 +11,31 @@ use crate::format::Superblock;
 impl Store {
     /// Flushes all spindles that are present.
     pub(super) fn send_flushes(&mut self, token: Token) {
-        let is_empty = self.spindles_present().is_empty();
-        let failure = is_empty.then_some(StoreError::SpindleLost);
-        self.send_to_all(token, OperationKind::Flush, failure, || IoRequest::Flush);
+        let spindles = self.spindles_present();
+        let failure = spindles.is_empty().then_some(StoreError::SpindleLost);
+        self.send_to_all(&spindles, token, OperationKind::Flush, failure, || IoRequest::Flush);
     }
 
     /// Writes a superblock to all spindles that are present. Everything that it leads to must be durable.
     pub(super) fn send_superblock(&mut self, token: Token, superblock: &Superblock) {
         let kind = OperationKind::Superblock { written: 0 };
         let write = || durable_write(superblock.slot(), superblock.encode());
-        self.send_to_all(token, kind, None, write);
+        let spindles = self.spindles_present();
+        self.send_to_all(&spindles, token, kind, None, write);
     }
 
-    /// Sends the same request to all spindles that are present, as one operation.
+    /// Sends the same request to all of `spindles`, as one operation.
     pub(super) fn send_to_all(
         &mut self,
+        spindles: &[SpindleIndex],
         token: Token,
         kind: OperationKind,
         failure: Option<StoreError>,
         request: impl Fn() -> IoRequest,
     ) {
-        let spindles = self.spindles_present();
         let operation = Operation { token, kind, remaining: spindles.len(), failure };
         let operation = self.operations.insert(operation);
-        for &spindle in &spindles {
+        for &spindle in spindles {
             self.send(spindle, IoPurpose::AllSpindles(operation), request());
         }
         if spindles.is_empty() {

@@ -1,17 +1,20 @@
 //! Initialization of zones before their first write, so that an erased checksum entry is not taken for one that was
 //! never written.
 //!
-//! The first write to a zone waits until every checksum block of the zone is written on every spindle that is present,
-//! those are flushed, and the [map](InitializationMap) says so durably on all of them. From then on each entry of the
+//! The first write to a zone waits until every checksum block of the zone is written on every spindle of its
+//! parity group that is present, those are flushed, and the group's [map](InitializationMap) says so durably on all of them. From then on each entry of the
 //! zone says of its block that it was never written, or what was; zeros are a fault.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
+
+use strewn_raid::SpindleIndex;
 
 use super::Store;
 use super::all_spindles::durable_write;
 use super::api::{BadBlock, BlockState, StoreError, StoreEvent, Token};
 use super::operation::{
-    DeferredWrite, Extent, InitializationStep, IoPurpose, Operation, OperationKind,
+    DeferredWrite, Extent, InitializationStep, IoPurpose, Operation, OperationKind, ZoneId,
 };
 use super::rows::RowKey;
 use crate::device::{BLOCK_BYTES, Buffer, IoRequest};
@@ -23,9 +26,10 @@ use crate::format::{
 /// Nobody asks about the steps of an initialization.
 const NO_TOKEN: Token = Token(0);
 
-/// The zones of an array.
+/// The zones of a parity group, or of an in-place array. Each has its own map, on its own spindles.
 #[derive(Debug)]
 pub(super) struct Zones {
+    spindles: Range<u16>,
     /// As it is durable.
     map: InitializationMap,
     /// Zones that are being initialized, each with the operations that wait for it.
@@ -35,44 +39,61 @@ pub(super) struct Zones {
     is_map_in_flight: bool,
     /// Whether a spindle lacks the map.
     is_map_missing: bool,
-    /// Whether a spindle was lost, and the labels may not say so yet. Its zones were perhaps not initialized: if the
-    /// power failed, a restart would trust it and take what was never written there for erased.
-    is_loss_unrecorded: bool,
+}
+
+/// The zones that a spindle has a part of; `None` in an array without maps.
+fn zones_of(zones: &[Zones], spindle: SpindleIndex) -> Option<usize> {
+    zones.iter().position(|zones| zones.spindles.contains(&spindle.0))
 }
 
 /// Whether a row's checksum blocks hold what was written there, if anything was.
-pub(super) fn is_initialized(zones: Option<&Zones>, row: u64) -> bool {
-    zones.is_none_or(|zones| zones.map.is_initialized(zones.map.zone_of(row)))
+pub(super) fn is_initialized(zones: &[Zones], RowKey { spindle, row }: RowKey) -> bool {
+    zones_of(zones, spindle).is_none_or(|of_spindle| {
+        let map = &zones[of_spindle].map;
+        map.is_initialized(map.zone_of(row))
+    })
 }
 
 /// The state of a block of a row whose checksum entry is zeros.
-pub(super) fn state_of_zeros(zones: Option<&Zones>, row: u64) -> BlockState {
+pub(super) fn state_of_zeros(zones: &[Zones], row: RowKey) -> BlockState {
     // Without a map there are no entries but those of written blocks.
-    match zones.is_some() && is_initialized(zones, row) {
+    match !zones.is_empty() && is_initialized(zones, row) {
         true => BlockState::Bad(BadBlock::Erased),
         false => BlockState::NeverWritten,
     }
 }
 
 impl Store {
-    /// The store of an array with an initialization map, which every spindle that is present must have.
+    /// The store of an array of one parity group, with an initialization map, which every spindle that is present must
+    /// have.
     #[must_use]
     pub fn with_initialization_map(self, map: InitializationMap) -> Self {
-        let zones = Zones {
+        // At most 64 spindles.
+        let spindles = 0..self.present.len() as u16;
+        self.with_initialization_maps([(spindles, map)])
+    }
+
+    /// The store of an array with an initialization map for each parity group: the group's spindles, and the map, which
+    /// every one of them that is present must have.
+    #[must_use]
+    pub fn with_initialization_maps(
+        self,
+        maps: impl IntoIterator<Item = (Range<u16>, InitializationMap)>,
+    ) -> Self {
+        let zones = maps.into_iter().map(|(spindles, map)| Zones {
+            spindles,
             map,
             in_progress: BTreeMap::new(),
             flushed: Vec::new(),
             is_map_in_flight: false,
             is_map_missing: false,
-            is_loss_unrecorded: false,
-        };
-        Self { zones: Some(zones), ..self }
+        });
+        Self { zones: zones.collect(), ..self }
     }
 
-    /// Returns the sequence of the newest durable map; 0 without one.
-    #[must_use]
-    pub fn map_sequence(&self) -> u64 {
-        self.zones.as_ref().map_or(0, |zones| zones.map.sequence)
+    /// Returns the sequence of each group's newest durable map; none in an array without maps.
+    pub fn map_sequences(&self) -> impl Iterator<Item = u64> + '_ {
+        self.zones.iter().map(|zones| zones.map.sequence)
     }
 
     /// Writes whole blocks, once their zones are initialized.
@@ -96,12 +117,11 @@ impl Store {
             checkpoint,
         });
         for zone in blank {
-            let Some(zones) = &mut self.zones else { return };
-            let waiting = zones.in_progress.get_mut(&zone);
-            match waiting {
+            let in_progress = &mut self.zones[zone.group].in_progress;
+            match in_progress.get_mut(&zone.zone) {
                 Some(waiting) => waiting.push(operation),
                 None => {
-                    zones.in_progress.insert(zone, vec![operation]);
+                    in_progress.insert(zone.zone, vec![operation]);
                     self.initialize(zone);
                 }
             }
@@ -109,19 +129,20 @@ impl Store {
     }
 
     /// The zones of an extent that are not initialized.
-    fn blank_zones(&self, extent: Extent) -> Vec<u64> {
-        let Some(Zones { map, .. }) = &self.zones else { return Vec::new() };
+    fn blank_zones(&self, extent: Extent) -> Vec<ZoneId> {
+        let Some(group) = zones_of(&self.zones, extent.spindle) else { return Vec::new() };
+        let map = &self.zones[group].map;
         let first = extent.first_block().0 / ROW_DATA_BLOCKS;
         let last = (extent.first_block().0 + extent.blocks() as u64 - 1) / ROW_DATA_BLOCKS;
         let zones = map.zone_of(first)..=map.zone_of(last);
-        zones.filter(|zone| !map.is_initialized(*zone)).collect()
+        let blank = zones.filter(|zone| !map.is_initialized(*zone));
+        blank.map(|zone| ZoneId { group, zone }).collect()
     }
 
     /// Writes the checksum blocks of a zone.
-    fn initialize(&mut self, zone: u64) {
-        let Some(zones) = &self.zones else { return };
-        let rows = zones.map.rows_of(zone);
-        let spindles = self.spindles_present();
+    fn initialize(&mut self, zone: ZoneId) {
+        let rows = self.zones[zone.group].map.rows_of(zone.zone);
+        let spindles = self.spindles_of(zone.group);
         let operation = self.operations.insert(Operation {
             token: NO_TOKEN,
             kind: OperationKind::Initialize(InitializationStep::WriteChecksums(zone)),
@@ -141,6 +162,12 @@ impl Store {
         }
     }
 
+    /// The spindles of a group that are present.
+    fn spindles_of(&self, group: usize) -> Vec<SpindleIndex> {
+        let of_group = self.zones[group].spindles.clone().map(SpindleIndex);
+        of_group.filter(|spindle| self.is_present(*spindle)).collect()
+    }
+
     /// The checksum block of a row in which nothing was written yet.
     fn never_written(&mut self, key: RowKey) -> Buffer {
         let mut buffer = self.pool.take(1);
@@ -152,28 +179,32 @@ impl Store {
         buffer
     }
 
-    /// A step is done on all spindles that are present.
+    /// A step is done on all spindles of a group that are present.
     pub(super) fn on_step_done(&mut self, step: InitializationStep, failure: Option<StoreError>) {
-        let Some(zones) = &mut self.zones else { return };
         match (step, failure) {
             (InitializationStep::WriteChecksums(zone), None) => {
                 let flush = OperationKind::Initialize(InitializationStep::Flush(zone));
-                self.send_to_all(NO_TOKEN, flush, None, || IoRequest::Flush);
+                let spindles = self.spindles_of(zone.group);
+                self.send_to_all(&spindles, NO_TOKEN, flush, None, || IoRequest::Flush);
             }
-            (InitializationStep::Flush(zone), None) => {
-                zones.flushed.push(zone);
-                self.map_is_missing();
+            (InitializationStep::Flush(ZoneId { group, zone }), None) => {
+                self.zones[group].flushed.push(zone);
+                self.map_is_missing(group);
             }
-            (InitializationStep::WriteMap(initialized), None) => {
-                zones.is_map_in_flight = false;
-                zones.map.sequence += 1;
-                initialized.into_iter().for_each(|zone| self.is_initialized_now(zone));
-                self.write_map();
+            (InitializationStep::WriteMap(group, initialized), None) => {
+                self.zones[group].is_map_in_flight = false;
+                self.zones[group].map.sequence += 1;
+                for zone in initialized {
+                    self.is_initialized_now(ZoneId { group, zone });
+                }
+                self.write_map(group);
             }
-            (InitializationStep::WriteMap(failed), Some(failure)) => {
-                zones.is_map_in_flight = false;
-                failed.into_iter().for_each(|zone| self.initialization_failed(zone, &failure));
-                self.write_map();
+            (InitializationStep::WriteMap(group, failed), Some(failure)) => {
+                self.zones[group].is_map_in_flight = false;
+                for zone in failed {
+                    self.initialization_failed(ZoneId { group, zone }, &failure);
+                }
+                self.write_map(group);
             }
             (
                 InitializationStep::WriteChecksums(zone) | InitializationStep::Flush(zone),
@@ -182,40 +213,43 @@ impl Store {
         }
     }
 
-    /// Writes the map once more: a spindle or a zone is not in it yet.
-    pub(super) fn map_is_missing(&mut self) {
-        if let Some(zones) = &mut self.zones {
-            zones.is_map_missing = true;
+    /// Writes the map of a group once more: a spindle or a zone is not in it yet.
+    fn map_is_missing(&mut self, group: usize) {
+        self.zones[group].is_map_missing = true;
+        self.write_map(group);
+    }
+
+    /// Gives a spindle the map of its group.
+    pub(super) fn map_is_missing_on(&mut self, spindle: SpindleIndex) {
+        if let Some(group) = zones_of(&self.zones, spindle) {
+            self.map_is_missing(group);
         }
-        self.write_map();
     }
 
     /// No map is written until [`losses_are_recorded`](Self::losses_are_recorded).
     pub(super) fn loss_is_unrecorded(&mut self) {
-        if let Some(zones) = &mut self.zones {
-            zones.is_loss_unrecorded = true;
-        }
+        self.is_loss_unrecorded = !self.zones.is_empty();
     }
 
     /// Returns whether first writes to zones may wait for [`losses_are_recorded`](Self::losses_are_recorded).
     #[must_use]
     pub fn waits_for_labels(&self) -> bool {
-        self.zones.as_ref().is_some_and(|zones| zones.is_loss_unrecorded)
+        self.is_loss_unrecorded
     }
 
     /// The labels of the other spindles say durably that every spindle which is not present has failed: zones can be
     /// initialized without it.
     pub fn losses_are_recorded(&mut self) {
-        if let Some(zones) = &mut self.zones {
-            zones.is_loss_unrecorded = false;
+        self.is_loss_unrecorded = false;
+        for group in 0..self.zones.len() {
+            self.write_map(group);
         }
-        self.write_map();
     }
 
-    /// Writes the map to all spindles that are present, if one lacks it and none is being written.
-    fn write_map(&mut self) {
-        let Some(zones) = &mut self.zones else { return };
-        if !zones.is_map_missing || zones.is_map_in_flight || zones.is_loss_unrecorded {
+    /// Writes the map of a group to all its spindles that are present, if one lacks it and none is being written.
+    fn write_map(&mut self, group: usize) {
+        let zones = &mut self.zones[group];
+        if !zones.is_map_missing || zones.is_map_in_flight || self.is_loss_unrecorded {
             return;
         }
         (zones.is_map_missing, zones.is_map_in_flight) = (false, true);
@@ -224,17 +258,19 @@ impl Store {
         let mut map = zones.map.clone();
         map.sequence += 1;
         flushed.iter().for_each(|zone| map.set_initialized(*zone));
-        let write = OperationKind::Initialize(InitializationStep::WriteMap(flushed));
-        self.send_to_all(NO_TOKEN, write, None, || durable_write(map.slot(), map.encode()));
+        let write = OperationKind::Initialize(InitializationStep::WriteMap(group, flushed));
+        let spindles = self.spindles_of(group);
+        let request = || durable_write(map.slot(), map.encode());
+        self.send_to_all(&spindles, NO_TOKEN, write, None, request);
     }
 
     /// The map durably has a zone as initialized: what waited for it goes on.
-    fn is_initialized_now(&mut self, zone: u64) {
-        let Some(zones) = &mut self.zones else { return };
+    fn is_initialized_now(&mut self, ZoneId { group, zone }: ZoneId) {
+        let zones = &mut self.zones[group];
         zones.map.set_initialized(zone);
         let rows = zones.map.rows_of(zone);
         let waiting = zones.in_progress.remove(&zone).unwrap_or_default();
-        for spindle in self.spindles_present() {
+        for spindle in self.spindles_of(group) {
             for row in rows.clone() {
                 let key = RowKey { spindle, row };
                 let Some(id) = self.rows.find(key) else { continue };
@@ -263,8 +299,8 @@ impl Store {
     }
 
     /// A zone could not be initialized: what waited for it fails.
-    fn initialization_failed(&mut self, zone: u64, failure: &StoreError) {
-        let waiting = self.zones.as_mut().and_then(|zones| zones.in_progress.remove(&zone));
+    fn initialization_failed(&mut self, ZoneId { group, zone }: ZoneId, failure: &StoreError) {
+        let waiting = self.zones[group].in_progress.remove(&zone);
         for id in waiting.unwrap_or_default() {
             let operation = self.operations.get(id);
             let is_deferred =

@@ -81,8 +81,12 @@ pub struct Store {
     merged: Vec<Operation>,
     finished: Vec<StoreEvent>,
     pool: BufferPool,
-    /// `None` for an array without an initialization map.
-    zones: Option<Zones>,
+    /// The zones of each parity group, or of all spindles of an in-place array; none in an array without initialization
+    /// maps.
+    zones: Vec<Zones>,
+    /// Whether a spindle was lost, and the labels may not say so yet. Its zones were perhaps not initialized: if the
+    /// power failed, a restart would trust it and take what was never written there for erased.
+    is_loss_unrecorded: bool,
 }
 
 impl Store {
@@ -104,7 +108,8 @@ impl Store {
             merged: Vec::new(),
             finished: Vec::new(),
             pool: BufferPool::default(),
-            zones: None,
+            zones: Vec::new(),
+            is_loss_unrecorded: false,
         }
     }
 
@@ -224,14 +229,14 @@ impl Store {
         self.run_to_quiescence();
     }
 
-    /// Admits the replacement of a spindle. It must be blank: its checksum blocks zeros, or another array's. It gets the
-    /// initialization map. Blocks that are not written while it is rebuilt are bad, if their zones are initialized.
+    /// Admits the replacement of a spindle. It must be blank: its checksum blocks zeros, or another array's. It gets its
+    /// group's initialization map. Blocks that are not written while it is rebuilt are bad, if their zones are initialized.
     pub fn admit_spindle(&mut self, spindle: SpindleIndex) {
         self.drop_spindle(spindle);
         if let Some(present) = self.present.get_mut(spindle.index()) {
             *present = true;
         }
-        self.map_is_missing();
+        self.map_is_missing_on(spindle);
     }
 
     /// Returns whether a spindle is present.

@@ -111,15 +111,22 @@ pub(super) struct DeferredWrite {
     pub(super) checkpoint: u64,
 }
 
-/// What is done on all spindles to initialize a zone, in this order.
+/// A zone, and the number of the parity group that it is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ZoneId {
+    pub(super) group: usize,
+    pub(super) zone: u64,
+}
+
+/// What is done on all spindles of a parity group to initialize a zone, in this order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InitializationStep {
     /// Its checksum blocks are written.
-    WriteChecksums(u64),
+    WriteChecksums(ZoneId),
     /// They are flushed.
-    Flush(u64),
-    /// The map is written, with the bits of these zones.
-    WriteMap(Vec<u64>),
+    Flush(ZoneId),
+    /// The group's map is written, with the bits of these zones.
+    WriteMap(usize, Vec<u64>),
 }
 
 /// The part of an operation in one row.

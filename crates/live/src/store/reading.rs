@@ -92,7 +92,7 @@ impl Store {
             self.load(row_id);
             return false;
         }
-        let zeros = state_of_zeros(self.zones.as_ref(), row.key.row);
+        let zeros = state_of_zeros(&self.zones, row.key);
         if let OperationKind::ReadChecksums { blocks, .. } = &mut self.operations[operation].kind {
             for (at, state) in blocks[from..from + count].iter_mut().enumerate() {
                 *state = read_checksums(row, self.tag, first + at, zeros);
@@ -112,7 +112,7 @@ impl Store {
             let PartWork::Read(read) = &mut part.work else { return false };
             match &read.state {
                 ReadState::Waiting if row.blocks_reads(mask) => return false,
-                ReadState::Waiting if !is_initialized(self.zones.as_ref(), row.key.row) => {
+                ReadState::Waiting if !is_initialized(&self.zones, row.key) => {
                     // Whatever the device holds there, nothing was ever written.
                     read.state = ReadState::Arrived(None);
                     continue;
@@ -163,7 +163,7 @@ impl Store {
         if row.loaded || row.loading {
             return;
         }
-        if !is_initialized(self.zones.as_ref(), row.key.row) {
+        if !is_initialized(&self.zones, row.key) {
             row.load(Some(&[0; BLOCK_BYTES]));
             self.ready_rows.push(id);
             return;
@@ -190,7 +190,7 @@ impl Store {
             Some(new) => Some(new.bytes()),
             None => data.as_ref().map(|data| block_of(data, at)),
         };
-        let zeros = state_of_zeros(self.zones.as_ref(), row.key.row);
+        let zeros = state_of_zeros(&self.zones, row.key);
         let mut states = [BlockState::NeverWritten; ROW];
         for (at, state) in states[..count].iter_mut().enumerate() {
             *state = verify(row, self.tag, first + at, block(at), zeros);

@@ -16,8 +16,8 @@ use crate::device::simulated::{FaultRates, Latency};
 use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
 use crate::format::{
     DeviceKind, FEATURE_INITIALIZATION_MAP, FEATURE_MIRRORED_LOG, FORMAT, Identity,
-    InitializationMap, Label, LogLayout, Member, MemberState, RecordHeader, SUPERBLOCK_SLOTS,
-    Superblock, device_blocks_for, redo_data_bytes, rows_of,
+    InitializationMap, Label, LogLayout, MAXIMUM_GROUPS, Member, MemberState, RecordHeader,
+    SUPERBLOCK_SLOTS, Superblock, device_blocks_for, redo_data_bytes, rows_of,
 };
 
 /// A schedule's array and the outline of its faults.
@@ -172,7 +172,7 @@ impl Plan {
             checkpoint: 0,
             log_start: 1,
             log_durable: 0,
-            map_sequence: 0,
+            map_sequences: [0; MAXIMUM_GROUPS],
             redo_start: 1,
             root: Root::default(),
             label_sequence: self.label.sequence,
@@ -380,6 +380,7 @@ fn label(seed: u64, config: &ArrayConfig, layout: &LogLayout, is_log_mirrored: b
         log_half_blocks: layout.half_blocks,
         redo_half_blocks: layout.redo_half_blocks,
         members: members.collect(),
+        groups: Vec::new(),
         logs,
         configuration: String::new(),
     }

@@ -249,7 +249,7 @@ fn without_its_log_no_array_starts() {
 fn one_good_copy_of_a_label_is_enough_and_is_copied() {
     let folder = Folder::new();
     let created = folder.create();
-    let last = created.configuration.spindle_device_blocks() - 1;
+    let last = created.configuration.device_blocks_of(0) - 1;
     write(&folder.spindle(0), 100, b"damage");
     write(&folder.spindle(1), last * BLOCK + 100, b"damage");
     write(&folder.log(), 0, &[0; 512]);

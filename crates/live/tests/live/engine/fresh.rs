@@ -4,7 +4,7 @@ use strewn_array::Root;
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, SimulatedDevices};
 use strewn_live::format::{
     DeviceKind, FEATURE_INITIALIZATION_MAP, FORMAT, Identity, InitializationMap, Label, LogLayout,
-    Member, MemberState, SUPERBLOCK_SLOTS, Superblock, device_blocks_for, rows_of,
+    MAXIMUM_GROUPS, Member, MemberState, SUPERBLOCK_SLOTS, Superblock, device_blocks_for, rows_of,
 };
 use strewn_live::restart::RestartOptions;
 
@@ -26,6 +26,7 @@ pub fn label(spindles: u16, device_blocks: u64, log: LogLayout) -> Label {
         members: (0..spindles as u8)
             .map(|one| Member { identity: identity(100 + one), state: MemberState::Present })
             .collect(),
+        groups: Vec::new(),
         logs: vec![Member { identity: identity(99), state: MemberState::Present }],
         configuration: String::new(),
     }
@@ -64,7 +65,7 @@ pub fn first_superblock(array: Identity) -> Superblock {
         checkpoint: 0,
         log_start: 1,
         log_durable: 0,
-        map_sequence: 0,
+        map_sequences: [0; MAXIMUM_GROUPS],
         redo_start: 1,
         root: Root::default(),
         label_sequence: 1,

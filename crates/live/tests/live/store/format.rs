@@ -40,16 +40,30 @@ prop_compose! {
             0..=MAXIMUM_MEMBERS,
         ),
         configuration in "[a-z=\" \n\u{e4}]{0,1000}",
+        group_sizes in prop::collection::vec((any::<u64>(), 0..10_u16), 0..MAXIMUM_GROUPS),
     ) -> Label {
         let mut logs = logs;
         let is_mirrored = logs.len() == MIRRORED_LOGS;
         if let [log] = &mut logs[..] {
             log.state = MemberState::Present;
         }
-        let incompatible_features = if is_mirrored { FEATURE_MIRRORED_LOG } else { 0 };
+        let mut incompatible_features = if is_mirrored { FEATURE_MIRRORED_LOG } else { 0 };
+        // The last group has what the others leave.
+        let mut left = members.len() as u16;
+        let mut groups: Vec<MemberGroup> = Vec::new();
+        for (device_blocks, spindles) in group_sizes {
+            let spindles = spindles.min(left);
+            left -= spindles;
+            groups.push(MemberGroup { spindles, device_blocks });
+        }
+        if !groups.is_empty() {
+            groups.push(MemberGroup { spindles: left, device_blocks });
+            incompatible_features |= FEATURE_PARITY_GROUPS;
+        }
         Label {
             version: FORMAT, incompatible_features, compatible_features, array, own, position, kind,
-            sequence, device_blocks, log_half_blocks, redo_half_blocks, members, logs, configuration,
+            sequence, device_blocks, log_half_blocks, redo_half_blocks, members, groups, logs,
+            configuration,
         }
     }
 }
@@ -73,15 +87,16 @@ prop_compose! {
         block in any::<Option<(u64, u32)>>(),
         catalog in prop::collection::vec(any::<(u32, u32)>(), 0..=16),
         snapshots in prop::collection::vec(snapshot(), 0..=MAXIMUM_SNAPSHOTS),
+        (groups, map_sequences) in any::<(u16, [u64; MAXIMUM_GROUPS])>(),
     ) -> Superblock {
         let number = |(number, snapshot): (u32, Snapshot)| Snapshot { number, ..snapshot };
         let snapshots = (1..).zip(snapshots).map(number).collect();
         let block = block.map(|(vbn, crc)| (Vbn(vbn), crc));
-        let mut root = Root { held_back_blocks, block, ..Root::default() };
+        let mut root = Root { held_back_blocks, block, groups, ..Root::default() };
         for (into, (vbn, crc)) in root.catalog.iter_mut().zip(catalog) {
             *into = Some((Vbn(u64::from(vbn)), crc));
         }
-        Superblock { array, checkpoint, log_start, log_durable: log_start, map_sequence: checkpoint, redo_start, label_sequence, clean, root, snapshots }
+        Superblock { array, checkpoint, log_start, log_durable: log_start, map_sequences, redo_start, label_sequence, clean, root, snapshots }
     }
 }
 
@@ -237,6 +252,7 @@ fn some_label(sequence: u64) -> Label {
         log_half_blocks: 0,
         redo_half_blocks: 0,
         members: vec![Member { identity: Identity([2; 16]), state: MemberState::Present }],
+        groups: Vec::new(),
         logs: Vec::new(),
         configuration: String::new(),
     }
@@ -262,10 +278,10 @@ fn other_versions_are_refused_by_name() {
         "the label is of format 0.9, older than format 1.0, the oldest that this program reads: use the Strewn of then"
     );
     let mut features = block.clone();
-    features[16] = 8;
+    features[16] = 16;
     assert_eq!(
         Label::decode(&sealed(features)).unwrap_err(),
-        FormatError::UnknownFeatures { what: "label", unknown: 8 }
+        FormatError::UnknownFeatures { what: "label", unknown: 16 }
     );
     let mut newer = block.clone();
     newer[8] = 3;
@@ -299,6 +315,37 @@ fn what_has_no_room_is_refused() {
 }
 
 #[test]
+fn a_label_lists_the_sizes_of_parity_groups() {
+    let member = some_label(1).members[0];
+    let group = |spindles, device_blocks| MemberGroup { spindles, device_blocks };
+    let label = Label {
+        incompatible_features: FEATURE_PARITY_GROUPS,
+        members: vec![member; 9],
+        groups: vec![group(5, 82), group(4, 147)],
+        ..some_label(3)
+    };
+    let block = label.encode().unwrap().bytes().to_vec();
+    assert_eq!(Label::decode(&block).unwrap(), label);
+    assert_eq!(label.spindles_of_groups(), [0..5, 5..9]);
+    // Each device's own size is that of its group.
+    let sizes: Vec<u64> = label.of_devices().iter().map(|(_, label)| label.device_blocks).collect();
+    assert_eq!(sizes, [82, 82, 82, 82, 82, 147, 147, 147, 147]);
+
+    let refused = |label: Label| assert!(label.encode().is_err(), "{label:?}");
+    refused(Label { groups: vec![group(5, 82), group(5, 147)], ..label.clone() });
+    refused(Label { groups: vec![group(9, 82)], ..label.clone() });
+    refused(Label { groups: Vec::new(), ..label.clone() });
+    refused(Label { incompatible_features: 0, ..label.clone() });
+    let nine = vec![group(1, 82); MAXIMUM_GROUPS + 1];
+    refused(Label { groups: nine, ..label });
+    // A group more than the members are.
+    let mut damaged = block;
+    damaged[1236] = 6;
+    let error = Label::decode(&sealed(damaged)).unwrap_err();
+    assert!(error.to_string().contains("parity groups"), "{error}");
+}
+
+#[test]
 fn the_newest_good_superblock_of_the_array_wins() {
     let of = |array: u8, checkpoint| {
         let root = Root { block: Some((Vbn(1), 2)), ..Root::default() };
@@ -308,7 +355,7 @@ fn the_newest_good_superblock_of_the_array_wins() {
             checkpoint,
             log_start: 1,
             log_durable: 0,
-            map_sequence: 0,
+            map_sequences: [0; MAXIMUM_GROUPS],
             redo_start: 1,
             root,
             label_sequence: 1,

@@ -4,7 +4,9 @@ use strewn_array::{BlockContents, Root};
 use strewn_live::device::{
     BLOCK_BYTES, DeviceIndex, Devices, Io, IoCompletion, IoError, IoRequest,
 };
-use strewn_live::format::{BlockTag, Identity, Superblock, checksum_block, device_block};
+use strewn_live::format::{
+    BlockTag, Identity, MAXIMUM_GROUPS, Superblock, checksum_block, device_block,
+};
 use strewn_live::store::{BlockState, ReadOutcome, StoreError, StoreEvent, Token};
 use strewn_raid::{Dbn, SpindleIndex};
 
@@ -237,7 +239,7 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
         checkpoint: 5,
         log_start: 9,
         log_durable: 0,
-        map_sequence: 0,
+        map_sequences: [0; MAXIMUM_GROUPS],
         redo_start: 2,
         root,
         label_sequence: 1,
