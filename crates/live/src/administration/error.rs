@@ -154,7 +154,7 @@ impl ChangeError {
                 "make the LUN smaller, or the volume larger: `strewn array volume resize`".into()
             }
             Self::VolumeTooLarge { .. } => {
-                "make it smaller; or create a volume with --thin, and watch that the aggregate does not fill up"
+                "make it smaller; add spindles with `strewn array add-group`; or create a volume with --thin, and watch that the aggregate does not fill up"
                     .into()
             }
             Self::NotEmpty { .. } => "delete its LUNs and its snapshots first".into(),
@@ -164,7 +164,7 @@ impl ChangeError {
             Self::NotAClone(_) => "delete a volume with `strewn array volume delete`".into(),
             Self::TooMany { .. } => "delete one first".into(),
             Self::NoRoom { .. } => {
-                "delete a snapshot, if there is one, or create the array with as much more on its data spindles"
+                "delete a snapshot, if there is one, or add spindles with `strewn array add-group`"
                     .into()
             }
             Self::SmallerThanLuns { .. } => {

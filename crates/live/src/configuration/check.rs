@@ -108,7 +108,7 @@ impl ConfigurationError {
     pub fn remedy(&self) -> String {
         match self {
             Self::Text(_) => "use the Strewn that made the array".to_owned(),
-            Self::TooLong(_) => "use fewer redundancy sets".to_owned(),
+            Self::TooLong(_) => "use fewer redundancy sets, or fewer parity groups".to_owned(),
             Self::SpindleCount { layout: LayoutName::Vraid5, .. } => {
                 format!("give {} to {MAXIMUM_MEMBERS} spindles", VraidConfig::LEAST_SET)
             }

@@ -59,7 +59,11 @@ impl Schedule {
         };
         let closed = taken(covered.min(1 + self.seed as usize % 2));
         let spoiled = taken(covered - closed.len() + 1);
-        let rows = rows_of(label.device_blocks);
+        let sizes = spoiled.iter().map(|device| rows_of(label.device_blocks_of(device.0)));
+        let rows = sizes.min().unwrap_or(0);
+        if rows == 0 {
+            return Ok(());
+        }
         let first = rng.within(0..rows);
         let count = rng.spread(1..rows - first + 1);
         let range = |block: u64| block * BLOCK_BYTES as u64;

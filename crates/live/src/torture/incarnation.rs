@@ -385,7 +385,7 @@ impl<'a> Incarnation<'a> {
         let failed = members.iter().position(|member| member.state == MemberState::Failed);
         let Some(spindle) = failed else { return };
         self.schedule.trace(|| format!("spindle {spindle} is replaced"));
-        let blank = self.schedule.plan.blank();
+        let blank = self.schedule.plan.blank(spindle as u16);
         let device = DeviceIndex(spindle as u16);
         let mut harness: &mut Harness = array.devices_mut();
         Devices::replace(&mut harness, device, blank);

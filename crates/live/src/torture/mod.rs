@@ -24,6 +24,7 @@
 
 mod beyond_parity;
 mod changes;
+mod growth;
 mod harness;
 mod host;
 mod incarnation;
@@ -156,6 +157,8 @@ pub struct Summary {
     pub refused_when_full: u64,
     /// Snapshots taken.
     pub snapshots: u64,
+    /// Parity groups added.
+    pub groups_added: u64,
     /// Blocks of LUNs read from spindles with more faults than parity covers.
     pub beyond_parity: u64,
     /// Those of them that were refused.
@@ -185,6 +188,7 @@ impl std::ops::AddAssign for Summary {
         self.changes_refused += other.changes_refused;
         self.refused_when_full += other.refused_when_full;
         self.snapshots += other.snapshots;
+        self.groups_added += other.groups_added;
         self.beyond_parity += other.beyond_parity;
         self.refused += other.refused;
         self.logs_refused += other.logs_refused;

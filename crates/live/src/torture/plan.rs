@@ -9,6 +9,7 @@ use strewn_raid::{Parity, ParityGroup, StripedLayout, VraidConfig, VraidLayout};
 use strewn_base::{BLOCK_SECTORS, Rng};
 
 use super::ScheduleKind;
+use super::growth::Growth;
 use super::rng::{SpreadDraws, stream};
 use crate::configuration::{ArrayConfig, LayoutName};
 use crate::data::Data;
@@ -42,6 +43,8 @@ pub(super) struct Plan {
     pub(super) changes: bool,
     /// Rows of a zone that is initialized at once.
     pub(super) zone_rows: u64,
+    /// The parity groups that it gets.
+    pub(super) growth: Vec<Growth>,
 }
 
 impl Plan {
@@ -108,12 +111,16 @@ impl Plan {
             // lost.
             rates.lost_in_a_row = 5;
         }
+        let label = label(seed, &config, &log, stream(seed, 3).one_in(2));
+        let latency = *rng.pick(&[Latency::DISK, Latency::ANY_ORDER]);
+        let incarnations = rng.within(2..5);
         Self {
             kind,
             layout,
-            label: label(seed, &config, &log, stream(seed, 3).one_in(2)),
-            latency: *rng.pick(&[Latency::DISK, Latency::ANY_ORDER]),
-            incarnations: rng.within(2..5),
+            growth: Growth::draw(&mut stream(seed, 5), layout, &config, incarnations),
+            label,
+            latency,
+            incarnations,
             operations: rng.spread(20..300),
             depth: rng.spread(1..24),
             most_sectors: rng.spread(8..512),
@@ -144,10 +151,8 @@ impl Plan {
         let mirror = if self.label.is_log_mirrored() { "mirrored " } else { "" };
         match &self.config {
             ArrayConfig::WriteAnywhere(config) => format!(
-                "{:?}, {} data spindles of {} blocks, LUN of {} blocks, cache of {}, {mirror}log halves of {log_kib} KiB, {}",
-                config.single_group().parity(),
-                config.single_group().data_spindles(),
-                config.single_group().blocks_per_spindle(),
+                "{}, LUN of {} blocks, cache of {}, {mirror}log halves of {log_kib} KiB, {}",
+                describe_groups(&config.groups),
                 config.lun_blocks(),
                 config.cache_blocks,
                 config.policy.as_str(),
@@ -207,9 +212,18 @@ impl Plan {
     }
 
     /// Creates a blank disk to replace a lost one.
-    pub(super) fn blank(&self) -> SimulatedDisk {
-        SimulatedDisk::zeroed(self.label.device_blocks * BLOCK_BYTES as u64)
+    pub(super) fn blank(&self, position: u16) -> SimulatedDisk {
+        SimulatedDisk::zeroed(self.label.device_blocks_of(position) * BLOCK_BYTES as u64)
     }
+}
+
+fn describe_groups(groups: &[ParityGroup]) -> String {
+    let describe = |group: &ParityGroup| {
+        let (parity, data, blocks) =
+            (group.parity(), group.data_spindles(), group.blocks_per_spindle());
+        format!("{parity:?}, {data} data spindles of {blocks} blocks")
+    };
+    groups.iter().map(describe).collect::<Vec<_>>().join("; ")
 }
 
 /// Writes both copies of a device's label.
@@ -223,7 +237,7 @@ pub(super) fn write_label(disk: &mut SimulatedDisk, label: &Label) {
 
 fn spindles_of(config: &ArrayConfig) -> u16 {
     match config {
-        ArrayConfig::WriteAnywhere(config) => config.single_group().spindles(),
+        ArrayConfig::WriteAnywhere(config) => config.groups.iter().map(ParityGroup::spindles).sum(),
         ArrayConfig::InPlace(config) => config.layout.spindles(),
     }
 }

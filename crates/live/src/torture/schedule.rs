@@ -121,6 +121,9 @@ impl Schedule {
             self.start_without_log(end)?;
             self.injure_log(end)?;
             self.replace_log(end)?;
+            if !is_last {
+                self.grow()?;
+            }
         }
         Ok(self.summary)
     }

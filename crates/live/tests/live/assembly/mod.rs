@@ -3,4 +3,5 @@
 mod changes;
 mod common;
 mod creating;
+mod groups;
 mod opening;

@@ -5,6 +5,7 @@ mod clients;
 mod control;
 mod erased;
 mod format_1;
+mod groups;
 mod mirrored_log;
 
 use std::path::Path;
