@@ -613,3 +613,58 @@ fn what_an_array_has_is_listed_without_spindles_and_a_run_refuses_other_luns() {
     array(&folder, &["lun", "delete", "a", "volume/lun"]).succeeded();
     array(&folder, &run).refused(&["other volumes or LUNs"]);
 }
+
+#[test]
+fn an_array_gets_parity_groups_and_runs_on_them() {
+    let folder = Folder::new();
+    folder.strewn(CREATE).succeeded();
+    let added = array(
+        &folder,
+        &[
+            "add-group",
+            "a",
+            "--layout",
+            "raid-4",
+            "--data-spindles",
+            "2",
+            "--spindle-size",
+            "32MiB",
+        ],
+    )
+    .succeeded();
+    assert!(added.contains("raid-4 of spindles 5 to 7. The array has 2 groups now."), "{added}");
+    let status = array(&folder, &["status", "a"]).succeeded();
+    for fragment in [
+        "raid-dp and raid-4, 8 spindles",
+        "parity group 1     raid-dp, spindles 0 to 4 of 23",
+        "parity group 2     raid-4, spindles 5 to 7 of 31",
+        "a/spindle-07",
+    ] {
+        assert!(status.contains(fragment), "no {fragment:?} in\n{status}");
+    }
+    let json = array(&folder, &["status", "a", "--json"]).succeeded();
+    let status: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(status["parity_groups"][1]["first_spindle"], 5);
+    assert_eq!(status["parity_groups"][1]["layout"], "raid-4");
+
+    let run = ["run", "a", "--segments", "1", "--segment", "1 s", "--out", "out"];
+    let run = array(&folder, &run).succeeded();
+    assert!(run.contains("group"), "{run}");
+    let results = fs::read_to_string(folder.path("out/results.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    let groups = &results["arrays"][0]["segments"][0]["groups"];
+    assert_eq!(groups.as_array().map(Vec::len), Some(2), "{groups}");
+    assert!(folder.path("out/groups.svg").exists());
+    let checked = array(&folder, &["check", "a"]).succeeded();
+    assert!(checked.contains(": 0 findings"), "{checked}");
+
+    for (words, message, remedy) in [
+        (vec!["add-group", "b"], "b", "create"),
+        (vec!["add-group", "a", "--layout", "raid-5"], "raid-5 is no layout", "raid-dp or raid-4"),
+        (vec!["add-group", "a", "--data-spindles", "99"], "101", "data spindles"),
+        (vec!["add-group", "a", "--spindles", "a/spindle-01,a/spindle-02"], "spindle-01", ""),
+        (vec!["add-group", "a", "--spindle-size", "1 KiB"], "too small", "larger"),
+    ] {
+        array(&folder, &words).refused(&[message, remedy]);
+    }
+}

@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::Args;
 use strewn::scenario::Bytes;
 use strewn::terminal::{self, Ending, Failure};
+use strewn_live::Configuration;
 use strewn_live::administration::Inventory;
 use strewn_live::assembly::{Condition, Status, look};
 use strewn_live::format::{DeviceRole, MemberState};
@@ -54,6 +55,14 @@ pub(super) fn condition(condition: Condition) -> &'static str {
     }
 }
 
+/// Returns the layouts of all groups, each once.
+fn layouts(configuration: &Configuration) -> String {
+    let mut names: Vec<&str> =
+        configuration.groups().iter().map(|group| group.layout.as_str()).collect();
+    names.dedup();
+    names.join(" and ")
+}
+
 fn lines(status: &Status, inventory: &Inventory) -> String {
     let configuration = &status.configuration;
     let in_use = match &status.in_use {
@@ -78,10 +87,21 @@ fn lines(status: &Status, inventory: &Inventory) -> String {
          consistency point  {superblock}\n",
         status.label.array,
         status.label.version,
-        configuration.layout_name(),
+        layouts(configuration),
         configuration.spindles(),
         condition(status.condition),
     );
+    let groups = configuration.groups();
+    for (number, group) in (1..).zip(&groups).filter(|_| groups.len() > 1) {
+        let (first, last) = (group.spindles.start, group.spindles.end - 1);
+        let size = Bytes(group.device_bytes());
+        let _ = writeln!(
+            text,
+            "parity group {number:<5} {}, spindles {first} to {last} of {}",
+            group.layout,
+            size.approximately()
+        );
+    }
     for (role, log) in status.label.log_roles().zip(&status.logs) {
         let shown = path(log.path.as_deref());
         let _ = match role {

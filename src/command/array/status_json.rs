@@ -17,6 +17,14 @@ pub(super) fn json(status: &Status, inventory: &Inventory) -> String {
             "path": spindle.path,
         })
     });
+    let groups = configuration.groups().into_iter().map(|group| {
+        json!({
+            "layout": group.layout.as_str(),
+            "first_spindle": group.spindles.start,
+            "spindles": group.spindles.len(),
+            "spindle_bytes": group.device_bytes(),
+        })
+    });
     let logs = status.label.log_roles().zip(&status.logs).map(|(role, log)| {
         json!({
             "name": role.to_string(),
@@ -40,6 +48,7 @@ pub(super) fn json(status: &Status, inventory: &Inventory) -> String {
         "array": status.label.array.to_string(),
         "format": status.label.version.to_string(),
         "layout": configuration.layout_name().as_str(),
+        "parity_groups": groups.collect::<Vec<_>>(),
         "lun_bytes": configuration.lun_bytes(),
         "condition": condition(status.condition),
         "in_use": status.in_use.is_some(),

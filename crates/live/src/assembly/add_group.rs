@@ -82,7 +82,7 @@ pub fn open_to_add_group(
         return Err(ChangeError::Count { given: devices.len(), needed });
     }
     let smallest = devices.iter().map(DeviceFile::size_bytes).min();
-    let of_first = array.configuration.device_blocks_of(0) * BLOCK_BYTES as u64;
+    let of_first = array.configuration.group_of(0).device_bytes();
     let spindle_bytes = smallest.or(options.spindle_bytes).unwrap_or(of_first);
     let blocks_per_spindle = data_blocks(spindle_bytes / BLOCK_BYTES as u64);
     let mut configuration = array.configuration.clone();

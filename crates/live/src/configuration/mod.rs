@@ -171,6 +171,12 @@ impl SpindleGroup {
     pub fn device_blocks(&self) -> u64 {
         device_blocks_for(self.blocks_per_spindle)
     }
+
+    /// Returns the smallest size of a spindle's device, in bytes.
+    #[must_use]
+    pub fn device_bytes(&self) -> u64 {
+        self.device_blocks() * BLOCK_BYTES as u64
+    }
 }
 
 /// Returns the name of the layout with this parity.

@@ -23,9 +23,13 @@ pub struct Measured<D> {
 pub struct DeviceMeasures {
     /// Completed I/Os: reads, writes and flushes.
     pub ios: u64,
-    /// Bytes read.
+    /// Reads submitted.
+    pub reads: u64,
+    /// Bytes that they read.
     pub read_bytes: u64,
-    /// Bytes written.
+    /// Writes submitted.
+    pub writes: u64,
+    /// Bytes that they wrote.
     pub written_bytes: u64,
     /// Time with at least one I/O in flight.
     pub busy_ns: u64,
@@ -126,9 +130,12 @@ impl<D: Devices> Devices for Measured<D> {
         state.count_to(now_ns);
         state.under_way += 1;
         if let Some((_, bytes)) = io.extent() {
-            match io.request {
-                super::IoRequest::Read { .. } => state.counted.read_bytes += bytes,
-                _ => state.counted.written_bytes += bytes,
+            if let super::IoRequest::Read { .. } = io.request {
+                state.counted.reads += 1;
+                state.counted.read_bytes += bytes;
+            } else {
+                state.counted.writes += 1;
+                state.counted.written_bytes += bytes;
             }
         }
         self.under_way.insert(io.id, (now_ns, io.device));
@@ -196,5 +203,7 @@ mod tests {
         let last = devices.look()[0];
         assert_eq!(last.under_way_after_ns, 0);
         assert_eq!(all.ios + last.ios, 200);
+        assert_eq!((last.writes, last.written_bytes), (0, 0));
+        assert_eq!(last.read_bytes, last.reads * BLOCK_BYTES as u64);
     }
 }

@@ -1,12 +1,12 @@
 //! Measurements of one segment of real time.
 
 use rustix::time::{ClockId, clock_gettime};
-use strewn_array::Counters;
+use strewn_array::{Counters, GroupMeasures};
 use strewn_live::device::DeviceMeasures;
 use strewn_live::engine::LiveArray;
 use strewn_raid::SpindleIndex;
 use strewn_report::LogFigures;
-use strewn_sim::{HostMeasures, Laws, Segment, SpindleGroup};
+use strewn_sim::{GroupSegment, HostMeasures, Laws, Segment, SpindleGroup};
 
 use super::Counted;
 
@@ -96,6 +96,8 @@ impl Meter {
             );
         }
         let [data_spindles, parity_spindles] = groups;
+        let groups =
+            array.groups().into_iter().map(|group| of_group(array, &group, &devices, length_ns));
         // Both devices of a mirrored log do the same; one may have failed.
         let log = devices[spindles..].iter().max_by_key(|log| log.ios);
         let log = log.copied().unwrap_or_default();
@@ -126,7 +128,7 @@ impl Meter {
             processor_busy_ns,
             data_spindles,
             parity_spindles,
-            groups: Vec::new(),
+            groups: groups.collect(),
             layout: array.layout(),
             snapshots: array.snapshot_measures(),
             failures: array.failures().to_vec(),
@@ -153,6 +155,28 @@ fn add(group: &mut SpindleGroup, one: &DeviceMeasures, length_ns: u64) {
     group.busy_ns += busy_ns;
     group.service_ns += busy_ns;
     group.residence_ns += one.residence_ns;
+}
+
+/// Returns what the spindles of a parity group did.
+fn of_group<A: LiveArray>(
+    array: &A,
+    GroupMeasures { spindles, blocks, free_blocks }: &GroupMeasures,
+    devices: &[DeviceMeasures],
+    length_ns: u64,
+) -> GroupSegment {
+    let (blocks, free_blocks) = (*blocks, *free_blocks);
+    let mut group = GroupSegment { blocks, free_blocks, ..GroupSegment::default() };
+    for spindle in spindles.clone() {
+        let measures = &devices[usize::from(spindle)];
+        let half = match array.is_parity(SpindleIndex(spindle)) {
+            true => &mut group.parity_spindles,
+            false => &mut group.data_spindles,
+        };
+        add(half, measures, length_ns);
+        group.reads += measures.reads;
+        group.writes += measures.writes;
+    }
+    group
 }
 
 /// Returns the processor time of the calling thread since it started, including the kernel's.

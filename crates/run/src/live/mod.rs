@@ -140,7 +140,8 @@ impl LiveRun {
         };
         let Self { assembled, options, .. } = self;
         let mut real = real_spindles(&assembled.open_devices().collect::<Vec<_>>());
-        let blocks_per_spindle = assembled.configuration.blocks_per_spindle;
+        let groups = assembled.configuration.groups();
+        let longest = groups.iter().map(|group| group.blocks_per_spindle).max();
         let lun_sectors = assembled.configuration.lun_bytes() / strewn_base::SECTOR_BYTES;
         let started = starting::start(assembled, options.io)?;
         if !started.has_only_its_first_lun(lun_sectors) {
@@ -152,7 +153,9 @@ impl LiveRun {
             IoBackend::Uring => "io_uring".to_owned(),
             _ => "threads".to_owned(),
         };
-        let whole = Whole { scenario, options, blocks_per_spindle, host, observer };
+        let blocks_per_spindle = longest.unwrap_or(0);
+        let has_groups = groups.len() > 1;
+        let whole = Whole { scenario, options, blocks_per_spindle, has_groups, host, observer };
         let done = match started {
             StartedArray::WriteAnywhere(running) => whole.run(running.map_devices(Measured::new)),
             StartedArray::InPlace(running) => whole.run(running.map_devices(Measured::new)),
@@ -174,7 +177,9 @@ impl LiveRun {
 struct Whole<'a> {
     scenario: &'a Scenario,
     options: LiveOptions,
+    /// Of the largest spindles.
     blocks_per_spindle: u64,
+    has_groups: bool,
     host: Box<dyn Host>,
     observer: &'a dyn Observer,
 }
@@ -190,7 +195,7 @@ struct Done {
 impl Whole<'_> {
     /// Runs the array, and shuts it down in every case.
     fn run<A: LiveArray + Mapped>(self, mut running: LiveRunning<A>) -> Result<Done, LiveError> {
-        let Self { scenario, options, blocks_per_spindle, host, observer } = self;
+        let Self { scenario, options, blocks_per_spindle, has_groups, host, observer } = self;
         let filled = fill::fill(&mut running, scenario, options, observer);
         let fill = match filled {
             Ok(fill) => fill,
@@ -201,10 +206,16 @@ impl Whole<'_> {
             }
         };
         let array = running.engine().array();
-        let first_parity_spindle =
-            (0..array.spindles()).find(|spindle| array.is_parity(SpindleIndex(*spindle)));
+        let parity = (0..array.spindles()).filter(|one| array.is_parity(SpindleIndex(*one)));
         let map = options.with_map.then(|| {
-            ArrayMap::new(&scenario.arrays[0].name, blocks_per_spindle, first_parity_spindle)
+            let name = &scenario.arrays[0].name;
+            match has_groups {
+                true => ArrayMap {
+                    parity_spindles: parity.collect(),
+                    ..ArrayMap::new(name, blocks_per_spindle, None)
+                },
+                false => ArrayMap::new(name, blocks_per_spindle, parity.min()),
+            }
         });
         let mut drive = Drive::new(running, host, scenario, observer);
         let (run, problem) = drive.run(map);

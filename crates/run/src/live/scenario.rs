@@ -9,8 +9,8 @@ use strewn_live::configuration::{
 use strewn_live::format::LogLayout;
 use strewn_raid::ProtectionLevel;
 use strewn_scenario::{
-    AccessSpecificationChoice, Array, ArrayLayout, CacheStart, Format, InPlace, InPlaceLayout, Lun,
-    Processor, Scenario, SpindleChoice, Workload, WriteAnywhere,
+    AccessSpecificationChoice, Array, ArrayLayout, CacheStart, Format, FurtherGroup, InPlace,
+    InPlaceLayout, Lun, Processor, Scenario, SpindleChoice, Workload, WriteAnywhere,
 };
 use strewn_spindle::Scheduler;
 
@@ -98,7 +98,15 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         format: Format::Durable,
         parity: layout.parity,
         data_spindles: layout.data_spindles,
-        further_groups: Vec::new(),
+        further_groups: layout
+            .added_groups
+            .iter()
+            .map(|added| FurtherGroup {
+                parity: added.parity,
+                data_spindles: added.data_spindles,
+                at_ns: None,
+            })
+            .collect(),
         right_sized_bytes: configuration.blocks_per_spindle * BLOCK_BYTES,
         reserve_percent: 0.0,
         policy: layout.policy,
