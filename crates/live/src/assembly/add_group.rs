@@ -6,6 +6,8 @@
 //! next start gives it to the allocator; until the superblock after that, the array's blocks are read as those of an
 //! array without the group.
 
+use std::path::PathBuf;
+
 use super::assembled::{AssembledArray, OpenOptions};
 use super::create::{SpindleDevices, wasted};
 use super::device_label::{self, blank_spindle, new_identity};
@@ -21,7 +23,6 @@ use crate::format::{
     DeviceRole, FEATURE_INITIALIZATION_MAP, FEATURE_PARITY_GROUPS, Member, MemberGroup,
     MemberState, data_blocks,
 };
-use std::path::PathBuf;
 
 /// The parity group to add.
 #[derive(Debug, Clone)]
