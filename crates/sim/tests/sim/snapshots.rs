@@ -76,7 +76,7 @@ fn as_many_as_asked_for_are_kept_and_what_they_held_comes_back() {
 #[test]
 fn snapshots_that_find_no_room_are_refused_and_counted_and_the_run_goes_on() {
     // Room for the file two and a half times: when one is deleted, its blocks come back too late for the next.
-    let mut tight = simulation(Format::Modelled, 8_200);
+    let mut tight = simulation(Format::Modelled, 8_600);
     tight.snapshot_every(5 * SECOND_NS, 2);
     let segments = run(&mut tight, 20);
     let refused: u64 = segments.iter().map(|segment| segment.counters.snapshots_refused).sum();
