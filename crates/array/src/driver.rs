@@ -12,7 +12,7 @@ use crate::failure::{DataLost, FailedSpindle};
 use crate::log::{LogRecord, LogSize, Logged};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
-use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
+use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 use crate::write_anywhere::CATALOG_BLOCKS;
 
 /// Identifies a host operation. The host chooses it; the acknowledgement carries it.
@@ -347,6 +347,12 @@ pub trait Array<P: Payload> {
     /// What the array's snapshots hold; `None` in an array that never had any.
     fn snapshot_measures(&self) -> Option<SnapshotMeasures> {
         None
+    }
+
+    /// Each volume as it is now; none in an array that counts no promises, since all its volumes are thick and none ever had
+    /// a snapshot.
+    fn volume_measures(&self) -> Vec<VolumeMeasures> {
+        Vec::new()
     }
 
     /// The log that the array needs; `None` for an array whose cache protects what it acknowledges.

@@ -21,6 +21,19 @@ pub enum SnapshotRefusal {
     TooMany,
 }
 
+/// What a volume has, and what it may claim.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VolumeMeasures {
+    /// Blocks of its LUNs and their metadata.
+    pub blocks: u64,
+    /// Free blocks that it may claim: all that it is promised and does not own.
+    pub claimed: u64,
+    /// Its snapshots that are not being deleted.
+    pub snapshots: u32,
+    /// Blocks that only snapshots of it hold, including snapshots being deleted.
+    pub held: u64,
+}
+
 /// What an array's snapshots hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SnapshotMeasures {

@@ -566,6 +566,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             groups,
             layout: self.array.layout(),
             snapshots: self.array.snapshot_measures(),
+            volumes: self.array.volume_measures(),
             failures: self.array.failures().to_vec(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,

@@ -57,7 +57,7 @@ use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::log::LogSize;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
-use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
+use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 use crate::units::BLOCK_SECTORS;
 
 pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS};
@@ -608,6 +608,10 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
 
     fn snapshot_measures(&self) -> Option<SnapshotMeasures> {
         self.measure_snapshots()
+    }
+
+    fn volume_measures(&self) -> Vec<VolumeMeasures> {
+        self.volume_ids().filter_map(|volume| self.measure_volume(volume)).collect()
     }
 
     fn log_size(&self) -> Option<LogSize> {

@@ -18,6 +18,7 @@ use std::ops::RangeInclusive;
 use strewn_alloc::VolumeId;
 
 use crate::payload::Payload;
+use crate::snapshot::VolumeMeasures;
 
 use super::config::VolumeConfig;
 use super::{CATALOG_BLOCKS, WriteAnywhere};
@@ -344,6 +345,18 @@ impl<P: Payload> WriteAnywhere<P> {
     #[must_use]
     pub fn claimed_blocks(&self) -> u64 {
         self.snapshots.as_ref().map_or(0, |snapshots| snapshots.promises.claims)
+    }
+
+    /// What `volume` has and may claim; `None` as long as nothing has to be counted.
+    pub(super) fn measure_volume(&self, volume: VolumeId) -> Option<VolumeMeasures> {
+        let snapshots = self.snapshots.as_ref()?;
+        let promise = &snapshots.promises.volumes[volume.0 as usize];
+        Some(VolumeMeasures {
+            blocks: promise.born.iter().map(|born| born.data + born.metadata).sum(),
+            claimed: promise.claim(),
+            snapshots: snapshots.space.kept(volume).count() as u32,
+            held: snapshots.space.blocks_of(volume),
+        })
     }
 
     /// The blocks of each volume that no snapshot has as well.
