@@ -8,9 +8,9 @@ pub enum SnapshotRefusal {
     /// This kind of array simulates no snapshots.
     #[error("only a simulated write-anywhere array takes snapshots this way")]
     NotSimulated,
-    /// The snapshot would leave no room to overwrite anything.
+    /// The snapshot would leave too little room to overwrite what is promised.
     #[error(
-        "a snapshot would leave no room to overwrite anything: {lacking} more blocks must be free"
+        "a snapshot would leave too little room to overwrite what is promised: {lacking} more blocks must be free"
     )]
     NoSpace {
         /// Blocks that must become free first.

@@ -67,6 +67,7 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         };
         let mut inventory = Inventory::at_rest(catalog);
         inventory.free_bytes = Some(bytes_of(array.aggregate().counts().free));
+        inventory.claimed_bytes = Some(bytes_of(array.claimed_blocks()));
         let mut next = (0..).map(LunId);
         for ((volume, of), number) in
             inventory.volumes.iter_mut().zip(&catalog.volumes).zip((0..).map(VolumeId))
@@ -457,7 +458,8 @@ impl Inventory {
             luns: volume.luns.iter().map(lun).collect(),
             snapshots: volume.snapshots.iter().map(snapshot).collect(),
         };
-        Self { volumes: catalog.volumes.iter().map(volume).collect(), free_bytes: None }
+        let volumes = catalog.volumes.iter().map(volume).collect();
+        Self { volumes, ..Self::default() }
     }
 
     /// Returns what an in-place array has, whose LUN has so many bytes.
@@ -477,6 +479,6 @@ impl Inventory {
             luns: vec![lun],
             snapshots: Vec::new(),
         };
-        Self { volumes: vec![volume], free_bytes: None }
+        Self { volumes: vec![volume], ..Self::default() }
     }
 }
