@@ -100,11 +100,11 @@ impl<P: Payload> WriteAnywhere<P> {
         let config = WriteAnywhereConfig { volumes: to.volumes.clone(), ..self.config.clone() };
         let (needed, free) = (config.needed_blocks(), self.free_for_promises(to));
         let lacking = needed.saturating_sub(free);
-        let new = Self::empty(config)?;
-        if new.snapshots.is_none() && self.snapshots.is_none() {
+        if self.snapshots.is_none() && !config.volumes.iter().any(VolumeConfig::is_thin) {
             return Ok(lacking);
         }
-        // Nothing in `new` has a place.
+        // Nothing in it has a place.
+        let new = Self::bare(config)?;
         let claims = new.count_promises().claims() + WriteAnywhereConfig::SUPERBLOCK_BLOCKS;
         let needed = claims + new.overwriting_reserve() + new.kept_places(true);
         Ok(lacking.max(needed.saturating_sub(free)))
