@@ -27,4 +27,5 @@ mod several_workloads;
 mod spindle;
 mod spindle_fit;
 mod spindle_study;
+mod volumes;
 mod workloads;

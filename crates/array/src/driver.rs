@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use strewn_alloc::{FileLayout, FreeSpace, SnapshotId};
+use strewn_alloc::{FileLayout, FreeSpace, SnapshotId, VolumeId};
 use strewn_base::Direction;
 use strewn_raid::{SpindleIndex, Vbn};
 
@@ -12,7 +12,7 @@ use crate::failure::{DataLost, FailedSpindle};
 use crate::log::{LogRecord, LogSize, Logged};
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
-use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
+use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 use crate::write_anywhere::CATALOG_BLOCKS;
 
 /// Identifies a host operation. The host chooses it; the acknowledgement carries it.
@@ -317,31 +317,44 @@ pub trait Array<P: Payload> {
     /// The timer has expired.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
 
-    /// Asks for a snapshot of what is acknowledged now. It is taken with the next consistency point, which begins at once
-    /// or as soon as the one in progress ends, and takes effect with its commit. Two that are asked for before that are
-    /// one.
+    /// The volumes that it takes snapshots of; none in an array without snapshots.
+    fn snapshot_volumes(&self) -> Vec<VolumeId> {
+        Vec::new()
+    }
+
+    /// Asks for a snapshot of each of `volumes` as acknowledged now. They are taken together with the next consistency
+    /// point, which begins at once or as soon as the one in progress ends, and take effect with its commit. Two of a volume
+    /// that are asked for before that are one.
     ///
     /// # Errors
-    /// If the array simulates no snapshots, or this one would leave no room to overwrite anything.
-    fn begin_snapshot(
+    /// If the array simulates no snapshots, or with these what is promised could not be overwritten in full. Then none is
+    /// taken.
+    fn begin_snapshots(
         &mut self,
         now_ns: u64,
+        volumes: &[VolumeId],
         driver: &mut impl Driver<P>,
-    ) -> Result<SnapshotId, SnapshotRefusal> {
-        let _ = (now_ns, driver);
+    ) -> Result<Vec<(VolumeId, SnapshotId)>, SnapshotRefusal> {
+        let _ = (now_ns, volumes, driver);
         Err(SnapshotRefusal::NotSimulated)
     }
 
     /// Deletes a snapshot. It disappears at once, and the blocks that only it held become free in the background, some
     /// with each consistency point. False if there is no such snapshot, or it is not taken yet.
-    fn expire_snapshot(&mut self, snapshot: SnapshotId) -> bool {
-        let _ = snapshot;
+    fn expire_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> bool {
+        let _ = (volume, snapshot);
         false
     }
 
     /// What the array's snapshots hold; `None` in an array that never had any.
     fn snapshot_measures(&self) -> Option<SnapshotMeasures> {
         None
+    }
+
+    /// Each volume as it is now; none in an array that counts no promises, since all its volumes are thick and none ever had
+    /// a snapshot.
+    fn volume_measures(&self) -> Vec<VolumeMeasures> {
+        Vec::new()
     }
 
     /// The log that the array needs; `None` for an array whose cache protects what it acknowledges.

@@ -141,6 +141,6 @@ pub use format::Format;
 pub use log::{LogLedger, LogRecord, LogSize, Logged};
 pub use payload::{BlockContents, Contents, Payload};
 pub use processor::ProcessorCosts;
-pub use snapshot::{SnapshotMeasures, SnapshotRefusal};
-pub use strewn_alloc::SnapshotId;
+pub use snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
+pub use strewn_alloc::{SnapshotId, VolumeId};
 pub use strewn_base::Direction;

@@ -8,9 +8,9 @@ pub enum SnapshotRefusal {
     /// This kind of array simulates no snapshots.
     #[error("only a simulated write-anywhere array takes snapshots this way")]
     NotSimulated,
-    /// The snapshot would leave no room to overwrite anything.
+    /// The snapshot would leave too little room to overwrite what is promised.
     #[error(
-        "a snapshot would leave no room to overwrite anything: {lacking} more blocks must be free"
+        "a snapshot would leave too little room to overwrite what is promised: {lacking} more blocks must be free"
     )]
     NoSpace {
         /// Blocks that must become free first.
@@ -19,6 +19,19 @@ pub enum SnapshotRefusal {
     /// The array has taken as many as it can count.
     #[error("the array has taken 65534 snapshots and can count no more")]
     TooMany,
+}
+
+/// What a volume has, and what it may claim.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VolumeMeasures {
+    /// Blocks of its LUNs and their metadata.
+    pub blocks: u64,
+    /// Free blocks that it may claim: all that it is promised and does not own.
+    pub claimed: u64,
+    /// Its snapshots that are not being deleted.
+    pub snapshots: u32,
+    /// Blocks that only snapshots of it hold, including snapshots being deleted.
+    pub held: u64,
 }
 
 /// What an array's snapshots hold.

@@ -44,6 +44,7 @@ pub use data::segment::{
     SegmentLayout, SpindleCommands, Utilization,
 };
 pub use data::snapshots::Snapshots;
+pub use data::volume::VolumeFigures;
 pub use data::workload::{
     AccessMix, HostFigures, HostLoad, Ignored, OperationFigures, TraceReplay, Workload,
     WorkloadFigures, WorkloadKind, WorkloadWorker,
@@ -73,7 +74,8 @@ pub use rendering::runs_chart::runs_chart;
 #[cfg(feature = "charts")]
 pub use rendering::segment_chart::{iops_chart, response_chart};
 pub use rendering::table::{
-    all_tables, fitted_table, overhead_table, segments_table, summary_table, workloads_table,
+    all_tables, fitted_table, overhead_table, segments_table, summary_table, volumes_table,
+    workloads_table,
 };
 #[cfg(feature = "charts")]
 pub use rendering::theme::Theme;

@@ -13,7 +13,8 @@ use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{GeometryError, ParityGroup, Raid5Error, VraidConfig, VraidError, VraidLayout};
 use strewn_scenario::{
-    Array, ArrayLayout, InPlaceLayout, Lun, Processor, Scenario, SpindleChoice, Workload,
+    Array, ArrayLayout, InPlaceLayout, Lun, Processor, Scenario, SpindleChoice, VolumeLuns,
+    Workload,
 };
 use strewn_sim::{ClosedLoop, Rate, Spindles, Worker, Workers};
 use strewn_spindle::{Drive, Profile, ProfileError};
@@ -171,21 +172,26 @@ fn volumes(
     layout: &strewn_scenario::WriteAnywhere,
     groups: &[ParityGroup],
 ) -> Result<Vec<VolumeConfig>, BuildError> {
-    let by_volume = luns_by_volume(array);
+    let by_volume = array.luns_by_volume();
     let aggregate_blocks: u64 = groups.iter().map(ParityGroup::total_blocks).sum();
     let most_blocks = VirtualSpace::MOST_BLOCKS / by_volume.len().max(1) as u64;
-    let of_volume = |luns: Vec<&Lun>| {
-        let blocks: u64 = luns.iter().map(|lun| lun.bytes.div_ceil(BLOCK_BYTES)).sum();
-        let file_blocks = |lun: &&Lun| {
-            let bytes = scenario.file_bytes_of(array, lun);
-            u32::try_from(bytes.div_ceil(BLOCK_BYTES)).map_err(|_| BuildError::FileTooLarge(bytes))
-        };
-        let luns: Vec<u32> = luns.iter().map(file_blocks).collect::<Result<_, _>>()?;
+    let in_blocks = |bytes: u64| {
+        u32::try_from(bytes.div_ceil(BLOCK_BYTES)).map_err(|_| BuildError::FileTooLarge(bytes))
+    };
+    let of_volume = |volume: VolumeLuns<'_>| {
+        let luns = || volume.luns.iter();
+        let files: Vec<u32> = luns()
+            .map(|lun| in_blocks(scenario.file_bytes_of(array, lun)))
+            .collect::<Result<_, _>>()?;
+        let laid_out: Vec<u32> = luns()
+            .map(|lun| in_blocks(scenario.laid_out_bytes_of(array, lun)))
+            .collect::<Result<_, _>>()?;
+        let lun_blocks: u64 = luns().map(|lun| lun.bytes.div_ceil(BLOCK_BYTES)).sum();
         // Each snapshot, and one that is being deleted, may hold all files as they were. Files that are small beside
         // their LUNs leave that much in the volume.
-        let images = layout.snapshots.map_or(0, |schedule| u64::from(schedule.keep) + 2);
-        let files: u64 = luns.iter().map(|blocks| u64::from(*blocks)).sum();
-        let held = (files * images).min(aggregate_blocks);
+        let images = array.snapshots_of(&volume).map_or(0, |schedule| u64::from(schedule.keep) + 2);
+        let file_blocks: u64 = files.iter().map(|blocks| u64::from(*blocks)).sum();
+        let held = (file_blocks * images).min(aggregate_blocks);
         let volume_for = |blocks| {
             let delayed_free_blocks = delayed_free_blocks(array, layout);
             WriteAnywhereConfig::volume_blocks_for(
@@ -194,8 +200,18 @@ fn volumes(
                 cache_blocks(layout),
             )
         };
-        let blocks = volume_for(blocks).max(volume_for(held).min(most_blocks));
-        Ok(VolumeConfig::new(blocks, luns))
+        // LUNs of a thin volume may be larger than the aggregate. It never has more blocks than that.
+        let own = match volume.is_thin() {
+            true => volume_for(lun_blocks.min(aggregate_blocks)).min(most_blocks),
+            false => volume_for(lun_blocks),
+        };
+        Ok(VolumeConfig {
+            // Without a description there is no other claim to the space, and no need to count.
+            promised_blocks: (!array.volumes.is_empty())
+                .then(|| volume.reserved_bytes().div_ceil(BLOCK_BYTES)),
+            laid_out,
+            ..VolumeConfig::new(own.max(volume_for(held).min(most_blocks)), files)
+        })
     };
     by_volume.into_iter().map(of_volume).collect()
 }
@@ -205,25 +221,13 @@ fn cache_blocks(layout: &strewn_scenario::WriteAnywhere) -> u32 {
 }
 
 fn delayed_free_blocks(array: &Array, layout: &strewn_scenario::WriteAnywhere) -> u64 {
-    let lun_blocks = array.lun_bytes().div_ceil(BLOCK_BYTES);
+    let lun_blocks = array.stored_lun_bytes().div_ceil(BLOCK_BYTES);
     (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64
-}
-
-/// Returns the LUNs of an array in the order of their ids, volume by volume. All LUNs of an array in place are in one.
-fn luns_by_volume(array: &Array) -> Vec<Vec<&Lun>> {
-    let mut volumes: Vec<Vec<&Lun>> = Vec::new();
-    for lun in &array.luns {
-        match volumes.iter_mut().find(|volume| volume[0].volume == lun.volume) {
-            Some(volume) => volume.push(lun),
-            None => volumes.push(vec![lun]),
-        }
-    }
-    volumes
 }
 
 /// Returns the LUNs of an array in the order of their ids.
 pub(crate) fn luns(array: &Array) -> Vec<&Lun> {
-    luns_by_volume(array).into_iter().flatten().collect()
+    array.luns_by_volume().into_iter().flat_map(|volume| volume.luns).collect()
 }
 
 /// Returns the layout of an in-place array's LUN on spindles of `spindle_bytes`.

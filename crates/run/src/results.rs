@@ -8,7 +8,7 @@ use strewn_report::{
     GroupFigures, HostFigures, HostLoad, HostReadHits, LayoutKind, OperationFigures, OverheadArray,
     OverheadConfiguration, OverheadError, OverheadRow, Parameter, ParityGroup, Phase, Redundancy,
     ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
-    SpindleFailure, Spindles, Utilization, Workload, WorkloadFigures, rounded,
+    SpindleFailure, Spindles, Utilization, VolumeFigures, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, WorkloadMeasures};
@@ -178,6 +178,22 @@ fn snapshots(segment: &Segment) -> Option<Snapshots> {
     })
 }
 
+/// Returns what the volumes had at the end of a segment, if the scenario describes some.
+fn volumes(array: &Array, segment: &Segment) -> Vec<VolumeFigures> {
+    if array.volumes.is_empty() {
+        return Vec::new();
+    }
+    let parts = array.luns_by_volume();
+    let figures = parts.iter().zip(&segment.volumes).map(|(part, now)| VolumeFigures {
+        name: part.name.unwrap_or_default().to_owned(),
+        used_blocks: now.blocks,
+        reserved_blocks: now.claimed,
+        snapshots: now.snapshots,
+        held_blocks: now.held,
+    });
+    figures.collect()
+}
+
 /// Returns the host's figures of reads and writes, if it measured them apart.
 fn host(segment: &Segment) -> Option<HostFigures> {
     let [reads, writes] = &**segment.by_direction.as_ref()?;
@@ -340,6 +356,7 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
         groups: segment.groups.iter().map(|group| of_group(group, segment.length_ns)).collect(),
         redundancy: redundancy(segment),
         snapshots: snapshots(segment),
+        volumes: volumes(array, segment),
         host: host(segment),
         by_workload: segment
             .by_workload

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use strewn_array::VolumeId;
 use strewn_raid::SpindleIndex;
 use strewn_report::{
     ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA, Scaled,
@@ -460,8 +461,10 @@ fn simulate_host<H: Host, W: WithSimulation>(
             for failure in &array.failures {
                 simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
             }
-            if let Some(schedule) = write_anywhere.and_then(|layout| layout.snapshots) {
-                simulation.snapshot_every(schedule.every_ns, schedule.keep.into());
+            for (schedule, volumes) in array.snapshot_schedules() {
+                let volumes = volumes.into_iter().map(|volume| VolumeId(volume as u32)).collect();
+                let (every_ns, keep) = (schedule.every_ns, schedule.keep.into());
+                simulation.snapshot_volumes_every(volumes, every_ns, keep);
             }
             with.with(simulation)
         }};

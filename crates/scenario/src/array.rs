@@ -13,6 +13,7 @@ use crate::phase::Phase;
 use crate::presets::{self, CONTROLLER_WORDS, Controller};
 use crate::section::Section;
 use crate::value;
+use crate::volume::{Volume, VolumeLuns};
 use crate::workload::Workload;
 
 /// Most host operations that may be outstanding at an array. A spindle command's tag has room for no more than twice as
@@ -32,6 +33,8 @@ pub struct Array {
     pub outstanding: u32,
     /// Its LUNs, which hold the workloads' files.
     pub luns: Vec<Lun>,
+    /// The volumes that the scenario describes; LUNs may name others.
+    pub volumes: Vec<Volume>,
     /// The drive used for its spindles.
     pub spindle: SpindleChoice,
     /// Length of a drive's queue, from which it chooses the next command, up to
@@ -61,6 +64,8 @@ pub struct Lun {
     pub bytes: u64,
     /// The volume that it is in, of a write-anywhere array. LUNs that name none share one.
     pub volume: Option<String>,
+    /// How much of its file is laid out before the run, in bytes; `None` if all of it is.
+    pub laid_out_bytes: Option<u64>,
 }
 
 impl Lun {
@@ -75,7 +80,7 @@ impl Lun {
         }
         if !section.is_list("lun") {
             let bytes = section.required("lun", "\"1000 GB\"", value::positive_bytes)?;
-            return Some(vec![Self { name: None, bytes, volume: None }]);
+            return Some(vec![Self { name: None, bytes, volume: None, laid_out_bytes: None }]);
         }
         let mut luns: Vec<Option<Self>> = Vec::new();
         let in_place = section.has("in_place");
@@ -84,6 +89,15 @@ impl Lun {
             let bytes = table.required("size", "\"200 GB\"", value::positive_bytes);
             let volume_is_given = table.has("volume");
             let volume = table.optional("volume", value::name);
+            let laid_out_is_given = table.has("laid_out");
+            let laid_out_bytes = table.optional("laid_out", value::bytes);
+            if laid_out_is_given && in_place {
+                table.problem(
+                    "laid_out",
+                    "an array in place lays out nothing: each block has a fixed place",
+                    "leave the key out",
+                );
+            }
             if volume_is_given && in_place {
                 table.problem(
                     "volume",
@@ -100,9 +114,13 @@ impl Lun {
                 );
             }
             table.finish();
-            luns.push(match (name, bytes, volume, volume_is_given) {
-                (_, _, None, true) | (None, ..) | (_, None, ..) => None,
-                (name, Some(bytes), volume, _) => Some(Self { name, bytes, volume }),
+            let is_good = volume_is_given == volume.is_some()
+                && laid_out_is_given == laid_out_bytes.is_some();
+            luns.push(match (name, bytes) {
+                (Some(name), Some(bytes)) if is_good => {
+                    Some(Self { name: Some(name), bytes, volume, laid_out_bytes })
+                }
+                _ => None,
             });
         }
         luns.into_iter().collect()
@@ -140,6 +158,15 @@ impl Array {
     #[must_use]
     pub fn lun_bytes(&self) -> u64 {
         self.luns.iter().fold(0, |sum, lun| sum.saturating_add(lun.bytes))
+    }
+
+    /// Returns how much of all LUNs the array can have at most, in bytes: those of thin volumes may be larger than the array.
+    #[must_use]
+    pub fn stored_lun_bytes(&self) -> u64 {
+        match self.layout.write_anywhere() {
+            Some(layout) if !self.volumes.is_empty() => self.lun_bytes().min(layout.usable().0),
+            _ => self.lun_bytes(),
+        }
     }
 
     /// Returns why a file of `file_bytes` and the array's other data do not fit together, with a
@@ -180,7 +207,7 @@ impl Array {
     /// fuller.
     pub(crate) fn roomy_percent(&self, file_bytes: u64) -> Option<f64> {
         let layout = self.layout.write_anywhere()?;
-        let held_back = self.lun_bytes() as f64 * layout.delayed_free_percent / 100.0;
+        let held_back = self.stored_lun_bytes() as f64 * layout.delayed_free_percent / 100.0;
         let dirty = 2.0 * layout.buffer_cache_bytes as f64;
         let roomy = layout.full_percent_beside(file_bytes as f64 / 100.0 + dirty + held_back);
         (layout.other_data?.full_percent > roomy).then_some(roomy)
@@ -190,11 +217,21 @@ impl Array {
 impl Array {
     /// Returns the bytes that snapshots can come to hold and the bytes that the aggregate has left for them, if those are
     /// fewer: each snapshot, and one more that is being deleted, may hold a whole file that has been overwritten since.
-    pub(crate) fn snapshots_may_exceed(&self, file_bytes: u64) -> Option<(u64, u64)> {
+    pub(crate) fn snapshots_may_exceed(
+        &self,
+        file_bytes_of: impl Fn(&Lun) -> u64,
+    ) -> Option<(u64, u64)> {
         let layout = self.layout.write_anywhere()?;
-        let kept = u64::from(layout.snapshots?.keep) + 1;
-        // Most metadata is indirect blocks, one per 510 blocks.
-        let held_bytes = (file_bytes + file_bytes / 500).saturating_mul(kept);
+        let held_by = |part: &VolumeLuns<'_>| {
+            let kept = u64::from(self.snapshots_of(part)?.keep) + 1;
+            let file_bytes: u64 = part.luns.iter().map(|lun| file_bytes_of(lun)).sum();
+            // Most metadata is indirect blocks, one per 510 blocks.
+            Some((file_bytes + file_bytes / 500).saturating_mul(kept))
+        };
+        let parts = self.luns_by_volume();
+        let held_bytes =
+            parts.iter().filter_map(held_by).reduce(|sum, held| sum.saturating_add(held))?;
+        let file_bytes = self.luns.iter().map(&file_bytes_of).sum();
         let (usable, _) = layout.usable();
         let other =
             layout.other_data.map_or(0.0, |other| usable as f64 * other.full_percent / 100.0);
@@ -260,6 +297,7 @@ impl Array {
             controller.or(controller_is_given.then_some(stand_in)),
         ));
         let luns = Lun::read_all(&mut section, context.named_workloads.is_some());
+        let volumes = Volume::read_all(&mut section, context.length_ns);
         let spindle = SpindleChoice::read(&mut section, context.folder);
         let commands = section.required("commands_per_spindle", "8", value::queue_depth);
         let scheduler = read_scheduler(&mut section);
@@ -277,14 +315,21 @@ impl Array {
         let fitted = section
             .section("fitted")
             .and_then(|fitted| Fitted::read(fitted, layout.as_ref(), context.segments));
-        if let (Some(luns), Some(layout)) = (&luns, &layout) {
-            layout.check_luns(&section, luns, drive_bytes);
+        match (&luns, volumes.as_deref(), &layout) {
+            (Some(luns), Some([]), Some(layout)) => {
+                layout.check_luns(&section, luns, drive_bytes);
+            }
+            (Some(luns), Some(volumes), Some(ArrayLayout::WriteAnywhere(layout))) => {
+                Volume::check_all(&section, volumes, luns, layout);
+            }
+            _ => {}
         }
         section.finish();
         Some(Self {
             name: name?,
             outstanding: outstanding?,
             luns: luns?,
+            volumes: volumes?,
             spindle: spindle?,
             commands_per_spindle: commands?,
             scheduler: scheduler?,

@@ -105,6 +105,7 @@ mod settings;
 mod snapshots;
 mod template;
 mod value;
+mod volume;
 mod warnings;
 mod workload;
 mod write_anywhere;
@@ -131,6 +132,7 @@ pub use strewn_raid::{Parity, ProtectionLevel};
 pub use strewn_spindle::Scheduler;
 pub use strewn_workload::AccessLine;
 pub use template::Template;
+pub use volume::{Volume, VolumeLuns};
 pub use workload::{AccessSpecificationChoice, NamedWorkload, Workload};
 pub use write_anywhere::{CacheStart, OtherData, WriteAnywhere};
 

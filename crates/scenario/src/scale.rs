@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 impl Scenario {
     /// Returns the scenario at 1/`by` of its size, and a line for each change.
     ///
-    /// The file, LUNs, segments, buffer caches, times of failures and of added parity groups, and times between
+    /// The file, LUNs, volumes, segments, buffer caches, times of failures and of added parity groups, and times between
     /// snapshots are divided by `by`. Spindles have
     /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
@@ -77,6 +77,18 @@ impl Scale<'_> {
                 None => format!("LUN of {name}"),
             };
             self.size(&what, &mut lun.bytes);
+            if let Some(laid_out) = lun.laid_out_bytes.as_mut().filter(|bytes| **bytes > 0) {
+                self.size(&format!("laid out of {what}"), laid_out);
+            }
+        }
+        for volume in &mut array.volumes {
+            let what = format!("volume {} of {name}", volume.name);
+            if let Some(bytes) = &mut volume.bytes {
+                self.size(&what, bytes);
+            }
+            if let Some(schedule) = &mut volume.snapshots {
+                self.time(&format!("snapshots of {what} every"), &mut schedule.every_ns);
+            }
         }
         if let ArrayLayout::WriteAnywhere(layout) = &mut array.layout {
             self.size(&format!("buffer cache of {name}"), &mut layout.buffer_cache_bytes);

@@ -187,6 +187,12 @@ impl Scenario {
         file_bytes_of(&self.workloads, array, lun)
     }
 
+    /// Returns the length of what is laid out of a LUN of `array` before the run, in bytes.
+    #[must_use]
+    pub fn laid_out_bytes_of(&self, array: &Array, lun: &Lun) -> u64 {
+        laid_out_bytes_of(&self.workloads, array, lun)
+    }
+
     /// Returns the sum of these parts over the LUNs of `array`.
     #[must_use]
     pub fn file_bytes(&self, array: &Array) -> u64 {
@@ -197,6 +203,11 @@ impl Scenario {
 fn file_bytes_of(workloads: &[Workload], array: &Array, lun: &Lun) -> u64 {
     let on_it = workloads.iter().filter(|workload| workload.is_on(&array.name, lun));
     on_it.map(|workload| workload.file_bytes).max().unwrap_or(0)
+}
+
+fn laid_out_bytes_of(workloads: &[Workload], array: &Array, lun: &Lun) -> u64 {
+    let file_bytes = file_bytes_of(workloads, array, lun);
+    lun.laid_out_bytes.map_or(file_bytes, |laid_out| laid_out.min(file_bytes))
 }
 
 /// Reads `segments`, which phases have themselves.
@@ -373,9 +384,31 @@ fn check_files(section: &Section<'_>, workloads: Option<&[Workload]>, arrays: &[
                 );
             }
         }
-        let file_bytes = array.luns.iter().map(|lun| file_bytes_of(workloads, array, lun)).sum();
+        let laid_out_of = |lun: &Lun| laid_out_bytes_of(workloads, array, lun);
+        check_laid_out(section, workloads, array);
+        if let Some((key, message, help)) = array.promises_problem(laid_out_of) {
+            section.problem_within(&format!("array[{}]", array.name), &key, message, help);
+        }
+        let file_bytes = array.luns.iter().map(laid_out_of).sum();
         let Some((message, help)) = array.other_data_problem(file_bytes) else { continue };
         section.problem_within("workload", "file", message, help);
+    }
+}
+
+/// Checks that no more of a LUN is laid out than its workloads work on.
+fn check_laid_out(section: &Section<'_>, workloads: &[Workload], array: &Array) {
+    for lun in &array.luns {
+        let file_bytes = file_bytes_of(workloads, array, lun);
+        let (Some(name), Some(laid_out)) = (&lun.name, lun.laid_out_bytes) else { continue };
+        if laid_out > file_bytes && file_bytes > 0 {
+            let (laid_out, file) = (Bytes(laid_out), Bytes(file_bytes));
+            section.problem_within(
+                &format!("array[{}]", array.name),
+                "lun",
+                format!("{laid_out} of LUN `{name}` are to be laid out, but workloads work on {file} of it"),
+                format!("give a laid_out of at most {file}, or leave it out"),
+            );
+        }
     }
 }
 

@@ -43,6 +43,18 @@ impl<'t> Problems<'t> {
     }
 }
 
+/// Returns the value of a key, or the entry `list[name]` of a list of tables that has this name.
+fn value_in<'t>(table: &'t DeTable<'t>, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
+    let Some((list, name)) = key.strip_suffix(']').and_then(|entry| entry.split_once('[')) else {
+        return table.get(key);
+    };
+    let mut entries = table.get(list)?.get_ref().as_array()?.iter();
+    entries.find(|entry| {
+        let of_entry = entry.get_ref().as_table().and_then(|entry| entry.get("name"));
+        of_entry.and_then(|value| value.get_ref().as_str()) == Some(name)
+    })
+}
+
 /// Returns a field as the header of a table writes it: an entry of a list has no name there.
 fn header(field: &str) -> String {
     let steps = field.split('[').enumerate().map(|(step, part)| match step {
@@ -275,7 +287,8 @@ impl<'t> Section<'t> {
         self.problem_at(span, key, message, help);
     }
 
-    /// Notes what is wrong with the value of a key of a table in this one, or of an entry of a list, `list[name]`.
+    /// Notes what is wrong with the value of a key of a table in this one, or of an entry of a list, `list[name]`. The key
+    /// may be such an entry too.
     pub(crate) fn problem_within(
         &self,
         table: &str,
@@ -283,22 +296,10 @@ impl<'t> Section<'t> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let inner = match table.strip_suffix(']').and_then(|entry| entry.split_once('[')) {
-            Some((list, name)) => self.entry(list, name),
-            None => self.table.get(table).and_then(|value| value.get_ref().as_table()),
-        };
-        let value = inner.and_then(|inner| inner.get(key));
+        let inner = value_in(self.table, table).and_then(|value| value.get_ref().as_table());
+        let value = inner.and_then(|inner| value_in(inner, key));
         let span = value.map_or(self.span.clone(), Spanned::span);
         self.problem_at(span, &format!("{table}.{key}"), message, help);
-    }
-
-    /// Returns the entry of the list of tables `list` that has this name.
-    fn entry(&self, list: &str, name: &str) -> Option<&'t DeTable<'t>> {
-        let entries = self.table.get(list)?.get_ref().as_array()?;
-        let mut tables = entries.iter().filter_map(|entry| entry.get_ref().as_table());
-        tables.find(|table| {
-            table.get("name").and_then(|value| value.get_ref().as_str()) == Some(name)
-        })
     }
 
     /// Returns the text of a key, if it has one.

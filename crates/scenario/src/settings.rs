@@ -14,6 +14,7 @@ use crate::phase::Phase;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
 use crate::snapshots::SnapshotSchedule;
+use crate::volume::Volume;
 use crate::workload::{AccessSpecificationChoice, NamedWorkload, Workload};
 use crate::write_anywhere::{
     CACHE_START_WORDS, CHUNKS_WORDS, OtherData, PARITY_WORDS, WriteAnywhere,
@@ -256,6 +257,7 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
         name: _,
         outstanding,
         luns,
+        volumes,
         spindle,
         commands_per_spindle,
         scheduler,
@@ -269,7 +271,7 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
     if !named {
         s.add("outstanding", *outstanding);
     }
-    for (number, Lun { name, bytes, volume }) in (1..).zip(luns) {
+    for (number, Lun { name, bytes, volume, laid_out_bytes }) in (1..).zip(luns) {
         let Some(name) = name else {
             s.size("lun", *bytes);
             continue;
@@ -280,6 +282,19 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
             if let Some(volume) = volume {
                 s.add("volume", volume.as_str());
             }
+            if let Some(bytes) = laid_out_bytes {
+                s.size("laid_out", *bytes);
+            }
+        });
+    }
+    for (number, Volume { name, bytes, thin, snapshots }) in (1..).zip(volumes) {
+        s.within(&format!("{}.{number}", Volume::KEY), |s| {
+            s.add("name", name.as_str());
+            if let Some(bytes) = bytes {
+                s.size("size", *bytes);
+            }
+            s.add("thin", *thin);
+            of_snapshots(s, *snapshots);
         });
     }
     match spindle {
@@ -376,11 +391,15 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
             s.add("run_blocks", *run_blocks);
         });
     }
+    of_snapshots(s, *snapshots);
+}
+
+fn of_snapshots(s: &mut Settings, snapshots: Option<SnapshotSchedule>) {
     if let Some(SnapshotSchedule { every_ns, keep }) = snapshots {
         let [every_key, keep_key] = SnapshotSchedule::KEYS;
         s.within(SnapshotSchedule::KEY, |s| {
-            s.time(every_key, *every_ns);
-            s.add(keep_key, *keep);
+            s.time(every_key, every_ns);
+            s.add(keep_key, keep);
         });
     }
 }

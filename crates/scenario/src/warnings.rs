@@ -29,18 +29,33 @@ impl Scenario {
             ))
         };
         let held = |array: &Array| {
-            let (held, left) = array.snapshots_may_exceed(self.file_bytes(array))?;
+            let (held, left) = array.snapshots_may_exceed(|lun| self.file_bytes_of(array, lun))?;
             Some(format!(
-                "array[{}].write_anywhere.snapshots can come to hold {} if the file is overwritten in full between any two, \
+                "array[{}].{} can come to hold {} if the file is overwritten in full between any two, \
                  and the aggregate has {} for them: snapshots or writes are then refused",
                 array.name,
+                match array.volumes.iter().any(|volume| volume.snapshots.is_some()) {
+                    true => "volume.snapshots",
+                    false => "write_anywhere.snapshots",
+                },
                 Bytes(held).approximately(),
                 Bytes(left).approximately()
             ))
         };
+        let thin = |array: &Array| {
+            let (held, usable) = array.volumes_may_exceed()?;
+            Some(format!(
+                "array[{}].volume: the volumes may come to hold {}, and the array's usable capacity is {}: writes to thin \
+                 volumes are refused once they find no room",
+                array.name,
+                Bytes(held).approximately(),
+                Bytes(usable).approximately()
+            ))
+        };
         let of_all = self.arrays.iter().flat_map(of_array);
         let full = self.arrays.iter().filter_map(full);
-        of_all.chain(full).chain(self.arrays.iter().filter_map(held)).collect()
+        let held = self.arrays.iter().filter_map(held);
+        of_all.chain(full).chain(held).chain(self.arrays.iter().filter_map(thin)).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The measurements of a segment, and the laws that they must obey.
 
-use strewn_array::{Counters, FailedSpindle, LayoutMeasures, SnapshotMeasures};
+use strewn_array::{Counters, FailedSpindle, LayoutMeasures, SnapshotMeasures, VolumeMeasures};
 
 use hdrhistogram::Histogram;
 
@@ -38,6 +38,8 @@ pub struct Segment {
     pub layout: LayoutMeasures,
     /// What the array's snapshots hold at the end; `None` without snapshots.
     pub snapshots: Option<SnapshotMeasures>,
+    /// Each volume at the end, in an array with thin volumes or snapshots.
+    pub volumes: Vec<VolumeMeasures>,
     /// Spindles failed by the end, with the progress of their rebuilds.
     pub failures: Vec<FailedSpindle>,
     /// Reads and writes separately, if the host measures them so.

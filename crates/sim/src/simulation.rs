@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use strewn_array::{Array, Counters, DataLost, GroupMeasures, LogLedger, SnapshotId, Tag};
+use strewn_array::{
+    Array, Counters, DataLost, GroupMeasures, LogLedger, SnapshotId, Tag, VolumeId,
+};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{CommandError, Drive, Scheduler, SimulatedSpindle, SpindleError};
 use strewn_workload::AccessStream;
@@ -107,16 +109,17 @@ enum Scheduled {
     Failure(SpindleIndex),
     /// A parity group is added.
     AddedGroup,
-    /// A snapshot is taken, and another one later.
-    Snapshot(SnapshotSchedule),
+    /// Snapshots are taken, and others later.
+    Snapshots(SnapshotSchedule),
 }
 
-/// Snapshots at equal distances in time, of which some are kept.
+/// Snapshots of some volumes together at equal distances in time, of which some are kept.
 struct SnapshotSchedule {
+    volumes: Vec<VolumeId>,
     every_ns: u64,
     keep: usize,
-    /// Oldest first.
-    kept: VecDeque<SnapshotId>,
+    /// Those taken together, oldest first.
+    kept: VecDeque<Vec<(VolumeId, SnapshotId)>>,
 }
 
 impl<A: Array<()>> Simulation<A> {
@@ -193,15 +196,26 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         self.schedule(at_ns, Scheduled::AddedGroup);
     }
 
-    /// Takes a snapshot every `every_ns` of virtual time, for the first time after that long, and keeps `keep`: the
-    /// oldest is deleted before one more is taken. One that the array refuses is left out, and counted.
+    /// Takes a snapshot of each volume every `every_ns` of virtual time, as
+    /// [`snapshot_volumes_every`](Self::snapshot_volumes_every) does.
     ///
     /// # Panics
     /// If `every_ns` or `keep` is zero.
     pub fn snapshot_every(&mut self, every_ns: u64, keep: u32) {
+        self.snapshot_volumes_every(self.array.snapshot_volumes(), every_ns, keep);
+    }
+
+    /// Takes a snapshot of each of `volumes` every `every_ns` of virtual time, for the first time after that long, and keeps
+    /// `keep` of each: the oldest are deleted before others are taken. Those that the array refuses are left out, and
+    /// counted.
+    ///
+    /// # Panics
+    /// If `every_ns` or `keep` is zero.
+    pub fn snapshot_volumes_every(&mut self, volumes: Vec<VolumeId>, every_ns: u64, keep: u32) {
         assert!(every_ns > 0 && keep > 0, "snapshots every {every_ns} ns, {keep} of them kept");
-        let schedule = SnapshotSchedule { every_ns, keep: keep as usize, kept: VecDeque::new() };
-        self.schedule(self.driver.now_ns + every_ns, Scheduled::Snapshot(schedule));
+        let (keep, kept) = (keep as usize, VecDeque::new());
+        let schedule = SnapshotSchedule { volumes, every_ns, keep, kept };
+        self.schedule(self.driver.now_ns + every_ns, Scheduled::Snapshots(schedule));
     }
 
     fn schedule(&mut self, at_ns: u64, what: Scheduled) {
@@ -252,7 +266,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             match what {
                 Scheduled::Failure(spindle) => self.fail(now_ns, spindle)?,
                 Scheduled::AddedGroup => self.add_group(now_ns),
-                Scheduled::Snapshot(schedule) => self.snapshot(now_ns, schedule),
+                Scheduled::Snapshots(schedule) => self.snapshot(now_ns, schedule),
             }
             self.answer_ready(now_ns)?;
         }
@@ -313,20 +327,21 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     }
 
     fn snapshot(&mut self, now_ns: u64, mut schedule: SnapshotSchedule) {
-        // One that is not taken yet cannot be deleted: the consistency point in progress is that long.
+        // Those that are not taken yet cannot be deleted: the consistency point in progress is that long.
         while schedule.kept.len() >= schedule.keep
             && let Some(oldest) = schedule.kept.front()
-            && self.array.expire_snapshot(*oldest)
+            && oldest.iter().all(|(volume, one)| self.array.expire_snapshot(*volume, *one))
         {
             schedule.kept.pop_front();
         }
         // The array counts those that it refuses.
-        if let Ok(taken) = self.array.begin_snapshot(now_ns, &mut self.driver)
+        let volumes = &schedule.volumes;
+        if let Ok(taken) = self.array.begin_snapshots(now_ns, volumes, &mut self.driver)
             && schedule.kept.back() != Some(&taken)
         {
             schedule.kept.push_back(taken);
         }
-        self.schedule(now_ns + schedule.every_ns, Scheduled::Snapshot(schedule));
+        self.schedule(now_ns + schedule.every_ns, Scheduled::Snapshots(schedule));
     }
 
     fn look(
@@ -551,6 +566,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             groups,
             layout: self.array.layout(),
             snapshots: self.array.snapshot_measures(),
+            volumes: self.array.volume_measures(),
             failures: self.array.failures().to_vec(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,

@@ -137,6 +137,7 @@ pub(super) fn json_of(inventory: &Inventory) -> Value {
     json!({
         "volumes": inventory.volumes.iter().map(of_volume).collect::<Vec<_>>(),
         "free_bytes": inventory.free_bytes,
+        "claimed_bytes": inventory.claimed_bytes,
     })
 }
 

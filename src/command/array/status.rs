@@ -123,6 +123,9 @@ fn lines(status: &Status, inventory: &Inventory) -> String {
     if let Some(free_bytes) = inventory.free_bytes {
         let _ = writeln!(text, "free               {}", Bytes(free_bytes));
     }
+    if let Some(claimed_bytes) = inventory.claimed_bytes.filter(|bytes| *bytes > 0) {
+        let _ = writeln!(text, "of it claimed      {}", Bytes(claimed_bytes));
+    }
     if !status.has_initialization_map {
         text += "no spindle has an initialization map that is whole\n";
     }

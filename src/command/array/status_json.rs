@@ -60,6 +60,7 @@ pub(super) fn json(status: &Status, inventory: &Inventory) -> String {
         "logs": logs.collect::<Vec<_>>(),
         "volumes": of_volumes["volumes"],
         "free_bytes": of_volumes["free_bytes"],
+        "claimed_bytes": of_volumes["claimed_bytes"],
         "snapshots": snapshots.collect::<Vec<_>>(),
         "spindles": spindles.collect::<Vec<_>>(),
         "problems": problems.collect::<Vec<_>>(),

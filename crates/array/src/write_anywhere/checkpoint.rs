@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use slab::Slab;
-use strewn_alloc::{GroupIndex, Tetris};
+use strewn_alloc::{GroupIndex, Tetris, VolumeId};
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{SpindleIndex, Vbn};
 
@@ -37,8 +37,8 @@ pub(super) struct Checkpoint<P> {
     pub(super) superblock_written: bool,
     /// Whether the driver is making it durable.
     pub(super) commit_asked: bool,
-    /// Whether a snapshot is taken with its commit.
-    pub(super) takes_snapshot: bool,
+    /// The volumes of which a snapshot is taken with its commit.
+    pub(super) snapshots_of: Vec<VolumeId>,
     /// The contents, as of its beginning, of blocks written to since; and the bytes of its metadata.
     pub(super) frozen: BTreeMap<u32, P>,
     /// Where blocks were before, in an array with bytes.
@@ -124,7 +124,7 @@ impl<P: Payload> WriteAnywhere<P> {
             in_flight: Slab::new(),
             superblock_written: false,
             commit_asked: false,
-            takes_snapshot: self.take_snapshot_request(),
+            snapshots_of: self.take_snapshot_request(),
             frozen: BTreeMap::new(),
             old_locations: BTreeMap::new(),
             freed: Vec::new(),
@@ -239,9 +239,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let evicted = self.cache.release(metadata);
             self.forget(evicted);
         }
-        if checkpoint.takes_snapshot {
-            self.snapshot_is_committed();
-        }
+        self.snapshots_are_committed(&checkpoint.snapshots_of);
         self.counters.checkpoints += 1;
         self.counters.checkpoint_blocks +=
             (checkpoint.data.len() + checkpoint.metadata.len()) as u64;

@@ -69,13 +69,17 @@ pub struct VolumeConfig {
     pub promised_blocks: Option<u64>,
     /// Whether it was made from a snapshot of another volume, and shares blocks with it.
     pub is_clone: bool,
+    /// For each LUN, the number of blocks that [`WriteAnywhere::new`](super::WriteAnywhere::new) lays out, counted from its
+    /// first; empty if it lays out all.
+    pub laid_out: Vec<u32>,
 }
 
 impl VolumeConfig {
     /// A volume of so many blocks with LUNs of these.
     #[must_use]
     pub fn new(blocks: u64, luns: Vec<u32>) -> Self {
-        Self { blocks, luns, files: Vec::new(), promised_blocks: None, is_clone: false }
+        let (files, laid_out) = (Vec::new(), Vec::new());
+        Self { blocks, luns, files, promised_blocks: None, is_clone: false, laid_out }
     }
 
     /// A volume of so many blocks with one LUN.
@@ -84,8 +88,25 @@ impl VolumeConfig {
         Self::new(blocks, vec![lun_blocks])
     }
 
+    /// Whether it reserves nothing, so that its LUNs may be larger than what there is.
+    #[must_use]
+    pub fn is_thin(&self) -> bool {
+        self.promised_blocks == Some(0)
+    }
+
+    /// Blocks of its LUNs that are sure to find room.
+    pub(super) fn promised(&self) -> u64 {
+        self.promised_blocks.unwrap_or(self.lun_blocks())
+    }
+
     fn lun_blocks(&self) -> u64 {
         self.luns.iter().map(|blocks| u64::from(*blocks)).sum()
+    }
+
+    /// The blocks of LUN number `lun`, of its own, that are laid out.
+    pub(super) fn laid_out_of(&self, lun: usize) -> u32 {
+        let blocks = self.luns[lun];
+        self.laid_out.get(lun).map_or(blocks, |laid_out| blocks.min(*laid_out))
     }
 }
 
@@ -185,9 +206,7 @@ impl WriteAnywhereConfig {
 
     /// Blocks that the volumes are sure to find room for.
     fn promised_blocks(&self) -> u64 {
-        let promised =
-            |volume: &VolumeConfig| volume.promised_blocks.unwrap_or(volume.lun_blocks());
-        self.volumes.iter().map(promised).sum()
+        self.volumes.iter().map(VolumeConfig::promised).sum()
     }
 
     /// Blocks that an aggregate needs for its LUNs to be overwritten indefinitely: both superblocks, every
@@ -204,6 +223,11 @@ impl WriteAnywhereConfig {
             + metadata
             + written_anew.max(2 * u64::from(self.cache_blocks))
             + self.delayed_free_blocks
+    }
+
+    /// Blocks of the largest write: its record fits half of the log, and both its ends may lie within a block.
+    pub(super) fn largest_write_blocks(&self) -> u64 {
+        (self.log.half_bytes.div_ceil(BLOCK_BYTES) + 2).min(self.lun_blocks())
     }
 
     /// Most blocks of the LUNs that one half of the log can make dirty, and so the most that are dirty when a
@@ -291,6 +315,16 @@ pub enum WriteAnywhereError {
         used: u64,
         /// Blocks in use that were asked for.
         asked: u64,
+    },
+    /// Thick volumes reserve more than what is laid out, and other data, leave free.
+    #[error(
+        "thick volumes reserve {promised} blocks beside what they have, and {free} are left: make volumes smaller or thin"
+    )]
+    PromisedTooMuch {
+        /// Blocks that thick volumes reserve beside those that are laid out.
+        promised: u64,
+        /// Blocks left free, less those that metadata may take.
+        free: u64,
     },
     /// A group has no parity.
     #[error("a write-anywhere array has parity: make its groups RAID-4 or RAID-DP, not RAID-0")]

@@ -147,6 +147,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.aggregate
             .add_group(*group)
             .expect("all groups have been checked when the array began");
+        self.count_added_group();
         self.note_room();
         // Writes may have waited for room.
         self.admit_waiting(now_ns, driver);

@@ -410,6 +410,9 @@ impl<P: Payload> WriteAnywhere<P> {
         if is_unmap {
             self.unmap_blocks(operation.blocks());
         } else {
+            if self.snapshots.is_some() {
+                self.note_growth(operation.blocks());
+            }
             self.write_blocks(&operation);
             self.contents.store(first_sector, sectors, &operation.host.payload);
         }

@@ -1,10 +1,12 @@
 //! The initial layout: superblock, LUNs and metadata, and other data around them.
 
+use std::ops::Range;
+
 use strewn_alloc::{REGION_BLOCKS, Region, VolumeId};
 
 use crate::payload::Payload;
 
-use super::config::{OtherData, WriteAnywhereError};
+use super::config::{OtherData, VolumeConfig, WriteAnywhereError};
 use super::{NoRoom, SUPERBLOCK, WriteAnywhere, block_keys};
 
 impl<P: Payload> WriteAnywhere<P> {
@@ -21,8 +23,9 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Places superblock, LUNs and metadata on an empty aggregate, without writing anything.
     pub(super) fn lay_out(&mut self) -> Result<(), NoRoom> {
         self.place_superblock()?;
-        self.aggregate.begin(u64::from(self.keys.end() - self.later_bitmap_blocks()))?;
-        for (volume, keys) in self.keys.of_files() {
+        let later = self.later_bitmap_blocks() + self.blocks_not_laid_out();
+        self.aggregate.begin(u64::from(self.keys.end() - later))?;
+        for (volume, keys) in self.laid_out_files() {
             for key in keys {
                 self.place_in_volume(
                     key,
@@ -58,6 +61,38 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.commit_layout();
         Ok(())
+    }
+
+    /// The files' keys that get a place before the run.
+    fn laid_out_files(&self) -> Vec<(Option<VolumeId>, Range<u32>)> {
+        let volumes = self.config.volumes.iter();
+        let blocks = volumes
+            .flat_map(|volume| (0..volume.luns.len()).map(move |lun| volume.laid_out_of(lun)));
+        let mut files = self.keys.of_files();
+        // Those of the LUNs come first.
+        for ((_, keys), blocks) in files.iter_mut().zip(blocks) {
+            keys.end = keys.start + blocks;
+        }
+        files
+    }
+
+    fn blocks_not_laid_out(&self) -> u32 {
+        let all = self.keys.of_files().into_iter().zip(self.laid_out_files());
+        all.map(|((_, all), (_, laid_out))| all.end - laid_out.end).sum()
+    }
+
+    /// Refuses promises that cannot be kept beside what has been laid out.
+    pub(super) fn check_promises(&self) -> Result<(), WriteAnywhereError> {
+        let unwritten = |volume: &VolumeConfig| {
+            let laid_out = (0..volume.luns.len()).map(|lun| u64::from(volume.laid_out_of(lun)));
+            volume.promised().saturating_sub(laid_out.sum())
+        };
+        let promised: u64 = self.config.volumes.iter().map(unwritten).sum();
+        let free = self.aggregate.free_blocks().saturating_sub(self.metadata_blocks());
+        match promised > 0 && promised > free {
+            true => Err(WriteAnywhereError::PromisedTooMuch { promised, free }),
+            false => Ok(()),
+        }
     }
 
     /// Commits what has been placed. Nothing of it is written.

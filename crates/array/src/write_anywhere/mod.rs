@@ -17,6 +17,7 @@ mod initial_layout;
 pub mod metadata;
 mod placement;
 mod prefetch;
+mod promises;
 mod reads;
 mod rebuild;
 mod rebuild_bytes;
@@ -56,7 +57,7 @@ use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::log::LogSize;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
-use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
+use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 use crate::units::BLOCK_SECTORS;
 
 pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS};
@@ -115,6 +116,8 @@ pub struct WriteAnywhere<P: Payload> {
     snapshots: Option<Box<Snapshots>>,
     /// LUNs as they are in snapshots, open for reading.
     views: Slab<View>,
+    /// Whether the operations are those of a log, which have been admitted before.
+    is_replaying: bool,
     counters: Counters,
 }
 
@@ -129,6 +132,8 @@ impl<P: Payload> WriteAnywhere<P> {
         let mut array = Self::bare(config)?;
         array.lay_out().map_err(|full| array.does_not_fit(&full))?;
         array.add_other_data()?;
+        array.check_promises()?;
+        array.begin_to_count();
         if array.config.cache_start == CacheStart::Metadata {
             array.warm_metadata();
         }
@@ -221,6 +226,7 @@ impl<P: Payload> WriteAnywhere<P> {
             degraded: None,
             snapshots: None,
             views: Slab::new(),
+            is_replaying: false,
             counters: Counters::default(),
             keys,
             config,
@@ -583,20 +589,29 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         // While one is in progress, its end sees that the next is due.
     }
 
-    fn begin_snapshot(
-        &mut self,
-        now_ns: u64,
-        driver: &mut impl Driver<P>,
-    ) -> Result<SnapshotId, SnapshotRefusal> {
-        self.ask_for_snapshot(now_ns, driver)
+    fn snapshot_volumes(&self) -> Vec<VolumeId> {
+        self.volume_ids().collect()
     }
 
-    fn expire_snapshot(&mut self, snapshot: SnapshotId) -> bool {
-        self.remove_snapshot(snapshot)
+    fn begin_snapshots(
+        &mut self,
+        now_ns: u64,
+        volumes: &[VolumeId],
+        driver: &mut impl Driver<P>,
+    ) -> Result<Vec<(VolumeId, SnapshotId)>, SnapshotRefusal> {
+        self.ask_for_snapshots(now_ns, volumes, driver)
+    }
+
+    fn expire_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> bool {
+        self.delete_snapshot(volume, snapshot)
     }
 
     fn snapshot_measures(&self) -> Option<SnapshotMeasures> {
         self.measure_snapshots()
+    }
+
+    fn volume_measures(&self) -> Vec<VolumeMeasures> {
+        self.volume_ids().filter_map(|volume| self.measure_volume(volume)).collect()
     }
 
     fn log_size(&self) -> Option<LogSize> {
@@ -619,6 +634,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
             "a write waits for the log, and nothing frees it"
         );
         self.assert_numbers_agree();
+        self.assert_promises_agree();
     }
 
     fn layout(&self) -> LayoutMeasures {

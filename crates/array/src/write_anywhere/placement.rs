@@ -57,10 +57,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.stop_using(vbn, checkpoint);
             }
         }
-        if checkpoint.takes_snapshot {
-            for inode in self.keys.inodes() {
-                changed.insert(inode);
-            }
+        for volume in &checkpoint.snapshots_of {
+            changed.insert(self.keys.inode_of(*volume));
         }
         let mut placed = MetadataSet::new(metadata);
         while let Some(key) = changed.take_first() {
@@ -109,6 +107,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 if let Some(before) = before {
                     changed.insert(self.keys.aggregate_bitmap_of(before));
                     self.stop_using(before, checkpoint);
+                } else {
+                    self.is_placed_first(key);
                 }
             }
         }

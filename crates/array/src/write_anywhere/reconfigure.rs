@@ -9,6 +9,7 @@ use crate::driver::LunId;
 use crate::payload::Payload;
 
 use super::metadata::Pointer;
+use super::promises::Owned;
 use super::restore::RestoreError;
 use super::snapshots::{LeftPlace, Snapshots};
 use super::stored::WithoutKey;
@@ -89,6 +90,56 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         *self = new;
         Ok(())
+    }
+
+    /// Blocks that the array lacks to keep what it would promise with the volumes `to`; 0 if it can keep it. It is clean.
+    ///
+    /// # Errors
+    /// If the configuration is invalid.
+    pub fn lacking_for(&self, to: &Reconfiguration) -> Result<u64, RestoreError> {
+        let config = WriteAnywhereConfig { volumes: to.volumes.clone(), ..self.config.clone() };
+        let (needed, free) = (config.needed_blocks(), self.free_for_promises(to));
+        let lacking = needed.saturating_sub(free);
+        if self.snapshots.is_none() && !config.volumes.iter().any(VolumeConfig::is_thin) {
+            return Ok(lacking);
+        }
+        // Nothing in it has a place.
+        let new = Self::bare(config)?;
+        let claims = new.count_promises().claims() + WriteAnywhereConfig::SUPERBLOCK_BLOCKS;
+        let needed = claims + new.overwriting_reserve() + new.kept_places(true);
+        Ok(lacking.max(needed.saturating_sub(free)))
+    }
+
+    /// Blocks that one more thick volume could promise, the metadata of that volume aside. The array is clean.
+    #[must_use]
+    pub fn blocks_to_promise(&self) -> u64 {
+        let volumes = self.config.volumes.clone();
+        let before = self.volume_ids().map(Some).collect();
+        let as_it_is = Reconfiguration { volumes, before, clones: Vec::new() };
+        let free = self.free_for_promises(&as_it_is);
+        let claimed = match &self.snapshots {
+            Some(_) => {
+                let kept = self.kept_places(true) + self.overwriting_reserve();
+                let counts = self.aggregate.counts();
+                counts.free.saturating_sub(self.claimed_blocks() + kept)
+            }
+            None => u64::MAX,
+        };
+        free.saturating_sub(self.config.needed_blocks()).min(claimed)
+    }
+
+    /// Blocks that are free, or are in use for what the volumes `to` promise, for metadata and for the superblock. The others
+    /// are data of thin volumes, and blocks that snapshots hold, also if LUNs have them too.
+    fn free_for_promises(&self, to: &Reconfiguration) -> u64 {
+        let counts = self.aggregate.counts();
+        let owned = self.owned();
+        let kept = |(volume, before): (&VolumeConfig, &Option<VolumeId>)| {
+            let own = before.map_or(Owned::default(), |before| owned[before.0 as usize]);
+            own.data.min(volume.promised()) + own.metadata
+        };
+        let kept: u64 = to.volumes.iter().zip(&to.before).map(kept).sum();
+        let of_array = WriteAnywhereConfig::SUPERBLOCK_BLOCKS + self.placed_metadata_of_array();
+        counts.free + self.volumes.held_back_blocks() + kept + of_array
     }
 
     /// The keys of the blocks that stay, and their keys in `new`.
@@ -186,8 +237,9 @@ impl<P: Payload> WriteAnywhere<P> {
             renumbering.keys().filter_map(with_place).collect();
         placed.sort_unstable_by_key(|(key, ..)| *key);
         let stale = self.stale_after(old, &borrowed);
-        let snapshots = old.snapshots.take();
-        self.snapshots = snapshots.map(|snapshots| self.renumbered(*snapshots, &placed, to));
+        if let Some(snapshots) = old.snapshots.take() {
+            self.snapshots = Some(self.renumbered(*snapshots, &placed, to));
+        }
         let gone = old.gone_volumes(to);
         let keys_before = &old.keys;
         let (Some(before), Some(stored)) = (&mut old.stored, &mut self.stored) else {
@@ -228,6 +280,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.counters = old.counters;
         self.checkpoint_due_ns = old.checkpoint_due_ns;
         self.note_room();
+        self.count_again();
         Ok(())
     }
 
@@ -248,7 +301,7 @@ impl<P: Payload> WriteAnywhere<P> {
         for (key, birth) in births {
             space.restore_birth(key, birth);
         }
-        Box::new(Snapshots { doomed: snapshots.doomed, ..Snapshots::new(space) })
+        Box::new(Snapshots { space, ..snapshots })
     }
 
     /// The metadata blocks that are to be written since they point to others than before: inodes and directory, pointer

@@ -54,6 +54,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let lun_blocks = array.config.lun_blocks();
             return Err(WriteAnywhereError::LunsDoNotFit { lun_blocks, aggregate_blocks });
         }
+        array.begin_to_count();
         Ok(array)
     }
 
@@ -110,6 +111,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 array.restore_history(volume, history)?;
             }
         }
+        array.count_again();
         Ok(array)
     }
 
@@ -156,6 +158,12 @@ impl<P: Payload> WriteAnywhere<P> {
             stored.has_changed = true;
         }
         Ok(array)
+    }
+
+    /// Whether the operations to come are those of a log: they have been admitted before, so that what is promised to
+    /// others is not held against them.
+    pub fn set_replaying(&mut self, replaying: bool) {
+        self.is_replaying = replaying;
     }
 
     /// Gives block `key` its place, and a number if it is of a volume.

@@ -17,30 +17,47 @@ const KEPT_FOR_DELETIONS: u64 = 2;
 impl<P: Payload> WriteAnywhere<P> {
     /// Notes how many blocks may be dirty when the next consistency point begins.
     pub(super) fn note_room(&mut self) {
+        if self.snapshots.is_some() {
+            self.room_blocks = self.places_for_dirty();
+            return self.note_promises(self.room_blocks);
+        }
         self.room_blocks = self.room();
     }
 
-    /// How many these are. By then the consistency point in progress, if there is one, has freed what it frees.
-    pub(super) fn room(&self) -> u64 {
+    /// How many these are if all of them belong to the volume with the fewest numbers.
+    fn room(&self) -> u64 {
+        let volumes = self.volume_ids().zip(self.keys.metadata_of_volumes());
+        let numbers =
+            volumes.map(|(volume, metadata)| self.numbers_for_dirty(volume, metadata.into()));
+        numbers.fold(self.places_for_dirty(), u64::min)
+    }
+
+    /// How many these are for the sake of their places. By then the consistency point in progress, if there is one, has
+    /// freed what it frees.
+    pub(super) fn places_for_dirty(&self) -> u64 {
         let counts = self.aggregate.counts();
+        let kept = self.kept_places(self.snapshots.is_some());
+        (counts.free + counts.freed_at_commit).saturating_sub(kept)
+    }
+
+    /// Places kept for metadata in an array that has snapshots, or has none.
+    pub(super) fn kept_places(&self, has_snapshots: bool) -> u64 {
         let metadata = self.metadata_blocks();
         // Blocks that snapshots hold come back only by a consistency point that deletes one. It must have room even if
         // those before it left none.
-        let (generations, kept_places) = match self.snapshots.is_some() {
-            false => (0, metadata),
-            true => {
-                let of_volumes = self.metadata_of_all_volumes();
-                (KEPT_FOR_DELETIONS, 2 * metadata + KEPT_FOR_DELETIONS * of_volumes)
-            }
+        match has_snapshots {
+            false => metadata,
+            true => 2 * metadata + KEPT_FOR_DELETIONS * self.metadata_of_all_volumes(),
+        }
+    }
+
+    /// How many these are for the sake of the numbers of `volume`, which has so many metadata blocks.
+    pub(super) fn numbers_for_dirty(&self, volume: VolumeId, metadata: u64) -> u64 {
+        let generations = match self.snapshots.is_some() {
+            false => 0,
+            true => KEPT_FOR_DELETIONS,
         };
-        let places = (counts.free + counts.freed_at_commit).saturating_sub(kept_places);
-        // All that is dirty could belong to the volume with the fewest numbers.
-        let volumes = (0..).map(VolumeId).zip(self.keys.metadata_of_volumes());
-        let numbers = volumes.map(|(volume, metadata)| {
-            let kept_numbers = (1 + generations) * u64::from(metadata);
-            self.volumes.free_numbers(volume).saturating_sub(kept_numbers)
-        });
-        numbers.fold(places, u64::min)
+        self.volumes.free_numbers(volume).saturating_sub((1 + generations) * metadata)
     }
 
     /// Number of metadata blocks of all volumes: those that snapshots may hold.
@@ -53,7 +70,9 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn has_room(&self, slot: u32) -> bool {
         let blocks = self.operations[slot as usize].blocks();
         let more = u64::from(blocks.end() - blocks.start()) + 1;
-        u64::from(self.cache.dirty_blocks()) + more <= self.room_blocks
+        let dirty = u64::from(self.cache.dirty_blocks()) + more;
+        dirty <= self.room_blocks
+            && (self.snapshots.is_none() || self.promises_leave_room(blocks, dirty))
     }
 
     /// A write has no room. A consistency point may make some, since what it moves becomes free; then the write waits.
@@ -80,7 +99,11 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Frees of the volume that may stay delayed: none if room is short.
     pub(super) fn delayed_frees_allowed(&self) -> u64 {
-        match self.room() <= self.config.dirty_limit_blocks.into() {
+        let of_promises = match &self.snapshots {
+            Some(snapshots) => snapshots.promises.claims() + self.overwriting_reserve(),
+            None => 0,
+        };
+        match self.room() <= u64::from(self.config.dirty_limit_blocks) + of_promises {
             true => 0,
             false => self.config.delayed_free_blocks,
         }

@@ -20,11 +20,12 @@ use crate::driver::Driver;
 use crate::payload::Payload;
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
 
+use super::WriteAnywhere;
 use super::checkpoint::Checkpoint;
 use super::history::{DeadBlock, History};
 use super::metadata::Pointer;
+use super::promises::Promises;
 use super::restore::RestoreError;
-use super::{WriteAnywhere, WriteAnywhereConfig};
 
 /// Entries of dead lists that a consistency point visits for each block of data that it writes. One block overwritten
 /// adds one entry at most, so deletions that visit more keep pace with a schedule of snapshots. An assumption: it sets
@@ -42,28 +43,32 @@ pub(super) enum LeftPlace {
     Borrowed,
 }
 
-/// The snapshots, from the first that was asked for.
+/// The snapshots, from the first that was asked for; in an array with thin volumes from its start, since both count what
+/// volumes may claim.
 pub(super) struct Snapshots {
     pub(super) space: SpaceSnapshots,
-    /// The next consistency point takes one of each volume.
-    pub(super) is_asked: bool,
+    pub(super) promises: Promises,
+    /// The next consistency point takes one of each of these volumes.
+    pub(super) asked: Vec<VolumeId>,
+    /// Whether any was ever asked for.
+    pub(super) are_used: bool,
     /// Blocks that only deleted snapshots hold, in the durable format. They become free step by step.
     pub(super) doomed: u64,
 }
 
 impl Snapshots {
-    pub(super) fn new(space: SpaceSnapshots) -> Self {
-        Self { space, is_asked: false, doomed: 0 }
+    pub(super) fn new(space: SpaceSnapshots, promises: Promises) -> Self {
+        Self { space, promises, asked: Vec::new(), are_used: false, doomed: 0 }
     }
 
-    /// Whether a consistency point is to begin for the snapshot that has been asked for.
+    /// Whether a consistency point is to begin for a snapshot that has been asked for.
     pub(super) fn is_asked(&self) -> bool {
-        self.is_asked
+        !self.asked.is_empty()
     }
 
     /// Whether a consistency point has something to do although nothing is dirty.
     pub(super) fn has_work(&self) -> bool {
-        self.is_asked || self.space.is_work_left()
+        self.is_asked() || self.space.is_work_left()
     }
 
     /// Announces that block `key` gets a new place.
@@ -80,40 +85,52 @@ impl Snapshots {
 
 impl<P: Payload> WriteAnywhere<P> {
     /// The snapshots, which exist from now on.
-    fn snapshots_mut(&mut self) -> &mut Snapshots {
+    pub(super) fn snapshots_mut(&mut self) -> &mut Snapshots {
+        let promises = self.snapshots.is_none().then(|| self.count_promises());
         let (volumes, blocks) = (self.config.volumes.len(), self.keys.of_volumes().len());
-        self.snapshots
-            .get_or_insert_with(|| Box::new(Snapshots::new(SpaceSnapshots::new(volumes, blocks))))
+        self.snapshots.get_or_insert_with(|| {
+            let promises = promises.unwrap_or_else(|| unreachable!("counted where there are none"));
+            Box::new(Snapshots::new(SpaceSnapshots::new(volumes, blocks), promises))
+        })
     }
 
-    fn volumes(&self) -> impl Iterator<Item = VolumeId> + use<P> {
+    pub(super) fn volume_ids(&self) -> impl Iterator<Item = VolumeId> + use<P> {
         (0..self.config.volumes.len() as u32).map(VolumeId)
     }
 
-    /// Asks for a snapshot of all volumes: see [`Array::begin_snapshot`](crate::Array::begin_snapshot).
-    pub(super) fn ask_for_snapshot(
+    /// Asks for snapshots: see [`Array::begin_snapshots`](crate::Array::begin_snapshots).
+    pub(super) fn ask_for_snapshots(
         &mut self,
         now_ns: u64,
+        volumes: &[VolumeId],
         driver: &mut impl Driver<P>,
-    ) -> Result<SnapshotId, SnapshotRefusal> {
+    ) -> Result<Vec<(VolumeId, SnapshotId)>, SnapshotRefusal> {
         if P::CARRIES_DATA && self.config.format.is_durable() {
             return Err(SnapshotRefusal::NotSimulated);
         }
         let is_first = self.snapshots.is_none();
         self.snapshots_mut();
-        let next = self.next_snapshot();
-        if let Err(refused) = next.and_then(|_| self.check_room_for_snapshot()) {
-            self.counters.snapshots_refused += 1;
+        let next = volumes.iter().map(|volume| Ok((*volume, self.next_snapshot(*volume)?)));
+        let next = next.collect::<Result<Vec<_>, _>>();
+        let next = next.and_then(|next| self.check_room_for_snapshots(volumes).map(|()| next));
+        if next.is_err() {
+            self.counters.snapshots_refused += volumes.len() as u64;
             if is_first {
                 // Without snapshots, writes have the room that they would leave to them.
                 self.snapshots = None;
             }
-            return Err(refused);
+            return next;
         }
-        self.note_room();
         if let Some(snapshots) = &mut self.snapshots {
-            snapshots.is_asked = true;
+            snapshots.are_used = true;
+            for volume in volumes {
+                if !snapshots.asked.contains(volume) {
+                    snapshots.asked.push(*volume);
+                }
+            }
         }
+        self.ownership_changes(volumes);
+        self.note_room();
         if self.checkpoint.is_none() {
             self.begin_checkpoint(now_ns, driver);
             self.end_recoveries(now_ns, driver);
@@ -121,39 +138,51 @@ impl<P: Payload> WriteAnywhere<P> {
         next
     }
 
-    /// The number of the snapshots that the next consistency point takes: those of all volumes have the same.
-    fn next_snapshot(&self) -> Result<SnapshotId, SnapshotRefusal> {
+    /// The number of the snapshot of `volume` that the next consistency point takes.
+    fn next_snapshot(&self, volume: VolumeId) -> Result<SnapshotId, SnapshotRefusal> {
         let space = self.snapshots.as_ref().map(|snapshots| &snapshots.space);
-        let next = space.and_then(|space| space.next(VolumeId(0)));
+        let next = space.and_then(|space| space.next(volume));
         let SnapshotId(next) = next.ok_or(SnapshotRefusal::TooMany)?;
         // The one in progress has the number that is next until it commits.
-        let next = next + u32::from(self.takes_snapshot());
+        let next = next + u32::from(self.takes_snapshot(volume));
         match next <= SpaceSnapshots::MOST {
             true => Ok(SnapshotId(next)),
             false => Err(SnapshotRefusal::TooMany),
         }
     }
 
-    /// Whether the consistency point in progress takes a snapshot.
-    fn takes_snapshot(&self) -> bool {
-        self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.takes_snapshot)
+    /// Whether the consistency point in progress takes a snapshot of `volume`.
+    pub(super) fn takes_snapshot(&self, volume: VolumeId) -> bool {
+        let in_progress = self.checkpoint.as_ref();
+        in_progress.is_some_and(|checkpoint| checkpoint.snapshots_of.contains(&volume))
     }
 
-    /// A snapshot that leaves no room to overwrite anything is refused: at worst, all metadata of the volumes is written
-    /// again beside it.
-    fn check_room_for_snapshot(&self) -> Result<(), SnapshotRefusal> {
-        let metadata = self.metadata_of_all_volumes();
-        let needed = u64::from(self.cache.dirty_blocks()) + metadata + 1;
-        match needed.saturating_sub(self.room()) {
+    /// Snapshots that leave no room to overwrite all that is promised are refused.
+    fn check_room_for_snapshots(&self, volumes: &[VolumeId]) -> Result<(), SnapshotRefusal> {
+        let Some(snapshots) = &self.snapshots else { return Ok(()) };
+        let dirty = u64::from(self.cache.dirty_blocks());
+        let (each, claims) = snapshots.promises.claims_with_snapshots(volumes);
+        let metadata = self.keys.metadata_of_volumes();
+        let lacking_numbers = each.map(|(volume, claim)| {
+            let numbers = self.numbers_for_dirty(volume, metadata[volume.0 as usize].into());
+            (dirty + claim).saturating_sub(numbers)
+        });
+        let needed = dirty + claims + self.overwriting_reserve();
+        let lacking_places = needed.saturating_sub(self.places_for_dirty());
+        match lacking_numbers.fold(lacking_places, u64::max) {
             0 => Ok(()),
             lacking => Err(SnapshotRefusal::NoSpace { lacking }),
         }
     }
 
-    /// Deletes a snapshot of all volumes: see [`Array::expire_snapshot`](crate::Array::expire_snapshot).
-    pub(super) fn remove_snapshot(&mut self, snapshot: SnapshotId) -> bool {
-        let deleted = self.volumes().filter(|volume| self.delete_snapshot(*volume, snapshot));
-        deleted.count() == self.config.volumes.len()
+    /// Volumes own other blocks than before: snapshots of them are taken, or deleted.
+    fn ownership_changes(&mut self, volumes: &[VolumeId]) {
+        for volume in volumes {
+            let own_from = self.own_from(*volume);
+            if let Some(snapshots) = &mut self.snapshots {
+                snapshots.promises.own_from(*volume, own_from);
+            }
+        }
     }
 
     /// Deletes a snapshot of `volume`. Consistency points free the blocks that only it held, step by step. False if there is
@@ -163,11 +192,13 @@ impl<P: Payload> WriteAnywhere<P> {
         if self.config.format.is_durable() {
             snapshots.doomed += snapshots.space.held_by_alone(volume, snapshot).unwrap_or(0);
         }
-        snapshots.space.delete(volume, snapshot)
+        let is_deleted = snapshots.space.delete(volume, snapshot);
+        self.ownership_changes(&[volume]);
+        is_deleted
     }
 
     /// Takes a snapshot of `volume` as it is on the spindles, and returns its number. Nothing may be dirty, and no
-    /// consistency point in progress. O(1).
+    /// consistency point in progress. O(1), the first of all O(blocks of the volumes).
     ///
     /// # Errors
     /// If what the volumes promise could then no longer be overwritten in full, or if the volume's snapshots can be counted
@@ -177,21 +208,19 @@ impl<P: Payload> WriteAnywhere<P> {
     /// If the array is not clean.
     pub fn take_snapshot(&mut self, volume: VolumeId) -> Result<SnapshotId, SnapshotRefusal> {
         assert!(self.is_clean(), "a snapshot is taken of what is on the spindles");
-        let counts = self.aggregate.counts();
-        let of_no_snapshot = (self.keys.indirect().end..self.keys.end())
-            .filter(|key| self.map.get(*key).is_some())
-            .count() as u64;
-        let pinned = counts.total
-            - counts.free
-            - of_no_snapshot
-            - WriteAnywhereConfig::SUPERBLOCK_BLOCKS
-            - self.volumes.held_back_blocks();
-        let needed = self.config.needed_blocks() + pinned;
-        if needed > counts.total {
-            return Err(SnapshotRefusal::NoSpace { lacking: needed - counts.total });
+        let is_first = self.snapshots.is_none();
+        self.snapshots_mut();
+        if let Err(refused) = self.check_room_for_snapshots(&[volume]) {
+            if is_first {
+                self.snapshots = None;
+            }
+            return Err(refused);
         }
-        let taken = self.snapshots_mut().space.take(volume);
+        let snapshots = self.snapshots_mut();
+        snapshots.are_used = true;
+        let taken = snapshots.space.take(volume);
         let snapshot = taken.ok_or(SnapshotRefusal::TooMany)?;
+        self.ownership_changes(&[volume]);
         self.note_room();
         Ok(snapshot)
     }
@@ -224,7 +253,9 @@ impl<P: Payload> WriteAnywhere<P> {
         let volumes: Vec<(u32, Vec<SnapshotId>)> = histories.iter().map(of_volume).collect();
         let volumes = volumes.iter().map(|(next, numbers)| (*next, numbers.as_slice()));
         let space = SpaceSnapshots::restored(self.keys.of_volumes().len(), volumes);
-        self.snapshots = Some(Box::new(Snapshots::new(space)));
+        let snapshots = self.snapshots_mut();
+        snapshots.are_used = true;
+        snapshots.space = space;
     }
 
     /// Makes the blocks known that snapshots of `volume` hold, and since when.
@@ -264,15 +295,21 @@ impl<P: Payload> WriteAnywhere<P> {
     #[inline]
     pub(super) fn is_replaced(&mut self, key: u32, before: Option<(Region, Vbn)>) -> LeftPlace {
         if self.config.format.is_durable() && key >= self.keys.indirect().end {
+            if before.is_none() {
+                self.is_placed_first(key);
+            }
             return LeftPlace::Free;
         }
         let volume = self.keys.volume_of(key);
         let is_clone = self.is_clone(volume);
+        let (is_metadata, has_place) = (key >= self.keys.data().end, self.map.get(key).is_some());
         let Some(snapshots) = &mut self.snapshots else { return LeftPlace::Free };
         let birth = snapshots.space.birth(key);
         let is_borrowed = birth == 0 && is_clone;
         let of_own = before.filter(|_| !is_borrowed);
         let is_held = snapshots.space.is_replaced(volume, key, of_own);
+        let born_now = has_place.then(|| snapshots.space.birth(key));
+        snapshots.promises.is_replaced(volume, is_metadata, before.map(|_| birth), born_now);
         if P::CARRIES_DATA
             && (is_held || is_borrowed)
             && let Some((_, vbn)) = before
@@ -291,10 +328,20 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Whether the consistency point that begins takes a snapshot.
-    pub(super) fn take_snapshot_request(&mut self) -> bool {
-        let asked = self.snapshots.as_mut().map(|snapshots| &mut snapshots.is_asked);
-        asked.is_some_and(std::mem::take)
+    /// The volumes of which the consistency point that begins takes a snapshot. Nothing is dirty any more.
+    pub(super) fn take_snapshot_request(&mut self) -> Vec<VolumeId> {
+        let Some(snapshots) = &mut self.snapshots else { return Vec::new() };
+        snapshots.promises.nothing_is_dirty();
+        std::mem::take(&mut snapshots.asked)
+    }
+
+    /// Block `key`, which no snapshot ever holds, gets its first place.
+    pub(super) fn is_placed_first(&mut self, key: u32) {
+        if let Some(snapshots) = &mut self.snapshots
+            && !self.keys.catalog().contains(&key)
+        {
+            snapshots.promises.is_placed_first();
+        }
     }
 
     /// Continues deletions: in the modelled format, blocks that no snapshot holds any more join the volume's delayed
@@ -322,26 +369,29 @@ impl<P: Payload> WriteAnywhere<P> {
         free
     }
 
-    /// The consistency point that takes a snapshot is committed.
-    pub(super) fn snapshot_is_committed(&mut self) {
+    /// The consistency point that takes snapshots of these volumes is committed.
+    pub(super) fn snapshots_are_committed(&mut self, volumes: &[VolumeId]) {
         let Some(snapshots) = &mut self.snapshots else { return };
-        for volume in (0..self.config.volumes.len() as u32).map(VolumeId) {
-            let taken = snapshots.space.take(volume);
+        for volume in volumes {
+            let taken = snapshots.space.take(*volume);
             assert!(taken.is_some(), "a snapshot was admitted that has no number");
         }
-        self.counters.snapshots_taken += 1;
+        self.counters.snapshots_taken += volumes.len() as u64;
     }
 
     /// What the snapshots hold now; `None` if none was ever asked for.
     pub(super) fn measure_snapshots(&self) -> Option<SnapshotMeasures> {
-        let space = self.snapshots.as_ref().map(|snapshots| &snapshots.space);
-        if space.is_none() && self.counters.snapshots_refused == 0 {
+        let used = self.snapshots.as_ref().filter(|snapshots| snapshots.are_used);
+        if used.is_none() && self.counters.snapshots_refused == 0 {
             return None;
         }
+        let space = self.snapshots.as_ref().map(|snapshots| &snapshots.space);
+        let kept = |space: &SpaceSnapshots| {
+            self.volume_ids().map(|volume| space.kept(volume).count() as u32).sum()
+        };
         let counts = self.aggregate.counts();
         Some(SnapshotMeasures {
-            // Those of all volumes are taken together.
-            kept: space.map_or(0, |space| space.kept(VolumeId(0)).count() as u32),
+            kept: space.map_or(0, kept),
             blocks: space.map_or(0, SpaceSnapshots::blocks),
             used: 1.0 - counts.free as f64 / counts.total as f64,
         })

@@ -6,7 +6,8 @@
 
 use strewn_alloc::{REGION_BLOCKS, SnapshotId, SpaceSnapshots, VolumeId};
 use strewn_array::write_anywhere::{
-    CatalogBlocks, Reconfiguration, ReconfigurationError, View, WriteAnywhere, WriteAnywhereConfig,
+    CatalogBlocks, Reconfiguration, ReconfigurationError, RestoreError, View, WriteAnywhere,
+    WriteAnywhereConfig,
 };
 use strewn_array::{LunId, SnapshotRefusal};
 
@@ -66,6 +67,7 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
         };
         let mut inventory = Inventory::at_rest(catalog);
         inventory.free_bytes = Some(bytes_of(array.aggregate().counts().free));
+        inventory.claimed_bytes = Some(bytes_of(array.claimed_blocks()));
         let mut next = (0..).map(LunId);
         for ((volume, of), number) in
             inventory.volumes.iter_mut().zip(&catalog.volumes).zip((0..).map(VolumeId))
@@ -263,9 +265,12 @@ impl Plan<'_> {
         let config = self.array.config();
         let wanted =
             WriteAnywhereConfig { volumes: to.volumes.clone(), ..config.clone() }.needed_blocks();
-        let total = self.array.aggregate().counts().total;
-        let lacking = (wanted + self.held_blocks()).saturating_sub(total);
-        if lacking > 0 && wanted > config.needed_blocks() {
+        let impossible = |error: RestoreError| ChangeError::Impossible(error.to_string());
+        let lacking = match wanted > config.needed_blocks() {
+            true => self.array.lacking_for(&to).map_err(impossible)?,
+            false => 0,
+        };
+        if lacking > 0 {
             let promised = promised_blocks(&self.catalog);
             if promised <= promised_blocks(&self.old) {
                 let lacking = Size(bytes_of(lacking));
@@ -281,23 +286,15 @@ impl Plan<'_> {
             ReconfigurationError::NoRoom { lacking } => {
                 ChangeError::NoRoom { lacking_bytes: bytes_of(lacking) }
             }
-            ReconfigurationError::Restore(error) => ChangeError::Impossible(error.to_string()),
+            ReconfigurationError::Restore(error) => impossible(error),
         })?;
         self.array.set_catalog(blocks);
         Ok(())
     }
 
-    /// Blocks that only snapshots hold, of all volumes.
-    fn held_blocks(&self) -> u64 {
-        let volumes = 0..self.old.volumes.len() as u32;
-        volumes.map(|volume| self.array.held_blocks(VolumeId(volume))).sum()
-    }
-
     /// The size of a volume that promises what is free.
     fn free_blocks(&self) -> u64 {
-        let total = self.array.aggregate().counts().total;
-        let config = self.array.config();
-        let free = total.saturating_sub(config.needed_blocks() + self.held_blocks());
+        let free = self.array.blocks_to_promise();
         // What the volume's own metadata may need.
         free.saturating_sub(free / 50 + 8 * REGION_BLOCKS / 64)
     }
@@ -461,7 +458,8 @@ impl Inventory {
             luns: volume.luns.iter().map(lun).collect(),
             snapshots: volume.snapshots.iter().map(snapshot).collect(),
         };
-        Self { volumes: catalog.volumes.iter().map(volume).collect(), free_bytes: None }
+        let volumes = catalog.volumes.iter().map(volume).collect();
+        Self { volumes, ..Self::default() }
     }
 
     /// Returns what an in-place array has, whose LUN has so many bytes.
@@ -481,6 +479,6 @@ impl Inventory {
             luns: vec![lun],
             snapshots: Vec::new(),
         };
-        Self { volumes: vec![volume], free_bytes: None }
+        Self { volumes: vec![volume], ..Self::default() }
     }
 }

@@ -12,6 +12,10 @@ pub struct Inventory {
     pub volumes: Vec<VolumeInventory>,
     /// Bytes that are free in the aggregate. `None` also for an in-place array, which has none to give.
     pub free_bytes: Option<u64>,
+    /// Of these, the bytes that thick volumes and metadata may still claim; 0 if there are neither thin volumes nor
+    /// snapshots, which could take them.
+    #[serde(default)]
+    pub claimed_bytes: Option<u64>,
 }
 
 /// A volume.

@@ -257,6 +257,9 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     /// log, and superblocks keep their start of the log.
     pub fn set_replaying(&mut self, replaying: bool) {
         self.driver.log.set_replaying(replaying);
+        if let Some(array) = self.array.volumes_mut() {
+            array.set_replaying(replaying);
+        }
     }
 
     /// Accepts a host's request of a target. Its answer comes from [`take_answers`](Self::take_answers).

@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn inventory(volumes: Vec<VolumeInventory>) -> Inventory {
-        Inventory { volumes, free_bytes: None }
+        Inventory { volumes, ..Inventory::default() }
     }
 
     #[test]

@@ -17,4 +17,5 @@ pub(crate) mod results;
 pub(crate) mod runs;
 pub(crate) mod segment;
 pub(crate) mod snapshots;
+pub(crate) mod volume;
 pub(crate) mod workload;

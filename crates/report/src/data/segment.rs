@@ -3,6 +3,7 @@
 use crate::data::number::rounded;
 use crate::data::redundancy::Redundancy;
 use crate::data::snapshots::Snapshots;
+use crate::data::volume::VolumeFigures;
 use crate::data::workload::{HostFigures, WorkloadFigures};
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,9 @@ pub struct Segment {
     /// What the array's snapshots held; absent without snapshots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshots: Option<Snapshots>,
+    /// Each volume, if the scenario describes any; absent otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<VolumeFigures>,
     /// Host writes that were refused for lack of space, which `ops` does not count; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<u64>,
@@ -258,6 +262,7 @@ impl Segment {
             groups,
             redundancy,
             snapshots,
+            volumes: _,
             host,
             by_workload,
         } = &mut self;

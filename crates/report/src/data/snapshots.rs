@@ -23,6 +23,11 @@ impl Snapshots {
     /// Returns what only snapshots held, in GiB.
     #[must_use]
     pub fn held_gib(&self) -> f64 {
-        self.held_blocks as f64 * strewn_base::BLOCK_BYTES as f64 / (1_u64 << 30) as f64
+        gib_of(self.held_blocks)
     }
+}
+
+/// Returns blocks of 4 KiB in GiB.
+pub(crate) fn gib_of(blocks: u64) -> f64 {
+    blocks as f64 * strewn_base::BLOCK_BYTES as f64 / (1_u64 << 30) as f64
 }

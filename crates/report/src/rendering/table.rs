@@ -8,7 +8,8 @@ use crate::data::overhead::OverheadRow;
 use crate::data::phase::kind_in_words;
 use crate::data::results::{ArrayResults, Origin, Parameter, Results};
 use crate::data::segment::Segment;
-use crate::data::snapshots::Snapshots;
+use crate::data::snapshots::{Snapshots, gib_of};
+use crate::data::volume::VolumeFigures;
 use crate::data::workload::{OperationFigures, WorkloadFigures};
 use crate::rendering::columns::{
     Columns, STARVING_NOTE, optional, percent_of_one, response_decimals, segment_list,
@@ -128,6 +129,28 @@ pub fn workloads_table(results: &Results, array: &ArrayResults) -> String {
         table.push_str(&format!("\n{note}\n"));
     }
     table
+}
+
+/// Returns what each volume had when each segment ended. Empty if the scenario describes none.
+#[must_use]
+pub fn volumes_table(array: &ArrayResults) -> String {
+    let of_segment = |segment: &Segment| {
+        let index = segment.index;
+        segment.volumes.iter().map(move |now| (index, now.clone())).collect::<Vec<_>>()
+    };
+    let rows: Vec<(u32, VolumeFigures)> = array.segments.iter().flat_map(of_segment).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let gib = |blocks: u64| fixed(gib_of(blocks), 1);
+    Columns::<(u32, VolumeFigures)>::new()
+        .number("segment", |(index, _)| index.to_string())
+        .words("volume", |(_, now)| now.name.clone())
+        .number("used\nGiB", move |(_, now)| gib(now.used_blocks))
+        .number("reserved\nbeside it\nGiB", move |(_, now)| gib(now.reserved_blocks))
+        .number("snap-\nshots", |(_, now)| now.snapshots.to_string())
+        .number("held by\nthem\nGiB", move |(_, now)| gib(now.held_blocks))
+        .render(&rows)
 }
 
 /// Returns a sentence for each named workload that stayed below its limit of operations a second by more than 2 %, which
@@ -421,6 +444,7 @@ pub fn all_tables(results: &Results) -> String {
         }
         section(&title, &segments_table(results, array));
         section(&format!("{}: by workload", array.name), &workloads_table(results, array));
+        section(&format!("{}: by volume", array.name), &volumes_table(array));
     }
     section("Phases", &phases_table(results));
     section("Parity groups", &groups_table(results));

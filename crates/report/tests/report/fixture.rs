@@ -83,6 +83,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         groups: Vec::new(),
         redundancy: None,
         snapshots: None,
+        volumes: Vec::new(),
         host: None,
         by_workload: Vec::new(),
     }

@@ -57,7 +57,8 @@ pub(super) fn of(
     let array = Array {
         name: name.to_owned(),
         outstanding: plan.outstanding,
-        luns: vec![Lun { name: None, bytes: lun_bytes, volume: None }],
+        luns: vec![Lun { name: None, bytes: lun_bytes, volume: None, laid_out_bytes: None }],
+        volumes: vec![],
         spindle: SpindleChoice::Shipped(NO_PROFILE.to_owned()),
         commands_per_spindle: 1,
         scheduler: Scheduler::Fcfs,

@@ -16,3 +16,4 @@ mod reports;
 mod schema;
 mod several_workloads;
 mod snapshots;
+mod volumes;

@@ -54,6 +54,10 @@ const NAMED_TABLES: &str = "
     name = 'wa'
     [[array.lun]]
     zzzzzzzzzzzz = 1
+    [[array.volume]]
+    zzzzzzzzzzzz = 1
+    [array.volume.snapshots]
+    zzzzzzzzzzzz = 1
 ";
 
 fn schema() -> Value {
@@ -73,6 +77,9 @@ fn table(field: &str) -> Value {
         }
         if table.get("items").is_some() {
             table = table["items"].clone();
+        }
+        if let Some(name) = table["$ref"].as_str() {
+            table = schema()["$defs"][name.strip_prefix("#/$defs/").unwrap()].clone();
         }
         assert!(table.is_object(), "no {key} of {field} in the schema");
     }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Format, ProcessorCosts};
+use strewn_array::{Format, ProcessorCosts, VolumeId};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 use strewn_sim::{Segment, Simulation, Spindles};
 use strewn_spindle::Scheduler;
@@ -15,8 +15,16 @@ const SECOND_NS: u64 = 1_000_000_000;
 const FILE_BLOCKS: u32 = 16_384;
 
 fn simulation(format: Format, stripes: u64) -> Simulation<WriteAnywhere<()>> {
+    simulation_of(format, stripes, vec![VolumeConfig::of_one_lun(200_000, FILE_BLOCKS)])
+}
+
+fn simulation_of(
+    format: Format,
+    stripes: u64,
+    volumes: Vec<VolumeConfig>,
+) -> Simulation<WriteAnywhere<()>> {
     let array = WriteAnywhere::new(WriteAnywhereConfig {
-        volumes: vec![VolumeConfig::of_one_lun(200_000, FILE_BLOCKS)],
+        volumes,
         format,
         processor: ProcessorCosts { host_operation_ns: 100_000, ..ProcessorCosts::default() },
         ..config(ParityGroup::new(Parity::RaidDp, 5, stripes).unwrap())
@@ -74,9 +82,33 @@ fn as_many_as_asked_for_are_kept_and_what_they_held_comes_back() {
 }
 
 #[test]
+fn volumes_have_schedules_of_their_own() {
+    let volume = VolumeConfig::of_one_lun(200_000, FILE_BLOCKS);
+    let mut two = simulation_of(Format::Modelled, 40_000, vec![volume.clone(), volume]);
+    two.snapshot_volumes_every(vec![VolumeId(0)], 10 * SECOND_NS, 3);
+    two.snapshot_volumes_every(vec![VolumeId(1)], 25 * SECOND_NS, 1);
+    let segments = run(&mut two, 8);
+    let kept: Vec<[u32; 2]> = segments[1..]
+        .iter()
+        .map(|segment| [segment.volumes[0].snapshots, segment.volumes[1].snapshots])
+        .collect();
+    assert_eq!(kept, [[1, 0], [2, 1], [3, 1], [3, 1], [3, 1], [3, 1], [3, 1]]);
+    for segment in &segments[1..] {
+        let (all, volumes) = (segment.snapshots.unwrap(), &segment.volumes);
+        assert_eq!(all.kept, volumes[0].snapshots + volumes[1].snapshots);
+        assert_eq!(all.blocks, volumes[0].held + volumes[1].held);
+        // The host works on the first alone.
+        assert!(volumes[1].held < 100, "{volumes:?}");
+    }
+    let taken: u64 = segments.iter().map(|segment| segment.counters.snapshots_taken).sum();
+    assert_eq!(taken, 7 + 3);
+    assert!(segments[7].volumes[0].held > 1_000);
+}
+
+#[test]
 fn snapshots_that_find_no_room_are_refused_and_counted_and_the_run_goes_on() {
-    // Room for the file and half of it once more: when one is deleted, its blocks come back too late for the next.
-    let mut tight = simulation(Format::Modelled, 5_200);
+    // Room for the file two and a half times: when one is deleted, its blocks come back too late for the next.
+    let mut tight = simulation(Format::Modelled, 8_600);
     tight.snapshot_every(5 * SECOND_NS, 2);
     let segments = run(&mut tight, 20);
     let refused: u64 = segments.iter().map(|segment| segment.counters.snapshots_refused).sum();

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use strewn_array::write_anywhere::WriteAnywhere;
-use strewn_array::{Array, SnapshotId};
+use strewn_array::{Array, SnapshotId, VolumeId};
 use strewn_base::{BLOCK_SECTORS, Rng};
 use strewn_raid::{Dbn, ParityGroup, SpindleIndex, Vbn};
 
-use super::{Images, image_of};
+use super::{Images, ask, image_of};
 use crate::harness::{Event, Harness, MemoryDriver, Watch};
 use crate::payloads::Bytes;
 use crate::write_anywhere::roomy;
@@ -76,15 +76,15 @@ fn a_snapshot_has_what_was_acknowledged_when_it_was_asked_for() {
     let mut harness = harness(0);
     harness.write(0, 8 * BLOCK_SECTORS as u32);
     let (now_ns, driver) = (harness.driver.now_ns, &mut harness.driver);
-    let first = harness.array.begin_snapshot(now_ns, driver).unwrap();
+    let first = ask(&mut harness.array, now_ns, driver).unwrap();
     // During its consistency point: not in it.
     let mut expected = harness.driver.host.acknowledged.clone();
     harness.write(4 * BLOCK_SECTORS, 8 * BLOCK_SECTORS as u32);
     let (now_ns, driver) = (harness.driver.now_ns, &mut harness.driver);
-    let second = harness.array.begin_snapshot(now_ns, driver).unwrap();
+    let second = ask(&mut harness.array, now_ns, driver).unwrap();
     let (now_ns, driver) = (harness.driver.now_ns, &mut harness.driver);
-    assert_eq!(harness.array.begin_snapshot(now_ns, driver), Ok(second), "asked for twice");
-    assert!(!harness.array.expire_snapshot(second), "it is not taken yet");
+    assert_eq!(ask(&mut harness.array, now_ns, driver), Ok(second), "asked for twice");
+    assert!(!harness.array.expire_snapshot(VolumeId(0), second), "it is not taken yet");
     harness.drain();
     assert_eq!(harness.array.counters().snapshots_taken, 2);
     for snapshot in [first, second] {
@@ -116,15 +116,15 @@ fn blocks_of_snapshots_stay_as_they_are_and_come_back_afterwards() {
                     let (now_ns, driver) = (harness.driver.now_ns, &mut harness.driver);
                     // At most 14 times the file and what hangs from it.
                     if harness.watch.images.kept.len() < 5 {
-                        harness.array.begin_snapshot(now_ns, driver).unwrap();
+                        ask(&mut harness.array, now_ns, driver).unwrap();
                     }
                 }
                 1 => {
                     let kept: Vec<_> = harness.watch.images.kept.keys().copied().collect();
                     if !kept.is_empty() {
                         let gone = *rng.pick(&kept);
-                        assert!(harness.array.expire_snapshot(gone));
-                        assert!(!harness.array.expire_snapshot(gone));
+                        assert!(harness.array.expire_snapshot(VolumeId(0), gone));
+                        assert!(!harness.array.expire_snapshot(VolumeId(0), gone));
                         let image = harness.watch.bytes[&gone].clone();
                         assert!(harness.watch.blocks_of(&harness.driver, gone) == image);
                         harness.watch.images.kept.remove(&gone);
@@ -160,7 +160,7 @@ fn blocks_of_snapshots_stay_as_they_are_and_come_back_afterwards() {
         assert!((beside..=beside + 20).contains(&measures.blocks), "{beside} of {measures:?}");
 
         for snapshot in std::mem::take(&mut harness.watch.images.kept).into_keys() {
-            assert!(harness.array.expire_snapshot(snapshot));
+            assert!(harness.array.expire_snapshot(VolumeId(0), snapshot));
         }
         while harness.array.snapshot_measures().unwrap().blocks > 0 {
             harness.fire_timer();

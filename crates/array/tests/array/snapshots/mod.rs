@@ -1,14 +1,28 @@
 //! Snapshots of a simulated array: what they hold stays where it is and as it is, and comes back once they are deleted.
 
 mod bytes;
+mod promises;
 mod tight;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use strewn_alloc::BlockMap;
-use strewn_array::SnapshotId;
-use strewn_array::write_anywhere::BlockKeys;
+use strewn_array::write_anywhere::{BlockKeys, WriteAnywhere};
+use strewn_array::{Array, Driver, Payload, SnapshotId, SnapshotRefusal};
 use strewn_raid::Vbn;
+
+/// Asks for a snapshot of all volumes, which have the same number.
+fn ask<P: Payload>(
+    array: &mut WriteAnywhere<P>,
+    now_ns: u64,
+    driver: &mut impl Driver<P>,
+) -> Result<SnapshotId, SnapshotRefusal> {
+    let volumes = array.snapshot_volumes();
+    let asked = array.begin_snapshots(now_ns, &volumes, driver)?;
+    let (_, first) = asked[0];
+    assert!(asked.iter().map(|(_, snapshot)| *snapshot).eq(volumes.iter().map(|_| first)));
+    Ok(first)
+}
 
 type Image = Vec<Option<Vbn>>;
 

@@ -11,7 +11,7 @@ use strewn_array::{
 use strewn_base::Rng;
 use strewn_raid::{Parity, ParityGroup, Vbn};
 
-use super::{Images, image_of};
+use super::{Images, ask, image_of};
 
 const FILE_BLOCKS: u32 = 700;
 
@@ -73,8 +73,18 @@ struct Bench {
 
 impl Bench {
     /// An array whose aggregate has `stripes` stripes, and `luns` volumes with one LUN each.
-    fn new(format: Format, stripes: u64, delayed_free_blocks: u64, luns: u16) -> Self {
+    fn new(
+        format: Format,
+        stripes: u64,
+        delayed_free_blocks: u64,
+        luns: u16,
+        are_thin: bool,
+    ) -> Self {
         let lun_blocks = FILE_BLOCKS / u32::from(luns);
+        let volume = VolumeConfig {
+            promised_blocks: are_thin.then_some(0),
+            ..VolumeConfig::of_one_lun(32_000, lun_blocks)
+        };
         let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
         let group = ParityGroup::new(Parity::RaidDp, 4, stripes).unwrap();
         let array = WriteAnywhere::new(WriteAnywhereConfig {
@@ -83,7 +93,7 @@ impl Bench {
             shape: AllocationShape { area_stripes: 64, tetris_stripes: 64, chunk_blocks: 8 },
             policy: PolicyName::EmptiestArea,
             other_data: None,
-            volumes: vec![VolumeConfig::of_one_lun(32_000, lun_blocks); luns.into()],
+            volumes: vec![volume; luns.into()],
             format,
             log,
             checkpoint_interval_ns: 1_000_000_000,
@@ -115,7 +125,8 @@ impl Bench {
         self.array.assert_invariants();
         self.images.check_writes(&std::mem::take(&mut self.spindles.writes));
         let now = image_of(self.array.block_map(), self.array.keys());
-        self.images.look(now, self.array.counters().snapshots_taken);
+        let taken = self.array.counters().snapshots_taken;
+        self.images.look(now, taken / self.array.snapshot_volumes().len() as u64);
     }
 
     /// Writes blocks counted over all LUNs, as far as the first one's LUN goes.
@@ -136,14 +147,16 @@ impl Bench {
     }
 
     fn snapshot(&mut self) -> Result<(), SnapshotRefusal> {
-        let asked = self.array.begin_snapshot(self.now_ns, &mut self.spindles);
+        let asked = ask(&mut self.array, self.now_ns, &mut self.spindles);
         self.look();
         asked.map(drop)
     }
 
     fn expire_oldest(&mut self) {
         if let Some((oldest, _)) = self.images.kept.pop_first() {
-            assert!(self.array.expire_snapshot(oldest));
+            for volume in self.array.snapshot_volumes() {
+                assert!(self.array.expire_snapshot(volume, oldest));
+            }
         }
     }
 
@@ -191,7 +204,8 @@ fn an_aggregate_that_snapshots_fill_refuses_and_nothing_breaks() {
         let stripes = rng.within(270..900);
         let delayed = *rng.pick(&[0, 100]);
         let luns = *rng.pick(&[1, 2]);
-        let mut bench = Bench::new(format, stripes, delayed, luns);
+        let are_thin = rng.one_in(2);
+        let mut bench = Bench::new(format, stripes, delayed, luns, are_thin);
         for _ in 0..250 {
             match rng.below(14) {
                 0 | 1 => refused_snapshots += u32::from(bench.snapshot().is_err()),
@@ -214,6 +228,7 @@ fn an_aggregate_that_snapshots_fill_refuses_and_nothing_breaks() {
             }
         }
         bench.rest();
+        assert!(are_thin || bench.spindles.refused == 0, "a write to a thick volume is refused");
         refused_writes += bench.spindles.refused;
         taken += bench.array.counters().snapshots_taken;
 
@@ -238,7 +253,7 @@ fn an_aggregate_that_snapshots_fill_refuses_and_nothing_breaks() {
 
 #[test]
 fn a_snapshot_without_room_is_refused_and_writes_keep_theirs() {
-    let mut bench = Bench::new(Format::Modelled, 204, 0, 1);
+    let mut bench = Bench::new(Format::Modelled, 204, 0, 1, false);
     let free = bench.array.aggregate().free_blocks();
     let refused = bench.snapshot();
     assert!(matches!(refused, Err(SnapshotRefusal::NoSpace { lacking: 1.. })), "{refused:?}");

@@ -19,6 +19,7 @@ pub(super) fn segments(results: &Results) -> Vec<Block> {
         blocks.extend(by_workload(results, position, array));
         blocks.extend(missed_rates(results, array).into_iter().map(Block::paragraph));
         blocks.extend(snapshots(position, array));
+        blocks.extend(volumes(position, array));
     }
     if !blocks.is_empty() {
         let all = "Everything that was measured is in segments.csv and results.json.";
@@ -165,6 +166,41 @@ fn snapshots(position: usize, array: &ArrayResults) -> Option<Block> {
             "aggregate used %",
         ],
         rows: rows.collect(),
+        has_total: false,
+    };
+    (!table.rows.is_empty()).then(|| table.block())
+}
+
+/// Returns what each volume had; none if the scenario describes none.
+fn volumes(position: usize, array: &ArrayResults) -> Option<Block> {
+    let row = |(number, segment): (usize, &Segment)| {
+        let of_segment = segment.volumes.iter().enumerate();
+        let rows = of_segment.map(|(volume, now)| {
+            let path = |field: &str| {
+                format!("arrays/{position}/segments/{number}/volumes/{volume}/{field}")
+            };
+            vec![
+                Cell::number(segment.index.to_string()),
+                Cell::words(&now.name),
+                Cell::figure(now.used_blocks as f64, 0, path("used_blocks")),
+                Cell::figure(now.reserved_blocks as f64, 0, path("reserved_blocks")),
+                Cell::figure(now.snapshots.into(), 0, path("snapshots")),
+                Cell::figure(now.held_blocks as f64, 0, path("held_blocks")),
+            ]
+        });
+        rows.collect::<Vec<_>>()
+    };
+    let table = Table {
+        caption: &format!("{}: its volumes, in blocks of 4 KiB", array.name),
+        headers: &[
+            "segment",
+            "volume",
+            "blocks of its LUNs",
+            "free blocks kept for it",
+            "snapshots kept",
+            "blocks that only they hold",
+        ],
+        rows: array.segments.iter().enumerate().flat_map(row).collect(),
         has_total: false,
     };
     (!table.rows.is_empty()).then(|| table.block())

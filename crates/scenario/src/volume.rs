@@ -1,0 +1,311 @@
+//! Volumes of a write-anywhere array: their sizes, whether they reserve them, and their snapshots.
+
+use crate::array::{Array, Lun};
+use crate::quantity::Bytes;
+use crate::section::Section;
+use crate::snapshots::SnapshotSchedule;
+use crate::value;
+use crate::write_anywhere::WriteAnywhere;
+
+/// A volume that a scenario describes with `[[array.volume]]`. One that only LUNs name is thick, and as large as they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Volume {
+    /// The name by which LUNs refer to it.
+    pub name: String,
+    /// Its size in bytes; `None` if it is as large as its LUNs.
+    pub bytes: Option<u64>,
+    /// Whether it reserves nothing. A thick volume reserves its size.
+    pub thin: bool,
+    /// Its snapshots; `None` if it has those of the array.
+    pub snapshots: Option<SnapshotSchedule>,
+}
+
+impl Volume {
+    /// The key of the tables.
+    pub(crate) const KEY: &str = "volume";
+
+    /// Reads every `[[array.volume]]`; an array may have none. `length_ns` is the length of the run, if it is known.
+    pub(crate) fn read_all(section: &mut Section<'_>, length_ns: Option<u64>) -> Option<Vec<Self>> {
+        let (is_given, in_place) = (section.has(Self::KEY), section.has("in_place"));
+        let tables = section.sections(Self::KEY);
+        if !is_given {
+            return Some(Vec::new());
+        }
+        if in_place {
+            section.problem(
+                Self::KEY,
+                "an array in place has no volumes",
+                "leave [[array.volume]] out: each LUN has chunks of its own",
+            );
+        }
+        let mut volumes: Vec<Option<Self>> = Vec::new();
+        for mut table in tables? {
+            let name = table.required("name", "\"databases\"", value::name);
+            if let Some(name) = &name {
+                table.rename(section.field(&format!("{}[{name}]", Self::KEY)));
+            }
+            let size_is_given = table.has("size");
+            let bytes = table.optional("size", value::positive_bytes);
+            let thin = table.optional_or("thin", false, value::flag);
+            let snapshots_are_given = table.has(SnapshotSchedule::KEY);
+            let snapshots = table.section(SnapshotSchedule::KEY);
+            let snapshots = snapshots.and_then(|one| SnapshotSchedule::read(one, length_ns));
+            let mut others = volumes.iter().flatten().map(|volume| &volume.name);
+            if let Some(name) = &name
+                && others.any(|other| other == name)
+            {
+                table.problem(
+                    "name",
+                    "another volume of this array has the same name",
+                    "LUNs refer to volumes by name: give each its own",
+                );
+            }
+            table.finish();
+            let is_good =
+                size_is_given == bytes.is_some() && snapshots_are_given == snapshots.is_some();
+            volumes.push(name.zip(thin).filter(|_| is_good).map(|(name, thin)| Self {
+                name,
+                bytes,
+                thin,
+                snapshots,
+            }));
+        }
+        volumes.into_iter().collect()
+    }
+
+    /// Checks volumes against the LUNs in them, and what they reserve against the array.
+    pub(crate) fn check_all(
+        section: &Section<'_>,
+        volumes: &[Self],
+        luns: &[Lun],
+        layout: &WriteAnywhere,
+    ) {
+        for volume in volumes {
+            let of_volume = luns.iter().filter(|lun| lun.volume.as_ref() == Some(&volume.name));
+            let (count, bytes) = (of_volume.clone().count(), bytes_of(of_volume));
+            let table = format!("{}[{}]", Self::KEY, volume.name);
+            if count == 0 {
+                section.problem_within(
+                    &table,
+                    "name",
+                    "no LUN is in the volume",
+                    format!(
+                        "write volume = \"{}\" in the [[array.lun]] that it is for, or leave the volume out",
+                        volume.name
+                    ),
+                );
+            }
+            if let Some(size) = volume.bytes
+                && bytes > size
+            {
+                let (what, luns) = match count {
+                    1 => ("its LUN is", Bytes(bytes)),
+                    _ => ("its LUNs together are", Bytes(bytes)),
+                };
+                section.problem_within(
+                    &table,
+                    "size",
+                    format!("is {}, and {what} {luns}", Bytes(size)),
+                    format!("give at least {luns}, or smaller LUNs"),
+                );
+            }
+        }
+        let reserved = reserved_bytes(&by_volume(luns, volumes));
+        let (usable, how) = layout.usable();
+        if reserved > usable {
+            section.problem(
+                Self::KEY,
+                format!(
+                    "thick volumes reserve {} together, more than the array's usable {}",
+                    Bytes(reserved).approximately(),
+                    Bytes(usable).approximately()
+                ),
+                format!(
+                    "write thin = true in some of them, or give them at most {}, or a larger array: it has {how}",
+                    Bytes(usable >> 30 << 30)
+                ),
+            );
+        }
+    }
+}
+
+/// A volume of a write-anywhere array, described or not, and its LUNs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VolumeLuns<'a> {
+    /// Its name; `None` for that of the LUNs that name none.
+    pub name: Option<&'a str>,
+    /// Its description, if it has one.
+    pub described: Option<&'a Volume>,
+    /// Its LUNs, at least one.
+    pub luns: Vec<&'a Lun>,
+}
+
+impl VolumeLuns<'_> {
+    /// Returns whether the volume reserves nothing.
+    #[must_use]
+    pub fn is_thin(&self) -> bool {
+        self.described.is_some_and(|volume| volume.thin)
+    }
+
+    /// Returns its size in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let of_luns = || bytes_of(self.luns.iter().copied());
+        self.described.and_then(|volume| volume.bytes).unwrap_or_else(of_luns)
+    }
+
+    /// Returns the bytes that it reserves: its size if it is thick.
+    #[must_use]
+    pub fn reserved_bytes(&self) -> u64 {
+        if self.is_thin() { 0 } else { self.bytes() }
+    }
+}
+
+fn bytes_of<'l>(luns: impl Iterator<Item = &'l Lun>) -> u64 {
+    luns.fold(0, |sum, lun| sum.saturating_add(lun.bytes))
+}
+
+fn reserved_bytes(parts: &[VolumeLuns<'_>]) -> u64 {
+    parts.iter().fold(0, |sum, part| sum.saturating_add(part.reserved_bytes()))
+}
+
+fn by_volume<'a>(luns: &'a [Lun], volumes: &'a [Volume]) -> Vec<VolumeLuns<'a>> {
+    let mut parts: Vec<VolumeLuns<'a>> = Vec::new();
+    for lun in luns {
+        let name = lun.volume.as_deref();
+        match parts.iter_mut().find(|part| part.name == name) {
+            Some(part) => part.luns.push(lun),
+            None => {
+                let described = volumes.iter().find(|volume| Some(volume.name.as_str()) == name);
+                parts.push(VolumeLuns { name, described, luns: vec![lun] });
+            }
+        }
+    }
+    parts
+}
+
+impl Array {
+    /// Returns the LUNs by volume, in the order of the first LUN of each: the order in which the array numbers both. All
+    /// LUNs of an array in place are in one.
+    #[must_use]
+    pub fn luns_by_volume(&self) -> Vec<VolumeLuns<'_>> {
+        by_volume(&self.luns, &self.volumes)
+    }
+
+    /// Returns the schedule of a volume's snapshots: its own, or that of the array.
+    #[must_use]
+    pub fn snapshots_of(&self, volume: &VolumeLuns<'_>) -> Option<SnapshotSchedule> {
+        let layout = self.layout.write_anywhere()?;
+        volume.described.and_then(|volume| volume.snapshots).or(layout.snapshots)
+    }
+
+    /// Returns the schedules, each with the volumes whose snapshots it takes together, numbered as in
+    /// [`luns_by_volume`](Self::luns_by_volume): that of the array first.
+    #[must_use]
+    pub fn snapshot_schedules(&self) -> Vec<(SnapshotSchedule, Vec<usize>)> {
+        let Some(layout) = self.layout.write_anywhere() else { return Vec::new() };
+        let parts = self.luns_by_volume();
+        let own = |part: &VolumeLuns<'_>| part.described.and_then(|volume| volume.snapshots);
+        let others = || parts.iter().enumerate().filter(|(_, part)| own(part).is_none());
+        let of_array = layout.snapshots.map(|one| (one, others().map(|(at, _)| at).collect()));
+        let of_volumes = parts.iter().enumerate();
+        let of_volumes = of_volumes.filter_map(|(at, part)| Some((own(part)?, vec![at])));
+        of_array
+            .filter(|(_, of): &(_, Vec<usize>)| !of.is_empty())
+            .into_iter()
+            .chain(of_volumes)
+            .collect()
+    }
+
+    /// Returns why what is laid out before the run, with what thick volumes reserve beside it, or with their first
+    /// snapshots, does not fit the aggregate: the key of the array that is wrong, the message and a remedy. `laid_out_of`
+    /// is what is laid out of a LUN, in bytes.
+    pub(crate) fn promises_problem(
+        &self,
+        laid_out_of: impl Fn(&Lun) -> u64,
+    ) -> Option<(String, String, String)> {
+        let layout = self.layout.write_anywhere().filter(|_| !self.volumes.is_empty())?;
+        let parts = self.luns_by_volume();
+        let laid_out = |part: &VolumeLuns<'_>| -> u64 {
+            part.luns.iter().fold(0, |sum, lun| sum.saturating_add(laid_out_of(lun)))
+        };
+        let all: u64 = parts.iter().fold(0, |sum, part| sum.saturating_add(laid_out(part)));
+        let beside: u64 = parts
+            .iter()
+            .map(|part| part.reserved_bytes().saturating_sub(laid_out(part)))
+            .fold(0, u64::saturating_add);
+        let (usable, how) = layout.usable();
+        if reserved_bytes(&parts) > usable {
+            // That is a problem by itself.
+            return None;
+        }
+        if all.saturating_add(beside) > usable {
+            let what = match beside {
+                0 => String::new(),
+                beside => format!(
+                    " with the {} that thick volumes reserve beside it",
+                    Bytes(beside).approximately()
+                ),
+            };
+            return Some((
+                "lun".to_owned(),
+                format!(
+                    "{} are laid out before the run, which{what} is more than the array's usable {}",
+                    Bytes(all).approximately(),
+                    Bytes(usable).approximately()
+                ),
+                format!(
+                    "write a smaller laid_out in LUNs of thin volumes, or give a larger array: it has {how}"
+                ),
+            ));
+        }
+        let total =
+            u64::from(layout.data_spindles_at_start()).saturating_mul(layout.right_sized_bytes);
+        let of_other =
+            layout.other_data.map_or(0.0, |other| usable as f64 * other.full_percent / 100.0);
+        let used = all.max(of_other as u64);
+        if used.saturating_add(beside) > total {
+            let most = 100.0 * total.saturating_sub(beside) as f64 / usable as f64;
+            return Some((
+                "write_anywhere".to_owned(),
+                format!(
+                    "other data leaves {}, and thick volumes reserve {} beside what is laid out",
+                    Bytes(total - used).approximately(),
+                    Bytes(beside).approximately()
+                ),
+                format!(
+                    "give a full_percent of at most {:.1}, or make volumes thin: they reserve nothing",
+                    (most * 10.0).floor() / 10.0
+                ),
+            ));
+        }
+        let left = total - used - beside;
+        let cannot = |part: &&VolumeLuns<'_>| {
+            !part.is_thin() && self.snapshots_of(part).is_some() && laid_out(part) > left
+        };
+        let part = parts.iter().find(cannot)?;
+        let name = part.name.unwrap_or_default();
+        Some((
+            match part.described {
+                Some(_) => format!("{}[{name}]", Volume::KEY),
+                None => "lun".to_owned(),
+            },
+            format!(
+                "no snapshot of volume `{name}` fits: one needs room to overwrite the {} that are laid out, and {} are left",
+                Bytes(laid_out(part)).approximately(),
+                Bytes(left).approximately()
+            ),
+            "leave `snapshots` out, make the volume thin, or give less to others".to_owned(),
+        ))
+    }
+
+    /// Returns the bytes that all volumes may come to hold and those that the array has for them, if those are fewer: thin
+    /// volumes may then run out of space.
+    pub(crate) fn volumes_may_exceed(&self) -> Option<(u64, u64)> {
+        let layout = self.layout.write_anywhere()?;
+        let parts = self.luns_by_volume();
+        let held = parts.iter().fold(0u64, |sum, part| sum.saturating_add(part.bytes()));
+        let (usable, _) = layout.usable();
+        (parts.iter().any(VolumeLuns::is_thin) && held > usable).then_some((held, usable))
+    }
+}
