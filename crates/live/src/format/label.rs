@@ -315,7 +315,7 @@ impl Label {
     pub fn spindles_of_groups(&self) -> Vec<Range<u16>> {
         if self.groups.is_empty() {
             // At most 64 members.
-            return vec![0..self.members.len() as u16];
+            return std::iter::once(0..self.members.len() as u16).collect();
         }
         let mut first = 0;
         let range = |group: &MemberGroup| {
