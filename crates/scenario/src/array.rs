@@ -61,6 +61,8 @@ pub struct Lun {
     pub bytes: u64,
     /// The volume that it is in, of a write-anywhere array. LUNs that name none share one.
     pub volume: Option<String>,
+    /// The disk group that it lies in, counted from 1, of an in-place array; 1 in any other.
+    pub group: u16,
 }
 
 impl Lun {
@@ -75,7 +77,7 @@ impl Lun {
         }
         if !section.is_list("lun") {
             let bytes = section.required("lun", "\"1000 GB\"", value::positive_bytes)?;
-            return Some(vec![Self { name: None, bytes, volume: None }]);
+            return Some(vec![Self { name: None, bytes, volume: None, group: 1 }]);
         }
         let mut luns: Vec<Option<Self>> = Vec::new();
         let in_place = section.has("in_place");
@@ -91,6 +93,14 @@ impl Lun {
                     "leave the key out: each LUN has chunks of its own",
                 );
             }
+            let group = table.optional_or("group", 1, value::group_number);
+            if table.gives("group") && !in_place {
+                table.problem(
+                    "group",
+                    "only an array in place has disk groups",
+                    "leave the key out: the LUNs of a write-anywhere array lie on all of its parity groups",
+                );
+            }
             let mut others = luns.iter().flatten().map(|lun| &lun.name);
             if name.is_some() && others.any(|other| *other == name) {
                 table.problem(
@@ -100,9 +110,12 @@ impl Lun {
                 );
             }
             table.finish();
-            luns.push(match (name, bytes, volume, volume_is_given) {
-                (_, _, None, true) | (None, ..) | (_, None, ..) => None,
-                (name, Some(bytes), volume, _) => Some(Self { name, bytes, volume }),
+            luns.push(match (name, bytes, volume, group) {
+                (_, _, None, _) if volume_is_given => None,
+                (Some(name), Some(bytes), volume, Some(group)) => {
+                    Some(Self { name: Some(name), bytes, volume, group })
+                }
+                _ => None,
             });
         }
         luns.into_iter().collect()
