@@ -105,7 +105,7 @@ impl<P: Payload> InPlace<P> {
         driver: &mut impl Driver<P>,
     ) -> bool {
         let (lun, sectors) = (host.lun, host.sectors);
-        let first_sector = host.first_sector - self.luns[usize::from(lun.0)].start;
+        let first_sector = host.first_sector - self.luns[usize::from(lun.0)].sectors.start;
         let record = LogRecord::Write { lun, first_sector, sectors };
         loop {
             match driver.log(host.id, record, &host.payload) {

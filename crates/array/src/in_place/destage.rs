@@ -91,7 +91,6 @@ impl<P: Payload> InPlace<P> {
     fn has_to_destage(&self, id: GroupIndex) -> bool {
         let group = &self.groups[id];
         group.destages.len() < group.most_destages
-            && group.cache.dirty_sectors() > 0
             && (self.groups.dirty_sectors() > self.config.destage_low_sectors
                 || !self.waiting_for_room.is_empty()
                 || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.has_to_destage(id)))

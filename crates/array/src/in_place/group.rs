@@ -96,37 +96,42 @@ impl<P: Payload> DiskGroup<P> {
 }
 
 /// The disk groups of an array, in the order of their spindles.
-pub(super) struct DiskGroups<P: Payload>(Vec<DiskGroup<P>>);
+// Nearly every array has one, which costs no look-up here.
+pub(super) struct DiskGroups<P: Payload> {
+    first: DiskGroup<P>,
+    further: Vec<DiskGroup<P>>,
+}
 
 impl<P: Payload> DiskGroups<P> {
+    pub(super) fn new(first: DiskGroup<P>, further: impl Iterator<Item = DiskGroup<P>>) -> Self {
+        Self { first, further: further.collect() }
+    }
+
+    #[inline(always)]
     pub(super) fn indices(&self) -> impl Iterator<Item = GroupIndex> + use<P> {
-        (0..self.0.len() as u16).map(GroupIndex)
+        (0..=self.further.len() as u16).map(GroupIndex)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &DiskGroup<P>> {
-        self.0.iter()
+        std::iter::once(&self.first).chain(&self.further)
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut DiskGroup<P>> {
-        self.0.iter_mut()
+        std::iter::once(&mut self.first).chain(&mut self.further)
     }
 
     /// Sectors of the write cache that are dirty.
-    #[inline]
+    #[inline(always)]
     pub(super) fn dirty_sectors(&self) -> u64 {
-        self.iter().map(|group| group.cache.dirty_sectors()).sum()
+        let further = self.further.iter().map(|group| group.cache.dirty_sectors());
+        further.fold(self.first.cache.dirty_sectors(), |sum, sectors| sum + sectors)
     }
 
     /// Sectors of the write cache that are taken.
-    #[inline]
+    #[inline(always)]
     pub(super) fn cached_sectors(&self) -> u64 {
-        self.iter().map(|group| group.cache.sectors()).sum()
-    }
-}
-
-impl<P: Payload> FromIterator<DiskGroup<P>> for DiskGroups<P> {
-    fn from_iter<I: IntoIterator<Item = DiskGroup<P>>>(groups: I) -> Self {
-        Self(groups.into_iter().collect())
+        let further = self.further.iter().map(|group| group.cache.sectors());
+        further.fold(self.first.cache.sectors(), |sum, sectors| sum + sectors)
     }
 }
 
@@ -135,13 +140,19 @@ impl<P: Payload> Index<GroupIndex> for DiskGroups<P> {
 
     #[inline(always)]
     fn index(&self, group: GroupIndex) -> &DiskGroup<P> {
-        &self.0[group.index()]
+        match group.index() {
+            0 => &self.first,
+            further => &self.further[further - 1],
+        }
     }
 }
 
 impl<P: Payload> IndexMut<GroupIndex> for DiskGroups<P> {
     #[inline(always)]
     fn index_mut(&mut self, group: GroupIndex) -> &mut DiskGroup<P> {
-        &mut self.0[group.index()]
+        match group.index() {
+            0 => &mut self.first,
+            further => &mut self.further[further - 1],
+        }
     }
 }

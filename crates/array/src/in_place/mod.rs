@@ -56,11 +56,17 @@ use group::{DiskGroup, DiskGroups};
 pub use layout::{LunLayout, Raid5Layout};
 use tag::{Kind, TagFields};
 
+/// Where a LUN is.
+struct PlacedLun {
+    group: GroupIndex,
+    /// Its sectors, numbered through in the group.
+    sectors: Range<u64>,
+}
+
 /// An in-place array.
 pub struct InPlace<P: Payload> {
     config: InPlaceConfig,
-    /// The sectors of each LUN, numbered through in its disk group.
-    luns: Vec<Range<u64>>,
+    luns: Vec<PlacedLun>,
     groups: DiskGroups<P>,
     first_spindles: FirstSpindles,
     waiting_for_room: VecDeque<HostOperation<P>>,
@@ -117,12 +123,13 @@ impl<P: Payload> InPlace<P> {
         if let (true, Some(lun)) = (config.format.is_durable(), of_parts) {
             return Err(InPlaceError::LunOfParts { lun_sectors: lun.sectors });
         }
-        let groups = (0..).map(GroupIndex).zip(&config.groups);
+        let disk_group = |(index, group)| DiskGroup::new(group, config.end_sector(index));
+        let mut disk_groups = (0..).map(GroupIndex).zip(&config.groups).map(disk_group);
+        let Some(first) = disk_groups.next() else { return Err(InPlaceError::Groups { groups }) };
+        let luns = config.lun_sectors().into_iter().zip(&config.luns);
         Ok(Self {
-            luns: config.lun_sectors(),
-            groups: groups
-                .map(|(index, group)| DiskGroup::new(group, config.end_sector(index)))
-                .collect(),
+            luns: luns.map(|(sectors, lun)| PlacedLun { group: lun.group, sectors }).collect(),
+            groups: DiskGroups::new(first, disk_groups),
             first_spindles: config.first_spindles(),
             waiting_for_room: VecDeque::new(),
             failures: Vec::new(),
@@ -143,7 +150,7 @@ impl<P: Payload> InPlace<P> {
     /// The disk group of a LUN.
     #[inline(always)]
     fn group_of(&self, lun: LunId) -> GroupIndex {
-        self.config.luns[usize::from(lun.0)].group
+        self.luns[usize::from(lun.0)].group
     }
 
     /// There is room in the cache, and a stripe of `group` that others may have waited for.
@@ -203,11 +210,11 @@ impl<P: Payload> Array<P> for InPlace<P> {
         driver: &mut impl Driver<P>,
     ) {
         // From here on, the sectors of all LUNs of a group are numbered through.
-        let group = self.group_of(operation.lun);
         let lun = &self.luns[usize::from(operation.lun.0)];
-        operation.first_sector += lun.start;
+        let group = lun.group;
+        operation.first_sector += lun.sectors.start;
         let end_sector = operation.first_sector + u64::from(operation.sectors);
-        assert!(end_sector <= lun.end, "an operation ends behind its LUN");
+        assert!(end_sector <= lun.sectors.end, "an operation ends behind its LUN");
         driver.processor(self.config.processor.of_operation(operation.sectors));
         match operation.direction {
             Direction::Read => self.read(group, operation, driver),
@@ -258,8 +265,9 @@ impl<P: Payload> Array<P> for InPlace<P> {
 
     #[inline]
     fn hint_operation(&self, lun: LunId, _direction: Direction, first_sector: u64, sectors: u32) {
-        let first_sector = first_sector + self.luns[usize::from(lun.0)].start;
-        let cache = &self.groups[self.group_of(lun)].cache;
+        let lun = &self.luns[usize::from(lun.0)];
+        let first_sector = first_sector + lun.sectors.start;
+        let cache = &self.groups[lun.group].cache;
         // The bits of 512 sectors are a cache line: two for some operations.
         cache.prefetch(first_sector);
         cache.prefetch(first_sector + u64::from(sectors) - 1);
@@ -345,10 +353,10 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     fn layout(&self) -> LayoutMeasures {
-        let luns = self.luns.iter().zip(&self.config.luns).map(|(sectors, lun)| {
-            let group = &self.groups[lun.group];
+        let luns = self.luns.iter().zip(&self.config.luns).map(|(placed, lun)| {
+            let (group, first_sector) = (&self.groups[lun.group], placed.sectors.start);
             let file =
-                group.file_layout(sectors.start, lun.file_sectors, self.config.spindle_sectors);
+                group.file_layout(first_sector, lun.file_sectors, self.config.spindle_sectors);
             LunLayoutMeasures { file, rewritten: None }
         });
         LayoutMeasures { luns: luns.collect(), free_space: None }

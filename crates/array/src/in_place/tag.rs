@@ -3,15 +3,16 @@
 use strewn_alloc::GroupIndex;
 
 use crate::driver::Tag;
+use crate::first_spindles::FirstSpindles;
 
 /// What a command belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    HostRead,
-    Destage,
-    Recovery,
+    HostRead = 0,
+    Destage = 1,
+    Recovery = 2,
     /// A step of a rebuild.
-    Step,
+    Step = 3,
 }
 
 /// The fields of a tag.
@@ -26,48 +27,43 @@ pub(super) struct TagFields {
     pub(super) detail: u32,
 }
 
-const DESTAGE: u64 = 1;
-const REDUNDANCY: u64 = 1 << 31;
-const GROUP_SHIFT: u32 = 1;
-const DETAIL_SHIFT: u32 = 4;
-const SLOT_SHIFT: u32 = 32;
+const KIND_BITS: u32 = 2;
+const GROUP_BITS: u32 = 3;
+const DETAIL_SHIFT: u32 = KIND_BITS + GROUP_BITS;
+const DETAIL_BITS: u32 = 32 - DETAIL_SHIFT;
 
 impl TagFields {
     /// Most disk groups that a tag can tell apart.
-    pub(super) const MOST_GROUPS: usize = 1 << (DETAIL_SHIFT - GROUP_SHIFT);
+    const MOST_GROUPS: usize = 1 << GROUP_BITS;
 
     #[inline(always)]
     pub(super) fn pack(self) -> Tag {
-        let kind = match self.kind {
-            Kind::HostRead => 0,
-            Kind::Destage => DESTAGE,
-            Kind::Recovery => REDUNDANCY,
-            Kind::Step => REDUNDANCY | DESTAGE,
-        };
-        debug_assert!(self.group.index() < Self::MOST_GROUPS && self.detail < 1 << 27);
-        Tag((self.slot as u64) << SLOT_SHIFT
+        debug_assert!(self.group.index() < Self::MOST_GROUPS && self.detail < 1 << DETAIL_BITS);
+        Tag((self.slot as u64) << 32
             | u64::from(self.detail) << DETAIL_SHIFT
-            | u64::from(self.group.0) << GROUP_SHIFT
-            | kind)
+            | u64::from(self.group.0) << KIND_BITS
+            | self.kind as u64)
     }
 
     #[inline(always)]
     pub(super) fn of(tag: Tag) -> Self {
-        let kind = match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
-            (false, false) => Kind::HostRead,
-            (false, true) => Kind::Destage,
-            (true, false) => Kind::Recovery,
-            (true, true) => Kind::Step,
+        let low = tag.0 as u32;
+        let kind = match low % (1 << KIND_BITS) {
+            0 => Kind::HostRead,
+            1 => Kind::Destage,
+            2 => Kind::Recovery,
+            _ => Kind::Step,
         };
-        let low = tag.0 as u32 & !(REDUNDANCY as u32);
         Self {
             kind,
-            group: GroupIndex((low >> GROUP_SHIFT) as u16 % Self::MOST_GROUPS as u16),
-            slot: (tag.0 >> SLOT_SHIFT) as usize,
+            group: GroupIndex((low >> KIND_BITS) as u16 % Self::MOST_GROUPS as u16),
+            slot: (tag.0 >> 32) as usize,
             detail: low >> DETAIL_SHIFT,
         }
     }
 }
+
+const _: () = assert!(FirstSpindles::MOST == TagFields::MOST_GROUPS);
 
 #[cfg(test)]
 mod tests {

@@ -99,6 +99,10 @@ impl WriteCache {
     /// The first dirty sector from the elevator's position on, wrapping at the end of the LUN.
     #[inline]
     pub(super) fn next_dirty(&self) -> Option<u64> {
+        if self.dirty.is_empty() {
+            // Others' sectors are to be destaged.
+            return None;
+        }
         self.dirty.next_member(self.sweep).or_else(|| self.dirty.next_member(0))
     }
 

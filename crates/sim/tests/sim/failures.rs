@@ -9,7 +9,7 @@ use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig}
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
-use strewn_sim::{Segment, Simulation, SimulationError, Spindles};
+use strewn_sim::{Host, Segment, Simulation, SimulationError, Spindles};
 use strewn_spindle::{Drive, Profile, Scheduler};
 use strewn_workload::{AccessSpecification, AccessStream};
 
@@ -90,8 +90,8 @@ pub fn simulation<A: Array<()>>(array: A, outstanding: u32, seed: u64) -> Simula
     Simulation::new(array, &spindles, accesses, outstanding).unwrap()
 }
 
-pub fn segment<A: Array<()>>(
-    simulation: &mut Simulation<A>,
+pub fn segment<A: Array<()>, H: Host>(
+    simulation: &mut Simulation<A, H>,
     seconds: u64,
 ) -> Result<Segment, SimulationError> {
     let segment =
