@@ -25,7 +25,8 @@ pub struct InPlaceConfig {
     pub spindle_sectors: u64,
     /// The write cache (one copy of the mirror), in sectors. All disk groups share it.
     pub write_cache_sectors: u64,
-    /// Destaging pauses at this many dirty sectors, unless a write waits for room.
+    /// Destaging pauses at this many dirty sectors, unless a write waits for room. A disk group has a share of them, by
+    /// its spindles, so that what one has not written back makes no other write back earlier.
     pub destage_low_sectors: u64,
     /// The on-disk format.
     pub format: Format,

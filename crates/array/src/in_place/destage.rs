@@ -86,12 +86,12 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// Whether a disk group may begin a destage, and there is enough to write back in the array, or a write waits for room
+    /// Whether a disk group may begin a destage, and it has enough to write back, or a write waits for room
     /// that only a destage can make, or a checkpoint is in progress.
     fn has_to_destage(&self, id: GroupIndex) -> bool {
         let group = &self.groups[id];
         group.destages.len() < group.most_destages
-            && (self.groups.dirty_sectors() > self.config.destage_low_sectors
+            && (group.cache.dirty_sectors() > group.destage_low_sectors
                 || !self.waiting_for_room.is_empty()
                 || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.has_to_destage(id)))
     }

@@ -23,6 +23,8 @@ use super::write_cache::WriteCache;
 pub(super) struct DiskGroup<P: Payload> {
     pub(super) layout: LunLayout,
     pub(super) most_destages: usize,
+    /// Destaging pauses at this many dirty sectors, unless a write waits for room.
+    pub(super) destage_low_sectors: u64,
     pub(super) rebuild: Rebuild,
     /// One more than the last sector of the last LUN.
     pub(super) end_sector: u64,
@@ -39,10 +41,11 @@ pub(super) struct DiskGroup<P: Payload> {
 
 impl<P: Payload> DiskGroup<P> {
     /// Without anything cached, for LUNs that end at `end_sector`.
-    pub(super) fn new(config: &DiskGroupConfig, end_sector: u64) -> Self {
+    pub(super) fn new(config: &DiskGroupConfig, end_sector: u64, destage_low_sectors: u64) -> Self {
         Self {
             layout: config.layout.clone(),
             most_destages: config.destages_in_flight as usize,
+            destage_low_sectors,
             rebuild: config.rebuild,
             end_sector,
             cache: WriteCache::new(end_sector),
@@ -118,13 +121,6 @@ impl<P: Payload> DiskGroups<P> {
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut DiskGroup<P>> {
         std::iter::once(&mut self.first).chain(&mut self.further)
-    }
-
-    /// Sectors of the write cache that are dirty.
-    #[inline(always)]
-    pub(super) fn dirty_sectors(&self) -> u64 {
-        let further = self.further.iter().map(|group| group.cache.dirty_sectors());
-        further.fold(self.first.cache.dirty_sectors(), |sum, sectors| sum + sectors)
     }
 
     /// Sectors of the write cache that are taken.

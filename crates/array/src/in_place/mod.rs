@@ -123,7 +123,12 @@ impl<P: Payload> InPlace<P> {
         if let (true, Some(lun)) = (config.format.is_durable(), of_parts) {
             return Err(InPlaceError::LunOfParts { lun_sectors: lun.sectors });
         }
-        let disk_group = |(index, group)| DiskGroup::new(group, config.end_sector(index));
+        let spindles: u64 =
+            config.groups.iter().map(|group| u64::from(group.layout.spindles())).sum();
+        let disk_group = |(index, group): (GroupIndex, &DiskGroupConfig)| {
+            let share = config.destage_low_sectors * u64::from(group.layout.spindles()) / spindles;
+            DiskGroup::new(group, config.end_sector(index), share)
+        };
         let mut disk_groups = (0..).map(GroupIndex).zip(&config.groups).map(disk_group);
         let Some(first) = disk_groups.next() else { return Err(InPlaceError::Groups { groups }) };
         let luns = config.lun_sectors().into_iter().zip(&config.luns);

@@ -343,9 +343,10 @@ fn a_group_that_is_degraded_holds_up_no_destage_of_another() {
 fn a_write_that_waits_for_room_has_other_groups_written_back() {
     let config = InPlaceConfig { destage_low_sectors: 119, ..two_groups() };
     let mut harness = Harness::new(config);
-    harness.issue(Direction::Write, 0, 0, 100);
+    // Six of fourteen spindles have 51 of the 119 sectors.
+    harness.issue(Direction::Write, 0, 0, 51);
     assert_eq!(harness.driver.outstanding.len(), 0, "there is less than is worth writing back");
-    let write = harness.issue(Direction::Write, 1, 0, 60);
+    let write = harness.issue(Direction::Write, 1, 0, 100);
     assert!(harness.driver.host.is_outstanding(write), "the groups share the cache");
     harness.drain();
     assert!(!harness.driver.host.is_outstanding(write));

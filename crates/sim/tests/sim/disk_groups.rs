@@ -26,7 +26,7 @@ fn array(group_of_log: u16) -> InPlace<()> {
         groups: vec![group(6), group(6)],
         luns: vec![LunConfig::whole(FILES_SECTORS), log],
         spindle_sectors,
-        write_cache_sectors: 1 << 16,
+        write_cache_sectors: 1 << 19,
         destage_low_sectors: 1_024,
         format: Format::Modelled,
         log: None,
@@ -48,7 +48,7 @@ fn worker(lun: u16, name: &str, bytes: u32, random_percent: u8, outstanding: u32
 fn simulation(array: InPlace<()>, with_files: bool) -> Simulation<InPlace<()>, Workers> {
     let spindles = Spindles {
         drive: drive(),
-        scheduler: Scheduler::AgedSptf,
+        scheduler: Scheduler::Sptf,
         commands_per_spindle: 8,
         stretch: 1,
     };
@@ -59,18 +59,21 @@ fn simulation(array: InPlace<()>, with_files: bool) -> Simulation<InPlace<()>, W
     Simulation::with_host(array, &spindles, Workers::new(workers)).unwrap()
 }
 
-fn mean_ms(segment: &Segment, name: &str) -> f64 {
-    let found = segment.by_workload.iter().find(|workload| &*workload.name == name);
-    found.unwrap().response.mean_ns / 1e6
+/// The log's mean response time. An only workload is not measured by itself.
+fn log_ms(segment: &Segment) -> f64 {
+    let log = segment.by_workload.iter().find(|workload| &*workload.name == "log");
+    log.map_or(segment.response.mean_ns, |log| log.response.mean_ns) / 1e6
 }
 
 #[test]
 fn a_log_on_a_disk_group_of_its_own_is_not_slowed_by_the_load_on_another() {
-    let log_ms = |group_of_log, with_files| {
+    let ms = |group_of_log, with_files| {
         let mut simulation = simulation(array(group_of_log), with_files);
-        mean_ms(&segment(&mut simulation, 20).unwrap(), "log")
+        let segment = segment(&mut simulation, 20).unwrap();
+        assert_eq!(segment.counters.stalled_writes, 0, "the cache has room");
+        log_ms(&segment)
     };
-    let (alone, beside, among) = (log_ms(1, false), log_ms(1, true), log_ms(0, true));
+    let (alone, beside, among) = (ms(1, false), ms(1, true), ms(0, true));
     println!("alone {alone} ms, beside {beside} ms, among {among} ms");
     assert!(beside < alone * 1.1, "beside: {beside} ms, alone: {alone} ms");
     assert!(among > alone * 3.0, "among: {among} ms, alone: {alone} ms");
