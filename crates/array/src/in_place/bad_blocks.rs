@@ -84,7 +84,7 @@ impl<P: Payload> InPlace<P> {
             Kind::Destage | Kind::Step => None,
         };
         match at {
-            Some(at) => self.recover_blocks(id, Some(tag), at, sectors, payload, bad, driver),
+            Some(at) => self.recover_blocks((id, Some(tag)), at, sectors, payload, bad, driver),
             None => self.on_command_done(now_ns, tag, &payload, &bad, driver),
         }
     }
@@ -138,7 +138,7 @@ impl<P: Payload> InPlace<P> {
         let offset = first % layout.unit_sectors() / BLOCK_SECTORS * BLOCK_SECTORS;
         let sectors = hull.end as u32 * BLOCK_SECTORS as u32;
         let at = (unit.spindle, unit.sector + offset);
-        self.recover_blocks(id, None, at, sectors, P::default(), gone.clone(), driver);
+        self.recover_blocks((id, None), at, sectors, P::default(), gone.clone(), driver);
     }
 }
 

@@ -119,8 +119,8 @@ impl InPlaceConfig {
     #[must_use]
     pub fn end_sector(&self, group: GroupIndex) -> u64 {
         let luns = self.luns.iter().zip(self.lun_sectors());
-        let of_group = luns.filter(|(lun, _)| lun.group == group);
-        of_group.last().map_or(0, |(_, sectors)| sectors.end)
+        let mut of_group = luns.filter(|(lun, _)| lun.group == group);
+        of_group.next_back().map_or(0, |(_, sectors)| sectors.end)
     }
 
     /// Returns how many stripes the LUNs of a disk group take.

@@ -82,8 +82,7 @@ impl<P: Payload> InPlace<P> {
     /// layout.
     pub(super) fn recover_blocks(
         &mut self,
-        group: GroupIndex,
-        requester: Option<Tag>,
+        (group, requester): (GroupIndex, Option<Tag>),
         at: (SpindleIndex, u64),
         sectors: u32,
         payload: P,
