@@ -182,14 +182,14 @@ pub struct LayoutMeasures {
     pub free_space: Option<FreeSpace>,
 }
 
-/// A parity group of an array with several.
+/// A parity group of an array with several, or a disk group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupMeasures {
     /// Its spindles, as commands number them.
     pub spindles: Range<u16>,
     /// Its data blocks.
     pub blocks: u64,
-    /// Those that are free; `None` as long as the group has not been added.
+    /// Those that are free, or that no LUN takes; `None` as long as the group has not been added.
     pub free_blocks: Option<u64>,
 }
 
@@ -236,7 +236,7 @@ pub trait Array<P: Payload> {
         false
     }
 
-    /// The parity groups of an array that has several, or will have; empty for any other array.
+    /// The parity groups or disk groups of an array that has several, or will have; empty for any other array.
     fn groups(&self) -> Vec<GroupMeasures> {
         Vec::new()
     }

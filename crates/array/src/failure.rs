@@ -63,7 +63,7 @@ pub struct DataLost {
     pub spindles: Vec<SpindleIndex>,
     /// Stripes that have lost more blocks than they have parity blocks.
     pub stripes: u64,
-    /// Stripes of the parity group; in place, those of the LUN.
+    /// Stripes of the parity group; in place, those of the disk group's LUNs.
     pub stripes_in_all: u64,
     /// Bytes of the LUN that those stripes held on the failed spindles.
     pub lun_bytes: u64,

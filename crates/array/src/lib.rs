@@ -121,6 +121,7 @@ mod counters;
 mod crc;
 mod driver;
 mod failure;
+mod first_spindles;
 mod format;
 pub mod in_place;
 mod log;
@@ -137,6 +138,7 @@ pub use driver::{
     LunLayoutMeasures, OperationId, Refusal, Root, SpindleCommand, Tag, Work,
 };
 pub use failure::{DataLost, FailedSpindle, Rebuild};
+pub use first_spindles::FirstSpindles;
 pub use format::Format;
 pub use log::{LogLedger, LogRecord, LogSize, Logged};
 pub use payload::{BlockContents, Contents, Payload};

@@ -4,7 +4,7 @@ mod log_devices;
 
 use std::ops::Range;
 
-use strewn_alloc::VolumeId;
+use strewn_alloc::{GroupIndex, VolumeId};
 use strewn_array::BlockContents;
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer};
@@ -575,11 +575,12 @@ pub fn restart_in_place<D: Devices>(
     config: &InPlaceConfig,
 ) -> Result<RunningArray<D, InPlace<Data>>, RestartError> {
     let label = &beginning.label;
-    if !config.end_sector().is_multiple_of(BLOCK_SECTORS) {
-        return Err(RestartError::LunOfParts(config.end_sector()));
+    let end_sector = config.end_sector(GroupIndex(0));
+    if !end_sector.is_multiple_of(BLOCK_SECTORS) {
+        return Err(RestartError::LunOfParts(end_sector));
     }
     // An extent lies within one chunk, and its parity is as long.
-    let chunk_blocks = config.layout.unit_sectors().div_ceil(BLOCK_SECTORS) as usize;
+    let chunk_blocks = config.single_group().layout.unit_sectors().div_ceil(BLOCK_SECTORS) as usize;
     let needed = RecordHeader::record_bytes(redo_data_bytes(2 * chunk_blocks)) as u64;
     let half_bytes = label.redo_half_blocks * BLOCK_BYTES as u64;
     if half_bytes < needed {

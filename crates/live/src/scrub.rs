@@ -145,7 +145,12 @@ pub fn scrub_in_place<D: Devices>(
         let mut writes = Vec::new();
         for members in read.rows() {
             let before = writes.len();
-            scrub_stripe(config.layout.shape(), &members, &mut scrubbed, &mut writes);
+            scrub_stripe(
+                config.single_group().layout.shape(),
+                &members,
+                &mut scrubbed,
+                &mut writes,
+            );
             keep_sums(&members, &mut writes[before..]);
         }
         offline.write_blocks(&writes, checkpoint)?;

@@ -1,5 +1,6 @@
 //! A stripe as read from its devices, with the expected contents of each block: the input of scrub and check.
 
+use strewn_alloc::GroupIndex;
 use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_base::BLOCK_SECTORS;
@@ -35,8 +36,7 @@ pub(crate) fn unpointed_blocks(data: &[MemberRead<'_>]) -> Vec<u64> {
 
 /// Returns how many stripes of an in-place array its LUN occupies. Later stripes hold nothing.
 pub(crate) fn stripes_of_lun(config: &InPlaceConfig) -> u64 {
-    let data = u64::from(config.layout.shape().data_blocks());
-    config.end_sector().div_ceil(data * config.layout.unit_sectors())
+    config.stripes(GroupIndex(0))
 }
 
 /// A stripe of an in-place array, with a chunk on each of its spindles.
@@ -60,7 +60,7 @@ impl InPlaceStripe {
         config: &InPlaceConfig,
         stripe: u64,
     ) -> Self {
-        let layout = &config.layout;
+        let layout = &config.single_group().layout;
         let chunk_blocks = layout.unit_sectors() / BLOCK_SECTORS;
         let places = layout.stripe(stripe);
         let data = u64::from(layout.shape().data_blocks());
@@ -78,7 +78,10 @@ impl InPlaceStripe {
             bytes,
             states,
         });
-        Self { lun_blocks: config.end_sector() / BLOCK_SECTORS, chunks: chunks.collect() }
+        Self {
+            lun_blocks: config.end_sector(GroupIndex(0)) / BLOCK_SECTORS,
+            chunks: chunks.collect(),
+        }
     }
 
     /// Returns its rows: one block of each chunk, data before parity. Blocks that are consistent in themselves but

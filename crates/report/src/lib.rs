@@ -10,7 +10,7 @@ pub use analysis::comparison::{compare, fitted_segments_by_array, ratios};
 pub use analysis::like::{LikePair, like_kinds, like_pairs};
 pub use analysis::loss::{loss, losses};
 pub use analysis::overhead::{
-    CapacityRule, OverheadArray, OverheadConfiguration, OverheadError, overhead,
+    CapacityRule, DiskGroupCapacity, OverheadArray, OverheadConfiguration, OverheadError, overhead,
 };
 pub use analysis::phases::{PhaseFigures, phase_figures};
 pub use analysis::runs::{CompareError, compare_runs};

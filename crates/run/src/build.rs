@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use strewn_alloc::{AllocationShape, VirtualSpace};
+use strewn_alloc::{AllocationShape, GroupIndex, VirtualSpace};
 use strewn_array::in_place::{
-    InPlace, InPlaceConfig, InPlaceError, LunConfig, LunLayout, Raid5Layout,
+    DiskGroupConfig, InPlace, InPlaceConfig, InPlaceError, LunConfig, LunLayout, Raid5Layout,
 };
 use strewn_array::write_anywhere::{
     CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
@@ -13,8 +13,8 @@ use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{GeometryError, ParityGroup, Raid5Error, VraidConfig, VraidError, VraidLayout};
 use strewn_scenario::{
-    Array, ArrayLayout, InPlaceLayout, Lun, Processor, Scenario, SpindleChoice, VolumeLuns,
-    Workload,
+    Array, ArrayLayout, DiskGroup, InPlaceLayout, Lun, Processor, Scenario, SpindleChoice,
+    VolumeLuns, Workload,
 };
 use strewn_sim::{ClosedLoop, Rate, Spindles, Worker, Workers};
 use strewn_spindle::{Drive, Profile, ProfileError};
@@ -134,13 +134,21 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let spindle_sectors =
                 drive(&array.spindle)?.capacity_sectors() / u64::from(scenario.spindle_stretch);
             let write_cache_sectors = layout.write_cache_bytes / SECTOR_BYTES;
-            let in_flight = layout.destages_per_spindle * f64::from(layout.spindles);
+            let disk_group = |group: &DiskGroup| {
+                let in_flight = layout.destages_per_spindle * f64::from(group.spindles);
+                let layout = lun_layout(group, spindle_sectors * SECTOR_BYTES)?;
+                // The array reserves two drives' capacity per failure.
+                let spares = group.protection_level.reserved_drives() / 2;
+                let config = DiskGroupConfig::new(layout, (in_flight.round() as u32).max(1));
+                Ok::<_, BuildError>(config.with_rebuild(Rebuild { spares, steps_in_flight }))
+            };
             let built = InPlace::new(InPlaceConfig {
-                layout: lun_layout(layout, spindle_sectors * SECTOR_BYTES)?,
+                groups: layout.groups.iter().map(disk_group).collect::<Result<_, _>>()?,
                 luns: array
                     .luns
                     .iter()
                     .map(|lun| LunConfig {
+                        group: GroupIndex(lun.group.saturating_sub(1)),
                         sectors: lun.bytes / SECTOR_BYTES,
                         file_sectors: scenario.file_bytes_of(array, lun) / SECTOR_BYTES,
                     })
@@ -149,7 +157,6 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 write_cache_sectors,
                 destage_low_sectors: (write_cache_sectors as f64 * layout.destage_low_percent
                     / 100.0) as u64,
-                destages_in_flight: (in_flight.round() as u32).max(1),
                 format: on_disk_format(layout.format),
                 // The cache of the modelled array is mirrored, and protects what is acknowledged.
                 log: layout.format.is_durable().then_some(LogSize {
@@ -158,9 +165,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 }),
                 processor,
             })?;
-            // The array reserves two drives' capacity per failure.
-            let spares = layout.protection_level.reserved_drives() / 2;
-            BuiltArray::InPlace(Box::new(built.with_rebuild(Rebuild { spares, steps_in_flight })))
+            BuiltArray::InPlace(Box::new(built))
         }
     })
 }
@@ -230,20 +235,17 @@ pub(crate) fn luns(array: &Array) -> Vec<&Lun> {
     array.luns_by_volume().into_iter().flat_map(|volume| volume.luns).collect()
 }
 
-/// Returns the layout of an in-place array's LUN on spindles of `spindle_bytes`.
-fn lun_layout(
-    layout: &strewn_scenario::InPlace,
-    spindle_bytes: u64,
-) -> Result<LunLayout, BuildError> {
-    let (chunk_bytes, segment_bytes) = (layout.chunk_bytes, layout.segment_bytes);
-    Ok(match layout.layout {
+/// Returns the layout of a disk group's LUNs on spindles of `spindle_bytes`.
+fn lun_layout(group: &DiskGroup, spindle_bytes: u64) -> Result<LunLayout, BuildError> {
+    let (chunk_bytes, segment_bytes) = (group.chunk_bytes, group.segment_bytes);
+    Ok(match group.layout {
         InPlaceLayout::Vraid5 => {
-            let redundancy_sets = layout.redundancy_sets.clone();
+            let redundancy_sets = group.redundancy_sets.clone();
             let config = VraidConfig { redundancy_sets, chunk_bytes, segment_bytes };
             VraidLayout::new(config, spindle_bytes)?.into()
         }
         InPlaceLayout::Raid5 => {
-            Raid5Layout::new(layout.spindles, chunk_bytes, segment_bytes, spindle_bytes)?.into()
+            Raid5Layout::new(group.spindles, chunk_bytes, segment_bytes, spindle_bytes)?.into()
         }
     })
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use strewn_alloc::{Aggregate, AggregateLocation, BlockMapPart, GroupIndex};
 use strewn_array::in_place::InPlace;
-use strewn_array::write_anywhere::{FirstSpindles, WriteAnywhere};
-use strewn_array::{LunId, Payload};
+use strewn_array::write_anywhere::WriteAnywhere;
+use strewn_array::{FirstSpindles, LunId, Payload};
 use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS};
 use strewn_raid::{BlockLocation, ParityGroup, SpindleIndex, StripedLayout, Vbn};
 use strewn_report::{ArrayMap, MapPicture};
@@ -39,7 +39,7 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
         if let [only] = groups {
             return ArrayMap::new(&array.name, longest, Some(only.data_spindles()));
         }
-        let first_spindles = FirstSpindles::of(groups);
+        let first_spindles = FirstSpindles::of(groups.iter().map(ParityGroup::spindles));
         let parity_of = |(index, group): (GroupIndex, &ParityGroup)| {
             let parity = (group.data_spindles()..group.spindles()).map(SpindleIndex);
             parity.map(move |spindle| first_spindles.in_array(index, spindle).0)
@@ -51,7 +51,7 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
     fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {
         let groups = self.parity_groups();
         let spindles = groups.iter().map(ParityGroup::spindles).sum();
-        let first_spindles = FirstSpindles::of(groups);
+        let first_spindles = FirstSpindles::of(groups.iter().map(ParityGroup::spindles));
         let (block_map, keys) = (self.block_map(), self.keys());
         let places = Places { aggregate: self.aggregate(), first_spindles };
         let part = |half: fn(u32) -> Range<u32>| {
@@ -97,17 +97,22 @@ impl<P: Payload> Mapped for InPlace<P> {
     }
 
     fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {
-        let layout = self.lun_layout();
-        let mut picture = map.picture(layout.spindles(), false);
-        let chunk_blocks = layout.unit_sectors() / BLOCK_SECTORS;
-        for (lun, file_blocks) in self.lun_sectors().iter().zip(files) {
+        let config = self.config();
+        let spindles = || config.groups.iter().map(|group| group.layout.spindles());
+        let first_spindles = FirstSpindles::of(spindles());
+        let mut picture = map.picture(spindles().sum(), false);
+        for ((lun, sectors), file_blocks) in config.luns.iter().zip(config.lun_sectors()).zip(files)
+        {
+            let layout = &config.groups[lun.group.index()].layout;
+            let chunk_blocks = layout.unit_sectors() / BLOCK_SECTORS;
             let mut end_of_previous = None;
             for block in (0..*file_blocks).step_by(chunk_blocks.max(1) as usize) {
-                let place = layout.locate(lun.start + block * BLOCK_SECTORS);
+                let place = layout.locate(sectors.start + block * BLOCK_SECTORS);
                 let first = place.sector_on_spindle / BLOCK_SECTORS;
                 let blocks = chunk_blocks.clamp(1, file_blocks - block);
                 let distance = end_of_previous.map_or(0, |end: u64| first.abs_diff(end));
-                picture.add_run(place.spindle.0, first, blocks, distance);
+                let spindle = first_spindles.in_array(lun.group, place.spindle);
+                picture.add_run(spindle.0, first, blocks, distance);
                 end_of_previous = Some(first + blocks);
             }
         }
@@ -195,7 +200,7 @@ mod tests {
         // A short group before a longer one.
         let groups = [1, 3].map(|data| ParityGroup::new(Parity::Raid4, data, 1_024).unwrap());
         let aggregate = Aggregate::new(groups, AggregateOptions::default()).unwrap();
-        let first_spindles = FirstSpindles::of(&groups);
+        let first_spindles = FirstSpindles::of(groups.iter().map(ParityGroup::spindles));
         let places = Places { aggregate: &aggregate, first_spindles };
         let blocks = 300;
         let mut map = BlockMap::new(blocks.into(), aggregate.total_blocks()).unwrap();

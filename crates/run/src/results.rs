@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use strewn_array::{FailedSpindle, LunLayoutMeasures};
 use strewn_report::{
-    AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss, FreeSpace,
-    GroupFigures, HostFigures, HostLoad, HostReadHits, LayoutKind, OperationFigures, OverheadArray,
-    OverheadConfiguration, OverheadError, OverheadRow, Parameter, ParityGroup, Phase, Redundancy,
-    ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
-    SpindleFailure, Spindles, Utilization, VolumeFigures, Workload, WorkloadFigures, rounded,
+    AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss,
+    DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad, HostReadHits, LayoutKind,
+    OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, Parameter,
+    ParityGroup, Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting,
+    Snapshots, SpindleCommands, SpindleFailure, Spindles, Utilization, VolumeFigures, Workload,
+    WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, WorkloadMeasures};
@@ -34,7 +35,7 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
             let parity = groups.iter().map(|group| u32::from(group.parity.spindles())).sum();
             (LayoutKind::WriteAnywhere, data, parity)
         }
-        ArrayLayout::InPlace(layout) => (LayoutKind::InPlace, u32::from(layout.spindles), 0),
+        ArrayLayout::InPlace(layout) => (LayoutKind::InPlace, u32::from(layout.spindles()), 0),
     };
     // The purchased configuration may include more spares than the array has.
     let at_hand = match &array.layout {
@@ -67,16 +68,29 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
     }
 }
 
-/// Returns the parity groups of an array that has several.
+/// Returns the parity groups or disk groups of an array that has several.
 fn parity_groups(array: &Array) -> Vec<ParityGroup> {
-    let Some(layout) = array.layout.write_anywhere() else { return Vec::new() };
-    let groups = layout.groups().into_iter().map(|group| ParityGroup {
-        first_spindle: group.first_spindle,
-        data: group.data_spindles,
-        parity: group.parity.spindles(),
-        added_at_seconds: rounded(group.from_ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS),
-    });
-    groups.filter(|_| !layout.further_groups.is_empty()).collect()
+    let groups: Vec<ParityGroup> = match &array.layout {
+        ArrayLayout::WriteAnywhere(layout) => {
+            let groups = layout.groups().into_iter().map(|group| ParityGroup {
+                first_spindle: group.first_spindle,
+                data: group.data_spindles,
+                parity: group.parity.spindles(),
+                added_at_seconds: rounded(group.from_ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS),
+            });
+            groups.collect()
+        }
+        ArrayLayout::InPlace(layout) => {
+            let groups = layout.placed_groups().map(|(first_spindle, group)| ParityGroup {
+                first_spindle,
+                data: group.spindles,
+                parity: 0,
+                added_at_seconds: 0.0,
+            });
+            groups.collect()
+        }
+    };
+    if groups.len() > 1 { groups } else { Vec::new() }
 }
 
 /// Returns the phases of a scenario, each with the operations that it has outstanding on this array.
@@ -439,10 +453,17 @@ fn overhead_of(
                         right_sized_bytes: layout.right_sized_bytes,
                         reserve_percent: layout.reserve_percent,
                     },
-                    ArrayLayout::InPlace(layout) => match layout.layout {
-                        InPlaceLayout::Vraid5 => CapacityRule::Vraid5,
-                        InPlaceLayout::Raid5 => CapacityRule::Raid5,
-                    },
+                    ArrayLayout::InPlace(layout) => {
+                        let groups = layout.groups.iter().map(|group| match group.layout {
+                            InPlaceLayout::Vraid5 => {
+                                DiskGroupCapacity::Vraid5 { spindles: group.spindles }
+                            }
+                            InPlaceLayout::Raid5 => {
+                                DiskGroupCapacity::Raid5 { spindles: group.spindles }
+                            }
+                        });
+                        CapacityRule::InPlace(groups.collect())
+                    }
                 },
             })
         })

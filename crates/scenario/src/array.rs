@@ -66,6 +66,8 @@ pub struct Lun {
     pub volume: Option<String>,
     /// How much of its file is laid out before the run, in bytes; `None` if all of it is.
     pub laid_out_bytes: Option<u64>,
+    /// The disk group that it lies in, counted from 1, of an in-place array; 1 in any other.
+    pub group: u16,
 }
 
 impl Lun {
@@ -80,7 +82,13 @@ impl Lun {
         }
         if !section.is_list("lun") {
             let bytes = section.required("lun", "\"1000 GB\"", value::positive_bytes)?;
-            return Some(vec![Self { name: None, bytes, volume: None, laid_out_bytes: None }]);
+            return Some(vec![Self {
+                name: None,
+                bytes,
+                volume: None,
+                laid_out_bytes: None,
+                group: 1,
+            }]);
         }
         let mut luns: Vec<Option<Self>> = Vec::new();
         let in_place = section.has("in_place");
@@ -105,6 +113,14 @@ impl Lun {
                     "leave the key out: each LUN has chunks of its own",
                 );
             }
+            let group = table.optional_or("group", 1, value::group_number);
+            if table.gives("group") && !in_place {
+                table.problem(
+                    "group",
+                    "only an array in place has disk groups",
+                    "leave the key out: the LUNs of a write-anywhere array lie on all of its parity groups",
+                );
+            }
             let mut others = luns.iter().flatten().map(|lun| &lun.name);
             if name.is_some() && others.any(|other| *other == name) {
                 table.problem(
@@ -116,9 +132,9 @@ impl Lun {
             table.finish();
             let is_good = volume_is_given == volume.is_some()
                 && laid_out_is_given == laid_out_bytes.is_some();
-            luns.push(match (name, bytes) {
-                (Some(name), Some(bytes)) if is_good => {
-                    Some(Self { name: Some(name), bytes, volume, laid_out_bytes })
+            luns.push(match (name, bytes, group) {
+                (Some(name), Some(bytes), Some(group)) if is_good => {
+                    Some(Self { name: Some(name), bytes, volume, laid_out_bytes, group })
                 }
                 _ => None,
             });

@@ -11,7 +11,7 @@ use crate::value;
 pub struct SpindleFailure {
     /// Time of the failure, in nanoseconds from the start of the run.
     pub at_ns: u64,
-    /// The spindle, counted from 0: parity group after parity group, in each the data spindles first, then parity.
+    /// The spindle, counted from 0: group after group, in each parity group the data spindles first, then parity.
     pub spindle: u16,
 }
 
@@ -107,7 +107,13 @@ fn check_spindle(section: &Section<'_>, spindle: u16, layout: &ArrayLayout) {
             };
             (groups.last().map_or(0, PlacedGroup::end), parts)
         }
-        ArrayLayout::InPlace(layout) => (layout.spindles, String::new()),
+        ArrayLayout::InPlace(layout) => {
+            let parts = match layout.groups.len() {
+                1 => String::new(),
+                several => format!(" in {several} disk groups"),
+            };
+            (layout.spindles(), parts)
+        }
     };
     if spindle >= spindles {
         section.problem(

@@ -8,7 +8,7 @@ use crate::section::Section;
 use crate::value;
 use crate::write_anywhere::{PARITY_WORDS, WriteAnywhere};
 
-/// Most parity groups of an aggregate, the first included.
+/// Most parity groups of an aggregate, and disk groups of an in-place array, the first included.
 pub const MOST_GROUPS: usize = 8;
 
 /// Most blocks of an aggregate: an entry of the block map has 32 bits.

@@ -27,6 +27,15 @@ impl ArrayLayout {
         }
     }
 
+    /// Returns the in-place layout, if it is one.
+    #[must_use]
+    pub fn in_place(&self) -> Option<&InPlace> {
+        match self {
+            Self::WriteAnywhere(_) => None,
+            Self::InPlace(layout) => Some(layout),
+        }
+    }
+
     /// Returns the most parameters that calibration may fit for an array of this layout. Few fitted
     /// parameters keep a comparison with published figures a prediction.
     #[must_use]
@@ -72,34 +81,86 @@ impl ArrayLayout {
         write_anywhere.or(in_place)
     }
 
-    /// Notes a problem if the LUNs are larger than the array's usable capacity, or not what its format can store.
+    /// Notes a problem if the LUNs are larger than the array's usable capacity, or not what its format can store, or in a
+    /// disk group that does not exist.
     pub(crate) fn check_luns(&self, section: &Section<'_>, luns: &[Lun], drive_bytes: Option<u64>) {
-        let lun_bytes = luns.iter().fold(0u64, |sum, lun| sum.saturating_add(lun.bytes));
         let drive_bytes = drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES);
-        let (usable, how) = match self {
-            Self::WriteAnywhere(layout) => layout.usable(),
-            Self::InPlace(layout) => layout.usable(drive_bytes),
+        let layout = match self {
+            Self::WriteAnywhere(layout) => {
+                let all: Vec<&Lun> = luns.iter().collect();
+                check_size(section, &all, layout.usable(), "the array", "a larger array: it");
+                return;
+            }
+            Self::InPlace(layout) => layout,
         };
-        if lun_bytes > usable {
-            let (lun, about) = (Bytes(lun_bytes), Bytes(usable).approximately());
-            // Rounded down to whole GiB, so that the size advised fits.
-            let most = Bytes(usable >> 30 << 30);
-            let what = match luns {
-                [_] => format!("a LUN of {lun} is"),
-                several => format!("{} LUNs of {lun} together are", several.len()),
+        if !all_groups_exist(section, luns, layout.groups.len()) {
+            return;
+        }
+        let fits = (1..).zip(&layout.groups).map(|(number, group)| {
+            let here: Vec<&Lun> = luns.iter().filter(|lun| lun.group == number).collect();
+            let (place, larger) = match layout.groups.len() {
+                1 => ("the array".to_owned(), "a larger array: it"),
+                _ => (format!("disk group {number}"), "another or a larger disk group: this one"),
             };
-            section.problem(
-                "lun",
-                format!("{what} larger than the array's usable {about}"),
-                format!("give at most {most}, or a larger array: it has {how}"),
-            );
-        } else if let Self::InPlace(layout) = self {
+            check_size(section, &here, group.usable(drive_bytes), &place, larger)
+        });
+        // Each group that is too small is a problem of its own.
+        if fits.fold(true, |all, one| all & one) {
             let problem = luns.iter().find_map(|lun| layout.lun_format_problem(lun.bytes));
             if let Some((message, help)) = problem {
                 section.problem("lun", message, help);
             }
         }
     }
+}
+
+/// Notes a problem if `luns` are larger than the usable bytes of the place that they are in. Returns whether they fit.
+fn check_size(
+    section: &Section<'_>,
+    luns: &[&Lun],
+    (usable, how): (u64, String),
+    place: &str,
+    larger: &str,
+) -> bool {
+    let lun_bytes = luns.iter().fold(0u64, |sum, lun| sum.saturating_add(lun.bytes));
+    if lun_bytes > usable {
+        let (lun, about) = (Bytes(lun_bytes), Bytes(usable).approximately());
+        // Rounded down to whole GiB, so that the size advised fits.
+        let most = Bytes(usable >> 30 << 30);
+        let what = match luns {
+            [_] => format!("a LUN of {lun} is"),
+            several => format!("{} LUNs of {lun} together are", several.len()),
+        };
+        section.problem(
+            "lun",
+            format!("{what} larger than {place}'s usable {about}"),
+            format!("give at most {most}, or {larger} has {how}"),
+        );
+    }
+    lun_bytes <= usable
+}
+
+/// Notes a problem for each LUN in a disk group that does not exist. Returns whether there is none.
+fn all_groups_exist(section: &Section<'_>, luns: &[Lun], groups: usize) -> bool {
+    let mut all = true;
+    for lun in luns.iter().filter(|lun| usize::from(lun.group) > groups) {
+        all = false;
+        let name = lun.name.as_deref().unwrap_or_default();
+        let (is, help) = match groups {
+            1 => ("a single disk group".to_owned(), String::new()),
+            several => (
+                format!("{several} disk groups"),
+                format!("give 1 to {several}, the first being [array.in_place] itself; or "),
+            ),
+        };
+        section.problem_within(
+            &format!("lun[{name}]"),
+            "group",
+            format!("there is no disk group {}: the array has {is}", lun.group),
+            format!("{help}add [[array.in_place.group]] and its keys for each further group"),
+        );
+    }
+    all
 }
 
 /// Gives a layout the defaults of its kind, unless the controller has some.

@@ -81,6 +81,7 @@
 
 mod array;
 mod catalog;
+mod disk_group;
 mod document;
 mod failure;
 mod fitted;
@@ -111,11 +112,12 @@ mod workload;
 mod write_anywhere;
 
 pub use array::{Array, Lun, MOST_OUTSTANDING, Processor, SpindleChoice};
+pub use disk_group::{DiskGroup, InPlaceLayout};
 pub use failure::SpindleFailure;
 pub use fitted::Fitted;
 pub use format::Format;
 pub use group::{FurtherGroup, MOST_GROUPS, PlacedGroup};
-pub use in_place::{InPlace, InPlaceLayout};
+pub use in_place::InPlace;
 pub use layout::ArrayLayout;
 pub use overhead::{Overhead, OverheadConfiguration};
 pub use parameter::{ParameterError, ParameterUnit};

@@ -3,7 +3,7 @@
 use strewn_raid::ProtectionLevel;
 
 use crate::array::Array;
-use crate::in_place::{InPlaceLayout, PROTECTION_WORDS};
+use crate::disk_group::{InPlaceLayout, PROTECTION_WORDS};
 use crate::layout::ArrayLayout;
 use crate::section::Section;
 use crate::value;
@@ -88,7 +88,9 @@ impl OverheadConfiguration {
             }
             let without_level = match arrays.layout(array) {
                 Some(ArrayLayout::WriteAnywhere(_)) => Some("write-anywhere"),
-                Some(ArrayLayout::InPlace(layout)) if layout.layout == InPlaceLayout::Raid5 => {
+                Some(ArrayLayout::InPlace(layout))
+                    if layout.groups.iter().all(|one| one.layout == InPlaceLayout::Raid5) =>
+                {
                     Some("RAID-5")
                 }
                 _ => None,

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use crate::array::{Array, Lun, Processor, SpindleChoice};
+use crate::disk_group::{DiskGroup, PROTECTION_WORDS};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::format::{FORMAT, Format};
 use crate::group::FurtherGroup;
-use crate::in_place::{InPlace, PROTECTION_WORDS};
+use crate::in_place::InPlace;
 use crate::layout::ArrayLayout;
 use crate::overhead::OverheadConfiguration;
 use crate::phase::Phase;
@@ -271,7 +272,8 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
     if !named {
         s.add("outstanding", *outstanding);
     }
-    for (number, Lun { name, bytes, volume, laid_out_bytes }) in (1..).zip(luns) {
+    let has_groups = layout.in_place().is_some_and(|layout| layout.groups.len() > 1);
+    for (number, Lun { name, bytes, volume, laid_out_bytes, group }) in (1..).zip(luns) {
         let Some(name) = name else {
             s.size("lun", *bytes);
             continue;
@@ -281,6 +283,9 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
             s.size("size", *bytes);
             if let Some(volume) = volume {
                 s.add("volume", volume.as_str());
+            }
+            if has_groups {
+                s.add("group", *group);
             }
             if let Some(bytes) = laid_out_bytes {
                 s.size("laid_out", *bytes);
@@ -406,26 +411,18 @@ fn of_snapshots(s: &mut Settings, snapshots: Option<SnapshotSchedule>) {
 
 fn of_in_place(s: &mut Settings, layout: &InPlace) {
     let InPlace {
-        layout,
+        groups,
         format,
-        spindles,
-        redundancy_sets,
-        chunk_bytes,
-        segment_bytes,
-        protection_level,
         write_cache_bytes,
         log_half_bytes,
         log_record_header_bytes,
         destage_low_percent,
         destages_per_spindle,
     } = layout;
-    s.add("layout", layout.as_str());
+    let Some((first, further)) = groups.split_first() else { return };
+    s.add("layout", first.layout.as_str());
     s.add(FORMAT, format.as_str());
-    s.add("spindles", *spindles);
-    s.add("redundancy_sets", listed(redundancy_sets));
-    s.size("chunk", *chunk_bytes);
-    s.size("segment", *segment_bytes);
-    s.add("protection_level", word(&PROTECTION_WORDS, protection_level));
+    of_disk_group(s, first);
     s.size("write_cache", *write_cache_bytes);
     if format.is_durable() {
         s.size("log_half", *log_half_bytes);
@@ -433,6 +430,29 @@ fn of_in_place(s: &mut Settings, layout: &InPlace) {
     }
     s.add("destage_low_percent", *destage_low_percent);
     s.add("destages_per_spindle", *destages_per_spindle);
+    for (number, group) in (1..).zip(further) {
+        s.within(&format!("group.{number}"), |s| {
+            s.add("layout", group.layout.as_str());
+            of_disk_group(s, group);
+        });
+    }
+}
+
+/// Adds the settings of a disk group but its layout.
+fn of_disk_group(s: &mut Settings, group: &DiskGroup) {
+    let DiskGroup {
+        layout: _,
+        spindles,
+        redundancy_sets,
+        chunk_bytes,
+        segment_bytes,
+        protection_level,
+    } = group;
+    s.add("spindles", *spindles);
+    s.add("redundancy_sets", listed(redundancy_sets));
+    s.size("chunk", *chunk_bytes);
+    s.size("segment", *segment_bytes);
+    s.add("protection_level", word(&PROTECTION_WORDS, protection_level));
 }
 
 fn of_configuration(s: &mut Settings, configuration: &OverheadConfiguration) {

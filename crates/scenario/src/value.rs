@@ -249,6 +249,15 @@ pub(crate) fn positive_spindles(value: &DeValue<'_>) -> Reading<u16> {
     }
 }
 
+/// Reads the number of a disk group, one or more.
+pub(crate) fn group_number(value: &DeValue<'_>) -> Reading<u16> {
+    let help = "disk groups have numbers: 1 is [array.in_place] itself, 2 the first [[array.in_place.group]]";
+    match positive_spindles(value) {
+        Ok(number) => Ok(number),
+        Err(wrong) => refuse(wrong.message, help),
+    }
+}
+
 /// Reads a percentage of 0 to 100 without a fraction, as access specifications have them.
 pub(crate) fn whole_percent(value: &DeValue<'_>) -> Reading<u8> {
     let percent = percent(value)?;

@@ -102,5 +102,16 @@ fn of_array(array: &Array) -> Vec<String> {
             ));
         }
     }
+    if let Some(layout) = array.layout.in_place() {
+        for number in (1..).take(layout.groups.len()) {
+            if !array.luns.iter().any(|lun| lun.group == number) {
+                warnings.push(format!(
+                    "array[{}].in_place has no LUN in disk group {number}, whose spindles are then idle: is group = \
+                     {number} of an [[array.lun]] meant?",
+                    array.name
+                ));
+            }
+        }
+    }
     warnings
 }

@@ -14,7 +14,7 @@
 //! use std::ops::ControlFlow;
 //! use std::sync::Arc;
 //! use strewn_array::{Format, ProcessorCosts};
-//! use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
+//! use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 //! use strewn_raid::{VraidConfig, VraidLayout};
 //! use strewn_sim::{Simulation, Spindles};
 //! use strewn_spindle::{Drive, Profile, Scheduler};
@@ -23,13 +23,13 @@
 //! let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").ok_or("no such drive")?;
 //! let drive = Arc::new(Drive::new(&profile)?);
 //! let file_sectors = 1 << 24; // 8 GiB
+//! let layout = VraidLayout::new(VraidConfig::for_spindles(8)?, drive.capacity_sectors() * 512)?;
 //! let array = InPlace::<()>::new(InPlaceConfig {
-//!     layout: VraidLayout::new(VraidConfig::for_spindles(8)?, drive.capacity_sectors() * 512)?.into(),
+//!     groups: vec![DiskGroupConfig::new(layout, 64)],
 //!     luns: vec![LunConfig::whole(file_sectors)],
 //!     spindle_sectors: drive.capacity_sectors(),
 //!     write_cache_sectors: 1 << 18,
 //!     destage_low_sectors: 1 << 14,
-//!     destages_in_flight: 64,
 //!     format: Format::Modelled,
 //!     log: None,
 //!     processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },

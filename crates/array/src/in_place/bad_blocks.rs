@@ -11,14 +11,18 @@
 //!   dirty until their chunk is rebuilt. If it will not be they are lost, and counted.
 //! * New data that cover a gone block in part are lost too: a block is readable as a whole or not at all.
 
-use crate::driver::{Driver, SpindleCommand, Tag};
+use crate::driver::{Driver, SpindleCommand};
 use crate::payload::{BlockContents, Payload};
+use strewn_alloc::GroupIndex;
 use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
-use strewn_raid::StripedLayout;
+use strewn_raid::{Member, StripedLayout};
 
+use super::InPlace;
 use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
+use super::degraded::Degraded;
 use super::destage::{Destage, UpdateBytes};
-use super::{DESTAGE, InPlace, REDUNDANCY};
+use super::group::DiskGroup;
+use super::tag::{Kind, TagFields};
 
 /// Counts of the bad blocks that an array has met, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,48 +64,39 @@ impl<P: Payload> InPlace<P> {
         if bad.is_empty() {
             return self.on_command_done(now_ns, tag, &payload, &bad, driver);
         }
-        self.degraded_or_new();
-        let slot = (tag.0 >> 32) as usize;
-        let layout = &self.config.layout;
-        let at = match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
-            (false, false) => {
-                let place = layout.locate(self.wanted_by(tag));
+        let fields = TagFields::of(tag);
+        let TagFields { kind, group: id, slot, .. } = fields;
+        let group = &mut self.groups[id];
+        group.degraded_or_new();
+        let layout = &group.layout;
+        let at = match kind {
+            Kind::HostRead => {
+                let place = layout.locate(group.wanted_by(fields));
                 Some((place.spindle, place.sector_on_spindle))
             }
-            (false, true) if !self.destages[slot].writing && !self.destages[slot].again => {
-                let first = self.destages[slot].sectors.start;
-                let unit = layout.stripe(self.stripe_of(first).0).unit(Self::member_of(tag));
+            Kind::Destage if !group.destages[slot].writing && !group.destages[slot].again => {
+                let first = group.destages[slot].sectors.start;
+                let unit = layout.stripe(group.stripe_of(first).0).unit(destage_member(fields));
                 Some((unit.spindle, unit.sector + first % layout.unit_sectors()))
             }
-            (true, false) => self.read_directly_by(tag),
+            Kind::Recovery => group.read_directly_by(fields),
             // What is read of the rest of a stripe has no other way to it.
-            (false, true) | (true, true) => None,
+            Kind::Destage | Kind::Step => None,
         };
         match at {
-            Some(at) => self.recover_blocks(Some(tag), at, sectors, payload, bad, driver),
+            Some(at) => self.recover_blocks((id, Some(tag)), at, sectors, payload, bad, driver),
             None => self.on_command_done(now_ns, tag, &payload, &bad, driver),
-        }
-    }
-
-    /// A destage's read has come, but for what is gone.
-    pub(super) fn destage_has_read(&mut self, tag: Tag, payload: &P, gone: &BlockSet) {
-        let slot = (tag.0 >> 32) as usize;
-        let (_, changed) = self.stripe_of(self.destages[slot].sectors.start);
-        let Some(bytes) = &mut self.destages[slot].bytes else { return };
-        blocks::add(&mut bytes.parity, payload.bytes());
-        bytes.gone.add(gone);
-        if Self::member_of(tag) == changed {
-            bytes.data_gone.add(gone);
         }
     }
 
     /// Parity of some of a destage's blocks cannot be computed. Where the data have no other place, and will have one
     /// when their chunk is rebuilt, the destage ends with nothing written.
-    pub(super) fn is_set_aside(&mut self, slot: usize) -> bool {
-        let (stripe, member) = self.stripe_of(self.destages[slot].sectors.start);
-        let Some(degraded) = &mut self.degraded else { return false };
-        let layout = &self.config.layout;
-        let destage = &self.destages[slot];
+    pub(super) fn is_set_aside(&mut self, id: GroupIndex, slot: usize) -> bool {
+        let group = &mut self.groups[id];
+        let destage = &group.destages[slot];
+        let layout = &group.layout;
+        let (stripe, member) = layout.stripe_of(destage.sectors.start);
+        let Some(degraded) = &mut group.degraded else { return false };
         let Some(bytes) = &destage.bytes else { return false };
         if !degraded.lost_of(layout, stripe).contains(member) {
             let lost = bytes.data_gone.iter().filter(|block| destage.covers_in_part(*block));
@@ -113,22 +108,29 @@ impl<P: Payload> InPlace<P> {
             return false;
         }
         degraded.set_aside.insert(stripe);
-        let Destage { sectors, of_checkpoint, .. } = self.destages.remove(slot);
+        let Destage { sectors, of_checkpoint, .. } = group.destages.remove(slot);
         if of_checkpoint && let Some(checkpoint) = &mut self.checkpoint {
-            checkpoint.destage_ended(Some(&sectors));
+            checkpoint.give_back(id, &sectors);
         }
-        self.cache.put_back(sectors);
-        self.destaged_stripes.remove(stripe);
+        group.cache.put_back(sectors);
+        group.destaged_stripes.remove(stripe);
         true
     }
 
     /// Computes parity that a destage has marked as gone, if all data of the stripe can be read.
-    pub(super) fn mend_parity(&mut self, first: u64, gone: &BlockSet, driver: &mut impl Driver<P>) {
-        self.degraded_or_new();
-        let (stripe, _) = self.stripe_of(first);
-        let layout = &self.config.layout;
-        let is_whole = |degraded: &super::Degraded<P>| degraded.lost_of(layout, stripe).is_empty();
-        let (Some(hull), true) = (gone.hull(), self.degraded.as_deref().is_some_and(is_whole))
+    pub(super) fn mend_parity(
+        &mut self,
+        id: GroupIndex,
+        first: u64,
+        gone: &BlockSet,
+        driver: &mut impl Driver<P>,
+    ) {
+        let group = &mut self.groups[id];
+        group.degraded_or_new();
+        let (stripe, _) = group.stripe_of(first);
+        let layout = &group.layout;
+        let is_whole = |degraded: &Degraded<P>| degraded.lost_of(layout, stripe).is_empty();
+        let (Some(hull), true) = (gone.hull(), group.degraded.as_deref().is_some_and(is_whole))
         else {
             return;
         };
@@ -136,8 +138,27 @@ impl<P: Payload> InPlace<P> {
         let offset = first % layout.unit_sectors() / BLOCK_SECTORS * BLOCK_SECTORS;
         let sectors = hull.end as u32 * BLOCK_SECTORS as u32;
         let at = (unit.spindle, unit.sector + offset);
-        self.recover_blocks(None, at, sectors, P::default(), gone.clone(), driver);
+        self.recover_blocks((id, None), at, sectors, P::default(), gone.clone(), driver);
     }
+}
+
+impl<P: Payload> DiskGroup<P> {
+    /// A destage's read has come, but for what is gone.
+    pub(super) fn destage_has_read(&mut self, tag: TagFields, payload: &P, gone: &BlockSet) {
+        let destage = &mut self.destages[tag.slot];
+        let (_, changed) = self.layout.stripe_of(destage.sectors.start);
+        let Some(bytes) = &mut destage.bytes else { return };
+        blocks::add(&mut bytes.parity, payload.bytes());
+        bytes.gone.add(gone);
+        if destage_member(tag) == changed {
+            bytes.data_gone.add(gone);
+        }
+    }
+}
+
+/// The member of the stripe that a destage's command addresses.
+fn destage_member(tag: TagFields) -> Member {
+    Member(tag.detail as u8)
 }
 
 impl<P> Destage<P> {

@@ -12,6 +12,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use strewn_alloc::GroupIndex;
+
 use crate::driver::{Driver, HostOperation, Root};
 use crate::log::{LogRecord, Logged};
 use crate::payload::Payload;
@@ -21,8 +23,9 @@ use super::InPlace;
 /// A checkpoint in progress.
 #[derive(Debug, Default)]
 pub(super) struct Checkpoint {
-    /// Sectors that were dirty when it began, and that no destage has taken since: runs by their first, with their end.
-    dirty: BTreeMap<u64, u64>,
+    /// Sectors that were dirty when it began, and that no destage has taken since: runs by their disk group and their
+    /// first, with their end.
+    dirty: BTreeMap<(GroupIndex, u64), u64>,
     /// Destages at work on what it has to write.
     destages: usize,
     /// All is written, and the driver is making it safe.
@@ -30,39 +33,43 @@ pub(super) struct Checkpoint {
 }
 
 impl Checkpoint {
-    pub(super) fn has_to_destage(&self) -> bool {
-        !self.dirty.is_empty()
+    /// Whether some of what it has to write is of `group`.
+    pub(super) fn has_to_destage(&self, group: GroupIndex) -> bool {
+        self.dirty.range((group, 0)..).next().is_some_and(|((of, _), _)| *of == group)
     }
 
-    /// A destage takes `sectors`; whether some of them are the checkpoint's, which then waits for it.
-    pub(super) fn take(&mut self, sectors: &Range<u64>) -> bool {
+    /// A destage takes `sectors` of `group`; whether some of them are the checkpoint's, which then waits for it.
+    pub(super) fn take(&mut self, group: GroupIndex, sectors: &Range<u64>) -> bool {
         let overlapping: Vec<(u64, u64)> = self
             .dirty
-            .range(..sectors.end)
+            .range((group, 0)..(group, sectors.end))
             .rev()
             .take_while(|(_, end)| **end > sectors.start)
-            .map(|(start, end)| (*start, *end))
+            .map(|((_, start), end)| (*start, *end))
             .collect();
         for &(start, end) in &overlapping {
-            self.dirty.remove(&start);
+            self.dirty.remove(&(group, start));
             if start < sectors.start {
-                self.dirty.insert(start, sectors.start);
+                self.dirty.insert((group, start), sectors.start);
             }
             if end > sectors.end {
-                self.dirty.insert(sectors.end, end);
+                self.dirty.insert((group, sectors.end), end);
             }
         }
         self.destages += usize::from(!overlapping.is_empty());
         !overlapping.is_empty()
     }
 
-    /// A destage that it waited for has ended; or has written nothing, and gives `sectors` back.
-    pub(super) fn destage_ended(&mut self, given_back: Option<&Range<u64>>) {
+    /// A destage that it waited for has ended.
+    pub(super) fn destage_ended(&mut self) {
         assert!(self.destages > 0, "a destage has ended that its checkpoint did not wait for");
         self.destages -= 1;
-        if let Some(sectors) = given_back {
-            self.dirty.insert(sectors.start, sectors.end);
-        }
+    }
+
+    /// A destage that it waited for has written nothing, and gives back the `sectors` of `group` that it took.
+    pub(super) fn give_back(&mut self, group: GroupIndex, sectors: &Range<u64>) {
+        self.destage_ended();
+        self.dirty.insert((group, sectors.start), sectors.end);
     }
 
     fn is_written(&self) -> bool {
@@ -84,9 +91,8 @@ impl<P: Payload> InPlace<P> {
     /// Whether everything acknowledged is on the spindles, and the log is no longer needed.
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.cache.is_empty()
+        self.groups.iter().all(|group| group.cache.is_empty() && group.partial_writes.is_empty())
             && self.waiting_for_room.is_empty()
-            && self.partial_writes.is_empty()
             && self.checkpoint.is_none()
             && !self.log_has_records
     }
@@ -99,7 +105,7 @@ impl<P: Payload> InPlace<P> {
         driver: &mut impl Driver<P>,
     ) -> bool {
         let (lun, sectors) = (host.lun, host.sectors);
-        let first_sector = host.first_sector - self.luns[usize::from(lun.0)].start;
+        let first_sector = host.first_sector - self.luns[usize::from(lun.0)].sectors.start;
         let record = LogRecord::Write { lun, first_sector, sectors };
         loop {
             match driver.log(host.id, record, &host.payload) {
@@ -117,15 +123,17 @@ impl<P: Payload> InPlace<P> {
         assert!(self.checkpoint.is_none(), "a checkpoint begins while another is in progress");
         driver.checkpoint_begins();
         self.log_has_records = false;
-        // What is dirty beside being on its way is newer than what is on its way: it goes out once more.
-        for (_, destage) in &mut self.destages {
-            destage.of_checkpoint = true;
+        let mut checkpoint = Checkpoint::default();
+        for (index, group) in self.groups.indices().zip(self.groups.iter_mut()) {
+            // What is dirty beside being on its way is newer than what is on its way: it goes out once more.
+            for (_, destage) in &mut group.destages {
+                destage.of_checkpoint = true;
+            }
+            checkpoint.destages += group.destages.len();
+            let runs = group.cache.dirty_runs();
+            checkpoint.dirty.extend(runs.map(|run| ((index, run.start), run.end)));
         }
-        self.checkpoint = Some(Box::new(Checkpoint {
-            dirty: self.cache.dirty_runs().map(|run| (run.start, run.end)).collect(),
-            destages: self.destages.len(),
-            is_committing: false,
-        }));
+        self.checkpoint = Some(Box::new(checkpoint));
     }
 
     /// Has the checkpoint committed if all of it is written.
@@ -166,18 +174,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_destage_takes_part_of_what_is_dirty() {
-        let dirty = BTreeMap::from([(10, 20), (24, 30), (40, 50)]);
+    fn a_destage_takes_part_of_what_is_dirty_in_its_group() {
+        let (first, second) = (GroupIndex(0), GroupIndex(1));
+        let runs = |runs: &[(u64, u64)]| -> BTreeMap<_, _> {
+            runs.iter().map(|(start, end)| ((first, *start), *end)).collect()
+        };
+        let dirty = runs(&[(10, 20), (24, 30), (40, 50)]);
         let mut checkpoint = Checkpoint { dirty, ..Checkpoint::default() };
-        assert!(!checkpoint.take(&(20..24)));
-        assert!(checkpoint.take(&(15..26)));
-        assert_eq!(checkpoint.dirty, BTreeMap::from([(10, 15), (26, 30), (40, 50)]));
-        assert!(checkpoint.take(&(0..100)) && !checkpoint.is_written());
-        checkpoint.destage_ended(Some(&(0..100)));
-        assert!(checkpoint.has_to_destage());
-        assert!(checkpoint.take(&(0..100)));
-        checkpoint.destage_ended(None);
-        checkpoint.destage_ended(None);
+        assert!(!checkpoint.take(first, &(20..24)));
+        assert!(!checkpoint.take(second, &(10..20)) && !checkpoint.has_to_destage(second));
+        assert!(checkpoint.take(first, &(15..26)));
+        assert_eq!(checkpoint.dirty, runs(&[(10, 15), (26, 30), (40, 50)]));
+        assert!(checkpoint.take(first, &(0..100)) && !checkpoint.is_written());
+        checkpoint.give_back(first, &(0..100));
+        checkpoint.dirty.insert((second, 5), 6);
+        assert!(checkpoint.has_to_destage(first) && checkpoint.has_to_destage(second));
+        assert!(checkpoint.take(first, &(0..100)) && checkpoint.take(second, &(0..100)));
+        (0..2).for_each(|_| checkpoint.destage_ended());
+        assert!(!checkpoint.is_written());
+        checkpoint.destage_ended();
         assert!(checkpoint.is_written());
     }
 }

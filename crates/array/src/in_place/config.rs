@@ -2,11 +2,14 @@
 
 use std::ops::Range;
 
+use strewn_alloc::GroupIndex;
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripedLayout};
 use thiserror::Error;
 
 use super::LunLayout;
+use crate::failure::Rebuild;
+use crate::first_spindles::FirstSpindles;
 use crate::format::Format;
 use crate::log::LogSize;
 use crate::processor::ProcessorCosts;
@@ -14,18 +17,17 @@ use crate::processor::ProcessorCosts;
 /// An in-place controller: LUNs on VRAID-5 or RAID-5 behind a write-back cache.
 #[derive(Debug, Clone)]
 pub struct InPlaceConfig {
-    /// The layout of the LUNs' sectors and their parity.
-    pub layout: LunLayout,
-    /// The LUNs. Each begins with a stripe of its own.
+    /// The disk groups, in the order of their spindles: 1 to [`MOST_GROUPS`](Self::MOST_GROUPS).
+    pub groups: Vec<DiskGroupConfig>,
+    /// The LUNs. Each lies in one disk group, and begins with a stripe of its own.
     pub luns: Vec<LunConfig>,
     /// Sectors of one spindle. The file's span is given as a share of them.
     pub spindle_sectors: u64,
-    /// The write cache (one copy of the mirror), in sectors.
+    /// The write cache (one copy of the mirror), in sectors. All disk groups share it.
     pub write_cache_sectors: u64,
-    /// Destaging pauses at this many dirty sectors, unless a write waits for room.
+    /// Destaging pauses at this many dirty sectors, unless a write waits for room. A disk group has a share of them, by
+    /// its spindles, so that what one has not written back makes no other write back earlier.
     pub destage_low_sectors: u64,
-    /// Extents destaged at once.
-    pub destages_in_flight: u32,
     /// The on-disk format.
     pub format: Format,
     /// The log that protects what is acknowledged; `None` if the cache does, as a mirrored one.
@@ -34,9 +36,22 @@ pub struct InPlaceConfig {
     pub processor: ProcessorCosts,
 }
 
+/// A disk group: spindles on which some of the LUNs lie, and nothing else does.
+#[derive(Debug, Clone)]
+pub struct DiskGroupConfig {
+    /// The layout of the sectors of the group's LUNs and their parity.
+    pub layout: LunLayout,
+    /// Extents destaged at once.
+    pub destages_in_flight: u32,
+    /// The distributed reserve, in failures that it absorbs, if the layout has any; and the rebuild's priority.
+    pub rebuild: Rebuild,
+}
+
 /// A LUN of an in-place array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LunConfig {
+    /// The disk group that it lies in.
+    pub group: GroupIndex,
     /// Sectors of the LUN.
     pub sectors: u64,
     /// Sectors of the file that hosts work on, which starts at the LUN's first sector.
@@ -44,58 +59,100 @@ pub struct LunConfig {
 }
 
 impl LunConfig {
-    /// A LUN of so many sectors, on all of which hosts work.
+    /// A LUN of so many sectors in the first disk group, on all of which hosts work.
     #[must_use]
     pub fn whole(sectors: u64) -> Self {
-        Self { sectors, file_sectors: sectors }
+        Self { group: GroupIndex(0), sectors, file_sectors: sectors }
     }
 }
 
-impl InPlaceConfig {
-    /// The sectors of each LUN if the sectors of all are numbered through, as the layout places them.
+impl DiskGroupConfig {
+    /// A disk group without reserve that rebuilds one segment at a time.
     #[must_use]
-    pub fn lun_sectors(&self) -> Vec<Range<u64>> {
-        let stripe_sectors = self.stripe_sectors();
-        let luns = self.luns.iter().scan(0, |next: &mut u64, lun| {
-            let first = next.next_multiple_of(stripe_sectors);
-            *next = first.saturating_add(lun.sectors);
-            Some(first..*next)
-        });
-        luns.collect()
+    pub fn new(layout: impl Into<LunLayout>, destages_in_flight: u32) -> Self {
+        Self { layout: layout.into(), destages_in_flight, rebuild: Rebuild::default() }
     }
 
-    /// One more than the last sector of the last LUN, numbered through.
+    /// Grants reserve for `rebuild.spares` failures, if the layout has any, and sets the rebuild's priority.
     #[must_use]
-    pub fn end_sector(&self) -> u64 {
-        self.lun_sectors().last().map_or(0, |lun| lun.end)
+    pub fn with_rebuild(self, rebuild: Rebuild) -> Self {
+        Self { rebuild, ..self }
     }
 
     fn stripe_sectors(&self) -> u64 {
         u64::from(self.layout.shape().data_blocks()) * self.layout.unit_sectors()
     }
+}
 
-    /// Returns how many stripes the LUNs take.
+impl InPlaceConfig {
+    /// Most disk groups of an array.
+    pub const MOST_GROUPS: usize = FirstSpindles::MOST;
+
+    /// The disk group of an array that has a single one, such as a live array.
+    ///
+    /// # Panics
+    /// If there are several, or none.
     #[must_use]
-    pub fn stripes(&self) -> u64 {
-        self.end_sector().div_ceil(self.stripe_sectors())
+    pub fn single_group(&self) -> &DiskGroupConfig {
+        assert_eq!(self.groups.len(), 1, "the array has one disk group");
+        &self.groups[0]
+    }
+
+    /// The sectors of each LUN if the sectors of all LUNs of its disk group are numbered through, as the layout places
+    /// them.
+    ///
+    /// # Panics
+    /// If a LUN's disk group does not exist.
+    #[must_use]
+    pub fn lun_sectors(&self) -> Vec<Range<u64>> {
+        let mut next = vec![0u64; self.groups.len()];
+        let luns = self.luns.iter().map(|lun| {
+            let next = &mut next[lun.group.index()];
+            let first = next.next_multiple_of(self.groups[lun.group.index()].stripe_sectors());
+            *next = first.saturating_add(lun.sectors);
+            first..*next
+        });
+        luns.collect()
+    }
+
+    /// One more than the last sector of the last LUN of a disk group, numbered through; 0 without LUNs.
+    #[must_use]
+    pub fn end_sector(&self, group: GroupIndex) -> u64 {
+        let luns = self.luns.iter().zip(self.lun_sectors());
+        let mut of_group = luns.filter(|(lun, _)| lun.group == group);
+        of_group.next_back().map_or(0, |(_, sectors)| sectors.end)
+    }
+
+    /// Returns how many stripes the LUNs of a disk group take.
+    #[must_use]
+    pub fn stripes(&self, group: GroupIndex) -> u64 {
+        self.end_sector(group).div_ceil(self.groups[group.index()].stripe_sectors())
     }
 
     /// Returns whether parity covers the loss of these spindles, in every stripe of the LUNs.
     #[must_use]
     pub fn survives(&self, lost: &[SpindleIndex]) -> bool {
-        (0..self.stripes()).all(|stripe| {
-            let stripe = self.layout.stripe(stripe);
-            let members = stripe.units().filter(|(_, unit)| lost.contains(&unit.spindle));
-            let lost = members.map(|(member, _)| member).collect();
-            self.layout.shape().gone(lost).is_empty()
+        let first_spindles = self.first_spindles();
+        (0..).map(GroupIndex).zip(&self.groups).all(|(index, DiskGroupConfig { layout, .. })| {
+            let is_lost = |spindle| lost.contains(&first_spindles.in_array(index, spindle));
+            (0..self.stripes(index)).all(|stripe| {
+                let stripe = layout.stripe(stripe);
+                let members = stripe.units().filter(|(_, unit)| is_lost(unit.spindle));
+                let lost = members.map(|(member, _)| member).collect();
+                layout.shape().gone(lost).is_empty()
+            })
         })
+    }
+
+    pub(super) fn first_spindles(&self) -> FirstSpindles {
+        FirstSpindles::of(self.groups.iter().map(|group| group.layout.spindles()))
     }
 }
 
 /// Why an in-place array cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InPlaceError {
-    /// The LUNs are larger than the layout has room for.
+    /// The LUNs of a disk group are larger than its layout has room for.
     #[error("LUNs of {lun_sectors} sectors do not fit a layout of {layout_sectors} sectors")]
     LunTooLarge {
         /// Sectors of the LUNs, up to the end of the last.
@@ -114,6 +171,20 @@ pub enum InPlaceError {
     LunOfParts {
         /// Sectors of the LUN.
         lun_sectors: u64,
+    },
+    /// There is no disk group, or there are too many.
+    #[error("an array of {groups} disk groups: it has 1 to {}", InPlaceConfig::MOST_GROUPS)]
+    Groups {
+        /// The disk groups that it is to have.
+        groups: usize,
+    },
+    /// A LUN is in a disk group that does not exist.
+    #[error("a LUN is in disk group {}, and the array has {groups}", group.0 + 1)]
+    NoSuchGroup {
+        /// The disk group of the LUN.
+        group: GroupIndex,
+        /// The array's disk groups.
+        groups: usize,
     },
     /// There is no LUN.
     #[error("the array has no LUN: give it one")]

@@ -2,29 +2,31 @@
 //!
 //! A lost chunk is computed from the rest of its stripe, which must not change while it is read. A destage therefore
 //! skips the stripes of recoveries and of a rebuild's steps, and those wait for a destage in flight. An array that has
-//! lost nothing and met no bad block does none of this.
+//! lost nothing and met no bad block does none of this. All of it is a disk group's own: what one has lost holds up no other.
 //!
 //! Exclusive or costs no processor time here. Commands and sectors do.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use slab::Slab;
+use strewn_alloc::GroupIndex;
 use strewn_raid::{Member, MemberSet, SpareSegments, SpindleIndex, StripePlan, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand};
-use crate::failure::FailedSpindle;
 use crate::payload::Payload;
 
+use super::group::DiskGroup;
 use super::recovery::Recovery;
 use super::segments::Segments;
 use super::steps::Step;
 use super::{InPlace, LunLayout};
 
-/// State of an array that has lost a spindle or met a bad block.
+/// State of a disk group that has lost a spindle or met a bad block. Its spindles are numbered within it.
 pub(super) struct Degraded<P> {
     /// Spindles that failed and are not fully rebuilt in place.
     pub(super) lost: Vec<LostSpindle>,
-    pub(super) failures: Vec<FailedSpindle>,
+    /// Whether a spindle has ever failed.
+    pub(super) has_failed: bool,
     pub(super) recoveries: Slab<Recovery<P>>,
     /// Recoveries that wait for a destage, in order.
     pub(super) waiting: VecDeque<usize>,
@@ -44,7 +46,7 @@ pub(super) struct LostSpindle {
     pub(super) on_reserve: bool,
     /// A new device has replaced it, and receives its segments.
     pub(super) is_replaced: bool,
-    /// Index of its failure.
+    /// Index of its failure, among all of the array.
     pub(super) failure: usize,
 }
 
@@ -86,7 +88,7 @@ impl<P> Degraded<P> {
 
     /// Whether there were only bad blocks, and all are dealt with.
     fn is_over(&self) -> bool {
-        self.failures.is_empty() && self.recoveries.is_empty()
+        !self.has_failed && self.recoveries.is_empty()
     }
 
     /// The end of the stripes that a step locks, if `stripe` is one of them.
@@ -97,37 +99,43 @@ impl<P> Degraded<P> {
 }
 
 impl<P: Payload> InPlace<P> {
-    /// The stripe of a sector of the LUN, and the member that it is on.
-    pub(super) fn stripe_of(&self, lun_sector: u64) -> (u64, Member) {
-        self.config.layout.stripe_of(lun_sector)
-    }
-
-    /// Whether a destage of one of `stripes` is in flight.
-    pub(super) fn is_destaged(&self, stripes: std::ops::Range<u64>) -> bool {
-        self.destages.iter().any(|(_, destage)| {
-            let (stripe, _) = self.stripe_of(destage.sectors.start);
-            stripes.contains(&stripe)
-        })
-    }
-
     /// Sends a read within one chunk, or recovers it if the chunk is lost.
     #[inline(always)]
     pub(super) fn send_read(
         &mut self,
+        group: GroupIndex,
         mut command: SpindleCommand<P>,
         driver: &mut impl Driver<P>,
     ) {
-        if let Some(degraded) = &self.degraded {
+        if let Some(degraded) = &self.groups[group].degraded {
             match degraded.place(command.spindle, command.first_sector) {
                 Some((spindle, sector)) => {
                     (command.spindle, command.first_sector) = (spindle, sector);
                 }
-                None => return self.recover(&command, driver),
+                None => return self.recover(group, &command, driver),
             }
         }
-        self.send(driver, command);
+        self.send(group, command, driver);
     }
 
+    /// Resumes what waited for a stripe: recoveries, then the rebuild, then destages.
+    pub(super) fn stripes_are_free(&mut self, group: GroupIndex, driver: &mut impl Driver<P>) {
+        if let Some(degraded) = &mut self.groups[group].degraded {
+            for slot in std::mem::take(&mut degraded.waiting) {
+                self.begin_recovery(group, slot, driver);
+            }
+            self.advance_rebuild(group, driver);
+            self.destage(driver);
+        }
+        // Bad blocks that are repaired leave nothing behind.
+        let degraded = &mut self.groups[group].degraded;
+        if degraded.as_ref().is_some_and(|degraded| degraded.is_over()) {
+            *degraded = None;
+        }
+    }
+}
+
+impl<P: Payload> DiskGroup<P> {
     /// Where members of a stripe are now, `offset` sectors into their units.
     pub(super) fn places_of(
         &self,
@@ -135,7 +143,7 @@ impl<P: Payload> InPlace<P> {
         members: MemberSet,
         offset: u64,
     ) -> Vec<(SpindleIndex, u64)> {
-        let units = self.config.layout.stripe(stripe);
+        let units = self.layout.stripe(stripe);
         let placed = members.iter().filter_map(|member| {
             let unit = units.unit(member);
             let sector = unit.sector + offset;
@@ -149,26 +157,11 @@ impl<P: Payload> InPlace<P> {
 
     /// Plans an update of one member's data in a stripe with lost members.
     pub(super) fn plan_of_update(&self, stripe: u64, member: Member) -> StripePlan {
-        let layout = &self.config.layout;
+        let layout = &self.layout;
         let lost = self.degraded.as_ref();
         let lost = lost.map_or(MemberSet::EMPTY, |degraded| degraded.lost_of(layout, stripe));
         let plan = layout.shape().plan_update(MemberSet::single(member), lost);
         // Failures that exceed parity have ended the run.
         plan.unwrap_or_else(|loss| unreachable!("{loss}"))
-    }
-
-    /// Resumes what waited for a stripe: recoveries, then the rebuild, then destages.
-    pub(super) fn stripes_are_free(&mut self, driver: &mut impl Driver<P>) {
-        if let Some(degraded) = &mut self.degraded {
-            for slot in std::mem::take(&mut degraded.waiting) {
-                self.begin_recovery(slot, driver);
-            }
-            self.advance_rebuild(driver);
-            self.destage(driver);
-        }
-        // Bad blocks that are repaired leave nothing behind.
-        if self.degraded.as_ref().is_some_and(|degraded| degraded.is_over()) {
-            self.degraded = None;
-        }
     }
 }

@@ -5,14 +5,17 @@
 
 use std::ops::Range;
 
+use strewn_alloc::GroupIndex;
 use strewn_base::Direction;
-use strewn_raid::{ChunkLocation, MemberSet, StripedLayout};
+use strewn_raid::{ChunkLocation, Member, MemberSet, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag, Work};
 use crate::payload::{Contents, Payload};
 
+use super::InPlace;
 use super::blocks::{self, BlockSet};
-use super::{DESTAGE, InPlace};
+use super::group::DiskGroup;
+use super::tag::{Kind, TagFields};
 
 /// Most chunks skipped in search of a stripe without a destage in flight.
 const SEARCH_CHUNKS: u32 = 16;
@@ -45,21 +48,30 @@ pub(super) struct UpdateBytes {
 }
 
 impl<P: Payload> InPlace<P> {
-    /// Begins destages while there is enough to write back and room for more in flight.
+    /// Begins destages in each disk group while there is enough to write back and room for more in flight. What waits for
+    /// room in the cache may be waiting for any group.
     pub(super) fn destage(&mut self, driver: &mut impl Driver<P>) {
         let before = driver.turn_to(Work::WriteBack);
-        while self.destages.len() < self.config.destages_in_flight as usize && self.has_to_destage()
-        {
-            let Some((sectors, place)) = self.next_extent() else { break };
-            self.cache.begin_destage(sectors.clone());
-            self.cache.prefetch_next_dirty();
-            let is_new = self.destaged_stripes.insert(self.stripe_of(sectors.start).0);
+        for group in self.groups.indices() {
+            self.destage_group(group, driver);
+        }
+        driver.turn_to(before);
+    }
+
+    #[inline(always)]
+    fn destage_group(&mut self, id: GroupIndex, driver: &mut impl Driver<P>) {
+        while self.has_to_destage(id) {
+            let group = &mut self.groups[id];
+            let Some((sectors, place)) = group.next_extent() else { break };
+            group.cache.begin_destage(sectors.clone());
+            group.cache.prefetch_next_dirty();
+            let is_new = group.destaged_stripes.insert(group.layout.stripe_of(sectors.start).0);
             assert!(is_new, "two destages are about to change the parity of one stripe");
             let count = (sectors.end - sectors.start) as u32;
-            let data = self.contents.load(sectors.start, count);
+            let data = group.contents.load(sectors.start, count);
             let of_checkpoint =
-                self.checkpoint.as_mut().is_some_and(|checkpoint| checkpoint.take(&sectors));
-            let slot = self.destages.insert(Destage {
+                self.checkpoint.as_mut().is_some_and(|checkpoint| checkpoint.take(id, &sectors));
+            let slot = group.destages.insert(Destage {
                 sectors,
                 place,
                 writing: false,
@@ -70,17 +82,18 @@ impl<P: Payload> InPlace<P> {
                 bytes: None,
             });
             self.counters.destages += 1;
-            self.send_reads(slot, driver);
+            self.send_reads(id, slot, driver);
         }
-        driver.turn_to(before);
     }
 
-    /// Whether there is enough to write back, or a write waits for room that only a destage can make, or a checkpoint
-    /// is in progress.
-    fn has_to_destage(&self) -> bool {
-        self.cache.dirty_sectors() > self.config.destage_low_sectors
-            || !self.waiting_for_room.is_empty()
-            || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.has_to_destage())
+    /// Whether a disk group may begin a destage, and it has enough to write back, or a write waits for room
+    /// that only a destage can make, or a checkpoint is in progress.
+    fn has_to_destage(&self, id: GroupIndex) -> bool {
+        let group = &self.groups[id];
+        group.destages.len() < group.most_destages
+            && (group.cache.dirty_sectors() > group.destage_low_sectors
+                || !self.waiting_for_room.is_empty()
+                || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.has_to_destage(id)))
     }
 
     /// A command of a destage has completed, a read with all but the blocks that are gone; or it failed. Returns
@@ -89,12 +102,12 @@ impl<P: Payload> InPlace<P> {
     #[inline(always)]
     pub(super) fn on_destage_command_done(
         &mut self,
-        tag: Tag,
+        tag: TagFields,
         outcome: Option<(&P, &BlockSet)>,
         driver: &mut impl Driver<P>,
     ) -> bool {
-        let slot = (tag.0 >> 32) as usize;
-        let destage = &mut self.destages[slot];
+        let TagFields { group: id, slot, .. } = tag;
+        let destage = &mut self.groups[id].destages[slot];
         assert!(destage.awaited > 0, "a command has completed that its destage did not wait for");
         destage.awaited -= 1;
         destage.again |= outcome.is_none() && !destage.writing;
@@ -102,50 +115,175 @@ impl<P: Payload> InPlace<P> {
             && let Some((payload, gone)) = outcome
             && !destage.writing
         {
-            self.destage_has_read(tag, payload, gone);
+            self.groups[id].destage_has_read(tag, payload, gone);
         }
-        let destage = &mut self.destages[slot];
+        let destage = &mut self.groups[id].destages[slot];
         if destage.awaited > 0 {
             return false;
         }
         if !destage.writing {
             if std::mem::take(&mut destage.again) {
-                self.send_reads(slot, driver);
-            } else if destage.lacks_something() && self.is_set_aside(slot) {
+                self.send_reads(id, slot, driver);
+            } else if destage.lacks_something() && self.is_set_aside(id, slot) {
                 return true;
             } else {
-                self.send_writes(slot, driver);
+                self.send_writes(id, slot, driver);
             }
             return false;
         }
-        let Destage { sectors, of_checkpoint, bytes, .. } = self.destages.remove(slot);
-        self.cache.end_destage(sectors.clone());
-        self.destaged_stripes.remove(self.stripe_of(sectors.start).0);
+        let group = &mut self.groups[id];
+        let Destage { sectors, of_checkpoint, bytes, .. } = group.destages.remove(slot);
+        group.cache.end_destage(sectors.clone());
+        group.destaged_stripes.remove(group.layout.stripe_of(sectors.start).0);
         if of_checkpoint && let Some(checkpoint) = &mut self.checkpoint {
-            checkpoint.destage_ended(None);
+            checkpoint.destage_ended();
         }
         if P::CARRIES_DATA {
             let first = sectors.start;
-            for sector in sectors.filter(|sector| self.cache.is_gone(*sector)) {
-                self.contents.forget(sector, 1);
+            for sector in sectors.filter(|sector| group.cache.is_gone(*sector)) {
+                group.contents.forget(sector, 1);
             }
             if let Some(bytes) = bytes.filter(|bytes| !bytes.gone.is_empty()) {
-                self.mend_parity(first, &bytes.gone, driver);
+                self.mend_parity(id, first, &bytes.gone, driver);
             }
         }
         true
     }
 
+    /// Reads the old extent and its parity; in a degraded stripe, what the plan reads instead.
+    fn send_reads(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
+        let group = &mut self.groups[id];
+        if P::CARRIES_DATA {
+            let destage = &mut group.destages[slot];
+            let parity = destage.data.bytes().to_vec();
+            destage.bytes = Some(Box::new(UpdateBytes { parity, ..UpdateBytes::default() }));
+        }
+        if group.degraded.is_some() {
+            let (stripe, member) = group.stripe_of(group.destages[slot].sectors.start);
+            let plan = group.plan_of_update(stripe, member);
+            if plan.read.is_empty() {
+                // Parity is lost: only the extent is written.
+                self.send_writes(id, slot, driver);
+            } else {
+                self.counters.parity_update_reads += u64::from(plan.read.len());
+                self.send_planned((id, slot), stripe, plan.read, Direction::Read, driver);
+            }
+            return;
+        }
+        self.send_pair(id, slot, Direction::Read, driver);
+        self.counters.parity_update_reads += 2;
+    }
+
+    /// Writes the extent and its parity, or the one of the two that is not lost.
+    fn send_writes(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
+        let group = &mut self.groups[id];
+        let destage = &mut group.destages[slot];
+        assert_eq!(destage.awaited, 0, "a destage writes what is still being read for it");
+        destage.writing = true;
+        if group.degraded.is_some() {
+            let (stripe, member) = group.stripe_of(group.destages[slot].sectors.start);
+            let write = group.plan_of_update(stripe, member).write;
+            let data = u64::from(write.contains(member));
+            self.counters.data_writes += data;
+            self.counters.parity_writes += u64::from(write.len()) - data;
+            self.send_planned((id, slot), stripe, write, Direction::Write, driver);
+            driver.all_or_none_ends();
+            return;
+        }
+        self.send_pair(id, slot, Direction::Write, driver);
+        driver.all_or_none_ends();
+        self.counters.data_writes += 1;
+        self.counters.parity_writes += 1;
+    }
+
+    /// Reads or writes members of a stripe at the extent's offset in their chunks.
+    #[cold]
+    fn send_planned(
+        &mut self,
+        (id, slot): (GroupIndex, usize),
+        stripe: u64,
+        members: MemberSet,
+        direction: Direction,
+        driver: &mut impl Driver<P>,
+    ) {
+        let group = &mut self.groups[id];
+        let destage = &mut group.destages[slot];
+        let first = destage.sectors.start;
+        let offset = first % group.layout.unit_sectors();
+        let sectors = (destage.sectors.end - first) as u32;
+        destage.awaited = members.len().into();
+        for member in members.iter() {
+            let group = &mut self.groups[id];
+            let places = group.places_of(stripe, MemberSet::single(member), offset);
+            for (spindle, first_sector) in places {
+                let payload = match direction {
+                    Direction::Read => P::default(),
+                    Direction::Write => self.groups[id].written_to(slot, member),
+                };
+                let tag = tag_of(id, slot, member);
+                let command = SpindleCommand {
+                    tag,
+                    spindle,
+                    direction,
+                    first_sector,
+                    sectors,
+                    payload,
+                    all_or_none: direction == Direction::Write,
+                };
+                self.send(id, command, driver);
+            }
+        }
+    }
+
+    /// Reads or writes the extent and its parity.
+    #[inline(always)]
+    fn send_pair(
+        &mut self,
+        id: GroupIndex,
+        slot: usize,
+        direction: Direction,
+        driver: &mut impl Driver<P>,
+    ) {
+        let group = &mut self.groups[id];
+        let destage = &mut group.destages[slot];
+        let (_, changed) = group.layout.stripe_of(destage.sectors.start);
+        let parity = group.layout.shape().row_parity();
+        destage.awaited = 2;
+        let sectors = (destage.sectors.end - destage.sectors.start) as u32;
+        let ChunkLocation { spindle, sector_on_spindle, parity_spindle, parity_sector, .. } =
+            destage.place;
+        for (member, spindle, first_sector) in
+            [(changed, spindle, sector_on_spindle), (parity, parity_spindle, parity_sector)]
+        {
+            let payload = match direction {
+                Direction::Read => P::default(),
+                Direction::Write => self.groups[id].written_to(slot, member),
+            };
+            let command = SpindleCommand {
+                tag: tag_of(id, slot, member),
+                spindle,
+                direction,
+                first_sector,
+                sectors,
+                payload,
+                all_or_none: direction == Direction::Write,
+            };
+            self.send(id, command, driver);
+        }
+    }
+}
+
+impl<P: Payload> DiskGroup<P> {
     /// The elevator's next extent: consecutive dirty sectors within one chunk, in a stripe without a destage in flight.
     fn next_extent(&mut self) -> Option<(Range<u64>, ChunkLocation)> {
         for _ in 0..SEARCH_CHUNKS {
             let first = self.cache.next_dirty()?;
-            let place = self.config.layout.locate(first);
+            let place = self.layout.locate(first);
             let chunk_end = first + u64::from(place.sectors_left_in_chunk);
             if let Some(degraded) = &self.degraded {
                 let (stripe, _) = self.stripe_of(first);
                 if let Some(end) = degraded.end_of_step(stripe) {
-                    let layout = &self.config.layout;
+                    let layout = &self.layout;
                     let data = u64::from(layout.shape().data_blocks());
                     let next = end * data * layout.unit_sectors();
                     self.cache.sweep_on_to(next.min(self.end_sector));
@@ -166,132 +304,12 @@ impl<P: Payload> InPlace<P> {
         None
     }
 
-    /// Reads the old extent and its parity; in a degraded stripe, what the plan reads instead.
-    fn send_reads(&mut self, slot: usize, driver: &mut impl Driver<P>) {
-        if P::CARRIES_DATA {
-            let destage = &mut self.destages[slot];
-            let parity = destage.data.bytes().to_vec();
-            destage.bytes = Some(Box::new(UpdateBytes { parity, ..UpdateBytes::default() }));
-        }
-        if self.degraded.is_some() {
-            let (stripe, member) = self.stripe_of(self.destages[slot].sectors.start);
-            let plan = self.plan_of_update(stripe, member);
-            if plan.read.is_empty() {
-                // Parity is lost: only the extent is written.
-                self.send_writes(slot, driver);
-            } else {
-                self.counters.parity_update_reads += u64::from(plan.read.len());
-                self.send_planned(slot, stripe, plan.read, Direction::Read, driver);
-            }
-            return;
-        }
-        self.send_pair(slot, Direction::Read, driver);
-        self.counters.parity_update_reads += 2;
-    }
-
-    /// Writes the extent and its parity, or the one of the two that is not lost.
-    fn send_writes(&mut self, slot: usize, driver: &mut impl Driver<P>) {
-        assert_eq!(
-            self.destages[slot].awaited, 0,
-            "a destage writes what is still being read for it"
-        );
-        self.destages[slot].writing = true;
-        if self.degraded.is_some() {
-            let (stripe, member) = self.stripe_of(self.destages[slot].sectors.start);
-            let write = self.plan_of_update(stripe, member).write;
-            let data = u64::from(write.contains(member));
-            self.counters.data_writes += data;
-            self.counters.parity_writes += u64::from(write.len()) - data;
-            self.send_planned(slot, stripe, write, Direction::Write, driver);
-            driver.all_or_none_ends();
-            return;
-        }
-        self.send_pair(slot, Direction::Write, driver);
-        driver.all_or_none_ends();
-        self.counters.data_writes += 1;
-        self.counters.parity_writes += 1;
-    }
-
-    /// Reads or writes members of a stripe at the extent's offset in their chunks.
-    #[cold]
-    fn send_planned(
-        &mut self,
-        slot: usize,
-        stripe: u64,
-        members: MemberSet,
-        direction: Direction,
-        driver: &mut impl Driver<P>,
-    ) {
-        let first = self.destages[slot].sectors.start;
-        let offset = first % self.config.layout.unit_sectors();
-        let sectors = (self.destages[slot].sectors.end - first) as u32;
-        self.destages[slot].awaited = members.len().into();
-        for member in members.iter() {
-            let places = self.places_of(stripe, MemberSet::single(member), offset);
-            for (spindle, first_sector) in places {
-                let payload = match direction {
-                    Direction::Read => P::default(),
-                    Direction::Write => self.written_to(slot, member),
-                };
-                let tag = Tag((slot as u64) << 32 | u64::from(member.0) << 1 | DESTAGE);
-                let command = SpindleCommand {
-                    tag,
-                    spindle,
-                    direction,
-                    first_sector,
-                    sectors,
-                    payload,
-                    all_or_none: direction == Direction::Write,
-                };
-                self.send(driver, command);
-            }
-        }
-    }
-
-    /// Reads or writes the extent and its parity.
-    #[inline(always)]
-    fn send_pair(&mut self, slot: usize, direction: Direction, driver: &mut impl Driver<P>) {
-        let (_, changed) = self.stripe_of(self.destages[slot].sectors.start);
-        let parity = self.config.layout.shape().row_parity();
-        let destage = &mut self.destages[slot];
-        destage.awaited = 2;
-        let sectors = (destage.sectors.end - destage.sectors.start) as u32;
-        let ChunkLocation { spindle, sector_on_spindle, parity_spindle, parity_sector, .. } =
-            destage.place;
-        for (member, spindle, first_sector) in
-            [(changed, spindle, sector_on_spindle), (parity, parity_spindle, parity_sector)]
-        {
-            let tag = Tag((slot as u64) << 32 | u64::from(member.0) << 1 | DESTAGE);
-            let payload = match direction {
-                Direction::Read => P::default(),
-                Direction::Write => self.written_to(slot, member),
-            };
-            self.send(
-                driver,
-                SpindleCommand {
-                    tag,
-                    spindle,
-                    direction,
-                    first_sector,
-                    sectors,
-                    payload,
-                    all_or_none: direction == Direction::Write,
-                },
-            );
-        }
-    }
-
-    /// The member of the stripe that a destage's command addresses.
-    pub(super) fn member_of(tag: Tag) -> strewn_raid::Member {
-        strewn_raid::Member((tag.0 >> 1) as u8)
-    }
-
     /// The payload that a destage writes to a member of its stripe.
-    fn written_to(&mut self, slot: usize, member: strewn_raid::Member) -> P {
+    fn written_to(&mut self, slot: usize, member: Member) -> P {
         if !P::CARRIES_DATA {
             return P::default();
         }
-        let is_parity = member == self.config.layout.shape().row_parity();
+        let is_parity = member == self.layout.shape().row_parity();
         let destage = &mut self.destages[slot];
         let mut payload = if is_parity {
             let bytes = destage.bytes.as_mut();
@@ -304,4 +322,9 @@ impl<P: Payload> InPlace<P> {
         blocks::describe(&mut payload, first, sectors, |block| destage.holds(block, is_parity));
         payload
     }
+}
+
+#[inline(always)]
+fn tag_of(group: GroupIndex, slot: usize, member: Member) -> Tag {
+    TagFields { kind: Kind::Destage, group, slot, detail: member.0.into() }.pack()
 }

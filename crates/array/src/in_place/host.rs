@@ -2,15 +2,17 @@
 
 use std::ops::Range;
 
+use strewn_alloc::GroupIndex;
 use strewn_base::{BLOCK_SECTORS, Direction};
 
 use crate::driver::{
-    Acknowledge, Driver, HostOperation, LunId, OperationId, Refusal, SpindleCommand, Tag,
+    Acknowledge, Driver, HostOperation, LunId, OperationId, Refusal, SpindleCommand,
 };
 use crate::payload::{Contents, Payload};
 
 use super::InPlace;
 use super::blocks::{BlockSet, blocks_of, sectors_of_block};
+use super::tag::{Kind, TagFields};
 
 /// A read that waits for spindles.
 pub(super) struct HostRead<P> {
@@ -27,63 +29,71 @@ pub(super) struct HostRead<P> {
 }
 
 impl<P: Payload> InPlace<P> {
-    pub(super) fn read(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {
-        self.read_for(host, None, driver);
+    pub(super) fn read(
+        &mut self,
+        group: GroupIndex,
+        host: HostOperation<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        self.read_for(group, host, None, driver);
     }
 
     /// Reads a block that a write covers in part.
     #[cold]
     pub(super) fn read_edge(
         &mut self,
-        id: OperationId,
+        (id, lun): (OperationId, LunId),
         write: u32,
         block: u64,
         driver: &mut impl Driver<P>,
     ) {
         let host = HostOperation {
             id,
-            // Its sector says which block: nothing asks for the LUN of a read.
-            lun: LunId(0),
+            lun,
             direction: Direction::Read,
             first_sector: block * BLOCK_SECTORS,
             sectors: BLOCK_SECTORS as u32,
             payload: P::default(),
         };
-        self.read_for(host, Some(write), driver);
+        self.read_for(self.group_of(lun), host, Some(write), driver);
     }
 
     #[inline(always)]
     fn read_for(
         &mut self,
+        id: GroupIndex,
         host: HostOperation<P>,
         edge_of: Option<u32>,
         driver: &mut impl Driver<P>,
     ) {
         let sectors = range_of(&host);
         let (answer, newer, gone) = (P::default(), Vec::new(), Vec::new());
-        let slot = self.reads.insert(HostRead { host, edge_of, awaited: 0, answer, newer, gone });
+        let group = &mut self.groups[id];
+        let slot = group.reads.insert(HostRead { host, edge_of, awaited: 0, answer, newer, gone });
         let mut at = sectors.start;
         while at < sectors.end {
-            let place = self.config.layout.locate(at);
+            let group = &mut self.groups[id];
+            let place = group.layout.locate(at);
             let end = sectors.end.min(at + u64::from(place.sectors_left_in_chunk));
             let from_sector = (at - sectors.start) as u32;
             self.counters.cache_lookups += 1;
             let touched = blocks_of(&(at..end));
             let blocks = if edge_of.is_some() { 0 } else { touched.end - touched.start };
             self.counters.host_read_blocks += blocks;
-            if self.cache.holds_all(at..end) {
+            if group.cache.holds_all(at..end) {
                 self.counters.cache_hits += 1;
                 self.counters.host_read_hits += blocks;
-                let part = self.contents.load(at, (end - at) as u32);
-                self.reads[slot].answer.splice(from_sector, &part);
+                let part = group.contents.load(at, (end - at) as u32);
+                group.reads[slot].answer.splice(from_sector, &part);
             } else {
-                let tag = Tag((slot as u64) << 32 | u64::from(from_sector) << 1);
+                let kind = Kind::HostRead;
+                let tag = TagFields { kind, group: id, slot, detail: from_sector }.pack();
                 let (spindle, first_sector) = (place.spindle, place.sector_on_spindle);
                 match edge_of {
                     None => self.counters.data_reads += 1,
                     Some(_) => self.counters.edge_reads += 1,
                 }
-                self.reads[slot].awaited += 1;
+                group.reads[slot].awaited += 1;
                 let command = SpindleCommand {
                     tag,
                     spindle,
@@ -93,28 +103,36 @@ impl<P: Payload> InPlace<P> {
                     payload: P::default(),
                     all_or_none: false,
                 };
-                self.send_read(command, driver);
+                self.send_read(id, command, driver);
                 if P::CARRIES_DATA {
-                    for held in self.cache.held(at..end) {
-                        let part = self.contents.load(held.start, (held.end - held.start) as u32);
-                        self.reads[slot].newer.push(((held.start - sectors.start) as u32, part));
+                    let group = &mut self.groups[id];
+                    for held in group.cache.held(at..end) {
+                        let part = group.contents.load(held.start, (held.end - held.start) as u32);
+                        group.reads[slot].newer.push(((held.start - sectors.start) as u32, part));
                     }
                 }
             }
             at = end;
         }
-        if self.reads[slot].awaited == 0 {
-            let read = self.reads.remove(slot);
-            self.read_is_over(read, Acknowledge::AfterProcessor, driver);
+        let reads = &mut self.groups[id].reads;
+        if reads[slot].awaited == 0 {
+            let read = reads.remove(slot);
+            self.read_is_over(id, read, Acknowledge::AfterProcessor, driver);
         }
     }
 
     #[inline(always)]
-    fn read_is_over(&mut self, read: HostRead<P>, when: Acknowledge, driver: &mut impl Driver<P>) {
+    fn read_is_over(
+        &mut self,
+        group: GroupIndex,
+        read: HostRead<P>,
+        when: Acknowledge,
+        driver: &mut impl Driver<P>,
+    ) {
         match read.edge_of {
             None => driver.acknowledge(read.host.id, when, read.answer),
             Some(write) => {
-                self.edge_is_read(write, read.host.first_sector, Some(read.answer), driver);
+                self.edge_is_read(group, write, read.host.first_sector, Some(read.answer), driver);
             }
         }
     }
@@ -123,14 +141,14 @@ impl<P: Payload> InPlace<P> {
     #[inline(always)]
     pub(super) fn on_read_done(
         &mut self,
-        tag: Tag,
+        tag: TagFields,
         payload: &P,
         gone: &BlockSet,
         driver: &mut impl Driver<P>,
     ) {
-        let slot = (tag.0 >> 32) as usize;
-        let from_sector = (tag.0 as u32) >> 1;
-        let read = &mut self.reads[slot];
+        let TagFields { group, slot, detail: from_sector, .. } = tag;
+        let reads = &mut self.groups[group].reads;
+        let read = &mut reads[slot];
         read.answer.splice(from_sector, payload);
         assert!(read.awaited > 0, "a command has completed that its read did not wait for");
         read.awaited -= 1;
@@ -145,19 +163,21 @@ impl<P: Payload> InPlace<P> {
         if read.awaited > 0 {
             return;
         }
-        let mut read = self.reads.remove(slot);
+        let mut read = reads.remove(slot);
         if !read.gone.is_empty() && read.needs_gone() {
             self.bad_blocks.refused += 1;
             match read.edge_of {
                 None => driver.refuse(read.host.id, Refusal::BlocksGone),
-                Some(write) => self.edge_is_read(write, read.host.first_sector, None, driver),
+                Some(write) => {
+                    self.edge_is_read(group, write, read.host.first_sector, None, driver)
+                }
             }
             return;
         }
         for (at_sector, part) in std::mem::take(&mut read.newer) {
             read.answer.splice(at_sector, &part);
         }
-        self.read_is_over(read, Acknowledge::Now, driver);
+        self.read_is_over(group, read, Acknowledge::Now, driver);
     }
 
     /// Takes a write into the cache, or has it wait for room.
@@ -188,18 +208,31 @@ impl<P: Payload> InPlace<P> {
         when: Acknowledge,
         driver: &mut impl Driver<P>,
     ) -> Result<(), HostOperation<P>> {
-        let Some(coalesced) = self.cache.room_for(range_of(&host)) else { return Err(host) };
+        let group = self.group_of(host.lun);
+        let Some(coalesced) = self.room_for(group, range_of(&host)) else { return Err(host) };
         if self.config.log.is_some() && !self.is_logged(&host, driver) {
             return Err(host);
         }
-        self.cache.write(range_of(&host));
         self.counters.coalesced_sectors += coalesced;
-        self.contents.store(host.first_sector, host.sectors, &host.payload);
+        let of_lun = &mut self.groups[group];
+        of_lun.cache.write(range_of(&host));
+        of_lun.contents.store(host.first_sector, host.sectors, &host.payload);
         driver.acknowledge(host.id, when, P::default());
         if self.config.format.is_durable() {
-            self.blocks_are_free(&range_of(&host), driver);
+            self.blocks_are_free(group, &range_of(&host), driver);
         }
         Ok(())
+    }
+
+    /// The number of a write's sectors that are dirty already; `None` if the cache has no room for the write.
+    #[inline(always)]
+    fn room_for(&self, group: GroupIndex, sectors: Range<u64>) -> Option<u64> {
+        let asked = sectors.end - sectors.start;
+        let used = self.groups.cached_sectors();
+        let coalesced = self.groups[group].cache.coalesced(sectors);
+        // An empty cache takes a write that is larger than itself, which could otherwise never be taken.
+        let has_room = used == 0 || used + asked - coalesced <= self.config.write_cache_sectors;
+        has_room.then_some(coalesced)
     }
 
     pub(super) fn admit_waiting(&mut self, driver: &mut impl Driver<P>) {

@@ -4,6 +4,9 @@
 //! reads the old data and the old parity of the sectors that change, and writes both. A host read costs one spindle
 //! command for each chunk it touches, however long the array has been in use.
 //!
+//! An array has one or several disk groups. Each LUN lies in one of them. Spindles, layout, destages, reserve, losses and
+//! rebuild are those of a group ([`group`]); the groups share the processor, the room in the write cache, and the log.
+//!
 //! With a payload of bytes, the array computes parity and the contents of lost or bad blocks ([`BadBlocks`]), and each
 //! write records what its blocks contain. In the durable format it writes whole blocks of 4 KiB. Without a mirrored
 //! cache, it needs a log: see [`InPlaceConfig::log`].
@@ -15,6 +18,7 @@ mod config;
 mod degraded;
 mod destage;
 mod failing;
+mod group;
 mod host;
 mod layout;
 mod partial_writes;
@@ -23,22 +27,23 @@ mod recovery;
 mod segments;
 mod slices;
 mod steps;
+mod tag;
 mod write_cache;
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use slab::Slab;
-use strewn_alloc::{FileLayout, SummaryBitmap};
+use strewn_alloc::GroupIndex;
 use strewn_base::{BLOCK_SECTORS, Direction, SECTOR_BYTES};
 use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::counters::Counters;
 use crate::driver::{
-    Acknowledge, Array, Driver, HostOperation, LayoutMeasures, LunId, LunLayoutMeasures,
-    SpindleCommand, Tag,
+    Acknowledge, Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, LunId,
+    LunLayoutMeasures, SpindleCommand, Tag,
 };
-use crate::failure::{DataLost, FailedSpindle, Rebuild};
+use crate::failure::{DataLost, FailedSpindle};
+use crate::first_spindles::FirstSpindles;
 use crate::log::LogSize;
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
@@ -46,39 +51,26 @@ use crate::processor::ProcessorCosts;
 pub use bad_blocks::BadBlocks;
 use blocks::BlockSet;
 use checkpoint::Checkpoint;
-pub use config::{InPlaceConfig, InPlaceError, LunConfig};
-use degraded::Degraded;
-use destage::Destage;
-use host::HostRead;
+pub use config::{DiskGroupConfig, InPlaceConfig, InPlaceError, LunConfig};
+use group::{DiskGroup, DiskGroups};
 pub use layout::{LunLayout, Raid5Layout};
-use partial_writes::PartialWrites;
-use write_cache::WriteCache;
+use tag::{Kind, TagFields};
 
-/// The tag's lowest bit tells destages from host operations; the rest is the slot and, for a read, where in the
-/// operation the command's sectors begin, for a destage the member of the stripe.
-const DESTAGE: u64 = 1;
-
-/// The tag's bit 31 tells what is read and written because something is lost from the rest: a recovery without, a step
-/// of a rebuild with [`DESTAGE`]. Of a recovery, bit 1 says that what comes is part of its answer.
-const REDUNDANCY: u64 = 1 << 31;
+/// Where a LUN is.
+struct PlacedLun {
+    group: GroupIndex,
+    /// Its sectors, numbered through in the group.
+    sectors: Range<u64>,
+}
 
 /// An in-place array.
 pub struct InPlace<P: Payload> {
     config: InPlaceConfig,
-    /// The sectors of each LUN, numbered through.
-    luns: Vec<Range<u64>>,
-    end_sector: u64,
-    cache: WriteCache,
-    contents: P::Contents,
-    reads: Slab<HostRead<P>>,
-    destages: Slab<Destage<P>>,
-    /// The stripes whose parity a destage is about to change: one destage a stripe.
-    destaged_stripes: SummaryBitmap,
+    luns: Vec<PlacedLun>,
+    groups: DiskGroups<P>,
+    first_spindles: FirstSpindles,
     waiting_for_room: VecDeque<HostOperation<P>>,
-    partial_writes: PartialWrites<P>,
-    rebuild: Rebuild,
-    /// `None` until a spindle fails or a block is bad. An array without failures must not depend on it.
-    degraded: Option<Box<Degraded<P>>>,
+    failures: Vec<FailedSpindle>,
     /// Whether the half of the log in use has records.
     log_has_records: bool,
     checkpoint: Option<Box<Checkpoint>>,
@@ -92,44 +84,60 @@ impl<P: Payload> InPlace<P> {
     /// # Errors
     /// If a size is zero or the LUN does not fit the layout.
     pub fn new(config: InPlaceConfig) -> Result<Self, InPlaceError> {
-        let layout_sectors = config.layout.lun_capacity_sectors();
-        let luns = config.lun_sectors();
-        let lun_sectors = luns.last().ok_or(InPlaceError::NoLun)?.end;
-        if lun_sectors > layout_sectors {
-            return Err(InPlaceError::LunTooLarge { lun_sectors, layout_sectors });
+        let groups = config.groups.len();
+        if !(1..=InPlaceConfig::MOST_GROUPS).contains(&groups) {
+            return Err(InPlaceError::Groups { groups });
+        }
+        if let Some(lun) = config.luns.iter().find(|lun| lun.group.index() >= groups) {
+            return Err(InPlaceError::NoSuchGroup { group: lun.group, groups });
+        }
+        if config.luns.is_empty() {
+            return Err(InPlaceError::NoLun);
+        }
+        for (index, group) in (0..).map(GroupIndex).zip(&config.groups) {
+            let layout_sectors = group.layout.lun_capacity_sectors();
+            let lun_sectors = config.end_sector(index);
+            if lun_sectors > layout_sectors {
+                return Err(InPlaceError::LunTooLarge { lun_sectors, layout_sectors });
+            }
+            if group.destages_in_flight == 0 {
+                return Err(InPlaceError::Zero("the number of destages in flight"));
+            }
+            let chunk_bytes = group.layout.unit_sectors() * SECTOR_BYTES;
+            if (P::CARRIES_DATA || config.format.is_durable())
+                && !chunk_bytes.is_multiple_of(BLOCK_SECTORS * SECTOR_BYTES)
+            {
+                return Err(InPlaceError::ChunkOfParts { chunk_bytes });
+            }
         }
         let nonzero = [
             (config.luns.iter().map(|lun| lun.sectors).min().unwrap_or(0), "a LUN"),
             (config.luns.iter().map(|lun| lun.file_sectors).min().unwrap_or(0), "a file"),
             (config.spindle_sectors, "a spindle"),
             (config.write_cache_sectors, "the write cache"),
-            (config.destages_in_flight.into(), "the number of destages in flight"),
         ];
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
             return Err(InPlaceError::Zero(what));
-        }
-        let chunk_bytes = config.layout.unit_sectors() * SECTOR_BYTES;
-        if (P::CARRIES_DATA || config.format.is_durable())
-            && !chunk_bytes.is_multiple_of(BLOCK_SECTORS * SECTOR_BYTES)
-        {
-            return Err(InPlaceError::ChunkOfParts { chunk_bytes });
         }
         let of_parts = config.luns.iter().find(|lun| !lun.sectors.is_multiple_of(BLOCK_SECTORS));
         if let (true, Some(lun)) = (config.format.is_durable(), of_parts) {
             return Err(InPlaceError::LunOfParts { lun_sectors: lun.sectors });
         }
+        let spindles: u64 =
+            config.groups.iter().map(|group| u64::from(group.layout.spindles())).sum();
+        let disk_group = |(index, group): (GroupIndex, &DiskGroupConfig)| {
+            let share = config.destage_low_sectors * u64::from(group.layout.spindles()) / spindles;
+            DiskGroup::new(group, config.end_sector(index), share)
+        };
+        let mut disk_groups = (0..).map(GroupIndex).zip(&config.groups).map(disk_group);
+        let Some(first) = disk_groups.next() else { return Err(InPlaceError::Groups { groups }) };
+        let luns = config.lun_sectors().into_iter().zip(&config.luns);
         Ok(Self {
-            luns,
-            end_sector: lun_sectors,
-            cache: WriteCache::new(lun_sectors, config.write_cache_sectors),
-            contents: P::Contents::default(),
-            reads: Slab::new(),
-            destages: Slab::new(),
-            destaged_stripes: SummaryBitmap::new(config.layout.stripes()),
+            luns: luns.map(|(sectors, lun)| PlacedLun { group: lun.group, sectors }).collect(),
+            groups: DiskGroups::new(first, disk_groups),
+            first_spindles: config.first_spindles(),
             waiting_for_room: VecDeque::new(),
-            partial_writes: PartialWrites::default(),
-            rebuild: Rebuild::default(),
-            degraded: None,
+            failures: Vec::new(),
             log_has_records: false,
             checkpoint: None,
             bad_blocks: BadBlocks::default(),
@@ -138,30 +146,23 @@ impl<P: Payload> InPlace<P> {
         })
     }
 
-    /// Grants distributed reserve for `rebuild.spares` failures, if the layout has any, and sets the rebuild's
-    /// priority.
+    /// The configuration that the array was created with.
     #[must_use]
-    pub fn with_rebuild(self, rebuild: Rebuild) -> Self {
-        Self { rebuild, ..self }
+    pub fn config(&self) -> &InPlaceConfig {
+        &self.config
     }
 
-    /// The sectors of each LUN, as the layout numbers them.
-    #[must_use]
-    pub fn lun_sectors(&self) -> &[Range<u64>] {
-        &self.luns
+    /// The disk group of a LUN.
+    #[inline(always)]
+    fn group_of(&self, lun: LunId) -> GroupIndex {
+        self.luns[usize::from(lun.0)].group
     }
 
-    /// The LUNs' layout. Rebuilt sectors of a failed spindle lie elsewhere.
-    #[must_use]
-    pub fn lun_layout(&self) -> &LunLayout {
-        &self.config.layout
-    }
-
-    /// There is room in the cache, and a stripe that others may have waited for.
-    fn destage_ended(&mut self, driver: &mut impl Driver<P>) {
+    /// There is room in the cache, and a stripe of `group` that others may have waited for.
+    fn destage_ended(&mut self, group: GroupIndex, driver: &mut impl Driver<P>) {
         self.admit_waiting(driver);
-        if self.degraded.is_some() {
-            self.stripes_are_free(driver);
+        if self.groups[group].degraded.is_some() {
+            self.stripes_are_free(group, driver);
         } else {
             self.destage(driver);
         }
@@ -178,42 +179,23 @@ impl<P: Payload> InPlace<P> {
         driver: &mut impl Driver<P>,
     ) {
         let outcome = Some((payload, gone));
-        match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
-            (false, false) => self.on_read_done(tag, payload, gone, driver),
-            (false, true) => {
+        let tag = TagFields::of(tag);
+        match tag.kind {
+            Kind::HostRead => self.on_read_done(tag, payload, gone, driver),
+            Kind::Destage => {
                 if self.on_destage_command_done(tag, outcome, driver) {
-                    self.destage_ended(driver);
+                    self.destage_ended(tag.group, driver);
                 }
             }
-            (true, false) => self.on_recovery_command_done(tag, outcome, driver),
-            (true, true) => self.on_rebuild_command_done(now_ns, tag, outcome, driver),
+            Kind::Recovery => self.on_recovery_command_done(tag, outcome, driver),
+            Kind::Step => self.on_rebuild_command_done(now_ns, tag, outcome, driver),
         }
     }
 
-    /// How the file of a LUN that begins at `first_sector` lies, for as long as the array exists: contiguous within
-    /// chunks. In blocks of 4 KiB, to be compared with a write-anywhere array.
-    fn file_layout(&self, first_sector: u64, file_sectors: u64) -> FileLayout {
-        let layout = &self.config.layout;
-        let chunk_sectors = layout.unit_sectors();
-        let (mut lowest, mut end) = (u64::MAX, 0);
-        let sectors = first_sector..first_sector + file_sectors;
-        for sector in sectors.step_by(chunk_sectors as usize) {
-            let place = layout.locate(sector).sector_on_spindle;
-            lowest = lowest.min(place);
-            end = end.max(place + chunk_sectors);
-        }
-        let blocks = file_sectors.div_ceil(BLOCK_SECTORS);
-        let extents = file_sectors.div_ceil(chunk_sectors);
-        FileLayout {
-            score: 1.0 - (extents - 1) as f64 / blocks.saturating_sub(1).max(1) as f64,
-            extents,
-            blocks,
-            span: (end - lowest) as f64 / self.config.spindle_sectors as f64,
-        }
-    }
-
+    /// Sends a command to a spindle of `group`, which it names by its number there.
     #[inline(always)]
-    fn send(&self, driver: &mut impl Driver<P>, command: SpindleCommand<P>) {
+    fn send(&self, group: GroupIndex, mut command: SpindleCommand<P>, driver: &mut impl Driver<P>) {
+        command.spindle = self.first_spindles.in_array(group, command.spindle);
         driver.processor(self.config.processor.of_command(command.sectors));
         driver.command(command);
     }
@@ -221,7 +203,7 @@ impl<P: Payload> InPlace<P> {
 
 impl<P: Payload> Array<P> for InPlace<P> {
     fn spindles(&self) -> u16 {
-        self.config.layout.spindles()
+        self.config.groups.iter().map(|group| group.layout.spindles()).sum()
     }
 
     fn start(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}
@@ -232,17 +214,18 @@ impl<P: Payload> Array<P> for InPlace<P> {
         mut operation: HostOperation<P>,
         driver: &mut impl Driver<P>,
     ) {
-        // From here on, the sectors of all LUNs are numbered through.
+        // From here on, the sectors of all LUNs of a group are numbered through.
         let lun = &self.luns[usize::from(operation.lun.0)];
-        operation.first_sector += lun.start;
+        let group = lun.group;
+        operation.first_sector += lun.sectors.start;
         let end_sector = operation.first_sector + u64::from(operation.sectors);
-        assert!(end_sector <= lun.end, "an operation ends behind its LUN");
+        assert!(end_sector <= lun.sectors.end, "an operation ends behind its LUN");
         driver.processor(self.config.processor.of_operation(operation.sectors));
         match operation.direction {
-            Direction::Read => self.read(operation, driver),
+            Direction::Read => self.read(group, operation, driver),
             Direction::Write => {
                 if self.config.format.is_durable() {
-                    self.write_blocks(operation, driver);
+                    self.write_blocks(group, operation, driver);
                 } else {
                     self.write_or_wait(operation, Acknowledge::AfterProcessor, driver);
                 }
@@ -287,18 +270,22 @@ impl<P: Payload> Array<P> for InPlace<P> {
 
     #[inline]
     fn hint_operation(&self, lun: LunId, _direction: Direction, first_sector: u64, sectors: u32) {
-        let first_sector = first_sector + self.luns[usize::from(lun.0)].start;
+        let lun = &self.luns[usize::from(lun.0)];
+        let first_sector = first_sector + lun.sectors.start;
+        let cache = &self.groups[lun.group].cache;
         // The bits of 512 sectors are a cache line: two for some operations.
-        self.cache.prefetch(first_sector);
-        self.cache.prefetch(first_sector + u64::from(sectors) - 1);
+        cache.prefetch(first_sector);
+        cache.prefetch(first_sector + u64::from(sectors) - 1);
     }
 
     #[inline]
     fn hint_completion(&self, tag: Tag) {
-        if tag.0 & (REDUNDANCY | DESTAGE) == DESTAGE
-            && let Some(destage) = self.destages.get((tag.0 >> 32) as usize)
+        let TagFields { kind, group, slot, .. } = TagFields::of(tag);
+        let group = &self.groups[group];
+        if kind == Kind::Destage
+            && let Some(destage) = group.destages.get(slot)
         {
-            self.cache.prefetch(destage.sectors.start);
+            group.cache.prefetch(destage.sectors.start);
         }
     }
 
@@ -321,7 +308,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     fn failures(&self) -> &[FailedSpindle] {
-        self.degraded.as_ref().map_or(&[], |degraded| &degraded.failures)
+        &self.failures
     }
 
     fn timer_fired(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}
@@ -339,22 +326,42 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     fn assert_invariants(&self) {
-        assert!(
-            self.destages.len() <= self.config.destages_in_flight as usize,
-            "more destages are in flight than may be"
-        );
-        let in_flight: u64 =
-            self.destages.iter().map(|(_, one)| one.sectors.end - one.sectors.start).sum();
-        assert_eq!(
-            in_flight,
-            self.cache.sectors_in_flight(),
-            "sectors on their way to the spindles"
-        );
+        for group in self.groups.iter() {
+            assert!(
+                group.destages.len() <= group.most_destages,
+                "more destages are in flight than may be"
+            );
+            let in_flight: u64 =
+                group.destages.iter().map(|(_, one)| one.sectors.end - one.sectors.start).sum();
+            assert_eq!(
+                in_flight,
+                group.cache.sectors_in_flight(),
+                "sectors on their way to the spindles"
+            );
+        }
+    }
+
+    fn groups(&self) -> Vec<GroupMeasures> {
+        let groups = (0..).map(GroupIndex).zip(&self.config.groups);
+        let measured = groups.map(|(index, group)| {
+            let first = self.first_spindles.in_array(index, SpindleIndex(0)).0;
+            let capacity_sectors = group.layout.lun_capacity_sectors();
+            let luns = self.config.luns.iter().filter(|lun| lun.group == index);
+            let lun_sectors: u64 = luns.map(|lun| lun.sectors).sum();
+            GroupMeasures {
+                spindles: first..first + group.layout.spindles(),
+                blocks: capacity_sectors / BLOCK_SECTORS,
+                free_blocks: Some((capacity_sectors - lun_sectors) / BLOCK_SECTORS),
+            }
+        });
+        measured.filter(|_| self.config.groups.len() > 1).collect()
     }
 
     fn layout(&self) -> LayoutMeasures {
-        let luns = self.luns.iter().zip(&self.config.luns).map(|(sectors, lun)| {
-            let file = self.file_layout(sectors.start, lun.file_sectors);
+        let luns = self.luns.iter().zip(&self.config.luns).map(|(placed, lun)| {
+            let (group, first_sector) = (&self.groups[lun.group], placed.sectors.start);
+            let file =
+                group.file_layout(first_sector, lun.file_sectors, self.config.spindle_sectors);
             LunLayoutMeasures { file, rewritten: None }
         });
         LayoutMeasures { luns: luns.collect(), free_space: None }

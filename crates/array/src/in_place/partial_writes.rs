@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use slab::Slab;
+use strewn_alloc::GroupIndex;
 use strewn_base::BLOCK_SECTORS;
 
 use crate::driver::{Acknowledge, Driver, HostOperation, Refusal};
@@ -17,7 +18,7 @@ use super::InPlace;
 use super::blocks::blocks_of;
 use super::host::range_of;
 
-/// The writes of an array of whole blocks.
+/// The writes to a disk group of whole blocks.
 pub(super) struct PartialWrites<P> {
     /// Blocks owned by writes that are not acknowledged: disjoint runs, as first block and end.
     owned: BTreeMap<u64, u64>,
@@ -109,27 +110,38 @@ impl<P: Payload> PartialWrite<P> {
 impl<P: Payload> InPlace<P> {
     /// Writes whole blocks as soon as the write can own them.
     #[inline(never)]
-    pub(super) fn write_blocks(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {
-        if let Some(host) = self.partial_writes.own(host) {
-            self.complete(host, Acknowledge::AfterProcessor, driver);
+    pub(super) fn write_blocks(
+        &mut self,
+        group: GroupIndex,
+        host: HostOperation<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        if let Some(host) = self.groups[group].partial_writes.own(host) {
+            self.complete(group, host, Acknowledge::AfterProcessor, driver);
         }
     }
 
     /// Writes what owns its blocks, after reading its edge blocks if it has any.
     #[inline(never)]
-    fn complete(&mut self, host: HostOperation<P>, when: Acknowledge, driver: &mut impl Driver<P>) {
+    fn complete(
+        &mut self,
+        group: GroupIndex,
+        host: HostOperation<P>,
+        when: Acknowledge,
+        driver: &mut impl Driver<P>,
+    ) {
         let sectors = range_of(&host);
         let edges: Vec<u64> = edges_of(&sectors).collect();
         if edges.is_empty() {
             return self.write_or_wait(host, when, driver);
         }
-        let id = host.id;
+        let operation = (host.id, host.lun);
         let awaited = edges.len() as u32;
         let edges_read = [P::default(), P::default()];
         let write = PartialWrite { host, awaited, edges: edges_read, is_lost: false };
-        let slot = self.partial_writes.reading.insert(write) as u32;
+        let slot = self.groups[group].partial_writes.reading.insert(write) as u32;
         for block in edges {
-            self.read_edge(id, slot, block, driver);
+            self.read_edge(operation, slot, block, driver);
         }
     }
 
@@ -137,12 +149,14 @@ impl<P: Payload> InPlace<P> {
     #[inline(never)]
     pub(super) fn edge_is_read(
         &mut self,
+        group: GroupIndex,
         slot: u32,
         first_sector: u64,
         block: Option<P>,
         driver: &mut impl Driver<P>,
     ) {
-        let write = &mut self.partial_writes.reading[slot as usize];
+        let reading = &mut self.groups[group].partial_writes.reading;
+        let write = &mut reading[slot as usize];
         assert!(write.awaited > 0, "a block has been read that its write did not wait for");
         write.awaited -= 1;
         let sectors = range_of(&write.host);
@@ -160,10 +174,10 @@ impl<P: Payload> InPlace<P> {
         if write.awaited > 0 {
             return;
         }
-        let write = self.partial_writes.reading.remove(slot as usize);
+        let write = reading.remove(slot as usize);
         if write.is_lost {
             driver.refuse(write.host.id, Refusal::BlocksGone);
-            self.blocks_are_free(&sectors, driver);
+            self.blocks_are_free(group, &sectors, driver);
         } else {
             self.write_or_wait(write.completed(), Acknowledge::Now, driver);
         }
@@ -173,9 +187,14 @@ impl<P: Payload> InPlace<P> {
 
     /// A write has been acknowledged or refused: the writes that waited for its blocks go on.
     #[inline(never)]
-    pub(super) fn blocks_are_free(&mut self, sectors: &Range<u64>, driver: &mut impl Driver<P>) {
-        for host in self.partial_writes.disown(sectors) {
-            self.complete(host, Acknowledge::Now, driver);
+    pub(super) fn blocks_are_free(
+        &mut self,
+        group: GroupIndex,
+        sectors: &Range<u64>,
+        driver: &mut impl Driver<P>,
+    ) {
+        for host in self.groups[group].partial_writes.disown(sectors) {
+            self.complete(group, host, Acknowledge::Now, driver);
         }
     }
 }

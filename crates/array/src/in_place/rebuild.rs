@@ -10,46 +10,106 @@
 //! whole. A slice is the exclusive or of the other members' slices, whichever of them holds parity: roles change from
 //! stripe to stripe, the sum does not. When a spindle is replaced, its segments on reserve are copied.
 
+use strewn_alloc::GroupIndex;
 use strewn_raid::{SpindleIndex, StripeUnit, StripedLayout};
 
-use crate::driver::{Driver, Tag};
+use crate::driver::Driver;
 use crate::payload::Payload;
 
 use super::blocks::{self, BlockSet};
 use super::degraded::{Degraded, LostSpindle};
+use super::group::DiskGroup;
 use super::steps::{SliceBytes, Stage, Step};
+use super::tag::TagFields;
 use super::{InPlace, LunLayout};
 
 impl<P: Payload> InPlace<P> {
     /// Begins as many steps as may begin.
-    pub(super) fn advance_rebuild(&mut self, driver: &mut impl Driver<P>) {
+    pub(super) fn advance_rebuild(&mut self, id: GroupIndex, driver: &mut impl Driver<P>) {
         loop {
-            let Some(degraded) = &self.degraded else { return };
+            let group = &mut self.groups[id];
+            let Some(degraded) = &group.degraded else { return };
             if degraded.steps.iter().any(|(_, step)| step.given_up) {
                 return;
             }
             let ready = degraded.steps.iter().find(|(_, step)| {
-                step.stage == Stage::Waiting && !self.is_destaged(step.stripes())
+                step.stage == Stage::Waiting && !group.is_destaged(step.stripes())
             });
             let slot = if let Some((slot, _)) = ready {
                 slot
             } else {
-                if degraded.steps.len() >= self.rebuild.steps_in_flight.max(1) as usize {
+                if degraded.steps.len() >= group.rebuild.steps_in_flight.max(1) as usize {
                     return;
                 }
-                let Some(step) = self.next_step() else { return };
-                let must_wait = self.is_destaged(step.stripes());
-                let Some(degraded) = &mut self.degraded else { return };
+                let Some(step) = group.next_step() else { return };
+                let must_wait = group.is_destaged(step.stripes());
+                let Some(degraded) = &mut group.degraded else { return };
                 let slot = degraded.steps.insert(step);
                 if must_wait {
                     continue;
                 }
                 slot
             };
-            self.read_slice(slot, driver);
+            self.read_slice(id, slot, driver);
         }
     }
 
+    /// A command of a step has completed, a read with all but the blocks that are gone; or it failed, and the step was
+    /// given up.
+    pub(super) fn on_rebuild_command_done(
+        &mut self,
+        now_ns: u64,
+        tag: TagFields,
+        outcome: Option<(&P, &BlockSet)>,
+        driver: &mut impl Driver<P>,
+    ) {
+        let TagFields { group: id, slot, .. } = tag;
+        let group = &mut self.groups[id];
+        let slice_sectors = group.slice_sectors();
+        let segment_sectors = group.layout.segment_sectors();
+        let Some(degraded) = &mut group.degraded else { return };
+        let step = &mut degraded.steps[slot];
+        assert!(step.awaited > 0, "a command has completed that its step did not wait for");
+        step.awaited -= 1;
+        if P::CARRIES_DATA
+            && let Some((payload, gone)) = outcome
+            && step.stage == Stage::Reading
+        {
+            blocks::add(&mut step.bytes.sum, payload.bytes());
+            step.bytes.gone.add(gone);
+        }
+        if step.awaited > 0 {
+            return;
+        }
+        if step.given_up {
+            group.drop_given_up();
+            self.stripes_are_free(id, driver);
+            return;
+        }
+        if step.stage == Stage::Reading {
+            self.slice_is_read(id, slot, driver);
+            return;
+        }
+        let StripeUnit { spindle, sector: first_sector } = step.target;
+        step.done_sectors += slice_sectors;
+        if step.done_sectors < segment_sectors {
+            self.read_slice(id, slot, driver);
+            return;
+        }
+        let step = degraded.steps.remove(slot);
+        let stripes = step.stripes();
+        degraded.set_aside.retain(|stripe| !stripes.contains(stripe));
+        if let Some(lost) = degraded.lost.iter_mut().find(|lost| lost.spindle == step.spindle) {
+            lost.segments.put(step.segment as usize, spindle, first_sector);
+            let (share, is_whole) = (lost.segments.rebuilt(), lost.segments.are_whole());
+            self.failures[lost.failure].note_rebuilt(share, is_whole, now_ns);
+            group.is_home(step.spindle);
+        }
+        self.stripes_are_free(id, driver);
+    }
+}
+
+impl<P: Payload> DiskGroup<P> {
     /// The next lost segment with room to rebuild it. Takes the room.
     fn next_step(&mut self) -> Option<Step> {
         loop {
@@ -70,7 +130,7 @@ impl<P: Payload> InPlace<P> {
             if !is_wanted || under_way {
                 continue;
             }
-            let layout = &self.config.layout;
+            let layout = &self.layout;
             let segment_sectors = layout.segment_sectors();
             let Some((stripe, _)) = layout.stripe_on(spindle, segment * segment_sectors) else {
                 continue;
@@ -96,59 +156,6 @@ impl<P: Payload> InPlace<P> {
                 bytes: SliceBytes::default(),
             });
         }
-    }
-
-    /// A command of a step has completed, a read with all but the blocks that are gone; or it failed, and the step was
-    /// given up.
-    pub(super) fn on_rebuild_command_done(
-        &mut self,
-        now_ns: u64,
-        tag: Tag,
-        outcome: Option<(&P, &BlockSet)>,
-        driver: &mut impl Driver<P>,
-    ) {
-        let slot = (tag.0 >> 32) as usize;
-        let slice_sectors = self.slice_sectors();
-        let segment_sectors = self.config.layout.segment_sectors();
-        let Some(degraded) = &mut self.degraded else { return };
-        let step = &mut degraded.steps[slot];
-        assert!(step.awaited > 0, "a command has completed that its step did not wait for");
-        step.awaited -= 1;
-        if P::CARRIES_DATA
-            && let Some((payload, gone)) = outcome
-            && step.stage == Stage::Reading
-        {
-            blocks::add(&mut step.bytes.sum, payload.bytes());
-            step.bytes.gone.add(gone);
-        }
-        if step.awaited > 0 {
-            return;
-        }
-        if step.given_up {
-            self.drop_given_up();
-            self.stripes_are_free(driver);
-            return;
-        }
-        if step.stage == Stage::Reading {
-            self.slice_is_read(slot, driver);
-            return;
-        }
-        let StripeUnit { spindle, sector: first_sector } = step.target;
-        step.done_sectors += slice_sectors;
-        if step.done_sectors < segment_sectors {
-            self.read_slice(slot, driver);
-            return;
-        }
-        let step = degraded.steps.remove(slot);
-        let stripes = step.stripes();
-        degraded.set_aside.retain(|stripe| !stripes.contains(stripe));
-        if let Some(lost) = degraded.lost.iter_mut().find(|lost| lost.spindle == step.spindle) {
-            lost.segments.put(step.segment as usize, spindle, first_sector);
-            let (share, is_whole) = (lost.segments.rebuilt(), lost.segments.are_whole());
-            degraded.failures[lost.failure].note_rebuilt(share, is_whole, now_ns);
-            degraded.is_home(&self.config.layout, self.end_sector, step.spindle);
-        }
-        self.stripes_are_free(driver);
     }
 
     /// Drops the steps that were given up and have no command in flight. Their segments are next again.

@@ -10,17 +10,20 @@
 //! destage may rewrite the block meanwhile, and then another block of its row may go bad, or its spindle be lost: the
 //! row lacks one block at a time, and never two. So before a block counts as gone it is read once more, where it is.
 
+use strewn_alloc::GroupIndex;
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::{Member, MemberSet, SpindleIndex, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag};
 use crate::payload::{BlockContents, Payload};
 
+use super::InPlace;
 use super::blocks::{self, BlockSet, blocks_touched, sectors_of_block};
-use super::{DESTAGE, InPlace, REDUNDANCY};
+use super::group::DiskGroup;
+use super::tag::{Kind, TagFields};
 
-/// In a recovery's tag: the command reads the wanted sectors themselves, from where they are now.
-const DIRECT: u64 = 1 << 1;
+/// The detail of a recovery's tag: the command reads the wanted sectors themselves, from where they are now.
+const DIRECT: u32 = 1;
 
 /// A read of sectors that are lost or bad.
 pub(super) struct Recovery<P> {
@@ -64,17 +67,22 @@ struct BadRead<P> {
 impl<P: Payload> InPlace<P> {
     /// Reads lost sectors; `command` has their place by the layout.
     #[cold]
-    pub(super) fn recover(&mut self, command: &SpindleCommand<P>, driver: &mut impl Driver<P>) {
+    pub(super) fn recover(
+        &mut self,
+        group: GroupIndex,
+        command: &SpindleCommand<P>,
+        driver: &mut impl Driver<P>,
+    ) {
         let at = (command.spindle, command.first_sector);
         self.counters.degraded_reads += 1;
-        self.add_recovery(Some(command.tag), at, command.sectors, None, driver);
+        self.add_recovery(group, Some(command.tag), at, command.sectors, None, driver);
     }
 
     /// Computes the bad blocks of a read of `sectors` sectors and rewrites them; `at` is the read's place by the
     /// layout.
     pub(super) fn recover_blocks(
         &mut self,
-        requester: Option<Tag>,
+        (group, requester): (GroupIndex, Option<Tag>),
         at: (SpindleIndex, u64),
         sectors: u32,
         payload: P,
@@ -87,19 +95,21 @@ impl<P: Payload> InPlace<P> {
         let in_hull = (hull.len() as u64 * BLOCK_SECTORS) as u32;
         let bad =
             Box::new(BadRead { first_sector, sectors, payload, bad, good_again: BlockSet::EMPTY });
-        self.add_recovery(requester, (spindle, first_bad), in_hull, Some(bad), driver);
+        self.add_recovery(group, requester, (spindle, first_bad), in_hull, Some(bad), driver);
     }
 
     fn add_recovery(
         &mut self,
+        id: GroupIndex,
         requester: Option<Tag>,
         (spindle, first_sector): (SpindleIndex, u64),
         sectors: u32,
         bad: Option<Box<BadRead<P>>>,
         driver: &mut impl Driver<P>,
     ) {
-        let Some(degraded) = &mut self.degraded else { return };
-        let Some((stripe, member)) = self.config.layout.stripe_on(spindle, first_sector) else {
+        let group = &mut self.groups[id];
+        let Some(degraded) = &mut group.degraded else { return };
+        let Some((stripe, member)) = group.layout.stripe_on(spindle, first_sector) else {
             unreachable!("{spindle} has no sector {first_sector}")
         };
         let slot = degraded.recoveries.insert(Recovery {
@@ -119,20 +129,18 @@ impl<P: Payload> InPlace<P> {
             gone: BlockSet::EMPTY,
             bad,
         });
-        self.begin_recovery(slot, driver);
+        self.begin_recovery(id, slot, driver);
     }
 
-    /// The place by the layout of the sectors that this recovery's command reads directly; `None` if it reads the rest
-    /// of the stripe, or what that rest could not give.
-    pub(super) fn read_directly_by(&self, tag: Tag) -> Option<(SpindleIndex, u64)> {
-        let degraded = self.degraded.as_ref()?;
-        let recovery = &degraded.recoveries[(tag.0 >> 32) as usize];
-        let is_direct = tag.0 & DIRECT != 0 && recovery.bad.is_none();
-        is_direct.then_some((recovery.spindle, recovery.first_sector))
-    }
-
-    pub(super) fn begin_recovery(&mut self, slot: usize, driver: &mut impl Driver<P>) {
-        let Some(degraded) = &self.degraded else { return };
+    pub(super) fn begin_recovery(
+        &mut self,
+        id: GroupIndex,
+        slot: usize,
+        driver: &mut impl Driver<P>,
+    ) {
+        let group = &mut self.groups[id];
+        let layout = &group.layout;
+        let Some(degraded) = &group.degraded else { return };
         let recovery = &degraded.recoveries[slot];
         let (stripe, member) = (recovery.stripe, recovery.member);
         // Sectors that were rebuilt while it waited are read from where they are now.
@@ -140,46 +148,45 @@ impl<P: Payload> InPlace<P> {
             None => degraded.place(recovery.spindle, recovery.first_sector),
             Some(_) => None,
         };
-        let offset = recovery.first_sector % self.config.layout.unit_sectors();
-        let kind = recovery.requester.map(|tag| tag.0 & (REDUNDANCY | DESTAGE));
-        let waits = kind != Some(DESTAGE) && self.is_destaged(stripe..stripe + 1);
+        let offset = recovery.first_sector % layout.unit_sectors();
+        let kind = recovery.requester.map(|tag| TagFields::of(tag).kind);
+        let waits = kind != Some(Kind::Destage) && group.is_destaged(stripe..stripe + 1);
         let reads = if let Some(place) = direct {
             vec![place]
         } else if waits {
             Vec::new()
         } else {
-            let lost = degraded.lost_of(&self.config.layout, stripe).with(member);
-            let plan = self.config.layout.shape().plan_read(MemberSet::single(member), lost);
-            match plan {
-                Ok(plan) => self.places_of(stripe, plan.read, offset),
+            let lost = degraded.lost_of(layout, stripe).with(member);
+            match layout.shape().plan_read(MemberSet::single(member), lost) {
+                Ok(plan) => group.places_of(stripe, plan.read, offset),
                 // A bad block in a stripe with a lost spindle.
-                Err(_) => return self.nothing_to_read(slot, driver),
+                Err(_) => return self.nothing_to_read(id, slot, driver),
             }
         };
-        let Some(degraded) = &mut self.degraded else { return };
+        let Some(degraded) = &mut group.degraded else { return };
         if reads.is_empty() {
             degraded.waiting.push_back(slot);
             return;
         }
-        self.send_recovery_reads(slot, &reads, direct.is_some(), driver);
+        self.send_recovery_reads((id, slot), &reads, direct.is_some(), driver);
     }
 
     /// Reads a recovery's sectors at `places`: directly, or what they are computed from.
     fn send_recovery_reads(
         &mut self,
-        slot: usize,
+        (id, slot): (GroupIndex, usize),
         places: &[(SpindleIndex, u64)],
         directly: bool,
         driver: &mut impl Driver<P>,
     ) {
-        let Some(degraded) = &mut self.degraded else { return };
+        let Some(degraded) = &mut self.groups[id].degraded else { return };
         let recovery = &mut degraded.recoveries[slot];
         recovery.awaited = places.len() as u32;
         let sectors = recovery.sectors;
         self.counters.recovery_reads += places.len() as u64;
-        let direct = if directly { DIRECT } else { 0 };
+        let detail = if directly { DIRECT } else { 0 };
         for &(spindle, first_sector) in places {
-            let tag = Tag((slot as u64) << 32 | REDUNDANCY | direct);
+            let tag = TagFields { kind: Kind::Recovery, group: id, slot, detail }.pack();
             let payload = P::default();
             let direction = Direction::Read;
             let command = SpindleCommand {
@@ -191,27 +198,27 @@ impl<P: Payload> InPlace<P> {
                 payload,
                 all_or_none: false,
             };
-            self.send(driver, command);
+            self.send(id, command, driver);
         }
     }
 
-    fn nothing_to_read(&mut self, slot: usize, driver: &mut impl Driver<P>) {
-        let Some(degraded) = &mut self.degraded else { return };
+    fn nothing_to_read(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &mut self.groups[id].degraded else { return };
         let recovery = &mut degraded.recoveries[slot];
         recovery.gone = BlockSet::all(blocks_touched(recovery.first_sector, recovery.sectors));
         if P::CARRIES_DATA {
             recovery.sum = vec![0; blocks::bytes_of(&(0..recovery.sectors)).len()];
         }
-        if !self.looks_again(slot, driver) {
-            self.recovery_is_over(slot, driver);
+        if !self.looks_again(id, slot, driver) {
+            self.recovery_is_over(id, slot, driver);
         }
     }
 
     /// Reads bad blocks once more that cannot be computed, if there are any and it has not done so. The stripe stays
     /// as it is until they have come.
     #[cold]
-    fn looks_again(&mut self, slot: usize, driver: &mut impl Driver<P>) -> bool {
-        let Some(degraded) = &mut self.degraded else { return false };
+    fn looks_again(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) -> bool {
+        let Some(degraded) = &mut self.groups[id].degraded else { return false };
         let recovery = &mut degraded.recoveries[slot];
         if recovery.is_second_look || recovery.bad.is_none() || recovery.gone.is_empty() {
             return false;
@@ -219,19 +226,19 @@ impl<P: Payload> InPlace<P> {
         let at = (recovery.spindle, recovery.first_sector);
         let Some(place) = degraded.place(at.0, at.1) else { return false };
         degraded.recoveries[slot].is_second_look = true;
-        self.send_recovery_reads(slot, &[place], true, driver);
+        self.send_recovery_reads((id, slot), &[place], true, driver);
         true
     }
 
     /// A command of a recovery has completed, with all but the blocks that are gone; or it failed.
     pub(super) fn on_recovery_command_done(
         &mut self,
-        tag: Tag,
+        tag: TagFields,
         outcome: Option<(&P, &BlockSet)>,
         driver: &mut impl Driver<P>,
     ) {
-        let slot = (tag.0 >> 32) as usize;
-        let Some(degraded) = &mut self.degraded else { return };
+        let TagFields { group: id, slot, detail, .. } = tag;
+        let Some(degraded) = &mut self.groups[id].degraded else { return };
         let recovery = &mut degraded.recoveries[slot];
         assert!(recovery.awaited > 0, "a command has completed that its recovery did not wait for");
         recovery.awaited -= 1;
@@ -241,7 +248,7 @@ impl<P: Payload> InPlace<P> {
                     if recovery.is_second_look {
                         recovery.has_looked_again(payload, gone);
                     } else {
-                        if tag.0 & DIRECT != 0 {
+                        if detail == DIRECT {
                             recovery.answer.splice(0, payload);
                         } else if P::CARRIES_DATA {
                             blocks::add(&mut recovery.sum, payload.bytes());
@@ -259,25 +266,31 @@ impl<P: Payload> InPlace<P> {
             recovery.sum.clear();
             recovery.gone = BlockSet::EMPTY;
             recovery.is_second_look = false;
-            self.begin_recovery(slot, driver);
+            self.begin_recovery(id, slot, driver);
         } else if recovery.writing
-            || !(self.looks_again(slot, driver) || self.is_written_back(slot, driver))
+            || !(self.looks_again(id, slot, driver) || self.is_written_back(id, slot, driver))
         {
-            self.recovery_is_over(slot, driver);
+            self.recovery_is_over(id, slot, driver);
         }
     }
 
     /// Sends the computed blocks back to where they were found bad, if there are any.
-    fn is_written_back(&mut self, slot: usize, driver: &mut impl Driver<P>) -> bool {
-        let Some(good) = self.blocks_to_repair(slot) else { return false };
-        let writes = self.repairs_of(slot, &good);
-        let Some(degraded) = &mut self.degraded else { return false };
+    fn is_written_back(
+        &mut self,
+        id: GroupIndex,
+        slot: usize,
+        driver: &mut impl Driver<P>,
+    ) -> bool {
+        let group = &mut self.groups[id];
+        let Some(good) = group.blocks_to_repair(slot) else { return false };
+        let writes = group.repairs_of((id, slot), &good);
+        let Some(degraded) = &mut group.degraded else { return false };
         let recovery = &mut degraded.recoveries[slot];
         let first_block = recovery.first_sector / BLOCK_SECTORS;
         recovery.writing = true;
         recovery.written = good.iter().map(|block| first_block + block as u64).collect();
         recovery.awaited = writes.len() as u32;
-        let count = if recovery.member == self.config.layout.shape().row_parity() {
+        let count = if recovery.member == group.layout.shape().row_parity() {
             &mut self.counters.parity_writes
         } else {
             &mut self.counters.data_writes
@@ -286,9 +299,47 @@ impl<P: Payload> InPlace<P> {
         self.bad_blocks.repaired += good.len() as u64;
         let are_sent = !writes.is_empty();
         for command in writes {
-            self.send(driver, command);
+            self.send(id, command, driver);
         }
         are_sent
+    }
+
+    /// Answers the read that waited with what there is.
+    fn recovery_is_over(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
+        let Some(degraded) = &mut self.groups[id].degraded else { return };
+        let Recovery { requester, mut answer, sum, mut gone, bad, .. } =
+            degraded.recoveries.remove(slot);
+        let computed = P::from_bytes(sum);
+        if let Some(read) = bad {
+            (answer, gone) = read.with(&computed, &gone);
+        } else if !computed.bytes().is_empty() {
+            answer = computed;
+        }
+        if let Some(tag) = requester.map(TagFields::of) {
+            match tag.kind {
+                Kind::HostRead => self.on_read_done(tag, &answer, &gone, driver),
+                Kind::Destage => {
+                    if self.on_destage_command_done(tag, Some((&answer, &gone)), driver) {
+                        self.destage_ended(id, driver);
+                    }
+                }
+                Kind::Recovery | Kind::Step => {
+                    self.on_recovery_command_done(tag, Some((&answer, &gone)), driver);
+                }
+            }
+        }
+        self.stripes_are_free(id, driver);
+    }
+}
+
+impl<P: Payload> DiskGroup<P> {
+    /// The place by the layout of the sectors that this recovery's command reads directly; `None` if it reads the rest
+    /// of the stripe, or what that rest could not give.
+    pub(super) fn read_directly_by(&self, tag: TagFields) -> Option<(SpindleIndex, u64)> {
+        let degraded = self.degraded.as_ref()?;
+        let recovery = &degraded.recoveries[tag.slot];
+        let is_direct = tag.detail == DIRECT && recovery.bad.is_none();
+        is_direct.then_some((recovery.spindle, recovery.first_sector))
     }
 
     /// The bad blocks that a recovery has computed and no other one is writing; `None` if it was for lost sectors, or
@@ -317,15 +368,19 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// The writes of the blocks that a recovery has computed, one for each run.
-    fn repairs_of(&self, slot: usize, good: &BlockSet) -> Vec<SpindleCommand<P>> {
+    fn repairs_of(
+        &self,
+        (id, slot): (GroupIndex, usize),
+        good: &BlockSet,
+    ) -> Vec<SpindleCommand<P>> {
         let Some(degraded) = &self.degraded else { return Vec::new() };
         let recovery = &degraded.recoveries[slot];
         let Some((spindle, place)) = degraded.place(recovery.spindle, recovery.first_sector) else {
             return Vec::new();
         };
-        let is_parity = recovery.member == self.config.layout.shape().row_parity();
-        let stripe_sectors = u64::from(self.config.layout.shape().data_blocks());
-        let chunk_sectors = self.config.layout.unit_sectors();
+        let is_parity = recovery.member == self.layout.shape().row_parity();
+        let stripe_sectors = u64::from(self.layout.shape().data_blocks());
+        let chunk_sectors = self.layout.unit_sectors();
         let lun_sector = (recovery.stripe * stripe_sectors + u64::from(recovery.member.0))
             * chunk_sectors
             + recovery.first_sector % chunk_sectors;
@@ -339,7 +394,7 @@ impl<P: Payload> InPlace<P> {
                 if is_parity { BlockContents::Parity } else { BlockContents::lun(block) }
             });
             SpindleCommand {
-                tag: Tag((slot as u64) << 32 | REDUNDANCY),
+                tag: TagFields { kind: Kind::Recovery, group: id, slot, detail: 0 }.pack(),
                 spindle,
                 direction: Direction::Write,
                 first_sector: place + from,
@@ -349,31 +404,6 @@ impl<P: Payload> InPlace<P> {
             }
         };
         good.runs().into_iter().map(write).collect()
-    }
-
-    /// Answers the read that waited with what there is.
-    fn recovery_is_over(&mut self, slot: usize, driver: &mut impl Driver<P>) {
-        let Some(degraded) = &mut self.degraded else { return };
-        let Recovery { requester, mut answer, sum, mut gone, bad, .. } =
-            degraded.recoveries.remove(slot);
-        let computed = P::from_bytes(sum);
-        if let Some(read) = bad {
-            (answer, gone) = read.with(&computed, &gone);
-        } else if !computed.bytes().is_empty() {
-            answer = computed;
-        }
-        if let Some(tag) = requester {
-            match (tag.0 & REDUNDANCY != 0, tag.0 & DESTAGE != 0) {
-                (false, false) => self.on_read_done(tag, &answer, &gone, driver),
-                (false, true) => {
-                    if self.on_destage_command_done(tag, Some((&answer, &gone)), driver) {
-                        self.destage_ended(driver);
-                    }
-                }
-                (true, _) => self.on_recovery_command_done(tag, Some((&answer, &gone)), driver),
-            }
-        }
-        self.stripes_are_free(driver);
     }
 }
 

@@ -1,16 +1,17 @@
 //! The mirrored write-back cache, sector by sector.
+//!
+//! The disk groups of an array share its capacity. Each has the sectors of its own LUNs, and its own elevator.
 
 use std::ops::Range;
 
 use strewn_alloc::SummaryBitmap;
 
-/// The sectors of the LUN that are newer in the cache than on the spindles.
+/// The sectors of a disk group's LUNs that are newer in the cache than on the spindles.
 ///
 /// A sector is *dirty* from its write until a destage takes it, then *in flight* until the destage has written it.
 /// A sector written again while dirty takes no more room (coalescing); written again while in flight it is both.
 #[derive(Debug)]
 pub(super) struct WriteCache {
-    capacity_sectors: u64,
     dirty: SummaryBitmap,
     in_flight: SummaryBitmap,
     /// The elevator's position. The next destage begins at the first dirty sector from here on.
@@ -18,9 +19,8 @@ pub(super) struct WriteCache {
 }
 
 impl WriteCache {
-    pub(super) fn new(lun_sectors: u64, capacity_sectors: u64) -> Self {
+    pub(super) fn new(lun_sectors: u64) -> Self {
         Self {
-            capacity_sectors,
             dirty: SummaryBitmap::new(lun_sectors),
             in_flight: SummaryBitmap::new(lun_sectors),
             sweep: 0,
@@ -35,20 +35,20 @@ impl WriteCache {
         self.in_flight.count()
     }
 
+    /// The room that they take.
+    pub(super) fn sectors(&self) -> u64 {
+        self.dirty.count() + self.in_flight.count()
+    }
+
     /// Whether the spindles are up to date.
     pub(super) fn is_empty(&self) -> bool {
         self.dirty.is_empty() && self.in_flight.is_empty()
     }
 
-    /// The number of a write's sectors that are dirty already; `None` if there is no room for the write.
+    /// The number of a write's sectors that are dirty already, and take no more room.
     #[inline]
-    pub(super) fn room_for(&self, sectors: Range<u64>) -> Option<u64> {
-        let asked = sectors.end - sectors.start;
-        let used = self.dirty.count() + self.in_flight.count();
-        let coalesced = self.dirty.count_range(sectors);
-        // An empty cache takes a write that is larger than itself, which could otherwise never be taken.
-        let has_room = used == 0 || used + asked - coalesced <= self.capacity_sectors;
-        has_room.then_some(coalesced)
+    pub(super) fn coalesced(&self, sectors: Range<u64>) -> u64 {
+        self.dirty.count_range(sectors)
     }
 
     /// Adds a write that there is room for.
@@ -99,6 +99,10 @@ impl WriteCache {
     /// The first dirty sector from the elevator's position on, wrapping at the end of the LUN.
     #[inline]
     pub(super) fn next_dirty(&self) -> Option<u64> {
+        if self.dirty.is_empty() {
+            // Others' sectors are to be destaged.
+            return None;
+        }
         self.dirty.next_member(self.sweep).or_else(|| self.dirty.next_member(0))
     }
 

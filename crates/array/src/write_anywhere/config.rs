@@ -8,12 +8,13 @@ use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::ParityGroup;
 use thiserror::Error;
 
+use crate::first_spindles::FirstSpindles;
 use crate::format::Format;
 use crate::log::LogSize;
 use crate::processor::ProcessorCosts;
 
 use super::block_keys::BlockKeys;
-use super::groups::{FirstSpindles, PlacedGroup};
+use super::groups::PlacedGroup;
 
 /// A write-anywhere controller: an aggregate of parity groups, with volumes, with LUNs.
 #[derive(Debug, Clone)]

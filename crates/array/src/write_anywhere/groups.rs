@@ -13,42 +13,6 @@ use crate::payload::Payload;
 
 use super::{Run, WriteAnywhere};
 
-/// The first spindle of each parity group of an aggregate, in an array that numbers its spindles group after group.
-// Each operation looks here, so it is no list elsewhere in memory.
-#[derive(Debug, Clone, Copy)]
-pub struct FirstSpindles([u16; Self::MOST]);
-
-impl FirstSpindles {
-    /// Most parity groups of an aggregate.
-    pub(super) const MOST: usize = 8;
-
-    /// Those of `groups`, of which an aggregate has at most eight.
-    #[must_use]
-    pub fn of(groups: &[ParityGroup]) -> Self {
-        // A group that does not exist begins behind all spindles.
-        let mut first = [u16::MAX; Self::MOST];
-        let mut next = 0;
-        for (first, group) in first.iter_mut().zip(groups) {
-            *first = next;
-            next += group.spindles();
-        }
-        Self(first)
-    }
-
-    /// The number in the array of a spindle of `group`.
-    #[inline(always)]
-    #[must_use]
-    pub fn in_array(&self, group: GroupIndex, spindle: SpindleIndex) -> SpindleIndex {
-        SpindleIndex(self.0[group.index() % Self::MOST] + spindle.0)
-    }
-
-    /// The group of a spindle of the array, and its number there.
-    pub(super) fn in_group(&self, spindle: SpindleIndex) -> (GroupIndex, SpindleIndex) {
-        let group = self.0.partition_point(|first| *first <= spindle.0) - 1;
-        (GroupIndex(group as u16), SpindleIndex(spindle.0 - self.0[group]))
-    }
-}
-
 /// A parity group with its place in an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlacedGroup {
@@ -168,27 +132,5 @@ impl<P: Payload> WriteAnywhere<P> {
             }
         });
         measured.filter(|_| self.config.groups.len() > 1).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use strewn_raid::Parity;
-
-    #[test]
-    fn a_spindle_has_one_number_in_the_array_and_one_in_its_group() {
-        let groups: Vec<_> = [(Parity::RaidDp, 3), (Parity::Raid4, 1), (Parity::Raid4, 9)]
-            .into_iter()
-            .map(|(parity, data)| ParityGroup::new(parity, data, 64).unwrap())
-            .collect();
-        let first = FirstSpindles::of(&groups);
-        let expected = (0..5).map(|one| (0, one)).chain((0..2).map(|one| (1, one)));
-        let expected = expected.chain((0..10).map(|one| (2, one)));
-        for (in_array, (group, spindle)) in (0..17).map(SpindleIndex).zip(expected) {
-            let (group, spindle) = (GroupIndex(group), SpindleIndex(spindle));
-            assert_eq!(first.in_group(in_array), (group, spindle));
-            assert_eq!(first.in_array(group, spindle), in_array);
-        }
     }
 }

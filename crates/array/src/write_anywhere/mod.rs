@@ -54,6 +54,7 @@ use crate::driver::{
     SpindleCommand, Tag, Work,
 };
 use crate::failure::{DataLost, FailedSpindle, Rebuild};
+use crate::first_spindles::FirstSpindles;
 use crate::log::LogSize;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorCosts;
@@ -64,7 +65,7 @@ pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS};
 use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig, WriteAnywhereError};
 use degraded::Degraded;
-pub use groups::{FirstSpindles, PlacedGroup};
+pub use groups::PlacedGroup;
 pub use history::{DeadBlock, History};
 use host::PendingOperation;
 use reads::Reads;
@@ -195,7 +196,7 @@ impl<P: Payload> WriteAnywhere<P> {
         });
         Ok(Self {
             lun_sectors: lun_sectors.collect(),
-            first_spindles: FirstSpindles::of(&config.groups),
+            first_spindles: FirstSpindles::of(config.groups.iter().map(ParityGroup::spindles)),
             aggregate,
             volumes,
             map,

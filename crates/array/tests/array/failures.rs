@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
+use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, DataLost, Direction, Driver, Durability, Format, HostOperation, LogLedger,
@@ -258,17 +258,16 @@ fn in_place(format: Format, sets: Vec<u16>, rebuild: Rebuild) -> Harness<InPlace
     // Three rounds of RStores; the reserve is behind them.
     let lun_sectors = u64::from(sets.iter().sum::<u16>()) * 3 * 8 * 8 * 4;
     let array = InPlace::new(InPlaceConfig {
-        layout: layout.into(),
+        groups: vec![DiskGroupConfig::new(layout, 6).with_rebuild(rebuild)],
         luns: vec![LunConfig::whole(lun_sectors)],
         spindle_sectors: 40 * 64,
         write_cache_sectors: 800,
         destage_low_sectors: 100,
-        destages_in_flight: 6,
         format,
         log: format_log(format),
         processor: ProcessorCosts::default(),
     });
-    Harness::new(array.unwrap().with_rebuild(rebuild), lun_sectors, 3 * 5 * 64)
+    Harness::new(array.unwrap(), lun_sectors, 3 * 5 * 64)
 }
 
 fn rebuilds() -> impl Strategy<Value = Rebuild> {

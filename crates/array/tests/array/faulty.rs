@@ -339,7 +339,7 @@ pub struct FaultyHarness {
 impl FaultyHarness {
     /// Spindles that hold version 0 of the LUN, with its parity.
     pub fn new(array: InPlace<Described>, lun_sectors: u64, spindle_sectors: u64) -> Self {
-        let layout = array.lun_layout().clone();
+        let layout = array.config().single_group().layout.clone();
         let spindles = (0..layout.spindles()).map(|_| FaultyDriver::spindle_of(spindle_sectors, 0));
         let reserve_from = layout.segments_used(lun_sectors) * layout.segment_sectors();
         let mut driver = FaultyDriver {

@@ -1,7 +1,8 @@
 //! The in-place controller: what it does to get there.
 
 use proptest::prelude::*;
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig, LunLayout};
+use strewn_alloc::GroupIndex;
+use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout};
 use strewn_array::{Array, Format, ProcessorCosts};
 use strewn_raid::{SpindleIndex, StripeMember, VraidConfig, VraidLayout};
 
@@ -22,12 +23,11 @@ fn layout(redundancy_sets: Vec<u16>) -> LunLayout {
 
 fn roomy() -> InPlaceConfig {
     InPlaceConfig {
-        layout: layout(vec![6]),
-        luns: vec![LunConfig { sectors: 600, file_sectors: 100 }],
+        groups: vec![DiskGroupConfig::new(layout(vec![6]), 4)],
+        luns: vec![LunConfig { file_sectors: 100, ..LunConfig::whole(600) }],
         spindle_sectors: 10 * 2 * CHUNK_SECTORS,
         write_cache_sectors: 400,
         destage_low_sectors: 0,
-        destages_in_flight: 4,
         format: Format::default(),
         log: None,
         processor: ProcessorCosts::default(),
@@ -37,7 +37,8 @@ fn roomy() -> InPlaceConfig {
 pub fn any_in_place() -> impl Strategy<Value = InPlaceConfig> {
     let sets = prop_oneof![Just(vec![5]), Just(vec![5, 6]), Just(vec![8])];
     let low = prop_oneof![Just(0), 0..300u64];
-    let lun = |sectors| LunConfig { sectors, file_sectors: sectors.min(100) };
+    let lun =
+        |sectors: u64| LunConfig { file_sectors: sectors.min(100), ..LunConfig::whole(sectors) };
     let luns = prop_oneof![
         2 => (100..=600u64).prop_map(move |sectors| vec![lun(sectors)]),
         // The smallest layout has 640 sectors, and a LUN begins with a stripe.
@@ -47,11 +48,10 @@ pub fn any_in_place() -> impl Strategy<Value = InPlaceConfig> {
     (sets, luns, 1..400u64, low, 1..8u32).prop_map(
         |(sets, luns, write_cache_sectors, destage_low_sectors, destages_in_flight)| {
             InPlaceConfig {
-                layout: layout(sets),
+                groups: vec![DiskGroupConfig::new(layout(sets), destages_in_flight)],
                 luns,
                 write_cache_sectors,
                 destage_low_sectors,
-                destages_in_flight,
                 ..roomy()
             }
         },
@@ -60,8 +60,8 @@ pub fn any_in_place() -> impl Strategy<Value = InPlaceConfig> {
 
 /// A new array whose spindles hold version 0 of the LUN.
 pub fn fresh_in_place(config: InPlaceConfig) -> InPlaceBench {
-    let layout = config.layout.clone();
-    let lun_sectors = config.end_sector();
+    let layout = config.single_group().layout.clone();
+    let lun_sectors = config.end_sector(GroupIndex(0));
     let watch = DestageWatch::new(layout.clone());
     let luns = config.lun_sectors();
     let array = InPlace::new(config).unwrap();
@@ -270,7 +270,11 @@ fn two_chunks_of_a_stripe_are_written_back_one_after_the_other() {
 
 #[test]
 fn writers_wait_for_room_and_are_let_in_in_order() {
-    let config = InPlaceConfig { write_cache_sectors: 16, destages_in_flight: 1, ..roomy() };
+    let config = InPlaceConfig {
+        write_cache_sectors: 16,
+        groups: vec![DiskGroupConfig::new(layout(vec![6]), 1)],
+        ..roomy()
+    };
     let mut harness = fresh_in_place(config);
     harness.new_events();
     let first = harness.write(0, 16);
@@ -320,7 +324,8 @@ fn sectors_written_again_in_the_cache_are_written_back_once() {
 
 #[test]
 fn the_elevator_goes_up_the_lun_and_begins_anew_at_its_end() {
-    let config = InPlaceConfig { destages_in_flight: 1, ..roomy() };
+    let config =
+        InPlaceConfig { groups: vec![DiskGroupConfig::new(layout(vec![6]), 1)], ..roomy() };
     let mut harness = fresh_in_place(config);
     harness.new_events();
     for sector in [300, 500, 100, 400, 200, 350, 4] {

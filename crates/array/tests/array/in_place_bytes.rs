@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig, LunLayout, Raid5Layout};
+use strewn_array::in_place::{
+    DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid5Layout,
+};
 use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{VraidConfig, VraidLayout};
@@ -95,17 +97,18 @@ fn array(setting: &Setting) -> InPlace<Described> {
         VraidLayout::new(config, spindle_bytes).unwrap().into()
     };
     let array = InPlace::<Described>::new(InPlaceConfig {
-        layout,
+        groups: vec![
+            DiskGroupConfig::new(layout, setting.destages_in_flight).with_rebuild(setting.rebuild),
+        ],
         luns: vec![LunConfig::whole(setting.lun_sectors)],
         spindle_sectors: SPINDLE_SECTORS,
         write_cache_sectors: setting.write_cache_sectors,
         destage_low_sectors: setting.destage_low_sectors,
-        destages_in_flight: setting.destages_in_flight,
         format: setting.format,
         log: setting.log.map(|half_bytes| LogSize { half_bytes, record_header_bytes: 100 }),
         processor: ProcessorCosts::default(),
     });
-    array.unwrap().with_rebuild(setting.rebuild)
+    array.unwrap()
 }
 
 fn harness(setting: &Setting) -> FaultyHarness {

@@ -5,6 +5,7 @@
 
 mod bytes;
 mod cases;
+mod disk_groups;
 mod failures;
 mod faulty;
 mod harness;

@@ -18,7 +18,7 @@ pub(super) fn check<D: Devices>(
     superblock: &Superblock,
     report: &mut CheckReport,
 ) {
-    let shape = config.layout.shape();
+    let shape = config.single_group().layout.shape();
     let Ok(codec) = StripeCodec::for_shape(shape, BLOCK_BYTES) else { return };
     for stripe in 0..stripes_of_lun(config) {
         let read = InPlaceStripe::read(offline, config, stripe);

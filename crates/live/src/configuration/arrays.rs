@@ -1,7 +1,7 @@
 //! Translates a configuration to the arrays of `strewn-array`.
 
 use strewn_alloc::Chunks;
-use strewn_array::in_place::{InPlaceConfig, LunConfig};
+use strewn_array::in_place::{DiskGroupConfig, InPlaceConfig, LunConfig};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhereConfig};
 use strewn_array::{Format, ProcessorCosts};
 use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
@@ -98,15 +98,14 @@ impl Configuration {
         let write_cache_sectors = self.cache_bytes / SECTOR_BYTES;
         let lun_sectors = self.lun_blocks * BLOCK_SECTORS;
         Ok(InPlaceConfig {
-            layout: layout.lun_layout(spindle_bytes)?,
+            groups: vec![DiskGroupConfig::new(
+                layout.lun_layout(spindle_bytes)?,
+                layout.destages_per_spindle.saturating_mul(u32::from(self.spindles())).max(1),
+            )],
             luns: vec![LunConfig::whole(lun_sectors)],
             spindle_sectors: self.blocks_per_spindle * BLOCK_SECTORS,
             write_cache_sectors,
             destage_low_sectors: write_cache_sectors * u64::from(layout.destage_low_percent) / 100,
-            destages_in_flight: layout
-                .destages_per_spindle
-                .saturating_mul(u32::from(self.spindles()))
-                .max(1),
             format: Format::Durable,
             log: Some(self.log_layout().size()),
             processor: ProcessorCosts::default(),

@@ -111,7 +111,7 @@ impl LiveArray for InPlace<Data> {
     }
 
     fn stripe_checked_layout(&self) -> Option<&LunLayout> {
-        Some(self.lun_layout())
+        Some(&self.config().single_group().layout)
     }
 
     fn unmap(

@@ -1,7 +1,7 @@
 //! The random plan of a schedule: the array, and its faults.
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::in_place::{InPlaceConfig, LunConfig, LunLayout, Raid5Layout};
+use strewn_alloc::{AllocationShape, Chunks, GroupIndex, PolicyName};
+use strewn_array::in_place::{DiskGroupConfig, InPlaceConfig, LunConfig, LunLayout, Raid5Layout};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Format, LogSize, ProcessorCosts, Root};
 use strewn_raid::{Parity, ParityGroup, StripedLayout, VraidConfig, VraidLayout};
@@ -137,7 +137,7 @@ impl Plan {
     pub(super) fn lun_sectors(&self) -> u64 {
         match &self.config {
             ArrayConfig::WriteAnywhere(config) => config.lun_blocks() * BLOCK_SECTORS,
-            ArrayConfig::InPlace(config) => config.end_sector(),
+            ArrayConfig::InPlace(config) => config.end_sector(GroupIndex(0)),
         }
     }
 
@@ -159,11 +159,11 @@ impl Plan {
             ),
             ArrayConfig::InPlace(config) => format!(
                 "{} spindles of {} blocks, chunks of {}, segments of {}, LUN of {} blocks, cache of {}, {mirror}log halves of {log_kib} KiB, redo halves of {} KiB",
-                config.layout.spindles(),
+                config.single_group().layout.spindles(),
                 config.spindle_sectors / BLOCK_SECTORS,
-                config.layout.unit_sectors() / BLOCK_SECTORS,
-                config.layout.segment_sectors() / BLOCK_SECTORS,
-                config.end_sector() / BLOCK_SECTORS,
+                config.single_group().layout.unit_sectors() / BLOCK_SECTORS,
+                config.single_group().layout.segment_sectors() / BLOCK_SECTORS,
+                config.end_sector(GroupIndex(0)) / BLOCK_SECTORS,
                 config.write_cache_sectors / BLOCK_SECTORS,
                 self.label.redo_half_blocks * 4,
             ),
@@ -238,7 +238,7 @@ pub(super) fn write_label(disk: &mut SimulatedDisk, label: &Label) {
 fn spindles_of(config: &ArrayConfig) -> u16 {
     match config {
         ArrayConfig::WriteAnywhere(config) => config.groups.iter().map(ParityGroup::spindles).sum(),
-        ArrayConfig::InPlace(config) => config.layout.spindles(),
+        ArrayConfig::InPlace(config) => config.single_group().layout.spindles(),
     }
 }
 
@@ -276,13 +276,14 @@ fn in_place(rng: &mut Rng, layout: LayoutName) -> InPlaceConfig {
         false => rng.spread(1..most_blocks.min(1_500) + 1),
     };
     let write_cache_sectors = rng.spread(40..4_000);
+    let destage_low_sectors = rng.within(0..write_cache_sectors / 2);
+    let destages_in_flight = rng.within(1..9) as u32;
     InPlaceConfig {
-        layout,
+        groups: vec![DiskGroupConfig::new(layout, destages_in_flight)],
         luns: vec![LunConfig::whole(lun_blocks * BLOCK_SECTORS)],
         spindle_sectors: spindle_blocks * BLOCK_SECTORS,
         write_cache_sectors,
-        destage_low_sectors: rng.within(0..write_cache_sectors / 2),
-        destages_in_flight: rng.within(1..9) as u32,
+        destage_low_sectors,
         format: Format::Durable,
         log: None,
         processor: ProcessorCosts::default(),
@@ -291,7 +292,8 @@ fn in_place(rng: &mut Rng, layout: LayoutName) -> InPlaceConfig {
 
 /// Draws a log whose halves are the smallest that suffice, or up to 1 MiB larger.
 fn log_of_in_place(rng: &mut Rng, config: &InPlaceConfig) -> LogLayout {
-    let chunk_blocks = config.layout.unit_sectors() as usize / BLOCK_SECTORS as usize;
+    let chunk_blocks =
+        config.single_group().layout.unit_sectors() as usize / BLOCK_SECTORS as usize;
     let record_bytes = RecordHeader::record_bytes(redo_data_bytes(2 * chunk_blocks));
     let least_redo = record_bytes.div_ceil(BLOCK_BYTES) as u64;
     LogLayout {

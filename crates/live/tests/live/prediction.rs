@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig, LunLayout, Raid5Layout};
+use strewn_array::in_place::{
+    DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid5Layout,
+};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, Counters, DataLost, Direction, Driver, Durability, FailedSpindle, Format,
@@ -367,12 +369,11 @@ fn an_in_place_array_sends_what_its_simulation_sends() {
         for lost in [None, Some(1)] {
             let log = LogLayout::new(2 << 20, 6);
             let config = InPlaceConfig {
-                layout: lun_layout.clone(),
+                groups: vec![DiskGroupConfig::new(lun_layout.clone(), 1)],
                 luns: vec![LunConfig::whole(LUN_SECTORS)],
                 spindle_sectors: SPINDLE_BLOCKS * 8,
                 write_cache_sectors: 8_192,
                 destage_low_sectors: 2_048,
-                destages_in_flight: 1,
                 format: Format::Durable,
                 log: Some(log.size()),
                 processor: ProcessorCosts::default(),

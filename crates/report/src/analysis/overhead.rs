@@ -26,7 +26,7 @@ use crate::data::results::LayoutKind;
 use strewn_raid::ProtectionLevel;
 
 /// How an array turns spindles into capacity.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum CapacityRule {
     /// A file system over dedicated parity.
     WriteAnywhere {
@@ -35,10 +35,23 @@ pub enum CapacityRule {
         /// The file system's own reserve, percent of the data spindles.
         reserve_percent: f64,
     },
+    /// Blocks in place, on these disk groups.
+    InPlace(Vec<DiskGroupCapacity>),
+}
+
+/// How a disk group turns spindles into capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskGroupCapacity {
     /// VRAID-5 with distributed reserve, by the configuration's [`ProtectionLevel`].
-    Vraid5,
+    Vraid5 {
+        /// Its spindles.
+        spindles: u16,
+    },
     /// One RAID-5 group: a spindle's capacity is parity.
-    Raid5,
+    Raid5 {
+        /// Its spindles.
+        spindles: u16,
+    },
 }
 
 /// An array, as far as cost and capacity are concerned.
@@ -115,7 +128,7 @@ impl OverheadArray {
     pub const fn layout(&self) -> LayoutKind {
         match self.capacity {
             CapacityRule::WriteAnywhere { .. } => LayoutKind::WriteAnywhere,
-            CapacityRule::Vraid5 | CapacityRule::Raid5 => LayoutKind::InPlace,
+            CapacityRule::InPlace(_) => LayoutKind::InPlace,
         }
     }
 
@@ -125,22 +138,30 @@ impl OverheadArray {
 
     fn usable_bytes(&self, configuration: &OverheadConfiguration) -> Result<f64, OverheadError> {
         let name = || configuration.name.clone();
-        let bytes = match self.capacity {
+        let bytes = match &self.capacity {
             CapacityRule::WriteAnywhere { right_sized_bytes, reserve_percent } => {
                 f64::from(self.data_spindles)
-                    * right_sized_bytes as f64
+                    * *right_sized_bytes as f64
                     * (1.0 - reserve_percent / 100.0)
             }
-            CapacityRule::Vraid5 => {
-                let level = configuration
-                    .protection_level
-                    .ok_or_else(|| OverheadError::NoProtectionLevel { name: name() })?;
-                let spindles = u16::try_from(self.data_spindles).unwrap_or(u16::MAX);
-                level.vraid5_usable_bytes(spindles, self.capacity_per_spindle_bytes) as f64
-            }
-            CapacityRule::Raid5 => {
-                let data = self.data_spindles.saturating_sub(1);
-                f64::from(data) * self.capacity_per_spindle_bytes as f64
+            CapacityRule::InPlace(groups) => {
+                let mut sum = 0.0;
+                for group in groups {
+                    sum += match *group {
+                        DiskGroupCapacity::Vraid5 { spindles } => {
+                            let level = configuration
+                                .protection_level
+                                .ok_or_else(|| OverheadError::NoProtectionLevel { name: name() })?;
+                            let of_drive = self.capacity_per_spindle_bytes;
+                            level.vraid5_usable_bytes(spindles, of_drive) as f64
+                        }
+                        DiskGroupCapacity::Raid5 { spindles } => {
+                            let data = spindles.saturating_sub(1);
+                            f64::from(data) * self.capacity_per_spindle_bytes as f64
+                        }
+                    };
+                }
+                sum
             }
         };
         if bytes > 0.0 { Ok(bytes) } else { Err(OverheadError::NothingLeft { name: name() }) }

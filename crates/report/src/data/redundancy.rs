@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A spindle that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpindleFailure {
-    /// The spindle, counted from 0: data spindles first, then parity spindles.
+    /// The spindle, counted from 0: group after group, in each the data spindles first, then parity spindles.
     pub spindle: u16,
     /// When it failed, seconds from the start of the run.
     pub at_seconds: f64,
@@ -29,7 +29,7 @@ pub struct DataLoss {
     pub spindles: Vec<u16>,
     /// Stripes that lost more blocks than they have parity.
     pub stripes: u64,
-    /// Stripes of the array; for an in-place array, those of the LUN.
+    /// Stripes of the group; for an in-place array, those of the disk group's LUNs.
     pub stripes_in_all: u64,
     /// Bytes of the LUN in those stripes on the lost spindles.
     pub lun_bytes: u64,

@@ -117,7 +117,8 @@ pub struct ArrayResults {
     pub lun_bytes: Option<u64>,
     /// Spindles by their purpose.
     pub spindles: Spindles,
-    /// The parity groups of an array with several, in the order of their spindles; absent otherwise.
+    /// The parity groups of a write-anywhere array with several, or the disk groups of such an in-place array, in the
+    /// order of their spindles; absent otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parity_groups: Vec<ParityGroup>,
     /// The phases of the run, in order; absent if it has none.
@@ -135,14 +136,14 @@ pub struct ArrayResults {
     pub data_loss: Option<DataLoss>,
 }
 
-/// One of several parity groups of an array.
+/// One of several parity groups of an array, or of several disk groups.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ParityGroup {
     /// The array's number of its first spindle. Its data spindles come first.
     pub first_spindle: u16,
-    /// Its data spindles.
+    /// Its data spindles; all spindles of a disk group, where parity rotates.
     pub data: u16,
-    /// Its parity spindles.
+    /// Its parity spindles; none in a disk group.
     pub parity: u16,
     /// When it was added, seconds from the start of the run; 0 if it was there from the start.
     pub added_at_seconds: f64,
@@ -225,7 +226,44 @@ impl fmt::Display for Setting {
     }
 }
 
+/// What the groups are called of arrays that have several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GroupWords {
+    pub(crate) heading: &'static str,
+    pub(crate) caption: &'static str,
+    #[cfg(feature = "charts")]
+    pub(crate) chart_title: &'static str,
+}
+
 impl Results {
+    /// Returns what the groups of its arrays are called.
+    pub(crate) fn group_words(&self) -> GroupWords {
+        let has = |kind| {
+            let mut arrays = self.arrays.iter();
+            arrays.any(|array| array.layout == kind && !array.parity_groups.is_empty())
+        };
+        match (has(LayoutKind::WriteAnywhere), has(LayoutKind::InPlace)) {
+            (true, true) => GroupWords {
+                heading: "Parity groups and disk groups",
+                caption: "Each parity or disk group, by segment",
+                #[cfg(feature = "charts")]
+                chart_title: "Data spindles of each parity or disk group by segment",
+            },
+            (false, true) => GroupWords {
+                heading: "Disk groups",
+                caption: "Each disk group, by segment",
+                #[cfg(feature = "charts")]
+                chart_title: "Spindles of each disk group by segment",
+            },
+            (_, false) => GroupWords {
+                heading: "Parity groups",
+                caption: "Each parity group, by segment",
+                #[cfg(feature = "charts")]
+                chart_title: "Data spindles of each parity group by segment",
+            },
+        }
+    }
+
     /// Returns the text of `results.json`: indented, ending in a newline, the same bytes for equal results.
     ///
     /// # Errors

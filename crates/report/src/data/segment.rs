@@ -90,7 +90,7 @@ pub struct Utilization {
     pub parity_spindles: Option<f64>,
 }
 
-/// What one of several parity groups did in a segment.
+/// What one of several parity groups, or disk groups, did in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupFigures {
     /// Share of the time, 0 to 1, that its data spindles were busy, from when it was added; none before.
@@ -101,7 +101,8 @@ pub struct GroupFigures {
     pub reads: u64,
     /// Write commands that its spindles began.
     pub writes: u64,
-    /// Its free blocks when the segment ended, in percent of its blocks; none before it is added.
+    /// Its free blocks when the segment ended, in percent of its blocks; none before it is added. Of a disk group, those
+    /// that no LUN takes.
     pub free_percent: Option<f64>,
 }
 

@@ -1,11 +1,11 @@
-//! The parity groups of arrays that have several, as text.
+//! The parity groups or disk groups of arrays that have several, as text.
 
 use crate::data::number::fixed;
 use crate::data::results::Results;
 use crate::data::segment::GroupFigures;
 use crate::rendering::columns::Columns;
 
-/// A parity group in a segment.
+/// A group in a segment.
 struct GroupRow {
     array: String,
     segment: u32,
@@ -14,7 +14,7 @@ struct GroupRow {
     figures: GroupFigures,
 }
 
-/// Returns what each parity group did in each segment. Empty if no array has several.
+/// Returns what each group did in each segment. Empty if no array has several.
 #[must_use]
 pub fn groups_table(results: &Results) -> String {
     let mut rows = Vec::new();

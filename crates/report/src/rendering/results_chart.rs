@@ -222,7 +222,7 @@ fn by_segment(
     LineChart { title, subtitles, across, up, lines, legend_columns }.draw(style).map(Some)
 }
 
-/// Draws a line for each parity group of each array that has several.
+/// Draws a line for each parity group or disk group of each array that has several.
 fn groups_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
     let names = |array: &ArrayResults| {
         (1..=array.parity_groups.len()).map(|number| format!("group {number}")).collect()
@@ -230,7 +230,7 @@ fn groups_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, 
     let busy = |segment: &Segment, number: usize, _: &str| {
         segment.groups.get(number)?.spindles.map(|busy| 100.0 * busy)
     };
-    let title = "Data spindles of each parity group by segment";
+    let title = results.group_words().chart_title;
     by_part(results, title, Up::FromZeroTo("busy (% of the time)", 100.0), &names, &busy, style)
 }
 

@@ -447,7 +447,7 @@ pub fn all_tables(results: &Results) -> String {
         section(&format!("{}: by volume", array.name), &volumes_table(array));
     }
     section("Phases", &phases_table(results));
-    section("Parity groups", &groups_table(results));
+    section(results.group_words().heading, &groups_table(results));
     section("Spindles that failed", &failures_table(results));
     let [losses, others] = losses_and_others(results);
     section("Where the loss came from", &losses);

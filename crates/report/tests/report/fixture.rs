@@ -222,7 +222,7 @@ pub fn overhead_arrays() -> [OverheadArray; 2] {
             iops_fresh: 5983.0,
             iops_end: 5983.0,
             capacity_per_spindle_bytes,
-            capacity: CapacityRule::Vraid5,
+            capacity: CapacityRule::InPlace(vec![DiskGroupCapacity::Vraid5 { spindles: 20 }]),
         },
     ]
 }

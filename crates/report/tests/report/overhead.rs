@@ -1,5 +1,7 @@
 use crate::fixture::{overhead_arrays, overhead_configurations};
-use strewn_report::{CapacityRule, OverheadConfiguration, OverheadError, OverheadRow, overhead};
+use strewn_report::{
+    CapacityRule, DiskGroupCapacity, OverheadConfiguration, OverheadError, OverheadRow, overhead,
+};
 
 fn rows() -> Vec<OverheadRow> {
     overhead(&overhead_arrays(), &overhead_configurations(), 1000.0).unwrap()
@@ -39,7 +41,7 @@ fn capacity_by_hand() {
 #[test]
 fn a_raid_5_group_has_the_capacity_of_all_spindles_but_one() {
     let mut arrays = overhead_arrays();
-    arrays[1].capacity = CapacityRule::Raid5;
+    arrays[1].capacity = CapacityRule::InPlace(vec![DiskGroupCapacity::Raid5 { spindles: 20 }]);
     let mut configurations = overhead_configurations();
     configurations.retain(|one| one.array == arrays[1].name);
     configurations.truncate(1);

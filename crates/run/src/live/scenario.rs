@@ -9,8 +9,8 @@ use strewn_live::configuration::{
 use strewn_live::format::LogLayout;
 use strewn_raid::ProtectionLevel;
 use strewn_scenario::{
-    AccessSpecificationChoice, Array, ArrayLayout, CacheStart, Format, FurtherGroup, InPlace,
-    InPlaceLayout, Lun, Processor, Scenario, SpindleChoice, Workload, WriteAnywhere,
+    AccessSpecificationChoice, Array, ArrayLayout, CacheStart, DiskGroup, Format, FurtherGroup,
+    InPlace, InPlaceLayout, Lun, Processor, Scenario, SpindleChoice, Workload, WriteAnywhere,
 };
 use strewn_spindle::Scheduler;
 
@@ -57,7 +57,13 @@ pub(super) fn of(
     let array = Array {
         name: name.to_owned(),
         outstanding: plan.outstanding,
-        luns: vec![Lun { name: None, bytes: lun_bytes, volume: None, laid_out_bytes: None }],
+        luns: vec![Lun {
+            name: None,
+            bytes: lun_bytes,
+            volume: None,
+            laid_out_bytes: None,
+            group: 1,
+        }],
         volumes: vec![],
         spindle: SpindleChoice::Shipped(NO_PROFILE.to_owned()),
         commands_per_spindle: 1,
@@ -133,16 +139,18 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
 
 fn in_place(configuration: &Configuration, layout: &LiveInPlaceLayout) -> InPlace {
     InPlace {
-        layout: match layout.stripes {
-            Stripes::Dealt => InPlaceLayout::Vraid5,
-            Stripes::OverAll => InPlaceLayout::Raid5,
-        },
+        groups: vec![DiskGroup {
+            layout: match layout.stripes {
+                Stripes::Dealt => InPlaceLayout::Vraid5,
+                Stripes::OverAll => InPlaceLayout::Raid5,
+            },
+            spindles: configuration.spindles(),
+            redundancy_sets: layout.redundancy_sets.clone(),
+            chunk_bytes: layout.chunk_bytes,
+            segment_bytes: layout.segment_bytes,
+            protection_level: ProtectionLevel::None,
+        }],
         format: Format::Durable,
-        spindles: configuration.spindles(),
-        redundancy_sets: layout.redundancy_sets.clone(),
-        chunk_bytes: layout.chunk_bytes,
-        segment_bytes: layout.segment_bytes,
-        protection_level: ProtectionLevel::None,
         write_cache_bytes: configuration.cache_bytes,
         log_half_bytes: configuration.log_half_bytes,
         log_record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,

@@ -2,7 +2,8 @@
 
 use strewn_raid::Parity;
 use strewn_scenario::{
-    ArrayLayout, FurtherGroup, OtherData, Scenario, SnapshotSchedule, SpindleFailure, Template,
+    ArrayLayout, DiskGroup, FurtherGroup, InPlaceLayout, OtherData, ProtectionLevel, Scenario,
+    SnapshotSchedule, SpindleFailure, Template,
 };
 
 use crate::common::good;
@@ -25,6 +26,21 @@ fn every_scenario() -> Vec<Scenario> {
         [1, 3].map(|at| SpindleFailure { at_ns: at, spindle: at as u16 }).to_vec();
     full.overhead.as_mut().unwrap().configurations[0].array = full.arrays[0].name.clone();
     full.segment_ns = 1_234_567_891;
+    let ArrayLayout::InPlace(layout) = &mut full.arrays[1].layout else { panic!() };
+    layout.groups.push(DiskGroup {
+        layout: InPlaceLayout::Raid5,
+        spindles: 7,
+        redundancy_sets: vec![7],
+        chunk_bytes: 64 << 10,
+        segment_bytes: 1 << 20,
+        protection_level: ProtectionLevel::None,
+    });
+    layout.groups.push(DiskGroup {
+        spindles: 9,
+        redundancy_sets: vec![9],
+        protection_level: ProtectionLevel::Double,
+        ..layout.groups[0].clone()
+    });
     shipped().into_iter().chain(templates).chain([full, Scenario::default()]).collect()
 }
 

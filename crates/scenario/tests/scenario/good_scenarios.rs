@@ -40,8 +40,9 @@ fn values_are_in_base_units() {
     assert_eq!(layout.checkpoint_interval_ns, 10_000_000_000);
     let array = scenario.array("inplace").unwrap();
     let ArrayLayout::InPlace(layout) = &array.layout else { panic!("{array:?}") };
-    assert_eq!(layout.redundancy_sets, [10, 10]);
-    assert_eq!(layout.protection_level, ProtectionLevel::Single);
+    let [group] = &layout.groups[..] else { panic!("{layout:?}") };
+    assert_eq!(group.redundancy_sets, [10, 10]);
+    assert_eq!(group.protection_level, ProtectionLevel::Single);
     assert_eq!(
         array.fitted,
         Some(Fitted {

@@ -5,6 +5,7 @@
 
 mod bad_scenarios;
 mod common;
+mod disk_groups;
 mod documents;
 mod format;
 mod good_scenarios;

@@ -14,10 +14,10 @@ fn raid5() -> String {
 #[test]
 fn it_needs_neither_redundancy_sets_nor_a_protection_level() {
     let scenario = Scenario::parse(&raid5(), NAME).unwrap();
-    let layout = in_place(&scenario);
-    assert_eq!((layout.layout, layout.spindles), (InPlaceLayout::Raid5, 20));
-    assert_eq!(layout.redundancy_sets, [20]);
-    assert_eq!(layout.protection_level, ProtectionLevel::None);
+    let [group] = &in_place(&scenario).groups[..] else { panic!("{scenario:?}") };
+    assert_eq!((group.layout, group.spindles), (InPlaceLayout::Raid5, 20));
+    assert_eq!(group.redundancy_sets, [20]);
+    assert_eq!(group.protection_level, ProtectionLevel::None);
     assert_eq!(Scenario::parse(&scenario.to_toml().unwrap(), NAME).unwrap(), scenario);
 
     let given = "spindles = 20\nredundancy_sets = [20]\nprotection_level = \"none\"";
@@ -35,8 +35,8 @@ fn the_spindles_of_a_controller_can_be_one_group() {
     );
     let scenario = Scenario::parse(&text, NAME).unwrap();
     let ArrayLayout::InPlace(layout) = &scenario.arrays[0].layout else { panic!() };
-    assert_eq!(layout.redundancy_sets, [20]);
-    assert_eq!(layout.protection_level, ProtectionLevel::None);
+    assert_eq!(layout.groups[0].redundancy_sets, [20]);
+    assert_eq!(layout.groups[0].protection_level, ProtectionLevel::None);
 }
 
 #[test]

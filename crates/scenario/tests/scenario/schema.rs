@@ -36,6 +36,8 @@ const EVERY_TABLE: &str = "
     name = 'ip'
     [array.in_place]
     zzzzzzzzzzzz = 1
+    [[array.in_place.group]]
+    zzzzzzzzzzzz = 1
     [overhead]
     zzzzzzzzzzzz = 1
     [[overhead.configuration]]

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
+use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::{
     Acknowledge, Array, Counters, DataLost, Driver, Durability, FailedSpindle, Format,
     HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
@@ -179,12 +179,14 @@ fn simulated(
     let drive = Arc::new(Drive::new(&profile).unwrap());
     let spindle_sectors = drive.capacity_sectors();
     let array = InPlace::<()>::new(InPlaceConfig {
-        layout: VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap().into(),
+        groups: vec![DiskGroupConfig::new(
+            VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap(),
+            8,
+        )],
         luns: vec![LunConfig::whole(FILE_SECTORS)],
         spindle_sectors,
         write_cache_sectors: cache_sectors,
         destage_low_sectors: cache_sectors / 4,
-        destages_in_flight: 8,
         format: Format::Modelled,
         log: None,
         processor: ProcessorCosts {

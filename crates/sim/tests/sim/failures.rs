@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
+use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
-use strewn_sim::{Segment, Simulation, SimulationError, Spindles};
+use strewn_sim::{Host, Segment, Simulation, SimulationError, Spindles};
 use strewn_spindle::{Drive, Profile, Scheduler};
 use strewn_workload::{AccessSpecification, AccessStream};
 
@@ -60,19 +60,22 @@ fn in_place(redundancy_sets: Vec<u16>, rebuild: Rebuild) -> InPlace<()> {
     let spindles: u64 = redundancy_sets.iter().copied().map(u64::from).sum();
     let spindle_sectors = (512 << 20) / spindles / 512;
     let array = InPlace::new(InPlaceConfig {
-        layout: VraidLayout::new(VraidConfig::new(redundancy_sets), spindle_sectors * 512)
-            .unwrap()
-            .into(),
-        luns: vec![LunConfig { sectors: 1 << 18, file_sectors: 1 << 17 }],
+        groups: vec![
+            DiskGroupConfig::new(
+                VraidLayout::new(VraidConfig::new(redundancy_sets), spindle_sectors * 512).unwrap(),
+                16,
+            )
+            .with_rebuild(rebuild),
+        ],
+        luns: vec![LunConfig { file_sectors: 1 << 17, ..LunConfig::whole(1 << 18) }],
         spindle_sectors,
         write_cache_sectors: 10_000,
         destage_low_sectors: 1_000,
-        destages_in_flight: 16,
         format: Format::Modelled,
         log: None,
         processor: COSTS,
     });
-    array.unwrap().with_rebuild(rebuild)
+    array.unwrap()
 }
 
 pub fn simulation<A: Array<()>>(array: A, outstanding: u32, seed: u64) -> Simulation<A> {
@@ -87,8 +90,8 @@ pub fn simulation<A: Array<()>>(array: A, outstanding: u32, seed: u64) -> Simula
     Simulation::new(array, &spindles, accesses, outstanding).unwrap()
 }
 
-pub fn segment<A: Array<()>>(
-    simulation: &mut Simulation<A>,
+pub fn segment<A: Array<()>, H: Host>(
+    simulation: &mut Simulation<A, H>,
     seconds: u64,
 ) -> Result<Segment, SimulationError> {
     let segment =

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
+use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Array, Format, LunId, LunLayoutMeasures, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, VraidConfig, VraidLayout};
@@ -30,12 +30,14 @@ fn write_anywhere() -> WriteAnywhere<()> {
 pub fn in_place() -> InPlace<()> {
     let spindle_sectors = drive().capacity_sectors();
     InPlace::new(InPlaceConfig {
-        layout: VraidLayout::new(VraidConfig::new(vec![6]), spindle_sectors * 512).unwrap().into(),
+        groups: vec![DiskGroupConfig::new(
+            VraidLayout::new(VraidConfig::new(vec![6]), spindle_sectors * 512).unwrap(),
+            8,
+        )],
         luns: LUN_BLOCKS.map(|blocks| LunConfig::whole(u64::from(blocks) * 8)).to_vec(),
         spindle_sectors,
         write_cache_sectors: 4_096,
         destage_low_sectors: 1_024,
-        destages_in_flight: 8,
         format: Format::Modelled,
         log: None,
         processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
+use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::{Direction, Format, HostOperation, ProcessorCosts};
 use strewn_raid::{VraidConfig, VraidLayout};
 use strewn_sim::{
@@ -26,12 +26,14 @@ fn simulation<H: Host>(host: H) -> Simulation<InPlace<()>, H> {
     let drive = Arc::new(Drive::new(&profile).unwrap());
     let spindle_sectors = drive.capacity_sectors();
     let array = InPlace::<()>::new(InPlaceConfig {
-        layout: VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap().into(),
+        groups: vec![DiskGroupConfig::new(
+            VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap(),
+            8,
+        )],
         luns: vec![LunConfig::whole(FILE_SECTORS)],
         spindle_sectors,
         write_cache_sectors: 4096,
         destage_low_sectors: 1024,
-        destages_in_flight: 8,
         format: Format::Modelled,
         log: None,
         processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },

@@ -33,7 +33,7 @@ fn full(seed: u64) -> Rig {
 /// Where the harmed block is, and its parity.
 fn places(rig: &Rig) -> [SpindleBlock; 2] {
     let ChunkLocation { spindle, sector_on_spindle, parity_spindle, parity_sector, .. } =
-        rig.setting.config().layout.locate(HARMED * 8);
+        rig.setting.config().single_group().layout.locate(HARMED * 8);
     [(spindle, sector_on_spindle), (parity_spindle, parity_sector)]
         .map(|(spindle, sector)| SpindleBlock { spindle, dbn: Dbn(sector / 8) })
 }
@@ -238,7 +238,7 @@ fn a_lost_write_beside_a_lost_spindle_is_refused() {
     let [place, parity] = places(&rig);
     write_and_lose(&mut rig, place);
     let other = (0..6).map(SpindleIndex).find(|one| {
-        let layout = rig.setting.config().layout;
+        let layout = rig.setting.config().single_group().layout.clone();
         let (stripe, _) = layout.stripe_on(place.spindle, place.dbn.0 * 8).unwrap();
         let units = layout.stripe(stripe);
         *one != place.spindle

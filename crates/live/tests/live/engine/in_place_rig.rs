@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
-use strewn_array::in_place::{InPlace, InPlaceConfig, LunConfig};
+use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::{Format, ProcessorCosts};
 use strewn_base::Rng;
 use strewn_live::check::{CheckReport, Inconsistency, check_in_place};
@@ -140,12 +140,14 @@ impl Setting {
             segment_bytes: SEGMENT_SECTORS * 512,
         };
         InPlaceConfig {
-            layout: VraidLayout::new(vraid, SPINDLE_SECTORS * 512).unwrap().into(),
+            groups: vec![DiskGroupConfig::new(
+                VraidLayout::new(vraid, SPINDLE_SECTORS * 512).unwrap(),
+                self.destages_in_flight,
+            )],
             luns: vec![LunConfig::whole(self.lun_blocks * 8)],
             spindle_sectors: SPINDLE_SECTORS,
             write_cache_sectors: self.cache_sectors,
             destage_low_sectors: self.destage_low_sectors,
-            destages_in_flight: self.destages_in_flight,
             format: Format::Durable,
             log: Some(self.log_layout().size()),
             processor: ProcessorCosts::default(),

@@ -1,11 +1,11 @@
-//! The parity groups of arrays that have several.
+//! The parity groups or disk groups of arrays that have several.
 
 use crate::data::number::fixed;
 use crate::data::results::Results;
 use crate::rendering::html::block::Block;
 use crate::rendering::html::table::{Cell, Table};
 
-/// Returns what each parity group did in each segment. Empty if no array has several.
+/// Returns what each group did in each segment. Empty if no array has several.
 pub(super) fn groups(results: &Results) -> Vec<Block> {
     let mut rows = Vec::new();
     for (position, array) in results.arrays.iter().enumerate() {
@@ -48,7 +48,7 @@ pub(super) fn groups(results: &Results) -> Vec<Block> {
         .collect();
     blocks.push(
         Table {
-            caption: "Each parity group, by segment",
+            caption: results.group_words().caption,
             headers: &[
                 "array",
                 "segment",

@@ -95,7 +95,7 @@ pub(super) fn all(
         section("loss", "Where the loss came from", losses),
         section("map", "The map", pictures),
         section("behaviour", "What the arrays did", behaviour),
-        section("groups", "Parity groups", groups),
+        section("groups", results.group_words().heading, groups),
         section("failures", "Spindles that failed", failures::failures(results)),
         section("prediction", "Fitted and predicted", prediction::prediction(results)),
         section("price", "Spindles to buy", price),
