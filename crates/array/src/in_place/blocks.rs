@@ -78,6 +78,7 @@ impl BlockSet {
         Self(vec![true; blocks])
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         !self.0.contains(&true)
     }

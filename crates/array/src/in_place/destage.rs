@@ -52,10 +52,18 @@ impl<P: Payload> InPlace<P> {
     /// room in the cache may be waiting for any group.
     pub(super) fn destage(&mut self, driver: &mut impl Driver<P>) {
         let before = driver.turn_to(Work::WriteBack);
-        for group in self.groups.indices() {
-            self.destage_group(group, driver);
+        self.destage_group(GroupIndex(0), driver);
+        if self.groups.has_several() {
+            self.destage_further_groups(driver);
         }
         driver.turn_to(before);
+    }
+
+    #[cold]
+    fn destage_further_groups(&mut self, driver: &mut impl Driver<P>) {
+        for group in self.groups.indices().skip(1) {
+            self.destage_group(group, driver);
+        }
     }
 
     #[inline(always)]
@@ -88,6 +96,7 @@ impl<P: Payload> InPlace<P> {
 
     /// Whether a disk group may begin a destage, and it has enough to write back, or a write waits for room
     /// that only a destage can make, or a checkpoint is in progress.
+    #[inline(always)]
     fn has_to_destage(&self, id: GroupIndex) -> bool {
         let group = &self.groups[id];
         group.destages.len() < group.most_destages
@@ -275,6 +284,7 @@ impl<P: Payload> InPlace<P> {
 
 impl<P: Payload> DiskGroup<P> {
     /// The elevator's next extent: consecutive dirty sectors within one chunk, in a stripe without a destage in flight.
+    #[inline(always)]
     fn next_extent(&mut self) -> Option<(Range<u64>, ChunkLocation)> {
         for _ in 0..SEARCH_CHUNKS {
             let first = self.cache.next_dirty()?;

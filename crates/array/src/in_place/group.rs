@@ -110,6 +110,10 @@ impl<P: Payload> DiskGroups<P> {
         Self { first, further: further.collect() }
     }
 
+    pub(super) fn has_several(&self) -> bool {
+        !self.further.is_empty()
+    }
+
     #[inline(always)]
     pub(super) fn indices(&self) -> impl Iterator<Item = GroupIndex> + use<P> {
         (0..=self.further.len() as u16).map(GroupIndex)

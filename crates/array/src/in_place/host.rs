@@ -29,6 +29,7 @@ pub(super) struct HostRead<P> {
 }
 
 impl<P: Payload> InPlace<P> {
+    #[inline(always)]
     pub(super) fn read(
         &mut self,
         group: GroupIndex,

@@ -178,8 +178,26 @@ impl<P: Payload> InPlace<P> {
         gone: &BlockSet,
         driver: &mut impl Driver<P>,
     ) {
-        let outcome = Some((payload, gone));
         let tag = TagFields::of(tag);
+        // Nearly every array has one group: with its number known, finding it costs nothing.
+        if tag.group == GroupIndex(0) {
+            let tag = TagFields { group: GroupIndex(0), ..tag };
+            self.on_command_of_group_done(now_ns, tag, payload, gone, driver);
+        } else {
+            self.on_command_of_group_done(now_ns, tag, payload, gone, driver);
+        }
+    }
+
+    #[inline(always)]
+    fn on_command_of_group_done(
+        &mut self,
+        now_ns: u64,
+        tag: TagFields,
+        payload: &P,
+        gone: &BlockSet,
+        driver: &mut impl Driver<P>,
+    ) {
+        let outcome = Some((payload, gone));
         match tag.kind {
             Kind::HostRead => self.on_read_done(tag, payload, gone, driver),
             Kind::Destage => {
@@ -222,6 +240,9 @@ impl<P: Payload> Array<P> for InPlace<P> {
         assert!(end_sector <= lun.sectors.end, "an operation ends behind its LUN");
         driver.processor(self.config.processor.of_operation(operation.sectors));
         match operation.direction {
+            Direction::Read if group == GroupIndex(0) => {
+                self.read(GroupIndex(0), operation, driver);
+            }
             Direction::Read => self.read(group, operation, driver),
             Direction::Write => {
                 if self.config.format.is_durable() {

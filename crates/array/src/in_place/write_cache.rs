@@ -80,7 +80,7 @@ impl WriteCache {
     }
 
     /// Whether all of `sectors` are in the cache.
-    #[inline]
+    #[inline(always)]
     pub(super) fn holds_all(&self, sectors: Range<u64>) -> bool {
         self.dirty.covers_with(&self.in_flight, sectors)
     }

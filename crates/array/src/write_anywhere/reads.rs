@@ -33,6 +33,7 @@ impl Reads {
     }
 
     /// A read has come back. Returns whether it was the last that a consistency point may be waiting for.
+    #[inline]
     pub(super) fn came_back(&mut self, epoch_parity: bool) -> bool {
         let out = &mut self.out[usize::from(epoch_parity)];
         assert!(*out > 0, "a read has come back that was not on its way");

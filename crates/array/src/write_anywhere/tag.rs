@@ -34,6 +34,7 @@ pub(super) struct TagFields {
 }
 
 impl TagFields {
+    #[inline(always)]
     pub(super) fn pack(self) -> Tag {
         // A message with numbers in it would have them lie in memory, for every command.
         assert!(
