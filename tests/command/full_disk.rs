@@ -103,3 +103,17 @@ fn where_the_files_went_is_said() {
         "{last}"
     );
 }
+
+#[test]
+fn regression_a_group_without_room_for_its_spindles_changes_nothing() {
+    let folder = Folder::new();
+    let create = ["array", "create", "a", "--layout", "raid-4", "--data-spindles", "2"];
+    let sizes = ["--spindle-size", "16MiB", "--lun-size", "16MiB"];
+    folder.strewn(&[&create[..], &sizes].concat()).succeeded();
+    let before = contents(&folder.path("a"));
+    // Files of 20 MiB at most.
+    let add = ["array", "add-group", "a", "--spindle-size", "40MiB", "--preallocate"];
+    let ran = with_files_of_at_most(&folder, 20 << 11, &add);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(contents(&folder.path("a")) == before, "{}", ran.stderr);
+}

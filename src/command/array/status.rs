@@ -59,7 +59,9 @@ pub(super) fn condition(condition: Condition) -> &'static str {
 fn layouts(configuration: &Configuration) -> String {
     let mut names: Vec<&str> =
         configuration.groups().iter().map(|group| group.layout.as_str()).collect();
+    names.sort_unstable();
     names.dedup();
+    names.reverse();
     names.join(" and ")
 }
 
@@ -95,9 +97,17 @@ fn lines(status: &Status, inventory: &Inventory) -> String {
     for (number, group) in (1..).zip(&groups).filter(|_| groups.len() > 1) {
         let (first, last) = (group.spindles.start, group.spindles.end - 1);
         let size = Bytes(group.device_bytes());
+        let lost = group.spindles.clone().filter(|position| {
+            let spindle = &status.spindles[usize::from(*position)];
+            spindle.path.is_none() || spindle.state != MemberState::Present
+        });
+        let lost = match lost.count() {
+            0 => String::new(),
+            lost => format!("; {lost} lost of {} that parity covers", group.redundancy()),
+        };
         let _ = writeln!(
             text,
-            "parity group {number:<5} {}, spindles {first} to {last} of {}",
+            "parity group {number:<5} {}, spindles {first} to {last} of {}{lost}",
             group.layout,
             size.approximately()
         );

@@ -110,6 +110,14 @@ impl<P: Payload> DiskGroups<P> {
         Self { first, further: further.collect() }
     }
 
+    #[inline(always)]
+    pub(super) fn get(&self, group: GroupIndex) -> Option<&DiskGroup<P>> {
+        match group.index() {
+            0 => Some(&self.first),
+            further => self.further.get(further - 1),
+        }
+    }
+
     pub(super) fn has_several(&self) -> bool {
         !self.further.is_empty()
     }

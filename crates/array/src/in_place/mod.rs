@@ -302,8 +302,9 @@ impl<P: Payload> Array<P> for InPlace<P> {
     #[inline]
     fn hint_completion(&self, tag: Tag) {
         let TagFields { kind, group, slot, .. } = TagFields::of(tag);
-        let group = &self.groups[group];
+        // A driver's own commands, such as superblocks, have tags that are not the array's.
         if kind == Kind::Destage
+            && let Some(group) = self.groups.get(group)
             && let Some(destage) = group.destages.get(slot)
         {
             group.cache.prefetch(destage.sectors.start);

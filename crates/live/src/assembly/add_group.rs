@@ -6,18 +6,18 @@
 //! next start gives it to the allocator; until the superblock after that, the array's blocks are read as those of an
 //! array without the group.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::assembled::{AssembledArray, OpenOptions};
 use super::create::{SpindleDevices, wasted};
 use super::device_label::{self, blank_spindle, new_identity};
-use super::error::ChangeError;
+use super::error::{AssemblyError, ChangeError};
 use super::location::{ArrayFile, ArrayLocation, as_named};
-use super::names::unused_path;
+use super::names::{file_of, unused_path};
 use super::open::{FoundArray, find};
 use super::replace::{NewFileGuard, check_not_a_member};
 use super::supplied;
-use crate::configuration::{AddedGroup, ArrayLayout, LayoutName};
+use crate::configuration::{AddedGroup, ArrayLayout, ConfigurationError, LayoutName};
 use crate::device::{BLOCK_BYTES, DeviceFile, Space};
 use crate::format::{
     DeviceRole, FEATURE_INITIALIZATION_MAP, FEATURE_PARITY_GROUPS, Member, MemberGroup,
@@ -90,26 +90,34 @@ pub fn open_to_add_group(
     if let ArrayLayout::WriteAnywhere(layout) = &mut configuration.layout {
         layout.added_groups.push(AddedGroup { parity, data_spindles, blocks_per_spindle });
     }
-    configuration.check()?;
+    configuration.check().map_err(|error| match error {
+        // The check counts whole rows; the user knows the device's size.
+        ConfigurationError::SpindlesTooSmall { layout, .. } => {
+            ConfigurationError::SpindlesTooSmall { layout, spindle_bytes }
+        }
+        error => error,
+    })?;
     let text = configuration.to_toml()?;
     array.check_remaining_log()?;
-    array.begin(&stale)?;
 
     // If this returns early, files that were made are removed.
     let first = array.spindles.len() as u16;
     let mut made = Vec::new();
-    for device in &devices {
-        blank_spindle(device, blocks_per_spindle)?;
-    }
     if let (SpindleDevices::NewFiles, ArrayLocation::Directory(directory)) =
         (&options.spindles, place)
     {
         for position in first..first + needed {
-            let path = unused_path(directory, DeviceRole::Spindle(position));
+            let role = DeviceRole::Spindle(position);
+            remove_leftover(&array, &directory.join(file_of(role)))?;
+            let path = unused_path(directory, role);
             let bytes = spindle_bytes / BLOCK_BYTES as u64 * BLOCK_BYTES as u64;
             devices.push(DeviceFile::create(&path, bytes, options.space)?);
             made.push(NewFileGuard::of(path));
         }
+    }
+    array.begin(&stale)?;
+    if matches!(options.spindles, SpindleDevices::Existing(_)) {
+        devices.iter().try_for_each(|device| blank_spindle(device, blocks_per_spindle))?;
     }
     let wasted = wasted(&devices, configuration.device_blocks_of(first));
     let mut label = array.label.clone();
@@ -139,7 +147,7 @@ pub fn open_to_add_group(
         device_label::write(device, &label)?;
     }
     if let ArrayLocation::Directory(directory) = place
-        && let Some(mut file) = ArrayFile::read(directory).map_err(super::AssemblyError::from)?
+        && let Some(mut file) = ArrayFile::read(directory).map_err(AssemblyError::from)?
     {
         file.spindles.truncate(usize::from(first));
         file.spindles.extend(devices.iter().map(|device| as_named(directory, device.path())));
@@ -151,6 +159,22 @@ pub fn open_to_add_group(
     array.configuration = configuration;
     array.change_members(|_| ())?;
     Ok(GrownArray { array, wasted })
+}
+
+/// Removes the file at `path` if an addition that was interrupted has left it: it has a label of this array, and is no
+/// member.
+fn remove_leftover(array: &AssembledArray, path: &Path) -> Result<(), ChangeError> {
+    let Ok(device) = DeviceFile::open(path) else { return Ok(()) };
+    let label = device_label::read(device.file(), device.size_bytes(), &[]).label;
+    let is_leftover = label.is_ok_and(|label| {
+        label.array == array.label.array
+            && usize::from(label.position) >= array.spindles.len()
+            && array.label.members.iter().all(|member| member.identity != label.own)
+    });
+    if is_leftover && !device.is_block_device() {
+        std::fs::remove_file(path).map_err(AssemblyError::io(path, "cannot remove it"))?;
+    }
+    Ok(())
 }
 
 /// Opens the devices that are supplied.

@@ -229,8 +229,13 @@ fn unfit(device: &ProbedDevice, label: &Label, newest: &Label) -> Option<DeviceP
             _ => false,
         },
     };
-    if !is_member {
-        return Some(DeviceProblemKind::Replaced);
+    let is_beyond = usize::from(label.position) >= newest.members.len();
+    match is_member {
+        false if label.kind == DeviceKind::Spindle && is_beyond => {
+            return Some(DeviceProblemKind::NotAdded);
+        }
+        false => return Some(DeviceProblemKind::Replaced),
+        true => {}
     }
     // Nothing depends on a change before all devices that are present have it. A device that lacks only the last
     // change was missed when that change was interrupted, and nothing was written without it.

@@ -278,6 +278,12 @@ pub enum ChangeError {
         /// The other.
         second: PathBuf,
     },
+    /// A device of the array was named as a new one.
+    #[error("{} is a device of this array already", path.display())]
+    IsMember {
+        /// Its path.
+        path: PathBuf,
+    },
     /// The number of devices does not match the layout.
     #[error("{given} devices were given for an array of {needed} spindles")]
     Count {
@@ -391,6 +397,7 @@ impl ChangeError {
                 "give another device, or overwrite it with --force".to_owned()
             }
             Self::SameDevice { .. } => "give each device once".to_owned(),
+            Self::IsMember { .. } => "give another device".to_owned(),
             Self::Count { given, needed } if *given > usize::from(*needed) => {
                 "give fewer devices, or more data spindles".to_owned()
             }

@@ -40,8 +40,10 @@ pub enum DeviceProblemKind {
         /// The other device.
         of: PathBuf,
     },
-    /// Another device replaced it, or it was never a member.
+    /// Another device replaced it.
     Replaced,
+    /// It is of a parity group that was never added: the addition was interrupted.
+    NotAdded,
     /// The array continued without it: its label is older than the change that marked it as failed.
     Failed,
     /// Its label is older than the array's, although it was not marked as failed.
@@ -128,6 +130,9 @@ impl DeviceProblem {
                 "remove the copy: with both in use, neither would stay right".to_owned()
             }
             DeviceProblemKind::Replaced => "leave it out: it no longer belongs to the array".to_owned(),
+            DeviceProblemKind::NotAdded => {
+                "add the group again: `strewn array add-group` uses new files, and removes this one".to_owned()
+            }
             DeviceProblemKind::Failed | DeviceProblemKind::Older { .. } if self.is_of_mirror() => {
                 "replace it: `strewn array replace DIR log`".to_owned()
             }
@@ -183,6 +188,9 @@ impl fmt::Display for DeviceProblem {
             DeviceProblemKind::Replaced => {
                 formatter.write_str("another device has taken its place")
             }
+            DeviceProblemKind::NotAdded => formatter.write_str(
+                "it is no member of the array: the addition of its parity group was interrupted",
+            ),
             DeviceProblemKind::Failed => formatter.write_str("it is marked as failed"),
             DeviceProblemKind::Older { sequence, newest } => write!(
                 formatter,

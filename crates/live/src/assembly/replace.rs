@@ -283,12 +283,9 @@ pub(super) fn check_not_a_member<'a>(
     path: &Path,
 ) -> Result<(), ChangeError> {
     let Some(key) = DeviceKey::at(path) else { return Ok(()) };
-    let mut devices = devices.filter_map(|device| Some((device, device.file().metadata().ok()?)));
-    match devices.find(|(_, status)| DeviceKey::of(status) == key) {
-        Some((device, _)) => Err(ChangeError::SameDevice {
-            first: device.path().to_owned(),
-            second: path.to_owned(),
-        }),
-        None => Ok(()),
+    let mut devices = devices.filter_map(|device| device.file().metadata().ok());
+    match devices.any(|status| DeviceKey::of(&status) == key) {
+        true => Err(ChangeError::IsMember { path: path.to_owned() }),
+        false => Ok(()),
     }
 }

@@ -164,7 +164,10 @@ impl OverheadArray {
                 sum
             }
         };
-        if bytes > 0.0 { Ok(bytes) } else { Err(OverheadError::NothingLeft { name: name() }) }
+        match bytes > 0.0 && self.data_spindles > 0 {
+            true => Ok(bytes),
+            false => Err(OverheadError::NothingLeft { name: name() }),
+        }
     }
 }
 

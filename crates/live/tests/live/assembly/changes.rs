@@ -72,7 +72,7 @@ fn a_device_elsewhere_takes_a_place_and_is_named() {
         assert_eq!(folder.contents(), before);
     };
     refused(given("small", true), 2, "small has 1 MiB");
-    refused(given("array/spindle-04", true), 2, "are the same device");
+    refused(given("array/spindle-04", true), 2, "is a device of this array already");
     refused(given("new", true), 5, "there is no spindle 5");
     refused(given("nothing", true), 2, "cannot open it");
     prepare_replacement(&mut array, 2, &given("new", false)).unwrap();
@@ -134,7 +134,7 @@ fn a_log_is_replaced() {
     folder.device("small", 1 << 20);
     let blank_devices = folder.contents();
     assert!(matches!(prepare("small", false), Err(ChangeError::TooSmall { .. })));
-    assert!(matches!(prepare("array/log-1", false), Err(ChangeError::SameDevice { .. })));
+    assert!(matches!(prepare("array/log-1", false), Err(ChangeError::IsMember { .. })));
     assert_eq!(folder.contents(), blank_devices);
     fs::remove_file(folder.path("small")).unwrap();
     assert_eq!(folder.contents(), before);

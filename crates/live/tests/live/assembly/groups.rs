@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use strewn_live::assembly::{
-    self, AddGroupOptions, ArrayLocation, AssemblyError, ChangeError, Condition, SpindleDevices,
-    look, open_to_add_group,
+    self, AddGroupOptions, ArrayLocation, AssemblyError, ChangeError, Condition, DeviceProblem,
+    DeviceProblemKind, SpindleDevices, look, open_to_add_group,
 };
 use strewn_live::configuration::{ConfigurationError, LayoutName};
 use strewn_live::device::{IoBackend, Space};
@@ -136,7 +136,11 @@ fn an_addition_that_was_interrupted_is_undone_or_completed() {
         let problems = array.problems.len();
         match told {
             // The new devices are named, and no members.
-            0 => assert_eq!(problems, 5),
+            0 => {
+                assert_eq!(problems, 5);
+                let not_added = |one: &DeviceProblem| one.kind == DeviceProblemKind::NotAdded;
+                assert!(array.problems.iter().all(not_added), "{:?}", array.problems);
+            }
             11 => assert_eq!(problems, 0),
             // Those that lack the label.
             told => assert_eq!(problems, 11 - told, "{:?}", array.problems),
@@ -149,6 +153,9 @@ fn an_addition_that_was_interrupted_is_undone_or_completed() {
         }
         let array = folder.open().unwrap();
         assert_eq!((array.label.members.len(), array.problems.len()), (10, 0), "{told}");
+        // What was left over is gone.
+        let names = fs::read_dir(folder.path("array")).unwrap();
+        assert_eq!(names.count(), 12, "{told}");
     }
 }
 
