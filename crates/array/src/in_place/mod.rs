@@ -5,7 +5,7 @@
 //! command for each chunk it touches, however long the array has been in use.
 //!
 //! An array has one or several disk groups. Each LUN lies in one of them. Spindles, layout, destages, reserve, losses and
-//! rebuild are those of a group ([`group`]); the groups share the processor, the room in the write cache, and the log.
+//! rebuild are those of a group; the groups share the processor, the room in the write cache, and the log.
 //!
 //! With a payload of bytes, the array computes parity and the contents of lost or bad blocks ([`BadBlocks`]), and each
 //! write records what its blocks contain. In the durable format it writes whole blocks of 4 KiB. Without a mirrored
