@@ -6,7 +6,7 @@ use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{ProtectionLevel, VraidConfig};
 
 use crate::format::Format;
-use crate::group::MOST_GROUPS;
+use crate::group::{MOST_GROUPS, further_sections};
 use crate::quantity::Bytes;
 use crate::section::Section;
 use crate::value::{self, ValueError};
@@ -163,23 +163,8 @@ impl DiskGroup {
         format: Option<Format>,
         first: Inherited,
     ) -> Option<Vec<Self>> {
-        let is_given = section.has("group");
-        let sections = section.sections("group");
-        if !is_given {
-            return Some(Vec::new());
-        }
-        let sections = sections?;
+        let sections = further_sections(section, "disk groups", "an array")?;
         let number = sections.len();
-        if number >= MOST_GROUPS {
-            section.problem(
-                "group",
-                format!("{} disk groups are too many", number + 1),
-                format!(
-                    "an array has at most {MOST_GROUPS}, the first included: keep {} of these",
-                    MOST_GROUPS - 1
-                ),
-            );
-        }
         let mut groups = Vec::new();
         for mut section in sections {
             refuse_others_keys(&mut section);

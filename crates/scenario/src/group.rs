@@ -77,6 +77,29 @@ impl WriteAnywhere {
     }
 }
 
+/// Returns every `[[….group]]` of a section, and notes a problem if they are too many. There may be none.
+pub(crate) fn further_sections<'a>(
+    section: &mut Section<'a>,
+    groups: &str,
+    of: &str,
+) -> Option<Vec<Section<'a>>> {
+    if !section.has("group") {
+        return Some(Vec::new());
+    }
+    let sections = section.sections("group")?;
+    if sections.len() >= MOST_GROUPS {
+        section.problem(
+            "group",
+            format!("{} {groups} are too many", sections.len() + 1),
+            format!(
+                "{of} has at most {MOST_GROUPS}, the first included: keep {} of these",
+                MOST_GROUPS - 1
+            ),
+        );
+    }
+    Some(sections)
+}
+
 impl FurtherGroup {
     /// Reads every `[[array.write_anywhere.group]]`; an array may have none. `parity` is the first group's, and
     /// `length_ns` the length of the run, if they are known.
@@ -85,25 +108,9 @@ impl FurtherGroup {
         parity: Option<Parity>,
         length_ns: Option<u64>,
     ) -> Option<Vec<Self>> {
-        let is_given = section.has("group");
-        let sections = section.sections("group");
-        if !is_given {
-            return Some(Vec::new());
-        }
-        let sections = sections?;
-        let number = sections.len();
-        if number >= MOST_GROUPS {
-            section.problem(
-                "group",
-                format!("{} parity groups are too many", number + 1),
-                format!(
-                    "an aggregate has at most {MOST_GROUPS}, the first included: keep {} of these",
-                    MOST_GROUPS - 1
-                ),
-            );
-        }
+        let sections = further_sections(section, "parity groups", "an aggregate")?;
         let mut groups: Vec<Self> = Vec::new();
-        let mut all_good = number < MOST_GROUPS;
+        let mut all_good = sections.len() < MOST_GROUPS;
         for mut section in sections {
             let s = &mut section;
             let own_parity_is_given = s.has("parity");
