@@ -126,7 +126,10 @@ pub fn a_log_that_is_not_needed_is_replaced_and_one_that_is_only_when_told_to()
         let bytes = fs::metadata(array.path("log")).unwrap().len();
         fs::File::create(&other).unwrap().set_len(bytes).unwrap();
         array.done(&["replace", "aged", "log", "--with", other.to_str().unwrap()]);
-        array.refused(&["replace", "aged", "log", "--with", other.to_str().unwrap()], &["same"]);
+        array.refused(
+            &["replace", "aged", "log", "--with", other.to_str().unwrap()],
+            &["is a device of this array already"],
+        );
         assert_eq!(array.status()["condition"], "whole");
         assert_eq!(blocks_kept(&array.serve(&[])), 100, "{layout}");
     }
