@@ -515,13 +515,7 @@ pub fn restart_write_anywhere<D: Devices>(
     config: &WriteAnywhereConfig,
 ) -> Result<RunningArray<D, WriteAnywhere<Data>>, RestartError> {
     let groups = config.placed_groups();
-    let survives = |lost: &[SpindleIndex]| {
-        groups.iter().all(|placed| {
-            let ours = lost.iter().filter(|spindle| placed.spindles().contains(&spindle.0));
-            ours.count() <= usize::from(placed.group.parity().spindles())
-        })
-    };
-    restart(devices, beginning, &survives, |offline, superblock| {
+    restart(devices, beginning, &|lost| config.survives(lost), |offline, superblock| {
         let tree = read_tree(offline, config, superblock)?;
         let ArrayTree { catalog, config: before, catalog_blocks, blocks, histories } = tree;
         let keys = before.block_keys();

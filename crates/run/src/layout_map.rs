@@ -32,20 +32,29 @@ pub(crate) fn files(scenario: &Scenario, index: usize) -> Vec<u64> {
     luns.map(|lun| scenario.file_bytes_of(array, lun).div_ceil(BLOCK_BYTES)).collect()
 }
 
+/// Returns a map without pictures. The largest spindles have `longest` blocks. In an array of one group, parity is on the
+/// last spindles; with several, each parity spindle is named.
+pub(crate) fn map_of_groups<P: Payload>(
+    name: &str,
+    longest: u64,
+    has_several: bool,
+    array: &impl strewn_array::Array<P>,
+) -> ArrayMap {
+    let mut parity = (0..array.spindles()).filter(|one| array.is_parity(SpindleIndex(*one)));
+    match has_several {
+        true => {
+            let parity_spindles = parity.collect();
+            ArrayMap { parity_spindles, ..ArrayMap::new(name, longest, None) }
+        }
+        false => ArrayMap::new(name, longest, parity.next()),
+    }
+}
+
 impl<P: Payload> Mapped for WriteAnywhere<P> {
     fn empty_map(&self, _scenario: &Scenario, array: &Array) -> ArrayMap {
         let groups = self.parity_groups();
         let longest = groups.iter().map(ParityGroup::blocks_per_spindle).max().unwrap_or(0);
-        if let [only] = groups {
-            return ArrayMap::new(&array.name, longest, Some(only.data_spindles()));
-        }
-        let first_spindles = FirstSpindles::of(groups.iter().map(ParityGroup::spindles));
-        let parity_of = |(index, group): (GroupIndex, &ParityGroup)| {
-            let parity = (group.data_spindles()..group.spindles()).map(SpindleIndex);
-            parity.map(move |spindle| first_spindles.in_array(index, spindle).0)
-        };
-        let parity_spindles = (0..).map(GroupIndex).zip(groups).flat_map(parity_of).collect();
-        ArrayMap { parity_spindles, ..ArrayMap::new(&array.name, longest, None) }
+        map_of_groups(&array.name, longest, groups.len() > 1, self)
     }
 
     fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {

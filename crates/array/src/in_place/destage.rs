@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
 use strewn_base::Direction;
-use strewn_raid::{ChunkLocation, Member, MemberSet, StripedLayout};
+use strewn_raid::{ChunkLocation, Member, MemberSet, SpindleIndex, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag, Work};
 use crate::payload::{Contents, Payload};
@@ -224,24 +224,36 @@ impl<P: Payload> InPlace<P> {
         for member in members.iter() {
             let group = &mut self.groups[id];
             let places = group.places_of(stripe, MemberSet::single(member), offset);
-            for (spindle, first_sector) in places {
-                let payload = match direction {
-                    Direction::Read => P::default(),
-                    Direction::Write => self.groups[id].written_to(slot, member),
-                };
-                let tag = tag_of(id, slot, member);
-                let command = SpindleCommand {
-                    tag,
-                    spindle,
-                    direction,
-                    first_sector,
-                    sectors,
-                    payload,
-                    all_or_none: direction == Direction::Write,
-                };
-                self.send(id, command, driver);
+            for place in places {
+                self.send_member((id, slot, member), place, sectors, direction, driver);
             }
         }
+    }
+
+    /// Reads or writes one member of a destage's stripe.
+    #[inline(always)]
+    fn send_member(
+        &mut self,
+        (id, slot, member): (GroupIndex, usize, Member),
+        (spindle, first_sector): (SpindleIndex, u64),
+        sectors: u32,
+        direction: Direction,
+        driver: &mut impl Driver<P>,
+    ) {
+        let payload = match direction {
+            Direction::Read => P::default(),
+            Direction::Write => self.groups[id].written_to(slot, member),
+        };
+        let command = SpindleCommand {
+            tag: tag_of(id, slot, member),
+            spindle,
+            direction,
+            first_sector,
+            sectors,
+            payload,
+            all_or_none: direction == Direction::Write,
+        };
+        self.send(id, command, driver);
     }
 
     /// Reads or writes the extent and its parity.
@@ -264,20 +276,8 @@ impl<P: Payload> InPlace<P> {
         for (member, spindle, first_sector) in
             [(changed, spindle, sector_on_spindle), (parity, parity_spindle, parity_sector)]
         {
-            let payload = match direction {
-                Direction::Read => P::default(),
-                Direction::Write => self.groups[id].written_to(slot, member),
-            };
-            let command = SpindleCommand {
-                tag: tag_of(id, slot, member),
-                spindle,
-                direction,
-                first_sector,
-                sectors,
-                payload,
-                all_or_none: direction == Direction::Write,
-            };
-            self.send(id, command, driver);
+            let place = (spindle, first_sector);
+            self.send_member((id, slot, member), place, sectors, direction, driver);
         }
     }
 }

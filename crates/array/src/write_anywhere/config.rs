@@ -5,7 +5,7 @@ use strewn_alloc::{
     TooManyBlocks, VirtualSpace, VolumeTooLarge,
 };
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
-use strewn_raid::ParityGroup;
+use strewn_raid::{ParityGroup, SpindleIndex};
 use thiserror::Error;
 
 use crate::first_spindles::FirstSpindles;
@@ -163,6 +163,15 @@ impl WriteAnywhereConfig {
     #[must_use]
     pub fn placed_groups(&self) -> Vec<PlacedGroup> {
         PlacedGroup::all(&self.groups)
+    }
+
+    /// Whether all data is there without these spindles, by their numbers in the array.
+    #[must_use]
+    pub fn survives(&self, lost: &[SpindleIndex]) -> bool {
+        self.placed_groups().iter().all(|placed| {
+            let ours = lost.iter().filter(|spindle| placed.spindles().contains(&spindle.0));
+            ours.count() <= usize::from(placed.group.parity().spindles())
+        })
     }
 
     /// The same array when it had only the first `count` of its parity groups.

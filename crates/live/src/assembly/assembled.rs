@@ -5,7 +5,7 @@ use super::error::{AssemblyError, ChangeError};
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::Configuration;
 use crate::device::DeviceFile;
-use crate::format::{DeviceKind, DeviceRole, Label, Member, MemberState, Superblock};
+use crate::format::{DeviceRole, Label, Member, MemberState, Superblock};
 
 /// How an array is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,12 +66,12 @@ impl AssembledArray {
     #[must_use]
     pub fn label_of(&self, role: DeviceRole) -> Label {
         match role {
+            // The label may be the log's, whose size is another.
             DeviceRole::Spindle(position) => Label {
-                own: self.label.members[usize::from(position)].identity,
-                position,
-                kind: DeviceKind::Spindle,
                 device_blocks: self.configuration.device_blocks_of(position),
-                ..self.label.clone()
+                ..self
+                    .label
+                    .of_spindle(position, self.label.members[usize::from(position)].identity)
             },
             // At most two devices.
             role => self.label.of_log(role.index() as u16),

@@ -20,13 +20,12 @@ use strewn_live::device::{DeviceFile, IoBackend, Measured, RealDevices};
 use strewn_live::engine::LiveArray;
 use strewn_live::running::RunningArray;
 use strewn_live::starting::{self, StartedArray};
-use strewn_raid::SpindleIndex;
-use strewn_report::{ArrayMap, LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
+use strewn_report::{LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
 use strewn_scenario::Scenario;
 use strewn_sim::Host;
 
 use crate::array_run::ArrayRun;
-use crate::layout_map::Mapped;
+use crate::layout_map::{Mapped, map_of_groups};
 use crate::load::Load;
 use crate::run::{self, Observer};
 use crate::{build, results};
@@ -206,16 +205,9 @@ impl Whole<'_> {
             }
         };
         let array = running.engine().array();
-        let parity = (0..array.spindles()).filter(|one| array.is_parity(SpindleIndex(*one)));
         let map = options.with_map.then(|| {
             let name = &scenario.arrays[0].name;
-            match has_groups {
-                true => ArrayMap {
-                    parity_spindles: parity.collect(),
-                    ..ArrayMap::new(name, blocks_per_spindle, None)
-                },
-                false => ArrayMap::new(name, blocks_per_spindle, parity.min()),
-            }
+            map_of_groups(name, blocks_per_spindle, has_groups, array)
         });
         let mut drive = Drive::new(running, host, scenario, observer);
         let (run, problem) = drive.run(map);
