@@ -68,6 +68,7 @@
 
 mod closed_loop;
 mod component;
+mod driven_array;
 mod driver;
 mod host;
 mod next_completions;
@@ -79,10 +80,11 @@ mod workers;
 
 pub use closed_loop::ClosedLoop;
 pub use component::{Component, ComponentProbe};
+pub use driven_array::Spindles;
 pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved, WorkloadMeasures};
 pub use next_completions::NextCompletions;
 pub use pace::Rate;
 pub use segment::{GroupSegment, Laws, Response, Segment, SpindleGroup};
-pub use simulation::{Progress, Simulation, SimulationError, Spindles};
+pub use simulation::{Progress, Simulation, SimulationError};
 pub use watched::{Watch, Watched};
 pub use workers::{Accesses, Outstanding, ThinkTime, TimedAccess, Worker, Workers};

@@ -1,38 +1,21 @@
 //! One array under one host, in virtual time.
 
-use std::collections::VecDeque;
-use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::ops::ControlFlow;
 
-use strewn_array::{
-    Array, Counters, DataLost, GroupMeasures, LogLedger, SnapshotId, Tag, VolumeId,
-};
+use strewn_array::{Array, DataLost, VolumeId};
 use strewn_raid::SpindleIndex;
-use strewn_spindle::{CommandError, Drive, Scheduler, SimulatedSpindle, SpindleError};
+use strewn_spindle::{CommandError, SpindleError};
 use strewn_workload::AccessStream;
 use thiserror::Error;
 
 use crate::closed_loop::ClosedLoop;
 use crate::component::{Component, ComponentProbe};
-use crate::driver::SimDriver;
-use crate::host::{AccessesError, Host, Moved};
-use crate::segment::{GroupSegment, Laws, Segment, SpindleGroup, ratio, relative};
+use crate::driven_array::{DrivenArray, Spindles};
+use crate::host::{AccessesError, Host};
+use crate::segment::{Laws, Segment, ratio};
 
 /// Events between two calls of the observer.
 const EVENTS_PER_LOOK: u32 = 1 << 18;
-
-/// The spindles of an array, all of one kind.
-#[derive(Debug, Clone)]
-pub struct Spindles {
-    /// The drive.
-    pub drive: Arc<Drive>,
-    /// Its scheduler.
-    pub scheduler: Scheduler,
-    /// Commands that the array keeps at a drive. Further commands wait in the array, in order.
-    pub commands_per_spindle: u32,
-    /// Factor by which chunks lie farther apart on the drive than in the array: 1 except in scaled-down runs.
-    pub stretch: u32,
-}
 
 /// Why a simulation stops.
 #[derive(Debug, Error)]
@@ -80,46 +63,11 @@ pub struct Progress {
 
 /// An array on simulated spindles, under the operations of a [`Host`]: a closed loop by default.
 pub struct Simulation<A, H = ClosedLoop> {
-    array: A,
-    driver: SimDriver,
+    driven: DrivenArray<A>,
     host: H,
     segment: u32,
     segment_start_ns: u64,
     operations_before: u64,
-    counted: Counters,
-    busy_before: Vec<u64>,
-    processor_before: ProcessorAt,
-    completed: Vec<SpindleGroup>,
-    /// Service time that commands in service at the segment's beginning had received by then, summed over spindles.
-    served_before_ns: u64,
-    /// Commands completed by spindles in earlier segments, and commands returned by failed spindles.
-    completed_before: u64,
-    returned: u64,
-    /// When each spindle came to be used: `u64::MAX` as long as its parity group is not added.
-    used_from_ns: Vec<u64>,
-    /// Reads and writes of each spindle in earlier segments.
-    commands_before: Vec<[u64; 2]>,
-    /// What is to happen when, the next one last.
-    scheduled: Vec<(u64, Scheduled)>,
-}
-
-/// What happens to an array at a set time.
-enum Scheduled {
-    /// A spindle fails.
-    Failure(SpindleIndex),
-    /// A parity group is added.
-    AddedGroup,
-    /// Snapshots are taken, and others later.
-    Snapshots(SnapshotSchedule),
-}
-
-/// Snapshots of some volumes together at equal distances in time, of which some are kept.
-struct SnapshotSchedule {
-    volumes: Vec<VolumeId>,
-    every_ns: u64,
-    keep: usize,
-    /// Those taken together, oldest first.
-    kept: VecDeque<Vec<(VolumeId, SnapshotId)>>,
 }
 
 impl<A: Array<()>> Simulation<A> {
@@ -143,39 +91,12 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// # Errors
     /// If the spindles cannot be created.
     pub fn with_host(array: A, spindles: &Spindles, host: H) -> Result<Self, SimulationError> {
-        let count = usize::from(array.spindles());
-        let Spindles { drive, scheduler, commands_per_spindle, stretch } = spindles;
-        let drives = (0..count)
-            .map(|_| SimulatedSpindle::new(Arc::clone(drive), *scheduler, *commands_per_spindle))
-            .collect::<Result<Vec<_>, _>>()?;
-        let log = array.log_size().map(LogLedger::new);
-        let mut driver = SimDriver::new(drives, *stretch, array.processor_costs(), log);
-        let mut used_from_ns = vec![0; count];
-        for group in array.groups().iter().filter(|group| group.free_blocks.is_none()) {
-            used_from_ns[indices(&group.spindles)].fill(u64::MAX);
-            driver.set_aside(&group.spindles);
-        }
-        let mut simulation = Self {
-            counted: *array.counters(),
-            array,
-            driver,
-            host,
-            segment: 0,
-            segment_start_ns: 0,
-            operations_before: 0,
-            busy_before: vec![0; count],
-            processor_before: ProcessorAt::default(),
-            completed: vec![SpindleGroup { spindles: 1, ..SpindleGroup::default() }; count],
-            served_before_ns: 0,
-            completed_before: 0,
-            returned: 0,
-            used_from_ns,
-            commands_before: vec![[0; 2]; count],
-            scheduled: Vec::new(),
-        };
-        simulation.array.start(0, &mut simulation.driver);
+        let driven = DrivenArray::new(array, spindles)?;
+        let mut simulation =
+            Self { driven, host, segment: 0, segment_start_ns: 0, operations_before: 0 };
         while let Some(operation) = simulation.host.first() {
-            simulation.array.host_operation(0, operation, &mut simulation.driver);
+            let driven = &mut simulation.driven;
+            driven.array.host_operation(0, operation, &mut driven.driver);
         }
         Ok(simulation)
     }
@@ -186,14 +107,13 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// If the array has no such spindle. [`run_segment`](Self::run_segment) panics if the spindle's parity group has not
     /// been added by then.
     pub fn fail_at(&mut self, at_ns: u64, spindle: SpindleIndex) {
-        assert!(spindle.index() < self.driver.spindles.len(), "the array has no {spindle}");
-        self.schedule(at_ns, Scheduled::Failure(spindle));
+        self.driven.fail_at(at_ns, spindle);
     }
 
     /// Adds the array's next parity group ([`Array::add_group`]) at `at_ns` of virtual time, or at once if that time has
     /// passed. Its spindles exist before, but no segment counts them.
     pub fn add_group_at(&mut self, at_ns: u64) {
-        self.schedule(at_ns, Scheduled::AddedGroup);
+        self.driven.add_group_at(at_ns);
     }
 
     /// Takes a snapshot of each volume every `every_ns` of virtual time, as
@@ -202,7 +122,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// # Panics
     /// If `every_ns` or `keep` is zero.
     pub fn snapshot_every(&mut self, every_ns: u64, keep: u32) {
-        self.snapshot_volumes_every(self.array.snapshot_volumes(), every_ns, keep);
+        self.snapshot_volumes_every(self.driven.array.snapshot_volumes(), every_ns, keep);
     }
 
     /// Takes a snapshot of each of `volumes` every `every_ns` of virtual time, for the first time after that long, and keeps
@@ -212,27 +132,19 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// # Panics
     /// If `every_ns` or `keep` is zero.
     pub fn snapshot_volumes_every(&mut self, volumes: Vec<VolumeId>, every_ns: u64, keep: u32) {
-        assert!(every_ns > 0 && keep > 0, "snapshots every {every_ns} ns, {keep} of them kept");
-        let (keep, kept) = (keep as usize, VecDeque::new());
-        let schedule = SnapshotSchedule { volumes, every_ns, keep, kept };
-        self.schedule(self.driver.now_ns + every_ns, Scheduled::Snapshots(schedule));
-    }
-
-    fn schedule(&mut self, at_ns: u64, what: Scheduled) {
-        let later = self.scheduled.partition_point(|other| other.0 > at_ns);
-        self.scheduled.insert(later, (at_ns, what));
+        self.driven.snapshot_volumes_every(volumes, every_ns, keep);
     }
 
     /// Returns a probe that reads, from any thread, which component of this simulation is running.
     #[must_use]
     pub fn component_probe(&self) -> ComponentProbe {
-        self.driver.components.at_work()
+        self.driven.driver.components.at_work()
     }
 
     /// Returns the array.
     #[must_use]
     pub fn array(&self) -> &A {
-        &self.array
+        &self.driven.array
     }
 
     /// Returns whether the host has nothing more to issue and everything is answered. A closed loop is never done.
@@ -255,23 +167,17 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         let end_ns = self.segment_start_ns + length_ns;
         self.host.begin_segment(self.segment_start_ns, self.segment + 1);
         // Runs up to each of these separately, so that no step has to check for one.
-        while let Some((at_ns, what)) = self.scheduled.pop_if(|next| next.0 < end_ns) {
+        while let Some((at_ns, what)) = self.driven.take_scheduled(end_ns) {
             self.run_until(at_ns, observer)?;
             if self.host.is_done() {
                 break;
             }
             let now_ns = at_ns.max(self.segment_start_ns);
-            assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
-            self.driver.now_ns = now_ns;
-            match what {
-                Scheduled::Failure(spindle) => self.fail(now_ns, spindle)?,
-                Scheduled::AddedGroup => self.add_group(now_ns),
-                Scheduled::Snapshots(schedule) => self.snapshot(now_ns, schedule),
-            }
+            self.driven.happen(now_ns, what)?;
             self.answer_ready(now_ns)?;
         }
         self.run_until(end_ns, observer)?;
-        let end_ns = if self.host.is_done() { self.driver.now_ns } else { end_ns };
+        let end_ns = if self.host.is_done() { self.driven.driver.now_ns } else { end_ns };
         let segment = self.measure(end_ns);
         self.look(end_ns, observer)?;
         Ok(segment)
@@ -286,7 +192,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         while !self.host.is_done() && self.step(end_ns)? {
             events += 1;
             if events == EVENTS_PER_LOOK {
-                let now_ns = self.driver.now_ns;
+                let now_ns = self.driven.driver.now_ns;
                 if looked_ns == now_ns {
                     return Err(SimulationError::StandsStill { at_ns: now_ns });
                 }
@@ -295,53 +201,6 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             }
         }
         Ok(())
-    }
-
-    fn fail(&mut self, now_ns: u64, spindle: SpindleIndex) -> Result<(), DataLost> {
-        assert!(self.used_from_ns[spindle.index()] <= now_ns, "{spindle} has not been added yet");
-        let (commands, served_ns) = self.driver.fail(spindle);
-        self.returned += commands.len() as u64;
-        // It was busy for that long, and no completion reports it.
-        self.completed[spindle.index()].service_ns += served_ns;
-        self.array.spindle_failed(now_ns, spindle, &mut self.driver)?;
-        let mut is_committed = false;
-        for command in commands {
-            match command.tag {
-                Tag::OF_DRIVER => is_committed |= self.driver.superblock_is_done(),
-                _ => self.array.command_failed(now_ns, command, &mut self.driver),
-            }
-        }
-        if is_committed {
-            self.array.committed(now_ns, &mut self.driver);
-        }
-        Ok(())
-    }
-
-    fn add_group(&mut self, now_ns: u64) {
-        let later = self.array.groups().into_iter().find(|group| group.free_blocks.is_none());
-        if let Some(group) = later {
-            self.driver.put_to_use(&group.spindles);
-            assert!(self.array.add_group(now_ns, &mut self.driver), "the array has a group to add");
-            self.used_from_ns[indices(&group.spindles)].fill(now_ns);
-        }
-    }
-
-    fn snapshot(&mut self, now_ns: u64, mut schedule: SnapshotSchedule) {
-        // Those that are not taken yet cannot be deleted: the consistency point in progress is that long.
-        while schedule.kept.len() >= schedule.keep
-            && let Some(oldest) = schedule.kept.front()
-            && oldest.iter().all(|(volume, one)| self.array.expire_snapshot(*volume, *one))
-        {
-            schedule.kept.pop_front();
-        }
-        // The array counts those that it refuses.
-        let volumes = &schedule.volumes;
-        if let Ok(taken) = self.array.begin_snapshots(now_ns, volumes, &mut self.driver)
-            && schedule.kept.back() != Some(&taken)
-        {
-            schedule.kept.push_back(taken);
-        }
-        self.schedule(now_ns + schedule.every_ns, Scheduled::Snapshots(schedule));
     }
 
     fn look(
@@ -359,61 +218,24 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     // `#[inline(always)]` inlines the path of every operation into this loop and four other functions, here and in the
     // crates below. With a profile the compiler does so by itself; without one it splits the path into forty functions,
     // with a sixth more instructions.
-    /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times,
-    /// acknowledgements come first, then spindles, then the timer, then operations that the host issues by the clock.
+    /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times, the array's own
+    /// events come first, then operations that the host issues by the clock.
     #[inline(always)]
     fn step(&mut self, end_ns: u64) -> Result<bool, SimulationError> {
-        let driver = &mut self.driver;
-        let later_ns = driver.later.front().map_or(u64::MAX, |entry| entry.0);
-        let spindle_ns = driver.completions.earliest_ns();
-        let issue_ns = self.host.next_issue_ns();
-        let next_ns = later_ns.min(spindle_ns).min(driver.timer_ns).min(issue_ns);
+        let next = self.driven.next_events();
+        let next_ns = next.earliest_ns().min(self.host.next_issue_ns());
         if next_ns >= end_ns {
             if next_ns == u64::MAX {
-                return Err(SimulationError::Stuck { at_ns: driver.now_ns });
+                return Err(SimulationError::Stuck { at_ns: self.driven.driver.now_ns });
             }
             return Ok(false);
         }
-        assert!(next_ns >= driver.now_ns, "virtual time goes back");
-        driver.now_ns = next_ns;
-        if later_ns == next_ns {
-            if let Some((_, id)) = driver.later.pop_front() {
-                driver.ready.push(id);
-            }
-        } else if spindle_ns == next_ns {
-            if let Some((spindle, completion)) = driver.complete_earliest() {
-                let completed = &mut self.completed[usize::from(spindle)];
-                completed.commands += 1;
-                completed.service_ns += completion.service_ns;
-                completed.residence_ns += completion.at_ns - completion.arrived_ns;
-                // The command that the spindle starts now completes about as many events later as there are spindles.
-                // That is time enough to prefetch what the array will then look up.
-                if let Some(tag) = driver.in_service(spindle) {
-                    self.array.hint_completion(tag);
-                }
-                driver.components.turn_to(Component::Service);
-                if completion.tag == Tag::OF_DRIVER {
-                    if driver.superblock_is_done() {
-                        self.array.committed(next_ns, driver);
-                    }
-                } else {
-                    self.array.command_completed(next_ns, completion.tag, (), driver);
-                }
-            }
-        } else if issue_ns == next_ns && driver.timer_ns != next_ns {
-            driver.components.turn_to(Component::Host);
+        if !self.driven.step(next, next_ns) {
+            self.driven.driver.components.turn_to(Component::Host);
             let issued = self.host.issue_due(next_ns).map_err(SimulationError::Accesses)?;
             if let Some(operation) = issued {
-                driver.components.turn_to(Component::Service);
-                if let Some((lun, hint)) = self.host.prefetch_hint() {
-                    self.array.hint_operation(lun, hint.direction, hint.sector, hint.sectors);
-                }
-                self.array.host_operation(next_ns, operation, driver);
+                self.driven.admit(next_ns, operation, &self.host);
             }
-        } else {
-            driver.timer_ns = u64::MAX;
-            driver.components.turn_to(Component::Service);
-            self.array.timer_fired(next_ns, driver);
         }
         self.answer_ready(next_ns)?;
         Ok(true)
@@ -422,135 +244,37 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// Passes acknowledgements to the host, which may issue an operation for each.
     #[inline(always)]
     fn answer_ready(&mut self, now_ns: u64) -> Result<(), SimulationError> {
-        while let Some(id) = self.driver.ready.pop() {
-            self.driver.components.turn_to(Component::Host);
-            let reply = match self.driver.take_refusal(id) {
+        while let Some((id, is_refused)) = self.driven.take_answer() {
+            let reply = match is_refused {
                 false => self.host.answered(now_ns, id),
                 true => self.host.refused(now_ns, id),
             };
-            let Some(operation) = reply else { continue };
-            self.driver.components.turn_to(Component::Service);
-            if let Some((lun, hint)) = self.host.prefetch_hint() {
-                self.array.hint_operation(lun, hint.direction, hint.sector, hint.sectors);
+            if let Some(operation) = reply {
+                self.driven.admit(now_ns, operation, &self.host);
             }
-            self.array.host_operation(now_ns, operation, &mut self.driver);
         }
-        self.driver.components.turn_to(Component::Events);
-        match self.driver.refused.take() {
+        self.driven.driver.components.turn_to(Component::Events);
+        match self.driven.driver.refused.take() {
             Some(error) => Err(error.into()),
             None => Ok(()),
         }
     }
 
-    fn processor_at(&self, now_ns: u64) -> ProcessorAt {
-        ProcessorAt {
-            busy_ns: self.driver.processor.busy_ns(now_ns),
-            backlog_ns: self.driver.processor.backlog_ns(now_ns),
-            operations: self.host.issued(),
-            commands: self.driver.sent,
-        }
-    }
-
-    /// Returns the processor's work since `before`, computed from counts and costs, and its busy time, both in
-    /// nanoseconds.
-    fn processor_since(&self, before: &ProcessorAt) -> (f64, u64) {
-        let now = &self.processor_before;
-        let costs = self.array.processor_costs();
-        let operations = now.operations.since(before.operations);
-        let commands = now.commands.since(before.commands);
-        let sectors = operations.sectors + commands.sectors;
-        let given_ns = (operations.count * costs.host_operation_ns
-            + commands.count * costs.spindle_command_ns) as f64
-            + sectors as f64 * costs.per_sector_ps as f64 / 1e3;
-        let served_ns = given_ns + before.backlog_ns as f64 - now.backlog_ns as f64;
-        let busy_ns = now.busy_ns - before.busy_ns;
-        // Each cost is rounded down to a nanosecond where it is charged.
-        let rounding_ns = (operations.count + commands.count) as f64;
-        let off_ns = served_ns - busy_ns as f64;
-        (if (0.0..=rounding_ns).contains(&off_ns) { busy_ns as f64 } else { served_ns }, busy_ns)
-    }
-
-    /// Asserts that each command sent was completed by a spindle, returned by a failed one, or is still at one.
-    fn assert_every_command_is_accounted_for(&self) {
-        let at_spindles: usize =
-            self.driver.spindles.iter().map(SimulatedSpindle::outstanding).sum();
-        assert_eq!(
-            self.driver.sent.count,
-            self.completed_before + self.returned + at_spindles as u64,
-            "commands sent, against commands completed, returned or still at a spindle"
-        );
-    }
-
-    /// Measures each parity group of an array with several, given the data and the parity half of each spindle.
-    fn measure_groups(&mut self, of_spindles: &[[SpindleGroup; 2]]) -> Vec<GroupSegment> {
-        let mut groups = Vec::new();
-        for GroupMeasures { spindles, blocks, free_blocks } in self.array.groups() {
-            let mut group = GroupSegment { blocks, free_blocks, ..GroupSegment::default() };
-            for index in indices(&spindles) {
-                add(&mut group.data_spindles, of_spindles[index][0]);
-                add(&mut group.parity_spindles, of_spindles[index][1]);
-                let now = self.driver.spindles[index].statistics();
-                let now = [now.reads, now.writes];
-                let before = std::mem::replace(&mut self.commands_before[index], now);
-                group.reads += now[0] - before[0];
-                group.writes += now[1] - before[1];
-            }
-            groups.push(group);
-        }
-        groups
-    }
-
     /// Measures and closes the segment that ends at `end_ns`.
     fn measure(&mut self, end_ns: u64) -> Segment {
-        let length_ns = end_ns - self.segment_start_ns;
-        let mut host = self.host.end_segment(self.segment_start_ns, end_ns);
+        let start_ns = std::mem::replace(&mut self.segment_start_ns, end_ns);
+        let length_ns = end_ns - start_ns;
+        let mut host = self.host.end_segment(start_ns, end_ns);
         host.close();
-        let counters = self.array.counters().since(&self.counted);
-        let now = self.processor_at(end_ns);
-        let before = std::mem::replace(&mut self.processor_before, now);
-        let (processor_served_ns, processor_busy_ns) = self.processor_since(&before);
-
-        let mut by_kind = [SpindleGroup::default(); 2];
-        let mut of_spindles = vec![[SpindleGroup::default(); 2]; self.driver.spindles.len()];
-        for (index, spindle) in self.driver.spindles.iter().enumerate() {
-            let busy_ns = spindle.busy_ns_until(end_ns);
-            let completed = &mut self.completed[index];
-            completed.busy_ns = busy_ns - std::mem::replace(&mut self.busy_before[index], busy_ns);
-            let fresh = SpindleGroup { spindles: 1, ..SpindleGroup::default() };
-            let mut completed = std::mem::replace(completed, fresh);
-            let used_from_ns = self.used_from_ns[index];
-            completed.spindles = u32::from(used_from_ns < end_ns);
-            completed.absent_ns = if used_from_ns < end_ns {
-                used_from_ns.saturating_sub(self.segment_start_ns)
-            } else {
-                0
-            };
-            let is_parity = self.array.is_parity(SpindleIndex(index as u16));
-            add(&mut by_kind[usize::from(is_parity)], completed);
-            add(&mut of_spindles[index][usize::from(is_parity)], completed);
-        }
-        let groups = self.measure_groups(&of_spindles);
-        let [data_spindles, parity_spindles] = by_kind;
-        self.completed_before += data_spindles.commands + parity_spindles.commands;
-        self.assert_every_command_is_accounted_for();
-        self.array.assert_invariants();
-        let service_ns = data_spindles.service_ns + parity_spindles.service_ns;
-        let busy_ns = data_spindles.busy_ns + parity_spindles.busy_ns;
-        let served = self.driver.spindles.iter().map(|spindle| spindle.served_ns_until(end_ns));
-        let served_after_ns = served.sum();
-        let served_before_ns = std::mem::replace(&mut self.served_before_ns, served_after_ns);
-        let served_ns = (service_ns + served_after_ns) as f64 - served_before_ns as f64;
-        let processor_error = relative(processor_served_ns, processor_busy_ns as f64);
+        let measures = self.driven.measure(start_ns, end_ns, self.host.issued());
         let laws = Laws {
-            utilization_law_error: processor_error.max(relative(service_ns as f64, busy_ns as f64)),
-            utilization_law_unexplained: processor_error.max(relative(served_ns, busy_ns as f64)),
+            utilization_law_error: measures.utilization_law_error,
+            utilization_law_unexplained: measures.utilization_law_unexplained,
             ..host.littles_law()
         };
-
         self.segment += 1;
-        self.segment_start_ns = end_ns;
         self.operations_before += host.operations;
-        self.counted = *self.array.counters();
+        let array = &self.driven.array;
         Segment {
             index: self.segment,
             length_ns,
@@ -559,41 +283,18 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             bytes: host.sectors * strewn_base::SECTOR_BYTES,
             mean_outstanding: ratio(host.outstanding_ns, length_ns as f64),
             response: host.response_times(),
-            counters,
-            processor_busy_ns,
-            data_spindles,
-            parity_spindles,
-            groups,
-            layout: self.array.layout(),
-            snapshots: self.array.snapshot_measures(),
-            volumes: self.array.volume_measures(),
-            failures: self.array.failures().to_vec(),
+            counters: measures.counters,
+            processor_busy_ns: measures.processor_busy_ns,
+            data_spindles: measures.data_spindles,
+            parity_spindles: measures.parity_spindles,
+            groups: measures.groups,
+            layout: array.layout(),
+            snapshots: array.snapshot_measures(),
+            volumes: array.volume_measures(),
+            failures: array.failures().to_vec(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,
             laws,
         }
     }
-}
-
-/// The spindles of a group as indices.
-fn indices(spindles: &Range<u16>) -> Range<usize> {
-    spindles.start.into()..spindles.end.into()
-}
-
-/// The state of the processor at one moment.
-#[derive(Debug, Clone, Copy, Default)]
-struct ProcessorAt {
-    busy_ns: u64,
-    backlog_ns: u64,
-    operations: Moved,
-    commands: Moved,
-}
-
-fn add(group: &mut SpindleGroup, one: SpindleGroup) {
-    group.spindles += one.spindles;
-    group.absent_ns += one.absent_ns;
-    group.commands += one.commands;
-    group.busy_ns += one.busy_ns;
-    group.service_ns += one.service_ns;
-    group.residence_ns += one.residence_ns;
 }

@@ -1,0 +1,427 @@
+//! An array with its driver, and what is measured of the two.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use strewn_array::{
+    Array, Counters, DataLost, GroupMeasures, HostOperation, LogLedger, OperationId, SnapshotId,
+    Tag, VolumeId,
+};
+use strewn_raid::SpindleIndex;
+use strewn_spindle::{Drive, Scheduler, SimulatedSpindle, SpindleError};
+
+use crate::component::Component;
+use crate::driver::SimDriver;
+use crate::host::{Host, Moved};
+use crate::segment::{GroupSegment, SpindleGroup, relative};
+
+/// The spindles of an array, all of one kind.
+#[derive(Debug, Clone)]
+pub struct Spindles {
+    /// The drive.
+    pub drive: Arc<Drive>,
+    /// Its scheduler.
+    pub scheduler: Scheduler,
+    /// Commands that the array keeps at a drive. Further commands wait in the array, in order.
+    pub commands_per_spindle: u32,
+    /// Factor by which chunks lie farther apart on the drive than in the array: 1 except in scaled-down runs.
+    pub stretch: u32,
+}
+
+/// What happens to an array at a set time.
+pub(crate) enum Scheduled {
+    /// A spindle fails.
+    Failure(SpindleIndex),
+    /// A parity group is added.
+    AddedGroup,
+    /// Snapshots are taken, and others later.
+    Snapshots(SnapshotSchedule),
+}
+
+/// Snapshots of some volumes together at equal distances in time, of which some are kept.
+pub(crate) struct SnapshotSchedule {
+    volumes: Vec<VolumeId>,
+    every_ns: u64,
+    keep: usize,
+    /// Those taken together, oldest first.
+    kept: VecDeque<Vec<(VolumeId, SnapshotId)>>,
+}
+
+/// An array on simulated spindles, behind a processor of its own, without a host.
+pub(crate) struct DrivenArray<A> {
+    pub(crate) array: A,
+    pub(crate) driver: SimDriver,
+    counted: Counters,
+    busy_before: Vec<u64>,
+    processor_before: ProcessorAt,
+    completed: Vec<SpindleGroup>,
+    /// Service time that commands in service at the segment's beginning had received by then, summed over spindles.
+    served_before_ns: u64,
+    /// Commands completed by spindles in earlier segments, and commands returned by failed spindles.
+    completed_before: u64,
+    returned: u64,
+    /// When each spindle came to be used: `u64::MAX` as long as its parity group is not added.
+    used_from_ns: Vec<u64>,
+    /// Reads and writes of each spindle in earlier segments.
+    commands_before: Vec<[u64; 2]>,
+    /// What is to happen when, the next one last.
+    scheduled: Vec<(u64, Scheduled)>,
+}
+
+/// When an array's own next events occur: `u64::MAX` for never.
+#[derive(Clone, Copy)]
+pub(crate) struct NextEvents {
+    later_ns: u64,
+    spindle_ns: u64,
+    timer_ns: u64,
+}
+
+impl NextEvents {
+    /// When the first of them occurs.
+    #[inline(always)]
+    pub(crate) fn earliest_ns(&self) -> u64 {
+        self.later_ns.min(self.spindle_ns).min(self.timer_ns)
+    }
+}
+
+/// What an array and its spindles did in a segment.
+pub(crate) struct ArrayMeasures {
+    pub(crate) counters: Counters,
+    pub(crate) processor_busy_ns: u64,
+    pub(crate) data_spindles: SpindleGroup,
+    pub(crate) parity_spindles: SpindleGroup,
+    pub(crate) groups: Vec<GroupSegment>,
+    /// The utilization law, the worse of processor and spindles: as the segment reports them, and with the commands that
+    /// were in service at its beginning and end.
+    pub(crate) utilization_law_error: f64,
+    pub(crate) utilization_law_unexplained: f64,
+}
+
+impl<A: Array<()>> DrivenArray<A> {
+    /// Sets `array` up on `spindles` and starts it at time zero.
+    pub(crate) fn new(array: A, spindles: &Spindles) -> Result<Self, SpindleError> {
+        let count = usize::from(array.spindles());
+        let Spindles { drive, scheduler, commands_per_spindle, stretch } = spindles;
+        let drives = (0..count)
+            .map(|_| SimulatedSpindle::new(Arc::clone(drive), *scheduler, *commands_per_spindle))
+            .collect::<Result<Vec<_>, _>>()?;
+        let log = array.log_size().map(LogLedger::new);
+        let mut driver = SimDriver::new(drives, *stretch, array.processor_costs(), log);
+        let mut used_from_ns = vec![0; count];
+        for group in array.groups().iter().filter(|group| group.free_blocks.is_none()) {
+            used_from_ns[indices(&group.spindles)].fill(u64::MAX);
+            driver.set_aside(&group.spindles);
+        }
+        let mut driven = Self {
+            counted: *array.counters(),
+            array,
+            driver,
+            busy_before: vec![0; count],
+            processor_before: ProcessorAt::default(),
+            completed: vec![SpindleGroup { spindles: 1, ..SpindleGroup::default() }; count],
+            served_before_ns: 0,
+            completed_before: 0,
+            returned: 0,
+            used_from_ns,
+            commands_before: vec![[0; 2]; count],
+            scheduled: Vec::new(),
+        };
+        driven.array.start(0, &mut driven.driver);
+        Ok(driven)
+    }
+
+    pub(crate) fn fail_at(&mut self, at_ns: u64, spindle: SpindleIndex) {
+        assert!(spindle.index() < self.driver.spindles.len(), "the array has no {spindle}");
+        self.schedule(at_ns, Scheduled::Failure(spindle));
+    }
+
+    pub(crate) fn add_group_at(&mut self, at_ns: u64) {
+        self.schedule(at_ns, Scheduled::AddedGroup);
+    }
+
+    pub(crate) fn snapshot_volumes_every(
+        &mut self,
+        volumes: Vec<VolumeId>,
+        every_ns: u64,
+        keep: u32,
+    ) {
+        assert!(every_ns > 0 && keep > 0, "snapshots every {every_ns} ns, {keep} of them kept");
+        let (keep, kept) = (keep as usize, VecDeque::new());
+        let schedule = SnapshotSchedule { volumes, every_ns, keep, kept };
+        self.schedule(self.driver.now_ns + every_ns, Scheduled::Snapshots(schedule));
+    }
+
+    fn schedule(&mut self, at_ns: u64, what: Scheduled) {
+        let later = self.scheduled.partition_point(|other| other.0 > at_ns);
+        self.scheduled.insert(later, (at_ns, what));
+    }
+
+    /// The next scheduled happening before `end_ns`, which is no longer scheduled.
+    pub(crate) fn take_scheduled(&mut self, end_ns: u64) -> Option<(u64, Scheduled)> {
+        self.scheduled.pop_if(|next| next.0 < end_ns)
+    }
+
+    /// What was scheduled happens now.
+    pub(crate) fn happen(&mut self, now_ns: u64, what: Scheduled) -> Result<(), DataLost> {
+        assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
+        self.driver.now_ns = now_ns;
+        match what {
+            Scheduled::Failure(spindle) => self.fail(now_ns, spindle)?,
+            Scheduled::AddedGroup => self.add_group(now_ns),
+            Scheduled::Snapshots(schedule) => self.snapshot(now_ns, schedule),
+        }
+        Ok(())
+    }
+
+    /// When the array's own next events occur.
+    #[inline(always)]
+    pub(crate) fn next_events(&self) -> NextEvents {
+        let driver = &self.driver;
+        NextEvents {
+            later_ns: driver.later.front().map_or(u64::MAX, |entry| entry.0),
+            spindle_ns: driver.completions.earliest_ns(),
+            timer_ns: driver.timer_ns,
+        }
+    }
+
+    /// Handles the event of `next` that occurs at `next_ns`, and returns whether there is one. At equal times,
+    /// acknowledgements come first, then spindles, then the timer.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, next: NextEvents, next_ns: u64) -> bool {
+        let driver = &mut self.driver;
+        assert!(next_ns >= driver.now_ns, "virtual time goes back");
+        driver.now_ns = next_ns;
+        if next.later_ns == next_ns {
+            if let Some((_, id)) = driver.later.pop_front() {
+                driver.ready.push(id);
+            }
+        } else if next.spindle_ns == next_ns {
+            if let Some((spindle, completion)) = driver.complete_earliest() {
+                let completed = &mut self.completed[usize::from(spindle)];
+                completed.commands += 1;
+                completed.service_ns += completion.service_ns;
+                completed.residence_ns += completion.at_ns - completion.arrived_ns;
+                // The command that the spindle starts now completes about as many events later as there are spindles.
+                // That is time enough to prefetch what the array will then look up.
+                if let Some(tag) = driver.in_service(spindle) {
+                    self.array.hint_completion(tag);
+                }
+                driver.components.turn_to(Component::Service);
+                if completion.tag == Tag::OF_DRIVER {
+                    if driver.superblock_is_done() {
+                        self.array.committed(next_ns, driver);
+                    }
+                } else {
+                    self.array.command_completed(next_ns, completion.tag, (), driver);
+                }
+            }
+        } else if next.timer_ns == next_ns {
+            driver.timer_ns = u64::MAX;
+            driver.components.turn_to(Component::Service);
+            self.array.timer_fired(next_ns, driver);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Gives the array an operation that `host` issues now.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, now_ns: u64, operation: HostOperation<()>, host: &impl Host) {
+        self.driver.components.turn_to(Component::Service);
+        if let Some((lun, hint)) = host.prefetch_hint() {
+            self.array.hint_operation(lun, hint.direction, hint.sector, hint.sectors);
+        }
+        self.array.host_operation(now_ns, operation, &mut self.driver);
+    }
+
+    /// Takes an operation that is answered now, and whether it is refused.
+    #[inline(always)]
+    pub(crate) fn take_answer(&mut self) -> Option<(OperationId, bool)> {
+        let id = self.driver.ready.pop()?;
+        self.driver.components.turn_to(Component::Host);
+        Some((id, self.driver.take_refusal(id)))
+    }
+
+    fn fail(&mut self, now_ns: u64, spindle: SpindleIndex) -> Result<(), DataLost> {
+        assert!(self.used_from_ns[spindle.index()] <= now_ns, "{spindle} has not been added yet");
+        let (commands, served_ns) = self.driver.fail(spindle);
+        self.returned += commands.len() as u64;
+        // It was busy for that long, and no completion reports it.
+        self.completed[spindle.index()].service_ns += served_ns;
+        self.array.spindle_failed(now_ns, spindle, &mut self.driver)?;
+        let mut is_committed = false;
+        for command in commands {
+            match command.tag {
+                Tag::OF_DRIVER => is_committed |= self.driver.superblock_is_done(),
+                _ => self.array.command_failed(now_ns, command, &mut self.driver),
+            }
+        }
+        if is_committed {
+            self.array.committed(now_ns, &mut self.driver);
+        }
+        Ok(())
+    }
+
+    fn add_group(&mut self, now_ns: u64) {
+        let later = self.array.groups().into_iter().find(|group| group.free_blocks.is_none());
+        if let Some(group) = later {
+            self.driver.put_to_use(&group.spindles);
+            assert!(self.array.add_group(now_ns, &mut self.driver), "the array has a group to add");
+            self.used_from_ns[indices(&group.spindles)].fill(now_ns);
+        }
+    }
+
+    fn snapshot(&mut self, now_ns: u64, mut schedule: SnapshotSchedule) {
+        // Those that are not taken yet cannot be deleted: the consistency point in progress is that long.
+        while schedule.kept.len() >= schedule.keep
+            && let Some(oldest) = schedule.kept.front()
+            && oldest.iter().all(|(volume, one)| self.array.expire_snapshot(*volume, *one))
+        {
+            schedule.kept.pop_front();
+        }
+        // The array counts those that it refuses.
+        let volumes = &schedule.volumes;
+        if let Ok(taken) = self.array.begin_snapshots(now_ns, volumes, &mut self.driver)
+            && schedule.kept.back() != Some(&taken)
+        {
+            schedule.kept.push_back(taken);
+        }
+        self.schedule(now_ns + schedule.every_ns, Scheduled::Snapshots(schedule));
+    }
+
+    fn processor_at(&self, now_ns: u64, operations: Moved) -> ProcessorAt {
+        ProcessorAt {
+            busy_ns: self.driver.processor.busy_ns(now_ns),
+            backlog_ns: self.driver.processor.backlog_ns(now_ns),
+            operations,
+            commands: self.driver.sent,
+        }
+    }
+
+    /// Returns the processor's work since `before`, computed from counts and costs, and its busy time, both in
+    /// nanoseconds.
+    fn processor_since(&self, before: &ProcessorAt) -> (f64, u64) {
+        let now = &self.processor_before;
+        let costs = self.array.processor_costs();
+        let operations = now.operations.since(before.operations);
+        let commands = now.commands.since(before.commands);
+        let sectors = operations.sectors + commands.sectors;
+        let given_ns = (operations.count * costs.host_operation_ns
+            + commands.count * costs.spindle_command_ns) as f64
+            + sectors as f64 * costs.per_sector_ps as f64 / 1e3;
+        let served_ns = given_ns + before.backlog_ns as f64 - now.backlog_ns as f64;
+        let busy_ns = now.busy_ns - before.busy_ns;
+        // Each cost is rounded down to a nanosecond where it is charged.
+        let rounding_ns = (operations.count + commands.count) as f64;
+        let off_ns = served_ns - busy_ns as f64;
+        (if (0.0..=rounding_ns).contains(&off_ns) { busy_ns as f64 } else { served_ns }, busy_ns)
+    }
+
+    /// Asserts that each command sent was completed by a spindle, returned by a failed one, or is still at one.
+    fn assert_every_command_is_accounted_for(&self) {
+        let at_spindles: usize =
+            self.driver.spindles.iter().map(SimulatedSpindle::outstanding).sum();
+        assert_eq!(
+            self.driver.sent.count,
+            self.completed_before + self.returned + at_spindles as u64,
+            "commands sent, against commands completed, returned or still at a spindle"
+        );
+    }
+
+    /// Measures each parity group of an array with several, given the data and the parity half of each spindle.
+    fn measure_groups(&mut self, of_spindles: &[[SpindleGroup; 2]]) -> Vec<GroupSegment> {
+        let mut groups = Vec::new();
+        for GroupMeasures { spindles, blocks, free_blocks } in self.array.groups() {
+            let mut group = GroupSegment { blocks, free_blocks, ..GroupSegment::default() };
+            for index in indices(&spindles) {
+                add(&mut group.data_spindles, of_spindles[index][0]);
+                add(&mut group.parity_spindles, of_spindles[index][1]);
+                let now = self.driver.spindles[index].statistics();
+                let now = [now.reads, now.writes];
+                let before = std::mem::replace(&mut self.commands_before[index], now);
+                group.reads += now[0] - before[0];
+                group.writes += now[1] - before[1];
+            }
+            groups.push(group);
+        }
+        groups
+    }
+
+    /// Measures the segment from `start_ns` to `end_ns`. `operations` are those that the array has been given since the
+    /// beginning.
+    pub(crate) fn measure(
+        &mut self,
+        start_ns: u64,
+        end_ns: u64,
+        operations: Moved,
+    ) -> ArrayMeasures {
+        let counters = self.array.counters().since(&self.counted);
+        let now = self.processor_at(end_ns, operations);
+        let before = std::mem::replace(&mut self.processor_before, now);
+        let (processor_served_ns, processor_busy_ns) = self.processor_since(&before);
+
+        let mut by_kind = [SpindleGroup::default(); 2];
+        let mut of_spindles = vec![[SpindleGroup::default(); 2]; self.driver.spindles.len()];
+        for (index, spindle) in self.driver.spindles.iter().enumerate() {
+            let busy_ns = spindle.busy_ns_until(end_ns);
+            let completed = &mut self.completed[index];
+            completed.busy_ns = busy_ns - std::mem::replace(&mut self.busy_before[index], busy_ns);
+            let fresh = SpindleGroup { spindles: 1, ..SpindleGroup::default() };
+            let mut completed = std::mem::replace(completed, fresh);
+            let used_from_ns = self.used_from_ns[index];
+            completed.spindles = u32::from(used_from_ns < end_ns);
+            completed.absent_ns =
+                if used_from_ns < end_ns { used_from_ns.saturating_sub(start_ns) } else { 0 };
+            let is_parity = self.array.is_parity(SpindleIndex(index as u16));
+            add(&mut by_kind[usize::from(is_parity)], completed);
+            add(&mut of_spindles[index][usize::from(is_parity)], completed);
+        }
+        let groups = self.measure_groups(&of_spindles);
+        let [data_spindles, parity_spindles] = by_kind;
+        self.completed_before += data_spindles.commands + parity_spindles.commands;
+        self.assert_every_command_is_accounted_for();
+        self.array.assert_invariants();
+        let service_ns = data_spindles.service_ns + parity_spindles.service_ns;
+        let busy_ns = data_spindles.busy_ns + parity_spindles.busy_ns;
+        let served = self.driver.spindles.iter().map(|spindle| spindle.served_ns_until(end_ns));
+        let served_after_ns = served.sum();
+        let served_before_ns = std::mem::replace(&mut self.served_before_ns, served_after_ns);
+        let served_ns = (service_ns + served_after_ns) as f64 - served_before_ns as f64;
+        let processor_error = relative(processor_served_ns, processor_busy_ns as f64);
+        self.counted = *self.array.counters();
+        ArrayMeasures {
+            counters,
+            processor_busy_ns,
+            data_spindles,
+            parity_spindles,
+            groups,
+            utilization_law_error: processor_error.max(relative(service_ns as f64, busy_ns as f64)),
+            utilization_law_unexplained: processor_error.max(relative(served_ns, busy_ns as f64)),
+        }
+    }
+}
+
+/// The spindles of a group as indices.
+fn indices(spindles: &Range<u16>) -> Range<usize> {
+    spindles.start.into()..spindles.end.into()
+}
+
+/// The state of the processor at one moment.
+#[derive(Debug, Clone, Copy, Default)]
+struct ProcessorAt {
+    busy_ns: u64,
+    backlog_ns: u64,
+    operations: Moved,
+    commands: Moved,
+}
+
+fn add(group: &mut SpindleGroup, one: SpindleGroup) {
+    group.spindles += one.spindles;
+    group.absent_ns += one.absent_ns;
+    group.commands += one.commands;
+    group.busy_ns += one.busy_ns;
+    group.service_ns += one.service_ns;
+    group.residence_ns += one.residence_ns;
+}
