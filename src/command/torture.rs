@@ -57,6 +57,7 @@ pub(crate) fn torture(arguments: &TortureArguments) -> Result<Ending, Failure> {
         refused_when_full,
         snapshots,
         groups_added,
+        additions_undone,
         ios,
         beyond_parity,
         refused,
@@ -67,7 +68,7 @@ pub(crate) fn torture(arguments: &TortureArguments) -> Result<Ending, Failure> {
         ..
     } = sum;
     text += &format!(
-        "{count} schedules, {rate:.0} a second: {incarnations} incarnations, {requests} host requests, {ios} I/Os; power lost {crashes} times, devices {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {changes} changes of volumes, LUNs and snapshots, {changes_refused} refused, {snapshots} snapshots taken, {groups_added} parity groups added; {refused_for_space} requests refused without space, {refused_when_full} for thin volumes; beyond parity {beyond_parity} blocks read, {refused} refused, none wrong; {logs_refused} starts refused without the log; {log_faults} faults at rest of one device of a mirrored log, {logs_replaced} devices replaced\n"
+        "{count} schedules, {rate:.0} a second: {incarnations} incarnations, {requests} host requests, {ios} I/Os; power lost {crashes} times, devices {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {changes} changes of volumes, LUNs and snapshots, {changes_refused} refused, {snapshots} snapshots taken, {groups_added} parity groups added, {additions_undone} of these undone; {refused_for_space} requests refused without space, {refused_when_full} for thin volumes; beyond parity {beyond_parity} blocks read, {refused} refused, none wrong; {logs_refused} starts refused without the log; {log_faults} faults at rest of one device of a mirrored log, {logs_replaced} devices replaced\n"
     );
     terminal::print(&text)?;
     match failures.len() {

@@ -60,10 +60,9 @@ impl Diagnosis {
                 .filter_map(|(at, probed)| Some((at, probed.label.as_ref().ok()?)))
                 .filter(|(_, label)| label.array == array)
         };
-        // There is a label, or there would be no array. Spindles that an interrupted addition has labelled are not members
-        // yet: of two labels with one sequence, the one with fewer members counts. Then the first device wins a tie.
-        let age = |label: &Label| (label.sequence, Reverse(label.members.len()));
-        let newest = members().rev().max_by_key(|(_, label)| age(label)).map_or(0, |(at, _)| at);
+        // There is a label, or there would be no array. The first device wins a tie.
+        let newest =
+            members().rev().max_by_key(|(_, label)| label.precedence()).map_or(0, |(at, _)| at);
         let (spindles, logs, stale) = (Vec::new(), Vec::new(), Vec::new());
         let mut diagnosis = Self { newest, spindles, logs, stale, problems: known };
         if let Some((_, label)) = members().find(|(at, _)| *at == newest) {

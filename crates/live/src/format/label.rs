@@ -1,5 +1,6 @@
 //! The label: identifies a device's array, and the array's members.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::ops::Range;
 
@@ -485,6 +486,14 @@ impl Label {
             true => Ok(label),
             false => Err(invalid(GROUPS, label.groups.len())),
         }
+    }
+
+    /// Orders labels of one array: the greatest is valid. That is the one with the highest sequence. Spindles that an
+    /// interrupted addition of a parity group has labelled are not members yet, so of two labels with one sequence, the
+    /// one with fewer members counts.
+    #[must_use]
+    pub fn precedence(&self) -> impl Ord + use<> {
+        (self.sequence, Reverse(self.members.len()))
     }
 
     /// Returns the label of a device from its two copies: the one with the higher sequence, if both are valid.

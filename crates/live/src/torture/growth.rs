@@ -58,6 +58,34 @@ impl Schedule {
         Ok(())
     }
 
+    /// An addition is undone if all devices that knew of it are lost before others learn of it: only the log's device
+    /// did, for example, and it does not return. Then the spindles of the group are no members, and are taken away.
+    pub(super) fn forget_lost_growth(&mut self) -> Result<(), String> {
+        let devices = SimulatedDevices::new(1, std::mem::take(&mut self.disks));
+        let newest = self.label(&devices);
+        self.disks = devices.disks();
+        let Some(label) = newest? else { return Ok(()) };
+        let (members, spindles) = (label.members.len(), usize::from(self.plan.spindles()));
+        let ArrayConfig::WriteAnywhere(config) = &mut self.plan.config else { return Ok(()) };
+        if members == spindles {
+            return Ok(());
+        }
+        config.groups.truncate(label.groups.len().max(1));
+        config.groups_at_start = config.groups.len();
+        self.plan.label.groups.clone_from(&label.groups);
+        self.plan.label.members.truncate(members);
+        self.disks.drain(members..spindles);
+        let gone = (spindles - members) as u16;
+        let moved = |device: DeviceIndex| match usize::from(device.0) {
+            index if index >= spindles => Some(DeviceIndex(device.0 - gone)),
+            index => (index < members).then_some(device),
+        };
+        self.absent = self.absent.iter().filter_map(|device| moved(*device)).collect();
+        self.weak_log = self.weak_log.and_then(moved);
+        self.summary.additions_undone += 1;
+        Ok(())
+    }
+
     fn add_group(&mut self, group: ParityGroup) -> Result<(), String> {
         let mut devices = SimulatedDevices::new(1, std::mem::take(&mut self.disks));
         let newest = self.label(&devices);

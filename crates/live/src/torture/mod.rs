@@ -159,6 +159,8 @@ pub struct Summary {
     pub snapshots: u64,
     /// Parity groups added.
     pub groups_added: u64,
+    /// Additions undone: every device that knew of the group was lost before others learned of it.
+    pub additions_undone: u64,
     /// Blocks of LUNs read from spindles with more faults than parity covers.
     pub beyond_parity: u64,
     /// Those of them that were refused.
@@ -189,6 +191,7 @@ impl std::ops::AddAssign for Summary {
         self.refused_when_full += other.refused_when_full;
         self.snapshots += other.snapshots;
         self.groups_added += other.groups_added;
+        self.additions_undone += other.additions_undone;
         self.beyond_parity += other.beyond_parity;
         self.refused += other.refused;
         self.logs_refused += other.logs_refused;

@@ -116,11 +116,13 @@ impl Schedule {
             let end = end?;
             self.trace(|| format!("life ends: {end:?}"));
             self.end(end);
+            self.forget_lost_growth()?;
             self.check_what_is_left().map_err(|what| format!("what {end:?} has left: {what}"))?;
             self.read_beyond_parity()?;
             self.start_without_log(end)?;
             self.injure_log(end)?;
             self.replace_log(end)?;
+            self.forget_lost_growth()?;
             if !is_last {
                 self.grow()?;
             }
@@ -437,8 +439,8 @@ fn newest_label(
 ) -> Result<Option<Label>, String> {
     let there = (0..devices.count()).map(DeviceIndex).filter(|one| !absent.contains(one));
     let mut labels: Vec<Label> = there.filter_map(|one| label_of(devices.disk(one))).collect();
-    let Some(newest) = labels.iter().map(|label| label.sequence).max() else { return Ok(None) };
-    labels.retain(|label| label.sequence == newest);
+    let Some(newest) = labels.iter().map(Label::precedence).max() else { return Ok(None) };
+    labels.retain(|label| label.precedence() == newest);
     let is_believed = |label: &Label| {
         let own = |other: &Label| {
             let mut all = other.members.iter().chain(&other.logs);
@@ -452,8 +454,8 @@ fn newest_label(
     match believed.find(differs) {
         None => Ok(Some(first.clone())),
         Some(other) => Err(format!(
-            "two labels are both number {newest}, and have other members: {:?} and {:?}",
-            first.members, other.members
+            "two labels are both number {}, and have other members: {:?} and {:?}",
+            first.sequence, first.members, other.members
         )),
     }
 }

@@ -51,6 +51,13 @@ fn arrays_without_space_for_a_while_answer_and_go_on() {
     }
 }
 
+/// The power failed when only the log's device had the label of an added parity group, and that device was lost.
+#[test]
+fn regression_an_addition_is_undone_if_all_that_knew_of_it_are_lost() {
+    let summary = all_hold([2062, 2265], Some(LayoutName::Raid4));
+    assert_eq!(summary.additions_undone, 2);
+}
+
 /// The power goes while an array starts that rebuilds a spindle: none of the others answers.
 #[test]
 fn a_start_without_spindles_to_rebuild_from_is_refused() {
