@@ -298,6 +298,23 @@ impl BufferCache {
         true
     }
 
+    /// Drops all blocks that are clean and that nothing needs. Returns them, in no order
+    /// that means anything.
+    pub(crate) fn discard_clean(&mut self) -> Vec<u32> {
+        let places = |list: &List| list.first..list.end();
+        let keys = self
+            .lists
+            .iter()
+            .flat_map(places)
+            .map(|at| self.keys[(at - self.first_place) as usize]);
+        let keys: Vec<u32> = keys.filter(|key| *key != NONE).collect();
+        for key in &keys {
+            let is_gone = self.discard(*key);
+            assert!(is_gone, "block {key} is in a list, so nothing needs it");
+        }
+        keys
+    }
+
     /// Whether a consistency point is writing `key`.
     pub(crate) fn is_flushing(&self, key: u32) -> bool {
         if !self.contains(key) {

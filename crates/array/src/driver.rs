@@ -314,6 +314,9 @@ pub trait Array<P: Payload> {
         false
     }
 
+    /// The controller was replaced by its partner: blocks that are clean and that nothing is using leave the cache.
+    fn forget_cache(&mut self) {}
+
     /// The timer has expired.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use strewn_array::{
-    Array, Counters, DataLost, GroupMeasures, HostOperation, LogLedger, OperationId, SnapshotId,
-    Tag, VolumeId,
+    Array, Counters, DataLost, Driver, GroupMeasures, HostOperation, LogLedger, OperationId,
+    SnapshotId, SpindleCommand, Tag, VolumeId,
 };
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{Drive, Scheduler, SimulatedSpindle, SpindleError};
@@ -85,17 +85,46 @@ impl NextEvents {
     }
 }
 
+/// What was under way at an array when its controller stopped.
+pub(crate) struct Stopped {
+    commands: Vec<SpindleCommand<()>>,
+    timer_ns: u64,
+    answers: Vec<OperationId>,
+}
+
 /// What an array and its spindles did in a segment.
 pub(crate) struct ArrayMeasures {
     pub(crate) counters: Counters,
-    pub(crate) processor_busy_ns: u64,
+    pub(crate) processor: ProcessorWork,
     pub(crate) data_spindles: SpindleGroup,
     pub(crate) parity_spindles: SpindleGroup,
     pub(crate) groups: Vec<GroupSegment>,
-    /// The utilization law, the worse of processor and spindles: as the segment reports them, and with the commands that
-    /// were in service at its beginning and end.
+    /// The utilization law of the spindles: as the segment reports them, and with the commands that were in service at its
+    /// beginning and end.
     pub(crate) utilization_law_error: f64,
     pub(crate) utilization_law_unexplained: f64,
+}
+
+/// A processor's work in a segment.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct ProcessorWork {
+    /// What it was given, by counts and costs, with what was left from before and less what is left now.
+    pub(crate) served_ns: f64,
+    /// How long it was busy.
+    pub(crate) busy_ns: u64,
+    /// Each cost is rounded down to a nanosecond where it is charged.
+    pub(crate) rounding_ns: f64,
+}
+
+impl ProcessorWork {
+    /// The error of the utilization law.
+    pub(crate) fn law_error(&self) -> f64 {
+        let busy_ns = self.busy_ns as f64;
+        match (0.0..=self.rounding_ns).contains(&(self.served_ns - busy_ns)) {
+            true => 0.0,
+            false => relative(self.served_ns, busy_ns),
+        }
+    }
 }
 
 impl<A: Array<()>> DrivenArray<A> {
@@ -264,6 +293,42 @@ impl<A: Array<()>> DrivenArray<A> {
         Ok(())
     }
 
+    /// The controller stops at `now_ns`, in the middle of everything: spindles drop what they have not completed, and
+    /// acknowledgements that have not left do not leave.
+    pub(crate) fn stop(&mut self, now_ns: u64) -> Stopped {
+        self.driver.now_ns = now_ns;
+        let mut commands = Vec::new();
+        for index in 0..self.driver.spindles.len() {
+            let (recalled, served_ns) = self.driver.recall(SpindleIndex(index as u16));
+            self.returned += recalled.len() as u64;
+            self.completed[index].service_ns += served_ns;
+            commands.extend(recalled);
+        }
+        let timer_ns = std::mem::replace(&mut self.driver.timer_ns, u64::MAX);
+        let answers = self.driver.later.drain(..).map(|(_, operation)| operation).collect();
+        Stopped { commands, timer_ns, answers }
+    }
+
+    /// Whoever serves the array from now on takes up what was under way: the spindles get their commands again, and what
+    /// was done is acknowledged. Nothing is left in the cache but what the log protects.
+    pub(crate) fn go_on(&mut self, now_ns: u64, stopped: Stopped) {
+        let Stopped { commands, timer_ns, answers } = stopped;
+        self.driver.now_ns = now_ns;
+        self.array.forget_cache();
+        self.driver.components.turn_to(Component::Service);
+        let costs = *self.array.processor_costs();
+        for command in commands {
+            self.driver.processor(costs.of_command(command.sectors));
+            self.driver.command(command);
+        }
+        let done_ns = self.driver.processor.done_ns(now_ns, false);
+        self.driver.later.extend(answers.into_iter().map(|operation| (done_ns, operation)));
+        self.driver.timer_ns = match timer_ns {
+            u64::MAX => u64::MAX,
+            timer_ns => timer_ns.max(now_ns),
+        };
+    }
+
     fn add_group(&mut self, now_ns: u64) {
         let later = self.array.groups().into_iter().find(|group| group.free_blocks.is_none());
         if let Some(group) = later {
@@ -300,9 +365,8 @@ impl<A: Array<()>> DrivenArray<A> {
         }
     }
 
-    /// Returns the processor's work since `before`, computed from counts and costs, and its busy time, both in
-    /// nanoseconds.
-    fn processor_since(&self, before: &ProcessorAt) -> (f64, u64) {
+    /// Returns the processor's work since `before`.
+    fn processor_since(&self, before: &ProcessorAt) -> ProcessorWork {
         let now = &self.processor_before;
         let costs = self.array.processor_costs();
         let operations = now.operations.since(before.operations);
@@ -311,12 +375,11 @@ impl<A: Array<()>> DrivenArray<A> {
         let given_ns = (operations.count * costs.host_operation_ns
             + commands.count * costs.spindle_command_ns) as f64
             + sectors as f64 * costs.per_sector_ps as f64 / 1e3;
-        let served_ns = given_ns + before.backlog_ns as f64 - now.backlog_ns as f64;
-        let busy_ns = now.busy_ns - before.busy_ns;
-        // Each cost is rounded down to a nanosecond where it is charged.
-        let rounding_ns = (operations.count + commands.count) as f64;
-        let off_ns = served_ns - busy_ns as f64;
-        (if (0.0..=rounding_ns).contains(&off_ns) { busy_ns as f64 } else { served_ns }, busy_ns)
+        ProcessorWork {
+            served_ns: given_ns + before.backlog_ns as f64 - now.backlog_ns as f64,
+            busy_ns: now.busy_ns - before.busy_ns,
+            rounding_ns: (operations.count + commands.count) as f64,
+        }
     }
 
     /// Asserts that each command sent was completed by a spindle, returned by a failed one, or is still at one.
@@ -360,7 +423,7 @@ impl<A: Array<()>> DrivenArray<A> {
         let counters = self.array.counters().since(&self.counted);
         let now = self.processor_at(end_ns, operations);
         let before = std::mem::replace(&mut self.processor_before, now);
-        let (processor_served_ns, processor_busy_ns) = self.processor_since(&before);
+        let processor = self.processor_since(&before);
 
         let mut by_kind = [SpindleGroup::default(); 2];
         let mut of_spindles = vec![[SpindleGroup::default(); 2]; self.driver.spindles.len()];
@@ -389,16 +452,15 @@ impl<A: Array<()>> DrivenArray<A> {
         let served_after_ns = served.sum();
         let served_before_ns = std::mem::replace(&mut self.served_before_ns, served_after_ns);
         let served_ns = (service_ns + served_after_ns) as f64 - served_before_ns as f64;
-        let processor_error = relative(processor_served_ns, processor_busy_ns as f64);
         self.counted = *self.array.counters();
         ArrayMeasures {
             counters,
-            processor_busy_ns,
+            processor,
             data_spindles,
             parity_spindles,
             groups,
-            utilization_law_error: processor_error.max(relative(service_ns as f64, busy_ns as f64)),
-            utilization_law_unexplained: processor_error.max(relative(served_ns, busy_ns as f64)),
+            utilization_law_error: relative(service_ns as f64, busy_ns as f64),
+            utilization_law_unexplained: relative(served_ns, busy_ns as f64),
         }
     }
 }

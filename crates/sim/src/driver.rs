@@ -13,6 +13,7 @@ use strewn_spindle::{Command, CommandError, Completion, SimulatedSpindle};
 
 use crate::component::{ActiveComponent, Component};
 use crate::host::Moved;
+use crate::machine::LogMirror;
 use crate::next_completions::NextCompletions;
 
 /// Sectors that stay together when a spindle is stretched: a chunk of 64 blocks.
@@ -38,6 +39,8 @@ pub(crate) struct SimDriver {
     pub(crate) timer_ns: u64,
     /// The controller's log; `None` if its cache protects what it acknowledges.
     log: Option<LogLedger>,
+    /// The partner's copy of the log, in a pair of controllers.
+    pub(crate) mirror: Option<Box<LogMirror>>,
     costs: ProcessorCosts,
     /// Superblocks of the commit in progress that are not written yet.
     superblocks_out: usize,
@@ -73,7 +76,7 @@ impl Processor {
 
     /// Adds work that arrives at `now_ns`.
     #[inline(always)]
-    fn add(&mut self, now_ns: u64, cost_ns: u64, is_write_back: bool) {
+    pub(crate) fn add(&mut self, now_ns: u64, cost_ns: u64, is_write_back: bool) {
         self.idle_ns += now_ns.saturating_sub(self.free_ns);
         self.free_ns = self.free_ns.max(now_ns) + cost_ns;
         if is_write_back && self.write_back_percent > 0 {
@@ -85,10 +88,18 @@ impl Processor {
 
     /// Returns when the work given so far is done: all of it, or the write-back alone.
     #[inline(always)]
-    fn done_ns(&self, now_ns: u64, is_write_back: bool) -> u64 {
+    pub(crate) fn done_ns(&self, now_ns: u64, is_write_back: bool) -> u64 {
         let overtakes = is_write_back && self.write_back_percent > 0;
         let free_ns = if overtakes { self.write_back_free_ns } else { self.free_ns };
         free_ns.max(now_ns)
+    }
+
+    /// The processor stops at `now_ns`. Returns the work queued, which is lost.
+    pub(crate) fn halt(&mut self, now_ns: u64) -> u64 {
+        let lost_ns = self.backlog_ns(now_ns);
+        self.free_ns -= lost_ns;
+        self.write_back_free_ns = self.write_back_free_ns.min(now_ns);
+        lost_ns
     }
 
     /// Returns the work queued and not done at `now_ns`.
@@ -120,6 +131,7 @@ impl SimDriver {
             refusals: Vec::new(),
             timer_ns: u64::MAX,
             log,
+            mirror: None,
             costs: *costs,
             superblocks_out: 0,
             stretch: stretch.into(),
@@ -141,8 +153,13 @@ impl SimDriver {
 
     /// Fails a spindle. Returns the commands that it had not completed, and how long it had served the one in service.
     pub(crate) fn fail(&mut self, index: SpindleIndex) -> (Vec<SpindleCommand<()>>, u64) {
-        self.completions.set(index.0, u64::MAX);
         self.lost.push(index);
+        self.recall(index)
+    }
+
+    /// Takes the commands back that a spindle has not completed, with how long it had served the one in service.
+    pub(crate) fn recall(&mut self, index: SpindleIndex) -> (Vec<SpindleCommand<()>>, u64) {
+        self.completions.set(index.0, u64::MAX);
         let replaced = self.spindles[index.index()].replace(self.now_ns);
         let commands = replaced.commands.into_iter().map(|(command, tag)| {
             let unit = STRETCH_UNIT_SECTORS * self.stretch;
@@ -157,6 +174,13 @@ impl SimDriver {
             }
         });
         (commands.collect(), replaced.served_ns)
+    }
+
+    /// An acknowledgement leaves at `at_ns`, which may be before that of others that were given earlier.
+    #[cold]
+    pub(crate) fn leave_later(&mut self, at_ns: u64, operation: OperationId) {
+        let earlier = self.later.partition_point(|entry| entry.0 <= at_ns);
+        self.later.insert(earlier, (at_ns, operation));
     }
 
     /// Returns once whether an operation that is answered is refused.
@@ -240,9 +264,21 @@ impl Driver<()> for SimDriver {
     #[inline]
     fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, _payload: ()) {
         match when {
-            Acknowledge::Now => self.ready.push(operation),
+            Acknowledge::Now => match &self.mirror {
+                None => self.ready.push(operation),
+                Some(mirror) => match mirror.copied_ns(operation) {
+                    copied_ns if copied_ns > self.now_ns => self.leave_later(copied_ns, operation),
+                    _ => self.ready.push(operation),
+                },
+            },
             Acknowledge::AfterProcessor => {
-                self.later.push_back((self.processor.done_ns(self.now_ns, false), operation));
+                let done_ns = self.processor.done_ns(self.now_ns, false);
+                match &self.mirror {
+                    None => self.later.push_back((done_ns, operation)),
+                    Some(mirror) => {
+                        self.leave_later(mirror.copied_ns(operation).max(done_ns), operation)
+                    }
+                }
             }
         }
     }
@@ -269,9 +305,18 @@ impl Driver<()> for SimDriver {
     }
 
     #[inline(always)]
-    fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &()) -> Logged {
+    fn log(&mut self, operation: OperationId, record: LogRecord, _data: &()) -> Logged {
         match &mut self.log {
-            Some(log) => log.append(&record),
+            Some(log) => {
+                let logged = log.append(&record);
+                if let Some(mirror) = &mut self.mirror
+                    && logged == Logged::Done
+                {
+                    let leaves_ns = self.processor.done_ns(self.now_ns, false);
+                    mirror.copy(leaves_ns, operation, &record);
+                }
+                logged
+            }
             None => unreachable!("an array without a log logs {record:?}"),
         }
     }
@@ -280,11 +325,17 @@ impl Driver<()> for SimDriver {
         if let Some(log) = &mut self.log {
             log.switch();
         }
+        if let Some(mirror) = &mut self.mirror {
+            mirror.checkpoint_begins();
+        }
     }
 
     fn checkpoint_ends(&mut self) {
         if let Some(log) = &mut self.log {
             log.release();
+        }
+        if let Some(mirror) = &mut self.mirror {
+            mirror.checkpoint_ends();
         }
     }
 }

@@ -71,6 +71,7 @@ mod component;
 mod driven_array;
 mod driver;
 mod host;
+mod machine;
 mod next_completions;
 mod pace;
 mod segment;

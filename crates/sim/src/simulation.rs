@@ -267,9 +267,10 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         let mut host = self.host.end_segment(start_ns, end_ns);
         host.close();
         let measures = self.driven.measure(start_ns, end_ns, self.host.issued());
+        let processor_error = measures.processor.law_error();
         let laws = Laws {
-            utilization_law_error: measures.utilization_law_error,
-            utilization_law_unexplained: measures.utilization_law_unexplained,
+            utilization_law_error: measures.utilization_law_error.max(processor_error),
+            utilization_law_unexplained: measures.utilization_law_unexplained.max(processor_error),
             ..host.littles_law()
         };
         self.segment += 1;
@@ -284,7 +285,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             mean_outstanding: ratio(host.outstanding_ns, length_ns as f64),
             response: host.response_times(),
             counters: measures.counters,
-            processor_busy_ns: measures.processor_busy_ns,
+            processor_busy_ns: measures.processor.busy_ns,
             data_spindles: measures.data_spindles,
             parity_spindles: measures.parity_spindles,
             groups: measures.groups,

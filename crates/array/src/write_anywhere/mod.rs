@@ -582,6 +582,12 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         self.degraded.as_ref().map_or(&[], |degraded| &degraded.failures)
     }
 
+    fn forget_cache(&mut self) {
+        for key in self.cache.discard_clean() {
+            self.forget(Evicted(Some(key)));
+        }
+    }
+
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         if self.checkpoint.is_none() {
             self.begin_checkpoint(now_ns, driver);
