@@ -33,6 +33,7 @@
 //! | [`alloc`] | allocates blocks write-anywhere |
 //! | [`array`](mod@array) | runs the controllers, as state machines without I/O |
 //! | [`spindle`] | models one drive |
+//! | [`transport`] | models links, and the protocols over them |
 //! | [`sim`] | runs arrays in virtual time |
 //! | [`report`] | writes results as tables, charts and files |
 //!
@@ -64,6 +65,7 @@ pub use strewn_report as report;
 pub use strewn_scenario as scenario;
 pub use strewn_sim as sim;
 pub use strewn_spindle as spindle;
+pub use strewn_transport as transport;
 pub use strewn_workload as workload;
 
 #[cfg(test)]

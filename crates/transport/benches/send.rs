@@ -1,0 +1,2 @@
+//! What it costs to send a train.
+fn main() {}

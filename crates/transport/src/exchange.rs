@@ -1,0 +1,193 @@
+//! A host's operation as its protocol carries it out.
+
+use crate::front_end::Turn;
+use crate::{Direction, FrontEnd, Train, WireCounts};
+
+/// What PDUs cost a processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorCosts {
+    /// Nanoseconds for each PDU sent or received.
+    pub pdu_ns: u64,
+    /// Nanoseconds for each KiB of payload sent or received.
+    pub kib_ns: u64,
+}
+
+impl ProcessorCosts {
+    /// Nanoseconds for a train.
+    #[must_use]
+    pub const fn of(&self, train: &Train) -> u64 {
+        self.pdu_ns * train.pdus() as u64 + self.kib_ns * train.payload_bytes() / 1024
+    }
+}
+
+/// What a sub-request asks of the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SubRequestKind {
+    /// A part of the operation's bytes.
+    Transfer,
+    /// To make earlier writes durable (NFS COMMIT). It begins when all transfers of the exchange are done.
+    Commit,
+}
+
+/// One request that the array gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubRequest {
+    /// What it asks for.
+    pub kind: SubRequestKind,
+    /// Where it begins, in bytes from the start of the operation.
+    pub offset_bytes: u64,
+    /// Its bytes; 0 for a commit.
+    pub bytes: u64,
+}
+
+/// A train in one direction, and what it costs the processors at both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leg {
+    /// What crosses the network; perhaps nothing.
+    pub train: Train,
+    /// Nanoseconds of the host's processor, before it sends the train or after it received it.
+    pub host_ns: u64,
+    /// Nanoseconds of the array's processor, likewise.
+    pub target_ns: u64,
+}
+
+/// A train from host to array, and what comes back. The next round begins when the host has what came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round {
+    /// From the host to the array.
+    pub to_target: Leg,
+    /// Whether the array reads or writes between the two legs. True in exactly one round of a sub-request, the last one.
+    pub array_works: bool,
+    /// From the array to the host.
+    pub to_host: Leg,
+}
+
+/// A host's operation as sub-requests, each a number of rounds. It is computed as it is read, without allocation, and
+/// names what it consists of by index, so that a simulation keeps two numbers for each operation in progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    pub(crate) front_end: FrontEnd,
+    pub(crate) direction: Direction,
+    pub(crate) bytes: u64,
+}
+
+impl Exchange {
+    /// Whether the operation reads or writes.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Bytes of the operation.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How many requests the array gets. 0 if the operation has no bytes.
+    #[must_use]
+    pub fn sub_requests(&self) -> u32 {
+        self.transfers() + u32::from(self.commits())
+    }
+
+    /// How many sub-requests may be in progress at once, by the protocol: at least 1. A [`SubRequestKind::Commit`] waits
+    /// for all others.
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.front_end.in_flight(self.direction, self.bytes).max(1)
+    }
+
+    /// Sub-request `index`, from 0; `None` if there are not as many.
+    #[must_use]
+    pub fn sub_request(&self, index: u32) -> Option<SubRequest> {
+        let largest_bytes = self.front_end.largest_bytes(self.direction);
+        let transfers = self.transfers();
+        if index < transfers {
+            let offset_bytes = u64::from(index) * largest_bytes;
+            let bytes = largest_bytes.min(self.bytes - offset_bytes);
+            Some(SubRequest { kind: SubRequestKind::Transfer, offset_bytes, bytes })
+        } else if index == transfers && self.commits() {
+            Some(SubRequest { kind: SubRequestKind::Commit, offset_bytes: 0, bytes: 0 })
+        } else {
+            None
+        }
+    }
+
+    /// Round `round` of sub-request `index`, both from 0; `None` if there are not as many.
+    #[must_use]
+    pub fn round(&self, index: u32, round: u32) -> Option<Round> {
+        let request = self.sub_request(index)?;
+        let turn = self.front_end.turn(request.kind, self.direction, request.bytes, round)?;
+        Some(self.with_costs(turn))
+    }
+
+    /// The rounds of sub-request `index`, in order.
+    #[must_use]
+    pub fn rounds(&self, index: u32) -> Rounds {
+        Rounds { exchange: *self, index, next: 0 }
+    }
+
+    /// What crosses the wire in all sub-requests.
+    #[must_use]
+    pub fn wire_counts(&self) -> WireCounts {
+        let mut counts = WireCounts::default();
+        let count = self.sub_requests();
+        // All transfers but the last one are alike.
+        let alike = self.transfers().saturating_sub(1);
+        if alike > 0 {
+            counts.add(&self.sub_request_counts(0), alike.into());
+        }
+        for index in alike..count {
+            counts.add(&self.sub_request_counts(index), 1);
+        }
+        counts
+    }
+
+    fn sub_request_counts(&self, index: u32) -> WireCounts {
+        let mut counts = WireCounts::default();
+        for round in self.rounds(index) {
+            counts.add_train(&round.to_target.train);
+            counts.add_train(&round.to_host.train);
+        }
+        counts
+    }
+
+    fn transfers(&self) -> u32 {
+        self.bytes.div_ceil(self.front_end.largest_bytes(self.direction)) as u32
+    }
+
+    fn commits(&self) -> bool {
+        self.direction == Direction::Write && self.bytes > 0 && self.front_end.commits()
+    }
+
+    fn with_costs(&self, turn: Turn) -> Round {
+        let leg = |train: Train| Leg {
+            host_ns: self.front_end.host_costs.of(&train),
+            target_ns: self.front_end.target_costs.of(&train),
+            train,
+        };
+        Round {
+            to_target: leg(turn.to_target),
+            array_works: turn.array_works,
+            to_host: leg(turn.to_host),
+        }
+    }
+}
+
+/// The rounds of a sub-request, in order.
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    exchange: Exchange,
+    index: u32,
+    next: u32,
+}
+
+impl Iterator for Rounds {
+    type Item = Round;
+
+    fn next(&mut self) -> Option<Round> {
+        let round = self.exchange.round(self.index, self.next)?;
+        self.next += 1;
+        Some(round)
+    }
+}

@@ -1,0 +1,120 @@
+//! Cutting a train into frames.
+
+use crate::{Framing, LinkProfile, PduKind, Train, TrainPart};
+
+/// Frames of one size that follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FrameRun {
+    pub(crate) count: u64,
+    /// Bytes of each frame on the wire.
+    pub(crate) wire_bytes: u64,
+}
+
+/// At most so many runs: full frames and a short one for each part of a train.
+pub(crate) const RUNS: usize = 4;
+
+/// A train as a link carries it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Frames {
+    runs: [FrameRun; RUNS],
+    count: usize,
+}
+
+impl Frames {
+    /// The frames of `train`, which is not empty, on links like `profile`. `header_bytes` are TCP's and IP's in each
+    /// segment.
+    #[inline]
+    pub(crate) fn cut(train: &Train, profile: &LinkProfile, header_bytes: u32) -> Self {
+        let mut frames = Self::default();
+        let overhead = u64::from(profile.frame_overhead_bytes);
+        match profile.framing {
+            Framing::Segments => {
+                let segment = u64::from(profile.frame_payload_bytes - header_bytes);
+                frames.cut_stream(train.bytes(), segment, overhead + u64::from(header_bytes));
+            }
+            Framing::Sequences => {
+                let payload = u64::from(profile.frame_payload_bytes);
+                for part in fibre_channel_train(train).parts {
+                    if part.payload_bytes > 0 {
+                        frames.cut_stream(part.bytes(), payload, overhead);
+                    } else if part.pdus > 0 {
+                        let each = u64::from(part.header_bytes / part.pdus);
+                        frames.push(u64::from(part.pdus), each + overhead);
+                    }
+                }
+            }
+        }
+        frames
+    }
+
+    /// The runs, none of them empty.
+    #[inline]
+    pub(crate) fn runs(&self) -> &[FrameRun] {
+        &self.runs[..self.count]
+    }
+
+    /// Number of frames.
+    pub(crate) fn count(&self) -> u64 {
+        self.runs().iter().map(|run| run.count).sum()
+    }
+
+    /// Bytes on the wire.
+    pub(crate) fn wire_bytes(&self) -> u64 {
+        self.runs().iter().map(|run| run.count * run.wire_bytes).sum()
+    }
+
+    #[inline]
+    fn cut_stream(&mut self, bytes: u64, frame_payload: u64, overhead: u64) {
+        let full = bytes / frame_payload;
+        let rest = bytes - full * frame_payload;
+        if full > 0 {
+            self.push(full, frame_payload + overhead);
+        }
+        if rest > 0 {
+            self.push(1, rest + overhead);
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, count: u64, wire_bytes: u64) {
+        self.runs[self.count] = FrameRun { count, wire_bytes };
+        self.count += 1;
+    }
+}
+
+/// Bytes of an FCP_CMND IU with a CDB of 16 bytes (FCP-4, clause 9).
+pub(crate) const FCP_COMMAND_BYTES: u32 = 32;
+/// Bytes of an FCP_XFER_RDY IU (FCP-4, clause 9).
+pub(crate) const FCP_TRANSFER_READY_BYTES: u32 = 12;
+/// Bytes of an FCP_RSP IU without sense data (FCP-4, clause 9).
+pub(crate) const FCP_RESPONSE_BYTES: u32 = 24;
+
+/// What a router puts on Fibre Channel for an iSCSI train, or takes from it. Any other train is unchanged.
+///
+/// Immediate data is a sequence of its own there, and so is the status that iSCSI puts into its last Data-In.
+fn fibre_channel_train(train: &Train) -> Train {
+    let [first, second] = train.parts;
+    let data = |kind, part: TrainPart| TrainPart::new(kind, 1, 0, part.payload_bytes);
+    let response = TrainPart::new(PduKind::FcpResponse, 1, FCP_RESPONSE_BYTES, 0);
+    match first.kind {
+        PduKind::IscsiCommand => {
+            let command = Train::of(TrainPart::new(PduKind::FcpCommand, 1, FCP_COMMAND_BYTES, 0));
+            match train.payload_bytes() {
+                0 => command,
+                payload_bytes => {
+                    command.then(TrainPart::new(PduKind::FcpDataOut, 1, 0, payload_bytes))
+                }
+            }
+        }
+        PduKind::IscsiDataOut => Train::of(data(PduKind::FcpDataOut, first)),
+        PduKind::IscsiR2t => Train::of(TrainPart::new(
+            PduKind::FcpTransferReady,
+            first.pdus,
+            FCP_TRANSFER_READY_BYTES,
+            0,
+        )),
+        PduKind::IscsiDataIn => Train::of(data(PduKind::FcpDataIn, first)).then(response),
+        PduKind::IscsiResponse => Train { parts: [response, second] },
+        _ => *train,
+    }
+}

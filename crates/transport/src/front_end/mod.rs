@@ -1,0 +1,169 @@
+//! Protocols: how an operation becomes PDUs.
+
+mod block_router;
+mod direct;
+mod fcp;
+mod iscsi;
+mod nfs;
+mod smb;
+mod solicited;
+
+pub use block_router::BlockRouter;
+pub use fcp::Fcp;
+pub use iscsi::Iscsi;
+pub use nfs::{Nfs, WriteStability};
+pub use smb::{Smb1, Smb2, Smb2Dialect};
+
+use crate::exchange::{Exchange, ProcessorCosts, SubRequestKind};
+use crate::{Direction, Train, WireCounts};
+
+/// A protocol between host and array, with its settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// None: the host and the array share memory, and nothing crosses a wire.
+    Direct,
+    /// SCSI over Fibre Channel.
+    Fcp(Fcp),
+    /// SCSI over TCP.
+    Iscsi(Iscsi),
+    /// NFS version 3 over TCP.
+    Nfs(Nfs),
+    /// SMB 1, also called CIFS, over TCP.
+    Smb1(Smb1),
+    /// SMB 2 over TCP.
+    Smb2(Smb2),
+    /// iSCSI to a router, and Fibre Channel behind it.
+    BlockRouter(BlockRouter),
+}
+
+/// A protocol, and what its PDUs cost the processors at both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrontEnd {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// What PDUs cost the host. No default has a cost: it belongs to a machine, not to a protocol.
+    pub host_costs: ProcessorCosts,
+    /// What PDUs cost the array.
+    pub target_costs: ProcessorCosts,
+}
+
+/// Two trains, and whether the array works between them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    pub(crate) to_target: Train,
+    pub(crate) array_works: bool,
+    pub(crate) to_host: Train,
+}
+
+impl Turn {
+    /// The only round of a sub-request.
+    pub(crate) fn only(to_target: Train, to_host: Train) -> Self {
+        Self { to_target, array_works: true, to_host }
+    }
+}
+
+impl From<Protocol> for FrontEnd {
+    /// A front end whose PDUs cost no processor time.
+    fn from(protocol: Protocol) -> Self {
+        let free = ProcessorCosts::default();
+        Self { protocol, host_costs: free, target_costs: free }
+    }
+}
+
+impl FrontEnd {
+    /// The exchange for an operation of `bytes`. Cheap, so it can be made again whenever it is looked at.
+    #[must_use]
+    pub fn exchange(&self, direction: Direction, bytes: u64) -> Exchange {
+        Exchange { front_end: *self, direction, bytes }
+    }
+
+    /// What crosses the wire when a file or a LUN of `bytes` is read or written from start to end in operations of
+    /// `operation_bytes`, the last one perhaps smaller: a file is opened, read or written, committed if its writes need
+    /// that, and closed. An operation of 0 bytes counts as one of all bytes.
+    #[must_use]
+    pub fn copy_counts(
+        &self,
+        direction: Direction,
+        bytes: u64,
+        operation_bytes: u64,
+    ) -> WireCounts {
+        let operation_bytes = if operation_bytes == 0 { bytes.max(1) } else { operation_bytes };
+        let mut counts = self.file_counts(direction);
+        let operations = bytes / operation_bytes;
+        if operations > 0 {
+            counts.add(&self.exchange(direction, operation_bytes).wire_counts(), operations);
+        }
+        let rest = bytes - operations * operation_bytes;
+        if rest > 0 {
+            counts.add(&self.exchange(direction, rest).wire_counts(), 1);
+        }
+        counts
+    }
+
+    /// The largest sub-request, in bytes: at least 1.
+    #[inline]
+    pub(crate) fn largest_bytes(&self, direction: Direction) -> u64 {
+        let bytes = match &self.protocol {
+            Protocol::Direct => u64::MAX,
+            Protocol::Fcp(fcp) => fcp.largest_command_bytes,
+            Protocol::Iscsi(iscsi) => iscsi.largest_command_bytes,
+            Protocol::Nfs(nfs) => nfs.largest_bytes(direction),
+            Protocol::Smb1(smb) => smb.largest_bytes(direction),
+            Protocol::Smb2(smb) => smb.largest_bytes(direction),
+            Protocol::BlockRouter(router) => router.iscsi.largest_command_bytes,
+        };
+        bytes.max(1)
+    }
+
+    /// How many sub-requests of one operation may be in progress.
+    pub(crate) fn in_flight(&self, direction: Direction, bytes: u64) -> u32 {
+        match &self.protocol {
+            Protocol::Direct => u32::MAX,
+            Protocol::Fcp(fcp) => fcp.commands_in_flight,
+            Protocol::Iscsi(iscsi) => iscsi.commands_in_flight,
+            Protocol::Nfs(nfs) => nfs.slots,
+            Protocol::Smb1(smb) => smb.requests_in_flight,
+            Protocol::Smb2(smb) => smb.in_flight(bytes.min(self.largest_bytes(direction))),
+            Protocol::BlockRouter(router) => router.iscsi.commands_in_flight,
+        }
+    }
+
+    /// Whether an operation that writes ends with a commit.
+    pub(crate) fn commits(&self) -> bool {
+        matches!(&self.protocol, Protocol::Nfs(nfs) if nfs.stability == WriteStability::Commit)
+    }
+
+    /// Round `round` of a sub-request.
+    pub(crate) fn turn(
+        &self,
+        kind: SubRequestKind,
+        direction: Direction,
+        bytes: u64,
+        round: u32,
+    ) -> Option<Turn> {
+        match (&self.protocol, kind) {
+            (Protocol::Nfs(nfs), SubRequestKind::Commit) => (round == 0).then(|| nfs.commit()),
+            (_, SubRequestKind::Commit) => None,
+            (Protocol::Direct, _) => (round == 0).then(direct::turn),
+            (Protocol::Fcp(fcp), _) => fcp.turn(direction, bytes, round),
+            (Protocol::Iscsi(iscsi), _) => iscsi.turn(direction, bytes, round),
+            (Protocol::Nfs(nfs), _) => (round == 0).then(|| nfs.turn(direction, bytes)),
+            (Protocol::Smb1(smb), _) => (round == 0).then(|| smb.turn(direction, bytes)),
+            (Protocol::Smb2(smb), _) => (round == 0).then(|| smb.turn(direction, bytes)),
+            (Protocol::BlockRouter(router), _) => router.iscsi.turn(direction, bytes, round),
+        }
+    }
+
+    /// What opening and closing a file puts on the wire; nothing for block protocols.
+    fn file_counts(&self, direction: Direction) -> WireCounts {
+        let mut counts = WireCounts::default();
+        match &self.protocol {
+            Protocol::Nfs(nfs) => nfs.add_file_calls(direction, &mut counts),
+            Protocol::Smb1(smb) => smb.add_file_calls(&mut counts),
+            Protocol::Smb2(smb) => smb.add_file_calls(&mut counts),
+            Protocol::Direct | Protocol::Fcp(_) | Protocol::Iscsi(_) | Protocol::BlockRouter(_) => {
+            }
+        }
+        counts
+    }
+}

@@ -1,0 +1,221 @@
+//! One cable: two directions, each a stage that serves in order.
+
+use crate::Toward;
+use crate::calendar::Calendar;
+use crate::frames::{Frames, RUNS};
+use crate::outages::Outages;
+use crate::profile::LinkProfile;
+
+/// When the frames of a run arrive somewhere, in nanoseconds from the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RunTimes {
+    pub(crate) first_ns: u64,
+    pub(crate) last_ns: u64,
+}
+
+/// A train on its way: when its frames are complete at the place that it has reached.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    pub(crate) runs: [RunTimes; RUNS],
+    /// The time that a frame of each run took on the last link.
+    pub(crate) frame_ns: [u64; RUNS],
+    /// The end of a train whose last PDU was stored before this link, if that is later than what `runs` say.
+    pub(crate) last_stored_ns: u64,
+}
+
+impl Progress {
+    /// All frames ready between `first_ns` and `last_ns`.
+    #[inline]
+    pub(crate) fn ready(first_ns: u64, last_ns: u64) -> Self {
+        let mut runs = [RunTimes { first_ns: last_ns, last_ns }; RUNS];
+        runs[0].first_ns = first_ns;
+        Self { runs, frame_ns: [0; RUNS], last_stored_ns: 0 }
+    }
+
+    /// Everything is later by `delay_ns`.
+    #[inline]
+    pub(crate) fn delay(&mut self, delay_ns: u64) {
+        for run in &mut self.runs {
+            run.first_ns += delay_ns;
+            run.last_ns += delay_ns;
+        }
+    }
+
+    /// Frames are passed on when they begin to arrive, not when they have arrived.
+    pub(crate) fn begin_with_headers(&mut self) {
+        for (run, frame_ns) in self.runs.iter_mut().zip(self.frame_ns) {
+            run.first_ns -= frame_ns;
+            run.last_ns -= frame_ns;
+        }
+    }
+}
+
+/// What one direction of a link has carried.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct LinkDirection {
+    calendar: Calendar,
+    wire_bytes: u64,
+    frames: u64,
+}
+
+/// A link of a [`Network`](crate::Network): full duplex, with a profile, and perhaps with times at which it is down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    profile: LinkProfile,
+    /// Nanoseconds per byte on the wire, in units of 2^-32.
+    byte_time: u64,
+    /// If buffer credits bind: the time between two frames in the long run, and the number of credits.
+    credits: Option<Credits>,
+    directions: [LinkDirection; 2],
+    pub(crate) outages: Outages,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Credits {
+    spacing_ns: u64,
+    count: u64,
+}
+
+impl Link {
+    /// A link like `profile`, whose rate is not 0.
+    pub(crate) fn new(profile: LinkProfile) -> Self {
+        let byte_time = byte_time(profile.bits_per_second);
+        let mut link = Self {
+            byte_time,
+            credits: None,
+            directions: Default::default(),
+            outages: Outages::default(),
+            profile,
+        };
+        link.credits = link.binding_credits();
+        link
+    }
+
+    /// What kind of link it is.
+    #[must_use]
+    pub fn profile(&self) -> &LinkProfile {
+        &self.profile
+    }
+
+    /// Nanoseconds before `until_ns` in which one direction was in use, or waited for buffer credits.
+    ///
+    /// Exact if `until_ns` is now or later. Far in the past, idle times that have been forgotten count as busy.
+    #[must_use]
+    pub fn busy_ns(&self, toward: Toward, until_ns: u64) -> u64 {
+        self.directions[toward as usize].calendar.busy_ns(until_ns)
+    }
+
+    /// Bytes that one direction has carried, with all headers and gaps, including what was booked ahead and what was
+    /// lost on the way.
+    #[must_use]
+    pub fn wire_bytes(&self, toward: Toward) -> u64 {
+        self.directions[toward as usize].wire_bytes
+    }
+
+    /// Frames that one direction has carried, counted like [`wire_bytes`](Self::wire_bytes).
+    #[must_use]
+    pub fn frames(&self, toward: Toward) -> u64 {
+        self.directions[toward as usize].frames
+    }
+
+    /// When a train that arrives at `at_ns` could begin to leave.
+    #[must_use]
+    pub fn free_ns(&self, toward: Toward, at_ns: u64) -> u64 {
+        self.directions[toward as usize].calendar.start_of_work_at(at_ns)
+    }
+
+    /// Nanoseconds that `bytes` take on the wire, rounded to the nearest.
+    #[inline]
+    #[must_use]
+    pub fn serialization_ns(&self, bytes: u64) -> u64 {
+        ((u128::from(bytes) * u128::from(self.byte_time) + (1 << 31)) >> 32) as u64
+    }
+
+    /// Nanoseconds of a full frame on the wire.
+    pub(crate) fn full_frame_ns(&self) -> u64 {
+        self.serialization_ns(u64::from(
+            self.profile.frame_payload_bytes + self.profile.frame_overhead_bytes,
+        ))
+    }
+
+    /// Carries `frames`, which arrive at its near end as `progress` says, and moves `progress` to the moments at which
+    /// they have left it (propagation comes on top). Returns when the first frame begins to leave, or when the train
+    /// is lost.
+    ///
+    /// Within a run, frames arrive at intervals that do not shrink, so only the first and the last one can make the last
+    /// one late: it leaves when the link has sent everything before it, or one frame after its own arrival.
+    #[inline]
+    pub(crate) fn carry(
+        &mut self,
+        toward: Toward,
+        frames: &Frames,
+        progress: &mut Progress,
+    ) -> Result<u64, u64> {
+        let arrival_ns = progress.runs[0].first_ns;
+        if let Some(since_ns) = self.outages.first_between(arrival_ns, arrival_ns + 1) {
+            return Err(since_ns);
+        }
+        let mut work_ns = 0;
+        let mut frame_count = 0;
+        let mut wire_bytes = 0;
+        let mut run_times = [0; RUNS];
+        for ((run, run_time), frame_time) in
+            frames.runs().iter().zip(&mut run_times).zip(&mut progress.frame_ns)
+        {
+            let bytes = run.count * run.wire_bytes;
+            let run_ns = self.serialization_ns(bytes);
+            let frame_ns =
+                if run.count == 1 { run_ns } else { self.serialization_ns(run.wire_bytes) };
+            *run_time = run_ns;
+            *frame_time = frame_ns;
+            work_ns += run_ns;
+            frame_count += run.count;
+            wire_bytes += bytes;
+        }
+        let mut stretched_ns = 0;
+        if let Some(credits) = self.credits {
+            stretched_ns = (frame_count * credits.spacing_ns).saturating_sub(work_ns);
+        }
+        let state = &mut self.directions[toward as usize];
+        state.wire_bytes += wire_bytes;
+        state.frames += frame_count;
+        let booking = state.calendar.book(arrival_ns, work_ns + stretched_ns);
+        let mut left_ns = booking.start_ns;
+        let sent = run_times.iter().zip(progress.frame_ns).zip(&mut progress.runs);
+        for ((&run_ns, frame_ns), run) in sent.take(frames.runs().len()) {
+            let start_ns = left_ns.max(run.first_ns);
+            run.first_ns = start_ns + frame_ns;
+            run.last_ns = (start_ns + run_ns).max(run.last_ns + frame_ns);
+            left_ns = run.last_ns;
+        }
+        let mut finish_ns = booking.finish_ns;
+        if let Some(credits) = self.credits {
+            // The first frames, as many as there are credits, follow each other without a pause.
+            finish_ns -= stretched_ns * frame_count.min(credits.count) / frame_count;
+        }
+        let last = &mut progress.runs[frames.runs().len() - 1];
+        last.last_ns = last.last_ns.max(finish_ns).max(progress.last_stored_ns);
+        progress.last_stored_ns = 0;
+        let off_ns = last.last_ns + self.profile.propagation_ns;
+        match self.outages.first_between(booking.start_ns, off_ns) {
+            Some(since_ns) => Err(since_ns),
+            None => Ok(booking.start_ns),
+        }
+    }
+
+    /// Credits bind where the time that all of them cover is shorter than the time until the first one comes back: a
+    /// frame, and propagation there and back.
+    fn binding_credits(&self) -> Option<Credits> {
+        let count = u64::from(self.profile.buffer_credits?.max(1));
+        let frame_ns = self.full_frame_ns();
+        let round_trip_ns = frame_ns + 2 * self.profile.propagation_ns;
+        (count * frame_ns < round_trip_ns)
+            .then(|| Credits { spacing_ns: round_trip_ns.div_ceil(count), count })
+    }
+}
+
+/// Nanoseconds per byte in units of 2^-32.
+pub(crate) fn byte_time(bits_per_second: u64) -> u64 {
+    let rate = u128::from(bits_per_second.max(1));
+    (((8_000_000_000_u128 << 32) + rate / 2) / rate) as u64
+}

@@ -1,0 +1,389 @@
+//! All links, switches and paths of a machine.
+
+use crate::connection::{Arrival, Connection, FibreChannelSettings, Lost, Transport};
+use crate::error::NetworkError;
+use crate::lanes::{LaneRule, Lanes};
+use crate::link::Link;
+use crate::path::{Crossing, Hop};
+use crate::profile::{Framing, LinkProfile};
+use crate::switch::{Router, RouterSettings};
+use crate::tcp::{Route, Sender, TcpSettings};
+use crate::{Toward, Train};
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $id:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $id(u32);
+
+        impl $id {
+            fn of(index: usize) -> Self {
+                Self(index as u32)
+            }
+
+            /// Its number in its network, from 0 in the order of additions.
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A link of a [`Network`].
+    LinkId;
+    /// A group of lanes of a [`Network`].
+    LanesId;
+    /// A router of a [`Network`].
+    RouterId;
+    /// A path of a [`Network`].
+    PathId;
+}
+
+/// What paths consist of, and share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub(crate) links: Vec<Link>,
+    pub(crate) lanes: Vec<Lanes>,
+    pub(crate) routers: Vec<Router>,
+}
+
+/// All links of a machine, and the paths over them. It owns the state; ids are valid in the network that gave them out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Network {
+    parts: Parts,
+    paths: Vec<Vec<Hop>>,
+}
+
+impl Network {
+    /// No links.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a link.
+    ///
+    /// # Errors
+    /// If its rate or its frames' payload is 0.
+    pub fn add_link(&mut self, profile: LinkProfile) -> Result<LinkId, NetworkError> {
+        if profile.bits_per_second == 0 || profile.frame_payload_bytes == 0 {
+            return Err(NetworkError::CarriesNothing { name: profile.name });
+        }
+        self.parts.links.push(Link::new(profile));
+        Ok(LinkId::of(self.parts.links.len() - 1))
+    }
+
+    /// Makes several links between the same two ports serve as one. A failed lane is used for another `detection_ns`.
+    ///
+    /// # Errors
+    /// If there are no links, a link is not of this network, or their frames differ.
+    pub fn add_lanes(
+        &mut self,
+        links: &[LinkId],
+        rule: LaneRule,
+        detection_ns: u64,
+    ) -> Result<LanesId, NetworkError> {
+        let mut frames = None;
+        for (hop, &link) in links.iter().enumerate() {
+            let link = self.parts.links.get(link.index()).ok_or(NetworkError::Unknown { hop })?;
+            let differs = frames.replace(frame_shape(link)).is_some_and(|f| f != frame_shape(link));
+            if differs {
+                return Err(NetworkError::FramesDiffer { hop });
+            }
+        }
+        if links.is_empty() {
+            return Err(NetworkError::NoLinks);
+        }
+        let lanes = Lanes { links: links.to_vec(), rule, detection_ns, trains: [0; 2] };
+        self.parts.lanes.push(lanes);
+        Ok(LanesId::of(self.parts.lanes.len() - 1))
+    }
+
+    /// Adds a router.
+    pub fn add_router(&mut self, settings: RouterSettings) -> RouterId {
+        self.parts.routers.push(Router { settings, processor: Default::default() });
+        RouterId::of(self.parts.routers.len() - 1)
+    }
+
+    /// Adds a path: hops in order from the host to the array, links and switches or routers in turn.
+    ///
+    /// # Errors
+    /// If hops are unknown or do not alternate, or if two links' frames differ without a router between them.
+    pub fn add_path(&mut self, hops: &[Hop]) -> Result<PathId, NetworkError> {
+        if hops.is_empty() {
+            return Err(NetworkError::NoLinks);
+        }
+        let mut frames = None;
+        for (hop, &this) in hops.iter().enumerate() {
+            let is_link = matches!(this, Hop::Link(_) | Hop::Lanes(_));
+            if is_link != (hop % 2 == 0) || (!is_link && hop + 1 == hops.len()) {
+                return Err(NetworkError::NotAlternating { hop });
+            }
+            match this {
+                Hop::Switch(_) => {}
+                Hop::Router(router) => {
+                    frames = None;
+                    self.parts.routers.get(router.index()).ok_or(NetworkError::Unknown { hop })?;
+                }
+                Hop::Link(_) | Hop::Lanes(_) => {
+                    let link = self.first_link(this).ok_or(NetworkError::Unknown { hop })?;
+                    let shape = frame_shape(link);
+                    if frames.replace(shape).is_some_and(|before| before != shape) {
+                        return Err(NetworkError::FramesDiffer { hop });
+                    }
+                }
+            }
+        }
+        self.paths.push(hops.to_vec());
+        Ok(PathId::of(self.paths.len() - 1))
+    }
+
+    /// Opens a connection over `path`. `flow` is what [`LaneRule::FlowHash`] hashes.
+    ///
+    /// # Errors
+    /// If the path is unknown or its first link cannot carry the transport, or if TCP has no window or no room in a frame.
+    pub fn connect(
+        &self,
+        path: PathId,
+        flow: u64,
+        transport: Transport,
+    ) -> Result<Connection, NetworkError> {
+        let hops = self.paths.get(path.index()).ok_or(NetworkError::Unknown { hop: 0 })?;
+        let first = self.first_link(hops[0]).ok_or(NetworkError::Unknown { hop: 0 })?.profile();
+        let (framing, name) = match transport {
+            Transport::Tcp(_) => (Framing::Segments, "TCP"),
+            Transport::FibreChannel(_) => (Framing::Sequences, "Fibre Channel"),
+        };
+        if first.framing != framing {
+            let link = first.name.clone();
+            return Err(NetworkError::WrongTransport { transport: name, link });
+        }
+        let header_bytes = transport.header_bytes();
+        let segment_bytes = first.frame_payload_bytes.saturating_sub(header_bytes).into();
+        let (route, sender) = match transport {
+            Transport::Tcp(settings) => {
+                let window_bytes = settings.receive_window_bytes();
+                if window_bytes == 0 || segment_bytes == 0 {
+                    return Err(NetworkError::NoRoom { window_bytes, segment_bytes });
+                }
+                let route = self.route(hops, header_bytes, segment_bytes);
+                (route, Sender::new(&settings, &route))
+            }
+            Transport::FibreChannel(_) => {
+                (self.route(hops, header_bytes, segment_bytes), Sender::default())
+            }
+        };
+        Ok(Connection {
+            path,
+            flow,
+            transport,
+            route,
+            senders: [sender; 2],
+            ready_ns: [0; 2],
+            arrived_ns: [0; 2],
+            retransmissions: 0,
+        })
+    }
+
+    /// Sends `train` at `now_ns`, and says when it arrives. An empty train arrives at once.
+    ///
+    /// Trains are sent in the order of `now_ns`. After a loss, TCP sends the whole train again by its timers, and this
+    /// function returns the arrival of what gets through; what is sent meanwhile waits behind it.
+    ///
+    /// # Errors
+    /// If the train is lost: over Fibre Channel at the first loss, over TCP when it has been sent as often as settings
+    /// allow.
+    #[inline]
+    pub fn send(
+        &mut self,
+        now_ns: u64,
+        connection: &mut Connection,
+        toward: Toward,
+        train: &Train,
+    ) -> Result<Arrival, Lost> {
+        if train.is_empty() {
+            return Ok(Arrival { first_ns: now_ns, last_ns: now_ns });
+        }
+        let direction = toward as usize;
+        let ready_ns = now_ns.max(connection.ready_ns[direction]);
+        let sent = match connection.transport {
+            Transport::Tcp(settings) => {
+                self.send_tcp(ready_ns, connection, &settings, toward, train)
+            }
+            Transport::FibreChannel(settings) => {
+                self.send_fibre_channel(ready_ns, connection, settings, toward, train)
+            }
+        };
+        let mut arrival = sent?;
+        // A byte stream is delivered in order.
+        arrival.last_ns = arrival.last_ns.max(connection.arrived_ns[direction]);
+        connection.arrived_ns[direction] = arrival.last_ns;
+        Ok(arrival)
+    }
+
+    #[inline]
+    fn send_tcp(
+        &mut self,
+        ready_ns: u64,
+        connection: &mut Connection,
+        settings: &TcpSettings,
+        toward: Toward,
+        train: &Train,
+    ) -> Result<Arrival, Lost> {
+        let direction = toward as usize;
+        let route = connection.route;
+        let mut timeout_ns = settings.timeout_ns(&route);
+        let mut start_ns = ready_ns;
+        let mut retransmissions = 0;
+        loop {
+            let sender = &mut connection.senders[direction];
+            let released = sender.release(start_ns, train.bytes(), settings, &route);
+            let crossing = Crossing {
+                toward,
+                flow: connection.flow,
+                header_bytes: settings.header_bytes(),
+                first_ns: released.first_ns,
+                last_ns: released.last_ns,
+                train,
+            };
+            let lost = match crossing.over(&self.paths[connection.path.index()], &mut self.parts) {
+                Ok(arrival) => return Ok(arrival),
+                Err(lost) => lost,
+            };
+            if retransmissions == settings.retransmissions {
+                return Err(Lost { lost_ns: lost.lost_ns, retry_ns: None });
+            }
+            // RFC 6298, 5.4 to 5.6: the timer that began with the lost segment runs out, and doubles.
+            start_ns = lost.sent_ns + timeout_ns;
+            timeout_ns = (2 * timeout_ns).min(settings.maximum_timeout_ns);
+            retransmissions += 1;
+            connection.retransmissions += 1;
+            connection.ready_ns[direction] = start_ns;
+            connection.senders[direction].on_timeout(&route);
+        }
+    }
+
+    fn send_fibre_channel(
+        &mut self,
+        ready_ns: u64,
+        connection: &Connection,
+        settings: FibreChannelSettings,
+        toward: Toward,
+        train: &Train,
+    ) -> Result<Arrival, Lost> {
+        let crossing = Crossing {
+            toward,
+            flow: connection.flow,
+            header_bytes: 0,
+            first_ns: ready_ns,
+            last_ns: ready_ns,
+            train,
+        };
+        crossing.over(&self.paths[connection.path.index()], &mut self.parts).map_err(|lost| Lost {
+            lost_ns: lost.lost_ns,
+            retry_ns: Some(lost.sent_ns + settings.retry_timeout_ns),
+        })
+    }
+
+    /// Lets `link` fail at `at_ns`: what is on it then is lost, and so is what is sent over it later. Known in advance:
+    /// call it before anything is sent that would still be on the way at `at_ns`.
+    ///
+    /// # Panics
+    /// If the link is not of this network.
+    pub fn fail(&mut self, link: LinkId, at_ns: u64) {
+        self.parts.links[link.index()].outages.fail(at_ns);
+    }
+
+    /// Lets a failed `link` work again from `at_ns` on. Nothing changes if it is up then.
+    ///
+    /// # Panics
+    /// If the link is not of this network.
+    pub fn restore(&mut self, link: LinkId, at_ns: u64) {
+        self.parts.links[link.index()].outages.restore(at_ns);
+    }
+
+    /// The state of `link`.
+    ///
+    /// # Panics
+    /// If the link is not of this network.
+    #[must_use]
+    pub fn link(&self, link: LinkId) -> &Link {
+        &self.parts.links[link.index()]
+    }
+
+    /// The links, in the order of their ids.
+    pub fn links(&self) -> impl Iterator<Item = (LinkId, &Link)> {
+        self.parts.links.iter().enumerate().map(|(index, link)| (LinkId::of(index), link))
+    }
+
+    /// Nanoseconds before `until_ns` in which the processor of `router` was busy.
+    ///
+    /// # Panics
+    /// If the router is not of this network.
+    #[must_use]
+    pub fn router_busy_ns(&self, router: RouterId, until_ns: u64) -> u64 {
+        self.parts.routers[router.index()].processor.busy_ns(until_ns)
+    }
+
+    /// The link of a hop, the first one of lanes.
+    fn first_link(&self, hop: Hop) -> Option<&Link> {
+        let link = match hop {
+            Hop::Link(link) => link,
+            Hop::Lanes(lanes) => *self.parts.lanes.get(lanes.index())?.links.first()?,
+            Hop::Switch(_) | Hop::Router(_) => return None,
+        };
+        self.parts.links.get(link.index())
+    }
+
+    /// What TCP needs to know of `hops`: up to the first router, which ends a connection.
+    fn route(&self, hops: &[Hop], header_bytes: u32, segment_bytes: u64) -> Route {
+        let mut round_trip_ns = 0;
+        let mut bytes_per_second = u64::MAX;
+        for &hop in hops {
+            match hop {
+                Hop::Router(_) => break,
+                Hop::Switch(switch) => round_trip_ns += 2 * switch.latency_ns,
+                Hop::Link(_) | Hop::Lanes(_) => {
+                    let Some(link) = self.first_link(hop) else { continue };
+                    let profile = link.profile();
+                    let acknowledgement = header_bytes + profile.frame_overhead_bytes;
+                    round_trip_ns += link.full_frame_ns()
+                        + link.serialization_ns(acknowledgement.into())
+                        + 2 * profile.propagation_ns;
+                    let rate = profile.payload_bytes_per_second(header_bytes);
+                    bytes_per_second = bytes_per_second.min(rate * self.shared_lanes(hop));
+                }
+            }
+        }
+        Route::new(round_trip_ns, bytes_per_second, segment_bytes)
+    }
+
+    /// Lanes that one flow can use at once.
+    fn shared_lanes(&self, hop: Hop) -> u64 {
+        match hop {
+            Hop::Lanes(lanes) => match &self.parts.lanes[lanes.index()] {
+                Lanes { rule: LaneRule::FlowHash, .. } => 1,
+                Lanes { links, .. } => links.len() as u64,
+            },
+            _ => 1,
+        }
+    }
+}
+
+impl Transport {
+    /// Bytes of TCP's and IP's headers in a segment; 0 on Fibre Channel.
+    fn header_bytes(&self) -> u32 {
+        match self {
+            Self::Tcp(settings) => settings.header_bytes(),
+            Self::FibreChannel(_) => 0,
+        }
+    }
+}
+
+/// What two links must have in common for a switch to pass frames between them.
+fn frame_shape(link: &Link) -> (Framing, u32, u32) {
+    let profile = link.profile();
+    (profile.framing, profile.frame_payload_bytes, profile.frame_overhead_bytes)
+}

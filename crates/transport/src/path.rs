@@ -1,0 +1,182 @@
+//! The way between two ports.
+
+use crate::frames::Frames;
+use crate::lanes::{Lanes, flow_hash};
+use crate::link::Link;
+use crate::link::Progress;
+use crate::network::Parts;
+use crate::{Arrival, Forwarding, LaneRule, LanesId, LinkId, RouterId, Switch, Toward, Train};
+
+/// A part of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// A link.
+    Link(LinkId),
+    /// Several links that serve as one.
+    Lanes(LanesId),
+    /// A switch between two links.
+    Switch(Switch),
+    /// A router between two links, which stores whole PDUs.
+    Router(RouterId),
+}
+
+/// A train on its way through a network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crossing<'a> {
+    pub(crate) toward: Toward,
+    pub(crate) flow: u64,
+    /// Bytes of TCP and IP in each segment.
+    pub(crate) header_bytes: u32,
+    /// When the first and the last byte may leave.
+    pub(crate) first_ns: u64,
+    pub(crate) last_ns: u64,
+    pub(crate) train: &'a Train,
+}
+
+/// A train that a link has lost: when it set out, and when it was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LostOnTheWay {
+    pub(crate) sent_ns: u64,
+    pub(crate) lost_ns: u64,
+}
+
+/// What the last node has left for the next link to do.
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    /// Nothing: frames leave when they have arrived.
+    Nothing,
+    /// Frames leave when they begin to arrive, unless this link is faster than the one with this time for a full frame.
+    CutThrough { full_frame_ns: u64 },
+    /// Frames are to be cut; the last PDU is ready at `last_ready_ns`.
+    Cut { last_ready_ns: u64 },
+}
+
+impl Crossing<'_> {
+    /// Sends the train over `hops`.
+    #[inline]
+    pub(crate) fn over(&self, hops: &[Hop], parts: &mut Parts) -> Result<Arrival, LostOnTheWay> {
+        let mut progress = Progress::ready(self.first_ns, self.last_ns);
+        let mut frames = Frames::default();
+        let mut pending = Pending::Cut { last_ready_ns: 0 };
+        let mut last_frame_ns = 0;
+        let mut sent_ns = None;
+        for step in 0..hops.len() {
+            let hop = match self.toward {
+                Toward::Target => hops[step],
+                Toward::Host => hops[hops.len() - 1 - step],
+            };
+            let link = match hop {
+                Hop::Link(link) => link,
+                Hop::Lanes(lanes) => {
+                    let at_ns = progress.runs[0].first_ns;
+                    let lanes = &mut parts.lanes[lanes.index()];
+                    lanes
+                        .choose(&parts.links, self.toward, self.flow, at_ns)
+                        .ok_or(LostOnTheWay { sent_ns: sent_ns.unwrap_or(at_ns), lost_ns: at_ns })?
+                }
+                Hop::Switch(switch) => {
+                    progress.delay(switch.latency_ns);
+                    if switch.forwarding == Forwarding::CutThrough {
+                        pending = Pending::CutThrough { full_frame_ns: last_frame_ns };
+                    }
+                    continue;
+                }
+                Hop::Router(router) => {
+                    let (first_ns, last_ns) = self.first_and_last_pdu(&progress, &frames);
+                    let router = &mut parts.routers[router.index()];
+                    let (first_ready_ns, last_ready_ns) =
+                        router.store(self.train, first_ns, last_ns);
+                    progress = Progress::ready(first_ready_ns, last_ready_ns);
+                    pending = Pending::Cut { last_ready_ns };
+                    continue;
+                }
+            };
+            let link = &mut parts.links[link.index()];
+            match std::mem::replace(&mut pending, Pending::Nothing) {
+                Pending::Nothing => {}
+                Pending::CutThrough { full_frame_ns } => {
+                    if link.full_frame_ns() >= full_frame_ns {
+                        progress.begin_with_headers();
+                    }
+                }
+                Pending::Cut { last_ready_ns } => {
+                    frames = Frames::cut(self.train, link.profile(), self.header_bytes);
+                    if last_ready_ns > 0 && self.train.pdus() > 1 {
+                        let pdu_bytes = frames.wire_bytes() / u64::from(self.train.pdus());
+                        progress.last_stored_ns = last_ready_ns + link.serialization_ns(pdu_bytes);
+                    }
+                }
+            }
+            let arrived_ns = progress.runs[0].first_ns;
+            let carried = link.carry(self.toward, &frames, &mut progress);
+            match carried {
+                Ok(left_ns) => sent_ns = sent_ns.or(Some(left_ns)),
+                Err(lost_ns) => {
+                    let sent_ns = sent_ns.unwrap_or(arrived_ns);
+                    return Err(LostOnTheWay { sent_ns, lost_ns: lost_ns.max(sent_ns) });
+                }
+            }
+            progress.delay(link.profile().propagation_ns);
+            last_frame_ns = link.full_frame_ns();
+        }
+        let last = frames.runs().len().saturating_sub(1);
+        Ok(Arrival { first_ns: progress.runs[0].first_ns, last_ns: progress.runs[last].last_ns })
+    }
+
+    /// When the first and the last PDU of the train are complete.
+    fn first_and_last_pdu(&self, progress: &Progress, frames: &Frames) -> (u64, u64) {
+        let last_ns = progress.runs[frames.runs().len().saturating_sub(1)].last_ns;
+        if self.train.pdus() <= 1 {
+            return (last_ns, last_ns);
+        }
+        let first = progress.runs[0];
+        let part = &self.train.parts[usize::from(self.train.parts[0].pdus == 0)];
+        let frame_count = frames.count();
+        // The frame with the end of the first PDU.
+        let pdu_frames =
+            (frame_count * part.bytes()).div_ceil(self.train.bytes() * u64::from(part.pdus)).max(1);
+        let span_ns = last_ns - first.first_ns;
+        let first_pdu_ns = first.first_ns + span_ns * (pdu_frames - 1) / (frame_count - 1).max(1);
+        (first_pdu_ns.min(last_ns), last_ns)
+    }
+}
+
+impl Lanes {
+    /// The lane for a train of `flow` at `at_ns`; `None` if all are known to be down.
+    pub(crate) fn choose(
+        &mut self,
+        links: &[Link],
+        toward: Toward,
+        flow: u64,
+        at_ns: u64,
+    ) -> Option<LinkId> {
+        let count = self.links.len() as u64;
+        let is_used = |lane: &LinkId| match links[lane.index()].outages.down_since(at_ns) {
+            None => true,
+            Some(since_ns) => at_ns - since_ns < self.detection_ns,
+        };
+        match self.rule {
+            LaneRule::FlowHash => {
+                let hash = flow_hash(flow);
+                let lane = self.links[(hash % count) as usize];
+                if is_used(&lane) {
+                    return Some(lane);
+                }
+                let others = self.links.iter().filter(|lane| is_used(lane)).count() as u64;
+                let other = hash.checked_rem(others)? as usize;
+                self.links.iter().copied().filter(is_used).nth(other)
+            }
+            LaneRule::RoundRobin => {
+                let first = self.trains[toward as usize];
+                let turn = (first..first + count)
+                    .find(|turn| is_used(&self.links[(turn % count) as usize]))?;
+                self.trains[toward as usize] = turn + 1;
+                Some(self.links[(turn % count) as usize])
+            }
+            LaneRule::LeastQueue => {
+                let used = self.links.iter().copied().filter(is_used);
+                used.min_by_key(|lane| links[lane.index()].free_ns(toward, at_ns))
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What stands between two links: switches and routers.
+
+use crate::calendar::Calendar;
+use crate::{PduKind, Train};
+
+/// How a switch passes a frame on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Forwarding {
+    /// When all of it has arrived.
+    StoreAndForward,
+    /// As soon as its header has arrived, unless the next link is faster: then as with store-and-forward.
+    CutThrough,
+}
+
+/// A switch, with enough buffer for everything that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// Nanoseconds from the last bit in to the first bit out; with cut-through, from the first bit in.
+    pub latency_ns: u64,
+    /// When it passes a frame on.
+    pub forwarding: Forwarding,
+}
+
+/// A router between iSCSI in front and Fibre Channel behind, which stores whole PDUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RouterSettings {
+    /// Nanoseconds that each PDU spends in the router besides its processor's.
+    pub latency_ns: u64,
+    /// Nanoseconds of its processor for each SCSI command.
+    pub command_ns: u64,
+    /// Nanoseconds of its processor for each PDU, commands included.
+    pub pdu_ns: u64,
+    /// Nanoseconds of its processor for each KiB of payload.
+    pub kib_ns: u64,
+}
+
+/// A router and its processor's work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Router {
+    pub(crate) settings: RouterSettings,
+    pub(crate) processor: Calendar,
+}
+
+impl Router {
+    /// Takes in the PDUs of `train`, the first of which is complete at `first_ns` and the last at `last_ns`. Returns when
+    /// the first and the last of them can leave.
+    pub(crate) fn store(&mut self, train: &Train, first_ns: u64, last_ns: u64) -> (u64, u64) {
+        let settings = self.settings;
+        let is_command = train
+            .parts
+            .iter()
+            .any(|part| matches!(part.kind, PduKind::IscsiCommand | PduKind::FcpCommand));
+        let command_ns = if is_command { settings.command_ns } else { 0 };
+        let pdus = u64::from(train.pdus()).max(1);
+        let pdus_ns = settings.pdu_ns * pdus + settings.kib_ns * train.payload_bytes() / 1024;
+        let booking = self.processor.book(first_ns, command_ns + pdus_ns);
+        let first_ready_ns = booking.start_ns + command_ns + pdus_ns / pdus;
+        let last_ready_ns = booking.finish_ns.max(last_ns + pdus_ns / pdus);
+        (first_ready_ns + settings.latency_ns, last_ready_ns + settings.latency_ns)
+    }
+}
