@@ -113,13 +113,7 @@ impl BufferCache {
     /// # Panics
     /// If they do not.
     pub(crate) fn assert_invariants(&self) {
-        let in_list = |list: &List| {
-            let keys =
-                &self.keys[(list.first - self.first_place) as usize..][..list.mask as usize + 1];
-            let turns = list.next.wrapping_sub(list.oldest);
-            let places = (0..turns).map(|turn| list.oldest.wrapping_add(turn) & list.mask);
-            places.filter(|place| keys[*place as usize] != NONE).count()
-        };
+        let in_list = |list: &List| self.keys_in(list).count();
         let [probation, protected] =
             [in_list(&self.lists[PROBATION]), in_list(&self.lists[PROTECTION])];
         let pinned = self.flags.iter().filter(|flags| **flags & PINNED != 0).count();
@@ -298,16 +292,18 @@ impl BufferCache {
         true
     }
 
-    /// Drops all blocks that are clean and that nothing needs. Returns them, in no order
-    /// that means anything.
+    /// The blocks in a list, the oldest first.
+    fn keys_in(&self, list: &List) -> impl Iterator<Item = u32> {
+        let keys = &self.keys[(list.first - self.first_place) as usize..][..list.mask as usize + 1];
+        let turns = list.next.wrapping_sub(list.oldest);
+        let (oldest, mask) = (list.oldest, list.mask);
+        let places = (0..turns).map(move |turn| oldest.wrapping_add(turn) & mask);
+        places.map(|place| keys[place as usize]).filter(|key| *key != NONE)
+    }
+
+    /// Drops all blocks that are clean and that nothing needs. Returns them.
     pub(crate) fn discard_clean(&mut self) -> Vec<u32> {
-        let places = |list: &List| list.first..list.end();
-        let keys = self
-            .lists
-            .iter()
-            .flat_map(places)
-            .map(|at| self.keys[(at - self.first_place) as usize]);
-        let keys: Vec<u32> = keys.filter(|key| *key != NONE).collect();
+        let keys: Vec<u32> = self.lists.iter().flat_map(|list| self.keys_in(list)).collect();
         for key in &keys {
             let is_gone = self.discard(*key);
             assert!(is_gone, "block {key} is in a list, so nothing needs it");

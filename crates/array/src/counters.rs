@@ -65,17 +65,15 @@ pub struct Counters {
     pub blocks_gone: u64,
 }
 
-macro_rules! each_count {
+macro_rules! counters_of {
     ($left:ident, $right:ident, $op:tt; $($field:ident),* $(,)?) => {
         Counters { $($field: $left.$field $op $right.$field),* }
     };
 }
 
-impl Counters {
-    /// The counts between `earlier` and now.
-    #[must_use]
-    pub fn since(&self, earlier: &Counters) -> Counters {
-        each_count!(self, earlier, -;
+macro_rules! each_count {
+    ($left:ident, $right:ident, $op:tt) => {
+        counters_of!($left, $right, $op;
             data_reads, edge_reads, metadata_reads, parity_update_reads, data_writes, parity_writes,
             cache_lookups, cache_hits, host_read_blocks, host_read_hits, stalled_writes, refused_writes, checkpoints, back_to_back_checkpoints,
             checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
@@ -83,6 +81,20 @@ impl Counters {
             snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,
             blocks_gone,
         )
+    };
+}
+
+impl Counters {
+    /// The counts between `earlier` and now.
+    #[must_use]
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        each_count!(self, earlier, -)
+    }
+
+    /// The counts of two arrays together.
+    #[must_use]
+    pub fn plus(&self, other: &Counters) -> Counters {
+        each_count!(self, other, +)
     }
 
     /// Spindle reads of any kind.

@@ -204,6 +204,23 @@ pub struct LunLayoutMeasures {
 }
 
 impl LayoutMeasures {
+    /// That of no LUNs.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self { luns: Vec::new(), free_space: None }
+    }
+
+    /// The layouts of two arrays as those of one, the LUNs of `other` last.
+    #[must_use]
+    pub fn with(mut self, other: Self) -> Self {
+        self.luns.extend(other.luns);
+        self.free_space = match (self.free_space, other.free_space) {
+            (Some(one), Some(other)) => Some(one.with(&other)),
+            (one, other) => one.or(other),
+        };
+        self
+    }
+
     /// All LUNs as one, weighted by their blocks. The span is the largest of a LUN.
     #[must_use]
     pub fn of_all_luns(&self) -> LunLayoutMeasures {

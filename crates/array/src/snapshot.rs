@@ -44,3 +44,15 @@ pub struct SnapshotMeasures {
     /// Share of the aggregate's blocks in use by anything, 0 to 1.
     pub used: f64,
 }
+
+impl SnapshotMeasures {
+    /// Those of two aggregates together. The share in use is the larger one.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        Self {
+            kept: self.kept + other.kept,
+            blocks: self.blocks + other.blocks,
+            used: self.used.max(other.used),
+        }
+    }
+}

@@ -186,6 +186,11 @@ impl<A: Array<()>> DrivenArray<A> {
         self.scheduled.insert(later, (at_ns, what));
     }
 
+    /// When the next scheduled happening is.
+    pub(crate) fn next_scheduled_ns(&self) -> Option<u64> {
+        self.scheduled.last().map(|next| next.0)
+    }
+
     /// The next scheduled happening before `end_ns`, which is no longer scheduled.
     pub(crate) fn take_scheduled(&mut self, end_ns: u64) -> Option<(u64, Scheduled)> {
         self.scheduled.pop_if(|next| next.0 < end_ns)
@@ -263,6 +268,23 @@ impl<A: Array<()>> DrivenArray<A> {
             self.array.hint_operation(lun, hint.direction, hint.sector, hint.sectors);
         }
         self.array.host_operation(now_ns, operation, &mut self.driver);
+    }
+
+    /// Gives the array an operation. Returns when its commands leave the processor, or its answer.
+    pub(crate) fn give(&mut self, now_ns: u64, operation: HostOperation<()>) -> u64 {
+        let id = operation.id;
+        self.driver.components.turn_to(Component::Service);
+        self.array.host_operation(now_ns, operation, &mut self.driver);
+        let copied_ns = self.driver.mirror.as_ref().map_or(0, |mirror| mirror.copied_ns(id));
+        self.driver.processor.done_ns(now_ns, false).max(copied_ns)
+    }
+
+    /// Processor work of replaying the log: what its operations cost when they arrived, without their commands.
+    pub(crate) fn replay_ns(&self) -> u64 {
+        let Some(mirror) = &self.driver.mirror else { return 0 };
+        let logged = mirror.logged();
+        let costs = self.array.processor_costs();
+        logged.records * costs.host_operation_ns + logged.sectors * costs.per_sector_ps / 1_000
     }
 
     /// Takes an operation that is answered now, and whether it is refused.
@@ -399,8 +421,8 @@ impl<A: Array<()>> DrivenArray<A> {
         for GroupMeasures { spindles, blocks, free_blocks } in self.array.groups() {
             let mut group = GroupSegment { blocks, free_blocks, ..GroupSegment::default() };
             for index in indices(&spindles) {
-                add(&mut group.data_spindles, of_spindles[index][0]);
-                add(&mut group.parity_spindles, of_spindles[index][1]);
+                group.data_spindles.add(of_spindles[index][0]);
+                group.parity_spindles.add(of_spindles[index][1]);
                 let now = self.driver.spindles[index].statistics();
                 let now = [now.reads, now.writes];
                 let before = std::mem::replace(&mut self.commands_before[index], now);
@@ -438,8 +460,8 @@ impl<A: Array<()>> DrivenArray<A> {
             completed.absent_ns =
                 if used_from_ns < end_ns { used_from_ns.saturating_sub(start_ns) } else { 0 };
             let is_parity = self.array.is_parity(SpindleIndex(index as u16));
-            add(&mut by_kind[usize::from(is_parity)], completed);
-            add(&mut of_spindles[index][usize::from(is_parity)], completed);
+            by_kind[usize::from(is_parity)].add(completed);
+            of_spindles[index][usize::from(is_parity)].add(completed);
         }
         let groups = self.measure_groups(&of_spindles);
         let [data_spindles, parity_spindles] = by_kind;
@@ -477,13 +499,4 @@ struct ProcessorAt {
     backlog_ns: u64,
     operations: Moved,
     commands: Moved,
-}
-
-fn add(group: &mut SpindleGroup, one: SpindleGroup) {
-    group.spindles += one.spindles;
-    group.absent_ns += one.absent_ns;
-    group.commands += one.commands;
-    group.busy_ns += one.busy_ns;
-    group.service_ns += one.service_ns;
-    group.residence_ns += one.residence_ns;
 }

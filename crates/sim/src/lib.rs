@@ -83,6 +83,10 @@ pub use closed_loop::ClosedLoop;
 pub use component::{Component, ComponentProbe};
 pub use driven_array::Spindles;
 pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved, WorkloadMeasures};
+pub use machine::{
+    ControllerId, ControllerSegment, Interconnect, LinkSegment, Machine, MachineSegment,
+    PairSettings, Port, PortId, TimeIn,
+};
 pub use next_completions::NextCompletions;
 pub use pace::Rate;
 pub use segment::{GroupSegment, Laws, Response, Segment, SpindleGroup};

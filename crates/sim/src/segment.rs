@@ -117,6 +117,15 @@ pub struct SpindleGroup {
 }
 
 impl SpindleGroup {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.spindles += other.spindles;
+        self.absent_ns += other.absent_ns;
+        self.commands += other.commands;
+        self.busy_ns += other.busy_ns;
+        self.service_ns += other.service_ns;
+        self.residence_ns += other.residence_ns;
+    }
+
     /// Returns the time that the spindles were in use, in nanoseconds, summed over spindles.
     fn present_ns(&self, length_ns: u64) -> f64 {
         length_ns as f64 * f64::from(self.spindles) - self.absent_ns as f64

@@ -15,7 +15,7 @@ use crate::host::{AccessesError, Host};
 use crate::segment::{Laws, Segment, ratio};
 
 /// Events between two calls of the observer.
-const EVENTS_PER_LOOK: u32 = 1 << 18;
+pub(crate) const EVENTS_PER_LOOK: u32 = 1 << 18;
 
 /// Why a simulation stops.
 #[derive(Debug, Error)]

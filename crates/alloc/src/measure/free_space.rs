@@ -22,6 +22,25 @@ pub struct FreeSpace {
 }
 
 impl FreeSpace {
+    /// The free space of two aggregates together, the scores weighted by free blocks.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        let free_blocks = self.free_blocks + other.free_blocks;
+        let weighted = |one: &Self| one.score * one.free_blocks as f64;
+        let score = match free_blocks {
+            0 => self.score,
+            _ => (weighted(self) + weighted(other)) / free_blocks as f64,
+        };
+        Self {
+            score,
+            largest_run_blocks: self.largest_run_blocks.max(other.largest_run_blocks),
+            free_blocks,
+            runs: RunHistogram(std::array::from_fn(|class| {
+                self.runs.0[class] + other.runs.0[class]
+            })),
+        }
+    }
+
     /// Measures one parity group in a pass over the words of its map.
     #[must_use]
     pub fn measure(map: &FreeMap) -> Self {

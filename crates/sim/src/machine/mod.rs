@@ -1,3 +1,715 @@
+//! A machine of parts: a host, a network, controllers with their arrays, joined by name.
+//!
+//! A part never calls another one. What one has for another is a word that is said at a time ([`events`]), and the machine
+//! takes the earliest of these and of the arrays' own events. Arrays see what they see in a
+//! [`Simulation`](crate::Simulation): operations, completions, a timer.
+
+mod cores;
+mod events;
 mod log_mirror;
+mod pair;
+mod requests;
+mod segment;
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use strewn_array::{Array, DataLost, HostOperation, LunId, OperationId};
+use strewn_raid::SpindleIndex;
+use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequestKind, Toward, Train};
+
+use crate::closed_loop::ClosedLoop;
+use crate::component::{Component, ComponentProbe};
+use crate::driven_array::{DrivenArray, Spindles, Stopped};
+use crate::host::{Host, Moved};
+use crate::simulation::{EVENTS_PER_LOOK, Progress, SimulationError};
+
+use cores::Cores;
+use events::{EventQueue, Word};
+use pair::Turn;
+use requests::{Operation, Operations, Request, Requests, part_of};
+
 pub use log_mirror::Interconnect;
 pub(crate) use log_mirror::LogMirror;
+pub use pair::PairSettings;
+pub use requests::TimeIn;
+pub use segment::{ControllerSegment, LinkSegment, MachineSegment};
+
+/// A controller of a [`Machine`], numbered from 0. It owns the array that was added with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ControllerId(pub u16);
+
+impl ControllerId {
+    pub(crate) fn index(self) -> usize {
+        self.0.into()
+    }
+}
+
+/// How hosts reach a LUN: a protocol, and the connections that operations use in turn.
+#[derive(Debug, Clone)]
+pub struct Port {
+    /// The protocol and what it costs.
+    pub front_end: FrontEnd,
+    /// Its connections over the machine's network. None if hosts and controller share memory.
+    pub connections: Vec<Connection>,
+}
+
+/// A port of a [`Machine`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PortId(u16);
+
+/// Which array has a LUN, as which of its own, and how hosts reach it.
+#[derive(Debug, Clone, Copy)]
+struct Target {
+    controller: ControllerId,
+    lun: LunId,
+    port: PortId,
+}
+
+/// A controller, and the array that it owns.
+struct Controller<A> {
+    driven: DrivenArray<A>,
+    /// Cores for network processing. Without any it is done by the processor that also runs the array.
+    network: Option<Cores>,
+    /// Who serves the array: another controller after a takeover.
+    served_by: usize,
+    /// What was under way, while nobody serves the array, and since when.
+    stopped: Option<(u64, Stopped)>,
+    /// Requests that arrived meanwhile.
+    waiting: VecDeque<u32>,
+    /// Operations given to the array since the beginning.
+    given: Moved,
+    /// Work given to the processor since the segment began besides that of operations and commands, in nanoseconds; what
+    /// was lost when it stopped is subtracted.
+    other_work_ns: i64,
+}
+
+/// Hosts, a network, and controllers with arrays on simulated spindles, in virtual time.
+///
+/// [`Simulation`](crate::Simulation) is the plain case: one array, and a host on a wire that costs nothing.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use std::sync::Arc;
+/// use strewn_array::LunId;
+/// use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
+/// use strewn_raid::{Parity, ParityGroup};
+/// use strewn_sim::{ClosedLoop, Machine, Port, Spindles};
+/// use strewn_spindle::{Drive, Profile, Scheduler};
+/// use strewn_transport::front_end::Iscsi;
+/// use strewn_transport::{FrontEnd, Hop, LinkProfile, Protocol, TcpSettings, Transport};
+/// use strewn_workload::{AccessSpecification, AccessStream};
+///
+/// # fn array() -> Result<WriteAnywhere<()>, Box<dyn std::error::Error>> {
+/// #     let group = ParityGroup::new(Parity::RaidDp, 8, 1 << 20)?;
+/// #     Ok(WriteAnywhere::new(WriteAnywhereConfig::with_defaults(group, 1 << 20))?)
+/// # }
+/// let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").ok_or("no such drive")?;
+/// let drive = Arc::new(Drive::new(&profile)?);
+/// let spindles =
+///     Spindles { drive, scheduler: Scheduler::Sptf, commands_per_spindle: 8, stretch: 1 };
+/// let accesses = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
+/// let host = ClosedLoop::new(AccessStream::new(&accesses, 0, 1 << 23, 1)?, 32);
+///
+/// // One host, one gigabit link, one controller.
+/// let mut machine = Machine::new(host);
+/// let controller = machine.add_controller(array()?, &spindles, 0)?;
+/// let link = LinkProfile::shipped("ethernet-1g").ok_or("no such link")?;
+/// let link = machine.network_mut().add_link(link)?;
+/// let path = machine.network_mut().add_path(&[Hop::Link(link)])?;
+/// let connection = machine.network().connect(path, 1, Transport::Tcp(TcpSettings::default()))?;
+/// let front_end = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
+/// let port = machine.add_port(Port { front_end, connections: vec![connection] });
+/// machine.add_lun(controller, LunId(0), port);
+///
+/// let measured = machine.run_segment(5_000_000_000, &mut |_| ControlFlow::Continue(()))?;
+/// assert!(measured.segment.laws.hold());
+/// println!("{} operations, {:?}", measured.segment.operations, measured.time_in);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Machine<A, H = ClosedLoop> {
+    host: H,
+    host_cores: Cores,
+    network: Network,
+    controllers: Vec<Controller<A>>,
+    ports: Vec<Port>,
+    /// How often each port has been used.
+    uses: Vec<u32>,
+    targets: Vec<Target>,
+    operations: Operations,
+    requests: Requests,
+    events: EventQueue,
+    /// Takeovers and givebacks to come, the next one last.
+    turns: Vec<(u64, Turn)>,
+    pair: Option<PairSettings>,
+    now_ns: u64,
+    is_started: bool,
+    segment: u32,
+    segment_start_ns: u64,
+    operations_before: u64,
+    time_in: TimeIn,
+    /// Requests lost on their way since the segment began.
+    lost: u64,
+    links_before: Vec<LinkSegment>,
+}
+
+impl<A: Array<()>, H: Host> Machine<A, H> {
+    /// A machine of nothing but a host, whose processor is never busy.
+    #[must_use]
+    pub fn new(host: H) -> Self {
+        Self {
+            host,
+            host_cores: Cores::new(0),
+            network: Network::new(),
+            controllers: Vec::new(),
+            ports: Vec::new(),
+            uses: Vec::new(),
+            targets: Vec::new(),
+            operations: Operations::default(),
+            requests: Requests::default(),
+            events: EventQueue::default(),
+            turns: Vec::new(),
+            pair: None,
+            now_ns: 0,
+            is_started: false,
+            segment: 0,
+            segment_start_ns: 0,
+            operations_before: 0,
+            time_in: TimeIn::default(),
+            lost: 0,
+            links_before: Vec::new(),
+        }
+    }
+
+    /// Gives the host so many cores for what a front end costs it. With 0, nothing waits for them.
+    #[must_use]
+    pub fn with_host_cores(mut self, cores: u32) -> Self {
+        self.host_cores = Cores::new(cores);
+        self
+    }
+
+    /// The network.
+    #[must_use]
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The network, to add links and paths to it.
+    pub fn network_mut(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    /// Adds a controller with an array on `spindles`. `network_cores` are for network processing alone; with 0, the
+    /// processor that runs the array does that too.
+    ///
+    /// # Errors
+    /// If the spindles cannot be created.
+    pub fn add_controller(
+        &mut self,
+        array: A,
+        spindles: &Spindles,
+        network_cores: u32,
+    ) -> Result<ControllerId, SimulationError> {
+        let index = self.controllers.len();
+        self.controllers.push(Controller {
+            driven: DrivenArray::new(array, spindles)?,
+            network: (network_cores > 0).then(|| Cores::new(network_cores)),
+            served_by: index,
+            stopped: None,
+            waiting: VecDeque::new(),
+            given: Moved::default(),
+            other_work_ns: 0,
+        });
+        Ok(ControllerId(index as u16))
+    }
+
+    /// Adds a port.
+    pub fn add_port(&mut self, port: Port) -> PortId {
+        self.ports.push(port);
+        self.uses.push(0);
+        PortId(self.ports.len() as u16 - 1)
+    }
+
+    /// Makes a LUN of a controller's array known to the host. Returns the host's number for it: the first one is 0.
+    ///
+    /// # Panics
+    /// If the machine has no such controller or port.
+    pub fn add_lun(&mut self, controller: ControllerId, lun: LunId, port: PortId) -> LunId {
+        assert!(controller.index() < self.controllers.len(), "there is no {controller:?}");
+        assert!(usize::from(port.0) < self.ports.len(), "there is no {port:?}");
+        self.targets.push(Target { controller, lun, port });
+        LunId(self.targets.len() as u16 - 1)
+    }
+
+    /// Fails a spindle of a controller's array at `at_ns` of virtual time.
+    ///
+    /// # Panics
+    /// If there is no such controller or spindle.
+    pub fn fail_at(&mut self, at_ns: u64, controller: ControllerId, spindle: SpindleIndex) {
+        self.controllers[controller.index()].driven.fail_at(at_ns, spindle);
+    }
+
+    /// The array that a controller owns.
+    ///
+    /// # Panics
+    /// If there is no such controller.
+    #[must_use]
+    pub fn array(&self, controller: ControllerId) -> &A {
+        &self.controllers[controller.index()].driven.array
+    }
+
+    /// The controllers.
+    pub fn controllers(&self) -> impl Iterator<Item = ControllerId> + use<A, H> {
+        (0..self.controllers.len() as u16).map(ControllerId)
+    }
+
+    /// Returns a probe that reads, from any thread, which component of the first controller's simulation is running.
+    ///
+    /// # Panics
+    /// If the machine has no controller.
+    #[must_use]
+    pub fn component_probe(&self) -> ComponentProbe {
+        self.controllers[0].driven.driver.components.at_work()
+    }
+
+    /// Returns whether the host has nothing more to issue and everything is answered. A closed loop is never done.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.is_started && self.host.is_done()
+    }
+
+    /// Runs and measures `length_ns` of virtual time, or until the host is done. `observer` is called from time to time
+    /// with the progress, and can stop the run.
+    ///
+    /// # Errors
+    /// As [`Simulation::run_segment`](crate::Simulation::run_segment).
+    ///
+    /// # Panics
+    /// If the host issues an operation to a LUN that was not added.
+    pub fn run_segment(
+        &mut self,
+        length_ns: u64,
+        observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<MachineSegment, SimulationError> {
+        let end_ns = self.segment_start_ns + length_ns;
+        self.host.begin_segment(self.segment_start_ns, self.segment + 1);
+        if !std::mem::replace(&mut self.is_started, true) {
+            while let Some(operation) = self.host.first() {
+                self.issue(0, operation);
+            }
+            self.answer_ready(0)?;
+        }
+        while let Some(at_ns) = self.next_change_ns().filter(|at_ns| *at_ns < end_ns) {
+            self.run_until(at_ns, observer)?;
+            if self.host.is_done() {
+                break;
+            }
+            let now_ns = at_ns.max(self.segment_start_ns);
+            self.now_ns = now_ns;
+            self.change(at_ns, now_ns)?;
+            self.answer_ready(now_ns)?;
+        }
+        self.run_until(end_ns, observer)?;
+        let end_ns = if self.host.is_done() { self.now_ns } else { end_ns };
+        let measured = self.measure(end_ns);
+        self.look(end_ns, observer)?;
+        Ok(measured)
+    }
+
+    fn run_until(
+        &mut self,
+        end_ns: u64,
+        observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), SimulationError> {
+        let (mut events, mut looked_ns) = (0, u64::MAX);
+        while !self.host.is_done() && self.step(end_ns)? {
+            events += 1;
+            if events == EVENTS_PER_LOOK {
+                if looked_ns == self.now_ns {
+                    return Err(SimulationError::StandsStill { at_ns: self.now_ns });
+                }
+                (events, looked_ns) = (0, self.now_ns);
+                self.look(self.now_ns, observer)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn look(
+        &self,
+        now_ns: u64,
+        observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), SimulationError> {
+        let operations = self.operations_before + self.host.answered_in_segment();
+        match observer(Progress { now_ns, operations }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(SimulationError::Stopped),
+        }
+    }
+
+    /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times, words come first,
+    /// then the arrays' own events, controller by controller, then operations that the host issues by the clock.
+    fn step(&mut self, end_ns: u64) -> Result<bool, SimulationError> {
+        let word_ns = self.events.next_ns();
+        let issue_ns = self.host.next_issue_ns();
+        let mut next_ns = word_ns.min(issue_ns);
+        let mut of_array = None;
+        for (index, controller) in self.controllers.iter().enumerate() {
+            let next = controller.driven.next_events();
+            let earliest_ns = next.earliest_ns();
+            if earliest_ns < next_ns
+                || (earliest_ns == next_ns && earliest_ns < word_ns && of_array.is_none())
+            {
+                next_ns = earliest_ns;
+                of_array = Some((index, next));
+            }
+        }
+        if next_ns >= end_ns {
+            // A controller that has stopped goes on later.
+            if next_ns == u64::MAX && self.turns.is_empty() {
+                return Err(SimulationError::Stuck { at_ns: self.now_ns });
+            }
+            return Ok(false);
+        }
+        assert!(next_ns >= self.now_ns, "virtual time goes back");
+        self.now_ns = next_ns;
+        match of_array {
+            Some((index, next)) => {
+                self.with_processor(index, |driven| driven.step(next, next_ns));
+            }
+            None if word_ns == next_ns => {
+                if let Some(word) = self.events.take() {
+                    self.hear(next_ns, word);
+                }
+            }
+            None => {
+                let issued = self.host.issue_due(next_ns).map_err(SimulationError::Accesses)?;
+                if let Some(operation) = issued {
+                    self.issue(next_ns, operation);
+                }
+            }
+        }
+        self.answer_ready(next_ns)?;
+        Ok(true)
+    }
+
+    /// Lets `act` work on an array with the processor of the controller that serves it.
+    fn with_processor<R>(&mut self, index: usize, act: impl FnOnce(&mut DrivenArray<A>) -> R) -> R {
+        let served_by = self.controllers[index].served_by;
+        if served_by == index {
+            let driven = &mut self.controllers[index].driven;
+            driven.driver.now_ns = self.now_ns;
+            return act(driven);
+        }
+        self.swap_processors(index, served_by);
+        let driven = &mut self.controllers[index].driven;
+        driven.driver.now_ns = self.now_ns;
+        let result = act(driven);
+        self.swap_processors(index, served_by);
+        result
+    }
+
+    fn swap_processors(&mut self, one: usize, other: usize) {
+        if let Ok([one, other]) = self.controllers.get_disjoint_mut([one, other]) {
+            std::mem::swap(&mut one.driven.driver.processor, &mut other.driven.driver.processor);
+        }
+    }
+
+    /// The host issues an operation.
+    fn issue(&mut self, now_ns: u64, operation: HostOperation<()>) {
+        let HostOperation { id, lun, direction, first_sector, sectors, .. } = operation;
+        let target = self.target(lun);
+        self.controllers[target.controller.index()].driven.array.hint_operation(
+            target.lun,
+            direction,
+            first_sector,
+            sectors,
+        );
+        let bytes = u64::from(sectors) * strewn_base::SECTOR_BYTES;
+        let exchange = self.ports[usize::from(target.port.0)].front_end.exchange(direction, bytes);
+        let operation = Operation {
+            lun,
+            direction,
+            first_sector,
+            exchange,
+            next: 0,
+            in_progress: 0,
+            is_refused: false,
+        };
+        self.operations.insert(id, operation);
+        self.begin_requests(now_ns, id);
+    }
+
+    fn target(&self, lun: LunId) -> Target {
+        match self.targets.get(usize::from(lun.0)) {
+            Some(target) => *target,
+            None => unreachable!("the machine has no {lun}"),
+        }
+    }
+
+    /// Begins as many sub-requests of an operation as the protocol allows. Returns whether it has ended instead.
+    fn begin_requests(&mut self, now_ns: u64, id: OperationId) -> bool {
+        loop {
+            let operation = self.operations.get_mut(id);
+            let index = operation.next;
+            let Some(sub_request) = operation.exchange.sub_request(index) else {
+                return operation.in_progress == 0;
+            };
+            let waits_for_all = sub_request.kind == SubRequestKind::Commit;
+            if operation.in_progress >= operation.exchange.in_flight()
+                || (waits_for_all && operation.in_progress > 0)
+            {
+                return false;
+            }
+            operation.next += 1;
+            operation.in_progress += 1;
+            let lun = operation.lun;
+            let port = usize::from(self.target(lun).port.0);
+            let connections = self.ports[port].connections.len().max(1) as u32;
+            let connection = self.uses[port] % connections;
+            self.uses[port] = self.uses[port].wrapping_add(1);
+            let slot = self.requests.insert(Request {
+                operation: id,
+                index,
+                round: 0,
+                connection,
+                at_array: false,
+                since_ns: now_ns,
+                departs_ns: 0,
+                time: TimeIn::default(),
+            });
+            self.send_to_target(now_ns, slot);
+        }
+    }
+
+    /// The host sends a round of a request.
+    fn send_to_target(&mut self, now_ns: u64, slot: u32) {
+        let request = *self.requests.get_mut(slot);
+        let operation = *self.operations.get_mut(request.operation);
+        let Some(round) = operation.exchange.round(request.index, request.round) else {
+            unreachable!("request {slot} has no round {}", request.round)
+        };
+        let leaves_ns = self.host_cores.serve(now_ns, round.to_target.host_ns);
+        self.requests.get_mut(slot).time.host_ns += leaves_ns - now_ns;
+        match self.send(leaves_ns, slot, Toward::Target, &round.to_target.train) {
+            Some(arrives_ns) if arrives_ns == now_ns => self.arrived(now_ns, slot),
+            Some(arrives_ns) => self.events.schedule(arrives_ns, Word::Arrived(slot)),
+            None => {}
+        }
+    }
+
+    /// Sends a train of a request. Returns when all of it arrives. If it is lost, the request begins again later, or
+    /// fails.
+    fn send(&mut self, at_ns: u64, slot: u32, toward: Toward, train: &Train) -> Option<u64> {
+        let request = *self.requests.get_mut(slot);
+        let lun = self.operations.get_mut(request.operation).lun;
+        let port = &mut self.ports[usize::from(self.targets[usize::from(lun.0)].port.0)];
+        let Some(connection) = port.connections.get_mut(request.connection as usize) else {
+            return Some(at_ns);
+        };
+        match self.network.send(at_ns, connection, toward, train) {
+            Ok(arrival) => {
+                self.requests.get_mut(slot).time.wire_ns += arrival.last_ns - at_ns;
+                Some(arrival.last_ns)
+            }
+            Err(Lost { lost_ns, retry_ns }) => {
+                self.lost += 1;
+                let at = retry_ns.unwrap_or(lost_ns).max(at_ns);
+                self.requests.get_mut(slot).time.wire_ns += at - at_ns;
+                match retry_ns {
+                    Some(_) => self.events.schedule(at, Word::Retry(slot)),
+                    None => {
+                        self.operations.get_mut(request.operation).is_refused = true;
+                        self.events.schedule(at, Word::Done(slot));
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    /// A part is told a word.
+    fn hear(&mut self, now_ns: u64, word: Word) {
+        match word {
+            Word::Arrived(slot) => self.arrived(now_ns, slot),
+            Word::Received(slot) => self.received(now_ns, slot),
+            Word::Replied(slot) => self.replied(now_ns, slot),
+            Word::Done(slot) => self.round_done(now_ns, slot),
+            Word::Retry(slot) => {
+                self.requests.get_mut(slot).round = 0;
+                self.send_to_target(now_ns, slot);
+            }
+        }
+    }
+
+    fn controller_of(&mut self, slot: u32) -> usize {
+        let operation = self.requests.get_mut(slot).operation;
+        let lun = self.operations.get_mut(operation).lun;
+        self.target(lun).controller.index()
+    }
+
+    /// All of a message is at the controller, which begins its network processing.
+    fn arrived(&mut self, now_ns: u64, slot: u32) {
+        let index = self.controller_of(slot);
+        if self.controllers[index].stopped.is_some() {
+            self.requests.get_mut(slot).since_ns = now_ns;
+            self.controllers[index].waiting.push_back(slot);
+            return;
+        }
+        let request = *self.requests.get_mut(slot);
+        let exchange = self.operations.get_mut(request.operation).exchange;
+        let round = exchange.round(request.index, request.round);
+        let cost_ns = round.map_or(0, |round| round.to_target.target_ns);
+        let done_ns = self.process_network(index, now_ns, cost_ns, false);
+        self.requests.get_mut(slot).time.front_end_ns += done_ns - now_ns;
+        match done_ns == now_ns {
+            true => self.received(now_ns, slot),
+            false => self.events.schedule(done_ns, Word::Received(slot)),
+        }
+    }
+
+    /// Gives network processing to the cores that do it. Returns when it is done. On the processor that also runs the
+    /// array, what follows is served behind it in any case, so it counts as done at once unless `must_end`.
+    fn process_network(&mut self, index: usize, now_ns: u64, cost_ns: u64, must_end: bool) -> u64 {
+        let served_by = self.controllers[index].served_by;
+        if let Some(cores) = &mut self.controllers[served_by].network {
+            return cores.serve(now_ns, cost_ns);
+        }
+        if cost_ns == 0 {
+            return now_ns;
+        }
+        self.controllers[served_by].other_work_ns += cost_ns as i64;
+        self.with_processor(index, |driven| {
+            driven.driver.processor.add(now_ns, cost_ns, false);
+            if must_end { driven.driver.processor.done_ns(now_ns, false) } else { now_ns }
+        })
+    }
+
+    /// The controller has a message: the array gets the operation, or the host is told to send more.
+    fn received(&mut self, now_ns: u64, slot: u32) {
+        let index = self.controller_of(slot);
+        if self.controllers[index].stopped.is_some() {
+            self.requests.get_mut(slot).since_ns = now_ns;
+            self.controllers[index].waiting.push_back(slot);
+            return;
+        }
+        let request = *self.requests.get_mut(slot);
+        let operation = *self.operations.get_mut(request.operation);
+        let round = operation.exchange.round(request.index, request.round);
+        let sub_request = operation.exchange.sub_request(request.index);
+        let (Some(round), Some(sub_request)) = (round, sub_request) else {
+            unreachable!("request {slot} has no round {}", request.round)
+        };
+        if !round.array_works || sub_request.kind == SubRequestKind::Commit {
+            return self.send_to_host(now_ns, slot);
+        }
+        let lun = self.target(operation.lun).lun;
+        let part = part_of(&operation, slot, lun, sub_request.offset_bytes, sub_request.bytes);
+        self.controllers[index].given.add(part.sectors);
+        let departs_ns = self.with_processor(index, |driven| driven.give(now_ns, part));
+        let request = self.requests.get_mut(slot);
+        (request.at_array, request.since_ns, request.departs_ns) = (true, now_ns, departs_ns);
+    }
+
+    /// Passes the arrays' answers on.
+    fn answer_ready(&mut self, now_ns: u64) -> Result<(), SimulationError> {
+        for index in 0..self.controllers.len() {
+            while let Some((OperationId(slot), is_refused)) =
+                self.controllers[index].driven.take_answer()
+            {
+                let request = self.requests.get_mut(slot);
+                request.at_array = false;
+                let departed_ns = request.departs_ns.min(now_ns).max(request.since_ns);
+                request.time.controller_ns += departed_ns - request.since_ns;
+                request.time.spindle_ns += now_ns - departed_ns;
+                let operation = request.operation;
+                self.operations.get_mut(operation).is_refused |= is_refused;
+                self.send_to_host(now_ns, slot);
+            }
+            let driver = &mut self.controllers[index].driven.driver;
+            driver.components.turn_to(Component::Events);
+            if let Some(error) = driver.refused.take() {
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The controller answers a round.
+    fn send_to_host(&mut self, now_ns: u64, slot: u32) {
+        let index = self.controller_of(slot);
+        let request = *self.requests.get_mut(slot);
+        let exchange = self.operations.get_mut(request.operation).exchange;
+        let Some(round) = exchange.round(request.index, request.round) else {
+            unreachable!("request {slot} has no round {}", request.round)
+        };
+        let leaves_ns = self.process_network(index, now_ns, round.to_host.target_ns, true);
+        self.requests.get_mut(slot).time.front_end_ns += leaves_ns - now_ns;
+        match self.send(leaves_ns, slot, Toward::Host, &round.to_host.train) {
+            Some(arrives_ns) if arrives_ns == now_ns => self.replied(now_ns, slot),
+            Some(arrives_ns) => self.events.schedule(arrives_ns, Word::Replied(slot)),
+            None => {}
+        }
+    }
+
+    /// All of an answer is at the host.
+    fn replied(&mut self, now_ns: u64, slot: u32) {
+        let request = *self.requests.get_mut(slot);
+        let exchange = self.operations.get_mut(request.operation).exchange;
+        let round = exchange.round(request.index, request.round);
+        let done_ns = self.host_cores.serve(now_ns, round.map_or(0, |round| round.to_host.host_ns));
+        self.requests.get_mut(slot).time.host_ns += done_ns - now_ns;
+        match done_ns == now_ns {
+            true => self.round_done(now_ns, slot),
+            false => self.events.schedule(done_ns, Word::Done(slot)),
+        }
+    }
+
+    /// The host has all of an answer: the next round begins, or the next sub-request, or the operation has ended.
+    fn round_done(&mut self, now_ns: u64, slot: u32) {
+        let request = self.requests.get_mut(slot);
+        request.round += 1;
+        let request = *request;
+        let operation = self.operations.get_mut(request.operation);
+        if !operation.is_refused && operation.exchange.round(request.index, request.round).is_some()
+        {
+            return self.send_to_target(now_ns, slot);
+        }
+        operation.in_progress -= 1;
+        let (is_refused, in_progress) = (operation.is_refused, operation.in_progress);
+        self.time_in.add(&request.time);
+        self.requests.remove(slot);
+        let has_ended = match is_refused {
+            true => in_progress == 0,
+            false => self.begin_requests(now_ns, request.operation),
+        };
+        if has_ended {
+            let reply = match is_refused {
+                true => self.host.refused(now_ns, request.operation),
+                false => self.host.answered(now_ns, request.operation),
+            };
+            if let Some(operation) = reply {
+                self.issue(now_ns, operation);
+            }
+        }
+    }
+
+    /// When the next change happens that no part brings about by itself.
+    fn next_change_ns(&self) -> Option<u64> {
+        let scheduled = self.controllers.iter().filter_map(|one| one.driven.next_scheduled_ns());
+        scheduled.chain(self.turns.last().map(|turn| turn.0)).min()
+    }
+
+    /// Everything happens that is to happen at `at_ns`.
+    fn change(&mut self, at_ns: u64, now_ns: u64) -> Result<(), DataLost> {
+        for index in 0..self.controllers.len() {
+            while let Some((_, what)) = self.controllers[index].driven.take_scheduled(at_ns + 1) {
+                self.with_processor(index, |driven| driven.happen(now_ns, what))?;
+            }
+        }
+        while let Some((_, turn)) = self.turns.pop_if(|turn| turn.0 <= at_ns) {
+            self.turn(now_ns, turn);
+        }
+        Ok(())
+    }
+}

@@ -7,6 +7,7 @@ mod disk_groups;
 mod failures;
 mod groups;
 mod luns;
+mod machine;
 mod phases;
 mod room;
 mod snapshots;

@@ -1,0 +1,51 @@
+//! What is to happen in a machine, as data.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What a part of a machine is told. Requests are named by their slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Word {
+    /// To a controller: all of a request's message has arrived.
+    Arrived(u32),
+    /// To a controller: its network processing of the message is done.
+    Received(u32),
+    /// To a host: all of the answer has arrived.
+    Replied(u32),
+    /// To a host: its processing of the answer is done.
+    Done(u32),
+    /// To a host: a request was lost on its way, and begins again.
+    Retry(u32),
+}
+
+/// A word for a part, at a time. At equal times, what was scheduled first comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    at_ns: u64,
+    number: u64,
+    word: Word,
+}
+
+/// The words that are to be said, the earliest first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EventQueue {
+    events: BinaryHeap<Reverse<Event>>,
+    scheduled: u64,
+}
+
+impl EventQueue {
+    pub(crate) fn schedule(&mut self, at_ns: u64, word: Word) {
+        self.events.push(Reverse(Event { at_ns, number: self.scheduled, word }));
+        self.scheduled += 1;
+    }
+
+    /// When the first event occurs: `u64::MAX` if there is none.
+    #[inline]
+    pub(crate) fn next_ns(&self) -> u64 {
+        self.events.peek().map_or(u64::MAX, |Reverse(event)| event.at_ns)
+    }
+
+    pub(crate) fn take(&mut self) -> Option<Word> {
+        self.events.pop().map(|Reverse(event)| event.word)
+    }
+}

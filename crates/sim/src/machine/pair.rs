@@ -1,0 +1,133 @@
+//! Two controllers that mirror each other's log and take over from each other.
+
+use strewn_array::Array;
+
+use crate::host::Host;
+
+use super::{ControllerId, Interconnect, LogMirror, Machine};
+
+/// How two controllers stand in for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PairSettings {
+    /// What joins them. A write is acknowledged when its record is in both logs.
+    pub interconnect: Interconnect,
+    /// From a controller's failure until its partner begins to take over, in nanoseconds.
+    pub detection_ns: u64,
+    /// How long a giveback takes: nobody serves the array meanwhile, in nanoseconds.
+    pub giveback_ns: u64,
+}
+
+/// A step of a takeover or a giveback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The controller fails.
+    Fails(ControllerId),
+    /// The partner lets go of the controller's array.
+    LetsGo(ControllerId),
+    /// The second controller begins to serve the first one's array.
+    Serves(ControllerId, ControllerId),
+}
+
+impl<A: Array<()>, H: Host> Machine<A, H> {
+    /// Makes the machine's two controllers a pair.
+    ///
+    /// # Panics
+    /// If there are not two.
+    pub fn pair(&mut self, settings: PairSettings) {
+        assert_eq!(self.controllers.len(), 2, "controllers of a pair");
+        for controller in &mut self.controllers {
+            let driven = &mut controller.driven;
+            let header_bytes = driven.array.log_size().map_or(0, |log| log.record_header_bytes);
+            let mirror = LogMirror::new(settings.interconnect, header_bytes);
+            driven.driver.mirror = Some(Box::new(mirror));
+        }
+        self.pair = Some(settings);
+    }
+
+    /// Lets a controller fail at `at_ns` of virtual time. Its partner notices, takes its array over, replays its log, and
+    /// goes on with what was under way. The cache of the controller that failed is lost.
+    ///
+    /// # Panics
+    /// If the controllers are no pair.
+    pub fn fail_controller_at(&mut self, at_ns: u64, controller: ControllerId) {
+        let Some(settings) = self.pair else { panic!("{controller:?} has no partner") };
+        let partner = ControllerId(1 - controller.0);
+        self.schedule(at_ns, Turn::Fails(controller));
+        self.schedule(at_ns + settings.detection_ns, Turn::Serves(controller, partner));
+    }
+
+    /// Lets a controller that failed have its array back at `at_ns` of virtual time.
+    ///
+    /// # Panics
+    /// If the controllers are no pair.
+    pub fn give_back_at(&mut self, at_ns: u64, controller: ControllerId) {
+        let Some(settings) = self.pair else { panic!("{controller:?} has no partner") };
+        self.schedule(at_ns, Turn::LetsGo(controller));
+        self.schedule(at_ns + settings.giveback_ns, Turn::Serves(controller, controller));
+    }
+
+    fn schedule(&mut self, at_ns: u64, turn: Turn) {
+        let later = self.turns.partition_point(|other| other.0 > at_ns);
+        self.turns.insert(later, (at_ns, turn));
+    }
+
+    pub(super) fn turn(&mut self, now_ns: u64, turn: Turn) {
+        match turn {
+            Turn::Fails(controller) => {
+                let index = controller.index();
+                self.stop_serving(now_ns, index);
+                let failed = &mut self.controllers[index];
+                let lost_ns = failed.driven.driver.processor.halt(now_ns);
+                failed.other_work_ns -= lost_ns as i64;
+                self.mirror_logs(false);
+            }
+            Turn::LetsGo(controller) => self.stop_serving(now_ns, controller.index()),
+            Turn::Serves(controller, server) => {
+                self.serve(now_ns, controller.index(), server.index());
+                self.mirror_logs(controller == server);
+            }
+        }
+    }
+
+    fn mirror_logs(&mut self, is_on: bool) {
+        let drivers = self.controllers.iter_mut().map(|controller| &mut controller.driven.driver);
+        drivers.filter_map(|driver| driver.mirror.as_mut()).for_each(|mirror| mirror.turn(is_on));
+    }
+
+    fn stop_serving(&mut self, now_ns: u64, index: usize) {
+        assert!(
+            self.controllers[index].stopped.is_none(),
+            "nobody serves the array of controller {index}"
+        );
+        let stopped = self.with_processor(index, |driven| driven.stop(now_ns));
+        self.controllers[index].stopped = Some((now_ns, stopped));
+    }
+
+    /// Controller `server` serves the array of controller `index`, after it has replayed the log.
+    fn serve(&mut self, now_ns: u64, index: usize, server: usize) {
+        let Some((since_ns, stopped)) = self.controllers[index].stopped.take() else {
+            unreachable!("the array of controller {index} is served")
+        };
+        self.controllers[index].served_by = server;
+        let replay_ns = match server == index {
+            // The partner hands over what it has in memory.
+            true => 0,
+            false => self.controllers[index].driven.replay_ns(),
+        };
+        self.controllers[server].other_work_ns += replay_ns as i64;
+        self.with_processor(index, |driven| {
+            driven.driver.processor.add(now_ns, replay_ns, false);
+            driven.go_on(now_ns, stopped);
+        });
+        self.requests.shift_at_arrays(now_ns - since_ns, |operation| {
+            self.targets[usize::from(self.operations.lun_of(operation).0)].controller.index()
+                == index
+        });
+        let waiting = std::mem::take(&mut self.controllers[index].waiting);
+        for slot in waiting {
+            let request = self.requests.get_mut(slot);
+            request.time.outage_ns += now_ns - request.since_ns;
+            self.received(now_ns, slot);
+        }
+    }
+}

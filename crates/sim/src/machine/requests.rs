@@ -1,0 +1,176 @@
+//! Host operations on their way through a machine.
+
+use strewn_array::{Direction, HostOperation, LunId, OperationId};
+use strewn_transport::Exchange;
+
+/// Where the time of operations went, in nanoseconds, summed over requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimeIn {
+    /// Waiting for the host's processor, and on it.
+    pub host_ns: u64,
+    /// On links and in switches, waits for them included.
+    pub wire_ns: u64,
+    /// The controller's network processing.
+    pub front_end_ns: u64,
+    /// Waiting for the controller's processor, and on it, until its commands leave or its answer does; a write's copy in
+    /// the partner's log included.
+    pub controller_ns: u64,
+    /// The rest of the array's response: spindles, and room in the log.
+    pub spindle_ns: u64,
+    /// Waiting for a controller that had stopped.
+    pub outage_ns: u64,
+}
+
+impl TimeIn {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.host_ns += other.host_ns;
+        self.wire_ns += other.wire_ns;
+        self.front_end_ns += other.front_end_ns;
+        self.controller_ns += other.controller_ns;
+        self.spindle_ns += other.spindle_ns;
+        self.outage_ns += other.outage_ns;
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn total_ns(&self) -> u64 {
+        let Self { host_ns, wire_ns, front_end_ns, controller_ns, spindle_ns, outage_ns } = self;
+        host_ns + wire_ns + front_end_ns + controller_ns + spindle_ns + outage_ns
+    }
+}
+
+/// A host's operation, by the host's number for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Operation {
+    pub(crate) lun: LunId,
+    pub(crate) direction: Direction,
+    pub(crate) first_sector: u64,
+    pub(crate) exchange: Exchange,
+    /// The next sub-request to begin.
+    pub(crate) next: u32,
+    /// Sub-requests in progress.
+    pub(crate) in_progress: u32,
+    /// Whether the array refused any of them.
+    pub(crate) is_refused: bool,
+}
+
+/// A sub-request of an operation, by its slot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    pub(crate) operation: OperationId,
+    /// Which of the operation's sub-requests, and which of its rounds.
+    pub(crate) index: u32,
+    pub(crate) round: u32,
+    /// The port's connection that it uses.
+    pub(crate) connection: u32,
+    /// Whether an array works on it.
+    pub(crate) at_array: bool,
+    /// When it reached the place where it is.
+    pub(crate) since_ns: u64,
+    /// At the array: when its commands leave the processor, or its answer.
+    pub(crate) departs_ns: u64,
+    pub(crate) time: TimeIn,
+}
+
+/// Requests in progress.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Requests {
+    slots: Vec<Option<Request>>,
+    free: Vec<u32>,
+}
+
+impl Requests {
+    pub(crate) fn insert(&mut self, request: Request) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = Some(request);
+                slot
+            }
+            None => {
+                self.slots.push(Some(request));
+                (self.slots.len() - 1) as u32
+            }
+        }
+    }
+
+    /// # Panics
+    /// If there is no such request: an event or an answer is of one that has ended.
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Request {
+        match &mut self.slots[slot as usize] {
+            Some(request) => request,
+            None => unreachable!("request {slot} has ended"),
+        }
+    }
+
+    /// The arrays of these operations stood still for `outage_ns`.
+    pub(crate) fn shift_at_arrays(
+        &mut self,
+        outage_ns: u64,
+        of_array: impl Fn(OperationId) -> bool,
+    ) {
+        let at_arrays = self.slots.iter_mut().flatten().filter(|request| request.at_array);
+        for request in at_arrays.filter(|request| of_array(request.operation)) {
+            request.since_ns += outage_ns;
+            request.departs_ns += outage_ns;
+            request.time.outage_ns += outage_ns;
+        }
+    }
+
+    pub(crate) fn remove(&mut self, slot: u32) {
+        let ended = self.slots[slot as usize].take();
+        assert!(ended.is_some(), "request {slot} has ended before");
+        self.free.push(slot);
+    }
+}
+
+/// Operations in progress. Hosts number them densely.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Operations {
+    slots: Vec<Option<Operation>>,
+}
+
+impl Operations {
+    pub(crate) fn insert(&mut self, id: OperationId, operation: Operation) {
+        let slot = id.0 as usize;
+        if slot >= self.slots.len() {
+            self.slots.resize(slot + 1, None);
+        }
+        self.slots[slot] = Some(operation);
+    }
+
+    /// # Panics
+    /// If there is no such operation.
+    pub(crate) fn lun_of(&self, id: OperationId) -> LunId {
+        match &self.slots[id.0 as usize] {
+            Some(operation) => operation.lun,
+            None => unreachable!("{id:?} has ended"),
+        }
+    }
+
+    /// # Panics
+    /// If there is no such operation.
+    pub(crate) fn get_mut(&mut self, id: OperationId) -> &mut Operation {
+        match &mut self.slots[id.0 as usize] {
+            Some(operation) => operation,
+            None => unreachable!("{id:?} has ended"),
+        }
+    }
+}
+
+/// The part of `operation` that a sub-request is, for the array that has it as `lun`.
+pub(crate) fn part_of(
+    operation: &Operation,
+    slot: u32,
+    lun: LunId,
+    offset_bytes: u64,
+    bytes: u64,
+) -> HostOperation<()> {
+    HostOperation {
+        id: OperationId(slot),
+        lun,
+        direction: operation.direction,
+        first_sector: operation.first_sector + offset_bytes / strewn_base::SECTOR_BYTES,
+        sectors: (bytes / strewn_base::SECTOR_BYTES) as u32,
+        payload: (),
+    }
+}

@@ -1,0 +1,167 @@
+//! The measurements of a machine's segment.
+
+use strewn_array::{Array, Counters, LayoutMeasures, SnapshotMeasures};
+use strewn_raid::SpindleIndex;
+use strewn_transport::{Link, LinkId, Toward};
+
+use crate::driven_array::ProcessorWork;
+use crate::host::Host;
+use crate::segment::{Laws, Segment, SpindleGroup, ratio};
+
+use super::{Machine, TimeIn};
+
+/// A segment of a [`Machine`].
+#[derive(Debug, Clone)]
+pub struct MachineSegment {
+    /// What the host and the arrays did. Counters, spindles and groups are those of all arrays; spindles and LUNs are
+    /// numbered through, controller by controller.
+    pub segment: Segment,
+    /// Where the time of the operations answered went.
+    pub time_in: TimeIn,
+    /// The controllers.
+    pub controllers: Vec<ControllerSegment>,
+    /// The links, in the order in which they were added to the network.
+    pub links: Vec<LinkSegment>,
+    /// Time that the host's processor was busy, in nanoseconds, summed over its cores.
+    pub host_busy_ns: u64,
+    /// Requests and answers that were lost on their way, except those that TCP sent again.
+    pub lost: u64,
+}
+
+/// A controller over a segment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ControllerSegment {
+    /// Time that the processor was busy that runs the array, in nanoseconds.
+    pub processor_busy_ns: u64,
+    /// Time that the cores for network processing were busy, in nanoseconds, summed.
+    pub network_busy_ns: u64,
+    /// Bytes copied to the partner's log.
+    pub copied_bytes: u64,
+}
+
+/// A link over a segment, by direction: towards the array, and towards the host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LinkSegment {
+    /// Time that it carried something, in nanoseconds.
+    pub busy_ns: [u64; 2],
+    /// Bytes on the wire, with everything that protocols and frames add.
+    pub wire_bytes: [u64; 2],
+}
+
+impl LinkSegment {
+    fn since(&self, before: &Self) -> Self {
+        let difference = |now: [u64; 2], before: [u64; 2]| {
+            std::array::from_fn(|toward| now[toward] - before[toward])
+        };
+        Self {
+            busy_ns: difference(self.busy_ns, before.busy_ns),
+            wire_bytes: difference(self.wire_bytes, before.wire_bytes),
+        }
+    }
+}
+
+impl<A: Array<()>, H: Host> Machine<A, H> {
+    /// Measures and closes the segment that ends at `end_ns`.
+    pub(super) fn measure(&mut self, end_ns: u64) -> MachineSegment {
+        let start_ns = std::mem::replace(&mut self.segment_start_ns, end_ns);
+        let length_ns = end_ns - start_ns;
+        let mut host = self.host.end_segment(start_ns, end_ns);
+        host.close();
+        let mut counters = Counters::default();
+        let mut processor = ProcessorWork::default();
+        let [mut data_spindles, mut parity_spindles] = [SpindleGroup::default(); 2];
+        let (mut groups, mut volumes, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut law_error, mut law_unexplained) = (0.0_f64, 0.0_f64);
+        let (mut layout, mut snapshots): (Option<LayoutMeasures>, Option<SnapshotMeasures>) =
+            (None, None);
+        let mut controllers = Vec::new();
+        let mut first_spindle = 0;
+        for controller in &mut self.controllers {
+            let driven = &mut controller.driven;
+            let measured = driven.measure(start_ns, end_ns, controller.given);
+            counters = counters.plus(&measured.counters);
+            processor.served_ns +=
+                measured.processor.served_ns + std::mem::take(&mut controller.other_work_ns) as f64;
+            processor.busy_ns += measured.processor.busy_ns;
+            processor.rounding_ns += measured.processor.rounding_ns;
+            data_spindles.add(measured.data_spindles);
+            parity_spindles.add(measured.parity_spindles);
+            groups.extend(measured.groups);
+            law_error = law_error.max(measured.utilization_law_error);
+            law_unexplained = law_unexplained.max(measured.utilization_law_unexplained);
+            volumes.extend(driven.array.volume_measures());
+            failures.extend(driven.array.failures().iter().cloned().map(|mut failed| {
+                failed.spindle = SpindleIndex(failed.spindle.0 + first_spindle);
+                failed
+            }));
+            first_spindle += driven.array.spindles();
+            let of_array = driven.array.layout();
+            layout = Some(match layout {
+                Some(before) => before.with(of_array),
+                None => of_array,
+            });
+            snapshots = match (snapshots, driven.array.snapshot_measures()) {
+                (Some(one), Some(other)) => Some(one.with(&other)),
+                (one, other) => one.or(other),
+            };
+            let copied_bytes =
+                driven.driver.mirror.as_mut().map_or(0, |mirror| std::mem::take(&mut mirror.bytes));
+            controllers.push(ControllerSegment {
+                processor_busy_ns: measured.processor.busy_ns,
+                network_busy_ns: controller
+                    .network
+                    .as_mut()
+                    .map_or(0, |cores| cores.end_segment(end_ns)),
+                copied_bytes,
+            });
+        }
+        let processor_error = processor.law_error();
+        let laws = Laws {
+            utilization_law_error: law_error.max(processor_error),
+            utilization_law_unexplained: law_unexplained.max(processor_error),
+            ..host.littles_law()
+        };
+        self.segment += 1;
+        self.operations_before += host.operations;
+        let segment = Segment {
+            index: self.segment,
+            length_ns,
+            operations: host.operations,
+            refused: host.refused,
+            bytes: host.sectors * strewn_base::SECTOR_BYTES,
+            mean_outstanding: ratio(host.outstanding_ns, length_ns as f64),
+            response: host.response_times(),
+            counters,
+            processor_busy_ns: processor.busy_ns / controllers.len().max(1) as u64,
+            data_spindles,
+            parity_spindles,
+            groups,
+            layout: layout.unwrap_or_else(LayoutMeasures::nothing),
+            snapshots,
+            volumes,
+            failures,
+            by_direction: host.by_direction,
+            by_workload: host.by_workload,
+            laws,
+        };
+        MachineSegment {
+            segment,
+            time_in: std::mem::take(&mut self.time_in),
+            controllers,
+            links: self.measure_links(end_ns),
+            host_busy_ns: self.host_cores.end_segment(end_ns),
+            lost: std::mem::take(&mut self.lost),
+        }
+    }
+
+    fn measure_links(&mut self, end_ns: u64) -> Vec<LinkSegment> {
+        let measure = |(_, link): (LinkId, &Link)| LinkSegment {
+            busy_ns: Toward::BOTH.map(|toward| link.busy_ns(toward, end_ns)),
+            wire_bytes: Toward::BOTH.map(|toward| link.wire_bytes(toward)),
+        };
+        let now: Vec<LinkSegment> = self.network.links().map(measure).collect();
+        self.links_before.resize(now.len(), LinkSegment::default());
+        let before = std::mem::replace(&mut self.links_before, now.clone());
+        now.iter().zip(&before).map(|(now, before)| now.since(before)).collect()
+    }
+}

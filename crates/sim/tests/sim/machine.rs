@@ -1,0 +1,196 @@
+//! Machines: what wires, protocols and a partner do to a host's operations.
+
+use std::ops::ControlFlow;
+
+use strewn_array::LunId;
+use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
+use strewn_raid::{Parity, ParityGroup};
+use strewn_sim::{
+    ClosedLoop, ControllerId, Host, Interconnect, Machine, MachineSegment, PairSettings, Port,
+    Spindles, TimeIn, Worker, Workers,
+};
+use strewn_spindle::Scheduler;
+use strewn_transport::front_end::Iscsi;
+use strewn_transport::{
+    FrontEnd, Hop, LinkProfile, ProcessorCosts, Protocol, TcpSettings, Transport,
+};
+use strewn_workload::{AccessLine, AccessSpecification, AccessStream, Pattern, PatternStream};
+
+use crate::failures::{SECOND_NS, config, drive, simulation};
+
+/// Sectors that hosts work on: as many as [`config`]'s LUN has.
+const SECTORS: u64 = 1 << 17;
+
+fn array() -> WriteAnywhere<()> {
+    let group = ParityGroup::new(Parity::RaidDp, 6, 16_384).unwrap();
+    WriteAnywhere::new(WriteAnywhereConfig { ..config(group) }).unwrap()
+}
+
+fn spindles() -> Spindles {
+    Spindles { drive: drive(), scheduler: Scheduler::Sptf, commands_per_spindle: 4, stretch: 1 }
+}
+
+fn file_server(outstanding: u32) -> ClosedLoop {
+    let accesses = AccessSpecification::shipped("file-server").unwrap();
+    ClosedLoop::new(AccessStream::new(&accesses, 0, SECTORS, 5).unwrap(), outstanding)
+}
+
+fn direct() -> Port {
+    Port { front_end: FrontEnd::from(Protocol::Direct), connections: Vec::new() }
+}
+
+/// A machine with one array over iSCSI and a link.
+fn over_iscsi<H: Host>(host: H, link: &str, front_end: FrontEnd) -> Machine<WriteAnywhere<()>, H> {
+    let mut machine = Machine::new(host).with_host_cores(1);
+    let controller = machine.add_controller(array(), &spindles(), 0).unwrap();
+    let link = machine.network_mut().add_link(LinkProfile::shipped(link).unwrap()).unwrap();
+    let path = machine.network_mut().add_path(&[Hop::Link(link)]).unwrap();
+    let transport = Transport::Tcp(TcpSettings::default());
+    let connection = machine.network().connect(path, 1, transport).unwrap();
+    let port = machine.add_port(Port { front_end, connections: vec![connection] });
+    machine.add_lun(controller, LunId(0), port);
+    machine
+}
+
+fn segment<H: Host>(machine: &mut Machine<WriteAnywhere<()>, H>, seconds: u64) -> MachineSegment {
+    let measured =
+        machine.run_segment(seconds * SECOND_NS, &mut |_| ControlFlow::Continue(())).unwrap();
+    let laws = measured.segment.laws;
+    assert!(laws.littles_law_unexplained <= 0.001, "{laws:?}");
+    assert!(laws.utilization_law_unexplained <= 0.001, "{laws:?}");
+    measured
+}
+
+/// Operations are accounted for in full, but for those in progress at either end.
+fn time_is_accounted_for(measured: &MachineSegment, outstanding: u32) {
+    let responses_ns = measured.segment.response.mean_ns * measured.segment.operations as f64;
+    let off_ns = (measured.time_in.total_ns() as f64 - responses_ns).abs();
+    let longest_ns = measured.segment.response.max_ns as f64;
+    assert!(off_ns <= f64::from(outstanding) * longest_ns, "{measured:?}");
+}
+
+#[test]
+fn a_machine_without_wires_is_a_simulation() {
+    let mut machine = Machine::new(file_server(24));
+    let controller = machine.add_controller(array(), &spindles(), 0).unwrap();
+    let port = machine.add_port(direct());
+    machine.add_lun(controller, LunId(0), port);
+    let mut plain = simulation(array(), 24, 5);
+    for _ in 0..3 {
+        let measured = segment(&mut machine, 10);
+        let plain = crate::failures::segment(&mut plain, 10).unwrap();
+        assert_eq!(measured.segment.operations, plain.operations);
+        assert_eq!(measured.segment.counters, plain.counters);
+        assert_eq!(measured.segment.response, plain.response);
+        assert_eq!(measured.segment.processor_busy_ns, plain.processor_busy_ns);
+        assert_eq!(measured.time_in.wire_ns + measured.time_in.host_ns, 0);
+        time_is_accounted_for(&measured, 24);
+    }
+}
+
+#[test]
+fn a_wire_takes_its_time_and_no_more_than_it_can_carry() {
+    let free = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
+    let mut iops = Vec::new();
+    for link in ["ethernet-10g", "ethernet-1g", "ethernet-100m"] {
+        let mut machine = over_iscsi(file_server(24), link, free);
+        segment(&mut machine, 5);
+        let measured = segment(&mut machine, 20);
+        time_is_accounted_for(&measured, 24);
+        let rate = LinkProfile::shipped(link).unwrap().payload_bytes_per_second(40);
+        // Four accesses in five are reads, whatever their size.
+        let reads = measured.segment.bytes * 4 / 5 / 20;
+        assert!(reads < rate + rate / 25, "{link}: {reads} of {rate} B/s");
+        let busy = measured.links[0].busy_ns;
+        assert!(busy.iter().all(|busy_ns| *busy_ns <= 20 * SECOND_NS), "{busy:?}");
+        iops.push(measured.segment.operations);
+    }
+    assert!(iops[0] >= iops[1] && iops[1] > iops[2], "{iops:?}");
+}
+
+#[test]
+fn network_processing_costs_both_ends() {
+    let costs = ProcessorCosts { pdu_ns: 20_000, kib_ns: 1_000 };
+    let free = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
+    let mut cheap = over_iscsi(file_server(8), "ethernet-1g", free);
+    let dear = FrontEnd { host_costs: costs, target_costs: costs, ..free };
+    let mut dear = over_iscsi(file_server(8), "ethernet-1g", dear);
+    let (cheap, dear) = (segment(&mut cheap, 20), segment(&mut dear, 20));
+    assert_eq!((cheap.host_busy_ns, cheap.time_in.front_end_ns), (0, 0));
+    assert!(dear.host_busy_ns > 0 && dear.time_in.front_end_ns > 0);
+    let of_each = |measured: &MachineSegment| {
+        measured.segment.processor_busy_ns as f64 / measured.segment.operations as f64
+    };
+    assert!(of_each(&dear) > of_each(&cheap) + 40_000.0, "two PDUs an operation at least");
+    assert!(dear.segment.operations < cheap.segment.operations);
+}
+
+fn pair() -> Machine<WriteAnywhere<()>, Workers> {
+    let line = AccessLine {
+        bytes: 8_192,
+        percent_of_accesses: 100,
+        read_percent: 50,
+        random_percent: 100,
+    };
+    let accesses = AccessSpecification::new("mixed", vec![line], 4_096).unwrap();
+    let worker = |lun: u16| {
+        let pattern = Pattern::from(&accesses);
+        let stream = PatternStream::new(&pattern, 0, SECTORS, lun.into()).unwrap();
+        let workload = Some(format!("{lun}").into());
+        Worker { lun: LunId(lun), workload, ..Worker::closed_loop(Box::new(stream), 8) }
+    };
+    let mut machine = Machine::new(Workers::new(vec![worker(0), worker(1)]));
+    let port = machine.add_port(direct());
+    for _ in 0..2 {
+        let controller = machine.add_controller(array(), &spindles(), 0).unwrap();
+        machine.add_lun(controller, LunId(0), port);
+    }
+    let interconnect = Interconnect { bytes_per_second: 1_000_000_000, latency_ns: 10_000 };
+    let detection_ns = 15 * SECOND_NS;
+    machine.pair(PairSettings { interconnect, detection_ns, giveback_ns: 10 * SECOND_NS });
+    machine
+}
+
+/// Operations answered of each of the two workloads.
+fn answered(measured: &MachineSegment) -> [u64; 2] {
+    let of = |index: usize| {
+        let both = &measured.segment.by_workload[index].by_direction;
+        both.iter().map(|direction| direction.answered.count).sum()
+    };
+    [of(0), of(1)]
+}
+
+#[test]
+fn a_partner_takes_over_and_gives_back() {
+    let mut machine = pair();
+    machine.fail_controller_at(40 * SECOND_NS, ControllerId(1));
+    machine.give_back_at(100 * SECOND_NS, ControllerId(1));
+    let before = segment(&mut machine, 40);
+    assert_eq!(before.time_in.outage_ns, 0);
+    assert!(before.controllers.iter().all(|controller| controller.copied_bytes > 0));
+
+    // 40 to 55 s: nobody serves the second array, and nothing of it is answered.
+    let outage = segment(&mut machine, 15);
+    assert!(answered(&outage)[1] <= 16 && answered(&outage)[0] > 100, "{:?}", answered(&outage));
+    assert!(outage.controllers[0].copied_bytes == 0, "there is no partner to copy to");
+
+    // 55 to 100 s: one processor serves both.
+    let taken_over = segment(&mut machine, 45);
+    let [own, others] = answered(&taken_over);
+    assert!(own > 0 && others > 0);
+    assert!(
+        taken_over.segment.response.max_ns >= 15 * SECOND_NS,
+        "somebody waited for all that time"
+    );
+    assert_eq!(taken_over.controllers[1].processor_busy_ns, 0);
+    let [own_before, others_before] = answered(&before).map(|count| count * 45 / 40);
+    assert!(own + others < own_before + others_before, "one processor does less than two");
+
+    // 100 to 110 s: giveback; then two processors again.
+    segment(&mut machine, 20);
+    let after = segment(&mut machine, 40);
+    assert!(after.controllers.iter().all(|one| one.processor_busy_ns > 0 && one.copied_bytes > 0));
+    let all = |measured: &MachineSegment| answered(measured).iter().sum::<u64>() as f64;
+    assert!(all(&after) > 0.8 * all(&before), "{} after, {} before", all(&after), all(&before));
+    let _: TimeIn = after.time_in;
+}
