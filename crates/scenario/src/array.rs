@@ -9,6 +9,7 @@ use crate::catalog;
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::layout::ArrayLayout;
+use crate::machine::{FrontEnd, Link, Pair};
 use crate::phase::Phase;
 use crate::presets::{self, CONTROLLER_WORDS, Controller};
 use crate::section::Section;
@@ -53,6 +54,10 @@ pub struct Array {
     pub failures: Vec<SpindleFailure>,
     /// Rebuild steps in flight: more steps give the rebuild priority over the host.
     pub rebuild_steps_in_flight: u32,
+    /// How hosts reach it; `None` for a wire that costs nothing.
+    pub front_end: Option<FrontEnd>,
+    /// A second controller; `None` for an array with one.
+    pub pair: Option<Pair>,
 }
 
 /// A LUN of an array.
@@ -68,6 +73,8 @@ pub struct Lun {
     pub laid_out_bytes: Option<u64>,
     /// The disk group that it lies in, counted from 1, of an in-place array; 1 in any other.
     pub group: u16,
+    /// The controller of a pair that owns it, 1 or 2; 1 in any other array.
+    pub controller: u16,
 }
 
 impl Lun {
@@ -88,10 +95,12 @@ impl Lun {
                 volume: None,
                 laid_out_bytes: None,
                 group: 1,
+                controller: 1,
             }]);
         }
         let mut luns: Vec<Option<Self>> = Vec::new();
         let in_place = section.has("in_place");
+        let section_has_pair = section.has(Pair::KEY);
         for mut table in section.sections("lun")? {
             let name = table.required("name", "\"database\"", value::name);
             let bytes = table.required("size", "\"200 GB\"", value::positive_bytes);
@@ -121,6 +130,14 @@ impl Lun {
                     "leave the key out: the LUNs of a write-anywhere array lie on all of its parity groups",
                 );
             }
+            let controller = table.optional_or("controller", 1, value::controller_number);
+            if table.gives("controller") && !section_has_pair {
+                table.problem(
+                    "controller",
+                    "only a pair has several controllers",
+                    "leave the key out, or add [array.pair]",
+                );
+            }
             let mut others = luns.iter().flatten().map(|lun| &lun.name);
             if name.is_some() && others.any(|other| *other == name) {
                 table.problem(
@@ -132,9 +149,10 @@ impl Lun {
             table.finish();
             let is_good = volume_is_given == volume.is_some()
                 && laid_out_is_given == laid_out_bytes.is_some();
-            luns.push(match (name, bytes, group) {
-                (Some(name), Some(bytes), Some(group)) if is_good => {
-                    Some(Self { name: Some(name), bytes, volume, laid_out_bytes, group })
+            luns.push(match (name, bytes, group, controller) {
+                (Some(name), Some(bytes), Some(group), Some(controller)) if is_good => {
+                    let name = Some(name);
+                    Some(Self { name, bytes, volume, laid_out_bytes, group, controller })
                 }
                 _ => None,
             });
@@ -268,6 +286,8 @@ pub(crate) struct Context<'c> {
     pub(crate) named_workloads: Option<&'c [Workload]>,
     /// The phases, without those of a scenario in which one has a problem.
     pub(crate) phases: &'c [Phase],
+    /// The links; `None` if one has a problem.
+    pub(crate) links: Option<&'c [Link]>,
 }
 
 impl Context<'_> {
@@ -327,6 +347,19 @@ impl Array {
             DEFAULT_REBUILD_STEPS,
             value::positive_count,
         );
+        let front_end_is_given = section.has(FrontEnd::KEY);
+        let front_end = section.section(FrontEnd::KEY);
+        let front_end = front_end.and_then(|table| FrontEnd::read(table, context.links));
+        let pair_is_given = section.has(Pair::KEY);
+        let pair = section.section(Pair::KEY);
+        let pair = pair.and_then(|table| Pair::read(table, context.length_ns));
+        if pair_is_given && section.has("in_place") {
+            section.problem(
+                Pair::KEY,
+                "an array that updates in place is simulated behind one controller",
+                "leave the table out: its write cache is mirrored in any case, and costs nothing",
+            );
+        }
         let fitted_is_given = section.has("fitted");
         let fitted = section
             .section("fitted")
@@ -354,6 +387,8 @@ impl Array {
             layout: layout?,
             failures: failures?,
             rebuild_steps_in_flight: steps?,
+            front_end: if front_end_is_given { Some(front_end?) } else { None },
+            pair: if pair_is_given { Some(pair?) } else { None },
         })
         .filter(|_| !controller_is_given || controller.is_some())
     }

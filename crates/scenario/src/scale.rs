@@ -41,6 +41,14 @@ impl Scenario {
             scale.size(&what, &mut workload.file_bytes);
         }
         scale.time("segment", &mut scaled.segment_ns);
+        for link in &mut scaled.links {
+            let times = [("fails", &mut link.down_ns), ("is back", &mut link.up_ns)];
+            for (what, at_ns) in times {
+                if let Some(at_ns) = at_ns {
+                    scale.time(&format!("link {} {what}", link.name), at_ns);
+                }
+            }
+        }
         for array in &mut scaled.arrays {
             scale.array(array);
         }
@@ -99,6 +107,19 @@ impl Scale<'_> {
                     self.time(&format!("addition of parity group {number} of {name}"), at_ns);
                 }
             }
+        }
+        if let Some(pair) = &mut array.pair {
+            let times = [("takeover", &mut pair.takeover_ns), ("giveback", &mut pair.giveback_ns)];
+            for (what, at_ns) in times {
+                if let Some(at_ns) = at_ns {
+                    self.time(&format!("{what} of {name}"), at_ns);
+                }
+            }
+            self.time(
+                &format!("detection of a failed controller of {name}"),
+                &mut pair.detection_ns,
+            );
+            self.time(&format!("pause of a giveback of {name}"), &mut pair.giveback_pause_ns);
         }
         for failure in &mut array.failures {
             let what = format!("failure of spindle {} of {name}", failure.spindle);

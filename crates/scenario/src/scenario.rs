@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use crate::array::{Array, Context, Lun};
+use crate::machine::Link;
 use crate::overhead::{ArrayNames, Overhead};
 use crate::phase::Phase;
 use crate::problem::{Problem, ProblemKind, ScenarioError};
@@ -39,6 +40,8 @@ pub struct Scenario {
     pub workloads: Vec<Workload>,
     /// The parts of the run, in order; none if all workloads run from its start to its end.
     pub phases: Vec<Phase>,
+    /// Links, to which arrays refer by name.
+    pub links: Vec<Link>,
     /// The arrays under test, in the order of the file; at least one.
     pub arrays: Vec<Array>,
     /// The cost of spindles that hold no data.
@@ -139,8 +142,15 @@ impl Scenario {
         let named_workloads =
             s.is_list("workload").then(|| workloads.as_deref().unwrap_or_default());
         let known_phases = phases.as_deref().unwrap_or_default();
-        let context =
-            Context { folder, segments, length_ns, named_workloads, phases: known_phases };
+        let links = Link::read_all(s, length_ns);
+        let context = Context {
+            folder,
+            segments,
+            length_ns,
+            named_workloads,
+            phases: known_phases,
+            links: links.as_deref(),
+        };
         let (names, arrays) = read_arrays(s, &context);
         check_files(s, workloads.as_deref(), &arrays);
         check_array_names(s, workloads.as_deref(), &names);
@@ -160,6 +170,7 @@ impl Scenario {
             published,
             workloads: workloads?,
             phases: phases?,
+            links: links?,
             arrays,
             overhead: if overhead_is_given { Some(overhead?) } else { None },
         })

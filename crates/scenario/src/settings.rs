@@ -10,6 +10,7 @@ use crate::format::{FORMAT, Format};
 use crate::group::FurtherGroup;
 use crate::in_place::InPlace;
 use crate::layout::ArrayLayout;
+use crate::machine::{FrontEnd, LANE_RULES, Link, PROTOCOLS, Pair};
 use crate::overhead::OverheadConfiguration;
 use crate::phase::Phase;
 use crate::quantity::{Bytes, Nanoseconds};
@@ -160,6 +161,7 @@ impl Scenario {
             published,
             workloads,
             phases,
+            links,
             arrays,
             overhead,
         } = self;
@@ -189,6 +191,9 @@ impl Scenario {
                 s.add("segments", *segments);
                 s.add("workloads", listed(workloads));
             });
+        }
+        for (number, link) in (1..).zip(links) {
+            s.within(&format!("link.{number}"), |s| of_link(s, link));
         }
         for array in arrays {
             s.within(&format!("array.{}", array.name), |s| of_array(s, array, self.is_named()));
@@ -268,12 +273,15 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
         layout,
         failures,
         rebuild_steps_in_flight,
+        front_end,
+        pair,
     } = array;
     if !named {
         s.add("outstanding", *outstanding);
     }
     let has_groups = layout.in_place().is_some_and(|layout| layout.groups.len() > 1);
-    for (number, Lun { name, bytes, volume, laid_out_bytes, group }) in (1..).zip(luns) {
+    for (number, lun) in (1..).zip(luns) {
+        let Lun { name, bytes, volume, laid_out_bytes, group, controller } = lun;
         let Some(name) = name else {
             s.size("lun", *bytes);
             continue;
@@ -286,6 +294,9 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
             }
             if has_groups {
                 s.add("group", *group);
+            }
+            if pair.is_some() {
+                s.add("controller", *controller);
             }
             if let Some(bytes) = laid_out_bytes {
                 s.size("laid_out", *bytes);
@@ -315,6 +326,12 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
         s.cost("per_kib", *per_kib_ns);
         s.add("write_back_percent", *write_back_percent);
     });
+    if let Some(front_end) = front_end {
+        s.within(FrontEnd::KEY, |s| of_front_end(s, front_end));
+    }
+    if let Some(pair) = pair {
+        s.within(Pair::KEY, |s| of_pair(s, pair));
+    }
     if let Some(Fitted { parameters, segments }) = fitted {
         s.within("fitted", |s| {
             s.add("parameters", listed(parameters));
@@ -333,6 +350,69 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
             s.add("spindle", *spindle);
         });
     }
+}
+
+fn of_link(s: &mut Settings, link: &Link) {
+    let Link { name, kind, lanes, lane_rule, down_ns, up_ns, detection_ns } = link;
+    s.add("name", name.as_str());
+    s.add("kind", kind.as_str());
+    s.add("lanes", *lanes);
+    s.add("lane_rule", word(&LANE_RULES, lane_rule));
+    if let Some(at_ns) = down_ns {
+        s.time("down", *at_ns);
+    }
+    if let Some(at_ns) = up_ns {
+        s.time("up", *at_ns);
+    }
+    s.time("detection", *detection_ns);
+}
+
+fn of_front_end(s: &mut Settings, front_end: &FrontEnd) {
+    let FrontEnd {
+        protocol,
+        path,
+        switch_latency_ns,
+        connections,
+        host_cores,
+        network_cores,
+        host_pdu_ns,
+        host_per_kib_ns,
+        controller_pdu_ns,
+        controller_per_kib_ns,
+    } = front_end;
+    s.add("protocol", word(&PROTOCOLS, protocol));
+    s.add("path", listed(path));
+    s.time("switch_latency", *switch_latency_ns);
+    s.add("connections", *connections);
+    s.add("host_cores", *host_cores);
+    s.add("network_cores", *network_cores);
+    s.cost("host_pdu", *host_pdu_ns);
+    s.cost("host_per_kib", *host_per_kib_ns);
+    s.cost("controller_pdu", *controller_pdu_ns);
+    s.cost("controller_per_kib", *controller_per_kib_ns);
+}
+
+fn of_pair(s: &mut Settings, pair: &Pair) {
+    let Pair {
+        interconnect_bytes_per_second,
+        interconnect_latency_ns,
+        failing,
+        takeover_ns,
+        giveback_ns,
+        detection_ns,
+        giveback_pause_ns,
+    } = pair;
+    s.size("interconnect_per_second", *interconnect_bytes_per_second);
+    s.time("interconnect_latency", *interconnect_latency_ns);
+    s.add("failing", *failing);
+    if let Some(at_ns) = takeover_ns {
+        s.time("takeover", *at_ns);
+    }
+    if let Some(at_ns) = giveback_ns {
+        s.time("giveback", *at_ns);
+    }
+    s.time("detection", *detection_ns);
+    s.time("giveback_pause", *giveback_pause_ns);
 }
 
 fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {

@@ -258,6 +258,14 @@ pub(crate) fn group_number(value: &DeValue<'_>) -> Reading<u16> {
     }
 }
 
+/// Reads the number of a controller of a pair.
+pub(crate) fn controller_number(value: &DeValue<'_>) -> Reading<u16> {
+    match positive_count(value)? {
+        number @ 1..=2 => Ok(number as u16),
+        number => refuse(format!("is {number}"), "a pair has controllers 1 and 2"),
+    }
+}
+
 /// Reads a percentage of 0 to 100 without a fraction, as access specifications have them.
 pub(crate) fn whole_percent(value: &DeValue<'_>) -> Reading<u8> {
     let percent = percent(value)?;

@@ -1,0 +1,362 @@
+//! What lies between hosts and an array, and an array's second controller.
+
+use strewn_transport::{LaneRule, LinkProfile};
+
+use crate::quantity::Nanoseconds;
+use crate::section::Section;
+use crate::value;
+
+/// A link, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The name by which arrays refer to it.
+    pub name: String,
+    /// The kind that ships, by name: [`LinkProfile::shipped`].
+    pub kind: String,
+    /// Parallel links that serve as one.
+    pub lanes: u32,
+    /// How lanes share what is sent.
+    pub lane_rule: LaneRule,
+    /// When the first lane fails, in nanoseconds from the start of the run; `None` if it never does.
+    pub down_ns: Option<u64>,
+    /// When it works again; `None` if it does not.
+    pub up_ns: Option<u64>,
+    /// How long a lane that has failed is still used, in nanoseconds.
+    pub detection_ns: u64,
+}
+
+/// The words for the rules by which lanes are chosen.
+pub(crate) const LANE_RULES: [(&str, LaneRule); 3] = [
+    ("flow-hash", LaneRule::FlowHash),
+    ("round-robin", LaneRule::RoundRobin),
+    ("least-queue", LaneRule::LeastQueue),
+];
+
+/// Most lanes of a link: as many as LACP joins (IEEE 802.1AX).
+const MOST_LANES: u32 = 8;
+
+/// How long a lane that has failed is still used, unless a scenario says: LACP with short timeouts loses three PDUs, one a
+/// second.
+const DETECTION_NS: u64 = 3_000_000_000;
+
+impl Link {
+    /// Reads every `[[link]]`; a scenario may have none.
+    pub(crate) fn read_all(section: &mut Section<'_>, length_ns: Option<u64>) -> Option<Vec<Self>> {
+        if !section.has("link") {
+            section.get("link");
+            return Some(Vec::new());
+        }
+        let mut links: Vec<Option<Self>> = Vec::new();
+        for mut table in section.sections("link")? {
+            let name = table.required("name", "\"gigabit\"", value::name);
+            if let Some(name) = &name {
+                table.rename(format!("link[{name}]"));
+            }
+            let kind = read_kind(&mut table);
+            let lanes = table.optional_or("lanes", 1, value::positive_count);
+            let lane_rule = table
+                .optional_or("lane_rule", LaneRule::FlowHash, |v| value::choice(v, &LANE_RULES));
+            let down_ns = table.optional("down", value::nanoseconds);
+            let up_ns = table.optional("up", value::nanoseconds);
+            let detection_ns = table.optional_or("detection", DETECTION_NS, value::nanoseconds);
+            check_times(&table, down_ns, up_ns, length_ns);
+            if lanes.is_some_and(|lanes| lanes > MOST_LANES) {
+                table.problem(
+                    "lanes",
+                    format!("is more than {MOST_LANES}"),
+                    format!("give 1 to {MOST_LANES}"),
+                );
+            }
+            if name.is_some()
+                && links.iter().flatten().any(|link| Some(&link.name) == name.as_ref())
+            {
+                table.problem("name", "another link has the same name", "give each its own");
+            }
+            let is_good =
+                table.has("down") == down_ns.is_some() && table.has("up") == up_ns.is_some();
+            table.finish();
+            links.push(match (name, kind, lanes, lane_rule, detection_ns) {
+                (Some(name), Some(kind), Some(lanes), Some(lane_rule), Some(detection_ns))
+                    if is_good =>
+                {
+                    Some(Self { name, kind, lanes, lane_rule, down_ns, up_ns, detection_ns })
+                }
+                _ => None,
+            });
+        }
+        links.into_iter().collect()
+    }
+}
+
+fn read_kind(section: &mut Section<'_>) -> Option<String> {
+    let kind = section.required("kind", "\"ethernet-1g\"", value::text)?;
+    let known: Vec<&str> = LinkProfile::shipped_names().collect();
+    if known.contains(&kind.as_str()) {
+        return Some(kind);
+    }
+    section.unknown_name("kind", "kind of link", &kind, &known);
+    None
+}
+
+fn check_times(
+    section: &Section<'_>,
+    down_ns: Option<u64>,
+    up_ns: Option<u64>,
+    length_ns: Option<u64>,
+) {
+    match (down_ns, up_ns) {
+        (None, Some(_)) => {
+            section.problem("up", "the link never fails", "give `down` as well, or leave this out");
+        }
+        (Some(down_ns), Some(up_ns)) if up_ns <= down_ns => section.problem(
+            "up",
+            format!("is {}, and the link fails at {}", Nanoseconds(up_ns), Nanoseconds(down_ns)),
+            "give a later time, or leave it out: the link then stays down",
+        ),
+        _ => {}
+    }
+    if let (Some(down_ns), Some(length_ns)) = (down_ns, length_ns)
+        && down_ns >= length_ns
+    {
+        check_before_end(section, "down", down_ns, length_ns);
+    }
+}
+
+/// Notes a problem if a time is not before the end of the run.
+fn check_before_end(section: &Section<'_>, key: &'static str, at_ns: u64, length_ns: u64) {
+    if at_ns >= length_ns {
+        let length = Nanoseconds(length_ns);
+        section.problem(
+            key,
+            format!("is {}, and the run ends at {length}", Nanoseconds(at_ns)),
+            format!("give a time before {length}, or more segments"),
+        );
+    }
+}
+
+/// A protocol between hosts and an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// SCSI over Fibre Channel.
+    Fcp,
+    /// SCSI over TCP.
+    Iscsi,
+    /// NFS version 3 over TCP.
+    Nfs,
+    /// SMB 1.
+    Smb1,
+    /// SMB 2.
+    Smb2,
+}
+
+/// The words for protocols.
+pub(crate) const PROTOCOLS: [(&str, Protocol); 5] = [
+    ("fcp", Protocol::Fcp),
+    ("iscsi", Protocol::Iscsi),
+    ("nfs", Protocol::Nfs),
+    ("smb1", Protocol::Smb1),
+    ("smb2", Protocol::Smb2),
+];
+
+/// How hosts reach an array. Without one they share memory with it, and nothing crosses a wire.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrontEnd {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// The links from the host to the array, by name. There is a switch between two of them.
+    pub path: Vec<String>,
+    /// What a switch adds to a frame, in nanoseconds.
+    pub switch_latency_ns: u64,
+    /// Connections that operations use in turn.
+    pub connections: u32,
+    /// Cores of the host for what the protocol costs it.
+    pub host_cores: u32,
+    /// Cores of the controller for that alone; with 0, the processor that runs the array does it too.
+    pub network_cores: u32,
+    /// Cost of a PDU for the host's processor, in nanoseconds.
+    pub host_pdu_ns: f64,
+    /// Cost of a KiB of data for the host's processor, in nanoseconds.
+    pub host_per_kib_ns: f64,
+    /// Cost of a PDU for the controller's processor, in nanoseconds.
+    pub controller_pdu_ns: f64,
+    /// Cost of a KiB of data for the controller's processor, in nanoseconds.
+    pub controller_per_kib_ns: f64,
+}
+
+/// What a switch of the machine room adds unless a scenario says: a store-and-forward gigabit switch's data sheets say 2
+/// to 6 us.
+const SWITCH_LATENCY_NS: u64 = 4_000;
+
+impl FrontEnd {
+    /// The key of the table.
+    pub(crate) const KEY: &str = "front_end";
+
+    /// Reads `[array.front_end]`.
+    pub(crate) fn read(mut section: Section<'_>, links: Option<&[Link]>) -> Option<Self> {
+        let s = &mut section;
+        let protocol = s.required("protocol", "\"iscsi\"", |v| value::choice(v, &PROTOCOLS));
+        let path = s.list("path", "[\"gigabit\"]", value::name);
+        let path: Option<Vec<String>> =
+            path.map(|path| path.into_iter().map(|name| name.into_inner()).collect());
+        let switch_latency_ns =
+            s.optional_or("switch_latency", SWITCH_LATENCY_NS, value::nanoseconds);
+        let connections = s.optional_or("connections", 1, value::positive_count);
+        let host_cores = s.optional_or("host_cores", 1, value::positive_count);
+        let network_cores = s.optional_or("network_cores", 0, value::count);
+        let mut cost = |key| s.optional_or(key, 0.0, value::cost_nanoseconds);
+        let host_pdu_ns = cost("host_pdu");
+        let host_per_kib_ns = cost("host_per_kib");
+        let controller_pdu_ns = cost("controller_pdu");
+        let controller_per_kib_ns = cost("controller_per_kib");
+        if let (Some(path), Some(links), Some(protocol)) = (&path, links, protocol) {
+            check_path(s, path, links, protocol);
+        }
+        section.finish();
+        Some(Self {
+            protocol: protocol?,
+            path: path?,
+            switch_latency_ns: switch_latency_ns?,
+            connections: connections?,
+            host_cores: host_cores?,
+            network_cores: network_cores?,
+            host_pdu_ns: host_pdu_ns?,
+            host_per_kib_ns: host_per_kib_ns?,
+            controller_pdu_ns: controller_pdu_ns?,
+            controller_per_kib_ns: controller_per_kib_ns?,
+        })
+    }
+}
+
+/// Checks that the links exist, that frames pass from one to the next, and that they carry the protocol.
+fn check_path(section: &Section<'_>, path: &[String], links: &[Link], protocol: Protocol) {
+    let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+    let mut kinds = Vec::new();
+    for name in path {
+        match links.iter().find(|link| link.name == *name) {
+            Some(link) => kinds.push(link.kind.as_str()),
+            None if known.is_empty() => {
+                section.problem(
+                    "path",
+                    format!("there is no link `{name}`, nor any other"),
+                    "add [[link]] with a name and a kind",
+                );
+                return;
+            }
+            None => {
+                section.unknown_name("path", "link", name, &known);
+                return;
+            }
+        }
+    }
+    let is_fibre_channel = |kind: &&str| kind.starts_with("fc-");
+    let wants_fibre_channel = protocol == Protocol::Fcp;
+    if let Some(kind) = kinds.iter().find(|kind| is_fibre_channel(kind) != wants_fibre_channel) {
+        let message = format!("a link of kind {kind} does not carry this protocol");
+        let help = match wants_fibre_channel {
+            true => {
+                "fcp goes over links of kind fc-1g to fc-8g: give such links, or protocol = \"iscsi\""
+            }
+            false => "it goes over Ethernet or InfiniBand: give such links, or protocol = \"fcp\"",
+        };
+        section.problem("path", message, help);
+    } else if kinds.windows(2).any(|two| two[0].ends_with("jumbo") != two[1].ends_with("jumbo"))
+        || (kinds.iter().any(|kind| kind.starts_with("infiniband"))
+            && kinds.iter().any(|kind| kind.starts_with("ethernet")))
+    {
+        section.problem(
+            "path",
+            "its links have frames of different sizes",
+            "give links of one MTU: a switch passes frames on as they are",
+        );
+    }
+}
+
+/// A second controller like the first, with an array of its own. The two mirror each other's log and take over from each
+/// other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// Bytes a second between the two, in each direction.
+    pub interconnect_bytes_per_second: u64,
+    /// Until the partner confirms a record, in nanoseconds.
+    pub interconnect_latency_ns: u64,
+    /// The controller that fails, 1 or 2.
+    pub failing: u16,
+    /// When it fails, in nanoseconds from the start of the run; `None` if it does not.
+    pub takeover_ns: Option<u64>,
+    /// When it gets its array back; `None` if it does not.
+    pub giveback_ns: Option<u64>,
+    /// From the failure until the partner takes over, in nanoseconds.
+    pub detection_ns: u64,
+    /// How long nobody serves the array during a giveback, in nanoseconds.
+    pub giveback_pause_ns: u64,
+}
+
+/// Until a partner is declared dead: `cf.takeover.detection.seconds`, 15 s unless set.
+const TAKEOVER_DETECTION_NS: u64 = 15_000_000_000;
+/// Chosen: clients of the time had to bear 120 s, and givebacks are reported to take some tens of seconds.
+const GIVEBACK_PAUSE_NS: u64 = 30_000_000_000;
+/// Chosen: InfiniBand SDR with four lanes, 8 Gb/s. A host's writes are a tenth of it.
+const INTERCONNECT_BYTES_PER_SECOND: u64 = 1_000_000_000;
+/// Chosen: an RDMA write and its completion.
+const INTERCONNECT_LATENCY_NS: u64 = 10_000;
+
+impl Pair {
+    /// The key of the table.
+    pub(crate) const KEY: &str = "pair";
+
+    /// Reads `[array.pair]`.
+    pub(crate) fn read(mut section: Section<'_>, length_ns: Option<u64>) -> Option<Self> {
+        let s = &mut section;
+        let per_second = s.optional_or(
+            "interconnect_per_second",
+            INTERCONNECT_BYTES_PER_SECOND,
+            value::positive_bytes,
+        );
+        let latency =
+            s.optional_or("interconnect_latency", INTERCONNECT_LATENCY_NS, value::nanoseconds);
+        let failing = s.optional_or("failing", 1, value::controller_number);
+        let takeover_ns = s.optional("takeover", value::nanoseconds);
+        let giveback_ns = s.optional("giveback", value::nanoseconds);
+        let detection = s.optional_or("detection", TAKEOVER_DETECTION_NS, value::nanoseconds);
+        let pause = s.optional_or("giveback_pause", GIVEBACK_PAUSE_NS, value::nanoseconds);
+        let is_good = s.has("takeover") == takeover_ns.is_some()
+            && s.has("giveback") == giveback_ns.is_some();
+        if let (Some(takeover_ns), Some(length_ns)) = (takeover_ns, length_ns) {
+            check_before_end(s, "takeover", takeover_ns, length_ns);
+        }
+        match (takeover_ns, giveback_ns, detection) {
+            (None, Some(_), _) if is_good => s.problem(
+                "giveback",
+                "nothing was taken over",
+                "give `takeover` as well, or leave this out",
+            ),
+            (Some(takeover_ns), Some(giveback_ns), Some(detection_ns))
+                if giveback_ns <= takeover_ns.saturating_add(detection_ns) =>
+            {
+                s.problem(
+                    "giveback",
+                    format!(
+                        "is {}, and the partner takes over at {}",
+                        Nanoseconds(giveback_ns),
+                        Nanoseconds(takeover_ns.saturating_add(detection_ns))
+                    ),
+                    "give a later time",
+                );
+            }
+            _ => {}
+        }
+        section.finish();
+        if !is_good {
+            return None;
+        }
+        Some(Self {
+            interconnect_bytes_per_second: per_second?,
+            interconnect_latency_ns: latency?,
+            failing: failing?,
+            takeover_ns,
+            giveback_ns,
+            detection_ns: detection?,
+            giveback_pause_ns: pause?,
+        })
+    }
+}
