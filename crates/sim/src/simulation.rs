@@ -7,6 +7,8 @@ use std::sync::Arc;
 use strewn_array::{
     Array, Counters, DataLost, GroupMeasures, LogLedger, SnapshotId, Tag, VolumeId,
 };
+#[cfg(feature = "state")]
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{CommandError, Drive, Scheduler, SimulatedSpindle, SpindleError};
 use strewn_workload::AccessStream;
@@ -101,9 +103,12 @@ pub struct Simulation<A, H = ClosedLoop> {
     commands_before: Vec<[u64; 2]>,
     /// What is to happen when, the next one last.
     scheduled: Vec<(u64, Scheduled)>,
+    /// Whether a segment has begun and not ended.
+    is_in_segment: bool,
 }
 
 /// What happens to an array at a set time.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 enum Scheduled {
     /// A spindle fails.
     Failure(SpindleIndex),
@@ -114,6 +119,7 @@ enum Scheduled {
 }
 
 /// Snapshots of some volumes together at equal distances in time, of which some are kept.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct SnapshotSchedule {
     volumes: Vec<VolumeId>,
     every_ns: u64,
@@ -172,6 +178,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             used_from_ns,
             commands_before: vec![[0; 2]; count],
             scheduled: Vec::new(),
+            is_in_segment: false,
         };
         simulation.array.start(0, &mut simulation.driver);
         while let Some(operation) = simulation.host.first() {
@@ -242,7 +249,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     }
 
     /// Runs and measures `length_ns` of virtual time, or until the host is done. `observer` is called from time to time
-    /// with the progress, and can stop the run.
+    /// with the progress, and can stop the run. A segment that it stopped is continued by the next call.
     ///
     /// # Errors
     /// If a spindle refuses a command, failures exceed parity, no event is left, the host cannot continue, or the
@@ -253,13 +260,16 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Segment, SimulationError> {
         let end_ns = self.segment_start_ns + length_ns;
-        self.host.begin_segment(self.segment_start_ns, self.segment + 1);
+        if !std::mem::replace(&mut self.is_in_segment, true) {
+            self.host.begin_segment(self.segment_start_ns, self.segment + 1);
+        }
         // Runs up to each of these separately, so that no step has to check for one.
-        while let Some((at_ns, what)) = self.scheduled.pop_if(|next| next.0 < end_ns) {
+        while let Some(&(at_ns, _)) = self.scheduled.last().filter(|next| next.0 < end_ns) {
             self.run_until(at_ns, observer)?;
             if self.host.is_done() {
                 break;
             }
+            let Some((_, what)) = self.scheduled.pop() else { break };
             let now_ns = at_ns.max(self.segment_start_ns);
             assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
             self.driver.now_ns = now_ns;
@@ -272,9 +282,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         }
         self.run_until(end_ns, observer)?;
         let end_ns = if self.host.is_done() { self.driver.now_ns } else { end_ns };
-        let segment = self.measure(end_ns);
         self.look(end_ns, observer)?;
-        Ok(segment)
+        self.is_in_segment = false;
+        Ok(self.measure(end_ns))
     }
 
     fn run_until(
@@ -582,6 +592,7 @@ fn indices(spindles: &Range<u16>) -> Range<usize> {
 
 /// The state of the processor at one moment.
 #[derive(Debug, Clone, Copy, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct ProcessorAt {
     busy_ns: u64,
     backlog_ns: u64,
@@ -596,4 +607,31 @@ fn add(group: &mut SpindleGroup, one: SpindleGroup) {
     group.busy_ns += one.busy_ns;
     group.service_ns += one.service_ns;
     group.residence_ns += one.residence_ns;
+}
+
+#[cfg(feature = "state")]
+impl<A: SavedState, H> Simulation<A, H> {
+    strewn_base::saved_state! {
+        fns save_fields, restore_fields {
+            parts: array, driver, busy_before, used_from_ns, completed, commands_before;
+            values: segment, segment_start_ns, operations_before, counted, processor_before,
+                served_before_ns, completed_before, returned, scheduled, is_in_segment;
+            built: host;
+        }
+    }
+}
+
+/// What a simulation has come to: its array, spindles and host. It is restored into a simulation that was built from the
+/// same configuration and has not run, and goes on as the one that was saved would have.
+#[cfg(feature = "state")]
+impl<A: Array<()> + SavedState, H: Host> SavedState for Simulation<A, H> {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        self.save_fields(to)?;
+        self.host.save_state(to)
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        self.restore_fields(from)?;
+        self.host.restore_state(from).map_err(|error| error.within("host"))
+    }
 }
