@@ -9,7 +9,7 @@ use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{Calibration, FittedParameter};
 
 use super::arguments::CalibrateArguments;
-use super::replace_file::Replacement;
+use strewn::Replacement;
 use super::scenario_file;
 
 /// Fits the parameters, prints the fit, and writes it into the scenario's file.

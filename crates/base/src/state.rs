@@ -292,7 +292,7 @@ impl<'r> StateReader<'r> {
     ///
     /// # Errors
     /// If bytes are left.
-    pub fn finish(self) -> Result<(), StateError> {
+    pub fn finish(&self) -> Result<(), StateError> {
         match self.bytes.len() {
             0 => Ok(()),
             left => Err(StateError::inconsistent(format!("{left} bytes are left over"))),
