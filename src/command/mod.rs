@@ -12,7 +12,6 @@ mod load;
 mod new_scenario;
 mod out_directory;
 mod output_files;
-mod replace_file;
 mod report;
 mod results_directory;
 mod run;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use strewn::terminal::Failure;
 
-use super::replace_file::Replacement;
+use strewn::Replacement;
 
 /// A directory that was checked before the run, so that no run is lost to an unwritable one.
 #[derive(Debug)]

@@ -1,11 +1,12 @@
 //! `strewn run`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use strewn::report::{self, ArrayResults};
 use strewn::scenario::{Scenario, SettingValue};
 use strewn::terminal::{self, Ending, Failure, Terminal};
-use strewn::{RunError, RunOptions, Unrecorded};
+use strewn::{RunError, RunOptions, SavedRun, Unrecorded};
 
 use super::also::{self, Collecting};
 use super::arguments::RunArguments;
@@ -19,9 +20,14 @@ const QUICK_SCALE_DOWN: u32 = 8;
 
 /// Runs the scenario, prints its tables or its JSON, and writes its files.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
-    let (mut scenario, mut text) = scenario_file::load_with_text(&arguments.scenario)?;
+    let resumed = arguments.resume.as_ref().map(SavedRun::open).transpose()?;
+    let path = arguments.scenario.as_deref().unwrap_or(Path::new(""));
+    let (mut scenario, mut text) = match &resumed {
+        Some(saved) => (saved.scenario()?, saved.text().0.to_owned()),
+        None => scenario_file::load_with_text(path)?,
+    };
+    let name = scenario_file::name(path);
     if !arguments.set.is_empty() {
-        let name = scenario_file::name(&arguments.scenario);
         (scenario, text) = Scenario::parse_with(&text, name, &arguments.set)?;
         // The copy beside the results, and on the page, is of what was run.
         let set = arguments.set.iter().map(|(name, value)| format!("#   --set {name}={value}\n"));
@@ -64,6 +70,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
             OutDirectory::check(path, arguments.force, names)
         })
         .transpose()?;
+    let saved_in = arguments.save.as_deref().or(arguments.resume.as_deref());
+    if let (Some(out), Some(saved)) = (&arguments.out, saved_in)
+        && is_same_directory(out, saved)
+    {
+        return Err(Failure::bad_input(
+            format!("--out {}: the run is saved there", out.display()),
+            "give another directory for the results",
+        ));
+    }
     if let Some(log) = &arguments.record_iolog {
         check_log(log, &scenario)?;
     }
@@ -72,9 +87,18 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     if let (Some(own), None) = (own, arguments.segments) {
         scenario.segments = own;
     }
+    let scale_down = match &resumed {
+        Some(saved) => saved.text().1,
+        None if arguments.quick => QUICK_SCALE_DOWN,
+        None => 1,
+    };
+    let begun = arguments.save.as_ref();
+    let begun = begun.map(|path| SavedRun::create(path, &scenario, &text, name, scale_down));
+    let save = resumed.or(begun.transpose()?).map(Arc::new);
     let options = RunOptions {
         jobs: arguments.jobs.unwrap_or_default(),
-        scale_down: if arguments.quick { QUICK_SCALE_DOWN } else { 1 },
+        scale_down,
+        save,
         load,
         by_direction: !also_shapes.is_empty(),
         record_iolog: arguments.record_iolog.clone(),
@@ -118,9 +142,26 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let is_json = arguments.json;
     let text = if is_json { json } else { report::all_tables(&results) };
     output_files::publish(RunOutput { text, is_json, files })?;
+    if let Some(saved) = options.save.and_then(Arc::into_inner) {
+        match results.partial && results.arrays.iter().all(|array| array.data_loss.is_none()) {
+            true => terminal::say(&format!(
+                "to go on with the run: strewn run --resume {}",
+                saved.directory().display()
+            )),
+            false => saved.finish()?,
+        }
+    }
     match unrecorded {
         Some(error) => Err(RunError::Record(error).into()),
         None => Ok(Ending::of(&results)),
+    }
+}
+
+/// Returns whether two paths lead to the same directory, which may not be there yet.
+fn is_same_directory(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => std::path::absolute(one).ok() == std::path::absolute(other).ok(),
     }
 }
 

@@ -61,7 +61,7 @@ mod measured {
     use strewn::terminal::{self, Ending, Failure};
 
     use super::profile_file;
-    use crate::command::replace_file::Replacement;
+    use strewn::Replacement;
 
     /// Measures the drive at `device` and writes its profile to `out`, which is replaced only with `force`. The
     /// device is opened read-only; Ctrl-C ends the program, and leaves nothing behind.

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use strewn_run::{CalibrateError, LoadError, RunError};
+use strewn_run::{CalibrateError, LoadError, RunError, SaveError};
 use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
@@ -132,6 +132,7 @@ impl From<RunError> for Failure {
         let error = match error {
             RunError::Load(error) => return error.into(),
             RunError::Scenario(error) => return error.into(),
+            RunError::Save(error) => return error.into(),
             RunError::PublishedArray { ref known, .. } => {
                 let help =
                     format!("write the name as in the scenario, which has {}", known.join(", "));
@@ -175,6 +176,13 @@ impl From<RunError> for Failure {
             _ => (FAILED, None),
         };
         Self::new(exit_code, with_causes(&error), help.map(str::to_owned))
+    }
+}
+
+impl From<SaveError> for Failure {
+    fn from(error: SaveError) -> Self {
+        let exit_code = if error.is_bad_input() { BAD_INPUT } else { FAILED };
+        Self::new(exit_code, error.to_string(), Some(error.help().to_owned()))
     }
 }
 

@@ -307,6 +307,15 @@ fn words_of(range: Range<u64>) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for SummaryBitmap {
+        parts: levels;
+        values: count;
+        built: len;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -122,3 +122,12 @@ impl BlockMap {
         (before != NOWHERE).then_some(Vbn(u64::from(before)))
     }
 }
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for BlockMap {
+        parts: entries;
+        values:;
+        built:;
+    }
+}

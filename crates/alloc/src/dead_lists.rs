@@ -32,6 +32,7 @@ use crate::volume::SnapshotId;
 /// assert_eq!(freed, [old]);
 /// ```
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeadLists<E, S = ()> {
     /// Oldest first.
     snapshots: Vec<Snapshot<E, S>>,
@@ -45,6 +46,7 @@ pub struct DeadLists<E, S = ()> {
 }
 
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Snapshot<E, S> {
     time: u32,
     /// Blocks that the previous snapshot has and this one has not.
@@ -55,12 +57,14 @@ struct Snapshot<E, S> {
 
 /// The deletion of a snapshot, done in steps by [`DeadLists::delete_step`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct SnapshotDeletion {
     snapshot: SnapshotId,
     stage: Stage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 enum Stage {
     /// Frees the blocks that only the snapshot held: from here on in the dead list of the image after it.
     FreeHeld { next: usize },

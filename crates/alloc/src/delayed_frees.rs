@@ -1,5 +1,7 @@
 //! Frees delayed until many blocks of one region can be freed together.
 
+#[cfg(feature = "state")]
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::Vbn;
 
 use crate::areas::{AreaOrder, Areas};
@@ -99,5 +101,20 @@ impl DelayedFrees {
     /// The blocks whose free is delayed.
     pub fn iter(&self) -> impl Iterator<Item = Vbn> + '_ {
         self.by_region.iter().flatten().copied()
+    }
+}
+
+#[cfg(feature = "state")]
+impl SavedState for DelayedFrees {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        let Self { by_region, fullest } = self;
+        to.values(by_region)?;
+        fullest.save(to)
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        let Self { by_region, fullest } = self;
+        from.values(by_region).map_err(|error| error.within("by_region"))?;
+        fullest.restore(from).map_err(|error| error.within("fullest"))
     }
 }

@@ -158,6 +158,15 @@ impl FreeBits {
     }
 }
 
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for FreeBits {
+        parts: words, marks;
+        values:;
+        built:;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,6 +36,7 @@ pub(crate) const BATCH: usize = 256;
 
 /// A block by its bit in the map of its group: the group in the upper 16 bits, word and bit in the lower 48.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct MapPosition(u64);
 
 impl MapPosition {
@@ -419,4 +420,13 @@ pub(crate) enum MapViolation {
     AreaCount { area: u32, score: u32, in_map: u32 },
     /// The group's count is not the sum of its areas'.
     Total { counted: u64, in_areas: u64 },
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for FreeMap {
+        parts: bits, areas, unchecked;
+        values: free_bits;
+        built: group, spindles, area_rows, area_words;
+    }
 }

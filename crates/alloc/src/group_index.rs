@@ -2,6 +2,7 @@
 
 /// A parity group of an aggregate, numbered from 0 in the order of addition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct GroupIndex(pub u16);
 
 impl GroupIndex {

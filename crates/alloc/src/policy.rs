@@ -4,6 +4,9 @@ use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
+#[cfg(feature = "state")]
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
+
 use crate::areas::Areas;
 
 /// Chooses the allocation area to fill next. One instance serves one parity group.
@@ -19,6 +22,17 @@ pub trait Policy: fmt::Debug + Send + Sync {
     /// being filled.
     fn keeps_near(&self) -> bool {
         false
+    }
+
+    /// What it remembers from one area to the next, to be saved with a simulation: 0 if that is nothing. `None` if it
+    /// has no such number, and the simulation cannot be saved.
+    fn memory(&self) -> Option<u64> {
+        None
+    }
+
+    /// Remembers what another instance had as its [`memory`](Self::memory).
+    fn remember(&mut self, memory: u64) {
+        let _ = memory;
     }
 }
 
@@ -107,6 +121,10 @@ impl Policy for EmptiestArea {
     fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
         areas.emptiest().map(|(area, _)| area)
     }
+
+    fn memory(&self) -> Option<u64> {
+        Some(0)
+    }
 }
 
 #[derive(Debug)]
@@ -134,6 +152,14 @@ impl Policy for SequentialSweep {
         }
         fallback
     }
+
+    fn memory(&self) -> Option<u64> {
+        Some(self.next.into())
+    }
+
+    fn remember(&mut self, memory: u64) {
+        self.next = memory as u32;
+    }
 }
 
 #[derive(Debug)]
@@ -142,6 +168,10 @@ struct FirstFit;
 impl Policy for FirstFit {
     fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
         areas.next_with_free(0)
+    }
+
+    fn memory(&self) -> Option<u64> {
+        Some(0)
     }
 }
 
@@ -155,5 +185,21 @@ impl Policy for NearNeighbours {
 
     fn keeps_near(&self) -> bool {
         true
+    }
+
+    fn memory(&self) -> Option<u64> {
+        Some(0)
+    }
+}
+
+#[cfg(feature = "state")]
+impl SavedState for dyn Policy {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        to.value(&self.memory().ok_or(StateError::NotSaved("a policy without `memory`"))?)
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        self.remember(from.value()?);
+        Ok(())
     }
 }

@@ -10,6 +10,7 @@ use crate::volume::{SnapshotId, VolumeId};
 
 /// A block that snapshots hold and the active image does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct DeadBlock {
     /// An entry of a [`BlockMap`](crate::BlockMap) has as many bits.
     vbn: u32,
@@ -235,6 +236,18 @@ impl SpaceSnapshots {
         self.of(volume).held_by_alone(snapshot, |block| block.birth.into())
     }
 }
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for SpaceSnapshots {
+        parts: births, lists;
+        values: deletions;
+        built:;
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_value!(DeadLists<DeadBlock>);
 
 #[cfg(test)]
 mod tests {

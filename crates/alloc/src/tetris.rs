@@ -7,6 +7,7 @@ use crate::mask::{bits, runs};
 
 /// Blocks to write together: up to 64 consecutive stripes of a parity group, with the blocks written on each spindle.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Tetris<T> {
     /// The group to write to.
     pub group: GroupIndex,
@@ -122,6 +123,7 @@ impl<T> Tetris<T> {
 
 /// A tetris being filled.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct OpenTetris<T> {
     pub(crate) tetris: Tetris<T>,
     /// What was added, in the order of its contents.
@@ -130,6 +132,7 @@ pub(crate) struct OpenTetris<T> {
 
 /// Blocks added to one spindle, by ascending DBN.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Piece {
     spindle: SpindleIndex,
     mask: u64,

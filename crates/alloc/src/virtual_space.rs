@@ -11,6 +11,7 @@ use crate::volume::VolumeId;
 
 /// A region of a volume: 32,768 block numbers. The regions of all volumes of a [`VirtualSpace`] are numbered together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Region(pub u16);
 
 /// The volume has no free block number left.
@@ -64,6 +65,7 @@ pub struct VirtualSpace {
 
 /// Where a volume's next number comes from.
 #[derive(Debug, Clone, Copy, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct NextNumber {
     region: Region,
     /// Numbers of the region in use when it became current, and those allocated since.
@@ -226,3 +228,15 @@ impl VirtualSpace {
         Some((Region(region as u16), blocks))
     }
 }
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for VirtualSpace {
+        parts: used, held_back;
+        values: volumes, last, next;
+        built:;
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_number!(Region, u16, |region: Region| region.0, Region);

@@ -579,5 +579,14 @@ impl BufferCache {
     }
 }
 
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for BufferCache {
+        parts: lists, resident;
+        values: links, keys, flags, free, blocks, protected, dirty;
+        built: capacity, protected_capacity, chain_mask, first_direct, first_place, first_pinned;
+    }
+}
+
 #[cfg(test)]
 mod tests;

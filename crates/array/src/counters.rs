@@ -2,6 +2,7 @@
 
 /// Counts since the array was created. They only grow: subtract two to measure an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Counters {
     /// Spindle reads of data for host reads.
     pub data_reads: u64,

@@ -17,10 +17,12 @@ use crate::write_anywhere::CATALOG_BLOCKS;
 
 /// Identifies a host operation. The host chooses it; the acknowledgement carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct OperationId(pub u32);
 
 /// Identifies a LUN of an array. An array numbers its LUNs from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct LunId(pub u16);
 
 impl fmt::Display for LunId {
@@ -31,6 +33,7 @@ impl fmt::Display for LunId {
 
 /// A read or write of a LUN.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct HostOperation<P> {
     /// Identifies the operation in its acknowledgement.
     pub id: OperationId,
@@ -48,6 +51,7 @@ pub struct HostOperation<P> {
 
 /// Identifies a spindle command. The array chooses it; the driver returns it with the completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Tag(pub(crate) u64);
 
 impl Tag {
@@ -57,6 +61,7 @@ impl Tag {
 
 /// A read or write of one spindle.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct SpindleCommand<P> {
     /// Identifies the command in its completion.
     pub tag: Tag,
@@ -175,6 +180,7 @@ pub trait Durability {
 
 /// How an array's LUNs and free space are laid out.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct LayoutMeasures {
     /// Each LUN, as far as hosts work on it.
     pub luns: Vec<LunLayoutMeasures>,
@@ -195,6 +201,7 @@ pub struct GroupMeasures {
 
 /// How a LUN is laid out.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct LunLayoutMeasures {
     /// Its contiguity.
     pub file: FileLayout,

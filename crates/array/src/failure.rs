@@ -23,6 +23,7 @@ impl Default for Rebuild {
 
 /// A spindle that failed, and the progress of its rebuild.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct FailedSpindle {
     /// The spindle.
     pub spindle: SpindleIndex,
@@ -56,6 +57,7 @@ impl FailedSpindle {
 
 /// Failures exceed parity: the data that is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct DataLost {
     /// When the failure that exceeded parity occurred.
     pub at_ns: u64,

@@ -119,6 +119,15 @@ impl LogLedger {
     }
 }
 
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for LogLedger {
+        parts:;
+        values: filled_bytes, other_in_use;
+        built: size;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

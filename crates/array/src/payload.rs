@@ -4,6 +4,7 @@ use crate::units::BLOCK_SECTORS;
 
 /// What the array stores in a block of a spindle. The store keeps it beside the bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum BlockContents {
     /// Nothing that is referred to.
     #[default]

@@ -23,6 +23,7 @@ pub enum SnapshotRefusal {
 
 /// What a volume has, and what it may claim.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct VolumeMeasures {
     /// Blocks of its LUNs and their metadata.
     pub blocks: u64,
@@ -36,6 +37,7 @@ pub struct VolumeMeasures {
 
 /// What an array's snapshots hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct SnapshotMeasures {
     /// Snapshots that are not being deleted.
     pub kept: u32,

@@ -4,6 +4,8 @@
 mod direction;
 #[cfg(feature = "rng")]
 mod rng;
+#[cfg(feature = "state")]
+pub mod state;
 mod units;
 
 pub use direction::Direction;

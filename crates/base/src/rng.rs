@@ -19,6 +19,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// assert_eq!(Rng::new(7).bits(), Rng::new(7).bits());
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {

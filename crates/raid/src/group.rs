@@ -117,6 +117,7 @@ pub enum GeometryError {
 
 /// Where a block of a group lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct BlockLocation {
     /// The data spindle that holds the block.
     pub spindle: SpindleIndex,

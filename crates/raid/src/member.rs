@@ -9,6 +9,7 @@ use std::fmt;
 /// In a RAID-4 or RAID-DP group, member `i` lies on spindle `i`. If parity rotates, the two differ:
 /// [`Stripe`](crate::Stripe) gives the spindle of each member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Member(pub u8);
 
 impl Member {

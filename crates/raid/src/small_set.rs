@@ -10,6 +10,7 @@ macro_rules! small_set {
     ) => {
         $(#[$set_attribute])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
         pub struct $set(pub u64);
 
         impl $set {

@@ -57,6 +57,7 @@ pub trait StripedLayout {
 
 /// Where a member of a stripe lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct StripeUnit {
     /// The spindle that holds the unit.
     pub spindle: SpindleIndex,

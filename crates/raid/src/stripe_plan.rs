@@ -8,6 +8,7 @@ use thiserror::Error;
 
 /// A computation within a [`StripePlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum PlanStep {
     /// Reconstructs lost blocks as they were before the update.
     Reconstruct {
@@ -34,6 +35,7 @@ pub enum PlanStep {
 /// What to read, then compute, then write. Each block of the stripe is read and written at most
 /// once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct StripePlan {
     /// How parity is updated; `None` if the plan changes no data.
     pub method: Option<UpdateMethod>,

@@ -16,6 +16,7 @@ use thiserror::Error;
 
 /// A method of updating the parity of a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum UpdateMethod {
     /// Every data block changes: parity is computed from the new contents.
     FullStripe,

@@ -10,6 +10,7 @@ const DATA_MEMBERS: u64 = MEMBERS as u64 - 1;
 
 /// Where a sector of a LUN lies, with the parity that covers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct ChunkLocation {
     /// The spindle that holds the sector.
     pub spindle: SpindleIndex,

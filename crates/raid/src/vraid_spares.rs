@@ -31,11 +31,13 @@ use std::collections::HashMap;
 /// # Ok::<(), strewn_raid::VraidError>(())
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct SpareSegments {
     first_spare: u64,
     spares_per_spindle: u64,
     taken: Vec<u64>,
     /// Where segments were rebuilt, by their spindle and segment in the layout.
+    #[cfg_attr(feature = "state", serde(with = "strewn_base::state::sorted"))]
     moved: HashMap<(SpindleIndex, u64), (SpindleIndex, u64)>,
 }
 

@@ -145,8 +145,8 @@ pub fn calibrate(
     observer: &dyn Observer,
 ) -> Result<Vec<Calibration>, CalibrateError> {
     scenario.check().map_err(RunError::from)?;
-    let published = run::read_published(scenario)?.ok_or(CalibrateError::NoPublished)?;
-    memory::check(scenario).map_err(RunError::from)?;
+    let published = run::read_published(scenario, None)?.ok_or(CalibrateError::NoPublished)?;
+    memory::check(scenario, 0).map_err(RunError::from)?;
     let mut fits = Vec::new();
     for (index, array) in scenario.arrays.iter().enumerate() {
         let Some(fitted) = &array.fitted else { continue };

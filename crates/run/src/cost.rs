@@ -35,7 +35,7 @@ pub fn measure_cost(
 ) -> Result<SimulationCost, RunError> {
     let array = &scenario.arrays[index];
     let alone = Scenario { arrays: vec![array.clone()], ..scenario.clone() };
-    memory::check(&alone)?;
+    memory::check(&alone, 0)?;
     let segment_ns = scenario.segment_ns;
     let parts = each_phase(scenario);
     let wall_of_each = wall / parts.len().max(1) as u32;

@@ -45,8 +45,10 @@ mod load;
 mod memory;
 mod parallel;
 mod record;
+mod replace_file;
 mod results;
 mod run;
+mod saved_run;
 pub mod study;
 
 pub use build::BuildError;
@@ -58,6 +60,8 @@ pub use load::{Load, LoadError, TraceLoop, TraceOptions};
 pub use memory::{NotEnoughMemory, needed_bytes};
 pub use parallel::ThreadsError;
 pub use record::{RecordError, iolog_of_array};
+pub use replace_file::Replacement;
 pub use run::{
     Observer, RunError, RunOptions, Unrecorded, WithSimulation, run, run_with_map, simulate,
 };
+pub use saved_run::{SaveError, SavedRun};

@@ -76,8 +76,9 @@ fn snapshot_bytes(scenario: &Scenario, array: &Array, aggregate_blocks: u64) -> 
     }
 }
 
-pub(crate) fn check(scenario: &Scenario) -> Result<(), NotEnoughMemory> {
-    let needed_bytes = needed_bytes(scenario);
+/// Checks that a run fits, with `further_bytes` beside it.
+pub(crate) fn check(scenario: &Scenario, further_bytes: u64) -> Result<(), NotEnoughMemory> {
+    let needed_bytes = needed_bytes(scenario) + further_bytes;
     match available_bytes() {
         Some(available_bytes) if needed_bytes > available_bytes => {
             Err(NotEnoughMemory { needed_bytes, available_bytes })

@@ -2,13 +2,16 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use strewn_array::VolumeId;
+use strewn_base::state::SavedState;
 use strewn_raid::SpindleIndex;
 use strewn_report::{
-    ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA, Scaled,
+    ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA,
+    Scaled,
 };
 use strewn_scenario::{Scenario, ScenarioError};
 use strewn_sim::{Host, Progress, Segment, Simulation, SimulationError};
@@ -22,6 +25,7 @@ use crate::memory::{self, NotEnoughMemory};
 use crate::parallel::{self, ThreadsError};
 use crate::record::{self, RecordError, Recording};
 use crate::results;
+use crate::saved_run::{SaveError, SavedRun};
 
 /// Watches a run and may stop it. Called from several threads.
 pub trait Observer: Sync {
@@ -70,6 +74,9 @@ pub struct RunOptions {
     /// Log every host operation to this file as a fio iolog. With several arrays there is a file per array, with the
     /// array's name before the extension.
     pub record_iolog: Option<PathBuf>,
+    /// Save the run after each segment of an array and when it is stopped, and go on from where it was saved last. The
+    /// scenario and [`scale_down`](Self::scale_down) must be its own. Nothing else may be given but `jobs`.
+    pub save: Option<Arc<SavedRun>>,
 }
 
 /// Why a run failed, or its figures cannot be trusted.
@@ -148,6 +155,9 @@ pub enum RunError {
     /// Threads cannot be started.
     #[error(transparent)]
     Threads(#[from] ThreadsError),
+    /// The run cannot be saved, or not be resumed.
+    #[error(transparent)]
+    Save(#[from] SaveError),
 }
 
 /// A complete run, of which a log of operations could not be written.
@@ -198,18 +208,24 @@ fn run_and_look(
     let started = Instant::now();
     let load = options.load.as_ref();
     scenario.check()?;
-    let published = if load.is_some() { None } else { read_published(scenario)? };
+    let save = options.save.as_deref();
+    let published = match load {
+        Some(_) => None,
+        None => read_published(scenario, save.and_then(SavedRun::published))?,
+    };
     let (scaled, scenario) = if options.scale_down > 1 {
         let (smaller, what) = scenario.scaled_down(options.scale_down);
         (Some(Scaled { by: options.scale_down, what }), smaller)
     } else {
         (None, scenario.clone())
     };
-    memory::check(&scenario)?;
+    // A state is read as a whole before it is restored.
+    memory::check(&scenario, save.map_or(0, |save| save.bytes(scenario.arrays.len())))?;
     if let Some(load) = load {
         load.check(&scenario)?;
     }
-    let mut done = run_arrays(&scenario, options, with_map, observer)?;
+    // Whoever resumes the run may want the map.
+    let mut done = run_arrays(&scenario, options, with_map || save.is_some(), observer)?;
 
     let with_done = scenario.arrays.iter().zip(&done);
     let mut arrays: Vec<ArrayResults> =
@@ -268,11 +284,17 @@ fn run_and_look(
     }
 }
 
-/// Reads the published figures that a scenario names.
-pub(crate) fn read_published(scenario: &Scenario) -> Result<Option<Published>, RunError> {
+/// Reads the published figures that a scenario names, from `text` if their file has been read.
+pub(crate) fn read_published(
+    scenario: &Scenario,
+    text: Option<&str>,
+) -> Result<Option<Published>, RunError> {
     let Some(path) = &scenario.published else { return Ok(None) };
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| RunError::PublishedFile { path: path.clone(), source })?;
+    let text = match text {
+        Some(text) => text.to_owned(),
+        None => std::fs::read_to_string(path)
+            .map_err(|source| RunError::PublishedFile { path: path.clone(), source })?,
+    };
     let published = Published::from_toml(&text, path)?;
     let of_ratios = published.ratios.iter().flat_map(|ratio| [&ratio.of, &ratio.over]);
     let mut named = published.arrays.iter().map(|array| &array.name).chain(of_ratios);
@@ -333,7 +355,8 @@ pub(crate) fn run_array(
     with_map: bool,
     observer: &dyn Observer,
 ) -> Result<ArrayRun, RunError> {
-    let segments = Segments { scenario, index, with_map, observer };
+    let save = options.save.as_deref();
+    let segments = Segments { scenario, index, with_map, save, observer };
     if options.load.is_none() && !options.by_direction && options.record_iolog.is_none() {
         return simulate(scenario, index, segments);
     }
@@ -371,7 +394,7 @@ pub trait WithSimulation {
     ///
     /// # Errors
     /// Any error of the action.
-    fn with<A: strewn_array::Array<()> + Mapped, H: Host>(
+    fn with<A: strewn_array::Array<()> + Mapped + SavedState, H: Host>(
         self,
         simulation: Simulation<A, H>,
     ) -> Result<Self::Output, RunError>;
@@ -480,30 +503,37 @@ struct Segments<'a> {
     scenario: &'a Scenario,
     index: usize,
     with_map: bool,
+    save: Option<&'a SavedRun>,
     observer: &'a dyn Observer,
 }
 
 impl WithSimulation for Segments<'_> {
     type Output = ArrayRun;
 
-    fn with<A: strewn_array::Array<()> + Mapped, H: Host>(
+    fn with<A: strewn_array::Array<()> + Mapped + SavedState, H: Host>(
         self,
         mut simulation: Simulation<A, H>,
     ) -> Result<ArrayRun, RunError> {
-        let Self { scenario, index, with_map, observer } = self;
+        let Self { scenario, index, with_map, save, observer } = self;
         let array = scenario.arrays[index].name.clone();
         let files = layout_map::files(scenario, index);
-        let mut map =
-            with_map.then(|| simulation.array().empty_map(scenario, &scenario.arrays[index]));
-        let mut look_at_file = |array: &A, segment: u32| {
-            if let Some(map) = &mut map {
+        let look_at_file = |array: &A, map: &mut Option<ArrayMap>, segment: u32| {
+            if let Some(map) = map {
                 map.add(segment, &array.picture(map, &files));
             }
         };
-        look_at_file(simulation.array(), 0);
-        let mut segments = Vec::new();
-        let mut data_loss = None;
-        for _ in 0..scenario.segments {
+        let restored = save.map(|save| save.restore(index, &mut simulation)).transpose()?.flatten();
+        let (mut run, mut has_ended) = match restored {
+            Some(restored) => restored,
+            None => {
+                let array = simulation.array();
+                let map = with_map.then(|| array.empty_map(scenario, &scenario.arrays[index]));
+                let mut run = ArrayRun { map, ..ArrayRun::default() };
+                look_at_file(array, &mut run.map, 0);
+                (run, false)
+            }
+        };
+        while !has_ended && run.segments.len() < scenario.segments as usize {
             if simulation.is_done() {
                 break;
             }
@@ -511,6 +541,7 @@ impl WithSimulation for Segments<'_> {
                 observer.progress(index, progress);
                 if observer.stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
+            let mut is_stopped = false;
             match simulation.run_segment(scenario.segment_ns, &mut look) {
                 Ok(segment) if !segment.laws.hold() => {
                     return Err(RunError::LawBroken {
@@ -523,19 +554,26 @@ impl WithSimulation for Segments<'_> {
                 Ok(mut segment) => {
                     observer.segment(index, &segment);
                     segment.forget_responses();
-                    look_at_file(simulation.array(), segment.index);
-                    segments.push(segment);
+                    look_at_file(simulation.array(), &mut run.map, segment.index);
+                    run.segments.push(segment);
                 }
-                Err(SimulationError::Stopped) => break,
+                Err(SimulationError::Stopped) => is_stopped = true,
                 Err(SimulationError::DataLost(lost)) => {
-                    data_loss = Some(lost);
-                    break;
+                    run.data_loss = Some(lost);
+                    has_ended = true;
                 }
                 Err(source) => return Err(RunError::Simulation { array, source }),
             }
+            run.failures = simulation.array().failures().to_vec();
+            run.host_is_done = simulation.is_done();
+            has_ended |= run.host_is_done || run.segments.len() >= scenario.segments as usize;
+            if let Some(save) = save {
+                save.save(index, &run, (!has_ended).then_some(&simulation))?;
+            }
+            if is_stopped {
+                break;
+            }
         }
-        let failures = simulation.array().failures().to_vec();
-        let host_is_done = simulation.is_done();
-        Ok(ArrayRun { segments, failures, data_loss, host_is_done, map, unrecorded: None })
+        Ok(run)
     }
 }

@@ -1,6 +1,8 @@
 //! The plain host: a constant number of operations outstanding, each replaced the moment it is answered.
 
 use strewn_array::{HostOperation, LunId, OperationId};
+#[cfg(feature = "state")]
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_workload::{Access, AccessStream};
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved, operation_of};
@@ -125,5 +127,24 @@ impl Host for ClosedLoop {
         measured.waited_after_ns = waited_ns;
         measured.outstanding_ns = self.issued.len() as f64 * (end_ns - start_ns) as f64;
         measured
+    }
+
+    #[cfg(feature = "state")]
+    fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        self.save(to)
+    }
+
+    #[cfg(feature = "state")]
+    fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        self.restore(from)
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for ClosedLoop {
+        parts: stream;
+        values: drawn, next, issued, started, answered, issued_moved, measured;
+        built:;
     }
 }

@@ -8,6 +8,8 @@ use strewn_array::{
     Array, Counters, DataLost, Driver, GroupMeasures, HostOperation, LogLedger, OperationId,
     SnapshotId, SpindleCommand, Tag, VolumeId,
 };
+#[cfg(feature = "state")]
+use strewn_base::state::SavedState;
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{Drive, Scheduler, SimulatedSpindle, SpindleError};
 
@@ -30,6 +32,7 @@ pub struct Spindles {
 }
 
 /// What happens to an array at a set time.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Scheduled {
     /// A spindle fails.
     Failure(SpindleIndex),
@@ -40,6 +43,7 @@ pub(crate) enum Scheduled {
 }
 
 /// Snapshots of some volumes together at equal distances in time, of which some are kept.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct SnapshotSchedule {
     volumes: Vec<VolumeId>,
     every_ns: u64,
@@ -494,9 +498,19 @@ fn indices(spindles: &Range<u16>) -> Range<usize> {
 
 /// The state of the processor at one moment.
 #[derive(Debug, Clone, Copy, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct ProcessorAt {
     busy_ns: u64,
     backlog_ns: u64,
     operations: Moved,
     commands: Moved,
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl[A: SavedState] for DrivenArray<A> {
+        parts: array, driver, busy_before, used_from_ns, completed, commands_before;
+        values: counted, processor_before, served_before_ns, completed_before, returned, scheduled;
+        built:;
+    }
 }

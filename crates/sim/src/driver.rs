@@ -364,3 +364,21 @@ impl Durability for SimDriver {
         }
     }
 }
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for SimDriver {
+        parts: spindles, completions, processor, log;
+        values: now_ns, sent, later, ready, refusals, timer_ns, superblocks_out, lost, mirror;
+        built: costs, stretch, refused, components;
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for Processor {
+        parts:;
+        values: free_ns, idle_ns, write_back_free_ns;
+        built: write_back_percent;
+    }
+}

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use hdrhistogram::Histogram;
 use strewn_array::{Direction, HostOperation, LunId, OperationId};
+#[cfg(feature = "state")]
+use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_workload::Access;
 
 use crate::segment::{Laws, Response, ratio, relative};
@@ -55,10 +57,29 @@ pub trait Host {
 
     /// Ends the segment from `start_ns` to `end_ns` and returns its measurements.
     fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures;
+
+    /// Saves the state, to be restored into a host built alike. By default, a host cannot be saved.
+    ///
+    /// # Errors
+    /// [`StateError::NotSaved`], and if it cannot be written.
+    #[cfg(feature = "state")]
+    fn save_state(&self, _to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        Err(StateError::NotSaved("this host"))
+    }
+
+    /// Replaces the state by one that was saved.
+    ///
+    /// # Errors
+    /// If it is not that of such a host.
+    #[cfg(feature = "state")]
+    fn restore_state(&mut self, _from: &mut StateReader<'_>) -> Result<(), StateError> {
+        Err(StateError::NotSaved("this host"))
+    }
 }
 
 /// A count of operations or commands, and of the sectors that they moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Moved {
     /// Number of operations or commands.
     pub count: u64,
@@ -80,6 +101,7 @@ impl Moved {
 
 /// What a host measured in a segment.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct HostMeasures {
     /// Operations answered.
     pub operations: u64,
@@ -88,6 +110,7 @@ pub struct HostMeasures {
     /// Sum of their response times.
     pub response_sum_ns: u128,
     /// Their response times, within 0.1 %.
+    #[cfg_attr(feature = "state", serde(with = "saved_histogram"))]
     pub response: Histogram<u64>,
     /// The longest of them, exactly.
     pub longest_ns: u64,
@@ -114,6 +137,7 @@ pub struct HostMeasures {
 
 /// What a host measured of one of its workloads in a segment.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct WorkloadMeasures {
     /// Its name.
     pub name: Arc<str>,
@@ -125,6 +149,7 @@ pub struct WorkloadMeasures {
 
 /// What a host measured of reads, or of writes, in a segment.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct DirectionMeasures {
     /// Operations answered, and their sectors.
     pub answered: Moved,
@@ -139,6 +164,7 @@ pub struct DirectionMeasures {
     /// All response times, within 0.1 %; `None` after [`Segment::forget_responses`].
     ///
     /// [`Segment::forget_responses`]: crate::Segment::forget_responses
+    #[cfg_attr(feature = "state", serde(with = "saved_histogram::optional"))]
     pub response: Option<Histogram<u64>>,
 }
 
@@ -290,4 +316,55 @@ fn histogram() -> Histogram<u64> {
 pub(crate) fn operation_of(id: OperationId, lun: LunId, access: Access) -> HostOperation<()> {
     let Access { sector: first_sector, sectors, direction } = access;
     HostOperation { id, lun, direction, first_sector, sectors, payload: () }
+}
+
+/// A histogram as the values in it and how often each occurs.
+#[cfg(feature = "state")]
+mod saved_histogram {
+    use hdrhistogram::Histogram;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    fn counts(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
+        let recorded = histogram.iter_recorded();
+        recorded.map(|value| (value.value_iterated_to(), value.count_at_value())).collect()
+    }
+
+    fn of_counts<E: serde::de::Error>(counts: &[(u64, u64)]) -> Result<Histogram<u64>, E> {
+        let mut histogram = super::histogram();
+        for (value, count) in counts {
+            histogram.record_n(*value, *count).map_err(E::custom)?;
+        }
+        Ok(histogram)
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        histogram: &Histogram<u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        counts(histogram).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(
+        deserializer: D,
+    ) -> Result<Histogram<u64>, D::Error> {
+        of_counts(&Vec::deserialize(deserializer)?)
+    }
+
+    pub(super) mod optional {
+        use super::*;
+
+        pub(in super::super) fn serialize<S: Serializer>(
+            histogram: &Option<Histogram<u64>>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            histogram.as_ref().map(counts).serialize(serializer)
+        }
+
+        pub(in super::super) fn deserialize<'d, D: Deserializer<'d>>(
+            deserializer: D,
+        ) -> Result<Option<Histogram<u64>>, D::Error> {
+            let counts: Option<Vec<(u64, u64)>> = Option::deserialize(deserializer)?;
+            counts.map(|counts| of_counts(&counts)).transpose()
+        }
+    }
 }

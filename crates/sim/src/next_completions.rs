@@ -68,6 +68,15 @@ impl NextCompletions {
     }
 }
 
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for NextCompletions {
+        parts: times_ns, winners;
+        values:;
+        built:;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use strewn_workload::ExponentialGaps;
 
 /// A limit per second.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rate {
     /// Operations at equal intervals.
     Operations(u64),
@@ -17,6 +18,7 @@ pub enum Rate {
 ///
 /// The schedule is absolute, like fio's: late operations catch up.
 #[derive(Debug)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Schedule {
     rate: Rate,
     start_ns: u64,

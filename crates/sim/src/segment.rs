@@ -8,6 +8,7 @@ use crate::host::{DirectionMeasures, WorkloadMeasures};
 
 /// A span of virtual time, measured.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Segment {
     /// Counted from 1.
     pub index: u32,
@@ -65,6 +66,7 @@ impl Segment {
 
 /// Response times of a segment's operations, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Response {
     /// Mean.
     pub mean_ns: f64,
@@ -100,6 +102,7 @@ impl Response {
 
 /// Some spindles of an array over a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct SpindleGroup {
     /// Number of spindles.
     pub spindles: u32,
@@ -152,6 +155,7 @@ impl SpindleGroup {
 
 /// A parity group over a segment, in an array with several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct GroupSegment {
     /// Its spindles that hold data; none until it is added.
     pub data_spindles: SpindleGroup,
@@ -173,6 +177,7 @@ pub struct GroupSegment {
 /// large part of short or idle segments. With that work, a law must hold to [`Laws::TOLERANCE`] in a segment of any
 /// length.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Laws {
     /// Little's law for the host: throughput x mean response time, as the segment reports them, against the mean number
     /// of operations outstanding. A plain closed loop keeps that number constant; otherwise it is counted by issues and
@@ -208,3 +213,6 @@ pub(crate) fn ratio(numerator: f64, denominator: f64) -> f64 {
 pub(crate) fn relative(measured: f64, expected: f64) -> f64 {
     if expected == 0.0 { measured.abs() } else { (measured / expected - 1.0).abs() }
 }
+
+#[cfg(feature = "state")]
+strewn_base::saved_value!(SpindleGroup);

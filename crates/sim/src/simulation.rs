@@ -3,6 +3,8 @@
 use std::ops::ControlFlow;
 
 use strewn_array::{Array, DataLost, VolumeId};
+#[cfg(feature = "state")]
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{CommandError, SpindleError};
 use strewn_workload::AccessStream;
@@ -68,6 +70,8 @@ pub struct Simulation<A, H = ClosedLoop> {
     segment: u32,
     segment_start_ns: u64,
     operations_before: u64,
+    /// Whether a segment has begun and not ended.
+    is_in_segment: bool,
 }
 
 impl<A: Array<()>> Simulation<A> {
@@ -92,8 +96,14 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// If the spindles cannot be created.
     pub fn with_host(array: A, spindles: &Spindles, host: H) -> Result<Self, SimulationError> {
         let driven = DrivenArray::new(array, spindles)?;
-        let mut simulation =
-            Self { driven, host, segment: 0, segment_start_ns: 0, operations_before: 0 };
+        let mut simulation = Self {
+            driven,
+            host,
+            segment: 0,
+            segment_start_ns: 0,
+            operations_before: 0,
+            is_in_segment: false,
+        };
         while let Some(operation) = simulation.host.first() {
             let driven = &mut simulation.driven;
             driven.array.host_operation(0, operation, &mut driven.driver);
@@ -154,7 +164,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     }
 
     /// Runs and measures `length_ns` of virtual time, or until the host is done. `observer` is called from time to time
-    /// with the progress, and can stop the run.
+    /// with the progress, and can stop the run. A segment that it stopped is continued by the next call.
     ///
     /// # Errors
     /// If a spindle refuses a command, failures exceed parity, no event is left, the host cannot continue, or the
@@ -165,22 +175,25 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Segment, SimulationError> {
         let end_ns = self.segment_start_ns + length_ns;
-        self.host.begin_segment(self.segment_start_ns, self.segment + 1);
+        if !std::mem::replace(&mut self.is_in_segment, true) {
+            self.host.begin_segment(self.segment_start_ns, self.segment + 1);
+        }
         // Runs up to each of these separately, so that no step has to check for one.
-        while let Some((at_ns, what)) = self.driven.take_scheduled(end_ns) {
+        while let Some(at_ns) = self.driven.next_scheduled_ns().filter(|at_ns| *at_ns < end_ns) {
             self.run_until(at_ns, observer)?;
             if self.host.is_done() {
                 break;
             }
+            let Some((_, what)) = self.driven.take_scheduled(end_ns) else { break };
             let now_ns = at_ns.max(self.segment_start_ns);
             self.driven.happen(now_ns, what)?;
             self.answer_ready(now_ns)?;
         }
         self.run_until(end_ns, observer)?;
         let end_ns = if self.host.is_done() { self.driven.driver.now_ns } else { end_ns };
-        let segment = self.measure(end_ns);
         self.look(end_ns, observer)?;
-        Ok(segment)
+        self.is_in_segment = false;
+        Ok(self.measure(end_ns))
     }
 
     fn run_until(
@@ -297,5 +310,31 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             by_workload: host.by_workload,
             laws,
         }
+    }
+}
+
+#[cfg(feature = "state")]
+impl<A: SavedState, H> Simulation<A, H> {
+    strewn_base::saved_state! {
+        fns save_fields, restore_fields {
+            parts: driven;
+            values: segment, segment_start_ns, operations_before, is_in_segment;
+            built: host;
+        }
+    }
+}
+
+/// What a simulation has come to: its array, spindles and host. It is restored into a simulation that was built from the
+/// same configuration and has not run, and goes on as the one that was saved would have.
+#[cfg(feature = "state")]
+impl<A: Array<()> + SavedState, H: Host> SavedState for Simulation<A, H> {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        self.save_fields(to)?;
+        self.host.save_state(to)
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        self.restore_fields(from)?;
+        self.host.restore_state(from).map_err(|error| error.within("host"))
     }
 }

@@ -1,6 +1,8 @@
 //! A wrapper around a host that reports each operation and measures reads and writes separately.
 
 use strewn_array::{HostOperation, LunId, OperationId};
+#[cfg(feature = "state")]
+use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_workload::Access;
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved};
@@ -100,6 +102,21 @@ impl<H: Host> Host for Watched<H> {
         measured.by_direction = measured.by_direction.or(own.by_direction);
         measured
     }
+
+    #[cfg(feature = "state")]
+    fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        if self.watch.is_some() {
+            return Err(StateError::NotSaved("a host that is watched"));
+        }
+        self.save_fields(to)?;
+        self.host.save_state(to)
+    }
+
+    #[cfg(feature = "state")]
+    fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        self.restore_fields(from)?;
+        self.host.restore_state(from)
+    }
 }
 
 impl<H: Host + ?Sized> Host for Box<H> {
@@ -145,5 +162,26 @@ impl<H: Host + ?Sized> Host for Box<H> {
 
     fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures {
         (**self).end_segment(start_ns, end_ns)
+    }
+
+    #[cfg(feature = "state")]
+    fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        (**self).save_state(to)
+    }
+
+    #[cfg(feature = "state")]
+    fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        (**self).restore_state(from)
+    }
+}
+
+#[cfg(feature = "state")]
+impl<H> Watched<H> {
+    strewn_base::saved_state! {
+        fns save_fields, restore_fields {
+            parts:;
+            values: issued, measured;
+            built: host, watch;
+        }
     }
 }

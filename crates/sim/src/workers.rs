@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use strewn_array::{Direction, HostOperation, LunId, OperationId};
+#[cfg(feature = "state")]
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_workload::{Access, PatternStream};
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved, WorkloadMeasures, operation_of};
@@ -15,10 +17,29 @@ pub trait Accesses: Send {
     /// # Errors
     /// If it cannot be read, for example from a damaged file.
     fn next_access(&mut self) -> Result<Option<TimedAccess>, AccessesError>;
+
+    /// Saves the state, to be restored into others built alike. By default, accesses cannot be saved.
+    ///
+    /// # Errors
+    /// [`StateError::NotSaved`], and if it cannot be written.
+    #[cfg(feature = "state")]
+    fn save_state(&self, _to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        Err(StateError::NotSaved("the source of these accesses"))
+    }
+
+    /// Replaces the state by one that was saved.
+    ///
+    /// # Errors
+    /// If it is not that of such accesses.
+    #[cfg(feature = "state")]
+    fn restore_state(&mut self, _from: &mut StateReader<'_>) -> Result<(), StateError> {
+        Err(StateError::NotSaved("the source of these accesses"))
+    }
 }
 
 /// An access, and when it may be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct TimedAccess {
     /// The access.
     pub access: Access,
@@ -33,6 +54,16 @@ impl Accesses for PatternStream {
         let drawn = PatternStream::next_access(self);
         let (access, delay_ns) = (drawn.access, drawn.delay_ns);
         Ok(Some(TimedAccess { access, not_before_ns: 0, delay_ns }))
+    }
+
+    #[cfg(feature = "state")]
+    fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        self.save(to)
+    }
+
+    #[cfg(feature = "state")]
+    fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        self.restore(from)
     }
 }
 
@@ -168,6 +199,7 @@ pub struct Workers {
 
 /// An outstanding operation. A free slot has no sectors.
 #[derive(Clone, Copy, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Slot {
     issued_ns: u64,
     sectors: u32,
@@ -537,10 +569,55 @@ impl Host for Workers {
         measured.outstanding_ns = std::mem::take(&mut self.outstanding_ns) as f64;
         measured
     }
+
+    #[cfg(feature = "state")]
+    fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        match self.failure {
+            None => self.save(to),
+            Some(_) => Err(StateError::NotSaved("a host that cannot go on")),
+        }
+    }
+
+    #[cfg(feature = "state")]
+    fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        self.restore(from)
+    }
 }
 
 /// Creates the measures of a segment that begins.
 fn fresh(workloads: &[Arc<str>]) -> HostMeasures {
     let by_workload = workloads.iter().map(|name| WorkloadMeasures::new(Arc::clone(name)));
     HostMeasures { by_workload: by_workload.collect(), ..HostMeasures::by_direction() }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for Workers {
+        parts: workers;
+        values: due_ns, next, next_ns, issued_last, group, unfinished, slots, free, issued_moved, measured,
+            outstanding, outstanding_ns, counted_ns;
+        built: depths, failure, workloads;
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for State {
+        parts: worker;
+        values: most_outstanding, next, pause_ns, pause_when_idle, not_before_ns, start_ns, schedules,
+            outstanding, issued, issued_bytes, exhausted, counted_done;
+        built: workload;
+    }
+}
+
+/// The state of a worker is what is left of its accesses.
+#[cfg(feature = "state")]
+impl SavedState for Worker {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        self.accesses.save_state(to)
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        self.accesses.restore_state(from)
+    }
 }

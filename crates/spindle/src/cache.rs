@@ -24,6 +24,7 @@ use strewn_base::Direction;
 
 /// Consecutive sectors in the cache.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Segment {
     first_lba: u64,
     end_lba: u64,
@@ -45,6 +46,7 @@ impl Segment {
 
 /// Reading ahead into the segment used last.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct ReadingAhead {
     /// When the sector at `from_lba` starts to pass.
     from_ns: u64,
@@ -349,4 +351,13 @@ fn passing_ns(drive: &Drive, first_lba: u64, end_lba: u64) -> u64 {
     let sectors = (end_lba - first_lba) as u32;
     let command = Command { lba: first_lba, sectors, direction: Direction::Read };
     drive.transfer(&command).map_or(0, |transfer| drive.rotation().ns(transfer.ticks))
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for CacheState {
+        parts:;
+        values: segments, reading, written_ns, host_before;
+        built: rules, hit_overhead_ns, bus_ps_per_sector;
+    }
 }

@@ -18,6 +18,7 @@ const RECIPROCAL_BITS: u32 = 40;
 
 /// A cylinder and a head, packed so that a queue compares and subtracts them cheaply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Track(u32);
 
 impl Track {
@@ -44,6 +45,7 @@ impl Track {
 
 /// The point at which a sector starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Location {
     /// Cylinder and head.
     pub track: Track,

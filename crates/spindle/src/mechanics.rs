@@ -17,6 +17,7 @@ use strewn_base::Direction;
 
 /// Sectors to read or write, in address order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Command {
     /// Address of the first sector.
     pub lba: u64,
@@ -75,6 +76,7 @@ pub enum CommandError {
 
 /// The part of a command's timing that does not depend on when it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Transfer {
     /// Where the first sector starts.
     pub start: Location,

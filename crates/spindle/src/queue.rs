@@ -27,6 +27,7 @@ pub(crate) struct Heads {
 
 /// A command that the drive has admitted.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Admitted<T> {
     pub(crate) transfer: Transfer,
     pub(crate) arrival_ns: u64,
@@ -48,6 +49,7 @@ pub(crate) struct Queue<T> {
 
 /// The fields that the choice depends on.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Waiting {
     start: Location,
     direction: Direction,
@@ -57,6 +59,7 @@ struct Waiting {
 
 /// The fields that only the chosen command needs.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Rest<T> {
     transfer_ticks: u64,
     arrival_ns: u64,
@@ -196,5 +199,14 @@ fn positioning(drive: &Drive, heads: Heads) -> impl Fn(&Waiting) -> u32 {
     move |one| {
         let overhead = overheads[one.direction as usize];
         drive.positioning(overhead, heads.track, angle, one.start).ticks()
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl [T: serde::Serialize + serde::de::DeserializeOwned] for Queue<T> {
+        parts:;
+        values: waiting, rest, free;
+        built: depth;
     }
 }

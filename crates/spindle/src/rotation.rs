@@ -19,6 +19,7 @@ const NS_FRACTION_BITS: u32 = 40;
 
 /// A rotational position: ticks from the start of LBA 0, `0..TICKS_PER_REVOLUTION`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Angle(u32);
 
 impl Angle {

@@ -58,6 +58,7 @@ pub struct Replaced<T> {
 /// Totals since time zero. Times are in nanoseconds. All but residence count a command in full when its service starts;
 /// residence counts it at completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Statistics {
     /// Reads started.
     pub reads: u64,
@@ -85,6 +86,7 @@ pub struct Statistics {
 
 /// Totals in the units in which they accrue, to save a conversion for each command.
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Counters {
     /// By direction.
     commands: [u64; 2],
@@ -132,6 +134,7 @@ pub struct SimulatedSpindle<T> {
 }
 
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct InService<T> {
     arrival_ns: u64,
     lba: u64,
@@ -503,5 +506,15 @@ impl<T: Copy> SimulatedSpindle<T> {
             return 0;
         }
         self.service_ns.saturating_sub(self.completion_ns.saturating_sub(now_ns))
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl [T: serde::Serialize + serde::de::DeserializeOwned] for SimulatedSpindle<T> {
+        parts: admitted, cache;
+        values: completion_ns, service_ns, in_service, track, before, started_from, waiting, unfinished,
+            latest_arrival_ns, latest_completion_ns, counters;
+        built: drive, scheduler;
     }
 }

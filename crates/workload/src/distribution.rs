@@ -1,6 +1,8 @@
 //! Distributions: where random accesses go.
 
 use crate::random_map::RandomMap;
+#[cfg(feature = "state")]
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_base::{Rng, SECTOR_BYTES};
 
 /// Where random accesses go within a region.
@@ -259,6 +261,24 @@ impl Zipf {
         let t = (area * (1.0 - self.theta)).max(-1.0);
         let ratio = if t.abs() > 1e-8 { libm::log1p(t) / t } else { 1.0 - t / 2.0 };
         libm::exp(ratio * area)
+    }
+}
+
+/// Only a distribution that remembers what it drew has state.
+#[cfg(feature = "state")]
+impl SavedState for RandomPlaces {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        match self {
+            Self::EachOnce(drawn) => drawn.save(to),
+            _ => Ok(()),
+        }
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        match self {
+            Self::EachOnce(drawn) => drawn.restore(from),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use strewn_base::Rng;
 /// assert!((900_000_000..1_100_000_000).contains(&second));
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct ExponentialGaps {
     mean_ns: f64,
     rng: Rng,

@@ -133,6 +133,15 @@ impl PatternStream {
     }
 }
 
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for PatternStream {
+        parts: places;
+        values: rng, next_sector, line, left_of_burst;
+        built: lines, weights, region_first_sector, region_sectors, unit_sectors;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

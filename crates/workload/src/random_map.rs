@@ -79,6 +79,15 @@ impl RandomMap {
     }
 }
 
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for RandomMap {
+        parts: taken, full;
+        values: free;
+        built: places;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

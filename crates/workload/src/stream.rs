@@ -7,6 +7,7 @@ use thiserror::Error;
 
 /// A request from a host, in sectors of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Access {
     /// The first sector, counted from the start of the LUN.
     pub sector: u64,
@@ -194,5 +195,14 @@ impl Alignment {
             Self::PowerOfTwo(mask) => (sector + mask) & !mask,
             Self::Other(sectors) => sector.next_multiple_of(sectors),
         }
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for AccessStream {
+        parts:;
+        values: rng, next_sector_in_region;
+        built: region_first_sector, region_sectors, alignment, grid;
     }
 }

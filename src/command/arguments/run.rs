@@ -16,6 +16,7 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   strewn run scenarios/making-sense-of-wafl-4.toml --out results
   strewn run scenarios/rebuild.toml --quick --segments 5
+  strewn run scenarios/rebuild.toml --save saved    (and, once it was stopped)    strewn run --resume saved --out results
   strewn run scenarios/making-sense-of-wafl-4.toml --quick --json | jq '.arrays[].segments[].iops'
   strewn run scenarios/making-sense-of-wafl-4.toml --quick --set policy=first-fit
   sed 's/^seed = 1$/seed = 2/' my.toml | strewn run -
@@ -30,7 +31,8 @@ Examples:
 )]
 pub(crate) struct RunArguments {
     /// The scenario: a TOML file, or - for standard input. Shipped scenarios are in scenarios/
-    pub(crate) scenario: PathBuf,
+    #[arg(required_unless_present = "resume")]
+    pub(crate) scenario: Option<PathBuf>,
     /// Write results.json, segments.csv, map.json, report.html, charts and a copy of the scenario to this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -47,6 +49,14 @@ pub(crate) struct RunArguments {
     /// repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
+    /// Save the run in this directory after each segment and when it is stopped, so that --resume can go on with it
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["load", "also", "record_iolog", "explain"])]
+    pub(crate) save: Option<PathBuf>,
+    /// Go on with the run that is saved in this directory, and go on saving it. The scenario and what changes it come from
+    /// there; results are those of a run that was never stopped
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "save", "set", "seed", "segments", "quick", "load",
+          "also", "record_iolog", "explain"])]
+    pub(crate) resume: Option<PathBuf>,
     /// Print every setting of the scenario with its default, and run nothing
     #[arg(long, conflicts_with_all = ["load", "out", "json", "quick", "record_iolog"])]
     pub(crate) explain: bool,

@@ -20,7 +20,7 @@ use super::ArrayDirectory;
 use super::administered::{AdministeredArguments, no_name};
 use super::inventory::{Kind, ListArguments, list};
 use super::opened::{Io, config_of, devices_at_rest, open_array};
-use crate::command::replace_file::Replacement;
+use strewn::Replacement;
 
 /// `strewn array snapshot`.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use strewn::terminal::{self, Failure};
 
-use crate::command::replace_file::Replacement;
+use strewn::Replacement;
 
 /// Where responses are written, checked before the replay.
 pub(crate) enum ResponsesFile {

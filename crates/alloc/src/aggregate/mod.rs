@@ -61,6 +61,7 @@ pub(crate) struct Group {
 
 /// The allocation cursor of a group: the next stripe to look at, and the window being filled.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Cursor {
     /// First stripe after the area.
     pub(crate) area_end: u64,
@@ -80,6 +81,7 @@ pub(crate) struct Cursor {
 
 /// Blocks allocated by the open consistency point.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Taken {
     pub(crate) group: GroupIndex,
     pub(crate) spindle: SpindleIndex,
@@ -454,4 +456,23 @@ fn check_group(group: &ParityGroup, options: &AggregateOptions) -> Result<(), Ag
         return Err(AggregateError::TooManyBlocks(group.total_blocks()));
     }
     Ok(())
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for Aggregate<u32> {
+        parts: groups, delayed;
+        values: turn, keeps_near, open, open_blocks, scattered, closed, taken, is_open, freed, freed_before, pending,
+            expected_blocks, allocated_blocks, consistency_points;
+        built: options;
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for Group {
+        parts: map, policy;
+        values: cursor;
+        built: first_vbn;
+    }
 }

@@ -60,3 +60,12 @@ impl Tournament {
         self.winners.len() as u64 * 4
     }
 }
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for Tournament {
+        parts: winners;
+        values:;
+        built: areas;
+    }
+}

@@ -3,6 +3,9 @@
 mod binned;
 mod exact;
 
+#[cfg(feature = "state")]
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
+
 use crate::bitmap::SummaryBitmap;
 use binned::Binned;
 use exact::Tournament;
@@ -201,6 +204,32 @@ impl Areas {
 /// The score by which `area` is ordered: its free blocks, or 0 while it is withheld.
 fn offered(scores: &[u32], withheld: &[u32], area: u32) -> u32 {
     if withheld.binary_search(&area).is_ok() { 0 } else { scores[area as usize] }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for Areas {
+        parts: scores, with_free, order, is_changed;
+        values: free_blocks, withheld, changed;
+        built: largest;
+    }
+}
+
+#[cfg(feature = "state")]
+impl SavedState for Order {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        match self {
+            Self::Exact(tournament) => tournament.save(to),
+            Self::Binned(_) => Err(StateError::NotSaved("an approximate order of areas")),
+        }
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        match self {
+            Self::Exact(tournament) => tournament.restore(from),
+            Self::Binned(_) => Err(StateError::NotSaved("an approximate order of areas")),
+        }
+    }
 }
 
 #[cfg(test)]

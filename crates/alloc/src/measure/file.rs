@@ -11,6 +11,7 @@ use crate::options::BlockSize;
 
 /// The layout of a file on the spindles.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct FileLayout {
     /// The layout score (Smith and Seltzer, "File System Aging", SIGMETRICS 1997): the share of blocks, except the
     /// first, that directly follow their predecessor on the same spindle. 1 is contiguous.

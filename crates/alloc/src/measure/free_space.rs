@@ -9,6 +9,7 @@ use crate::mask::runs;
 
 /// The layout of free space on the spindles.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct FreeSpace {
     /// The layout score of free space (Smith and Seltzer, SIGMETRICS 1997, for files): the share of free blocks, except
     /// the first of each spindle, that directly follow another free block. 1 is one run per spindle.
@@ -135,7 +136,25 @@ pub const RUN_CLASSES: usize = 41;
 
 /// Runs of free blocks, by powers of two: class `n` holds those of `2^n` to `2^(n+1) - 1` blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "state", serde(try_from = "Vec<u64>", into = "Vec<u64>"))]
 pub struct RunHistogram(pub [u64; RUN_CLASSES]);
+
+#[cfg(feature = "state")]
+impl TryFrom<Vec<u64>> for RunHistogram {
+    type Error = &'static str;
+
+    fn try_from(classes: Vec<u64>) -> Result<Self, Self::Error> {
+        classes.try_into().map(Self).map_err(|_| "a histogram of runs has other classes")
+    }
+}
+
+#[cfg(feature = "state")]
+impl From<RunHistogram> for Vec<u64> {
+    fn from(histogram: RunHistogram) -> Self {
+        histogram.0.into()
+    }
+}
 
 impl Default for RunHistogram {
     fn default() -> Self {

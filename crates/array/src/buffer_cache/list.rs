@@ -37,3 +37,12 @@ impl List {
         self.next.wrapping_sub(self.oldest) > self.mask
     }
 }
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for List {
+        parts:;
+        values: oldest, next;
+        built: first, mask;
+    }
+}

@@ -26,6 +26,7 @@ use super::tag::{Kind, TagFields};
 
 /// Counts of the bad blocks that an array has met, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct BadBlocks {
     /// Blocks computed from the rest of their stripes and rewritten, including parity that was marked as gone and could
     /// be recomputed.

@@ -64,6 +64,7 @@ pub(super) fn add(sum: &mut Vec<u8>, bytes: &[u8]) {
 
 /// A set of the blocks that a command touches, counted from its first.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct BlockSet(Vec<bool>);
 
 impl BlockSet {

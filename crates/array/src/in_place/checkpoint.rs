@@ -22,6 +22,7 @@ use super::InPlace;
 
 /// A checkpoint in progress.
 #[derive(Debug, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Checkpoint {
     /// Sectors that were dirty when it began, and that no destage has taken since: runs by their disk group and their
     /// first, with their end.
@@ -126,7 +127,7 @@ impl<P: Payload> InPlace<P> {
         let mut checkpoint = Checkpoint::default();
         for (index, group) in self.groups.indices().zip(self.groups.iter_mut()) {
             // What is dirty beside being on its way is newer than what is on its way: it goes out once more.
-            for (_, destage) in &mut group.destages {
+            for destage in group.destages.iter_mut() {
                 destage.of_checkpoint = true;
             }
             checkpoint.destages += group.destages.len();

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use slab::Slab;
+use crate::slots::Slots;
 use strewn_alloc::GroupIndex;
 use strewn_raid::{Member, MemberSet, SpareSegments, SpindleIndex, StripePlan, StripedLayout};
 
@@ -22,15 +22,16 @@ use super::steps::Step;
 use super::{InPlace, LunLayout};
 
 /// State of a disk group that has lost a spindle or met a bad block. Its spindles are numbered within it.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Degraded<P> {
     /// Spindles that failed and are not fully rebuilt in place.
     pub(super) lost: Vec<LostSpindle>,
     /// Whether a spindle has ever failed.
     pub(super) has_failed: bool,
-    pub(super) recoveries: Slab<Recovery<P>>,
+    pub(super) recoveries: Slots<Recovery<P>>,
     /// Recoveries that wait for a destage, in order.
     pub(super) waiting: VecDeque<usize>,
-    pub(super) steps: Slab<Step>,
+    pub(super) steps: Slots<Step>,
     /// Reserve for lost segments, if the layout has any.
     pub(super) spares: Option<SpareSegments>,
     /// Further failures that the reserve can absorb.
@@ -40,6 +41,7 @@ pub(super) struct Degraded<P> {
 }
 
 /// A spindle that failed, and where its segments are now.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct LostSpindle {
     pub(super) spindle: SpindleIndex,
     pub(super) segments: Segments,

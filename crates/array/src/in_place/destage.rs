@@ -21,6 +21,7 @@ use super::tag::{Kind, TagFields};
 const SEARCH_CHUNKS: u32 = 16;
 
 /// An extent being destaged: old data and old parity are read, then both are written.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Destage<P> {
     pub(super) sectors: Range<u64>,
     place: ChunkLocation,
@@ -38,6 +39,7 @@ pub(super) struct Destage<P> {
 
 /// The bytes of a parity update.
 #[derive(Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct UpdateBytes {
     /// Exclusive or of the new data and the data read so far: the new parity in the end.
     pub(super) parity: Vec<u8>,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use slab::Slab;
+use crate::slots::Slots;
 use strewn_alloc::GroupIndex;
 use strewn_base::SECTOR_BYTES;
 use strewn_raid::{SpindleIndex, StripedLayout};
@@ -44,7 +44,7 @@ impl<P: Payload> InPlace<P> {
         let Some(degraded) = &mut group.degraded else { return Ok(()) };
         let had_set_aside = !degraded.set_aside.is_empty();
         degraded.set_aside.clear();
-        for (_, step) in &mut degraded.steps {
+        for step in degraded.steps.iter_mut() {
             step.give_up();
         }
         group.drop_given_up();
@@ -73,7 +73,7 @@ impl<P: Payload> InPlace<P> {
         lost.is_replaced = true;
         lost.segments.next = 0;
         self.failures[lost.failure].rebuild_began_ns.get_or_insert(now_ns);
-        for (_, step) in &mut degraded.steps {
+        for step in degraded.steps.iter_mut() {
             if step.spindle == spindle {
                 step.give_up();
             }
@@ -150,9 +150,9 @@ impl<P: Payload> DiskGroup<P> {
             Box::new(Degraded {
                 lost: Vec::new(),
                 has_failed: false,
-                recoveries: Slab::new(),
+                recoveries: Slots::new(),
                 waiting: VecDeque::new(),
-                steps: Slab::new(),
+                steps: Slots::new(),
                 reserve: if spares.is_some() { self.rebuild.spares } else { 0 },
                 spares,
                 set_aside: BTreeSet::new(),

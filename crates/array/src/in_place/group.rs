@@ -2,7 +2,7 @@
 
 use std::ops::{Index, IndexMut, Range};
 
-use slab::Slab;
+use crate::slots::Slots;
 use strewn_alloc::{FileLayout, GroupIndex, SummaryBitmap};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Member, StripedLayout};
@@ -30,8 +30,8 @@ pub(super) struct DiskGroup<P: Payload> {
     pub(super) end_sector: u64,
     pub(super) cache: WriteCache,
     pub(super) contents: P::Contents,
-    pub(super) reads: Slab<HostRead<P>>,
-    pub(super) destages: Slab<Destage<P>>,
+    pub(super) reads: Slots<HostRead<P>>,
+    pub(super) destages: Slots<Destage<P>>,
     /// The stripes whose parity a destage is about to change: one destage a stripe.
     pub(super) destaged_stripes: SummaryBitmap,
     pub(super) partial_writes: PartialWrites<P>,
@@ -50,8 +50,8 @@ impl<P: Payload> DiskGroup<P> {
             end_sector,
             cache: WriteCache::new(end_sector),
             contents: P::Contents::default(),
-            reads: Slab::new(),
-            destages: Slab::new(),
+            reads: Slots::new(),
+            destages: Slots::new(),
             destaged_stripes: SummaryBitmap::new(config.layout.stripes()),
             partial_writes: PartialWrites::default(),
             degraded: None,
@@ -162,5 +162,23 @@ impl<P: Payload> IndexMut<GroupIndex> for DiskGroups<P> {
             0 => &mut self.first,
             further => &mut self.further[further - 1],
         }
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for DiskGroup<()> {
+        parts: cache, destaged_stripes;
+        values: reads, destages, partial_writes, degraded;
+        built: layout, most_destages, destage_low_sectors, rebuild, end_sector, contents;
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for DiskGroups<()> {
+        parts: first, further;
+        values:;
+        built:;
     }
 }

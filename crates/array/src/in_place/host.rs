@@ -15,6 +15,7 @@ use super::blocks::{BlockSet, blocks_of, sectors_of_block};
 use super::tag::{Kind, TagFields};
 
 /// A read that waits for spindles.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct HostRead<P> {
     pub(super) host: HostOperation<P>,
     /// The write that needs it, if it is not the host's.

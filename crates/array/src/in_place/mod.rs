@@ -389,3 +389,12 @@ impl<P: Payload> Array<P> for InPlace<P> {
         LayoutMeasures { luns: luns.collect(), free_space: None }
     }
 }
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for InPlace<()> {
+        parts: groups;
+        values: waiting_for_room, failures, log_has_records, checkpoint, bad_blocks, counters;
+        built: config, luns, first_spindles;
+    }
+}

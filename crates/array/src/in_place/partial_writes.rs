@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-use slab::Slab;
+use crate::slots::Slots;
 use strewn_alloc::GroupIndex;
 use strewn_base::BLOCK_SECTORS;
 
@@ -19,15 +19,17 @@ use super::blocks::blocks_of;
 use super::host::range_of;
 
 /// The writes to a disk group of whole blocks.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct PartialWrites<P> {
     /// Blocks owned by writes that are not acknowledged: disjoint runs, as first block and end.
     owned: BTreeMap<u64, u64>,
     /// Writes that wait for owned blocks, or for blocks of an earlier waiting write.
     waiting: VecDeque<HostOperation<P>>,
-    reading: Slab<PartialWrite<P>>,
+    reading: Slots<PartialWrite<P>>,
 }
 
 /// A write whose edge blocks are being read.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct PartialWrite<P> {
     host: HostOperation<P>,
     awaited: u32,
@@ -48,7 +50,7 @@ fn edges_of(sectors: &Range<u64>) -> impl Iterator<Item = u64> + use<> {
 
 impl<P> Default for PartialWrites<P> {
     fn default() -> Self {
-        Self { owned: BTreeMap::new(), waiting: VecDeque::new(), reading: Slab::new() }
+        Self { owned: BTreeMap::new(), waiting: VecDeque::new(), reading: Slots::new() }
     }
 }
 

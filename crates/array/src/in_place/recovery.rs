@@ -26,6 +26,7 @@ use super::tag::{Kind, TagFields};
 const DIRECT: u32 = 1;
 
 /// A read of sectors that are lost or bad.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Recovery<P> {
     /// The tag of the read that waits; `None` if none does.
     requester: Option<Tag>,
@@ -54,6 +55,7 @@ pub(super) struct Recovery<P> {
 }
 
 /// A read that found bad blocks.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct BadRead<P> {
     /// Its place by the layout. The recovery begins with its first bad block.
     first_sector: u64,

@@ -5,6 +5,7 @@ use strewn_raid::SpindleIndex;
 use super::LunLayout;
 
 /// The places of a failed spindle's segments.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Segments {
     spindle: SpindleIndex,
     shift: u32,
@@ -17,6 +18,7 @@ pub(super) struct Segments {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) enum SegmentLocation {
     Lost,
     /// On this spindle, from this sector on.

@@ -7,6 +7,7 @@ use strewn_raid::{SpindleIndex, StripeUnit};
 use super::blocks::{BlockSet, blocks_touched, bytes_of, sectors_of_block};
 
 /// A segment being rebuilt.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Step {
     pub(super) spindle: SpindleIndex,
     pub(super) segment: u64,
@@ -23,6 +24,7 @@ pub(super) struct Step {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) enum Stage {
     /// A destage is at work on its RStore.
     Waiting,
@@ -48,6 +50,7 @@ impl Step {
 
 /// What has been read of a part; all of it empty without bytes.
 #[derive(Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct SliceBytes {
     pub(super) sum: Vec<u8>,
     pub(super) gone: BlockSet,

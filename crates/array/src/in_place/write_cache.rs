@@ -144,3 +144,12 @@ impl WriteCache {
         self.dirty.contains(sector) || self.in_flight.contains(sector)
     }
 }
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for WriteCache {
+        parts: dirty, in_flight;
+        values: sweep;
+        built:;
+    }
+}

@@ -52,6 +52,7 @@ pub struct BlockKeys {
 
 /// A block of a volume, named so that the name lasts: keys are given anew when LUNs come or go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct BlockAddress {
     /// The number of a LUN's file; [`METADATA`](Self::METADATA) for a block of no LUN.
     pub file: u32,

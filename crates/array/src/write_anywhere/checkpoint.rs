@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use slab::Slab;
+use crate::slots::Slots;
 use strewn_alloc::{GroupIndex, Tetris, VolumeId};
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{SpindleIndex, Vbn};
@@ -22,6 +22,7 @@ const METADATA_READS_IN_FLIGHT: u32 = 32;
 
 /// A consistency point in progress. Its blocks are placed; it reads the metadata that it changes and the cache lacks,
 /// then writes tetris after tetris, the superblock last.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Checkpoint<P> {
     /// Data blocks, ascending.
     pub(super) data: Vec<u32>,
@@ -33,7 +34,7 @@ pub(super) struct Checkpoint<P> {
     pub(super) to_read: VecDeque<(u32, Vbn)>,
     pub(super) reads_out: u32,
     pub(super) tetrises: VecDeque<Tetris<u32>>,
-    pub(super) in_flight: Slab<TetrisInFlight<P>>,
+    pub(super) in_flight: Slots<TetrisInFlight<P>>,
     pub(super) superblock_written: bool,
     /// Whether the driver is making it durable.
     pub(super) commit_asked: bool,
@@ -48,6 +49,7 @@ pub(super) struct Checkpoint<P> {
 }
 
 /// A tetris in flight: it reads what parity needs, then writes.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct TetrisInFlight<P> {
     pub(super) tetris: Tetris<u32>,
     pub(super) reading: bool,
@@ -121,7 +123,7 @@ impl<P: Payload> WriteAnywhere<P> {
             to_read: VecDeque::new(),
             reads_out: 0,
             tetrises: VecDeque::new(),
-            in_flight: Slab::new(),
+            in_flight: Slots::new(),
             superblock_written: false,
             commit_asked: false,
             snapshots_of: self.take_snapshot_request(),

@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use slab::Slab;
+use crate::slots::Slots;
 use strewn_alloc::{GroupIndex, Tetris};
 use strewn_base::{Direction, ROW_STRIPES};
 use strewn_raid::{SpindleIndex, SpindleSet};
@@ -26,19 +26,21 @@ use super::tag::TagFields;
 use super::{Run, WriteAnywhere, WriteAnywhereConfig};
 
 /// State of an array that has lost a spindle or met a bad block.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Degraded<P> {
     /// Every parity group, also those without losses.
     pub(super) groups: Vec<DegradedGroup<P>>,
     /// Bad blocks that are being rewritten.
-    pub(super) repairs: Slab<(GroupIndex, u64, SpindleIndex)>,
+    pub(super) repairs: Slots<(GroupIndex, u64, SpindleIndex)>,
     pub(super) failures: Vec<FailedSpindle>,
     pub(super) spares: u16,
-    pub(super) recoveries: Slab<Recovery<P>>,
+    pub(super) recoveries: Slots<Recovery<P>>,
     /// Recoveries that ended without any command.
     pub(super) ended: Vec<u32>,
 }
 
 /// What a parity group has lost, and which of its rows are locked. Its spindles are numbered within it.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct DegradedGroup<P> {
     /// Spindles with missing blocks.
     pub(super) lost: Vec<LostSpindle>,
@@ -54,6 +56,7 @@ pub(super) struct DegradedGroup<P> {
 }
 
 /// A spindle with missing blocks.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct LostSpindle {
     pub(super) spindle: SpindleIndex,
     /// Stripes below this one are rebuilt.
@@ -82,10 +85,10 @@ impl<P> Degraded<P> {
         };
         Self {
             groups: written_rows.map(whole).collect(),
-            repairs: Slab::new(),
+            repairs: Slots::new(),
             failures: Vec::new(),
             spares: rebuild.spares,
-            recoveries: Slab::new(),
+            recoveries: Slots::new(),
             ended: Vec::new(),
         }
     }

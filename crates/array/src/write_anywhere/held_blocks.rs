@@ -12,13 +12,16 @@ pub(super) type LunBlock = (u32, u32);
 
 /// Blocks that only snapshots hold, beside the dead lists, which say when each is freed.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct HeldBlocks {
+    #[cfg_attr(feature = "state", serde(with = "strewn_base::state::sorted"))]
     by_place: HashMap<u32, HeldBlock>,
     /// The blocks of LUNs, each with the number of the first snapshot that no longer has it.
     versions: BTreeMap<(LunBlock, u32), Version>,
 }
 
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct HeldBlock {
     checksum: u32,
     /// `None` for metadata, which nobody reads.
@@ -26,6 +29,7 @@ struct HeldBlock {
 }
 
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Version {
     birth: u32,
     vbn: u32,

@@ -15,6 +15,7 @@ use super::tag::{Owner, TagFields};
 use super::{COMMAND_BLOCKS, Run, WriteAnywhere};
 
 /// A host operation in progress.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct PendingOperation<P> {
     /// Its sectors are numbered through all LUNs.
     host: HostOperation<P>,
@@ -31,6 +32,7 @@ pub(super) struct PendingOperation<P> {
 
 /// What an operation waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 enum Stage {
     /// The indirect blocks that locate its blocks.
     Indirect,

@@ -22,6 +22,7 @@ const NOWHERE: u32 = u32::MAX;
 
 /// A pointer to a block: where it lies, and the [`checksum`] of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pointer {
     /// Where the block lies.
     pub vbn: Vbn,

@@ -39,12 +39,14 @@ mod views;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use slab::Slab;
+use crate::slots::Slots;
 use strewn_alloc::{
     Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, Region, SnapshotId,
     SummaryBitmap, VirtualSpace, VolumeId,
 };
 use strewn_base::Direction;
+#[cfg(feature = "state")]
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, Vbn};
 
 use crate::buffer_cache::{BufferCache, Evicted};
@@ -103,7 +105,7 @@ pub struct WriteAnywhere<P: Payload> {
     contents: P::Contents,
     dirty: SummaryBitmap,
     rewritten: SummaryBitmap,
-    operations: Slab<PendingOperation<P>>,
+    operations: Slots<PendingOperation<P>>,
     reads: Reads,
     waiting_for_log: VecDeque<u32>,
     /// Most blocks that may be dirty when the next consistency point begins.
@@ -116,7 +118,7 @@ pub struct WriteAnywhere<P: Payload> {
     /// `None` until a snapshot is asked for. An array without snapshots must not depend on it.
     snapshots: Option<Box<Snapshots>>,
     /// LUNs as they are in snapshots, open for reading.
-    views: Slab<View>,
+    views: Slots<View>,
     /// Whether the operations are those of a log, which have been admitted before.
     is_replaying: bool,
     counters: Counters,
@@ -217,7 +219,7 @@ impl<P: Payload> WriteAnywhere<P> {
             contents: P::Contents::default(),
             dirty: SummaryBitmap::new(keys.data().end.into()),
             rewritten: SummaryBitmap::new(keys.data().end.into()),
-            operations: Slab::new(),
+            operations: Slots::new(),
             reads: Reads::default(),
             waiting_for_log: VecDeque::new(),
             room_blocks: 0,
@@ -226,7 +228,7 @@ impl<P: Payload> WriteAnywhere<P> {
             rebuild: Rebuild::default(),
             degraded: None,
             snapshots: None,
-            views: Slab::new(),
+            views: Slots::new(),
             is_replaying: false,
             counters: Counters::default(),
             keys,
@@ -431,6 +433,7 @@ fn forget<P>(contents: &mut impl Contents<P>, evicted: Evicted, end_of_data: u32
 
 /// Consecutive blocks of one spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Run {
     group: GroupIndex,
     /// Numbered within the group.
@@ -658,5 +661,40 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
             luns: (0..self.keys.luns()).map(LunId).map(of_lun).collect(),
             free_space: Some(FreeSpace::of(&self.aggregate)),
         }
+    }
+}
+
+#[cfg(feature = "state")]
+impl WriteAnywhere<()> {
+    strewn_base::saved_state! {
+        fns save_fields, restore_fields {
+            parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots;
+            values: superblock, operations, reads, waiting_for_log, room_blocks, checkpoint,
+                checkpoint_due_ns, degraded, views, is_replaying, counters;
+            built: config, first_spindles, keys, lun_sectors, contents, rebuild;
+        }
+    }
+}
+
+#[cfg(feature = "state")]
+impl SavedState for WriteAnywhere<()> {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        to.value(&self.aggregate.groups())?;
+        to.value(&self.snapshots.is_some())?;
+        self.save_fields(to)
+    }
+
+    /// The array comes to have the groups that had been added, and room for snapshots if any had been asked for.
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        let groups: usize = from.value()?;
+        let later = self.config.groups.get(self.aggregate.groups()..groups);
+        let problem = || StateError::inconsistent(format!("{groups} parity groups were saved"));
+        for group in later.ok_or_else(problem)? {
+            self.aggregate.add_group(*group).map_err(|_| problem())?;
+        }
+        if from.value()? {
+            self.snapshots_mut();
+        }
+        self.restore_fields(from)
     }
 }

@@ -8,6 +8,7 @@
 /// A commit allows both, so it waits for the reads of the epoch before. (The reads of the one before that were waited
 /// for by the commit before: two epochs are all there can be.)
 #[derive(Debug, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Reads {
     /// Whether the present epoch is odd.
     epoch_parity: bool,

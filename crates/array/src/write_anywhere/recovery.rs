@@ -13,6 +13,7 @@ use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
 
 /// A read with lost or bad blocks.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Recovery<P> {
     /// The tag and the run of the original read.
     tag: Tag,
@@ -30,11 +31,13 @@ pub(super) struct Recovery<P> {
 }
 
 /// Part of a run in which the same blocks are lost.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Stretch {
     run: Run,
     source: StretchSource,
 }
 
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 enum StretchSource {
     /// The blocks can be read.
     Read,

@@ -422,3 +422,12 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 }
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for Snapshots {
+        parts: space;
+        values: promises, asked, are_used, doomed;
+        built:;
+    }
+}

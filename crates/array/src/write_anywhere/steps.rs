@@ -11,6 +11,7 @@ use super::tag::TagFields;
 pub(super) const NUMBER_MASK: u32 = (1 << 20) - 1;
 
 /// The steps in flight, in stripe order.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Steps<P> {
     pub(super) under_way: VecDeque<Step<P>>,
     /// The number of the first step.
@@ -23,6 +24,7 @@ impl<P> Default for Steps<P> {
     }
 }
 
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Step<P> {
     pub(super) first_stripe: u64,
     pub(super) blocks: u32,
@@ -39,6 +41,7 @@ pub(super) struct Step<P> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) enum Stage {
     /// It waits for a tetris that is changing its stripes.
     Waiting,

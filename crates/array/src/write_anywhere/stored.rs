@@ -47,6 +47,7 @@ pub(super) struct Stored {
 
 /// A block in use that has no key.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct WithoutKey {
     pub(super) holds: BlockContents,
     /// 0 if unknown, or if snapshots hold it.
@@ -178,6 +179,7 @@ pub(super) enum Fit {
 }
 
 /// Where a block lay before the consistency point in progress, and its checksum there.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct OldLocation {
     vbn: Option<Vbn>,
     checksum: u32,
@@ -327,5 +329,14 @@ impl<P: Payload> WriteAnywhere<P> {
             let (vbn, checksum) = (self.map.get(key), self.checksum_of(key));
             old_locations.entry(key).or_insert(OldLocation { vbn, checksum });
         }
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for Stored {
+        parts: checksums, unmapped, key_at, without_key;
+        values: held, stale, abandoned, catalog, has_changed;
+        built:;
     }
 }

@@ -18,6 +18,7 @@ use super::tag::TagFields;
 use super::{Run, WriteAnywhere};
 
 /// How the parity of a partial stripe is updated.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Update {
     plan: StripePlan,
     /// Blocks that are gone for good. Parity counts them as zeros; their checksums expose what is computed from it.
@@ -45,6 +46,7 @@ impl Update {
 }
 
 /// The data that a tetris has read.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct StripeReads<P> {
     /// By spindle and stripe of the tetris.
     blocks: BTreeMap<(u16, u32), P>,

@@ -12,6 +12,7 @@ use super::tag::{Owner, TagFields};
 
 /// A LUN as it is in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct View {
     /// The number of the LUN's file. The LUN itself may be gone.
     pub file: u32,

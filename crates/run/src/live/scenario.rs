@@ -63,6 +63,7 @@ pub(super) fn of(
             volume: None,
             laid_out_bytes: None,
             group: 1,
+            controller: 1,
         }],
         volumes: vec![],
         spindle: SpindleChoice::Shipped(NO_PROFILE.to_owned()),
@@ -78,6 +79,8 @@ pub(super) fn of(
         layout,
         failures: Vec::new(),
         rebuild_steps_in_flight: 1,
+        front_end: None,
+        pair: None,
     };
     Ok(Scenario {
         name: name.to_owned(),
@@ -94,6 +97,7 @@ pub(super) fn of(
             file_bytes,
         }],
         phases: Vec::new(),
+        links: Vec::new(),
         arrays: vec![array],
         overhead: None,
     })

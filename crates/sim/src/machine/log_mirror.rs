@@ -5,6 +5,7 @@ use strewn_base::SECTOR_BYTES;
 
 /// What joins the two controllers of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Interconnect {
     /// Bytes a second that it moves, in each direction.
     pub bytes_per_second: u64,
@@ -14,6 +15,7 @@ pub struct Interconnect {
 
 /// Records that a consistency point does not cover yet, and their sectors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Logged {
     pub(crate) records: u64,
     pub(crate) sectors: u64,
@@ -21,6 +23,7 @@ pub(crate) struct Logged {
 
 /// A log's copy: what a takeover replays. A write is acknowledged once its record is here too.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct LogMirror {
     interconnect: Interconnect,
     record_header_bytes: u64,

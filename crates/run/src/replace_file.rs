@@ -4,21 +4,27 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Contents written to a temporary file beside their target. Removed if dropped before
+/// Contents written to a temporary file beside their target, which they replace at once. Removed if dropped before
 /// [`put_in_place`](Self::put_in_place).
-pub(crate) struct Replacement {
+pub struct Replacement {
     temporary: PathBuf,
     file: PathBuf,
 }
 
 impl Replacement {
     /// Writes `contents` beside `file`, with the permissions of `file` if there is one.
-    pub(crate) fn write(file: &Path, contents: &[u8]) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// If it cannot be written, or not be brought to storage.
+    pub fn write(file: &Path, contents: &[u8]) -> io::Result<Self> {
         Self::write_with(file, |written| written.write_all(contents))
     }
 
     /// Does the same as [`write`](Self::write), but `contents` writes the file.
-    pub(crate) fn write_with<E: From<io::Error>>(
+    ///
+    /// # Errors
+    /// As [`write`](Self::write), and those of `contents`.
+    pub fn write_with<E: From<io::Error>>(
         file: &Path,
         contents: impl FnOnce(&mut File) -> Result<(), E>,
     ) -> Result<Self, E> {
@@ -37,8 +43,29 @@ impl Replacement {
     }
 
     /// Renames the temporary file over its target.
-    pub(crate) fn put_in_place(self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// If it cannot be renamed.
+    pub fn put_in_place(self) -> io::Result<()> {
         fs::rename(&self.temporary, &self.file)
+    }
+
+    /// Removes what programs that were killed left behind of their replacements of `file`. No other program may be
+    /// replacing it.
+    ///
+    /// # Errors
+    /// If the directory cannot be read, or a file not be removed.
+    pub(crate) fn remove_left_over(file: &Path) -> io::Result<()> {
+        let folder = file.parent().unwrap_or(Path::new("."));
+        let start = format!(".{}.", file.file_name().unwrap_or_default().to_string_lossy());
+        for entry in fs::read_dir(folder)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            let process = name.strip_prefix(&start).and_then(|rest| rest.strip_suffix(".tmp"));
+            if process.is_some_and(|process| process.bytes().all(|byte| byte.is_ascii_digit())) {
+                fs::remove_file(folder.join(name))?;
+            }
+        }
+        Ok(())
     }
 }
 

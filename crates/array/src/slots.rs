@@ -1,0 +1,184 @@
+//! Numbered places for what is under way.
+
+use std::ops::{Index, IndexMut};
+
+/// Elements by the number of their slot. A slot that becomes free is the next to be used.
+///
+/// As in the crate `slab`, whose free slots cannot be saved: an array that is restored must give out the same numbers.
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "state", serde(try_from = "Unchecked<T>"))]
+pub(crate) struct Slots<T> {
+    slots: Vec<Slot<T>>,
+    used: usize,
+    /// The next slot to use; that after the last if none is free.
+    next: usize,
+}
+
+#[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+enum Slot<T> {
+    Used(T),
+    /// With the slot to use after this one.
+    Free(usize),
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Slots<T> {
+    pub(crate) const fn new() -> Self {
+        Self { slots: Vec::new(), used: 0, next: 0 }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.used
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Puts an element into a free slot. Returns its number.
+    pub(crate) fn insert(&mut self, element: T) -> usize {
+        let slot = self.next;
+        self.used += 1;
+        if slot == self.slots.len() {
+            self.slots.push(Slot::Used(element));
+            self.next = slot + 1;
+        } else {
+            self.next = match self.slots.get(slot) {
+                Some(&Slot::Free(next)) => next,
+                _ => unreachable!(),
+            };
+            self.slots[slot] = Slot::Used(element);
+        }
+        slot
+    }
+
+    pub(crate) fn get(&self, slot: usize) -> Option<&T> {
+        match self.slots.get(slot) {
+            Some(Slot::Used(element)) => Some(element),
+            _ => None,
+        }
+    }
+
+    /// Takes the element out of a slot.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(crate) fn remove(&mut self, slot: usize) -> T {
+        if let Some(place) = self.slots.get_mut(slot)
+            && let Slot::Used(_) = place
+            && let Slot::Used(element) = std::mem::replace(place, Slot::Free(self.next))
+        {
+            self.used -= 1;
+            self.next = slot;
+            return element;
+        }
+        panic!("slot {slot} is free")
+    }
+
+    /// Takes out the elements that `is_kept` refuses, from the lowest slot on.
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(usize, &mut T) -> bool) {
+        for slot in 0..self.slots.len() {
+            if let Slot::Used(element) = &mut self.slots[slot]
+                && !is_kept(slot, element)
+            {
+                self.remove(slot);
+            }
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::new();
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+        self.slots.iter().enumerate().filter_map(|(number, slot)| match slot {
+            Slot::Used(element) => Some((number, element)),
+            Slot::Free(_) => None,
+        })
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().filter_map(|slot| match slot {
+            Slot::Used(element) => Some(element),
+            Slot::Free(_) => None,
+        })
+    }
+}
+
+impl<T> Index<usize> for Slots<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, slot: usize) -> &T {
+        match self.slots.get(slot) {
+            Some(Slot::Used(element)) => element,
+            _ => panic!("slot {slot} is free"),
+        }
+    }
+}
+
+impl<T> IndexMut<usize> for Slots<T> {
+    #[inline]
+    fn index_mut(&mut self, slot: usize) -> &mut T {
+        match self.slots.get_mut(slot) {
+            Some(Slot::Used(element)) => element,
+            _ => panic!("slot {slot} is free"),
+        }
+    }
+}
+
+/// Slots as they were saved.
+#[cfg(feature = "state")]
+#[derive(serde::Deserialize)]
+struct Unchecked<T> {
+    slots: Vec<Slot<T>>,
+    used: usize,
+    next: usize,
+}
+
+#[cfg(feature = "state")]
+impl<T> TryFrom<Unchecked<T>> for Slots<T> {
+    type Error = &'static str;
+
+    /// The free slots must be a chain that ends behind the last slot.
+    fn try_from(Unchecked { slots, used, next }: Unchecked<T>) -> Result<Self, Self::Error> {
+        let free = slots.iter().filter(|slot| matches!(slot, Slot::Free(_))).count();
+        let mut at = next;
+        for _ in 0..free {
+            at = match slots.get(at) {
+                Some(Slot::Free(next)) => *next,
+                _ => return Err("a free slot leads to none"),
+            };
+        }
+        match at == slots.len() && used == slots.len() - free {
+            true => Ok(Self { slots, used, next }),
+            false => Err("free slots are in no order"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slot_that_became_free_last_is_used_first() {
+        let mut slots = Slots::new();
+        assert_eq!([slots.insert('a'), slots.insert('b'), slots.insert('c')], [0, 1, 2]);
+        assert_eq!((slots.remove(0), slots.remove(2)), ('a', 'c'));
+        assert_eq!((slots.len(), slots.get(0), slots[1]), (1, None, 'b'));
+        assert_eq!([slots.insert('d'), slots.insert('e'), slots.insert('f')], [2, 0, 3]);
+        slots.retain(|slot, _| slot != 1);
+        assert_eq!(
+            slots.iter().map(|(slot, one)| (slot, *one)).collect::<Vec<_>>(),
+            [(0, 'e'), (2, 'd'), (3, 'f')]
+        );
+    }
+}

@@ -1,0 +1,577 @@
+//! The state of a simulation as bytes.
+//!
+//! What a configuration determines is built again from the configuration; everything else is state. A type that mixes
+//! both implements [`SavedState`], by [`saved_state!`](crate::saved_state): it writes its state, and puts state that is
+//! read back into a value that was just built. What is state alone is a *value*, encoded by serde in the format of
+//! [postcard](https://postcard.jamesmunns.com/wire-format).
+//!
+//! ```
+//! use strewn_base::saved_state;
+//! use strewn_base::state::{SavedState, StateReader, StateWriter};
+//!
+//! struct Cache {
+//!     capacity: usize,
+//!     blocks: Vec<u32>,
+//!     hits: u64,
+//! }
+//!
+//! saved_state! {
+//!     impl for Cache {
+//!         parts: blocks;
+//!         values: hits;
+//!         built: capacity;
+//!     }
+//! }
+//!
+//! let mut bytes = Vec::new();
+//! let mut writer = StateWriter::new(&mut bytes);
+//! Cache { capacity: 3, blocks: vec![7, 8, 9], hits: 5 }.save(&mut writer)?;
+//! writer.finish()?;
+//!
+//! let mut built = Cache { capacity: 3, blocks: vec![0; 3], hits: 0 };
+//! let mut reader = StateReader::new(&bytes);
+//! built.restore(&mut reader)?;
+//! reader.finish()?;
+//! assert_eq!((built.blocks, built.hits, built.capacity), (vec![7, 8, 9], 5, 3));
+//! # Ok::<(), strewn_base::state::StateError>(())
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, Hash};
+use std::io::{self, Write};
+use std::ops::{Deref, DerefMut};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Bytes collected before they are written.
+const BUFFER_BYTES: usize = 1 << 16;
+/// Bytes of numbers that are compared, and replaced if they differ: a page, so that a page that is zero in both stays
+/// without memory of its own.
+const PAGE_BYTES: usize = 4096;
+
+/// State that can be written, and put into a value that was built from the same configuration.
+pub trait SavedState {
+    /// Writes the state. The same state gives the same bytes.
+    ///
+    /// # Errors
+    /// If it cannot be written, or a part has no saved form.
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError>;
+
+    /// Replaces the state by one that was saved.
+    ///
+    /// # Errors
+    /// If what is read is not the state of a value of this shape. The value is then partly replaced, and of no use.
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError>;
+
+    /// Writes several, without their number.
+    ///
+    /// # Errors
+    /// As [`save`](Self::save).
+    fn save_all(all: &[Self], to: &mut StateWriter<'_>) -> Result<(), StateError>
+    where
+        Self: Sized,
+    {
+        all.iter().try_for_each(|one| one.save(to))
+    }
+
+    /// Replaces the state of several by as many that were saved.
+    ///
+    /// # Errors
+    /// As [`restore`](Self::restore).
+    fn restore_all(all: &mut [Self], from: &mut StateReader<'_>) -> Result<(), StateError>
+    where
+        Self: Sized,
+    {
+        all.iter_mut().enumerate().try_for_each(|(index, one)| {
+            one.restore(from).map_err(|error| error.within(&index.to_string()))
+        })
+    }
+}
+
+/// Why state cannot be saved or restored.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// The bytes cannot be written.
+    #[error("state cannot be written: {0}")]
+    Write(#[from] io::Error),
+    /// A part has no saved form.
+    #[error("{0} cannot be saved")]
+    NotSaved(&'static str),
+    /// What was read is not the state of the value that was built.
+    #[error("{place}: {problem}")]
+    Inconsistent {
+        /// The part, as the names of fields that lead to it.
+        place: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl StateError {
+    /// What was read is wrong, as `problem` says.
+    #[must_use]
+    pub fn inconsistent(problem: impl Into<String>) -> Self {
+        Self::Inconsistent { place: String::new(), problem: problem.into() }
+    }
+
+    /// The same error, with the field that leads to its place.
+    #[must_use]
+    pub fn within(self, field: &str) -> Self {
+        match self {
+            Self::Inconsistent { place, problem } => {
+                let place = match place.as_str() {
+                    "" => field.to_owned(),
+                    place => format!("{field}.{place}"),
+                };
+                Self::Inconsistent { place, problem }
+            }
+            other => other,
+        }
+    }
+}
+
+/// Writes state.
+pub struct StateWriter<'w> {
+    out: &'w mut dyn Write,
+    buffer: Vec<u8>,
+    failed: Option<io::Error>,
+}
+
+impl<'w> StateWriter<'w> {
+    /// Writes to `out`, in pieces of some 64 KiB.
+    pub fn new(out: &'w mut dyn Write) -> Self {
+        Self { out, buffer: Vec::with_capacity(2 * BUFFER_BYTES), failed: None }
+    }
+
+    /// Writes a value.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), StateError> {
+        let encoded = postcard::serialize_with_flavor(value, &mut *self);
+        match (self.failed.take(), encoded) {
+            (Some(error), _) => Err(error.into()),
+            (None, Ok(())) => Ok(()),
+            (None, Err(error)) => Err(io::Error::other(error).into()),
+        }
+    }
+
+    /// Writes values, as many as the configuration says.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn values<T: Serialize>(&mut self, values: &[T]) -> Result<(), StateError> {
+        self.value(values)
+    }
+
+    /// Writes numbers as their bytes. For [`saved_number!`](crate::saved_number).
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn bytes_of<T: Copy, const N: usize>(
+        &mut self,
+        numbers: &[T],
+        bytes_of: impl Fn(T) -> [u8; N],
+    ) -> Result<(), StateError> {
+        for page in numbers.chunks(PAGE_BYTES / N) {
+            let start = self.buffer.len();
+            self.buffer.resize(start + page.len() * N, 0);
+            let (bytes, _) = self.buffer[start..].as_chunks_mut();
+            for (bytes, number) in bytes.iter_mut().zip(page) {
+                *bytes = bytes_of(*number);
+            }
+            self.add(&[])?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(mut self) -> Result<(), StateError> {
+        self.write_out()?;
+        Ok(self.out.flush()?)
+    }
+
+    fn write_out(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Adds `bytes`, and writes them with others once they are many.
+    #[inline]
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= BUFFER_BYTES { self.write_out() } else { Ok(()) }
+    }
+}
+
+impl postcard::ser_flavors::Flavor for &mut StateWriter<'_> {
+    type Output = ();
+
+    #[inline]
+    fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
+        self.add(data).map_err(|error| {
+            self.failed = Some(error);
+            postcard::Error::SerializeBufferFull
+        })
+    }
+
+    #[inline]
+    fn try_push(&mut self, data: u8) -> postcard::Result<()> {
+        self.try_extend(&[data])
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads state that was saved.
+pub struct StateReader<'r> {
+    bytes: &'r [u8],
+}
+
+impl<'r> StateReader<'r> {
+    /// Reads from the beginning of `bytes`.
+    #[must_use]
+    pub fn new(bytes: &'r [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// Reads a value. It takes no more memory than a small multiple of the bytes that encode it.
+    ///
+    /// # Errors
+    /// If the bytes are no such value.
+    pub fn value<T: Deserialize<'r>>(&mut self) -> Result<T, StateError> {
+        let (value, rest) = postcard::take_from_bytes(self.bytes)
+            .map_err(|error| StateError::inconsistent(error.to_string()))?;
+        self.bytes = rest;
+        Ok(value)
+    }
+
+    /// Reads as many values as there are in `values`.
+    ///
+    /// # Errors
+    /// If others were saved.
+    pub fn values<T: Deserialize<'r>>(&mut self, values: &mut [T]) -> Result<(), StateError> {
+        check_count(self, values.len())?;
+        values.iter_mut().try_for_each(|value| {
+            *value = self.value()?;
+            Ok(())
+        })
+    }
+
+    /// Reads as many numbers as there are in `numbers` from their bytes. For [`saved_number!`](crate::saved_number).
+    ///
+    /// # Errors
+    /// If there are fewer bytes.
+    pub fn bytes_of<T: Copy + PartialEq, const N: usize>(
+        &mut self,
+        numbers: &mut [T],
+        number_of: impl Fn([u8; N]) -> T,
+    ) -> Result<(), StateError> {
+        let saved = self.take(numbers.len() * N)?;
+        let pages = numbers.chunks_mut(PAGE_BYTES / N).zip(saved.chunks(PAGE_BYTES));
+        for (page, saved) in pages {
+            let (saved, _) = saved.as_chunks();
+            let differs = |(now, saved): (&T, &[u8; N])| *now != number_of(*saved);
+            if page.iter().zip(saved).any(differs) {
+                for (now, saved) in page.iter_mut().zip(saved) {
+                    *now = number_of(*saved);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that everything has been read.
+    ///
+    /// # Errors
+    /// If bytes are left.
+    pub fn finish(&self) -> Result<(), StateError> {
+        match self.bytes.len() {
+            0 => Ok(()),
+            left => Err(StateError::inconsistent(format!("{left} bytes are left over"))),
+        }
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<&'r [u8], StateError> {
+        let (taken, rest) = self.bytes.split_at_checked(bytes).ok_or_else(|| {
+            StateError::inconsistent(format!("{bytes} bytes are needed, {} left", self.bytes.len()))
+        })?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+}
+
+/// Implements [`SavedState`] for a type by its fields, each of which has to be named:
+///
+/// - `parts` are [`SavedState`] themselves, and have the same shape wherever the configuration is the same;
+/// - `values` are state alone, encoded by serde;
+/// - `built` follow from the configuration, or are hints that change no result. They are not saved.
+///
+/// `fns save, restore { … }` within an `impl` makes only the two functions, under the names given, for a type that has
+/// something to do before.
+#[macro_export]
+macro_rules! saved_state {
+    (impl $([$($generics:tt)*])? for $type:ty { $($fields:tt)* }) => {
+        impl $(<$($generics)*>)? $crate::state::SavedState for $type {
+            $crate::saved_state! { fns save, restore { $($fields)* } }
+        }
+    };
+    (
+        fns $save:ident, $restore:ident {
+            parts: $($part:ident),*;
+            values: $($value:ident),*;
+            built: $($built:ident),*;
+        }
+    ) => {
+            fn $save(
+                &self,
+                to: &mut $crate::state::StateWriter<'_>,
+            ) -> Result<(), $crate::state::StateError> {
+                let Self { $($part,)* $($value,)* $($built: _,)* } = self;
+                $($crate::state::SavedState::save($part, to)?;)*
+                $(to.value($value)?;)*
+                Ok(())
+            }
+
+            fn $restore(
+                &mut self,
+                from: &mut $crate::state::StateReader<'_>,
+            ) -> Result<(), $crate::state::StateError> {
+                let Self { $($part,)* $($value,)* $($built: _,)* } = self;
+                $($crate::state::SavedState::restore($part, from)
+                    .map_err(|error| error.within(stringify!($part)))?;)*
+                $(*$value = from.value().map_err(|error| error.within(stringify!($value)))?;)*
+                Ok(())
+            }
+    };
+}
+
+/// Implements [`SavedState`] for types that are state alone.
+#[macro_export]
+macro_rules! saved_value {
+    ($($type:ty),* $(,)?) => {$(
+        impl $crate::state::SavedState for $type {
+            fn save(
+                &self,
+                to: &mut $crate::state::StateWriter<'_>,
+            ) -> Result<(), $crate::state::StateError> {
+                to.value(self)
+            }
+
+            fn restore(
+                &mut self,
+                from: &mut $crate::state::StateReader<'_>,
+            ) -> Result<(), $crate::state::StateError> {
+                *self = from.value()?;
+                Ok(())
+            }
+        }
+    )*};
+}
+
+/// Checks that as many elements are read as were built.
+fn check_count(from: &mut StateReader<'_>, built: usize) -> Result<(), StateError> {
+    let saved: u64 = from.value()?;
+    if saved == built as u64 {
+        return Ok(());
+    }
+    Err(StateError::inconsistent(format!("{saved} elements were saved, and there are {built}")))
+}
+
+impl<T: SavedState> SavedState for Vec<T> {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        to.value(&self.len())?;
+        T::save_all(self, to)
+    }
+
+    /// Restores as many elements as were saved.
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        check_count(from, self.len())?;
+        T::restore_all(self, from)
+    }
+}
+
+impl<T: SavedState, const N: usize> SavedState for [T; N] {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        T::save_all(self, to)
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        T::restore_all(self, from)
+    }
+}
+
+impl<T: SavedState> SavedState for Option<T> {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        to.value(&self.is_some())?;
+        self.iter().try_for_each(|one| one.save(to))
+    }
+
+    /// Restores one if there is one.
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        if from.value::<bool>()? != self.is_some() {
+            return Err(StateError::inconsistent("it is there in one of the two only"));
+        }
+        self.iter_mut().try_for_each(|one| one.restore(from))
+    }
+}
+
+/// Sorted by key.
+impl<K, V, S> SavedState for HashMap<K, V, S>
+where
+    K: Serialize + DeserializeOwned + Ord + Hash,
+    V: Serialize + DeserializeOwned,
+    S: BuildHasher + Default,
+{
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        to.value(&self.iter().collect::<BTreeMap<_, _>>())
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        *self = from.value::<BTreeMap<K, V>>()?.into_iter().collect();
+        Ok(())
+    }
+}
+
+impl<T: SavedState + ?Sized> SavedState for Box<T> {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        self.deref().save(to)
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        self.deref_mut().restore(from)
+    }
+}
+
+/// Implements [`SavedState`] for numbers and for types that contain one, so that a vector of them is saved as their bytes,
+/// the lowest first.
+#[macro_export]
+macro_rules! saved_number {
+    ($type:ty, $number:ty, $to:expr, $from:expr) => {
+        impl $crate::state::SavedState for $type {
+            fn save(
+                &self,
+                to: &mut $crate::state::StateWriter<'_>,
+            ) -> Result<(), $crate::state::StateError> {
+                to.value::<$number>(&($to)(*self))
+            }
+
+            fn restore(
+                &mut self,
+                from: &mut $crate::state::StateReader<'_>,
+            ) -> Result<(), $crate::state::StateError> {
+                *self = ($from)(from.value::<$number>()?);
+                Ok(())
+            }
+
+            fn save_all(
+                all: &[Self],
+                to: &mut $crate::state::StateWriter<'_>,
+            ) -> Result<(), $crate::state::StateError> {
+                to.bytes_of(all, |one| <$number>::to_le_bytes(($to)(one)))
+            }
+
+            fn restore_all(
+                all: &mut [Self],
+                from: &mut $crate::state::StateReader<'_>,
+            ) -> Result<(), $crate::state::StateError> {
+                from.bytes_of(all, |bytes| ($from)(<$number>::from_le_bytes(bytes)))
+            }
+        }
+    };
+}
+
+saved_number!(u8, u8, |number| number, |number| number);
+saved_number!(u16, u16, |number| number, |number| number);
+saved_number!(u32, u32, |number| number, |number| number);
+saved_number!(u64, u64, |number| number, |number| number);
+
+/// For `#[serde(with = "strewn_base::state::sorted")]`: a map or a set whose order is not repeatable, sorted by key.
+pub mod sorted {
+    use super::*;
+
+    /// A collection that has no order of its own.
+    pub trait Unordered: Sized {
+        /// The same elements in order.
+        type Sorted<'a>: Serialize
+        where
+            Self: 'a;
+        /// The same elements in order, read back.
+        type Read: DeserializeOwned;
+
+        /// Returns the elements in order.
+        fn sorted(&self) -> Self::Sorted<'_>;
+
+        /// Collects elements.
+        fn collected(read: Self::Read) -> Self;
+    }
+
+    impl<K, V, S> Unordered for HashMap<K, V, S>
+    where
+        K: Serialize + DeserializeOwned + Ord + Hash,
+        V: Serialize + DeserializeOwned,
+        S: BuildHasher + Default,
+    {
+        type Sorted<'a>
+            = BTreeMap<&'a K, &'a V>
+        where
+            Self: 'a;
+        type Read = BTreeMap<K, V>;
+
+        fn sorted(&self) -> BTreeMap<&K, &V> {
+            self.iter().collect()
+        }
+
+        fn collected(read: BTreeMap<K, V>) -> Self {
+            read.into_iter().collect()
+        }
+    }
+
+    impl<K, S> Unordered for HashSet<K, S>
+    where
+        K: Serialize + DeserializeOwned + Ord + Hash,
+        S: BuildHasher + Default,
+    {
+        type Sorted<'a>
+            = BTreeSet<&'a K>
+        where
+            Self: 'a;
+        type Read = BTreeSet<K>;
+
+        fn sorted(&self) -> BTreeSet<&K> {
+            self.iter().collect()
+        }
+
+        fn collected(read: BTreeSet<K>) -> Self {
+            read.into_iter().collect()
+        }
+    }
+
+    /// Serializes the elements in order.
+    ///
+    /// # Errors
+    /// Those of `serializer`.
+    pub fn serialize<U: Unordered, S: Serializer>(
+        unordered: &U,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        unordered.sorted().serialize(serializer)
+    }
+
+    /// Deserializes them.
+    ///
+    /// # Errors
+    /// Those of `deserializer`.
+    pub fn deserialize<'d, U: Unordered, D: Deserializer<'d>>(
+        deserializer: D,
+    ) -> Result<U, D::Error> {
+        U::Read::deserialize(deserializer).map(U::collected)
+    }
+}
