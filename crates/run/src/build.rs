@@ -58,6 +58,12 @@ pub enum BuildError {
     /// The file of a named workload is too small for its accesses.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// There is no such link, or kind of link.
+    #[error("there is no link \"{0}\"")]
+    NoLink(String),
+    /// The network cannot be built.
+    #[error("its network: {0}")]
+    Network(#[from] strewn_transport::NetworkError),
     /// The file is larger than the block map can address.
     #[error("a file of {0} bytes: a write-anywhere array maps at most 16 TiB of 4 KiB blocks")]
     FileTooLarge(u64),

@@ -5,10 +5,12 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use strewn_array::Array;
 use strewn_base::BLOCK_BYTES;
+use strewn_base::state::SavedState;
 use strewn_report::{PartShare, SimulationCost, rounded};
 use strewn_scenario::{Phase, Scenario};
-use strewn_sim::{Component, ComponentProbe, Host, Progress, Simulation, SimulationError};
+use strewn_sim::{Component, ComponentProbe, Progress, Simulated, SimulationError};
 
 use crate::layout_map::Mapped;
 use crate::memory;
@@ -148,10 +150,11 @@ impl Measured {
 impl WithSimulation for Measure<'_> {
     type Output = Measured;
 
-    fn with<A: strewn_array::Array<()> + Mapped, H: Host>(
-        self,
-        mut simulation: Simulation<A, H>,
-    ) -> Result<Measured, RunError> {
+    fn with<S>(self, mut simulation: S) -> Result<Measured, RunError>
+    where
+        S: Simulated + SavedState,
+        S::Array: Mapped,
+    {
         let at_work = simulation.component_probe();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -42,6 +42,7 @@ mod layout_map;
 #[cfg(all(unix, feature = "live"))]
 pub mod live;
 mod load;
+mod machine;
 mod memory;
 mod parallel;
 mod record;

@@ -1,5 +1,6 @@
 //! Checks before a run that it fits the machine's memory.
 
+use crate::machine;
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_scenario::{Array, ArrayLayout, Scenario, VolumeLuns};
 use thiserror::Error;
@@ -26,7 +27,12 @@ pub struct NotEnoughMemory {
 /// Returns about how much memory a run of `scenario` needs at its peak, in bytes, for all arrays at once.
 #[must_use]
 pub fn needed_bytes(scenario: &Scenario) -> u64 {
-    BASE_BYTES + scenario.arrays.iter().map(|array| array_bytes(scenario, array)).sum::<u64>()
+    BASE_BYTES + scenario.arrays.iter().map(|array| machine_bytes(scenario, array)).sum::<u64>()
+}
+
+/// Returns the memory that an array needs, with a partner if it has one, in bytes.
+fn machine_bytes(scenario: &Scenario, array: &Array) -> u64 {
+    machine::parts(array).iter().map(|part| array_bytes(scenario, part)).sum()
 }
 
 /// Returns the memory that one array needs, in bytes.

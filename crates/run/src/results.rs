@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use strewn_array::{FailedSpindle, LunLayoutMeasures};
 use strewn_report::{
-    AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, DataLoss,
-    DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad, HostReadHits, LayoutKind,
-    OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, Parameter,
-    ParityGroup, Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting,
-    Snapshots, SpindleCommands, SpindleFailure, Spindles, Utilization, VolumeFigures, Workload,
-    WorkloadFigures, rounded,
+    AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, ControllerFigures,
+    DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad, HostReadHits,
+    LayoutKind, LinkFigures, MachineFigures, OperationFigures, OverheadArray,
+    OverheadConfiguration, OverheadError, OverheadRow, Parameter, ParityGroup, Phase, Redundancy,
+    ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
+    SpindleFailure, Spindles, Utilization, VolumeFigures, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
-use strewn_sim::{DirectionMeasures, GroupSegment, Segment, WorkloadMeasures};
+use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
 
 use crate::array_run::ArrayRun;
 use crate::build;
+use crate::machine;
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
@@ -371,6 +372,7 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
         redundancy: redundancy(segment),
         snapshots: snapshots(segment),
         volumes: volumes(array, segment),
+        machine: of_machine(scenario, array, segment),
         host: host(segment),
         by_workload: segment
             .by_workload
@@ -385,6 +387,53 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
     .rounded(SIGNIFICANT_DIGITS)
 }
 
+/// Returns what lay between hosts and an array.
+fn of_machine(
+    scenario: &Scenario,
+    array: &Array,
+    segment: &Segment,
+) -> Option<Box<MachineFigures>> {
+    let measured = segment.machine.as_ref()?;
+    let length_ns = segment.length_ns.max(1) as f64;
+    let share = |busy_ns: u64| busy_ns as f64 / length_ns;
+    let mib_per_s = |bytes: u64| bytes as f64 / MIB * NS_PER_S / length_ns;
+    // Requests of one operation overlap, and some began before the segment.
+    let part_ms = |part_ns: u64| match measured.time_in.total_ns() {
+        0 => 0.0,
+        all_ns => part_ns as f64 / all_ns as f64 * segment.response.mean_ns / NS_PER_MS,
+    };
+    let TimeIn { host_ns, wire_ns, front_end_ns, controller_ns, spindle_ns, outage_ns } =
+        measured.time_in;
+    let has_network_cores = array.front_end.as_ref().is_some_and(|one| one.network_cores > 0);
+    let controllers = measured.controllers.iter().map(|one| ControllerFigures {
+        utilization: share(one.processor_busy_ns),
+        network_cores: has_network_cores.then(|| share(one.network_busy_ns)),
+        copied_mib_per_s: array.pair.is_some().then(|| mib_per_s(one.copied_bytes)),
+    });
+    let names = machine::link_names(scenario, array);
+    let links = names.into_iter().zip(&measured.links).map(|(name, link)| LinkFigures {
+        name,
+        utilization_to_array: share(link.busy_ns[0]),
+        utilization_to_host: share(link.busy_ns[1]),
+        mib_per_s_to_array: mib_per_s(link.wire_bytes[0]),
+        mib_per_s_to_host: mib_per_s(link.wire_bytes[1]),
+    });
+    Some(Box::new(MachineFigures {
+        time_in_ms: strewn_report::TimeIn {
+            host: part_ms(host_ns),
+            wire: part_ms(wire_ns),
+            front_end: part_ms(front_end_ns),
+            controller: part_ms(controller_ns),
+            spindles: part_ms(spindle_ns),
+            outage: part_ms(outage_ns),
+        },
+        controllers: controllers.collect(),
+        links: links.collect(),
+        host_cores: share(measured.host_busy_ns),
+        lost: measured.lost,
+    }))
+}
+
 /// Returns the layout of the LUN that the named workload works on; `None` if the host's workloads are not the scenario's.
 fn layout_of(
     scenario: &Scenario,
@@ -394,8 +443,10 @@ fn layout_of(
 ) -> Option<SegmentLayout> {
     let named = scenario.workloads.iter().filter_map(|workload| workload.named.as_ref());
     let named = named.into_iter().find(|named| named.name == workload)?;
-    let luns = build::luns(array);
-    let lun = luns.iter().position(|lun| lun.name.as_ref() == Some(&named.lun))?;
+    // As the arrays of a machine have them, one after another.
+    let parts = machine::parts(array);
+    let mut luns = parts.iter().flat_map(build::luns);
+    let lun = luns.position(|lun| lun.name.as_ref() == Some(&named.lun))?;
     segment.layout.luns.get(lun).map(of_layout)
 }
 

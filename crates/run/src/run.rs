@@ -14,13 +14,14 @@ use strewn_report::{
     Scaled,
 };
 use strewn_scenario::{Scenario, ScenarioError};
-use strewn_sim::{Host, Progress, Segment, Simulation, SimulationError};
+use strewn_sim::{Host, Progress, Segment, Simulated, Simulation, SimulationError};
 use thiserror::Error;
 
 use crate::array_run::ArrayRun;
 use crate::build::{self, BuildError, BuiltArray};
 use crate::layout_map::{self, Mapped};
 use crate::load::{BuiltHost, Load, LoadError};
+use crate::machine::{self, MachineError};
 use crate::memory::{self, NotEnoughMemory};
 use crate::parallel::{self, ThreadsError};
 use crate::record::{self, RecordError, Recording};
@@ -385,7 +386,7 @@ pub(crate) fn own_host(scenario: &Scenario, index: usize) -> Result<BuiltHost, R
     build::host(scenario, index).map_err(|source| RunError::Build { array: array.clone(), source })
 }
 
-/// An action on the simulation of an array of either kind, for [`simulate`].
+/// An action on the simulation of an array of either kind, or on the machine around it, for [`simulate`].
 pub trait WithSimulation {
     /// Its result.
     type Output;
@@ -394,10 +395,10 @@ pub trait WithSimulation {
     ///
     /// # Errors
     /// Any error of the action.
-    fn with<A: strewn_array::Array<()> + Mapped + SavedState, H: Host>(
-        self,
-        simulation: Simulation<A, H>,
-    ) -> Result<Self::Output, RunError>;
+    fn with<S>(self, simulation: S) -> Result<Self::Output, RunError>
+    where
+        S: Simulated + SavedState,
+        S::Array: Mapped;
 }
 
 /// Sets up array number `index` of `scenario`, with its scheduled failures, added parity groups and snapshots, and
@@ -407,10 +408,10 @@ pub trait WithSimulation {
 /// ```
 /// use std::ops::ControlFlow;
 ///
-/// use strewn_array::Array;
+/// use strewn_base::state::SavedState;
 /// use strewn_run::{Mapped, RunError, WithSimulation, simulate};
 /// use strewn_scenario::Scenario;
-/// use strewn_sim::{Host, Simulation};
+/// use strewn_sim::Simulated;
 ///
 /// /// How many operations an array answers in its first second.
 /// struct FirstSecond;
@@ -418,10 +419,11 @@ pub trait WithSimulation {
 /// impl WithSimulation for FirstSecond {
 ///     type Output = u64;
 ///
-///     fn with<A: Array<()> + Mapped, H: Host>(
-///         self,
-///         mut simulation: Simulation<A, H>,
-///     ) -> Result<u64, RunError> {
+///     fn with<S>(self, mut simulation: S) -> Result<u64, RunError>
+///     where
+///         S: Simulated + SavedState,
+///         S::Array: Mapped,
+///     {
 ///         let segment = simulation.run_segment(1_000_000_000, &mut |_| ControlFlow::Continue(()));
 ///         segment.map(|segment| segment.operations).map_err(|source| RunError::Simulation {
 ///             array: "the first".into(),
@@ -460,7 +462,7 @@ fn simulate_built<W: WithSimulation>(
     }
 }
 
-fn simulate_host<H: Host, W: WithSimulation>(
+fn simulate_host<H: Host + 'static, W: WithSimulation>(
     scenario: &Scenario,
     index: usize,
     host: H,
@@ -473,7 +475,23 @@ fn simulate_host<H: Host, W: WithSimulation>(
     let write_anywhere = array.layout.write_anywhere();
     // One loop per kind of array lets the compiler inline down to the spindles in both.
     macro_rules! simulate {
-        ($built:expr) => {{
+        ($built:expr, $kind:ident) => {{
+            if machine::is_needed(array) {
+                let mut built = vec![*$built];
+                for part in machine::parts(array).iter().skip(1) {
+                    if let BuiltArray::$kind(other) =
+                        build::array(scenario, part).map_err(failed)?
+                    {
+                        built.push(*other);
+                    }
+                }
+                let host: Box<dyn Host> = Box::new(host);
+                let machine = machine::build(scenario, array, built, &spindles, host);
+                return with.with(machine.map_err(|error| match error {
+                    MachineError::Build(source) => failed(source),
+                    MachineError::Simulation(source) => in_simulation(source),
+                })?);
+            }
             let simulation = Simulation::with_host(*$built, &spindles, host);
             let mut simulation = simulation.map_err(in_simulation)?;
             // A spindle may fail at the time at which its group is added.
@@ -492,9 +510,10 @@ fn simulate_host<H: Host, W: WithSimulation>(
             with.with(simulation)
         }};
     }
-    match build::array(scenario, array).map_err(failed)? {
-        BuiltArray::WriteAnywhere(built) => simulate!(built),
-        BuiltArray::InPlace(built) => simulate!(built),
+    let first = machine::parts(array).swap_remove(0);
+    match build::array(scenario, &first).map_err(failed)? {
+        BuiltArray::WriteAnywhere(built) => simulate!(built, WriteAnywhere),
+        BuiltArray::InPlace(built) => simulate!(built, InPlace),
     }
 }
 
@@ -510,14 +529,15 @@ struct Segments<'a> {
 impl WithSimulation for Segments<'_> {
     type Output = ArrayRun;
 
-    fn with<A: strewn_array::Array<()> + Mapped + SavedState, H: Host>(
-        self,
-        mut simulation: Simulation<A, H>,
-    ) -> Result<ArrayRun, RunError> {
+    fn with<S>(self, mut simulation: S) -> Result<ArrayRun, RunError>
+    where
+        S: Simulated + SavedState,
+        S::Array: Mapped,
+    {
         let Self { scenario, index, with_map, save, observer } = self;
         let array = scenario.arrays[index].name.clone();
         let files = layout_map::files(scenario, index);
-        let look_at_file = |array: &A, map: &mut Option<ArrayMap>, segment: u32| {
+        let look_at_file = |array: &S::Array, map: &mut Option<ArrayMap>, segment: u32| {
             if let Some(map) = map {
                 map.add(segment, &array.picture(map, &files));
             }
@@ -564,7 +584,7 @@ impl WithSimulation for Segments<'_> {
                 }
                 Err(source) => return Err(RunError::Simulation { array, source }),
             }
-            run.failures = simulation.array().failures().to_vec();
+            run.failures = simulation.failures();
             run.host_is_done = simulation.is_done();
             has_ended |= run.host_is_done || run.segments.len() >= scenario.segments as usize;
             if let Some(save) = save {

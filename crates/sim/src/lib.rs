@@ -75,6 +75,7 @@ mod machine;
 mod next_completions;
 mod pace;
 mod segment;
+mod simulated;
 mod simulation;
 mod watched;
 mod workers;
@@ -84,12 +85,13 @@ pub use component::{Component, ComponentProbe};
 pub use driven_array::Spindles;
 pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved, WorkloadMeasures};
 pub use machine::{
-    ControllerId, ControllerSegment, Interconnect, LinkSegment, Machine, MachineSegment,
+    ControllerId, ControllerSegment, Interconnect, LinkSegment, Machine, MachineMeasures,
     PairSettings, Port, PortId, TimeIn,
 };
 pub use next_completions::NextCompletions;
 pub use pace::Rate;
 pub use segment::{GroupSegment, Laws, Response, Segment, SpindleGroup};
+pub use simulated::Simulated;
 pub use simulation::{Progress, Simulation, SimulationError};
 pub use watched::{Watch, Watched};
 pub use workers::{Accesses, Outstanding, ThinkTime, TimedAccess, Worker, Workers};

@@ -5,6 +5,7 @@ use strewn_array::{Counters, FailedSpindle, LayoutMeasures, SnapshotMeasures, Vo
 use hdrhistogram::Histogram;
 
 use crate::host::{DirectionMeasures, WorkloadMeasures};
+use crate::machine::MachineMeasures;
 
 /// A span of virtual time, measured.
 #[derive(Debug, Clone)]
@@ -47,6 +48,8 @@ pub struct Segment {
     pub by_direction: Option<Box<[DirectionMeasures; 2]>>,
     /// Each of several workloads separately, if the host has them.
     pub by_workload: Vec<WorkloadMeasures>,
+    /// What a [`Machine`](crate::Machine) measures besides.
+    pub machine: Option<Box<MachineMeasures>>,
     /// Deviations from the operational laws.
     pub laws: Laws,
 }

@@ -7,6 +7,7 @@ pub(crate) mod json;
 pub(crate) mod layout_map;
 pub(crate) mod live;
 pub(crate) mod loss;
+pub(crate) mod machine;
 pub(crate) mod number;
 pub(crate) mod overhead;
 pub(crate) mod phase;

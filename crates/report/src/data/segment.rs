@@ -1,5 +1,6 @@
 //! The measurements of an array in one segment.
 
+use crate::data::machine::MachineFigures;
 use crate::data::number::rounded;
 use crate::data::redundancy::Redundancy;
 use crate::data::snapshots::Snapshots;
@@ -55,6 +56,9 @@ pub struct Segment {
     /// Host writes that were refused for lack of space, which `ops` does not count; absent if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<u64>,
+    /// What lay between hosts and array; absent on a wire that costs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Box<MachineFigures>>,
     /// More of the host's measurements, if its load is not a plain closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFigures>,
@@ -264,6 +268,7 @@ impl Segment {
             redundancy,
             snapshots,
             volumes: _,
+            machine,
             host,
             by_workload,
         } = &mut self;
@@ -294,6 +299,9 @@ impl Segment {
             .flat_map(|points| [&mut points.blocks_per_cp, &mut points.full_stripe_percent]);
         by_workload.iter_mut().for_each(|figures| figures.round(significant_digits));
         layout.round(significant_digits);
+        if let Some(machine) = machine {
+            machine.round(significant_digits);
+        }
         *host = host.map(|host| host.rounded(significant_digits));
         let host_hits = host_reads.iter_mut().flat_map(|reads| &mut reads.hit_percent);
         let rebuilt = redundancy.iter_mut().map(|lost| &mut lost.rebuilt_percent);

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use strewn_array::Array;
 use strewn_base::state::{SavedState, StateError};
 use strewn_scenario::{Scenario, ScenarioError, SpindleChoice};
-use strewn_sim::{Host, Simulation};
+use strewn_sim::Simulated;
 
 use crate::array_run::ArrayRun;
 use crate::replace_file::Replacement;
@@ -182,11 +182,11 @@ impl SavedRun {
     }
 
     /// Saves what an array has done, and the state of its simulation unless it has ended.
-    pub(crate) fn save<A: SavedState + Array<()>, H: Host>(
+    pub(crate) fn save<S: SavedState>(
         &self,
         index: usize,
         run: &ArrayRun,
-        simulation: Option<&Simulation<A, H>>,
+        simulation: Option<&S>,
     ) -> Result<(), SaveError> {
         container::write(&self.path(index), Kind::Array, |to| {
             to.value(&(self.id, index))?;
@@ -198,10 +198,10 @@ impl SavedRun {
 
     /// Restores an array into its simulation, which has not run. Returns what it had done, and whether it has ended; `None`
     /// if nothing was saved of it.
-    pub(crate) fn restore<A: SavedState + Array<()>, H: Host>(
+    pub(crate) fn restore<S: SavedState + Simulated>(
         &self,
         index: usize,
-        simulation: &mut Simulation<A, H>,
+        simulation: &mut S,
     ) -> Result<Option<(ArrayRun, bool)>, SaveError> {
         let path = self.path(index);
         Replacement::remove_left_over(&path)

@@ -14,7 +14,9 @@ mod segment;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use strewn_array::{Array, DataLost, HostOperation, LunId, OperationId};
+use strewn_array::{Array, DataLost, FailedSpindle, HostOperation, LunId, OperationId, VolumeId};
+#[cfg(feature = "state")]
+use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
 use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequestKind, Toward, Train};
 
@@ -22,6 +24,7 @@ use crate::closed_loop::ClosedLoop;
 use crate::component::{Component, ComponentProbe};
 use crate::driven_array::{DrivenArray, Spindles, Stopped};
 use crate::host::{Host, Moved};
+use crate::segment::Segment;
 use crate::simulation::{EVENTS_PER_LOOK, Progress, SimulationError};
 
 use cores::Cores;
@@ -33,7 +36,7 @@ pub use log_mirror::Interconnect;
 pub(crate) use log_mirror::LogMirror;
 pub use pair::PairSettings;
 pub use requests::TimeIn;
-pub use segment::{ControllerSegment, LinkSegment, MachineSegment};
+pub use segment::{ControllerSegment, LinkSegment, MachineMeasures};
 
 /// A controller of a [`Machine`], numbered from 0. It owns the array that was added with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,9 +125,9 @@ struct Controller<A> {
 /// let port = machine.add_port(Port { front_end, connections: vec![connection] });
 /// machine.add_lun(controller, LunId(0), port);
 ///
-/// let measured = machine.run_segment(5_000_000_000, &mut |_| ControlFlow::Continue(()))?;
-/// assert!(measured.segment.laws.hold());
-/// println!("{} operations, {:?}", measured.segment.operations, measured.time_in);
+/// let segment = machine.run_segment(5_000_000_000, &mut |_| ControlFlow::Continue(()))?;
+/// assert!(segment.laws.hold());
+/// println!("{} operations, {:?}", segment.operations, segment.machine);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Machine<A, H = ClosedLoop> {
@@ -144,6 +147,8 @@ pub struct Machine<A, H = ClosedLoop> {
     pair: Option<PairSettings>,
     now_ns: u64,
     is_started: bool,
+    /// Whether a segment has begun and not ended.
+    is_in_segment: bool,
     segment: u32,
     segment_start_ns: u64,
     operations_before: u64,
@@ -172,6 +177,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             pair: None,
             now_ns: 0,
             is_started: false,
+            is_in_segment: false,
             segment: 0,
             segment_start_ns: 0,
             operations_before: 0,
@@ -249,6 +255,29 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self.controllers[controller.index()].driven.fail_at(at_ns, spindle);
     }
 
+    /// Adds the next parity group of a controller's array at `at_ns` of virtual time.
+    ///
+    /// # Panics
+    /// If there is no such controller.
+    pub fn add_group_at(&mut self, at_ns: u64, controller: ControllerId) {
+        self.controllers[controller.index()].driven.add_group_at(at_ns);
+    }
+
+    /// Takes snapshots of volumes of a controller's array, as
+    /// [`Simulation::snapshot_volumes_every`](crate::Simulation::snapshot_volumes_every) does.
+    ///
+    /// # Panics
+    /// If there is no such controller, or if `every_ns` or `keep` is zero.
+    pub fn snapshot_volumes_every(
+        &mut self,
+        controller: ControllerId,
+        volumes: Vec<VolumeId>,
+        every_ns: u64,
+        keep: u32,
+    ) {
+        self.controllers[controller.index()].driven.snapshot_volumes_every(volumes, every_ns, keep);
+    }
+
     /// The array that a controller owns.
     ///
     /// # Panics
@@ -256,6 +285,21 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     #[must_use]
     pub fn array(&self, controller: ControllerId) -> &A {
         &self.controllers[controller.index()].driven.array
+    }
+
+    /// The spindles that have failed, numbered through, controller by controller.
+    #[must_use]
+    pub fn failures(&self) -> Vec<FailedSpindle> {
+        let mut first_spindle = 0;
+        let mut all = Vec::new();
+        for Controller { driven, .. } in &self.controllers {
+            all.extend(driven.array.failures().iter().cloned().map(|mut failed| {
+                failed.spindle = SpindleIndex(failed.spindle.0 + first_spindle);
+                failed
+            }));
+            first_spindle += driven.array.spindles();
+        }
+        all
     }
 
     /// The controllers.
@@ -290,9 +334,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         &mut self,
         length_ns: u64,
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<MachineSegment, SimulationError> {
+    ) -> Result<Segment, SimulationError> {
         let end_ns = self.segment_start_ns + length_ns;
-        self.host.begin_segment(self.segment_start_ns, self.segment + 1);
+        if !std::mem::replace(&mut self.is_in_segment, true) {
+            self.host.begin_segment(self.segment_start_ns, self.segment + 1);
+        }
         if !std::mem::replace(&mut self.is_started, true) {
             while let Some(operation) = self.host.first() {
                 self.issue(0, operation);
@@ -311,9 +357,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
         self.run_until(end_ns, observer)?;
         let end_ns = if self.host.is_done() { self.now_ns } else { end_ns };
-        let measured = self.measure(end_ns);
         self.look(end_ns, observer)?;
-        Ok(measured)
+        self.is_in_segment = false;
+        Ok(self.measure(end_ns))
     }
 
     fn run_until(
@@ -711,5 +757,17 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             self.turn(now_ns, turn);
         }
         Ok(())
+    }
+}
+
+/// Not saved yet: a run of a machine is refused before it begins.
+#[cfg(feature = "state")]
+impl<A, H> strewn_base::state::SavedState for Machine<A, H> {
+    fn save(&self, _to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        Err(StateError::inconsistent("a machine with links or a second controller is not saved"))
+    }
+
+    fn restore(&mut self, _from: &mut StateReader<'_>) -> Result<(), StateError> {
+        Err(StateError::inconsistent("a machine with links or a second controller is not saved"))
     }
 }

@@ -5,6 +5,7 @@ use strewn_transport::Exchange;
 
 /// Where the time of operations went, in nanoseconds, summed over requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct TimeIn {
     /// Waiting for the host's processor, and on it.
     pub host_ns: u64,

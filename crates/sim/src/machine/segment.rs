@@ -1,7 +1,6 @@
 //! The measurements of a machine's segment.
 
 use strewn_array::{Array, Counters, LayoutMeasures, SnapshotMeasures};
-use strewn_raid::SpindleIndex;
 use strewn_transport::{Link, LinkId, Toward};
 
 use crate::driven_array::ProcessorWork;
@@ -10,12 +9,12 @@ use crate::segment::{Laws, Segment, SpindleGroup, ratio};
 
 use super::{Machine, TimeIn};
 
-/// A segment of a [`Machine`].
+/// What a [`Machine`] measures in a segment besides what any [`Segment`] has. There, counters, spindles and groups are
+/// those of all arrays, spindles and LUNs are numbered through, controller by controller, and the processor's time is the
+/// controllers' mean.
 #[derive(Debug, Clone)]
-pub struct MachineSegment {
-    /// What the host and the arrays did. Counters, spindles and groups are those of all arrays; spindles and LUNs are
-    /// numbered through, controller by controller.
-    pub segment: Segment,
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+pub struct MachineMeasures {
     /// Where the time of the operations answered went.
     pub time_in: TimeIn,
     /// The controllers.
@@ -30,6 +29,7 @@ pub struct MachineSegment {
 
 /// A controller over a segment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct ControllerSegment {
     /// Time that the processor was busy that runs the array, in nanoseconds.
     pub processor_busy_ns: u64,
@@ -41,6 +41,7 @@ pub struct ControllerSegment {
 
 /// A link over a segment, by direction: towards the array, and towards the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinkSegment {
     /// Time that it carried something, in nanoseconds.
     pub busy_ns: [u64; 2],
@@ -62,7 +63,7 @@ impl LinkSegment {
 
 impl<A: Array<()>, H: Host> Machine<A, H> {
     /// Measures and closes the segment that ends at `end_ns`.
-    pub(super) fn measure(&mut self, end_ns: u64) -> MachineSegment {
+    pub(super) fn measure(&mut self, end_ns: u64) -> Segment {
         let start_ns = std::mem::replace(&mut self.segment_start_ns, end_ns);
         let length_ns = end_ns - start_ns;
         let mut host = self.host.end_segment(start_ns, end_ns);
@@ -70,12 +71,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let mut counters = Counters::default();
         let mut processor = ProcessorWork::default();
         let [mut data_spindles, mut parity_spindles] = [SpindleGroup::default(); 2];
-        let (mut groups, mut volumes, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut groups, mut volumes) = (Vec::new(), Vec::new());
         let (mut law_error, mut law_unexplained) = (0.0_f64, 0.0_f64);
         let (mut layout, mut snapshots): (Option<LayoutMeasures>, Option<SnapshotMeasures>) =
             (None, None);
         let mut controllers = Vec::new();
-        let mut first_spindle = 0;
         for controller in &mut self.controllers {
             let driven = &mut controller.driven;
             let measured = driven.measure(start_ns, end_ns, controller.given);
@@ -90,11 +90,6 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             law_error = law_error.max(measured.utilization_law_error);
             law_unexplained = law_unexplained.max(measured.utilization_law_unexplained);
             volumes.extend(driven.array.volume_measures());
-            failures.extend(driven.array.failures().iter().cloned().map(|mut failed| {
-                failed.spindle = SpindleIndex(failed.spindle.0 + first_spindle);
-                failed
-            }));
-            first_spindle += driven.array.spindles();
             let of_array = driven.array.layout();
             layout = Some(match layout {
                 Some(before) => before.with(of_array),
@@ -123,7 +118,14 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         };
         self.segment += 1;
         self.operations_before += host.operations;
-        let segment = Segment {
+        let machine = MachineMeasures {
+            time_in: std::mem::take(&mut self.time_in),
+            links: self.measure_links(end_ns),
+            host_busy_ns: self.host_cores.end_segment(end_ns),
+            lost: std::mem::take(&mut self.lost),
+            controllers,
+        };
+        Segment {
             index: self.segment,
             length_ns,
             operations: host.operations,
@@ -132,25 +134,18 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             mean_outstanding: ratio(host.outstanding_ns, length_ns as f64),
             response: host.response_times(),
             counters,
-            processor_busy_ns: processor.busy_ns / controllers.len().max(1) as u64,
+            processor_busy_ns: processor.busy_ns / self.controllers.len().max(1) as u64,
             data_spindles,
             parity_spindles,
             groups,
             layout: layout.unwrap_or_else(LayoutMeasures::nothing),
             snapshots,
             volumes,
-            failures,
+            failures: self.failures(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,
+            machine: Some(Box::new(machine)),
             laws,
-        };
-        MachineSegment {
-            segment,
-            time_in: std::mem::take(&mut self.time_in),
-            controllers,
-            links: self.measure_links(end_ns),
-            host_busy_ns: self.host_cores.end_segment(end_ns),
-            lost: std::mem::take(&mut self.lost),
         }
     }
 

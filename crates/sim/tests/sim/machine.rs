@@ -6,8 +6,8 @@ use strewn_array::LunId;
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{
-    ClosedLoop, ControllerId, Host, Interconnect, Machine, MachineSegment, PairSettings, Port,
-    Spindles, TimeIn, Worker, Workers,
+    ClosedLoop, ControllerId, Host, Interconnect, Machine, MachineMeasures, PairSettings, Port,
+    Segment, Spindles, TimeIn, Worker, Workers,
 };
 use strewn_spindle::Scheduler;
 use strewn_transport::front_end::Iscsi;
@@ -52,20 +52,24 @@ fn over_iscsi<H: Host>(host: H, link: &str, front_end: FrontEnd) -> Machine<Writ
     machine
 }
 
-fn segment<H: Host>(machine: &mut Machine<WriteAnywhere<()>, H>, seconds: u64) -> MachineSegment {
+fn segment<H: Host>(machine: &mut Machine<WriteAnywhere<()>, H>, seconds: u64) -> Segment {
     let measured =
         machine.run_segment(seconds * SECOND_NS, &mut |_| ControlFlow::Continue(())).unwrap();
-    let laws = measured.segment.laws;
+    let laws = measured.laws;
     assert!(laws.littles_law_unexplained <= 0.001, "{laws:?}");
     assert!(laws.utilization_law_unexplained <= 0.001, "{laws:?}");
     measured
 }
 
+fn of_machine(measured: &Segment) -> &MachineMeasures {
+    measured.machine.as_ref().unwrap()
+}
+
 /// Operations are accounted for in full, but for those in progress at either end.
-fn time_is_accounted_for(measured: &MachineSegment, outstanding: u32) {
-    let responses_ns = measured.segment.response.mean_ns * measured.segment.operations as f64;
-    let off_ns = (measured.time_in.total_ns() as f64 - responses_ns).abs();
-    let longest_ns = measured.segment.response.max_ns as f64;
+fn time_is_accounted_for(measured: &Segment, outstanding: u32) {
+    let responses_ns = measured.response.mean_ns * measured.operations as f64;
+    let off_ns = (of_machine(measured).time_in.total_ns() as f64 - responses_ns).abs();
+    let longest_ns = measured.response.max_ns as f64;
     assert!(off_ns <= f64::from(outstanding) * longest_ns, "{measured:?}");
 }
 
@@ -79,11 +83,14 @@ fn a_machine_without_wires_is_a_simulation() {
     for _ in 0..3 {
         let measured = segment(&mut machine, 10);
         let plain = crate::failures::segment(&mut plain, 10).unwrap();
-        assert_eq!(measured.segment.operations, plain.operations);
-        assert_eq!(measured.segment.counters, plain.counters);
-        assert_eq!(measured.segment.response, plain.response);
-        assert_eq!(measured.segment.processor_busy_ns, plain.processor_busy_ns);
-        assert_eq!(measured.time_in.wire_ns + measured.time_in.host_ns, 0);
+        assert_eq!(measured.operations, plain.operations);
+        assert_eq!(measured.counters, plain.counters);
+        assert_eq!(measured.response, plain.response);
+        assert_eq!(measured.processor_busy_ns, plain.processor_busy_ns);
+        assert_eq!(
+            of_machine(&measured).time_in.wire_ns + of_machine(&measured).time_in.host_ns,
+            0
+        );
         time_is_accounted_for(&measured, 24);
     }
 }
@@ -99,11 +106,11 @@ fn a_wire_takes_its_time_and_no_more_than_it_can_carry() {
         time_is_accounted_for(&measured, 24);
         let rate = LinkProfile::shipped(link).unwrap().payload_bytes_per_second(40);
         // Four accesses in five are reads, whatever their size.
-        let reads = measured.segment.bytes * 4 / 5 / 20;
+        let reads = measured.bytes * 4 / 5 / 20;
         assert!(reads < rate + rate / 25, "{link}: {reads} of {rate} B/s");
-        let busy = measured.links[0].busy_ns;
+        let busy = of_machine(&measured).links[0].busy_ns;
         assert!(busy.iter().all(|busy_ns| *busy_ns <= 20 * SECOND_NS), "{busy:?}");
-        iops.push(measured.segment.operations);
+        iops.push(measured.operations);
     }
     assert!(iops[0] >= iops[1] && iops[1] > iops[2], "{iops:?}");
 }
@@ -116,13 +123,12 @@ fn network_processing_costs_both_ends() {
     let dear = FrontEnd { host_costs: costs, target_costs: costs, ..free };
     let mut dear = over_iscsi(file_server(8), "ethernet-1g", dear);
     let (cheap, dear) = (segment(&mut cheap, 20), segment(&mut dear, 20));
-    assert_eq!((cheap.host_busy_ns, cheap.time_in.front_end_ns), (0, 0));
-    assert!(dear.host_busy_ns > 0 && dear.time_in.front_end_ns > 0);
-    let of_each = |measured: &MachineSegment| {
-        measured.segment.processor_busy_ns as f64 / measured.segment.operations as f64
-    };
+    assert_eq!((of_machine(&cheap).host_busy_ns, of_machine(&cheap).time_in.front_end_ns), (0, 0));
+    assert!(of_machine(&dear).host_busy_ns > 0 && of_machine(&dear).time_in.front_end_ns > 0);
+    let of_each =
+        |measured: &Segment| measured.processor_busy_ns as f64 / measured.operations as f64;
     assert!(of_each(&dear) > of_each(&cheap) + 40_000.0, "two PDUs an operation at least");
-    assert!(dear.segment.operations < cheap.segment.operations);
+    assert!(dear.operations < cheap.operations);
 }
 
 fn pair() -> Machine<WriteAnywhere<()>, Workers> {
@@ -152,9 +158,9 @@ fn pair() -> Machine<WriteAnywhere<()>, Workers> {
 }
 
 /// Operations answered of each of the two workloads.
-fn answered(measured: &MachineSegment) -> [u64; 2] {
+fn answered(measured: &Segment) -> [u64; 2] {
     let of = |index: usize| {
-        let both = &measured.segment.by_workload[index].by_direction;
+        let both = &measured.by_workload[index].by_direction;
         both.iter().map(|direction| direction.answered.count).sum()
     };
     [of(0), of(1)]
@@ -166,31 +172,33 @@ fn a_partner_takes_over_and_gives_back() {
     machine.fail_controller_at(40 * SECOND_NS, ControllerId(1));
     machine.give_back_at(100 * SECOND_NS, ControllerId(1));
     let before = segment(&mut machine, 40);
-    assert_eq!(before.time_in.outage_ns, 0);
-    assert!(before.controllers.iter().all(|controller| controller.copied_bytes > 0));
+    assert_eq!(of_machine(&before).time_in.outage_ns, 0);
+    assert!(of_machine(&before).controllers.iter().all(|controller| controller.copied_bytes > 0));
 
     // 40 to 55 s: nobody serves the second array, and nothing of it is answered.
     let outage = segment(&mut machine, 15);
     assert!(answered(&outage)[1] <= 16 && answered(&outage)[0] > 100, "{:?}", answered(&outage));
-    assert!(outage.controllers[0].copied_bytes == 0, "there is no partner to copy to");
+    assert!(of_machine(&outage).controllers[0].copied_bytes == 0, "there is no partner to copy to");
 
     // 55 to 100 s: one processor serves both.
     let taken_over = segment(&mut machine, 45);
     let [own, others] = answered(&taken_over);
     assert!(own > 0 && others > 0);
-    assert!(
-        taken_over.segment.response.max_ns >= 15 * SECOND_NS,
-        "somebody waited for all that time"
-    );
-    assert_eq!(taken_over.controllers[1].processor_busy_ns, 0);
+    assert!(taken_over.response.max_ns >= 15 * SECOND_NS, "somebody waited for all that time");
+    assert_eq!(of_machine(&taken_over).controllers[1].processor_busy_ns, 0);
     let [own_before, others_before] = answered(&before).map(|count| count * 45 / 40);
     assert!(own + others < own_before + others_before, "one processor does less than two");
 
     // 100 to 110 s: giveback; then two processors again.
     segment(&mut machine, 20);
     let after = segment(&mut machine, 40);
-    assert!(after.controllers.iter().all(|one| one.processor_busy_ns > 0 && one.copied_bytes > 0));
-    let all = |measured: &MachineSegment| answered(measured).iter().sum::<u64>() as f64;
+    assert!(
+        of_machine(&after)
+            .controllers
+            .iter()
+            .all(|one| one.processor_busy_ns > 0 && one.copied_bytes > 0)
+    );
+    let all = |measured: &Segment| answered(measured).iter().sum::<u64>() as f64;
     assert!(all(&after) > 0.8 * all(&before), "{} after, {} before", all(&after), all(&before));
-    let _: TimeIn = after.time_in;
+    let _: TimeIn = of_machine(&after).time_in;
 }

@@ -1,0 +1,111 @@
+//! What lay between hosts and an array in a segment. The results of an array on a wire that costs nothing have none of
+//! this.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::number::rounded;
+
+/// What a machine of several parts did in a segment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineFigures {
+    /// Where the mean response time of host operations went, milliseconds.
+    pub time_in_ms: TimeIn,
+    /// Each controller, in order.
+    pub controllers: Vec<ControllerFigures>,
+    /// Each link, in the order of the path from host to array; a link of several lanes has one entry for each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkFigures>,
+    /// Mean number of cores of the host that its front end kept busy.
+    pub host_cores: f64,
+    /// Requests and answers that were lost on their way, except those that TCP sent again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lost: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Parts of a response time, milliseconds. They add up to its mean. An operation that a front end divides has requests that
+/// overlap; its time is divided in proportion to theirs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TimeIn {
+    /// Waiting for the host's processor, and on it.
+    pub host: f64,
+    /// On links and in switches, waits for them included.
+    pub wire: f64,
+    /// The controller's network processing.
+    pub front_end: f64,
+    /// Waiting for the controller's processor, and on it; copying a write to the partner's log.
+    pub controller: f64,
+    /// Spindles, and waiting for room in the log.
+    pub spindles: f64,
+    /// Waiting for a controller that had stopped.
+    pub outage: f64,
+}
+
+impl TimeIn {
+    /// The parts with their names, from the host inwards.
+    #[must_use]
+    pub fn parts(&self) -> [(&'static str, f64); 6] {
+        let Self { host, wire, front_end, controller, spindles, outage } = *self;
+        [
+            ("host", host),
+            ("wire", wire),
+            ("front end", front_end),
+            ("controller", controller),
+            ("spindles", spindles),
+            ("outage", outage),
+        ]
+    }
+}
+
+/// A controller in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ControllerFigures {
+    /// Share of the time that the processor was busy that runs the array, 0 to 1.
+    pub utilization: f64,
+    /// Mean number of cores for network processing that were busy; none without such cores.
+    pub network_cores: Option<f64>,
+    /// MiB a second copied to the partner's log; none without a partner.
+    pub copied_mib_per_s: Option<f64>,
+}
+
+/// A link in a segment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkFigures {
+    /// Its name.
+    pub name: String,
+    /// Share of the time that it was busy towards the array, 0 to 1.
+    pub utilization_to_array: f64,
+    /// The same towards the host.
+    pub utilization_to_host: f64,
+    /// MiB a second on the wire towards the array, everything included that protocols and frames add.
+    pub mib_per_s_to_array: f64,
+    /// The same towards the host.
+    pub mib_per_s_to_host: f64,
+}
+
+impl MachineFigures {
+    pub(crate) fn round(&mut self, significant_digits: usize) {
+        let Self { time_in_ms, controllers, links, host_cores, lost: _ } = self;
+        let TimeIn { host, wire, front_end, controller, spindles, outage } = time_in_ms;
+        let of_controllers = controllers.iter_mut().flat_map(|one| {
+            let ControllerFigures { utilization, network_cores, copied_mib_per_s } = one;
+            [Some(utilization), network_cores.as_mut(), copied_mib_per_s.as_mut()]
+        });
+        let of_links = links.iter_mut().flat_map(|one| {
+            [
+                &mut one.utilization_to_array,
+                &mut one.utilization_to_host,
+                &mut one.mib_per_s_to_array,
+                &mut one.mib_per_s_to_host,
+            ]
+        });
+        let always = [host, wire, front_end, controller, spindles, outage, host_cores];
+        let figures = always.into_iter().chain(of_controllers.flatten()).chain(of_links);
+        for figure in figures {
+            *figure = rounded(*figure, significant_digits);
+        }
+    }
+}
