@@ -6,10 +6,14 @@ use std::collections::BinaryHeap;
 /// What a part of a machine is told. Requests are named by their slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Word {
+    /// To a host: its processing of a message to be sent is done.
+    Leaves(u32),
     /// To a controller: all of a request's message has arrived.
     Arrived(u32),
     /// To a controller: its network processing of the message is done.
     Received(u32),
+    /// To a controller: its network processing of an answer is done.
+    Answered(u32),
     /// To a host: all of the answer has arrived.
     Replied(u32),
     /// To a host: its processing of the answer is done.

@@ -18,7 +18,7 @@ use strewn_array::{Array, DataLost, FailedSpindle, HostOperation, LunId, Operati
 #[cfg(feature = "state")]
 use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
-use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequestKind, Toward, Train};
+use strewn_transport::{Connection, FrontEnd, Lost, Network, Round, SubRequestKind, Toward, Train};
 
 use crate::closed_loop::ClosedLoop;
 use crate::component::{Component, ComponentProbe};
@@ -528,19 +528,32 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
-    /// The host sends a round of a request.
+    /// The host processes the message of a round, and then sends it.
     fn send_to_target(&mut self, now_ns: u64, slot: u32) {
-        let request = *self.requests.get_mut(slot);
-        let operation = *self.operations.get_mut(request.operation);
-        let Some(round) = operation.exchange.round(request.index, request.round) else {
-            unreachable!("request {slot} has no round {}", request.round)
-        };
-        let leaves_ns = self.host_cores.serve(now_ns, round.to_target.host_ns);
+        let cost_ns = self.round_of(slot).to_target.host_ns;
+        let leaves_ns = self.host_cores.serve(now_ns, cost_ns);
         self.requests.get_mut(slot).time.host_ns += leaves_ns - now_ns;
-        match self.send(leaves_ns, slot, Toward::Target, &round.to_target.train) {
+        match leaves_ns == now_ns {
+            true => self.leaves(now_ns, slot),
+            false => self.events.schedule(leaves_ns, Word::Leaves(slot)),
+        }
+    }
+
+    fn leaves(&mut self, now_ns: u64, slot: u32) {
+        let train = self.round_of(slot).to_target.train;
+        match self.send(now_ns, slot, Toward::Target, &train) {
             Some(arrives_ns) if arrives_ns == now_ns => self.arrived(now_ns, slot),
             Some(arrives_ns) => self.events.schedule(arrives_ns, Word::Arrived(slot)),
             None => {}
+        }
+    }
+
+    /// The round that a request is in.
+    fn round_of(&mut self, slot: u32) -> Round {
+        let Request { operation, index, round, .. } = *self.requests.get_mut(slot);
+        match self.operations.get_mut(operation).exchange.round(index, round) {
+            Some(round) => round,
+            None => unreachable!("request {slot} has no round {round}"),
         }
     }
 
@@ -577,6 +590,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     /// A part is told a word.
     fn hear(&mut self, now_ns: u64, word: Word) {
         match word {
+            Word::Leaves(slot) => self.leaves(now_ns, slot),
+            Word::Answered(slot) => self.answer_leaves(now_ns, slot),
             Word::Arrived(slot) => self.arrived(now_ns, slot),
             Word::Received(slot) => self.received(now_ns, slot),
             Word::Replied(slot) => self.replied(now_ns, slot),
@@ -602,11 +617,18 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             self.controllers[index].waiting.push_back(slot);
             return;
         }
-        let request = *self.requests.get_mut(slot);
-        let exchange = self.operations.get_mut(request.operation).exchange;
-        let round = exchange.round(request.index, request.round);
-        let cost_ns = round.map_or(0, |round| round.to_target.target_ns);
-        let done_ns = self.process_network(index, now_ns, cost_ns, false);
+        let round = self.round_of(slot);
+        let served_by = self.controllers[index].served_by;
+        let done_ns = match &mut self.controllers[served_by].network {
+            Some(cores) => cores.serve(now_ns, round.to_target.target_ns),
+            // The array's own work queues behind it.
+            None => {
+                let cost_ns = round.to_target.target_ns + round.to_host.target_ns;
+                self.process_network(index, now_ns, cost_ns);
+                self.requests.get_mut(slot).time.front_end_ns += cost_ns;
+                return self.received(now_ns, slot);
+            }
+        };
         self.requests.get_mut(slot).time.front_end_ns += done_ns - now_ns;
         match done_ns == now_ns {
             true => self.received(now_ns, slot),
@@ -614,21 +636,17 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
-    /// Gives network processing to the cores that do it. Returns when it is done. On the processor that also runs the
-    /// array, what follows is served behind it in any case, so it counts as done at once unless `must_end`.
-    fn process_network(&mut self, index: usize, now_ns: u64, cost_ns: u64, must_end: bool) -> u64 {
-        let served_by = self.controllers[index].served_by;
-        if let Some(cores) = &mut self.controllers[served_by].network {
-            return cores.serve(now_ns, cost_ns);
+    /// Gives the network processing of a round to the processor that also runs the array, which has no cores for it alone:
+    /// that of the answer too, like the costs of an operation's completion in
+    /// [`ProcessorCosts`](strewn_array::ProcessorCosts).
+    fn process_network(&mut self, index: usize, now_ns: u64, cost_ns: u64) {
+        if cost_ns > 0 {
+            let served_by = self.controllers[index].served_by;
+            self.controllers[served_by].other_work_ns += cost_ns as i64;
+            self.with_processor(index, |driven| {
+                driven.driver.processor.add(now_ns, cost_ns, false);
+            });
         }
-        if cost_ns == 0 {
-            return now_ns;
-        }
-        self.controllers[served_by].other_work_ns += cost_ns as i64;
-        self.with_processor(index, |driven| {
-            driven.driver.processor.add(now_ns, cost_ns, false);
-            if must_end { driven.driver.processor.done_ns(now_ns, false) } else { now_ns }
-        })
     }
 
     /// The controller has a message: the array gets the operation, or the host is told to send more.
@@ -639,12 +657,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             self.controllers[index].waiting.push_back(slot);
             return;
         }
+        let round = self.round_of(slot);
         let request = *self.requests.get_mut(slot);
         let operation = *self.operations.get_mut(request.operation);
-        let round = operation.exchange.round(request.index, request.round);
-        let sub_request = operation.exchange.sub_request(request.index);
-        let (Some(round), Some(sub_request)) = (round, sub_request) else {
-            unreachable!("request {slot} has no round {}", request.round)
+        let Some(sub_request) = operation.exchange.sub_request(request.index) else {
+            unreachable!("an operation has no sub-request {}", request.index)
         };
         if !round.array_works || sub_request.kind == SubRequestKind::Commit {
             return self.send_to_host(now_ns, slot);
@@ -653,8 +670,14 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let part = part_of(&operation, slot, lun, sub_request.offset_bytes, sub_request.bytes);
         self.controllers[index].given.add(part.sectors);
         let departs_ns = self.with_processor(index, |driven| driven.give(now_ns, part));
+        // On one processor, network processing comes before the array's work.
+        let in_front_ns = match self.controllers[self.controllers[index].served_by].network {
+            Some(_) => 0,
+            None => round.to_target.target_ns + round.to_host.target_ns,
+        };
         let request = self.requests.get_mut(slot);
-        (request.at_array, request.since_ns, request.departs_ns) = (true, now_ns, departs_ns);
+        (request.at_array, request.since_ns) = (true, now_ns + in_front_ns);
+        request.departs_ns = departs_ns;
     }
 
     /// Passes the arrays' answers on.
@@ -667,7 +690,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
                 request.at_array = false;
                 let departed_ns = request.departs_ns.min(now_ns).max(request.since_ns);
                 request.time.controller_ns += departed_ns - request.since_ns;
-                request.time.spindle_ns += now_ns - departed_ns;
+                request.time.spindle_ns += now_ns.saturating_sub(departed_ns);
                 let operation = request.operation;
                 self.operations.get_mut(operation).is_refused |= is_refused;
                 self.send_to_host(now_ns, slot);
@@ -684,14 +707,20 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     /// The controller answers a round.
     fn send_to_host(&mut self, now_ns: u64, slot: u32) {
         let index = self.controller_of(slot);
-        let request = *self.requests.get_mut(slot);
-        let exchange = self.operations.get_mut(request.operation).exchange;
-        let Some(round) = exchange.round(request.index, request.round) else {
-            unreachable!("request {slot} has no round {}", request.round)
-        };
-        let leaves_ns = self.process_network(index, now_ns, round.to_host.target_ns, true);
+        let cost_ns = self.round_of(slot).to_host.target_ns;
+        let served_by = self.controllers[index].served_by;
+        let cores = self.controllers[served_by].network.as_mut();
+        let leaves_ns = cores.map_or(now_ns, |cores| cores.serve(now_ns, cost_ns));
         self.requests.get_mut(slot).time.front_end_ns += leaves_ns - now_ns;
-        match self.send(leaves_ns, slot, Toward::Host, &round.to_host.train) {
+        match leaves_ns == now_ns {
+            true => self.answer_leaves(now_ns, slot),
+            false => self.events.schedule(leaves_ns, Word::Answered(slot)),
+        }
+    }
+
+    fn answer_leaves(&mut self, now_ns: u64, slot: u32) {
+        let train = self.round_of(slot).to_host.train;
+        match self.send(now_ns, slot, Toward::Host, &train) {
             Some(arrives_ns) if arrives_ns == now_ns => self.replied(now_ns, slot),
             Some(arrives_ns) => self.events.schedule(arrives_ns, Word::Replied(slot)),
             None => {}
@@ -700,10 +729,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     /// All of an answer is at the host.
     fn replied(&mut self, now_ns: u64, slot: u32) {
-        let request = *self.requests.get_mut(slot);
-        let exchange = self.operations.get_mut(request.operation).exchange;
-        let round = exchange.round(request.index, request.round);
-        let done_ns = self.host_cores.serve(now_ns, round.map_or(0, |round| round.to_host.host_ns));
+        let cost_ns = self.round_of(slot).to_host.host_ns;
+        let done_ns = self.host_cores.serve(now_ns, cost_ns);
         self.requests.get_mut(slot).time.host_ns += done_ns - now_ns;
         match done_ns == now_ns {
             true => self.round_done(now_ns, slot),
