@@ -12,6 +12,7 @@ use strewn_report::{ArrayMap, MapPicture};
 use strewn_scenario::{Array, Scenario};
 
 use crate::build;
+use crate::machine;
 
 /// Stripes per word of a free map.
 const WORD_STRIPES: u64 = 64;
@@ -25,10 +26,12 @@ pub trait Mapped {
     fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture;
 }
 
-/// Returns the number of blocks that workloads work on, of each LUN of array number `index`, in the order of their ids.
+/// Returns the number of blocks that workloads work on, of each LUN of array number `index`, in the order of their ids. Of a
+/// pair, those of the first controller, whose spindles the map shows.
 pub(crate) fn files(scenario: &Scenario, index: usize) -> Vec<u64> {
     let array = &scenario.arrays[index];
-    let luns = build::luns(array).into_iter();
+    let first = machine::parts(array).swap_remove(0);
+    let luns = build::luns(&first).into_iter();
     luns.map(|lun| scenario.file_bytes_of(array, lun).div_ceil(BLOCK_BYTES)).collect()
 }
 

@@ -38,9 +38,12 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
         }
         ArrayLayout::InPlace(layout) => (LayoutKind::InPlace, u32::from(layout.spindles()), 0),
     };
+    // Both arrays of a pair.
+    let arrays = machine::parts(array).len() as u32;
+    let (data, parity) = (data * arrays, parity * arrays);
     // The purchased configuration may include more spares than the array has.
     let at_hand = match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => u32::from(layout.spares),
+        ArrayLayout::WriteAnywhere(layout) => u32::from(layout.spares) * arrays,
         ArrayLayout::InPlace(_) => 0,
     };
     let (spare, root) = bought.map_or((at_hand, 0), |one| (one.spare.max(at_hand), one.root));
