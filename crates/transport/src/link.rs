@@ -54,6 +54,8 @@ impl Progress {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct LinkDirection {
     calendar: Calendar,
+    /// What rounding has left out of the calendar so far, in units of 2^-32 ns: the rate is exact in the long run.
+    rest: u64,
     wire_bytes: u64,
     frames: u64,
 }
@@ -62,6 +64,7 @@ struct LinkDirection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     profile: LinkProfile,
+    full_frame_ns: u64,
     /// Nanoseconds per byte on the wire, in units of 2^-32.
     byte_time: u64,
     /// If buffer credits bind: the time between two frames in the long run, and the number of credits.
@@ -82,11 +85,15 @@ impl Link {
         let byte_time = byte_time(profile.bits_per_second);
         let mut link = Self {
             byte_time,
+            full_frame_ns: 0,
             credits: None,
             directions: Default::default(),
             outages: Outages::default(),
             profile,
         };
+        link.full_frame_ns = link.serialization_ns(u64::from(
+            link.profile.frame_payload_bytes + link.profile.frame_overhead_bytes,
+        ));
         link.credits = link.binding_credits();
         link
     }
@@ -133,9 +140,7 @@ impl Link {
 
     /// Nanoseconds of a full frame on the wire.
     pub(crate) fn full_frame_ns(&self) -> u64 {
-        self.serialization_ns(u64::from(
-            self.profile.frame_payload_bytes + self.profile.frame_overhead_bytes,
-        ))
+        self.full_frame_ns
     }
 
     /// Carries `frames`, which arrive at its near end as `progress` says, and moves `progress` to the moments at which
@@ -147,6 +152,7 @@ impl Link {
     #[inline]
     pub(crate) fn carry(
         &mut self,
+        now_ns: u64,
         toward: Toward,
         frames: &Frames,
         progress: &mut Progress,
@@ -155,7 +161,6 @@ impl Link {
         if let Some(since_ns) = self.outages.first_between(arrival_ns, arrival_ns + 1) {
             return Err(since_ns);
         }
-        let mut work_ns = 0;
         let mut frame_count = 0;
         let mut wire_bytes = 0;
         let mut run_times = [0; RUNS];
@@ -168,18 +173,20 @@ impl Link {
                 if run.count == 1 { run_ns } else { self.serialization_ns(run.wire_bytes) };
             *run_time = run_ns;
             *frame_time = frame_ns;
-            work_ns += run_ns;
             frame_count += run.count;
             wire_bytes += bytes;
         }
+        let state = &mut self.directions[toward as usize];
+        let work = u128::from(wire_bytes) * u128::from(self.byte_time) + u128::from(state.rest);
+        state.rest = work as u64 & 0xffff_ffff;
+        let work_ns = (work >> 32) as u64;
         let mut stretched_ns = 0;
         if let Some(credits) = self.credits {
             stretched_ns = (frame_count * credits.spacing_ns).saturating_sub(work_ns);
         }
-        let state = &mut self.directions[toward as usize];
         state.wire_bytes += wire_bytes;
         state.frames += frame_count;
-        let booking = state.calendar.book(arrival_ns, work_ns + stretched_ns);
+        let booking = state.calendar.book(now_ns, arrival_ns, work_ns + stretched_ns);
         let mut left_ns = booking.start_ns;
         let sent = run_times.iter().zip(progress.frame_ns).zip(&mut progress.runs);
         for ((&run_ns, frame_ns), run) in sent.take(frames.runs().len()) {

@@ -207,13 +207,10 @@ impl Network {
             return Ok(Arrival { first_ns: now_ns, last_ns: now_ns });
         }
         let direction = toward as usize;
-        let ready_ns = now_ns.max(connection.ready_ns[direction]);
         let sent = match connection.transport {
-            Transport::Tcp(settings) => {
-                self.send_tcp(ready_ns, connection, &settings, toward, train)
-            }
+            Transport::Tcp(settings) => self.send_tcp(now_ns, connection, &settings, toward, train),
             Transport::FibreChannel(settings) => {
-                self.send_fibre_channel(ready_ns, connection, settings, toward, train)
+                self.send_fibre_channel(now_ns, connection, settings, toward, train)
             }
         };
         let mut arrival = sent?;
@@ -226,7 +223,7 @@ impl Network {
     #[inline]
     fn send_tcp(
         &mut self,
-        ready_ns: u64,
+        now_ns: u64,
         connection: &mut Connection,
         settings: &TcpSettings,
         toward: Toward,
@@ -235,12 +232,13 @@ impl Network {
         let direction = toward as usize;
         let route = connection.route;
         let mut timeout_ns = settings.timeout_ns(&route);
-        let mut start_ns = ready_ns;
+        let mut start_ns = now_ns.max(connection.ready_ns[direction]);
         let mut retransmissions = 0;
         loop {
             let sender = &mut connection.senders[direction];
             let released = sender.release(start_ns, train.bytes(), settings, &route);
             let crossing = Crossing {
+                now_ns,
                 toward,
                 flow: connection.flow,
                 header_bytes: settings.header_bytes(),
@@ -267,18 +265,19 @@ impl Network {
 
     fn send_fibre_channel(
         &mut self,
-        ready_ns: u64,
+        now_ns: u64,
         connection: &Connection,
         settings: FibreChannelSettings,
         toward: Toward,
         train: &Train,
     ) -> Result<Arrival, Lost> {
         let crossing = Crossing {
+            now_ns,
             toward,
             flow: connection.flow,
             header_bytes: 0,
-            first_ns: ready_ns,
-            last_ns: ready_ns,
+            first_ns: now_ns,
+            last_ns: now_ns,
             train,
         };
         crossing.over(&self.paths[connection.path.index()], &mut self.parts).map_err(|lost| Lost {

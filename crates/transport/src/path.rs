@@ -1,11 +1,9 @@
 //! The way between two ports.
 
 use crate::frames::Frames;
-use crate::lanes::{Lanes, flow_hash};
-use crate::link::Link;
 use crate::link::Progress;
 use crate::network::Parts;
-use crate::{Arrival, Forwarding, LaneRule, LanesId, LinkId, RouterId, Switch, Toward, Train};
+use crate::{Arrival, Forwarding, LanesId, LinkId, RouterId, Switch, Toward, Train};
 
 /// A part of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +21,8 @@ pub enum Hop {
 /// A train on its way through a network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing<'a> {
+    /// No later train sets out earlier.
+    pub(crate) now_ns: u64,
     pub(crate) toward: Toward,
     pub(crate) flow: u64,
     /// Bytes of TCP and IP in each segment.
@@ -85,7 +85,7 @@ impl Crossing<'_> {
                     let (first_ns, last_ns) = self.first_and_last_pdu(&progress, &frames);
                     let router = &mut parts.routers[router.index()];
                     let (first_ready_ns, last_ready_ns) =
-                        router.store(self.train, first_ns, last_ns);
+                        router.store(self.now_ns, self.train, first_ns, last_ns);
                     progress = Progress::ready(first_ready_ns, last_ready_ns);
                     pending = Pending::Cut { last_ready_ns };
                     continue;
@@ -108,7 +108,7 @@ impl Crossing<'_> {
                 }
             }
             let arrived_ns = progress.runs[0].first_ns;
-            let carried = link.carry(self.toward, &frames, &mut progress);
+            let carried = link.carry(self.now_ns, self.toward, &frames, &mut progress);
             match carried {
                 Ok(left_ns) => sent_ns = sent_ns.or(Some(left_ns)),
                 Err(lost_ns) => {
@@ -138,45 +138,5 @@ impl Crossing<'_> {
         let span_ns = last_ns - first.first_ns;
         let first_pdu_ns = first.first_ns + span_ns * (pdu_frames - 1) / (frame_count - 1).max(1);
         (first_pdu_ns.min(last_ns), last_ns)
-    }
-}
-
-impl Lanes {
-    /// The lane for a train of `flow` at `at_ns`; `None` if all are known to be down.
-    pub(crate) fn choose(
-        &mut self,
-        links: &[Link],
-        toward: Toward,
-        flow: u64,
-        at_ns: u64,
-    ) -> Option<LinkId> {
-        let count = self.links.len() as u64;
-        let is_used = |lane: &LinkId| match links[lane.index()].outages.down_since(at_ns) {
-            None => true,
-            Some(since_ns) => at_ns - since_ns < self.detection_ns,
-        };
-        match self.rule {
-            LaneRule::FlowHash => {
-                let hash = flow_hash(flow);
-                let lane = self.links[(hash % count) as usize];
-                if is_used(&lane) {
-                    return Some(lane);
-                }
-                let others = self.links.iter().filter(|lane| is_used(lane)).count() as u64;
-                let other = hash.checked_rem(others)? as usize;
-                self.links.iter().copied().filter(is_used).nth(other)
-            }
-            LaneRule::RoundRobin => {
-                let first = self.trains[toward as usize];
-                let turn = (first..first + count)
-                    .find(|turn| is_used(&self.links[(turn % count) as usize]))?;
-                self.trains[toward as usize] = turn + 1;
-                Some(self.links[(turn % count) as usize])
-            }
-            LaneRule::LeastQueue => {
-                let used = self.links.iter().copied().filter(is_used);
-                used.min_by_key(|lane| links[lane.index()].free_ns(toward, at_ns))
-            }
-        }
     }
 }

@@ -208,6 +208,7 @@ impl Sender {
                 };
             }
             self.round_start_ns += route.round_trip_ns;
+            first_ns.get_or_insert(self.round_start_ns);
             if self.congestion_window_bytes >= settings.receive_window_bytes() {
                 // The window is the same from here on: all rounds but the last one at once.
                 let rounds = (left_bytes - 1) / window_bytes;
