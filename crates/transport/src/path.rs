@@ -68,14 +68,14 @@ impl Crossing<'_> {
             let link = match hop {
                 Hop::Link(link) => link,
                 Hop::Lanes(lanes) => {
-                    let at_ns = progress.runs[0].first_ns;
+                    let at_ns = progress.first_ns();
                     let lanes = &mut parts.lanes[lanes.index()];
                     lanes
                         .choose(&parts.links, self.toward, self.flow, at_ns)
                         .ok_or(LostOnTheWay { sent_ns: sent_ns.unwrap_or(at_ns), lost_ns: at_ns })?
                 }
                 Hop::Switch(switch) => {
-                    progress.delay(switch.latency_ns);
+                    progress.later_ns += switch.latency_ns;
                     if switch.forwarding == Forwarding::CutThrough {
                         pending = Pending::CutThrough { full_frame_ns: last_frame_ns };
                     }
@@ -107,7 +107,7 @@ impl Crossing<'_> {
                     }
                 }
             }
-            let arrived_ns = progress.runs[0].first_ns;
+            let arrived_ns = progress.first_ns();
             let carried = link.carry(self.now_ns, self.toward, &frames, &mut progress);
             match carried {
                 Ok(left_ns) => sent_ns = sent_ns.or(Some(left_ns)),
@@ -116,27 +116,24 @@ impl Crossing<'_> {
                     return Err(LostOnTheWay { sent_ns, lost_ns: lost_ns.max(sent_ns) });
                 }
             }
-            progress.delay(link.profile().propagation_ns);
             last_frame_ns = link.full_frame_ns();
         }
-        let last = frames.runs().len().saturating_sub(1);
-        Ok(Arrival { first_ns: progress.runs[0].first_ns, last_ns: progress.runs[last].last_ns })
+        Ok(Arrival { first_ns: progress.first_ns(), last_ns: progress.last_ns(&frames) })
     }
 
     /// When the first and the last PDU of the train are complete.
     fn first_and_last_pdu(&self, progress: &Progress, frames: &Frames) -> (u64, u64) {
-        let last_ns = progress.runs[frames.runs().len().saturating_sub(1)].last_ns;
+        let (first_ns, last_ns) = (progress.first_ns(), progress.last_ns(frames));
         if self.train.pdus() <= 1 {
             return (last_ns, last_ns);
         }
-        let first = progress.runs[0];
         let part = &self.train.parts[usize::from(self.train.parts[0].pdus == 0)];
         let frame_count = frames.count();
         // The frame with the end of the first PDU.
         let pdu_frames =
             (frame_count * part.bytes()).div_ceil(self.train.bytes() * u64::from(part.pdus)).max(1);
-        let span_ns = last_ns - first.first_ns;
-        let first_pdu_ns = first.first_ns + span_ns * (pdu_frames - 1) / (frame_count - 1).max(1);
+        let span_ns = last_ns - first_ns;
+        let first_pdu_ns = first_ns + span_ns * (pdu_frames - 1) / (frame_count - 1).max(1);
         (first_pdu_ns.min(last_ns), last_ns)
     }
 }

@@ -169,6 +169,7 @@ impl Sender {
         self.round_bytes = 0;
     }
 
+    #[inline]
     fn window_bytes(&self, settings: &TcpSettings) -> u64 {
         self.congestion_window_bytes.min(settings.receive_window_bytes())
     }

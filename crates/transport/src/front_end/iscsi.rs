@@ -33,7 +33,8 @@ pub struct Iscsi {
     pub max_outstanding_r2t: u32,
     /// Whether the last Data-In carries the status (RFC 7143, 11.7.3); if not, a SCSI Response follows it.
     pub status_in_data: bool,
-    /// The largest data of a command, in bytes. Chosen: 512 KiB, Linux's default for a disk.
+    /// The largest data of a command, in bytes. Chosen: 512 KiB, what Linux 2.6 gives a disk
+    /// (`max_sectors_kb`).
     pub largest_command_bytes: u64,
     /// Commands of one operation that may be in progress. 32: open-iscsi's `node.session.queue_depth`.
     pub commands_in_flight: u32,
@@ -149,8 +150,8 @@ impl Iscsi {
     /// last PDU is padded, since segments are multiples of 4.
     fn with_data(&self, mut part: TrainPart, bytes: u64, data_pdus: u32) -> TrainPart {
         let digest = if self.data_digest { DIGEST_BYTES } else { 0 };
-        let padding = (bytes.next_multiple_of(4) - bytes) as u32;
-        part.header_bytes += data_pdus * digest + padding;
+        let padding = bytes.next_multiple_of(4) - bytes;
+        part.header_bytes += u64::from(data_pdus) * u64::from(digest) + padding;
         part.payload_bytes = bytes;
         part
     }

@@ -32,11 +32,12 @@ pub enum WriteStability {
 /// NFS version 3 over TCP, with AUTH_SYS credentials, and with attributes in every reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nfs {
-    /// The mount option `rsize`: the largest READ, in bytes. 32 KiB: Linux 2.6, and ONTAP's default for TCP is 64 KiB.
+    /// The mount option `rsize`: the largest READ, in bytes. 32 KiB is chosen: servers of
+    /// 2005 offered 32 or 64 KiB.
     pub read_bytes: u32,
     /// The mount option `wsize`: the largest WRITE, in bytes.
     pub write_bytes: u32,
-    /// Calls that may be in progress. 16: Linux until 3.2 (`sunrpc.tcp_slot_table_entries`).
+    /// Calls that may be in progress. 16: Linux before 3.1 (`sunrpc.tcp_slot_table_entries`).
     pub slots: u32,
     /// When data is stable.
     pub stability: WriteStability,

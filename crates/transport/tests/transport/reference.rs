@@ -73,13 +73,16 @@ fn network(stages: &[Stage], profile: &LinkProfile) -> (Network, Vec<Hop>) {
 }
 
 /// What the closed form may be off by: a nanosecond of rounding for each link and run of frames; and for a train that
-/// follows another one closely, a frame on each link that is faster than the one before.
+/// follows another one closely, a frame on each link that is faster than one before it.
 fn tolerance_ns(stages: &[Stage], full_frame_bytes: u64, follows: bool) -> u64 {
-    let overtaken_ns: u64 = stages
-        .windows(2)
-        .filter(|pair| pair[1].bits_per_second > pair[0].bits_per_second)
-        .map(|pair| full_frame_bytes * 8_000_000_000 / pair[1].bits_per_second + 1)
-        .sum();
+    let mut slowest = u64::MAX;
+    let mut overtaken_ns = 0;
+    for stage in stages {
+        if stage.bits_per_second > slowest {
+            overtaken_ns += full_frame_bytes * 8_000_000_000 / stage.bits_per_second + 1;
+        }
+        slowest = slowest.min(stage.bits_per_second);
+    }
     4 * stages.len() as u64 + if follows { overtaken_ns } else { 0 }
 }
 

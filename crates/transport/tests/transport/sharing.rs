@@ -1,5 +1,6 @@
 //! Several hosts on one array's link.
 
+use proptest::prelude::*;
 use strewn_transport::{Connection, Hop, LinkId, Network, Toward, Transport};
 
 use super::{MICROSECOND, send, shipped, store_and_forward, tcp, train};
@@ -73,4 +74,63 @@ fn a_host_with_a_backlog_does_not_delay_another_one() {
 fn hosts_own_time() -> u64 {
     let (mut network, mut connections, _) = hosts(1);
     send(&mut network, 0, &mut connections[0], &train(65_536)).last_ns
+}
+
+/// A second model of the same machine: every frame by itself, first come, first served on the array's link. Trains are
+/// host, time and bytes; returns when each has arrived, in nanoseconds.
+fn frame_by_frame(trains: &[(usize, u64, u64)], array_bits_per_second: u64) -> Vec<u64> {
+    let mut host_free_ns = [0; 16];
+    let mut frames = Vec::new();
+    for (train, &(host, ready_ns, bytes)) in trains.iter().enumerate() {
+        let mut left = bytes;
+        while left > 0 {
+            let segment = left.min(1_460);
+            let wire_bytes = segment + 78;
+            host_free_ns[host] = ready_ns.max(host_free_ns[host]) + wire_bytes * 8;
+            frames.push((host_free_ns[host] + 50 + 3_000, train, wire_bytes));
+            left -= segment;
+        }
+    }
+    frames.sort_unstable();
+    let mut arrived_ns = vec![0; trains.len()];
+    let mut array_free_ps = 0;
+    for (ready_ns, train, wire_bytes) in frames {
+        let frame_ps = wire_bytes * 8_000_000_000_000 / array_bits_per_second;
+        array_free_ps = array_free_ps.max(ready_ns * 1_000) + frame_ps;
+        arrived_ns[train] = array_free_ps / 1_000 + 50;
+    }
+    arrived_ns
+}
+
+proptest! {
+    // A failure prints its inputs and the seed that repeats them.
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn shared_links_are_as_fast_as_frame_by_frame(
+        hosts_used in 2..9_usize,
+        sends in prop::collection::vec((0..9_usize, 0..200_000_u64, 1..131_072_u64), 50..300),
+    ) {
+        let mut now_ns = 0;
+        let trains: Vec<_> = sends
+            .into_iter()
+            .map(|(host, gap_ns, bytes)| {
+                now_ns += gap_ns;
+                (host % hosts_used, now_ns, bytes)
+            })
+            .collect();
+        let expected_ns = frame_by_frame(&trains, 10_000_000_000);
+        let (mut network, mut connections, _) = hosts(hosts_used as u64);
+        let mut sum_ns = 0;
+        for (&(host, now_ns, bytes), &expected_ns) in trains.iter().zip(&expected_ns) {
+            let arrived_ns =
+                send(&mut network, now_ns, &mut connections[host], &train(bytes)).last_ns;
+            let off_ns = arrived_ns.abs_diff(expected_ns);
+            // A train of 128 KiB takes 111 µs of the array's link, and at most eight others are on their way.
+            prop_assert!(off_ns < 8 * 111 * MICROSECOND, "{} instead of {}", arrived_ns, expected_ns);
+            sum_ns += off_ns;
+        }
+        let mean_ns = sum_ns / trains.len() as u64;
+        prop_assert!(mean_ns < 20 * MICROSECOND, "{} on average", mean_ns);
+    }
 }
