@@ -114,11 +114,11 @@ ISCSI_BHS_BYTES = 48  # RFC 7143, 11.2.1
 ISCSI_DIGEST_BYTES = 4
 ISCSI_DEFAULT_RECEIVE_BYTES = 8192  # RFC 7143, 13.12: in force when a side declares nothing
 ISCSI_KINDS = {
-    0x00: "nop_out", 0x01: "scsi_command", 0x03: "login_request", 0x04: "text_request", 0x05: "data_out",
-    0x06: "logout_request", 0x20: "nop_in", 0x21: "scsi_response", 0x23: "login_response", 0x24: "text_response",
-    0x25: "data_in", 0x26: "logout_response", 0x31: "r2t", 0x3F: "reject",
+    0x00: "nop-out", 0x01: "command", 0x03: "login-request", 0x04: "text-request", 0x05: "data-out",
+    0x06: "logout-request", 0x20: "nop-in", 0x21: "response", 0x23: "login-response", 0x24: "text-response",
+    0x25: "data-in", 0x26: "logout-response", 0x31: "r2t", 0x3F: "reject",
 }
-ISCSI_DATA_KINDS = ("scsi_command", "data_out", "unsolicited_data_out", "data_in")
+ISCSI_DATA_KINDS = ("command", "data-out", "unsolicited-data-out", "data-in")
 ISCSI_NO_TRANSFER_TAG = 0xFFFFFFFF  # RFC 7143, 11.7.4: marks unsolicited data
 SCSI_READ_OR_WRITE_10 = (0x28, 0x2A)
 
@@ -148,15 +148,15 @@ def dissect_iscsi(frames):
             operation_tags.update(commands)
         for opcode, tag, ahs, segment in zip(opcodes, tags, ahs_words, segments):
             kind = ISCSI_KINDS[opcode]
-            if kind == "data_out" and transfer_tags.pop(0) == ISCSI_NO_TRANSFER_TAG:
-                kind = "unsolicited_data_out"
+            if kind == "data-out" and transfer_tags.pop(0) == ISCSI_NO_TRANSFER_TAG:
+                kind = "unsolicited-data-out"
             in_operation = tag in operation_tags
-            if kind == "data_in":
+            if kind == "data-in":
                 longest_data_in = max(longest_data_in, segment)
             digest = ISCSI_DIGEST_BYTES if header_digests else 0
             padding = -segment % 4
             result.add(frame, Pdu(
-                frame.direction, kind,
+                frame.direction, f"iscsi-{kind}",
                 total_bytes=ISCSI_BHS_BYTES + 4 * ahs + digest + segment + padding,
                 payload_bytes=segment if in_operation and kind in ISCSI_DATA_KINDS else 0,
                 in_operation=in_operation,
@@ -221,7 +221,7 @@ def dissect_nfs(frames):
         for fragment, is_call, program, procedure in zip(fragments, calls, programs, procedures):
             service, payload, in_operation = RPC_PROGRAMS[program], 0, False
             if service != "nfs":
-                name = f"{service}_{SESSION_PROCEDURES[service, procedure]}"
+                name = SESSION_PROCEDURES[service, procedure]
             else:
                 name = NFS_PROCEDURES[procedure]
                 in_operation = name in NFS_OPERATION
@@ -241,7 +241,7 @@ def dissect_nfs(frames):
                     seen["machine_name_bytes"].add(len(frame.fields["rpc.auth.machinename"][0]))
                     seen["file_handle_bytes"].update(frame.numbers("nfs.fh.length"))
             result.add(frame, Pdu(
-                frame.direction, f"{name}_{'call' if is_call else 'reply'}",
+                frame.direction, f"{service}-{name}-{'call' if is_call else 'reply'}",
                 total_bytes=RPC_RECORD_MARK_BYTES + fragment, payload_bytes=payload, in_operation=in_operation,
             ))
         require(not counts, frame, "a count that belongs to no PDU")
@@ -281,17 +281,16 @@ SMB_FIELDS = [
 NETBIOS_HEADER_BYTES = 4  # RFC 1002, 4.3.1
 SMB1_NO_FURTHER_COMMAND = 0xFF
 SMB1_KINDS = {
-    0x04: "close", 0x05: "flush", 0x2E: "read_andx", 0x2F: "write_andx", 0x32: "transaction2",
-    0x71: "tree_disconnect", 0x72: "negotiate", 0x73: "session_setup_andx", 0x74: "logoff_andx",
-    0x75: "tree_connect_andx", 0xA0: "nt_transact", 0xA2: "nt_create_andx",
+    0x04: "close", 0x05: "flush", 0x2E: "read", 0x2F: "write", 0x32: "transaction2", 0x71: "tree-disconnect",
+    0x72: "negotiate", 0x73: "session-setup", 0x74: "logoff", 0x75: "tree-connect", 0xA0: "nt-transact",
+    0xA2: "nt-create",
 }
-SMB1_OPERATION = ("read_andx", "write_andx", "flush")
 SMB2_KINDS = {
-    0: "negotiate", 1: "session_setup", 2: "logoff", 3: "tree_connect", 4: "tree_disconnect", 5: "create", 6: "close",
-    7: "flush", 8: "read", 9: "write", 11: "ioctl", 14: "query_directory", 16: "query_info", 17: "set_info",
+    0: "negotiate", 1: "session-setup", 2: "logoff", 3: "tree-connect", 4: "tree-disconnect", 5: "create", 6: "close",
+    7: "flush", 8: "read", 9: "write", 11: "ioctl", 14: "query-directory", 16: "query-info", 17: "set-info",
 }
+SMB_OPERATION = ("read", "write", "flush")
 SMB2_STATUS_PENDING = 0x103  # an interim response: the real one follows
-SMB2_OPERATION = ("read", "write", "flush")
 
 
 def dissect_smb(frames):
@@ -315,20 +314,20 @@ def dissect_smb(frames):
             form = "response" if is_response else "request"
             if smb1:
                 name = SMB1_KINDS[command]
-                in_operation = name in SMB1_OPERATION
-                if (name, is_response) in (("read_andx", True), ("write_andx", False)):
+                in_operation = name in SMB_OPERATION
+                if (name, is_response) in (("read", True), ("write", False)):
                     payload = smb1_data.pop(0)
             else:
                 name = SMB2_KINDS[command]
-                in_operation = name in SMB2_OPERATION
+                in_operation = name in SMB_OPERATION
                 if is_response and smb2_statuses.pop(0) == SMB2_STATUS_PENDING:
-                    form = "interim_response"
+                    form = "interim-response"
                 if (name, form) in (("read", "response"), ("write", "request")):
                     payload = smb2_data.pop(0)
             if payload:
                 seen["operation_bytes"].add(payload)
             result.add(frame, Pdu(
-                frame.direction, f"{'smb1_' if smb1 else ''}{name}_{form}",
+                frame.direction, f"smb{1 if smb1 else 2}-{name}-{form}",
                 total_bytes=NETBIOS_HEADER_BYTES + length, payload_bytes=payload, in_operation=in_operation,
             ))
         require(not (smb1_data or smb2_data), frame, "a length that belongs to no PDU")
