@@ -134,7 +134,7 @@ proptest! {
             let arrival =
                 network.send(now_ns, &mut connections[host], Toward::Target, &train).unwrap();
             prop_assert!(arrival.first_ns <= arrival.last_ns);
-            prop_assert!(arrival.last_ns >= arrived_ns[host], "a train overtakes another one");
+            prop_assert!(arrival.first_ns >= arrived_ns[host], "a train overtakes another one");
             arrived_ns[host] = arrival.last_ns;
             sent_bytes += train.bytes();
         }

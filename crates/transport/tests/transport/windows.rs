@@ -97,6 +97,43 @@ fn an_open_window_closes_when_the_connection_is_idle_only_if_told_to() {
     assert_eq!(time_after_idle(IdleRestart::Rfc2861), restarted);
 }
 
+/// How long 20 MB take after a loss has closed an open window, from the retransmission on, in round trips. Before it, and
+/// a round trip apart, the connection sends `small_trains` of 1,000 bytes.
+fn round_trips_after_a_loss(small_trains: u64) -> u64 {
+    let profile = LinkProfile { propagation_ns: 5 * MILLISECOND, ..shipped("ethernet-1g") };
+    let settings = slow_start(IdleRestart::Keeps);
+    let (mut network, mut connection, link) = one_link(profile, Transport::Tcp(settings));
+    network.fail(link, SECOND);
+    network.restore(link, SECOND + MILLISECOND);
+    send(&mut network, 0, &mut connection, &train(20_000_000));
+    // Lost, and sent again 200 ms later.
+    let mut now_ns = send(&mut network, SECOND, &mut connection, &train(1_000)).last_ns;
+    assert!(now_ns.abs_diff(SECOND + 205 * MILLISECOND) < MILLISECOND);
+    for _ in 0..small_trains {
+        now_ns += connection.round_trip_ns();
+        send(&mut network, now_ns, &mut connection, &train(1_000));
+    }
+    now_ns += connection.round_trip_ns();
+    let last_ns = send(&mut network, now_ns, &mut connection, &train(20_000_000)).last_ns;
+    (last_ns - now_ns) / connection.round_trip_ns()
+}
+
+#[test]
+fn a_loss_closes_the_window_to_a_segment_and_slow_start_ends_at_half_of_what_was_in_flight() {
+    // A segment of 1,460 bytes, and the 1,000 that were acknowledged since, are a window of 2,460. After 8 round trips it is
+    // 629,760 bytes, more than half of the 1.19 MB that were in flight, and 627,300 are sent. Then it grows by a segment in
+    // each: 29 more carry 18,877,000, and the rest leaves in the last one.
+    assert_eq!(round_trips_after_a_loss(0), 8 + 29);
+}
+
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    // In slow start it grows by what is acknowledged, so 700 small trains end slow start. After that, it stays as it is.
+    let unused = round_trips_after_a_loss(700);
+    let idle = round_trips_after_a_loss(5_000);
+    assert!(idle + 1 >= unused, "{unused} round trips, but {idle} after more small trains");
+}
+
 #[test]
 fn validation_halves_the_window_for_each_idle_timeout() {
     let time_after = |timeouts: u64| {
