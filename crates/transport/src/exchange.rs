@@ -87,7 +87,7 @@ impl Exchange {
     /// How many requests the array gets. 0 if the operation has no bytes.
     #[must_use]
     pub fn sub_requests(&self) -> u32 {
-        self.transfers() + u32::from(self.commits())
+        self.transfers().saturating_add(self.commits().into())
     }
 
     /// How many sub-requests may be in progress at once, by the protocol: at least 1. A [`SubRequestKind::Commit`] waits
@@ -153,7 +153,8 @@ impl Exchange {
     }
 
     fn transfers(&self) -> u32 {
-        self.bytes.div_ceil(self.front_end.largest_bytes(self.direction)) as u32
+        let transfers = self.bytes.div_ceil(self.front_end.largest_bytes(self.direction));
+        u32::try_from(transfers).unwrap_or(u32::MAX)
     }
 
     fn commits(&self) -> bool {

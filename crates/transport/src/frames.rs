@@ -17,7 +17,9 @@ pub(crate) const RUNS: usize = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frames {
     runs: [FrameRun; RUNS],
-    count: usize,
+    run_count: usize,
+    count: u64,
+    wire_bytes: u64,
 }
 
 impl Frames {
@@ -37,9 +39,8 @@ impl Frames {
                 for part in fibre_channel_train(train).parts {
                     if part.payload_bytes > 0 {
                         frames.cut_stream(part.bytes(), payload, overhead);
-                    } else if part.pdus > 0 {
-                        let each = u64::from(part.header_bytes / part.pdus);
-                        frames.push(u64::from(part.pdus), each + overhead);
+                    } else if let Some(each) = part.header_bytes.checked_div(part.pdus.into()) {
+                        frames.push(part.pdus.into(), each + overhead);
                     }
                 }
             }
@@ -50,17 +51,17 @@ impl Frames {
     /// The runs, none of them empty.
     #[inline]
     pub(crate) fn runs(&self) -> &[FrameRun] {
-        &self.runs[..self.count]
+        &self.runs[..self.run_count]
     }
 
     /// Number of frames.
     pub(crate) fn count(&self) -> u64 {
-        self.runs().iter().map(|run| run.count).sum()
+        self.count
     }
 
     /// Bytes on the wire.
     pub(crate) fn wire_bytes(&self) -> u64 {
-        self.runs().iter().map(|run| run.count * run.wire_bytes).sum()
+        self.wire_bytes
     }
 
     #[inline]
@@ -77,8 +78,10 @@ impl Frames {
 
     #[inline]
     fn push(&mut self, count: u64, wire_bytes: u64) {
-        self.runs[self.count] = FrameRun { count, wire_bytes };
-        self.count += 1;
+        self.runs[self.run_count] = FrameRun { count, wire_bytes };
+        self.run_count += 1;
+        self.count += count;
+        self.wire_bytes += count * wire_bytes;
     }
 }
 

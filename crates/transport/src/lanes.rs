@@ -1,6 +1,7 @@
 //! Several links that serve as one.
 
-use crate::LinkId;
+use crate::link::Link;
+use crate::{LinkId, Toward};
 
 /// How lanes share trains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +23,46 @@ pub(crate) struct Lanes {
     pub(crate) detection_ns: u64,
     /// With [`LaneRule::RoundRobin`]: trains so far, by direction.
     pub(crate) trains: [u64; 2],
+}
+
+impl Lanes {
+    /// The lane for a train of `flow` at `at_ns`; `None` if all are known to be down.
+    pub(crate) fn choose(
+        &mut self,
+        links: &[Link],
+        toward: Toward,
+        flow: u64,
+        at_ns: u64,
+    ) -> Option<LinkId> {
+        let count = self.links.len() as u64;
+        let is_used = |lane: &LinkId| match links[lane.index()].outages.down_since(at_ns) {
+            None => true,
+            Some(since_ns) => at_ns - since_ns < self.detection_ns,
+        };
+        match self.rule {
+            LaneRule::FlowHash => {
+                let hash = flow_hash(flow);
+                let lane = self.links[(hash % count) as usize];
+                if is_used(&lane) {
+                    return Some(lane);
+                }
+                let others = self.links.iter().filter(|lane| is_used(lane)).count() as u64;
+                let other = hash.checked_rem(others)? as usize;
+                self.links.iter().copied().filter(is_used).nth(other)
+            }
+            LaneRule::RoundRobin => {
+                let first = self.trains[toward as usize];
+                let turn = (first..first + count)
+                    .find(|turn| is_used(&self.links[(turn % count) as usize]))?;
+                self.trains[toward as usize] = turn + 1;
+                Some(self.links[(turn % count) as usize])
+            }
+            LaneRule::LeastQueue => {
+                let used = self.links.iter().copied().filter(is_used);
+                used.min_by_key(|lane| links[lane.index()].free_ns(toward, at_ns))
+            }
+        }
+    }
 }
 
 /// The hash of a flow by which [`LaneRule::FlowHash`] chooses a lane: the finalizer of SplitMix64, in which every bit of

@@ -16,9 +16,14 @@ pub(crate) struct RunTimes {
 /// A train on its way: when its frames are complete at the place that it has reached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
-    pub(crate) runs: [RunTimes; RUNS],
-    /// The time that a frame of each run took on the last link.
-    pub(crate) frame_ns: [u64; RUNS],
+    /// When each run left the last link.
+    runs: [RunTimes; RUNS],
+    /// How much later it reaches this place.
+    pub(crate) later_ns: u64,
+    /// The time that a frame of each run takes on links with `byte_time`, and the time of all frames of the run.
+    frame_ns: [u64; RUNS],
+    run_ns: [u64; RUNS],
+    byte_time: u64,
     /// The end of a train whose last PDU was stored before this link, if that is later than what `runs` say.
     pub(crate) last_stored_ns: u64,
 }
@@ -29,15 +34,39 @@ impl Progress {
     pub(crate) fn ready(first_ns: u64, last_ns: u64) -> Self {
         let mut runs = [RunTimes { first_ns: last_ns, last_ns }; RUNS];
         runs[0].first_ns = first_ns;
-        Self { runs, frame_ns: [0; RUNS], last_stored_ns: 0 }
+        Self {
+            runs,
+            later_ns: 0,
+            frame_ns: [0; RUNS],
+            run_ns: [0; RUNS],
+            byte_time: 0,
+            last_stored_ns: 0,
+        }
     }
 
-    /// Everything is later by `delay_ns`.
+    /// When the first frame is here.
     #[inline]
-    pub(crate) fn delay(&mut self, delay_ns: u64) {
-        for run in &mut self.runs {
-            run.first_ns += delay_ns;
-            run.last_ns += delay_ns;
+    pub(crate) fn first_ns(&self) -> u64 {
+        self.runs[0].first_ns + self.later_ns
+    }
+
+    /// When the last one of `frames` is here.
+    #[inline]
+    pub(crate) fn last_ns(&self, frames: &Frames) -> u64 {
+        self.runs[frames.runs().len().saturating_sub(1)].last_ns + self.later_ns
+    }
+
+    /// How long `frames` take on links with `byte_time`.
+    #[inline]
+    fn measure(&mut self, frames: &Frames, byte_time: u64) {
+        self.byte_time = byte_time;
+        let times = self.frame_ns.iter_mut().zip(&mut self.run_ns);
+        for (run, (frame_ns, run_ns)) in frames.runs().iter().zip(times) {
+            *frame_ns = wire_ns(run.wire_bytes, byte_time);
+            *run_ns = match run.count {
+                1 => *frame_ns,
+                count => wire_ns(count * run.wire_bytes, byte_time),
+            };
         }
     }
 
@@ -54,6 +83,8 @@ impl Progress {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct LinkDirection {
     calendar: Calendar,
+    /// What rounding has left out of the calendar so far, in units of 2^-32 ns: the rate is exact in the long run.
+    rest: u64,
     wire_bytes: u64,
     frames: u64,
 }
@@ -62,6 +93,7 @@ struct LinkDirection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     profile: LinkProfile,
+    full_frame_ns: u64,
     /// Nanoseconds per byte on the wire, in units of 2^-32.
     byte_time: u64,
     /// If buffer credits bind: the time between two frames in the long run, and the number of credits.
@@ -76,17 +108,38 @@ struct Credits {
     count: u64,
 }
 
+/// What a train waits for credits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Waiting {
+    /// How much longer the link is occupied.
+    occupied_ns: u64,
+    /// How much of it comes after the last frame.
+    after_last_ns: u64,
+}
+
+impl Credits {
+    /// For a train of `frames`, which take `work_ns` on the wire. The first frames, as many as there are credits, follow
+    /// each other without a pause.
+    fn waiting(self, frames: u64, work_ns: u64) -> Waiting {
+        let occupied_ns = (frames * self.spacing_ns).saturating_sub(work_ns);
+        let after_last_ns = occupied_ns * frames.min(self.count) / frames.max(1);
+        Waiting { occupied_ns, after_last_ns }
+    }
+}
+
 impl Link {
     /// A link like `profile`, whose rate is not 0.
     pub(crate) fn new(profile: LinkProfile) -> Self {
         let byte_time = byte_time(profile.bits_per_second);
         let mut link = Self {
             byte_time,
+            full_frame_ns: 0,
             credits: None,
             directions: Default::default(),
             outages: Outages::default(),
             profile,
         };
+        link.full_frame_ns = link.serialization_ns(link.profile.full_frame_bytes());
         link.credits = link.binding_credits();
         link
     }
@@ -128,76 +181,60 @@ impl Link {
     #[inline]
     #[must_use]
     pub fn serialization_ns(&self, bytes: u64) -> u64 {
-        ((u128::from(bytes) * u128::from(self.byte_time) + (1 << 31)) >> 32) as u64
+        wire_ns(bytes, self.byte_time)
     }
 
     /// Nanoseconds of a full frame on the wire.
     pub(crate) fn full_frame_ns(&self) -> u64 {
-        self.serialization_ns(u64::from(
-            self.profile.frame_payload_bytes + self.profile.frame_overhead_bytes,
-        ))
+        self.full_frame_ns
     }
 
-    /// Carries `frames`, which arrive at its near end as `progress` says, and moves `progress` to the moments at which
-    /// they have left it (propagation comes on top). Returns when the first frame begins to leave, or when the train
-    /// is lost.
+    /// Carries `frames`, which arrive at its near end as `progress` says, and moves `progress` to its far end. Returns when
+    /// the first frame begins to leave, or when the train is lost.
     ///
     /// Within a run, frames arrive at intervals that do not shrink, so only the first and the last one can make the last
     /// one late: it leaves when the link has sent everything before it, or one frame after its own arrival.
     #[inline]
     pub(crate) fn carry(
         &mut self,
+        now_ns: u64,
         toward: Toward,
         frames: &Frames,
         progress: &mut Progress,
     ) -> Result<u64, u64> {
-        let arrival_ns = progress.runs[0].first_ns;
+        let arrival_ns = progress.first_ns();
         if let Some(since_ns) = self.outages.first_between(arrival_ns, arrival_ns + 1) {
             return Err(since_ns);
         }
-        let mut work_ns = 0;
-        let mut frame_count = 0;
-        let mut wire_bytes = 0;
-        let mut run_times = [0; RUNS];
-        for ((run, run_time), frame_time) in
-            frames.runs().iter().zip(&mut run_times).zip(&mut progress.frame_ns)
-        {
-            let bytes = run.count * run.wire_bytes;
-            let run_ns = self.serialization_ns(bytes);
-            let frame_ns =
-                if run.count == 1 { run_ns } else { self.serialization_ns(run.wire_bytes) };
-            *run_time = run_ns;
-            *frame_time = frame_ns;
-            work_ns += run_ns;
-            frame_count += run.count;
-            wire_bytes += bytes;
-        }
-        let mut stretched_ns = 0;
-        if let Some(credits) = self.credits {
-            stretched_ns = (frame_count * credits.spacing_ns).saturating_sub(work_ns);
+        if progress.byte_time != self.byte_time {
+            progress.measure(frames, self.byte_time);
         }
         let state = &mut self.directions[toward as usize];
-        state.wire_bytes += wire_bytes;
-        state.frames += frame_count;
-        let booking = state.calendar.book(arrival_ns, work_ns + stretched_ns);
+        state.wire_bytes += frames.wire_bytes();
+        state.frames += frames.count();
+        let work =
+            u128::from(frames.wire_bytes()) * u128::from(self.byte_time) + u128::from(state.rest);
+        state.rest = work as u64 & 0xffff_ffff;
+        let work_ns = (work >> 32) as u64;
+        let waiting = self
+            .credits
+            .map_or(Waiting::default(), |credits| credits.waiting(frames.count(), work_ns));
+        let booking = state.calendar.book(now_ns, arrival_ns, work_ns + waiting.occupied_ns);
         let mut left_ns = booking.start_ns;
-        let sent = run_times.iter().zip(progress.frame_ns).zip(&mut progress.runs);
-        for ((&run_ns, frame_ns), run) in sent.take(frames.runs().len()) {
-            let start_ns = left_ns.max(run.first_ns);
-            run.first_ns = start_ns + frame_ns;
-            run.last_ns = (start_ns + run_ns).max(run.last_ns + frame_ns);
-            left_ns = run.last_ns;
+        for index in 0..frames.runs().len() {
+            let frame_ns = progress.frame_ns[index];
+            let run = &mut progress.runs[index];
+            let start_ns = left_ns.max(run.first_ns + progress.later_ns);
+            let last_arrival_ns = run.last_ns + progress.later_ns;
+            left_ns = (start_ns + progress.run_ns[index]).max(last_arrival_ns + frame_ns);
+            *run = RunTimes { first_ns: start_ns + frame_ns, last_ns: left_ns };
         }
-        let mut finish_ns = booking.finish_ns;
-        if let Some(credits) = self.credits {
-            // The first frames, as many as there are credits, follow each other without a pause.
-            finish_ns -= stretched_ns * frame_count.min(credits.count) / frame_count;
-        }
-        let last = &mut progress.runs[frames.runs().len() - 1];
+        let finish_ns = booking.finish_ns - waiting.after_last_ns;
+        let last = &mut progress.runs[frames.runs().len().saturating_sub(1)];
         last.last_ns = last.last_ns.max(finish_ns).max(progress.last_stored_ns);
         progress.last_stored_ns = 0;
-        let off_ns = last.last_ns + self.profile.propagation_ns;
-        match self.outages.first_between(booking.start_ns, off_ns) {
+        progress.later_ns = self.profile.propagation_ns;
+        match self.outages.first_between(booking.start_ns, progress.last_ns(frames)) {
             Some(since_ns) => Err(since_ns),
             None => Ok(booking.start_ns),
         }
@@ -212,6 +249,12 @@ impl Link {
         (count * frame_ns < round_trip_ns)
             .then(|| Credits { spacing_ns: round_trip_ns.div_ceil(count), count })
     }
+}
+
+/// Nanoseconds of `bytes`, rounded to the nearest.
+#[inline]
+fn wire_ns(bytes: u64, byte_time: u64) -> u64 {
+    ((u128::from(bytes) * u128::from(byte_time) + (1 << 31)) >> 32) as u64
 }
 
 /// Nanoseconds per byte in units of 2^-32.

@@ -207,17 +207,15 @@ impl Network {
             return Ok(Arrival { first_ns: now_ns, last_ns: now_ns });
         }
         let direction = toward as usize;
-        let ready_ns = now_ns.max(connection.ready_ns[direction]);
         let sent = match connection.transport {
-            Transport::Tcp(settings) => {
-                self.send_tcp(ready_ns, connection, &settings, toward, train)
-            }
+            Transport::Tcp(settings) => self.send_tcp(now_ns, connection, &settings, toward, train),
             Transport::FibreChannel(settings) => {
-                self.send_fibre_channel(ready_ns, connection, settings, toward, train)
+                self.send_fibre_channel(now_ns, connection, settings, toward, train)
             }
         };
         let mut arrival = sent?;
         // A byte stream is delivered in order.
+        arrival.first_ns = arrival.first_ns.max(connection.arrived_ns[direction]);
         arrival.last_ns = arrival.last_ns.max(connection.arrived_ns[direction]);
         connection.arrived_ns[direction] = arrival.last_ns;
         Ok(arrival)
@@ -226,21 +224,22 @@ impl Network {
     #[inline]
     fn send_tcp(
         &mut self,
-        ready_ns: u64,
+        now_ns: u64,
         connection: &mut Connection,
         settings: &TcpSettings,
         toward: Toward,
         train: &Train,
     ) -> Result<Arrival, Lost> {
         let direction = toward as usize;
-        let route = connection.route;
-        let mut timeout_ns = settings.timeout_ns(&route);
-        let mut start_ns = ready_ns;
+        let mut start_ns = now_ns.max(connection.ready_ns[direction]);
+        let mut timeout_ns = 0;
         let mut retransmissions = 0;
         loop {
+            let route = &connection.route;
             let sender = &mut connection.senders[direction];
-            let released = sender.release(start_ns, train.bytes(), settings, &route);
+            let released = sender.release(start_ns, train.bytes(), settings, route);
             let crossing = Crossing {
+                now_ns,
                 toward,
                 flow: connection.flow,
                 header_bytes: settings.header_bytes(),
@@ -256,29 +255,33 @@ impl Network {
                 return Err(Lost { lost_ns: lost.lost_ns, retry_ns: None });
             }
             // RFC 6298, 5.4 to 5.6: the timer that began with the lost segment runs out, and doubles.
+            timeout_ns = match retransmissions {
+                0 => settings.timeout_ns(route),
+                _ => (2 * timeout_ns).min(settings.maximum_timeout_ns),
+            };
+            sender.on_timeout(route);
             start_ns = lost.sent_ns + timeout_ns;
-            timeout_ns = (2 * timeout_ns).min(settings.maximum_timeout_ns);
             retransmissions += 1;
             connection.retransmissions += 1;
             connection.ready_ns[direction] = start_ns;
-            connection.senders[direction].on_timeout(&route);
         }
     }
 
     fn send_fibre_channel(
         &mut self,
-        ready_ns: u64,
+        now_ns: u64,
         connection: &Connection,
         settings: FibreChannelSettings,
         toward: Toward,
         train: &Train,
     ) -> Result<Arrival, Lost> {
         let crossing = Crossing {
+            now_ns,
             toward,
             flow: connection.flow,
             header_bytes: 0,
-            first_ns: ready_ns,
-            last_ns: ready_ns,
+            first_ns: now_ns,
+            last_ns: now_ns,
             train,
         };
         crossing.over(&self.paths[connection.path.index()], &mut self.parts).map_err(|lost| Lost {
@@ -348,9 +351,10 @@ impl Network {
                 Hop::Link(_) | Hop::Lanes(_) => {
                     let Some(link) = self.first_link(hop) else { continue };
                     let profile = link.profile();
-                    let acknowledgement = header_bytes + profile.frame_overhead_bytes;
+                    let acknowledgement =
+                        u64::from(header_bytes) + u64::from(profile.frame_overhead_bytes);
                     round_trip_ns += link.full_frame_ns()
-                        + link.serialization_ns(acknowledgement.into())
+                        + link.serialization_ns(acknowledgement)
                         + 2 * profile.propagation_ns;
                     let rate = profile.payload_bytes_per_second(header_bytes);
                     bytes_per_second = bytes_per_second.min(rate * self.shared_lanes(hop));

@@ -1,11 +1,9 @@
 //! The way between two ports.
 
 use crate::frames::Frames;
-use crate::lanes::{Lanes, flow_hash};
-use crate::link::Link;
 use crate::link::Progress;
 use crate::network::Parts;
-use crate::{Arrival, Forwarding, LaneRule, LanesId, LinkId, RouterId, Switch, Toward, Train};
+use crate::{Arrival, Forwarding, LanesId, LinkId, RouterId, Switch, Toward, Train};
 
 /// A part of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +21,8 @@ pub enum Hop {
 /// A train on its way through a network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing<'a> {
+    /// No later train sets out earlier.
+    pub(crate) now_ns: u64,
     pub(crate) toward: Toward,
     pub(crate) flow: u64,
     /// Bytes of TCP and IP in each segment.
@@ -68,14 +68,14 @@ impl Crossing<'_> {
             let link = match hop {
                 Hop::Link(link) => link,
                 Hop::Lanes(lanes) => {
-                    let at_ns = progress.runs[0].first_ns;
+                    let at_ns = progress.first_ns();
                     let lanes = &mut parts.lanes[lanes.index()];
                     lanes
                         .choose(&parts.links, self.toward, self.flow, at_ns)
                         .ok_or(LostOnTheWay { sent_ns: sent_ns.unwrap_or(at_ns), lost_ns: at_ns })?
                 }
                 Hop::Switch(switch) => {
-                    progress.delay(switch.latency_ns);
+                    progress.later_ns += switch.latency_ns;
                     if switch.forwarding == Forwarding::CutThrough {
                         pending = Pending::CutThrough { full_frame_ns: last_frame_ns };
                     }
@@ -85,7 +85,7 @@ impl Crossing<'_> {
                     let (first_ns, last_ns) = self.first_and_last_pdu(&progress, &frames);
                     let router = &mut parts.routers[router.index()];
                     let (first_ready_ns, last_ready_ns) =
-                        router.store(self.train, first_ns, last_ns);
+                        router.store(self.now_ns, self.train, first_ns, last_ns);
                     progress = Progress::ready(first_ready_ns, last_ready_ns);
                     pending = Pending::Cut { last_ready_ns };
                     continue;
@@ -107,8 +107,8 @@ impl Crossing<'_> {
                     }
                 }
             }
-            let arrived_ns = progress.runs[0].first_ns;
-            let carried = link.carry(self.toward, &frames, &mut progress);
+            let arrived_ns = progress.first_ns();
+            let carried = link.carry(self.now_ns, self.toward, &frames, &mut progress);
             match carried {
                 Ok(left_ns) => sent_ns = sent_ns.or(Some(left_ns)),
                 Err(lost_ns) => {
@@ -116,67 +116,24 @@ impl Crossing<'_> {
                     return Err(LostOnTheWay { sent_ns, lost_ns: lost_ns.max(sent_ns) });
                 }
             }
-            progress.delay(link.profile().propagation_ns);
             last_frame_ns = link.full_frame_ns();
         }
-        let last = frames.runs().len().saturating_sub(1);
-        Ok(Arrival { first_ns: progress.runs[0].first_ns, last_ns: progress.runs[last].last_ns })
+        Ok(Arrival { first_ns: progress.first_ns(), last_ns: progress.last_ns(&frames) })
     }
 
     /// When the first and the last PDU of the train are complete.
     fn first_and_last_pdu(&self, progress: &Progress, frames: &Frames) -> (u64, u64) {
-        let last_ns = progress.runs[frames.runs().len().saturating_sub(1)].last_ns;
+        let (first_ns, last_ns) = (progress.first_ns(), progress.last_ns(frames));
         if self.train.pdus() <= 1 {
             return (last_ns, last_ns);
         }
-        let first = progress.runs[0];
         let part = &self.train.parts[usize::from(self.train.parts[0].pdus == 0)];
         let frame_count = frames.count();
         // The frame with the end of the first PDU.
         let pdu_frames =
             (frame_count * part.bytes()).div_ceil(self.train.bytes() * u64::from(part.pdus)).max(1);
-        let span_ns = last_ns - first.first_ns;
-        let first_pdu_ns = first.first_ns + span_ns * (pdu_frames - 1) / (frame_count - 1).max(1);
+        let span_ns = last_ns - first_ns;
+        let first_pdu_ns = first_ns + span_ns * (pdu_frames - 1) / (frame_count - 1).max(1);
         (first_pdu_ns.min(last_ns), last_ns)
-    }
-}
-
-impl Lanes {
-    /// The lane for a train of `flow` at `at_ns`; `None` if all are known to be down.
-    pub(crate) fn choose(
-        &mut self,
-        links: &[Link],
-        toward: Toward,
-        flow: u64,
-        at_ns: u64,
-    ) -> Option<LinkId> {
-        let count = self.links.len() as u64;
-        let is_used = |lane: &LinkId| match links[lane.index()].outages.down_since(at_ns) {
-            None => true,
-            Some(since_ns) => at_ns - since_ns < self.detection_ns,
-        };
-        match self.rule {
-            LaneRule::FlowHash => {
-                let hash = flow_hash(flow);
-                let lane = self.links[(hash % count) as usize];
-                if is_used(&lane) {
-                    return Some(lane);
-                }
-                let others = self.links.iter().filter(|lane| is_used(lane)).count() as u64;
-                let other = hash.checked_rem(others)? as usize;
-                self.links.iter().copied().filter(is_used).nth(other)
-            }
-            LaneRule::RoundRobin => {
-                let first = self.trains[toward as usize];
-                let turn = (first..first + count)
-                    .find(|turn| is_used(&self.links[(turn % count) as usize]))?;
-                self.trains[toward as usize] = turn + 1;
-                Some(self.links[(turn % count) as usize])
-            }
-            LaneRule::LeastQueue => {
-                let used = self.links.iter().copied().filter(is_used);
-                used.min_by_key(|lane| links[lane.index()].free_ns(toward, at_ns))
-            }
-        }
     }
 }

@@ -35,7 +35,9 @@ macro_rules! pdu_kinds {
 pdu_kinds! {
     /// iSCSI SCSI Command, perhaps with immediate data (RFC 7143, 11.3).
     IscsiCommand, "iscsi-command", Target;
-    /// iSCSI Data-Out (RFC 7143, 11.7).
+    /// iSCSI Data-Out that no R2T asked for (RFC 7143, 11.7).
+    IscsiUnsolicitedDataOut, "iscsi-unsolicited-data-out", Target;
+    /// iSCSI Data-Out that an R2T asked for (RFC 7143, 11.7).
     IscsiDataOut, "iscsi-data-out", Target;
     /// iSCSI Ready To Transfer (RFC 7143, 11.8).
     IscsiR2t, "iscsi-r2t", Host;

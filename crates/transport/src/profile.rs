@@ -96,7 +96,12 @@ impl LinkProfile {
     #[must_use]
     pub fn payload_bytes_per_second(&self, header_bytes: u32) -> u64 {
         let payload = u128::from(self.frame_payload_bytes.saturating_sub(header_bytes));
-        let on_the_wire = u128::from(self.frame_payload_bytes + self.frame_overhead_bytes).max(1);
+        let on_the_wire = u128::from(self.full_frame_bytes()).max(1);
         (u128::from(self.bits_per_second) * payload / (8 * on_the_wire)) as u64
+    }
+
+    /// Bytes of a full frame on the wire.
+    pub(crate) fn full_frame_bytes(&self) -> u64 {
+        u64::from(self.frame_payload_bytes) + u64::from(self.frame_overhead_bytes)
     }
 }

@@ -44,7 +44,13 @@ pub(crate) struct Router {
 impl Router {
     /// Takes in the PDUs of `train`, the first of which is complete at `first_ns` and the last at `last_ns`. Returns when
     /// the first and the last of them can leave.
-    pub(crate) fn store(&mut self, train: &Train, first_ns: u64, last_ns: u64) -> (u64, u64) {
+    pub(crate) fn store(
+        &mut self,
+        now_ns: u64,
+        train: &Train,
+        first_ns: u64,
+        last_ns: u64,
+    ) -> (u64, u64) {
         let settings = self.settings;
         let is_command = train
             .parts
@@ -53,7 +59,7 @@ impl Router {
         let command_ns = if is_command { settings.command_ns } else { 0 };
         let pdus = u64::from(train.pdus()).max(1);
         let pdus_ns = settings.pdu_ns * pdus + settings.kib_ns * train.payload_bytes() / 1024;
-        let booking = self.processor.book(first_ns, command_ns + pdus_ns);
+        let booking = self.processor.book(now_ns, first_ns, command_ns + pdus_ns);
         let first_ready_ns = booking.start_ns + command_ns + pdus_ns / pdus;
         let last_ready_ns = booking.finish_ns.max(last_ns + pdus_ns / pdus);
         (first_ready_ns + settings.latency_ns, last_ready_ns + settings.latency_ns)

@@ -169,6 +169,7 @@ impl Sender {
         self.round_bytes = 0;
     }
 
+    #[inline]
     fn window_bytes(&self, settings: &TcpSettings) -> u64 {
         self.congestion_window_bytes.min(settings.receive_window_bytes())
     }
@@ -208,6 +209,7 @@ impl Sender {
                 };
             }
             self.round_start_ns += route.round_trip_ns;
+            first_ns.get_or_insert(self.round_start_ns);
             if self.congestion_window_bytes >= settings.receive_window_bytes() {
                 // The window is the same from here on: all rounds but the last one at once.
                 let rounds = (left_bytes - 1) / window_bytes;

@@ -10,7 +10,7 @@ pub struct TrainPart {
     /// Number of PDUs; 0 if the part is empty.
     pub pdus: u32,
     /// Bytes of headers, digests and padding of all PDUs together.
-    pub header_bytes: u32,
+    pub header_bytes: u64,
     /// Bytes of the user's data in all PDUs together.
     pub payload_bytes: u64,
 }
@@ -19,7 +19,7 @@ impl TrainPart {
     /// `pdus` PDUs with `header_bytes` each, which carry `payload_bytes` together.
     #[must_use]
     pub const fn new(kind: PduKind, pdus: u32, header_bytes: u32, payload_bytes: u64) -> Self {
-        Self { kind, pdus, header_bytes: pdus * header_bytes, payload_bytes }
+        Self { kind, pdus, header_bytes: pdus as u64 * header_bytes as u64, payload_bytes }
     }
 
     /// No PDUs.
@@ -31,7 +31,7 @@ impl TrainPart {
     /// Headers and payload together, in bytes.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
-        self.header_bytes as u64 + self.payload_bytes
+        self.header_bytes + self.payload_bytes
     }
 }
 
@@ -83,7 +83,7 @@ impl Train {
     /// Bytes of headers, digests and padding.
     #[must_use]
     pub const fn header_bytes(&self) -> u64 {
-        self.parts[0].header_bytes as u64 + self.parts[1].header_bytes as u64
+        self.parts[0].header_bytes + self.parts[1].header_bytes
     }
 
     /// Bytes of the user's data.

@@ -44,8 +44,7 @@ impl WireCounts {
     #[must_use]
     pub fn toward(&self, toward: Toward) -> PduCount {
         let mut sum = PduCount::default();
-        for (kind, count) in self.kinds().filter(|(kind, _)| kind.toward() == toward) {
-            debug_assert_eq!(kind.toward(), toward);
+        for (_, count) in self.kinds().filter(|(kind, _)| kind.toward() == toward) {
             sum.add(count, 1);
         }
         sum
@@ -61,7 +60,7 @@ impl WireCounts {
         for part in &train.parts {
             let count = PduCount {
                 pdus: part.pdus.into(),
-                header_bytes: part.header_bytes.into(),
+                header_bytes: part.header_bytes,
                 payload_bytes: part.payload_bytes,
             };
             self.by_kind[part.kind as usize].add(count, 1);

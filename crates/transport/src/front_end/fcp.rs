@@ -11,10 +11,11 @@ use crate::{Direction, PduKind, Train, TrainPart};
 /// without it (FCP-4: write FCP_XFER_RDY disabled) is not modelled, because hardly any disk array allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fcp {
-    /// The largest data of a command, in bytes. Chosen: 512 KiB, Linux's default for a disk.
+    /// The largest data of a command, in bytes. Chosen: 512 KiB, what Linux 2.6 gives a disk
+    /// (`max_sectors_kb`).
     pub largest_command_bytes: u64,
-    /// The largest burst of data that one FCP_XFER_RDY asks for, in bytes. No limit: what MAXIMUM BURST SIZE 0 means in
-    /// the mode page 02h.
+    /// The largest burst of data that one FCP_XFER_RDY asks for, in bytes. No limit by
+    /// default: what MAXIMUM BURST SIZE 0 means in mode page 02h.
     pub largest_burst_bytes: u64,
     /// Commands of one operation that may be in progress. Chosen: 32, the LUN queue depth of HBAs.
     pub commands_in_flight: u32,

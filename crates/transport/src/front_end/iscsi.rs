@@ -33,7 +33,8 @@ pub struct Iscsi {
     pub max_outstanding_r2t: u32,
     /// Whether the last Data-In carries the status (RFC 7143, 11.7.3); if not, a SCSI Response follows it.
     pub status_in_data: bool,
-    /// The largest data of a command, in bytes. Chosen: 512 KiB, Linux's default for a disk.
+    /// The largest data of a command, in bytes. Chosen: 512 KiB, what Linux 2.6 gives a disk
+    /// (`max_sectors_kb`).
     pub largest_command_bytes: u64,
     /// Commands of one operation that may be in progress. 32: open-iscsi's `node.session.queue_depth`.
     pub commands_in_flight: u32,
@@ -107,9 +108,8 @@ impl Iscsi {
             bursts_at_once: self.max_outstanding_r2t.max(1),
         };
         let solicited = write.round(round)?;
-        let data_out = |bytes, burst_bytes| {
-            let bursts = Bursts { bytes, burst_bytes };
-            self.data_pdus(PduKind::IscsiDataOut, bursts, segment_bytes)
+        let data_out = |kind, bytes, burst_bytes| {
+            self.data_pdus(kind, Bursts { bytes, burst_bytes }, segment_bytes)
         };
         let to_target = match round {
             0 => {
@@ -120,10 +120,10 @@ impl Iscsi {
                 ));
                 match solicited.bytes - immediate_bytes {
                     0 => command,
-                    unsolicited => command.then(data_out(unsolicited, unsolicited)),
+                    bytes => command.then(data_out(PduKind::IscsiUnsolicitedDataOut, bytes, bytes)),
                 }
             }
-            _ => Train::of(data_out(solicited.bytes, self.max_burst_bytes)),
+            _ => Train::of(data_out(PduKind::IscsiDataOut, solicited.bytes, self.max_burst_bytes)),
         };
         let to_host = match solicited.permissions {
             0 => self.pdus(PduKind::IscsiResponse, 1),
@@ -149,8 +149,8 @@ impl Iscsi {
     /// last PDU is padded, since segments are multiples of 4.
     fn with_data(&self, mut part: TrainPart, bytes: u64, data_pdus: u32) -> TrainPart {
         let digest = if self.data_digest { DIGEST_BYTES } else { 0 };
-        let padding = (bytes.next_multiple_of(4) - bytes) as u32;
-        part.header_bytes += data_pdus * digest + padding;
+        let padding = bytes.next_multiple_of(4) - bytes;
+        part.header_bytes += u64::from(data_pdus) * u64::from(digest) + padding;
         part.payload_bytes = bytes;
         part
     }

@@ -13,10 +13,10 @@ const REPLY: u32 = 4 + 4 + 4 + 8 + 4 + 4;
 /// AUTH_SYS without machine name and groups: flavour, length, stamp, length of the name, uid, gid, number of groups
 /// (RFC 5531, appendix A).
 const AUTH_SYS: u32 = 8 + 5 * 4;
-/// `post_op_attr` with attributes: a flag, and `fattr3` of 84 bytes (RFC 1813, 2.6).
-const POST_OP_ATTRIBUTES: u32 = 4 + 84;
-/// `wcc_data` with both attributes: a flag and `wcc_attr` of 24 bytes, and `post_op_attr`.
-const WCC_DATA: u32 = 4 + 24 + POST_OP_ATTRIBUTES;
+/// The flag that says whether attributes follow, and `fattr3` (RFC 1813, 2.6).
+const POST_OP_ATTRIBUTES: (u32, u32) = (4, 84);
+/// The flag that says whether attributes follow, and `wcc_attr`.
+const PRE_OP_ATTRIBUTES: (u32, u32) = (4, 24);
 
 /// When the data of a write is on stable storage (RFC 1813, 3.3.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,17 +29,23 @@ pub enum WriteStability {
     FileSync,
 }
 
-/// NFS version 3 over TCP, with AUTH_SYS credentials, and with attributes in every reply.
+/// NFS version 3 over TCP, with AUTH_SYS credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nfs {
-    /// The mount option `rsize`: the largest READ, in bytes. 32 KiB: Linux 2.6, and ONTAP's default for TCP is 64 KiB.
+    /// The mount option `rsize`: the largest READ, in bytes. 32 KiB is chosen: servers of
+    /// 2005 offered 32 or 64 KiB.
     pub read_bytes: u32,
     /// The mount option `wsize`: the largest WRITE, in bytes.
     pub write_bytes: u32,
-    /// Calls that may be in progress. 16: Linux until 3.2 (`sunrpc.tcp_slot_table_entries`).
+    /// Calls that may be in progress. 16: Linux before 3.1 (`sunrpc.tcp_slot_table_entries`).
     pub slots: u32,
     /// When data is stable.
     pub stability: WriteStability,
+    /// Whether replies to writes carry the attributes from before (RFC 1813, 2.6). True by default; servers may leave them
+    /// out, and NFS-Ganesha does.
+    pub pre_op_attributes: bool,
+    /// Whether replies carry the attributes from after the operation, likewise.
+    pub post_op_attributes: bool,
     /// Length of a file handle, in bytes: at most 64 (RFC 1813, 2.4). ONTAP's and Linux's are 28 to 44; 32 is chosen.
     pub file_handle_bytes: u32,
     /// Length of the client's name in its credentials, in bytes. 8 is chosen.
@@ -57,6 +63,8 @@ impl Default for Nfs {
             write_bytes: 32 << 10,
             slots: 16,
             stability: WriteStability::CommitOnClose,
+            pre_op_attributes: true,
+            post_op_attributes: true,
             file_handle_bytes: 32,
             machine_name_bytes: 8,
             groups: 1,
@@ -78,12 +86,12 @@ impl Nfs {
             // READ3args: handle, offset, count. READ3resok: attributes, count, eof, length of the data.
             Direction::Read => Turn::only(
                 self.call(PduKind::NfsReadCall, 8 + 4, 0),
-                reply(PduKind::NfsReadReply, POST_OP_ATTRIBUTES + 4 + 4 + 4, bytes),
+                reply(PduKind::NfsReadReply, self.post_op_bytes() + 4 + 4 + 4, bytes),
             ),
             // WRITE3args: handle, offset, count, stable, length of the data. WRITE3resok: wcc, count, committed, verifier.
             Direction::Write => Turn::only(
                 self.call(PduKind::NfsWriteCall, 8 + 4 + 4 + 4, bytes),
-                reply(PduKind::NfsWriteReply, WCC_DATA + 4 + 4 + 8, 0),
+                reply(PduKind::NfsWriteReply, self.wcc_bytes() + 4 + 4 + 8, 0),
             ),
         }
     }
@@ -92,7 +100,7 @@ impl Nfs {
     pub(super) fn commit(&self) -> Turn {
         Turn::only(
             self.call(PduKind::NfsCommitCall, 8 + 4, 0),
-            reply(PduKind::NfsCommitReply, WCC_DATA + 8, 0),
+            reply(PduKind::NfsCommitReply, self.wcc_bytes() + 8, 0),
         )
     }
 
@@ -107,15 +115,15 @@ impl Nfs {
         };
         match direction {
             Direction::Read => {
-                add(name_bytes, handle_bytes + 2 * POST_OP_ATTRIBUTES);
-                add(4, POST_OP_ATTRIBUTES + 4);
+                add(name_bytes, handle_bytes + 2 * self.post_op_bytes());
+                add(4, self.post_op_bytes() + 4);
             }
             Direction::Write => {
-                add(name_bytes, POST_OP_ATTRIBUTES);
+                add(name_bytes, self.post_op_bytes());
                 // How, sattr3 (mode 8, uid 4, gid 4, size 12, two times 8); handle, attributes, wcc.
                 add(
                     name_bytes + 4 + 8 + 4 + 4 + 12 + 8,
-                    4 + handle_bytes + POST_OP_ATTRIBUTES + WCC_DATA,
+                    4 + handle_bytes + self.post_op_bytes() + self.wcc_bytes(),
                 );
                 if self.stability == WriteStability::CommitOnClose {
                     let commit = self.commit();
@@ -124,6 +132,18 @@ impl Nfs {
                 }
             }
         }
+    }
+
+    /// Bytes of `post_op_attr`.
+    fn post_op_bytes(&self) -> u32 {
+        let (flag, attributes) = POST_OP_ATTRIBUTES;
+        flag + if self.post_op_attributes { attributes } else { 0 }
+    }
+
+    /// Bytes of `wcc_data`.
+    fn wcc_bytes(&self) -> u32 {
+        let (flag, attributes) = PRE_OP_ATTRIBUTES;
+        flag + if self.pre_op_attributes { attributes } else { 0 } + self.post_op_bytes()
     }
 
     /// A call with a file handle, `argument_bytes` of further arguments, and data.

@@ -12,13 +12,15 @@ const SMB1_HEADER: u32 = 32;
 const SMB2_HEADER: u32 = 64;
 /// What one credit covers (\[MS-SMB2\] 3.1.5.2).
 const CREDIT_BYTES: u64 = 65_536;
-/// What a 16-bit length can say (\[MS-SMB\] 3.2.4.4.1).
-const SMB1_LARGEST_BYTES: u32 = 0xffff;
+/// What the 17 bits of the session header's length leave beside the longer header, a write's.
+const SMB1_LARGEST_BYTES: u32 = 0x1_ffff - 64;
 
 /// SMB 1, also called CIFS: READ_ANDX and WRITE_ANDX with 64-bit offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Smb1 {
-    /// The largest read, in bytes; more than 65,535 counts as 65,535. 61,440: what Windows asks for with CAP_LARGE_READX.
+    /// The largest read, in bytes. 61,440: what Windows asks for with CAP_LARGE_READX. Without it, 16,384: what fits into
+    /// Windows's MaxBufferSize, 16,644. \[MS-CIFS\] has lengths of 16 bits. \[MS-SMB\] 2.2.4.2.1 extends them, up to what
+    /// a message can hold, 131,007; more counts as that.
     pub read_bytes: u32,
     /// The largest write, in bytes, likewise. 61,440: what Windows sends with CAP_LARGE_WRITEX.
     pub write_bytes: u32,

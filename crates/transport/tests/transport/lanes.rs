@@ -1,0 +1,71 @@
+//! Which lane a train takes.
+
+use strewn_transport::{Connection, Hop, LaneRule, LinkId, Network, Toward, Transport, flow_hash};
+
+use super::{send, shipped, tcp, train};
+
+/// Four lanes of gigabit Ethernet, and connections with flows from 0.
+fn four_lanes(rule: LaneRule, flows: u64) -> (Network, Vec<Connection>, [LinkId; 4]) {
+    let mut network = Network::new();
+    let links = [0; 4].map(|_| network.add_link(shipped("ethernet-1g")).unwrap());
+    let lanes = network.add_lanes(&links, rule, 0).unwrap();
+    let path = network.add_path(&[Hop::Lanes(lanes)]).unwrap();
+    let connections = (0..flows)
+        .map(|flow| network.connect(path, flow, Transport::Tcp(tcp())).unwrap())
+        .collect();
+    (network, connections, links)
+}
+
+fn frames(network: &Network, links: [LinkId; 4]) -> [u64; 4] {
+    links.map(|link| network.link(link).frames(Toward::Target))
+}
+
+#[test]
+fn a_flow_stays_on_its_lane() {
+    let (mut network, mut connections, links) = four_lanes(LaneRule::FlowHash, 100);
+    for turn in 0..50 {
+        for connection in &mut connections {
+            let before = frames(&network, links);
+            send(&mut network, turn * 10_000_000, connection, &train(1_000));
+            let lane = (flow_hash(connection.flow()) % 4) as usize;
+            assert_eq!(frames(&network, links)[lane], before[lane] + 1);
+        }
+    }
+    // The hash spreads a hundred flows: each lane has a share, and none has half of them.
+    for carried in frames(&network, links) {
+        assert!((10 * 50..50 * 50).contains(&carried), "{:?}", frames(&network, links));
+    }
+}
+
+#[test]
+fn one_flow_is_as_fast_as_one_lane_and_round_robin_as_all() {
+    let time = |rule| {
+        let (mut network, mut connections, _) = four_lanes(rule, 1);
+        let mut last_ns = 0;
+        for _ in 0..40 {
+            last_ns = send(&mut network, 0, &mut connections[0], &train(1_460_000)).last_ns;
+        }
+        last_ns
+    };
+    let train_ns = 1_000 * 12_304;
+    assert_eq!(time(LaneRule::FlowHash), 40 * train_ns + 50);
+    assert_eq!(time(LaneRule::RoundRobin), 10 * train_ns + 50);
+    assert_eq!(time(LaneRule::LeastQueue), 10 * train_ns + 50);
+}
+
+#[test]
+fn round_robin_takes_turns_and_least_queue_evens_out() {
+    let (mut network, mut connections, links) = four_lanes(LaneRule::RoundRobin, 1);
+    for _ in 0..10 {
+        send(&mut network, 0, &mut connections[0], &train(1_000));
+    }
+    assert_eq!(frames(&network, links), [3, 3, 2, 2]);
+
+    // A large train on the first lane, and small ones on the others until they are as far.
+    let (mut network, mut connections, links) = four_lanes(LaneRule::LeastQueue, 1);
+    send(&mut network, 0, &mut connections[0], &train(14_600));
+    for _ in 0..30 {
+        send(&mut network, 0, &mut connections[0], &train(1_460));
+    }
+    assert_eq!(frames(&network, links), [10; 4]);
+}
