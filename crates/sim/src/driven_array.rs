@@ -90,6 +90,7 @@ impl NextEvents {
 }
 
 /// What was under way at an array when its controller stopped.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Stopped {
     commands: Vec<SpindleCommand<()>>,
     timer_ns: u64,

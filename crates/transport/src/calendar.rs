@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 /// A span of idle time, in nanoseconds from the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct IdleSpan {
     from_ns: u64,
     until_ns: u64,
@@ -16,6 +17,7 @@ struct IdleSpan {
 /// earlier is served earlier. Work that does not fit into an idle span continues in the next one, as frames of several
 /// trains would alternate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Calendar {
     /// The end of the last booking.
     free_ns: u64,

@@ -5,6 +5,7 @@ use crate::{Direction, FrontEnd, Train, WireCounts};
 
 /// What PDUs cost a processor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct ProcessorCosts {
     /// Nanoseconds for each PDU sent or received.
     pub pdu_ns: u64,
@@ -65,6 +66,7 @@ pub struct Round {
 /// A host's operation as sub-requests, each a number of rounds. It is computed as it is read, without allocation, and
 /// names what it consists of by index, so that a simulation keeps two numbers for each operation in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Exchange {
     pub(crate) front_end: FrontEnd,
     pub(crate) direction: Direction,

@@ -5,6 +5,7 @@ use crate::{LinkId, Toward};
 
 /// How lanes share trains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum LaneRule {
     /// A flow stays on one lane, [`flow_hash`]` modulo lanes`, as with LACP (IEEE 802.1AX) or NIC teaming.
     FlowHash,
@@ -16,6 +17,7 @@ pub enum LaneRule {
 
 /// Several links between the same two ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Lanes {
     pub(crate) links: Vec<LinkId>,
     pub(crate) rule: LaneRule,

@@ -81,6 +81,7 @@ impl Progress {
 
 /// What one direction of a link has carried.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct LinkDirection {
     calendar: Calendar,
     /// What rounding has left out of the calendar so far, in units of 2^-32 ns: the rate is exact in the long run.
@@ -91,6 +92,7 @@ struct LinkDirection {
 
 /// A link of a [`Network`](crate::Network): full duplex, with a profile, and perhaps with times at which it is down.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Link {
     profile: LinkProfile,
     full_frame_ns: u64,
@@ -103,6 +105,7 @@ pub struct Link {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Credits {
     spacing_ns: u64,
     count: u64,
@@ -110,6 +113,7 @@ struct Credits {
 
 /// What a train waits for credits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Waiting {
     /// How much longer the link is occupied.
     occupied_ns: u64,

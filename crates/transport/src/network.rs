@@ -14,6 +14,7 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $id:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
         pub struct $id(u32);
 
         impl $id {
@@ -43,6 +44,7 @@ ids! {
 
 /// What paths consist of, and share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Parts {
     pub(crate) links: Vec<Link>,
     pub(crate) lanes: Vec<Lanes>,
@@ -51,6 +53,7 @@ pub(crate) struct Parts {
 
 /// All links of a machine, and the paths over them. It owns the state; ids are valid in the network that gave them out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Network {
     parts: Parts,
     paths: Vec<Vec<Hop>>,

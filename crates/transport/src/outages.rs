@@ -2,6 +2,7 @@
 
 /// A span in which a link carries nothing, in nanoseconds from the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Outage {
     from_ns: u64,
     until_ns: u64,
@@ -9,6 +10,7 @@ struct Outage {
 
 /// When a link is down, in order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Outages(Vec<Outage>);
 
 impl Outages {

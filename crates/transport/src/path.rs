@@ -7,6 +7,7 @@ use crate::{Arrival, Forwarding, LanesId, LinkId, RouterId, Switch, Toward, Trai
 
 /// A part of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum Hop {
     /// A link.
     Link(LinkId),

@@ -2,6 +2,7 @@
 
 /// How a link cuts what it carries into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum Framing {
     /// A TCP byte stream in segments: PDUs share segments, and only the last frame of a train is short.
     Segments,
@@ -11,6 +12,7 @@ pub enum Framing {
 
 /// A kind of link.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct LinkProfile {
     /// Its name.
     pub name: String,

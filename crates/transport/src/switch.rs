@@ -5,6 +5,7 @@ use crate::{PduKind, Train};
 
 /// How a switch passes a frame on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum Forwarding {
     /// When all of it has arrived.
     StoreAndForward,
@@ -14,6 +15,7 @@ pub enum Forwarding {
 
 /// A switch, with enough buffer for everything that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Switch {
     /// Nanoseconds from the last bit in to the first bit out; with cut-through, from the first bit in.
     pub latency_ns: u64,
@@ -23,6 +25,7 @@ pub struct Switch {
 
 /// A router between iSCSI in front and Fibre Channel behind, which stores whole PDUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct RouterSettings {
     /// Nanoseconds that each PDU spends in the router besides its processor's.
     pub latency_ns: u64,
@@ -36,6 +39,7 @@ pub struct RouterSettings {
 
 /// A router and its processor's work.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Router {
     pub(crate) settings: RouterSettings,
     pub(crate) processor: Calendar,

@@ -3,6 +3,7 @@
 /// Which end of a path receives. A link carries both directions at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum Toward {
     /// From the host to the array.
     Target = 0,

@@ -2,6 +2,7 @@
 
 /// Equal cores that take work from one queue, in the order of its arrival.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Cores {
     /// When each core is free.
     free_ns: Vec<u64>,

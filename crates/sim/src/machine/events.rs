@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 /// What a part of a machine is told. Requests are named by their slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Word {
     /// To a host: its processing of a message to be sent is done.
     Leaves(u32),
@@ -24,6 +25,7 @@ pub(crate) enum Word {
 
 /// A word for a part, at a time. At equal times, what was scheduled first comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Event {
     at_ns: u64,
     number: u64,
@@ -32,6 +34,7 @@ struct Event {
 
 /// The words that are to be said, the earliest first.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct EventQueue {
     events: BinaryHeap<Reverse<Event>>,
     scheduled: u64,

@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 
 use strewn_array::{Array, DataLost, FailedSpindle, HostOperation, LunId, OperationId, VolumeId};
 #[cfg(feature = "state")]
-use strewn_base::state::{StateError, StateReader, StateWriter};
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
 use strewn_transport::{Connection, FrontEnd, Lost, Network, Round, SubRequestKind, Toward, Train};
 
@@ -40,6 +40,7 @@ pub use segment::{ControllerSegment, LinkSegment, MachineMeasures};
 
 /// A controller of a [`Machine`], numbered from 0. It owns the array that was added with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct ControllerId(pub u16);
 
 impl ControllerId {
@@ -50,6 +51,7 @@ impl ControllerId {
 
 /// How hosts reach a LUN: a protocol, and the connections that operations use in turn.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Port {
     /// The protocol and what it costs.
     pub front_end: FrontEnd,
@@ -59,10 +61,12 @@ pub struct Port {
 
 /// A port of a [`Machine`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct PortId(u16);
 
 /// Which array has a LUN, as which of its own, and how hosts reach it.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Target {
     controller: ControllerId,
     lun: LunId,
@@ -787,14 +791,37 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 }
 
-/// Not saved yet: a run of a machine is refused before it begins.
 #[cfg(feature = "state")]
-impl<A, H> strewn_base::state::SavedState for Machine<A, H> {
-    fn save(&self, _to: &mut StateWriter<'_>) -> Result<(), StateError> {
-        Err(StateError::inconsistent("a machine with links or a second controller is not saved"))
+strewn_base::saved_state! {
+    impl[A: SavedState] for Controller<A> {
+        parts: driven;
+        values: network, served_by, stopped, waiting, given, other_work_ns;
+        built:;
+    }
+}
+
+#[cfg(feature = "state")]
+impl<A: SavedState, H> Machine<A, H> {
+    strewn_base::saved_state! {
+        fns save_fields, restore_fields {
+            parts: controllers;
+            values: host_cores, network, ports, uses, operations, requests, events, turns, now_ns, is_started,
+                is_in_segment, segment, segment_start_ns, operations_before, time_in, lost, links_before;
+            built: host, targets, pair;
+        }
+    }
+}
+
+/// What a machine has come to. It is restored into one that was built from the same configuration and has not run.
+#[cfg(feature = "state")]
+impl<A: Array<()> + SavedState, H: Host> SavedState for Machine<A, H> {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        self.save_fields(to)?;
+        self.host.save_state(to)
     }
 
-    fn restore(&mut self, _from: &mut StateReader<'_>) -> Result<(), StateError> {
-        Err(StateError::inconsistent("a machine with links or a second controller is not saved"))
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        self.restore_fields(from)?;
+        self.host.restore_state(from).map_err(|error| error.within("host"))
     }
 }

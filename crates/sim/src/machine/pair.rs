@@ -8,6 +8,7 @@ use super::{ControllerId, Interconnect, LogMirror, Machine};
 
 /// How two controllers stand in for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct PairSettings {
     /// What joins them. A write is acknowledged when its record is in both logs.
     pub interconnect: Interconnect,
@@ -19,6 +20,7 @@ pub struct PairSettings {
 
 /// A step of a takeover or a giveback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) enum Turn {
     /// The controller fails.
     Fails(ControllerId),

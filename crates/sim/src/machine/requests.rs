@@ -42,6 +42,7 @@ impl TimeIn {
 
 /// A host's operation, by the host's number for it.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Operation {
     pub(crate) lun: LunId,
     pub(crate) direction: Direction,
@@ -57,6 +58,7 @@ pub(crate) struct Operation {
 
 /// A sub-request of an operation, by its slot.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Request {
     pub(crate) operation: OperationId,
     /// Which of the operation's sub-requests, and which of its rounds.
@@ -75,6 +77,7 @@ pub(crate) struct Request {
 
 /// Requests in progress.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Requests {
     slots: Vec<Option<Request>>,
     free: Vec<u32>,
@@ -126,6 +129,7 @@ impl Requests {
 
 /// Operations in progress. Hosts number them densely.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Operations {
     slots: Vec<Option<Operation>>,
 }

@@ -9,6 +9,7 @@ use crate::RouterSettings;
 /// processor time on it, and passes it on in Fibre Channel's frames, or takes it from them. It asks for a write's data with
 /// an R2T when the array asks for it with FCP_XFER_RDY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct BlockRouter {
     /// The protocol in front.
     pub iscsi: Iscsi,

@@ -19,6 +19,7 @@ use crate::{Direction, Train, WireCounts};
 
 /// A protocol between host and array, with its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum Protocol {
     /// None: the host and the array share memory, and nothing crosses a wire.
     Direct,
@@ -38,6 +39,7 @@ pub enum Protocol {
 
 /// A protocol, and what its PDUs cost the processors at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrontEnd {
     /// The protocol.
     pub protocol: Protocol,
