@@ -63,6 +63,7 @@ pub use rendering::headline::headline;
 #[cfg(feature = "charts")]
 pub use rendering::html::{Report, ReportError};
 pub use rendering::loss_table::loss_table;
+pub use rendering::machine_table::machine_table;
 #[cfg(feature = "parquet")]
 pub use rendering::parquet::write_segments_parquet;
 pub use rendering::phases_table::phases_table;

@@ -17,6 +17,11 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 /// Height of a row of one bar; then what each further bar adds.
 const ROW_PX: i32 = 24;
 const BAR_PX: i32 = 13;
+/// Height of a row of stacked bars.
+const STACK_PX: i32 = 18;
+/// A sample of a colour, and the room between its words and the next one.
+const SAMPLE_PX: i32 = 14;
+const APART_PX: i32 = 18;
 /// Below the bars: ticks, and the axis label.
 const AXIS_PX: i32 = 46;
 /// Right of the plot, for the figure of the longest bar.
@@ -34,7 +39,17 @@ pub(crate) struct BarChart {
 /// A row: bars, or a heading over the rows below it.
 pub(crate) enum Row {
     Heading(String),
-    Bars { words: String, bars: Vec<Bar> },
+    Bars {
+        words: String,
+        bars: Vec<Bar>,
+    },
+    /// Bars that begin where the one before ends, in one line.
+    Stack {
+        words: String,
+        bars: Vec<Bar>,
+    },
+    /// What the colours of stacks mean.
+    Key(Vec<(RGBColor, &'static str)>),
 }
 
 /// A bar from one figure to another.
@@ -52,12 +67,21 @@ pub(crate) struct Bar {
 
 impl Row {
     const fn is_heading(&self) -> bool {
-        matches!(self, Self::Heading(_))
+        matches!(self, Self::Heading(_) | Self::Key(_))
+    }
+
+    /// Its words and bars, if it has any.
+    const fn bars(&self) -> Option<(&String, &Vec<Bar>)> {
+        match self {
+            Self::Bars { words, bars } | Self::Stack { words, bars } => Some((words, bars)),
+            Self::Heading(_) | Self::Key(_) => None,
+        }
     }
 
     fn height_px(&self) -> i32 {
         match self {
-            Self::Heading(_) => ROW_PX + 4,
+            Self::Heading(_) | Self::Key(_) => ROW_PX + 4,
+            Self::Stack { .. } => STACK_PX,
             Self::Bars { bars, .. } => ROW_PX + BAR_PX * (to_px(bars.len()) - 1).max(0),
         }
     }
@@ -72,7 +96,7 @@ impl BarChart {
         let mut words_px = 0;
         let (mut highest, mut any) = (0.0_f64, false);
         for row in &self.rows {
-            let Row::Bars { words, bars } = row else { continue };
+            let Some((words, bars)) = row.bars() else { continue };
             words_px = words_px.max(width_px(words, 12)?);
             for bar in bars {
                 if !(bar.from.is_finite() && bar.to.is_finite()) {
@@ -118,12 +142,17 @@ impl BarChart {
                 Row::Heading(words) => {
                     frame.words(canvas, words, (LEFT_PX, next_px - 9), 13, HPos::Left)?;
                 }
-                Row::Bars { words, bars } => {
+                Row::Key(entries) => frame.key(canvas, entries, next_px - 9)?,
+                Row::Bars { words, bars } | Row::Stack { words, bars } => {
                     let middle_px = (row_px + next_px) / 2;
                     frame.words(canvas, words, (frame.left_px - 8, middle_px), 12, HPos::Right)?;
-                    let first_px = middle_px - BAR_PX * to_px(bars.len()) / 2;
+                    let (lines, line_px) = match row {
+                        Row::Stack { .. } => (1, 0),
+                        _ => (to_px(bars.len()), BAR_PX),
+                    };
+                    let first_px = middle_px - BAR_PX * lines / 2;
                     for (position, bar) in bars.iter().enumerate() {
-                        let bar_px = first_px + BAR_PX * to_px(position);
+                        let bar_px = first_px + line_px * to_px(position);
                         marks.push(frame.bar(canvas, bar, bar_px)?);
                     }
                 }
@@ -182,6 +211,27 @@ impl Frame {
         let style = style(size_px).pos(Pos::new(side, VPos::Center));
         let words = Text::new(words.to_owned(), (x_px * PIXEL, y_px * PIXEL), style);
         canvas.draw(&words).map_err(ChartError::drawing)
+    }
+
+    /// Draws samples of colours with their words.
+    fn key(
+        &self,
+        canvas: &Canvas<'_>,
+        entries: &[(RGBColor, &'static str)],
+        middle_px: i32,
+    ) -> Result<(), ChartError> {
+        let mut at_px = self.left_px;
+        for (colour, words) in entries {
+            let half_px = SAMPLE_PX / 2 - 2;
+            let corners = [
+                (at_px * PIXEL, (middle_px - half_px) * PIXEL),
+                ((at_px + SAMPLE_PX) * PIXEL, (middle_px + half_px) * PIXEL),
+            ];
+            canvas.draw(&Rectangle::new(corners, colour.filled())).map_err(ChartError::drawing)?;
+            self.words(canvas, words, (at_px + SAMPLE_PX + 6, middle_px), 12, HPos::Left)?;
+            at_px += SAMPLE_PX + 6 + width_px(words, 12)? + APART_PX;
+        }
+        Ok(())
     }
 
     fn bar(&self, canvas: &Canvas<'_>, bar: &Bar, top_px: i32) -> Result<ValueMark, ChartError> {

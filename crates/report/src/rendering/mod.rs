@@ -26,6 +26,7 @@ mod legend;
 #[cfg(feature = "charts")]
 mod line_chart;
 pub(crate) mod loss_table;
+pub(crate) mod machine_table;
 #[cfg(feature = "charts")]
 mod map_chart;
 #[cfg(feature = "charts")]

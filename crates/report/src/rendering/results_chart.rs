@@ -15,15 +15,17 @@ use crate::rendering::marker::{Appearance, Dash};
 use crate::rendering::segment_chart::{iops_chart, response_chart, segment_axis, subtitles};
 use crate::rendering::sheet::high_enough;
 use crate::rendering::theme::{COLOURS, INK};
+use plotters::prelude::RGBColor;
 
 /// Every chart of results, in a reader's order.
-pub const RESULTS_CHARTS: [ResultsChart; 11] = [
+pub const RESULTS_CHARTS: [ResultsChart; 12] = [
     ResultsChart::Iops,
     ResultsChart::Response,
     ResultsChart::Loss,
     ResultsChart::Map,
     ResultsChart::Commands,
     ResultsChart::Utilization,
+    ResultsChart::TimeIn,
     ResultsChart::Groups,
     ResultsChart::Percentiles,
     ResultsChart::Workloads,
@@ -46,6 +48,8 @@ pub enum ResultsChart {
     Commands,
     /// Utilization of controller, data and parity spindles, and of a real log, by segment.
     Utilization,
+    /// Where the mean response time of host operations went, by segment, for arrays behind links or with two controllers.
+    TimeIn,
     /// Utilization of the data spindles of each parity group by segment, for arrays with several.
     Groups,
     /// Percentiles of the response time by segment.
@@ -99,6 +103,7 @@ impl ResultsChart {
             Self::Map => "map",
             Self::Commands => "commands",
             Self::Utilization => "utilization",
+            Self::TimeIn => "time-in",
             Self::Groups => "groups",
             Self::Percentiles => "percentiles",
             Self::Workloads => "workloads",
@@ -108,7 +113,7 @@ impl ResultsChart {
     }
 
     /// Returns the chart as SVG; the same results give the same bytes. None if these results have nothing for it: no
-    /// map, no way to buy an array, no loss, no array with several parity groups, no several workloads. If legend and
+    /// map, no way to buy an array, no loss, no array with several parity groups, no several workloads, no links. If legend and
     /// subtitles leave no room for the plot, the chart is higher than requested.
     ///
     /// # Errors
@@ -146,6 +151,7 @@ impl ResultsChart {
                 let up = Up::FromZeroTo("busy (% of the time)", 100.0);
                 by_segment(results, "Utilization by segment", up, UTILIZATION, true, style)
             }
+            Self::TimeIn => time_in_chart(results, style),
             Self::Groups => groups_chart(results, style),
             Self::Percentiles => {
                 let up = Up::FromZero("response time (ms)");
@@ -293,6 +299,50 @@ fn by_part(
     let across = across_segments(results);
     let legend_columns = most_parts.min(4);
     LineChart { title, subtitles, across, up, lines, legend_columns }.draw(style).map(Some)
+}
+
+/// The colours of the parts of a response time, from the host inwards. Black would be too heavy for the longest.
+const TIME_IN_COLOURS: [RGBColor; 6] =
+    [COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3], COLOURS[5], COLOURS[6]];
+
+/// Draws the mean response time of each segment as parts behind each other, from the host inwards.
+fn time_in_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
+    let has_parts = |array: &&ArrayResults| array.segments.iter().any(|at| at.machine.is_some());
+    let names = crate::data::machine::TimeIn::default().parts().map(|part| part.0);
+    let mut rows = vec![Row::Key(TIME_IN_COLOURS.into_iter().zip(names).collect())];
+    for array in results.arrays.iter().filter(has_parts) {
+        rows.push(Row::Heading(array.name.clone()));
+        for segment in &array.segments {
+            let Some(machine) = &segment.machine else { continue };
+            let mut end_ms = 0.0;
+            let parts = machine.time_in_ms.parts().into_iter().zip(TIME_IN_COLOURS);
+            let parts = parts.filter(|((_, part_ms), _)| *part_ms > 0.0);
+            let mut bars: Vec<Bar> = parts
+                .map(|((name, part_ms), colour)| {
+                    let from = end_ms;
+                    end_ms += part_ms;
+                    let index = segment.index;
+                    let words =
+                        format!("{}, segment {index}: {name} {} ms", array.name, fixed(part_ms, 3));
+                    Bar { from, to: end_ms, colour, hollow: false, figure: String::new(), words }
+                })
+                .collect();
+            if let Some(last) = bars.last_mut() {
+                last.figure = fixed(segment.response_ms.mean, 1);
+            }
+            rows.push(Row::Stack { words: format!("segment {}", segment.index), bars });
+        }
+    }
+    if rows.len() == 1 {
+        return Ok(None);
+    }
+    let chart = BarChart {
+        title: "Where the time of an operation went",
+        subtitles: subtitles(results),
+        axis: "mean response time (ms)",
+        rows,
+    };
+    chart.draw(style).map(Some)
 }
 
 fn loss_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {

@@ -4,6 +4,7 @@ mod behaviour;
 mod failures;
 mod groups;
 mod loss;
+mod machine;
 mod map;
 mod phases;
 mod prediction;
@@ -72,6 +73,10 @@ pub(super) fn all(
         behaviour.extend(chart(shown, false)?);
     }
     behaviour.extend(behaviour::spindles(results));
+    let mut machine = machine::machine(results);
+    if !machine.is_empty() {
+        machine.splice(0..0, chart(ResultsChart::TimeIn, true)?);
+    }
     let mut groups = groups::groups(results);
     if !groups.is_empty() {
         groups.splice(0..0, chart(ResultsChart::Groups, true)?);
@@ -95,6 +100,7 @@ pub(super) fn all(
         section("loss", "Where the loss came from", losses),
         section("map", "The map", pictures),
         section("behaviour", "What the arrays did", behaviour),
+        section("time-in", "Where the time of an operation went", machine),
         section("groups", results.group_words().heading, groups),
         section("failures", "Spindles that failed", failures::failures(results)),
         section("prediction", "Fitted and predicted", prediction::prediction(results)),

@@ -1,0 +1,56 @@
+//! Where the time of operations went, and how busy links and controllers were, as text.
+
+use crate::data::machine::MachineFigures;
+use crate::data::number::fixed;
+use crate::data::results::Results;
+use crate::rendering::columns::Columns;
+
+/// An array in a segment.
+struct MachineRow {
+    array: String,
+    segment: u32,
+    figures: MachineFigures,
+}
+
+/// Returns what lay between hosts and arrays in each segment. Empty if nothing did.
+#[must_use]
+pub fn machine_table(results: &Results) -> String {
+    let mut rows = Vec::new();
+    for array in &results.arrays {
+        for segment in &array.segments {
+            rows.extend(segment.machine.iter().map(|figures| MachineRow {
+                array: array.name.clone(),
+                segment: segment.index,
+                figures: (**figures).clone(),
+            }));
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let ms = |part: usize| move |row: &MachineRow| fixed(row.figures.time_in_ms.parts()[part].1, 2);
+    let each = |figures: Vec<f64>| {
+        let shares = figures.into_iter().map(|share| fixed(100.0 * share, 1));
+        shares.collect::<Vec<_>>().join(", ")
+    };
+    // The busiest link, either way.
+    let busiest = |row: &MachineRow| {
+        let links = row.figures.links.iter();
+        let both = links.flat_map(|link| [link.utilization_to_array, link.utilization_to_host]);
+        both.reduce(f64::max).map_or_else(|| "-".to_owned(), |share| fixed(100.0 * share, 1))
+    };
+    Columns::<MachineRow>::new()
+        .words("array", |row| row.array.clone())
+        .number("segment", |row| row.segment.to_string())
+        .number("host\nms", ms(0))
+        .number("wire\nms", ms(1))
+        .number("front\nend\nms", ms(2))
+        .number("controller\nms", ms(3))
+        .number("spindles\nms", ms(4))
+        .number("outage\nms", ms(5))
+        .number("busiest\nlink\n%", busiest)
+        .number("each\ncontroller\nbusy %", move |row| {
+            each(row.figures.controllers.iter().map(|one| one.utilization).collect())
+        })
+        .render(&rows)
+}
