@@ -9,8 +9,8 @@ use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{Calibration, FittedParameter};
 
 use super::arguments::CalibrateArguments;
-use strewn::Replacement;
 use super::scenario_file;
+use strewn::Replacement;
 
 /// Fits the parameters, prints the fit, and writes it into the scenario's file.
 pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<Ending, Failure> {

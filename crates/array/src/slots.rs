@@ -176,10 +176,9 @@ mod tests {
         assert_eq!((slots.len(), slots.get(0), slots[1]), (1, None, 'b'));
         assert_eq!([slots.insert('d'), slots.insert('e'), slots.insert('f')], [2, 0, 3]);
         slots.retain(|slot, _| slot != 1);
-        assert_eq!(slots.iter().map(|(slot, one)| (slot, *one)).collect::<Vec<_>>(), [
-            (0, 'e'),
-            (2, 'd'),
-            (3, 'f')
-        ]);
+        assert_eq!(
+            slots.iter().map(|(slot, one)| (slot, *one)).collect::<Vec<_>>(),
+            [(0, 'e'), (2, 'd'), (3, 'f')]
+        );
     }
 }

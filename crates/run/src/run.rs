@@ -10,7 +10,8 @@ use strewn_array::VolumeId;
 use strewn_base::state::SavedState;
 use strewn_raid::SpindleIndex;
 use strewn_report::{
-    ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA, Scaled,
+    ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA,
+    Scaled,
 };
 use strewn_scenario::{Scenario, ScenarioError};
 use strewn_sim::{Host, Progress, Segment, Simulation, SimulationError};
