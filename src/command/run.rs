@@ -124,9 +124,20 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let (results, map) = ran?;
     let nothing_to_show =
         |array: &ArrayResults| array.segments.is_empty() && array.data_loss.is_none();
+    let how_to_resume = options.save.as_ref().map(|saved| {
+        format!("to go on with the run: strewn run --resume {}", saved.directory().display())
+    });
     if results.arrays.iter().all(nothing_to_show) {
-        return Err(Failure::stopped("stopped before any segment was complete"));
+        let stopped = Failure::stopped("stopped before any segment was complete");
+        return Err(match how_to_resume {
+            Some(help) => stopped.with_help(help),
+            None => stopped,
+        });
     }
+    let is_short = |array: &ArrayResults| {
+        array.segments.len() < scenario.segments as usize && array.data_loss.is_none()
+    };
+    let goes_on = results.partial && results.arrays.iter().any(is_short);
 
     let json = results.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
     let files = |out| {
@@ -142,14 +153,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let is_json = arguments.json;
     let text = if is_json { json } else { report::all_tables(&results) };
     output_files::publish(RunOutput { text, is_json, files })?;
-    if let Some(saved) = options.save.and_then(Arc::into_inner) {
-        match results.partial && results.arrays.iter().all(|array| array.data_loss.is_none()) {
-            true => terminal::say(&format!(
-                "to go on with the run: strewn run --resume {}",
-                saved.directory().display()
-            )),
-            false => saved.finish()?,
-        }
+    match (how_to_resume, options.save.and_then(Arc::into_inner)) {
+        (Some(help), _) if goes_on => terminal::say(&help),
+        (_, Some(saved)) => saved.finish()?,
+        _ => {}
     }
     match unrecorded {
         Some(error) => Err(RunError::Record(error).into()),

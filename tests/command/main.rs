@@ -23,6 +23,7 @@ mod out_directory;
 mod phases;
 mod report;
 mod run;
+mod saved_runs;
 mod several_workloads;
 mod spindle;
 mod spindle_fit;

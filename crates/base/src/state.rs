@@ -46,8 +46,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Bytes collected before they are written.
 const BUFFER_BYTES: usize = 1 << 16;
-/// Bytes of numbers that are compared, and replaced if they differ: a page, so that a page that is zero in both stays
-/// without memory of its own.
+/// Numbers are saved by pages. Pages of zeros take no room, and pages that were never written stay so.
 const PAGE_BYTES: usize = 4096;
 
 /// State that can be written, and put into a value that was built from the same configuration.
@@ -165,7 +164,7 @@ impl<'w> StateWriter<'w> {
         self.value(values)
     }
 
-    /// Writes numbers as their bytes. For [`saved_number!`](crate::saved_number).
+    /// Writes numbers as their bytes, with pages of zeros only counted. For [`saved_number!`](crate::saved_number).
     ///
     /// # Errors
     /// If they cannot be written.
@@ -174,14 +173,25 @@ impl<'w> StateWriter<'w> {
         numbers: &[T],
         bytes_of: impl Fn(T) -> [u8; N],
     ) -> Result<(), StateError> {
-        for page in numbers.chunks(PAGE_BYTES / N) {
-            let start = self.buffer.len();
-            self.buffer.resize(start + page.len() * N, 0);
-            let (bytes, _) = self.buffer[start..].as_chunks_mut();
-            for (bytes, number) in bytes.iter_mut().zip(page) {
-                *bytes = bytes_of(*number);
+        let is_zero = |page: &&[T]| page.iter().all(|number| bytes_of(*number) == [0; N]);
+        let numbers_in = |pages: &mut dyn Iterator<Item = &[T]>| pages.map(<[T]>::len).sum();
+        let mut rest = numbers;
+        while !rest.is_empty() {
+            let zeros: usize = numbers_in(&mut rest.chunks(PAGE_BYTES / N).take_while(is_zero));
+            let mut pages = rest[zeros..].chunks(PAGE_BYTES / N);
+            let others = numbers_in(&mut pages.by_ref().take_while(|page| !is_zero(page)));
+            self.value(&(zeros, others))?;
+            let (written, later) = rest[zeros..].split_at(others);
+            for page in written.chunks(PAGE_BYTES / N) {
+                let start = self.buffer.len();
+                self.buffer.resize(start + page.len() * N, 0);
+                let (bytes, _) = self.buffer[start..].as_chunks_mut();
+                for (bytes, number) in bytes.iter_mut().zip(page) {
+                    *bytes = bytes_of(*number);
+                }
+                self.add(&[])?;
             }
-            self.add(&[])?;
+            rest = later;
         }
         Ok(())
     }
@@ -274,16 +284,26 @@ impl<'r> StateReader<'r> {
         numbers: &mut [T],
         number_of: impl Fn([u8; N]) -> T,
     ) -> Result<(), StateError> {
-        let saved = self.take(numbers.len() * N)?;
-        let pages = numbers.chunks_mut(PAGE_BYTES / N).zip(saved.chunks(PAGE_BYTES));
-        for (page, saved) in pages {
-            let (saved, _) = saved.as_chunks();
-            let differs = |(now, saved): (&T, &[u8; N])| *now != number_of(*saved);
-            if page.iter().zip(saved).any(differs) {
-                for (now, saved) in page.iter_mut().zip(saved) {
-                    *now = number_of(*saved);
+        let mut rest = numbers;
+        while !rest.is_empty() {
+            let (zeros, others): (usize, usize) = self.value()?;
+            let together = zeros.checked_add(others).filter(|together| *together > 0);
+            let problem = || StateError::inconsistent(format!("{zeros} and {others} numbers"));
+            let (now, later) = together
+                .and_then(|together| std::mem::take(&mut rest).split_at_mut_checked(together))
+                .ok_or_else(problem)?;
+            let (zero, other) = now.split_at_mut(zeros);
+            let none = number_of([0; N]);
+            for page in zero.chunks_mut(PAGE_BYTES / N) {
+                if page.iter().any(|now| *now != none) {
+                    page.fill(none);
                 }
             }
+            let (saved, _) = self.take(others * N)?.as_chunks();
+            for (now, saved) in other.iter_mut().zip(saved) {
+                *now = number_of(*saved);
+            }
+            rest = later;
         }
         Ok(())
     }
@@ -573,5 +593,61 @@ pub mod sorted {
         deserializer: D,
     ) -> Result<U, D::Error> {
         U::Read::deserialize(deserializer).map(U::collected)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn saved(state: &impl SavedState) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = StateWriter::new(&mut bytes);
+        state.save(&mut writer).and_then(|()| writer.finish()).unwrap();
+        bytes
+    }
+
+    fn restored<S: SavedState>(mut into: S, bytes: &[u8]) -> Result<S, String> {
+        let mut reader = StateReader::new(bytes);
+        let restored = into.restore(&mut reader).and_then(|()| reader.finish());
+        restored.map(|()| into).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn numbers_come_back_and_pages_of_zeros_take_no_room() {
+        for length in [0, 1, 511, 512, 513, 1024, 5_000] {
+            for (from, to) in [(0, 0), (0, length), (600, 700), (length / 2, length)] {
+                let mut numbers = vec![0_u64; length];
+                for (index, number) in numbers.iter_mut().enumerate().take(to).skip(from) {
+                    *number = u64::MAX - index as u64;
+                }
+                let bytes = saved(&numbers);
+                assert_eq!(restored(vec![7; length], &bytes).as_ref(), Ok(&numbers));
+                let pages = to.min(length).saturating_sub(from) * 8 / PAGE_BYTES + 2;
+                assert!(bytes.len() <= pages * PAGE_BYTES + 40, "{} bytes", bytes.len());
+            }
+        }
+        assert!(saved(&vec![0_u16; 1 << 20]).len() < 10);
+    }
+
+    #[test]
+    fn another_shape_is_refused_at_its_place() {
+        let bytes = saved(&vec![vec![1_u32, 2], vec![3]]);
+        assert_eq!(restored(vec![vec![0; 2], vec![0; 1]], &bytes), Ok(vec![vec![1, 2], vec![3]]));
+        let other = restored(vec![vec![0_u32; 2], vec![0; 2]], &bytes);
+        assert_eq!(other.unwrap_err(), "1: 1 elements were saved, and there are 2");
+        let shorter = restored(vec![vec![0_u32; 2], vec![0; 1]], &bytes[..bytes.len() - 1]);
+        assert_eq!(shorter.unwrap_err(), "1: 4 bytes are needed, 3 left");
+        let longer = restored(vec![vec![0_u32; 2]], &saved(&vec![vec![1_u32, 2]]).repeat(2));
+        assert!(longer.unwrap_err().contains("left over"));
+        assert!(restored(Some(1_u8), &saved(&None::<u8>)).is_err());
+    }
+
+    #[test]
+    fn maps_have_the_same_bytes_whatever_their_order() {
+        let ascending: HashMap<u32, u32> = (0..1000).map(|key| (key, key + 1)).collect();
+        let descending: HashMap<u32, u32> = (0..1000).rev().map(|key| (key, key + 1)).collect();
+        assert_eq!(saved(&ascending), saved(&descending));
+        assert_eq!(restored(HashMap::new(), &saved(&ascending)), Ok(ascending));
     }
 }

@@ -93,11 +93,11 @@ impl SavedRun {
             true => SaveError::NoDirectory { path: directory.clone() },
             false => unusable(source),
         })?;
+        if directory.join(RUN).exists() {
+            return Err(SaveError::Present { path: directory });
+        }
         for entry in fs::read_dir(&directory).map_err(unusable)? {
             let name = entry.map_err(unusable)?.file_name();
-            if name == RUN {
-                return Err(SaveError::Present { path: directory });
-            }
             // What a process leaves that was killed before it had saved anything.
             if name != LOCK && !name.to_string_lossy().starts_with(&format!(".{RUN}.")) {
                 return Err(SaveError::Occupied { path: directory });
