@@ -364,14 +364,19 @@ impl Array {
         let fitted = section
             .section("fitted")
             .and_then(|fitted| Fitted::read(fitted, layout.as_ref(), context.segments));
-        match (&luns, volumes.as_deref(), &layout) {
-            (Some(luns), Some([]), Some(layout)) => {
-                layout.check_luns(&section, luns, drive_bytes);
+        // Each controller of a pair has an aggregate of its own.
+        let of_controllers = [1, 2].map(|controller| -> Option<Vec<Lun>> {
+            let luns = luns.as_ref()?.iter().filter(|lun| lun.controller == controller).cloned();
+            Some(luns.collect()).filter(|luns: &Vec<Lun>| !luns.is_empty())
+        });
+        for luns in of_controllers.iter().flatten() {
+            match (volumes.as_deref(), &layout) {
+                (Some([]), Some(layout)) => layout.check_luns(&section, luns, drive_bytes),
+                (Some(volumes), Some(ArrayLayout::WriteAnywhere(layout))) => {
+                    Volume::check_all(&section, volumes, luns, layout);
+                }
+                _ => {}
             }
-            (Some(luns), Some(volumes), Some(ArrayLayout::WriteAnywhere(layout))) => {
-                Volume::check_all(&section, volumes, luns, layout);
-            }
-            _ => {}
         }
         section.finish();
         Some(Self {

@@ -84,6 +84,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         redundancy: None,
         snapshots: None,
         volumes: Vec::new(),
+        machine: None,
         host: None,
         by_workload: Vec::new(),
     }
@@ -169,6 +170,28 @@ pub fn two_workloads() -> Vec<WorkloadFigures> {
         ..WorkloadFigures::default()
     };
     vec![workload("mail", 12.0), workload("log", 2.5)]
+}
+
+/// The figures of two controllers and a link in a segment.
+pub fn machine() -> MachineFigures {
+    let controller = ControllerFigures { utilization: 0.62, ..ControllerFigures::default() };
+    MachineFigures {
+        time_in_ms: TimeIn {
+            host: 0.1,
+            wire: 0.23,
+            front_end: 0.01,
+            controller: 21.5,
+            spindles: 9.2,
+            outage: 0.5,
+        },
+        controllers: vec![controller; 2],
+        links: vec![LinkFigures {
+            name: "gigabit".to_owned(),
+            utilization_to_host: 0.36,
+            ..LinkFigures::default()
+        }],
+        ..MachineFigures::default()
+    }
 }
 
 /// Gives an array a second parity group like its first, added when segment `from` begins.

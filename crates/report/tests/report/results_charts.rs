@@ -14,6 +14,7 @@ fn run_with_everything() -> Results {
     fixture::add_group(&mut results.arrays[0], 6);
     for segment in results.arrays.iter_mut().flat_map(|array| &mut array.segments) {
         segment.by_workload = fixture::two_workloads();
+        segment.machine = Some(Box::new(fixture::machine()));
     }
     results
 }
@@ -85,6 +86,7 @@ fn what_results_lack_is_not_drawn() {
         ResultsChart::Loss,
         ResultsChart::PerSpindle,
         ResultsChart::Groups,
+        ResultsChart::TimeIn,
         ResultsChart::Workloads,
     ] {
         assert_eq!(draw(chart), None, "{chart:?}");

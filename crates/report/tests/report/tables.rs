@@ -137,3 +137,16 @@ fn each_parity_group_has_a_row_for_each_segment_from_when_it_is_added() {
     assert_eq!(row("6", "2"), ["50.0", "5.0", "1006", "17", "12.5"]);
     assert!(all_tables(&results).contains("Parity groups"));
 }
+
+#[test]
+fn a_machine_has_a_table_of_where_the_time_went() {
+    let mut results = fixture::results();
+    assert_eq!(strewn_report::machine_table(&results), "");
+    results.arrays[0].segments[0].machine = Some(Box::new(fixture::machine()));
+    let table = strewn_report::machine_table(&results);
+    assert!(
+        table.contains("0.23") && table.contains("62.0, 62.0") && table.contains("36.0"),
+        "{table}"
+    );
+    assert!(all_tables(&results).contains("Where the time of an operation went"));
+}

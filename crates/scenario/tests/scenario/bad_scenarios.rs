@@ -323,6 +323,39 @@ const CASES: &[Case] = &cases! {
         "\n[[array.failure]]\nat = \"1 h\"\nspindle = 4\n[[array.failure]]\nat = \"2 h\"\nspindle = 4 # again\n\n[[array]]\nname = \"inplace\"",
         "spindle = 4 # again", "array[anywhere].failure[2].spindle", "spindle 4 fails twice",
         "a spindle fails once";
+    "a front end over a link that is not there":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"gigabit\"]\n\n[[array]]\nname = \"inplace\"",
+        "path = [\"gigabit\"]", "array[anywhere].front_end.path",
+        "there is no link `gigabit`, nor any other", "add [[link]] with a name and a kind";
+    "a misspelt link":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[link]]\nname = \"one\"\nkind = \"ethernet-1gb\"\n\n[[array]]\nname = \"inplace\"",
+        "kind = \"ethernet-1gb\"", "link[one].kind", "there is no kind of link", "ethernet-1g";
+    "a link that is back before it fails":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[link]]\nname = \"one\"\nkind = \"fc-4g\"\ndown = \"2 h\"\nup = \"1 h\"\n\n[[array]]\nname = \"inplace\"",
+        "up = \"1 h\"", "link[one].up", "is 1 h, and the link fails at 2 h", "give a later time";
+    "a link of nine lanes":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[link]]\nname = \"one\"\nkind = \"fc-4g\"\nlanes = 9\n\n[[array]]\nname = \"inplace\"",
+        "lanes = 9", "link[one].lanes", "is more than 8", "give 1 to 8";
+    "a giveback without a takeover":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.pair]\ngiveback = \"2 h\"\n\n[[array]]\nname = \"inplace\"",
+        "giveback = ", "array[anywhere].pair.giveback", "nothing was taken over", "give `takeover`";
+    "a giveback before the takeover":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.pair]\ntakeover = \"2 h\"\ngiveback = \"2 h\"\n\n[[array]]\nname = \"inplace\"",
+        "giveback = ", "array[anywhere].pair.giveback", "the partner takes over at", "give a later time";
+    "a takeover after the end":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.pair]\ntakeover = \"300 min\"\n\n[[array]]\nname = \"inplace\"",
+        "takeover = ", "array[anywhere].pair.takeover", "and the run ends at 280 min", "give a time before 280 min";
+    "a third controller":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.pair]\nfailing = 3\n\n[[array]]\nname = \"inplace\"",
+        "failing = 3", "array[anywhere].pair.failing", "is 3", "controllers 1 and 2";
     "a failure that is no table":
         "scheduler = \"sptf\"" => "scheduler = \"sptf\"\nfailure = 4", "failure = 4",
         "array[anywhere].failure", "is not a list of tables", "write [[array.failure]]";
