@@ -13,13 +13,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use strewn::alloc::{Aggregate, AggregateOptions};
-use strewn::array::Array;
 use strewn::raid::{Parity, ParityGroup, Vbn, VraidConfig, VraidLayout};
 use strewn::scenario::{ArrayLayout, FurtherGroup, Scenario, WriteAnywhere};
-use strewn::sim::{Host, NextCompletions, Simulation};
+use strewn::sim::{NextCompletions, Simulated};
 use strewn::spindle::{Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle};
 use strewn::workload::{AccessSpecification, AccessStream};
 use strewn::{Mapped, RunError, WithSimulation, simulate};
+use strewn_base::state::SavedState;
 use strewn_base::{BLOCK_SECTORS, Rng, SECTOR_BYTES};
 
 const SCALE_DOWN: u32 = 64;
@@ -197,10 +197,11 @@ struct Seconds<'a> {
 impl WithSimulation for Seconds<'_> {
     type Output = ();
 
-    fn with<A: Array<()> + Mapped, H: Host>(
-        self,
-        mut simulation: Simulation<A, H>,
-    ) -> Result<(), RunError> {
+    fn with<S>(self, mut simulation: S) -> Result<(), RunError>
+    where
+        S: Simulated + SavedState,
+        S::Array: Mapped,
+    {
         let mut second = || {
             let segment = simulation.run_segment(SECOND_NS, &mut |_| ControlFlow::Continue(()));
             expected(segment).operations

@@ -7,17 +7,16 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use strewn::array::Array;
 use strewn::report::Results;
 use strewn::scenario::Scenario;
-use strewn::sim::{Host, Simulation};
+use strewn::sim::Simulated;
 use strewn::{Mapped, RunError, WithSimulation, simulate};
 use strewn_base::Rng;
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 
 use crate::common::{Folder, Ran};
 
-/// A scenario of one small array with whatever a simulation can have, of each by chance.
+/// A scenario of one small array, some behind a wire or with a partner, with whatever a simulation can have, of each by chance.
 fn random_scenario(seed: u64) -> String {
     let mut rng = Rng::new(seed);
     let is_in_place = rng.one_in(3);
@@ -112,6 +111,32 @@ fn random_scenario(seed: u64) -> String {
         let (at, spindle) = (rng.within(2..12), rng.below(4));
         text += &format!("[[array.failure]]\nat = \"{at} s\"\nspindle = {spindle}\n");
     }
+    if rng.one_in(3) {
+        let (protocol, kind) = *rng.pick(&[
+            ("iscsi", "ethernet-1g"),
+            ("fcp", "fc-2g"),
+            ("nfs", "ethernet-100m"),
+            ("smb2", "ethernet-10g-jumbo"),
+        ]);
+        let cores = rng.below(3);
+        text += &format!(
+            "[array.front_end]\nprotocol = \"{protocol}\"\npath = [\"wire\"]\nnetwork_cores = {cores}\n\
+             host_pdu = \"5 us\"\ncontroller_per_kib = \"1 us\"\nconnections = 2\n\
+             [[link]]\nname = \"wire\"\nkind = \"{kind}\"\nlanes = {}\ndown = \"6 s\"\nup = \"6.5 s\"\n",
+            rng.within(1..3),
+        );
+    }
+    if !is_in_place && !is_thin && rng.one_in(2) {
+        text = text
+            .replace("size = \"64 MiB\"\nvolume = \"log\"", "size = \"64 MiB\"\ncontroller = 2");
+        let pair = "[array.pair]\nfailing = 2\ntakeover = \"6 s\"\ndetection = \"1 s\"\n\
+                    giveback = \"11 s\"\ngiveback_pause = \"2 s\"\n";
+        text = text.replacen(
+            "[array.write_anywhere]\n",
+            &format!("{pair}[array.write_anywhere]\n"),
+            1,
+        );
+    }
     text
 }
 
@@ -142,10 +167,11 @@ fn restore(simulation: &mut impl SavedState, bytes: &[u8]) -> Result<(), StateEr
 impl WithSimulation for OneSegment<'_> {
     type Output = Measured;
 
-    fn with<A: Array<()> + Mapped + SavedState, H: Host>(
-        self,
-        mut simulation: Simulation<A, H>,
-    ) -> Result<Measured, RunError> {
+    fn with<S>(self, mut simulation: S) -> Result<Measured, RunError>
+    where
+        S: Simulated + SavedState,
+        S::Array: Mapped,
+    {
         if let Some(state) = self.state {
             restore(&mut simulation, state).unwrap();
             assert!(state_of(&simulation) == state, "what was restored is saved as other bytes");
@@ -168,10 +194,11 @@ struct AllSegments<'a>(&'a Scenario);
 impl WithSimulation for AllSegments<'_> {
     type Output = Vec<Measured>;
 
-    fn with<A: Array<()> + Mapped + SavedState, H: Host>(
-        self,
-        mut simulation: Simulation<A, H>,
-    ) -> Result<Vec<Measured>, RunError> {
+    fn with<S>(self, mut simulation: S) -> Result<Vec<Measured>, RunError>
+    where
+        S: Simulated + SavedState,
+        S::Array: Mapped,
+    {
         let mut all = Vec::new();
         for _ in 0..self.0.segments {
             let mut look = |_| ControlFlow::Continue(());
@@ -215,10 +242,11 @@ struct Restored<'a>(&'a [u8]);
 impl WithSimulation for Restored<'_> {
     type Output = Result<(), StateError>;
 
-    fn with<A: Array<()> + Mapped + SavedState, H: Host>(
-        self,
-        mut simulation: Simulation<A, H>,
-    ) -> Result<Self::Output, RunError> {
+    fn with<S>(self, mut simulation: S) -> Result<Self::Output, RunError>
+    where
+        S: Simulated + SavedState,
+        S::Array: Mapped,
+    {
         Ok(restore(&mut simulation, self.0))
     }
 }

@@ -373,7 +373,14 @@ impl Array {
             match (volumes.as_deref(), &layout) {
                 (Some([]), Some(layout)) => layout.check_luns(&section, luns, drive_bytes),
                 (Some(volumes), Some(ArrayLayout::WriteAnywhere(layout))) => {
-                    Volume::check_all(&section, volumes, luns, layout);
+                    let mut volumes = volumes.to_vec();
+                    if pair_is_given {
+                        let is_named = |volume: &Volume| {
+                            luns.iter().any(|lun| lun.volume.as_ref() == Some(&volume.name))
+                        };
+                        volumes.retain(is_named);
+                    }
+                    Volume::check_all(&section, &volumes, luns, layout);
                 }
                 _ => {}
             }

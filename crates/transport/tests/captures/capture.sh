@@ -115,7 +115,7 @@ run_case() {
 # capture COMMAND...: all TCP packets while the command runs.
 capture() {
     local tshark
-    rm -f capture.pcapng
+    rm -f capture.pcapng copy
     taskset --cpu-list "$CAPTURE_CPUS" tshark -q -i lo -f tcp -B 256 -w capture.pcapng 2>tshark.log &
     tshark=$!
     wait_until tshark test -s capture.pcapng
@@ -228,7 +228,6 @@ END
         run_case nfs3 "$setting" write "$(stat -c %s "$size")" "nfs-cp (libnfs)" \
             nfs-cp "$size" "nfs://127.0.0.1/export/$size"
         same "$size" "export/$size"
-        rm -f copy
         run_case nfs3 "$setting" read "$(stat -c %s "$size")" "nfs-cp (libnfs)" \
             nfs-cp "nfs://127.0.0.1/export/$size" copy
         same "$size" copy
@@ -291,7 +290,6 @@ END
     for size in small file; do
         run_case smb "$setting" write "$(stat -c %s "$size")" "smbclient put" "${client[@]}" "put $size"
         same "$size" "share/$size"
-        rm -f copy
         run_case smb "$setting" read "$(stat -c %s "$size")" "smbclient get" "${client[@]}" "get $size copy"
         same "$size" copy
     done

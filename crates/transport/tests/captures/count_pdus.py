@@ -75,6 +75,8 @@ class Dissection:
 def read_frames(capture, server_ports, protocol_fields):
     names = TCP_FIELDS + protocol_fields
     command = ["tshark", "-n", "-r", capture, "-T", "fields", "-E", "separator=/t", "-E", "aggregator=;"]
+    # libnfs calls from any reserved port, such as 862, which tshark would take for the port of TWAMP.
+    command += ["-o", "tcp.try_heuristic_first:TRUE"]
     for name in names:
         command += ["-e", name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as tshark:
