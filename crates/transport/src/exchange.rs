@@ -23,6 +23,7 @@ impl ProcessorCosts {
 
 /// What a sub-request asks of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum SubRequestKind {
     /// A part of the operation's bytes.
     Transfer,
@@ -32,6 +33,7 @@ pub enum SubRequestKind {
 
 /// One request that the array gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct SubRequest {
     /// What it asks for.
     pub kind: SubRequestKind,
@@ -43,6 +45,7 @@ pub struct SubRequest {
 
 /// A train in one direction, and what it costs the processors at both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Leg {
     /// What crosses the network; perhaps nothing.
     pub train: Train,
@@ -54,6 +57,7 @@ pub struct Leg {
 
 /// A train from host to array, and what comes back. The next round begins when the host has what came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Round {
     /// From the host to the array.
     pub to_target: Leg,

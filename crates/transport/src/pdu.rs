@@ -8,6 +8,7 @@ macro_rules! pdu_kinds {
     ($($(#[$doc:meta])* $kind:ident, $name:literal, $toward:ident;)*) => {
         /// What a PDU is, in the words of its protocol. Each kind is sent in one direction only.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
         #[repr(u8)]
         pub enum PduKind {
             $($(#[$doc])* $kind,)*

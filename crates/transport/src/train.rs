@@ -4,6 +4,7 @@ use crate::PduKind;
 
 /// PDUs of one kind that follow each other, equal in size but for the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct TrainPart {
     /// What the PDUs are.
     pub kind: PduKind,
@@ -46,6 +47,7 @@ impl TrainPart {
 /// assert_eq!(train.bytes(), 65_536 + 8 * 48);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Train {
     /// The parts, in the order in which they are sent. An unused part has no PDUs.
     pub parts: [TrainPart; 2],

@@ -18,7 +18,7 @@ use strewn_array::{Array, DataLost, FailedSpindle, HostOperation, LunId, Operati
 #[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
-use strewn_transport::{Connection, FrontEnd, Lost, Network, Round, SubRequestKind, Toward, Train};
+use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequestKind, Toward};
 
 use crate::closed_loop::ClosedLoop;
 use crate::component::{Component, ComponentProbe};
@@ -30,7 +30,7 @@ use crate::simulation::{EVENTS_PER_LOOK, Progress, SimulationError};
 use cores::Cores;
 use events::{EventQueue, Word};
 use pair::Turn;
-use requests::{Operation, Operations, Request, Requests, part_of};
+use requests::{Operation, Operations, Request, Requests};
 
 pub use log_mirror::Interconnect;
 pub(crate) use log_mirror::LogMirror;
@@ -481,6 +481,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             lun,
             direction,
             first_sector,
+            sub_requests: exchange.sub_requests(),
+            in_flight: exchange.in_flight(),
             exchange,
             next: 0,
             in_progress: 0,
@@ -502,26 +504,37 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         loop {
             let operation = self.operations.get_mut(id);
             let index = operation.next;
-            let Some(sub_request) = operation.exchange.sub_request(index) else {
+            if index == operation.sub_requests {
                 return operation.in_progress == 0;
-            };
-            let waits_for_all = sub_request.kind == SubRequestKind::Commit;
-            if operation.in_progress >= operation.exchange.in_flight()
-                || (waits_for_all && operation.in_progress > 0)
-            {
+            }
+            if operation.in_progress >= operation.in_flight {
+                return false;
+            }
+            let (asks_for, round) =
+                match (operation.exchange.sub_request(index), operation.exchange.round(index, 0)) {
+                    (Some(asks_for), Some(round)) => (asks_for, round),
+                    _ => unreachable!("an operation has no sub-request {index}"),
+                };
+            // A commit waits for all that it makes durable.
+            if asks_for.kind == SubRequestKind::Commit && operation.in_progress > 0 {
                 return false;
             }
             operation.next += 1;
             operation.in_progress += 1;
             let lun = operation.lun;
-            let port = usize::from(self.target(lun).port.0);
+            let target = self.target(lun);
+            let port = usize::from(target.port.0);
             let connections = self.ports[port].connections.len().max(1) as u32;
             let connection = self.uses[port] % connections;
             self.uses[port] = self.uses[port].wrapping_add(1);
             let slot = self.requests.insert(Request {
                 operation: id,
                 index,
-                round: 0,
+                asks_for,
+                round_index: 0,
+                round,
+                controller: target.controller.0,
+                port: target.port.0,
                 connection,
                 at_array: false,
                 since_ns: now_ns,
@@ -534,9 +547,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     /// The host processes the message of a round, and then sends it.
     fn send_to_target(&mut self, now_ns: u64, slot: u32) {
-        let cost_ns = self.round_of(slot).to_target.host_ns;
-        let leaves_ns = self.host_cores.serve(now_ns, cost_ns);
-        self.requests.get_mut(slot).time.host_ns += leaves_ns - now_ns;
+        let request = self.requests.get_mut(slot);
+        let leaves_ns = self.host_cores.serve(now_ns, request.round.to_target.host_ns);
+        request.time.host_ns += leaves_ns - now_ns;
         match leaves_ns == now_ns {
             true => self.leaves(now_ns, slot),
             false => self.events.schedule(leaves_ns, Word::Leaves(slot)),
@@ -544,41 +557,35 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     fn leaves(&mut self, now_ns: u64, slot: u32) {
-        let train = self.round_of(slot).to_target.train;
-        match self.send(now_ns, slot, Toward::Target, &train) {
+        match self.send(now_ns, slot, Toward::Target) {
             Some(arrives_ns) if arrives_ns == now_ns => self.arrived(now_ns, slot),
             Some(arrives_ns) => self.events.schedule(arrives_ns, Word::Arrived(slot)),
             None => {}
         }
     }
 
-    /// The round that a request is in.
-    fn round_of(&mut self, slot: u32) -> Round {
-        let Request { operation, index, round, .. } = *self.requests.get_mut(slot);
-        match self.operations.get_mut(operation).exchange.round(index, round) {
-            Some(round) => round,
-            None => unreachable!("request {slot} has no round {round}"),
-        }
-    }
-
     /// Sends a train of a request. Returns when all of it arrives. If it is lost, the request begins again later, or
     /// fails.
-    fn send(&mut self, at_ns: u64, slot: u32, toward: Toward, train: &Train) -> Option<u64> {
-        let request = *self.requests.get_mut(slot);
-        let lun = self.operations.get_mut(request.operation).lun;
-        let port = &mut self.ports[usize::from(self.targets[usize::from(lun.0)].port.0)];
+    #[inline]
+    fn send(&mut self, at_ns: u64, slot: u32, toward: Toward) -> Option<u64> {
+        let request = self.requests.get_mut(slot);
+        let port = &mut self.ports[usize::from(request.port)];
         let Some(connection) = port.connections.get_mut(request.connection as usize) else {
             return Some(at_ns);
         };
+        let train = match toward {
+            Toward::Target => &request.round.to_target.train,
+            Toward::Host => &request.round.to_host.train,
+        };
         match self.network.send(at_ns, connection, toward, train) {
             Ok(arrival) => {
-                self.requests.get_mut(slot).time.wire_ns += arrival.last_ns - at_ns;
+                request.time.wire_ns += arrival.last_ns - at_ns;
                 Some(arrival.last_ns)
             }
             Err(Lost { lost_ns, retry_ns }) => {
                 self.lost += 1;
                 let at = retry_ns.unwrap_or(lost_ns).max(at_ns);
-                self.requests.get_mut(slot).time.wire_ns += at - at_ns;
+                request.time.wire_ns += at - at_ns;
                 match retry_ns {
                     Some(_) => self.events.schedule(at, Word::Retry(slot)),
                     None => {
@@ -601,39 +608,36 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             Word::Replied(slot) => self.replied(now_ns, slot),
             Word::Done(slot) => self.round_done(now_ns, slot),
             Word::Retry(slot) => {
-                self.requests.get_mut(slot).round = 0;
+                let request = self.requests.get_mut(slot);
+                let exchange = &self.operations.get_mut(request.operation).exchange;
+                if let Some(first) = exchange.round(request.index, 0) {
+                    (request.round_index, request.round) = (0, first);
+                }
                 self.send_to_target(now_ns, slot);
             }
         }
     }
 
-    fn controller_of(&mut self, slot: u32) -> usize {
-        let operation = self.requests.get_mut(slot).operation;
-        let lun = self.operations.get_mut(operation).lun;
-        self.target(lun).controller.index()
-    }
-
     /// All of a message is at the controller, which begins its network processing.
     fn arrived(&mut self, now_ns: u64, slot: u32) {
-        let index = self.controller_of(slot);
-        if self.controllers[index].stopped.is_some() {
-            self.requests.get_mut(slot).since_ns = now_ns;
-            self.controllers[index].waiting.push_back(slot);
+        let request = self.requests.get_mut(slot);
+        let index = usize::from(request.controller);
+        let controller = &mut self.controllers[index];
+        if controller.stopped.is_some() {
+            request.since_ns = now_ns;
+            controller.waiting.push_back(slot);
             return;
         }
-        let round = self.round_of(slot);
-        let served_by = self.controllers[index].served_by;
-        let done_ns = match &mut self.controllers[served_by].network {
-            Some(cores) => cores.serve(now_ns, round.to_target.target_ns),
+        let served_by = controller.served_by;
+        let Some(cores) = &mut self.controllers[served_by].network else {
             // The array's own work queues behind it.
-            None => {
-                let cost_ns = round.to_target.target_ns + round.to_host.target_ns;
-                self.process_network(index, now_ns, cost_ns);
-                self.requests.get_mut(slot).time.front_end_ns += cost_ns;
-                return self.received(now_ns, slot);
-            }
+            let cost_ns = request.round.to_target.target_ns + request.round.to_host.target_ns;
+            request.time.front_end_ns += cost_ns;
+            self.process_network(index, now_ns, cost_ns);
+            return self.received(now_ns, slot);
         };
-        self.requests.get_mut(slot).time.front_end_ns += done_ns - now_ns;
+        let done_ns = cores.serve(now_ns, request.round.to_target.target_ns);
+        request.time.front_end_ns += done_ns - now_ns;
         match done_ns == now_ns {
             true => self.received(now_ns, slot),
             false => self.events.schedule(done_ns, Word::Received(slot)),
@@ -655,30 +659,33 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     /// The controller has a message: the array gets the operation, or the host is told to send more.
     fn received(&mut self, now_ns: u64, slot: u32) {
-        let index = self.controller_of(slot);
-        if self.controllers[index].stopped.is_some() {
-            self.requests.get_mut(slot).since_ns = now_ns;
-            self.controllers[index].waiting.push_back(slot);
+        let request = self.requests.get_mut(slot);
+        let index = usize::from(request.controller);
+        let controller = &mut self.controllers[index];
+        if controller.stopped.is_some() {
+            request.since_ns = now_ns;
+            controller.waiting.push_back(slot);
             return;
         }
-        let round = self.round_of(slot);
-        let request = *self.requests.get_mut(slot);
-        let operation = *self.operations.get_mut(request.operation);
-        let Some(sub_request) = operation.exchange.sub_request(request.index) else {
-            unreachable!("an operation has no sub-request {}", request.index)
-        };
-        if !round.array_works || sub_request.kind == SubRequestKind::Commit {
+        if !request.round.array_works || request.asks_for.kind == SubRequestKind::Commit {
             return self.send_to_host(now_ns, slot);
         }
-        let lun = self.target(operation.lun).lun;
-        let part = part_of(&operation, slot, lun, sub_request.offset_bytes, sub_request.bytes);
-        self.controllers[index].given.add(part.sectors);
-        let departs_ns = self.with_processor(index, |driven| driven.give(now_ns, part));
-        // On one processor, network processing comes before the array's work.
-        let in_front_ns = match self.controllers[self.controllers[index].served_by].network {
-            Some(_) => 0,
-            None => round.to_target.target_ns + round.to_host.target_ns,
+        let (offset_bytes, bytes) = (request.asks_for.offset_bytes, request.asks_for.bytes);
+        let costs_ns = request.round.to_target.target_ns + request.round.to_host.target_ns;
+        let operation = self.operations.get_mut(request.operation);
+        let part = HostOperation {
+            id: OperationId(slot),
+            lun: self.targets[usize::from(operation.lun.0)].lun,
+            direction: operation.direction,
+            first_sector: operation.first_sector + offset_bytes / strewn_base::SECTOR_BYTES,
+            sectors: (bytes / strewn_base::SECTOR_BYTES) as u32,
+            payload: (),
         };
+        controller.given.add(part.sectors);
+        let served_by = controller.served_by;
+        // On one processor, network processing comes before the array's work.
+        let in_front_ns = if self.controllers[served_by].network.is_some() { 0 } else { costs_ns };
+        let departs_ns = self.with_processor(index, |driven| driven.give(now_ns, part));
         let request = self.requests.get_mut(slot);
         (request.at_array, request.since_ns) = (true, now_ns + in_front_ns);
         request.departs_ns = departs_ns;
@@ -710,12 +717,12 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     /// The controller answers a round.
     fn send_to_host(&mut self, now_ns: u64, slot: u32) {
-        let index = self.controller_of(slot);
-        let cost_ns = self.round_of(slot).to_host.target_ns;
-        let served_by = self.controllers[index].served_by;
+        let request = self.requests.get_mut(slot);
+        let served_by = self.controllers[usize::from(request.controller)].served_by;
         let cores = self.controllers[served_by].network.as_mut();
+        let cost_ns = request.round.to_host.target_ns;
         let leaves_ns = cores.map_or(now_ns, |cores| cores.serve(now_ns, cost_ns));
-        self.requests.get_mut(slot).time.front_end_ns += leaves_ns - now_ns;
+        request.time.front_end_ns += leaves_ns - now_ns;
         match leaves_ns == now_ns {
             true => self.answer_leaves(now_ns, slot),
             false => self.events.schedule(leaves_ns, Word::Answered(slot)),
@@ -723,8 +730,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     fn answer_leaves(&mut self, now_ns: u64, slot: u32) {
-        let train = self.round_of(slot).to_host.train;
-        match self.send(now_ns, slot, Toward::Host, &train) {
+        match self.send(now_ns, slot, Toward::Host) {
             Some(arrives_ns) if arrives_ns == now_ns => self.replied(now_ns, slot),
             Some(arrives_ns) => self.events.schedule(arrives_ns, Word::Replied(slot)),
             None => {}
@@ -733,9 +739,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     /// All of an answer is at the host.
     fn replied(&mut self, now_ns: u64, slot: u32) {
-        let cost_ns = self.round_of(slot).to_host.host_ns;
-        let done_ns = self.host_cores.serve(now_ns, cost_ns);
-        self.requests.get_mut(slot).time.host_ns += done_ns - now_ns;
+        let request = self.requests.get_mut(slot);
+        let done_ns = self.host_cores.serve(now_ns, request.round.to_host.host_ns);
+        request.time.host_ns += done_ns - now_ns;
         match done_ns == now_ns {
             true => self.round_done(now_ns, slot),
             false => self.events.schedule(done_ns, Word::Done(slot)),
@@ -745,25 +751,29 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     /// The host has all of an answer: the next round begins, or the next sub-request, or the operation has ended.
     fn round_done(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
-        request.round += 1;
-        let request = *request;
         let operation = self.operations.get_mut(request.operation);
-        if !operation.is_refused && operation.exchange.round(request.index, request.round).is_some()
-        {
+        // The array works in the last round.
+        if !operation.is_refused && !request.round.array_works {
+            request.round_index += 1;
+            match operation.exchange.round(request.index, request.round_index) {
+                Some(round) => request.round = round,
+                None => unreachable!("request {slot} has no round {}", request.round_index),
+            }
             return self.send_to_target(now_ns, slot);
         }
+        let id = request.operation;
+        self.time_in.add(&request.time);
         operation.in_progress -= 1;
         let (is_refused, in_progress) = (operation.is_refused, operation.in_progress);
-        self.time_in.add(&request.time);
         self.requests.remove(slot);
         let has_ended = match is_refused {
             true => in_progress == 0,
-            false => self.begin_requests(now_ns, request.operation),
+            false => self.begin_requests(now_ns, id),
         };
         if has_ended {
             let reply = match is_refused {
-                true => self.host.refused(now_ns, request.operation),
-                false => self.host.answered(now_ns, request.operation),
+                true => self.host.refused(now_ns, id),
+                false => self.host.answered(now_ns, id),
             };
             if let Some(operation) = reply {
                 self.issue(now_ns, operation);

@@ -121,10 +121,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             driven.driver.processor.add(now_ns, replay_ns, false);
             driven.go_on(now_ns, stopped);
         });
-        self.requests.shift_at_arrays(now_ns - since_ns, |operation| {
-            self.targets[usize::from(self.operations.lun_of(operation).0)].controller.index()
-                == index
-        });
+        self.requests.shift_at_array(now_ns - since_ns, index);
         let waiting = std::mem::take(&mut self.controllers[index].waiting);
         for slot in waiting {
             let request = self.requests.get_mut(slot);

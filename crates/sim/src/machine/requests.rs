@@ -1,7 +1,7 @@
 //! Host operations on their way through a machine.
 
-use strewn_array::{Direction, HostOperation, LunId, OperationId};
-use strewn_transport::Exchange;
+use strewn_array::{Direction, LunId, OperationId};
+use strewn_transport::{Exchange, Round, SubRequest};
 
 /// Where the time of operations went, in nanoseconds, summed over requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,6 +48,9 @@ pub(crate) struct Operation {
     pub(crate) direction: Direction,
     pub(crate) first_sector: u64,
     pub(crate) exchange: Exchange,
+    /// Sub-requests of the exchange, and how many may be in progress.
+    pub(crate) sub_requests: u32,
+    pub(crate) in_flight: u32,
     /// The next sub-request to begin.
     pub(crate) next: u32,
     /// Sub-requests in progress.
@@ -61,9 +64,15 @@ pub(crate) struct Operation {
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Request {
     pub(crate) operation: OperationId,
-    /// Which of the operation's sub-requests, and which of its rounds.
+    /// Which of the operation's sub-requests, and what it asks for.
     pub(crate) index: u32,
-    pub(crate) round: u32,
+    pub(crate) asks_for: SubRequest,
+    /// Which of its rounds it is in, and what that is, which takes longer to compute than to look up.
+    pub(crate) round_index: u32,
+    pub(crate) round: Round,
+    /// Where it goes.
+    pub(crate) controller: u16,
+    pub(crate) port: u16,
     /// The port's connection that it uses.
     pub(crate) connection: u32,
     /// Whether an array works on it.
@@ -106,14 +115,10 @@ impl Requests {
         }
     }
 
-    /// The arrays of these operations stood still for `outage_ns`.
-    pub(crate) fn shift_at_arrays(
-        &mut self,
-        outage_ns: u64,
-        of_array: impl Fn(OperationId) -> bool,
-    ) {
+    /// A controller's array stood still for `outage_ns`.
+    pub(crate) fn shift_at_array(&mut self, outage_ns: u64, controller: usize) {
         let at_arrays = self.slots.iter_mut().flatten().filter(|request| request.at_array);
-        for request in at_arrays.filter(|request| of_array(request.operation)) {
+        for request in at_arrays.filter(|request| usize::from(request.controller) == controller) {
             request.since_ns += outage_ns;
             request.departs_ns += outage_ns;
             request.time.outage_ns += outage_ns;
@@ -145,37 +150,10 @@ impl Operations {
 
     /// # Panics
     /// If there is no such operation.
-    pub(crate) fn lun_of(&self, id: OperationId) -> LunId {
-        match &self.slots[id.0 as usize] {
-            Some(operation) => operation.lun,
-            None => unreachable!("{id:?} has ended"),
-        }
-    }
-
-    /// # Panics
-    /// If there is no such operation.
     pub(crate) fn get_mut(&mut self, id: OperationId) -> &mut Operation {
         match &mut self.slots[id.0 as usize] {
             Some(operation) => operation,
             None => unreachable!("{id:?} has ended"),
         }
-    }
-}
-
-/// The part of `operation` that a sub-request is, for the array that has it as `lun`.
-pub(crate) fn part_of(
-    operation: &Operation,
-    slot: u32,
-    lun: LunId,
-    offset_bytes: u64,
-    bytes: u64,
-) -> HostOperation<()> {
-    HostOperation {
-        id: OperationId(slot),
-        lun,
-        direction: operation.direction,
-        first_sector: operation.first_sector + offset_bytes / strewn_base::SECTOR_BYTES,
-        sectors: (bytes / strewn_base::SECTOR_BYTES) as u32,
-        payload: (),
     }
 }
