@@ -98,29 +98,43 @@ struct Controller<A> {
 /// ```
 /// use std::ops::ControlFlow;
 /// use std::sync::Arc;
+/// # use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
+/// # use strewn_array::{Format, ProcessorCosts};
+/// # use strewn_raid::{VraidConfig, VraidLayout};
 /// use strewn_array::LunId;
-/// use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
-/// use strewn_raid::{Parity, ParityGroup};
 /// use strewn_sim::{ClosedLoop, Machine, Port, Spindles};
 /// use strewn_spindle::{Drive, Profile, Scheduler};
 /// use strewn_transport::front_end::Iscsi;
 /// use strewn_transport::{FrontEnd, Hop, LinkProfile, Protocol, TcpSettings, Transport};
 /// use strewn_workload::{AccessSpecification, AccessStream};
 ///
-/// # fn array() -> Result<WriteAnywhere<()>, Box<dyn std::error::Error>> {
-/// #     let group = ParityGroup::new(Parity::RaidDp, 8, 1 << 20)?;
-/// #     Ok(WriteAnywhere::new(WriteAnywhereConfig::with_defaults(group, 1 << 20))?)
+/// # fn array(drive: &Drive) -> Result<InPlace<()>, Box<dyn std::error::Error>> {
+/// #     let layout = VraidLayout::new(VraidConfig::for_spindles(8)?, drive.capacity_sectors() * 512)?;
+/// #     Ok(InPlace::new(InPlaceConfig {
+/// #         groups: vec![DiskGroupConfig::new(layout, 64)],
+/// #         luns: vec![LunConfig::whole(1 << 23)],
+/// #         spindle_sectors: drive.capacity_sectors(),
+/// #         write_cache_sectors: 1 << 18,
+/// #         destage_low_sectors: 1 << 14,
+/// #         format: Format::Modelled,
+/// #         log: None,
+/// #         processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+/// #     })?)
 /// # }
 /// let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").ok_or("no such drive")?;
 /// let drive = Arc::new(Drive::new(&profile)?);
-/// let spindles =
-///     Spindles { drive, scheduler: Scheduler::Sptf, commands_per_spindle: 8, stretch: 1 };
+/// let spindles = Spindles {
+///     drive: Arc::clone(&drive),
+///     scheduler: Scheduler::Sptf,
+///     commands_per_spindle: 8,
+///     stretch: 1,
+/// };
 /// let accesses = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
 /// let host = ClosedLoop::new(AccessStream::new(&accesses, 0, 1 << 23, 1)?, 32);
 ///
 /// // One host, one gigabit link, one controller.
 /// let mut machine = Machine::new(host);
-/// let controller = machine.add_controller(array()?, &spindles, 0)?;
+/// let controller = machine.add_controller(array(&drive)?, &spindles, 0)?;
 /// let link = LinkProfile::shipped("ethernet-1g").ok_or("no such link")?;
 /// let link = machine.network_mut().add_link(link)?;
 /// let path = machine.network_mut().add_path(&[Hop::Link(link)])?;
