@@ -43,6 +43,7 @@ impl<T> Slots<T> {
     }
 
     /// Puts an element into a free slot. Returns its number.
+    #[inline(always)]
     pub(crate) fn insert(&mut self, element: T) -> usize {
         let slot = self.next;
         self.used += 1;
@@ -59,6 +60,7 @@ impl<T> Slots<T> {
         slot
     }
 
+    #[inline(always)]
     pub(crate) fn get(&self, slot: usize) -> Option<&T> {
         match self.slots.get(slot) {
             Some(Slot::Used(element)) => Some(element),
@@ -70,6 +72,7 @@ impl<T> Slots<T> {
     ///
     /// # Panics
     /// If there is none.
+    #[inline(always)]
     pub(crate) fn remove(&mut self, slot: usize) -> T {
         if let Some(place) = self.slots.get_mut(slot)
             && let Slot::Used(_) = place
@@ -115,7 +118,7 @@ impl<T> Slots<T> {
 impl<T> Index<usize> for Slots<T> {
     type Output = T;
 
-    #[inline]
+    #[inline(always)]
     fn index(&self, slot: usize) -> &T {
         match self.slots.get(slot) {
             Some(Slot::Used(element)) => element,
@@ -125,7 +128,7 @@ impl<T> Index<usize> for Slots<T> {
 }
 
 impl<T> IndexMut<usize> for Slots<T> {
-    #[inline]
+    #[inline(always)]
     fn index_mut(&mut self, slot: usize) -> &mut T {
         match self.slots.get_mut(slot) {
             Some(Slot::Used(element)) => element,

@@ -176,6 +176,20 @@ impl SimDriver {
         (commands.collect(), replaced.served_ns)
     }
 
+    /// An acknowledgement leaves once the partner has the operation's record as well.
+    #[cold]
+    fn acknowledge_copied(&mut self, operation: OperationId, when: Acknowledge) {
+        let own_ns = match when {
+            Acknowledge::Now => self.now_ns,
+            Acknowledge::AfterProcessor => self.processor.done_ns(self.now_ns, false),
+        };
+        let copied_ns = self.mirror.as_ref().map_or(0, |mirror| mirror.copied_ns(operation));
+        match (when, own_ns.max(copied_ns)) {
+            (Acknowledge::Now, at_ns) if at_ns == self.now_ns => self.ready.push(operation),
+            (_, at_ns) => self.leave_later(at_ns, operation),
+        }
+    }
+
     /// An acknowledgement leaves at `at_ns`, which may be before that of others that were given earlier.
     #[cold]
     pub(crate) fn leave_later(&mut self, at_ns: u64, operation: OperationId) {
@@ -261,24 +275,15 @@ impl Driver<()> for SimDriver {
         self.components.turn_to(before);
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, _payload: ()) {
+        if self.mirror.is_some() {
+            return self.acknowledge_copied(operation, when);
+        }
         match when {
-            Acknowledge::Now => match &self.mirror {
-                None => self.ready.push(operation),
-                Some(mirror) => match mirror.copied_ns(operation) {
-                    copied_ns if copied_ns > self.now_ns => self.leave_later(copied_ns, operation),
-                    _ => self.ready.push(operation),
-                },
-            },
+            Acknowledge::Now => self.ready.push(operation),
             Acknowledge::AfterProcessor => {
-                let done_ns = self.processor.done_ns(self.now_ns, false);
-                match &self.mirror {
-                    None => self.later.push_back((done_ns, operation)),
-                    Some(mirror) => {
-                        self.leave_later(mirror.copied_ns(operation).max(done_ns), operation)
-                    }
-                }
+                self.later.push_back((self.processor.done_ns(self.now_ns, false), operation));
             }
         }
     }
