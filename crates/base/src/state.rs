@@ -633,7 +633,10 @@ mod tests {
     #[test]
     fn another_shape_is_refused_at_its_place() {
         let bytes = saved(&vec![vec![1_u32, 2], vec![3]]);
-        assert_eq!(restored(vec![vec![0_u32; 2], vec![0; 1]], &bytes), Ok(vec![vec![1, 2], vec![3]]));
+        assert_eq!(
+            restored(vec![vec![0_u32; 2], vec![0; 1]], &bytes),
+            Ok(vec![vec![1, 2], vec![3]])
+        );
         let other = restored(vec![vec![0_u32; 2], vec![0; 2]], &bytes);
         assert_eq!(other.unwrap_err(), "1: 1 elements were saved, and there are 2");
         let shorter = restored(vec![vec![0_u32; 2], vec![0; 1]], &bytes[..bytes.len() - 1]);
