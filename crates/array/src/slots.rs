@@ -76,13 +76,16 @@ impl<T> Slots<T> {
     pub(crate) fn remove(&mut self, slot: usize) -> T {
         if let Some(place) = self.slots.get_mut(slot)
             && let Slot::Used(_) = place
-            && let Slot::Used(element) = std::mem::replace(place, Slot::Free(self.next))
         {
+            let element = match std::mem::replace(place, Slot::Free(self.next)) {
+                Slot::Used(element) => element,
+                Slot::Free(_) => unreachable!(),
+            };
             self.used -= 1;
             self.next = slot;
             return element;
         }
-        panic!("slot {slot} is free")
+        is_free(slot)
     }
 
     /// Takes out the elements that `is_kept` refuses, from the lowest slot on.
@@ -115,6 +118,13 @@ impl<T> Slots<T> {
     }
 }
 
+/// Apart, so that the number of a slot can stay in a register where one is used.
+#[cold]
+#[inline(never)]
+fn is_free(slot: usize) -> ! {
+    panic!("slot {slot} is free")
+}
+
 impl<T> Index<usize> for Slots<T> {
     type Output = T;
 
@@ -122,7 +132,7 @@ impl<T> Index<usize> for Slots<T> {
     fn index(&self, slot: usize) -> &T {
         match self.slots.get(slot) {
             Some(Slot::Used(element)) => element,
-            _ => panic!("slot {slot} is free"),
+            _ => is_free(slot),
         }
     }
 }
@@ -132,7 +142,7 @@ impl<T> IndexMut<usize> for Slots<T> {
     fn index_mut(&mut self, slot: usize) -> &mut T {
         match self.slots.get_mut(slot) {
             Some(Slot::Used(element)) => element,
-            _ => panic!("slot {slot} is free"),
+            _ => is_free(slot),
         }
     }
 }
