@@ -126,6 +126,9 @@ fn random_scenario(seed: u64) -> String {
             rng.within(1..3),
         );
     }
+    if rng.one_in(3) {
+        text += "[array.page_cache]\nsize = \"2 MiB\"\nwake_up = \"700 ms\"\nexpiry = \"1.5 s\"\n";
+    }
     if !is_in_place && !is_thin && rng.one_in(2) {
         text = text
             .replace("size = \"64 MiB\"\nvolume = \"log\"", "size = \"64 MiB\"\ncontroller = 2");

@@ -29,6 +29,7 @@ pub use data::loss::{Cause, Limit, Loss, LossPart};
 pub use data::machine::{ControllerFigures, LinkFigures, MachineFigures, TimeIn};
 pub use data::number::{SIGNIFICANT_DIGITS, rounded};
 pub use data::overhead::OverheadRow;
+pub use data::page_cache::PageCacheFigures;
 pub use data::phase::Phase;
 pub use data::published::{Published, PublishedArray, PublishedError, PublishedRatio};
 pub use data::redundancy::{DataLoss, Redundancy, SpindleFailure};
@@ -64,6 +65,7 @@ pub use rendering::headline::headline;
 pub use rendering::html::{Report, ReportError};
 pub use rendering::loss_table::loss_table;
 pub use rendering::machine_table::machine_table;
+pub use rendering::page_cache_table::page_cache_table;
 #[cfg(feature = "parquet")]
 pub use rendering::parquet::write_segments_parquet;
 pub use rendering::phases_table::phases_table;

@@ -13,10 +13,13 @@ use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{GeometryError, ParityGroup, Raid5Error, VraidConfig, VraidError, VraidLayout};
 use strewn_scenario::{
-    Array, ArrayLayout, DiskGroup, InPlaceLayout, Lun, Processor, Scenario, SpindleChoice,
-    VolumeLuns, Workload,
+    Array, ArrayLayout, CacheWrites, DiskGroup, InPlaceLayout, Lun, Processor, Scenario,
+    SpindleChoice, VolumeLuns, Workload,
 };
-use strewn_sim::{ClosedLoop, Rate, Spindles, Worker, Workers};
+use strewn_sim::{
+    CachedHost, ClosedLoop, PageCacheError, PageCacheSettings, Rate, Spindles, Worker, Workers,
+    WriteBehind, WritePolicy,
+};
 use strewn_spindle::{Drive, Profile, ProfileError};
 use strewn_workload::{
     AccessStream, Pattern, PatternError, PatternStream, RegionError, SpecificationError,
@@ -31,6 +34,9 @@ pub enum BuildError {
     /// The parity group is invalid.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
+    /// The hosts' page cache is invalid.
+    #[error(transparent)]
+    PageCache(#[from] PageCacheError),
     /// The VRAID layout is invalid.
     #[error(transparent)]
     Vraid(#[from] VraidError),
@@ -314,6 +320,33 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
         start_ns += length_ns;
     }
     Ok(BuiltHost::Other(Box::new(Workers::new(workers))))
+}
+
+/// Puts the page cache under `host` that the hosts of `array` have.
+pub(crate) fn with_page_cache(host: BuiltHost, array: &Array) -> Result<BuiltHost, BuildError> {
+    let Some(cache) = array.page_cache else { return Ok(host) };
+    let settings = PageCacheSettings {
+        bytes: cache.bytes,
+        writes: match cache.writes {
+            CacheWrites::Through => WritePolicy::Through,
+            CacheWrites::Behind { dirty_percent, background_percent, wake_up_ns, expiry_ns } => {
+                WritePolicy::Behind(WriteBehind {
+                    dirty_percent: dirty_percent.into(),
+                    background_percent: background_percent.into(),
+                    wake_up_ns,
+                    expiry_ns,
+                })
+            }
+        },
+        largest_request_bytes: cache.largest_request_bytes,
+        write_requests: cache.write_requests,
+        copy_kib_ns: cache.copy_kib_ns,
+    };
+    let lun_sectors = luns(array).iter().map(|lun| lun.bytes / SECTOR_BYTES).collect();
+    Ok(BuiltHost::Other(match host {
+        BuiltHost::ClosedLoop(host) => Box::new(CachedHost::new(*host, settings, lun_sectors)?),
+        BuiltHost::Other(host) => Box::new(CachedHost::new(host, settings, lun_sectors)?),
+    }))
 }
 
 /// Returns a worker that does a workload from the start of the run to its end.

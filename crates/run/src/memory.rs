@@ -32,7 +32,9 @@ pub fn needed_bytes(scenario: &Scenario) -> u64 {
 
 /// Returns the memory that an array needs, with a partner if it has one, in bytes.
 fn machine_bytes(scenario: &Scenario, array: &Array) -> u64 {
-    machine::parts(array).iter().map(|part| array_bytes(scenario, part)).sum()
+    let page_cache_bytes = array.page_cache.map_or(0, |cache| cache.bytes / BLOCK_BYTES * 96);
+    let parts = machine::parts(array);
+    page_cache_bytes + parts.iter().map(|part| array_bytes(scenario, part)).sum::<u64>()
 }
 
 /// Returns the memory that one array needs, in bytes.

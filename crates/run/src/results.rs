@@ -7,9 +7,10 @@ use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, ControllerFigures,
     DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad, HostReadHits,
     LayoutKind, LinkFigures, MachineFigures, OperationFigures, OverheadArray,
-    OverheadConfiguration, OverheadError, OverheadRow, Parameter, ParityGroup, Phase, Redundancy,
-    ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
-    SpindleFailure, Spindles, Utilization, VolumeFigures, Workload, WorkloadFigures, rounded,
+    OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter, ParityGroup,
+    Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots,
+    SpindleCommands, SpindleFailure, Spindles, Utilization, VolumeFigures, Workload,
+    WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
@@ -316,7 +317,6 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
     let service_ns = data.service_ns + parity.service_ns;
     let (counters, layout) = (&segment.counters, segment.layout.of_all_luns());
     let reads = counters.spindle_reads();
-    let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let phase = scenario.phase_of(segment.index);
     // Without phases every workload runs in every segment.
     let runs = |name: &str| phase.is_none_or(|phase| phase.workloads.iter().any(|one| one == name));
@@ -376,6 +376,7 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
         snapshots: snapshots(segment),
         volumes: volumes(array, segment),
         machine: of_machine(scenario, array, segment),
+        page_cache: page_cache(segment),
         host: host(segment),
         by_workload: segment
             .by_workload
@@ -390,6 +391,27 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
     .rounded(SIGNIFICANT_DIGITS)
 }
 
+/// Returns a part of a whole; 0 of nothing.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Returns what the page cache of an array's hosts did.
+fn page_cache(segment: &Segment) -> Option<PageCacheFigures> {
+    let measured = segment.page_cache.as_ref()?;
+    let mib_per_s = |bytes: u64| bytes as f64 / MIB * NS_PER_S / segment.length_ns.max(1) as f64;
+    Some(PageCacheFigures {
+        hit_percent: (measured.pages_read > 0)
+            .then(|| 100.0 * share(measured.pages_hit, measured.pages_read)),
+        filled_mib_per_s: mib_per_s(measured.bytes_filled),
+        written_mib_per_s: mib_per_s(measured.bytes_written),
+        write_request_kib: (measured.write_requests > 0)
+            .then(|| share(measured.bytes_written, measured.write_requests) / 1024.0),
+        throttled_ms: share(measured.throttled_ns, segment.operations) / NS_PER_MS,
+        dirty_mib: measured.bytes_dirty as f64 / MIB,
+    })
+}
+
 /// Returns what lay between hosts and an array.
 fn of_machine(
     scenario: &Scenario,
@@ -398,26 +420,27 @@ fn of_machine(
 ) -> Option<Box<MachineFigures>> {
     let measured = segment.machine.as_ref()?;
     let length_ns = segment.length_ns.max(1) as f64;
-    let share = |busy_ns: u64| busy_ns as f64 / length_ns;
+    let busy = |busy_ns: u64| busy_ns as f64 / length_ns;
     let mib_per_s = |bytes: u64| bytes as f64 / MIB * NS_PER_S / length_ns;
-    // Requests of one operation overlap, and some began before the segment.
+    // Requests of one operation overlap, and some began before the segment. Those of a page cache are not an operation's.
     let part_ms = |part_ns: u64| match measured.time_in.total_ns() {
         0 => 0.0,
+        _ if segment.page_cache.is_some() => share(part_ns, segment.operations) / NS_PER_MS,
         all_ns => part_ns as f64 / all_ns as f64 * segment.response.mean_ns / NS_PER_MS,
     };
     let TimeIn { host_ns, wire_ns, front_end_ns, controller_ns, spindle_ns, outage_ns } =
         measured.time_in;
     let has_network_cores = array.front_end.as_ref().is_some_and(|one| one.network_cores > 0);
     let controllers = measured.controllers.iter().map(|one| ControllerFigures {
-        utilization: share(one.processor_busy_ns),
-        network_cores: has_network_cores.then(|| share(one.network_busy_ns)),
+        utilization: busy(one.processor_busy_ns),
+        network_cores: has_network_cores.then(|| busy(one.network_busy_ns)),
         copied_mib_per_s: array.pair.is_some().then(|| mib_per_s(one.copied_bytes)),
     });
     let names = machine::link_names(scenario, array);
     let links = names.into_iter().zip(&measured.links).map(|(name, link)| LinkFigures {
         name,
-        utilization_to_array: share(link.busy_ns[0]),
-        utilization_to_host: share(link.busy_ns[1]),
+        utilization_to_array: busy(link.busy_ns[0]),
+        utilization_to_host: busy(link.busy_ns[1]),
         mib_per_s_to_array: mib_per_s(link.wire_bytes[0]),
         mib_per_s_to_host: mib_per_s(link.wire_bytes[1]),
     });
@@ -432,7 +455,7 @@ fn of_machine(
         },
         controllers: controllers.collect(),
         links: links.collect(),
-        host_cores: share(measured.host_busy_ns),
+        host_cores: busy(measured.host_busy_ns),
         lost: measured.lost,
     }))
 }

@@ -456,6 +456,9 @@ fn simulate_built<W: WithSimulation>(
     host: BuiltHost,
     with: W,
 ) -> Result<W::Output, RunError> {
+    let array = &scenario.arrays[index];
+    let host = build::with_page_cache(host, array)
+        .map_err(|source| RunError::Build { array: array.name.clone(), source })?;
     match host {
         BuiltHost::ClosedLoop(host) => simulate_host(scenario, index, *host, with),
         BuiltHost::Other(host) => simulate_host(scenario, index, host, with),

@@ -10,6 +10,7 @@ use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::layout::ArrayLayout;
 use crate::machine::{FrontEnd, Link, Pair};
+use crate::page_cache::PageCache;
 use crate::phase::Phase;
 use crate::presets::{self, CONTROLLER_WORDS, Controller};
 use crate::section::Section;
@@ -58,6 +59,8 @@ pub struct Array {
     pub front_end: Option<FrontEnd>,
     /// A second controller; `None` for an array with one.
     pub pair: Option<Pair>,
+    /// A page cache of its hosts; `None` for hosts that give every operation to the array.
+    pub page_cache: Option<PageCache>,
 }
 
 /// A LUN of an array.
@@ -360,6 +363,8 @@ impl Array {
                 "leave the table out: its write cache is mirrored in any case, and costs nothing",
             );
         }
+        let page_cache_is_given = section.has(PageCache::KEY);
+        let page_cache = section.section(PageCache::KEY).and_then(PageCache::read);
         let fitted_is_given = section.has("fitted");
         let fitted = section
             .section("fitted")
@@ -401,6 +406,7 @@ impl Array {
             rebuild_steps_in_flight: steps?,
             front_end: if front_end_is_given { Some(front_end?) } else { None },
             pair: if pair_is_given { Some(pair?) } else { None },
+            page_cache: if page_cache_is_given { Some(page_cache?) } else { None },
         })
         .filter(|_| !controller_is_given || controller.is_some())
     }

@@ -4,13 +4,14 @@ use strewn_base::BLOCK_BYTES;
 
 use crate::array::Array;
 use crate::layout::ArrayLayout;
+use crate::page_cache::CacheWrites;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
 
 impl Scenario {
     /// Returns the scenario at 1/`by` of its size, and a line for each change.
     ///
-    /// The file, LUNs, volumes, segments, buffer caches, times of failures and of added parity groups, and times between
+    /// The file, LUNs, volumes, segments, buffer and page caches, times of failures and of added parity groups, and times between
     /// snapshots are divided by `by`. Spindles have
     /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
@@ -106,6 +107,15 @@ impl Scale<'_> {
                 if let Some(at_ns) = &mut group.at_ns {
                     self.time(&format!("addition of parity group {number} of {name}"), at_ns);
                 }
+            }
+        }
+        if let Some(page_cache) = &mut array.page_cache {
+            self.size(&format!("page cache of the hosts of {name}"), &mut page_cache.bytes);
+            if let CacheWrites::Behind { wake_up_ns, expiry_ns, .. } = &mut page_cache.writes {
+                let what = format!("wake-up of the page cache of the hosts of {name}");
+                self.time(&what, wake_up_ns);
+                let what = format!("expiry in the page cache of the hosts of {name}");
+                self.time(&what, expiry_ns);
             }
         }
         if let Some(pair) = &mut array.pair {

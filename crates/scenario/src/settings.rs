@@ -12,6 +12,7 @@ use crate::in_place::InPlace;
 use crate::layout::ArrayLayout;
 use crate::machine::{FrontEnd, LANE_RULES, Link, PROTOCOLS, Pair};
 use crate::overhead::OverheadConfiguration;
+use crate::page_cache::{CacheWrites, PageCache};
 use crate::phase::Phase;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
@@ -275,6 +276,7 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
         rebuild_steps_in_flight,
         front_end,
         pair,
+        page_cache,
     } = array;
     if !named {
         s.add("outstanding", *outstanding);
@@ -331,6 +333,9 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
     }
     if let Some(pair) = pair {
         s.within(Pair::KEY, |s| of_pair(s, pair));
+    }
+    if let Some(page_cache) = page_cache {
+        s.within(PageCache::KEY, |s| of_page_cache(s, page_cache));
     }
     if let Some(Fitted { parameters, segments }) = fitted {
         s.within("fitted", |s| {
@@ -390,6 +395,25 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd) {
     s.cost("host_per_kib", *host_per_kib_ns);
     s.cost("controller_pdu", *controller_pdu_ns);
     s.cost("controller_per_kib", *controller_per_kib_ns);
+}
+
+fn of_page_cache(s: &mut Settings, page_cache: &PageCache) {
+    let PageCache { bytes, writes, largest_request_bytes, write_requests, copy_kib_ns } =
+        page_cache;
+    s.size("size", *bytes);
+    match writes {
+        CacheWrites::Through => s.add("writes", "through"),
+        CacheWrites::Behind { dirty_percent, background_percent, wake_up_ns, expiry_ns } => {
+            s.add("writes", "behind");
+            s.add("dirty_percent", *dirty_percent);
+            s.add("dirty_background_percent", *background_percent);
+            s.time("wake_up", *wake_up_ns);
+            s.time("expiry", *expiry_ns);
+        }
+    }
+    s.size("largest_request", *largest_request_bytes);
+    s.add("write_requests", *write_requests);
+    s.time("copy_per_kib", *copy_kib_ns);
 }
 
 fn of_pair(s: &mut Settings, pair: &Pair) {

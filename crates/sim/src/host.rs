@@ -9,6 +9,7 @@ use strewn_array::{Direction, HostOperation, LunId, OperationId};
 use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_workload::Access;
 
+use crate::page_cache::PageCacheMeasures;
 use crate::segment::{Laws, Response, ratio, relative};
 
 /// Longest response time that the histogram distinguishes: half an hour.
@@ -133,6 +134,8 @@ pub struct HostMeasures {
     pub by_direction: Option<Box<[DirectionMeasures; 2]>>,
     /// Each of several workloads separately, if the host has them.
     pub by_workload: Vec<WorkloadMeasures>,
+    /// What its page cache did, if it has one.
+    pub page_cache: Option<Box<PageCacheMeasures>>,
 }
 
 /// What a host measured of one of its workloads in a segment.
@@ -242,6 +245,7 @@ impl HostMeasures {
             outstanding_ns: 0.0,
             by_direction: None,
             by_workload: Vec::new(),
+            page_cache: None,
         }
     }
 

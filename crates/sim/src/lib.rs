@@ -50,7 +50,8 @@
 //!
 //! [`ClosedLoop`] keeps a constant number of operations outstanding and replaces each the moment it is answered.
 //! [`Workers`] are the general host: each worker has its own accesses, depth, rate, pauses and end, or replays arrivals
-//! by the clock. Any other [`Host`] can be run by [`Simulation::with_host`].
+//! by the clock. [`CachedHost`] puts a page cache under either, which writes through or behind. Any other [`Host`] can be
+//! run by [`Simulation::with_host`].
 //!
 //! # Failures
 //!
@@ -66,6 +67,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod cached_host;
 mod closed_loop;
 mod component;
 mod driven_array;
@@ -74,12 +76,14 @@ mod host;
 mod machine;
 mod next_completions;
 mod pace;
+mod page_cache;
 mod segment;
 mod simulated;
 mod simulation;
 mod watched;
 mod workers;
 
+pub use cached_host::CachedHost;
 pub use closed_loop::ClosedLoop;
 pub use component::{Component, ComponentProbe};
 pub use driven_array::Spindles;
@@ -90,6 +94,9 @@ pub use machine::{
 };
 pub use next_completions::NextCompletions;
 pub use pace::Rate;
+pub use page_cache::{
+    PageCacheError, PageCacheMeasures, PageCacheSettings, WriteBehind, WritePolicy,
+};
 pub use segment::{GroupSegment, Laws, Response, Segment, SpindleGroup};
 pub use simulated::Simulated;
 pub use simulation::{Progress, Simulation, SimulationError};

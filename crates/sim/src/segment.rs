@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 
 use crate::host::{DirectionMeasures, WorkloadMeasures};
 use crate::machine::MachineMeasures;
+use crate::page_cache::PageCacheMeasures;
 
 /// A span of virtual time, measured.
 #[derive(Debug, Clone)]
@@ -48,6 +49,8 @@ pub struct Segment {
     pub by_direction: Option<Box<[DirectionMeasures; 2]>>,
     /// Each of several workloads separately, if the host has them.
     pub by_workload: Vec<WorkloadMeasures>,
+    /// What the host's page cache did, if it has one.
+    pub page_cache: Option<Box<PageCacheMeasures>>,
     /// What a [`Machine`](crate::Machine) measures besides.
     pub machine: Option<Box<MachineMeasures>>,
     /// Deviations from the operational laws.

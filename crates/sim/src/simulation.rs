@@ -308,6 +308,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             failures: array.failures().to_vec(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,
+            page_cache: host.page_cache,
             machine: None,
             laws,
         }

@@ -10,6 +10,7 @@ pub(crate) mod loss;
 pub(crate) mod machine;
 pub(crate) mod number;
 pub(crate) mod overhead;
+pub(crate) mod page_cache;
 pub(crate) mod phase;
 pub(crate) mod published;
 pub(crate) mod quantity;

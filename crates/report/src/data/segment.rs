@@ -2,6 +2,7 @@
 
 use crate::data::machine::MachineFigures;
 use crate::data::number::rounded;
+use crate::data::page_cache::PageCacheFigures;
 use crate::data::redundancy::Redundancy;
 use crate::data::snapshots::Snapshots;
 use crate::data::volume::VolumeFigures;
@@ -59,6 +60,9 @@ pub struct Segment {
     /// What lay between hosts and array; absent on a wire that costs nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Box<MachineFigures>>,
+    /// What the hosts' page cache did; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_cache: Option<PageCacheFigures>,
     /// More of the host's measurements, if its load is not a plain closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFigures>,
@@ -269,6 +273,7 @@ impl Segment {
             snapshots,
             volumes: _,
             machine,
+            page_cache,
             host,
             by_workload,
         } = &mut self;
@@ -301,6 +306,9 @@ impl Segment {
         layout.round(significant_digits);
         if let Some(machine) = machine {
             machine.round(significant_digits);
+        }
+        if let Some(page_cache) = page_cache {
+            page_cache.round(significant_digits);
         }
         *host = host.map(|host| host.rounded(significant_digits));
         let host_hits = host_reads.iter_mut().flat_map(|reads| &mut reads.hit_percent);

@@ -31,6 +31,7 @@ pub(crate) mod machine_table;
 mod map_chart;
 #[cfg(feature = "charts")]
 mod marker;
+pub(crate) mod page_cache_table;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 pub(crate) mod phases_table;

@@ -19,6 +19,7 @@ use crate::rendering::groups_table::groups_table;
 use crate::rendering::headline::headline;
 use crate::rendering::loss_table::losses_and_others;
 use crate::rendering::machine_table::machine_table;
+use crate::rendering::page_cache_table::page_cache_table;
 use crate::rendering::phases_table::phases_table;
 
 /// A segment with the published figures of its array beside it.
@@ -449,6 +450,7 @@ pub fn all_tables(results: &Results) -> String {
     }
     section("Phases", &phases_table(results));
     section("Where the time of an operation went", &machine_table(results));
+    section("The hosts' page caches", &page_cache_table(results));
     section(results.group_words().heading, &groups_table(results));
     section("Spindles that failed", &failures_table(results));
     let [losses, others] = losses_and_others(results);

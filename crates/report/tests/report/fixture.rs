@@ -85,6 +85,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         snapshots: None,
         volumes: Vec::new(),
         machine: None,
+        page_cache: None,
         host: None,
         by_workload: Vec::new(),
     }

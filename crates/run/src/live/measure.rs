@@ -135,6 +135,7 @@ impl Meter {
             failures: array.failures().to_vec(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,
+            page_cache: host.page_cache,
             machine: None,
             laws,
         }

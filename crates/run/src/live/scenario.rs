@@ -81,6 +81,7 @@ pub(super) fn of(
         rebuild_steps_in_flight: 1,
         front_end: None,
         pair: None,
+        page_cache: None,
     };
     Ok(Scenario {
         name: name.to_owned(),

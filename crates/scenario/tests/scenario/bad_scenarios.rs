@@ -328,6 +328,21 @@ const CASES: &[Case] = &cases! {
         "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"gigabit\"]\n\n[[array]]\nname = \"inplace\"",
         "path = [\"gigabit\"]", "array[anywhere].front_end.path",
         "there is no link `gigabit`, nor any other", "add [[link]] with a name and a kind";
+    "a page cache without dirty pages that has a limit for them":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.page_cache]\nsize = \"1 GiB\"\nwrites = \"through\"\nexpiry = \"3 s\"\n\n[[array]]\nname = \"inplace\"",
+        "expiry = \"3 s\"", "array[anywhere].page_cache.expiry",
+        "a cache that writes through has no dirty pages", "leave it out";
+    "a page cache of less than a page":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.page_cache]\nsize = \"4 kB\"\n\n[[array]]\nname = \"inplace\"",
+        "size = \"4 kB\"", "array[anywhere].page_cache.size", "is less than a page",
+        "give at least 4 KiB";
+    "a page cache that may not be dirty":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.page_cache]\nsize = \"1 GiB\"\ndirty_percent = 0\n\n[[array]]\nname = \"inplace\"",
+        "dirty_percent = 0", "array[anywhere].page_cache.dirty_percent", "is 0 %",
+        "give at least 1 %, or writes = \"through\"";
     "a misspelt link":
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[[link]]\nname = \"one\"\nkind = \"ethernet-1gb\"\n\n[[array]]\nname = \"inplace\"",

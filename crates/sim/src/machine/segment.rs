@@ -144,6 +144,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             failures: self.failures(),
             by_direction: host.by_direction,
             by_workload: host.by_workload,
+            page_cache: host.page_cache,
             machine: Some(Box::new(machine)),
             laws,
         }

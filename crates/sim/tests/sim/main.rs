@@ -8,6 +8,7 @@ mod failures;
 mod groups;
 mod luns;
 mod machine;
+mod page_cache;
 mod phases;
 mod room;
 mod snapshots;
