@@ -119,9 +119,29 @@ fn random_scenario(seed: u64) -> String {
             ("smb2", "ethernet-10g-jumbo"),
         ]);
         let cores = rng.below(3);
+        let settings = match (protocol, rng.one_in(2)) {
+            ("iscsi", true) => {
+                "iscsi = { preset = \"open-iscsi\", data_digest = true }\n\
+                 tcp = { window = \"16 KiB\", slow_start = \"rfc-3390\" }\n"
+            }
+            ("nfs", true) => "nfs = { read_size = \"8 KiB\", slots = 2, stability = \"commit\" }\n",
+            ("fcp", true) => "fcp = { largest_burst = \"4 KiB\", retry_timeout = \"300 ms\" }\n",
+            _ => "",
+        };
+        // Behind a router, the link that fails and comes back is the router's.
+        let has_router = protocol == "iscsi" && rng.one_in(2);
+        let (path, router, kind) = match has_router {
+            true => (
+                "\"host\", \"wire\"",
+                "router = { command = \"90 us\", pdu = \"20 us\" }\n",
+                "fc-1g",
+            ),
+            false => ("\"wire\"", "", kind),
+        };
         text += &format!(
-            "[array.front_end]\nprotocol = \"{protocol}\"\npath = [\"wire\"]\nnetwork_cores = {cores}\n\
-             host_pdu = \"5 us\"\ncontroller_per_kib = \"1 us\"\nconnections = 2\n\
+            "[array.front_end]\nprotocol = \"{protocol}\"\npath = [{path}]\nnetwork_cores = {cores}\n\
+             host_pdu = \"5 us\"\ncontroller_per_kib = \"1 us\"\nconnections = 2\n{settings}{router}\
+             [[link]]\nname = \"host\"\nkind = \"ethernet-1g\"\n\
              [[link]]\nname = \"wire\"\nkind = \"{kind}\"\nlanes = {}\ndown = \"6 s\"\nup = \"6.5 s\"\n",
             rng.within(1..3),
         );

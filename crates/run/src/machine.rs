@@ -3,15 +3,13 @@
 use strewn_array::{Array, LunId, VolumeId};
 use strewn_raid::SpindleIndex;
 use strewn_scenario as scenario;
-use strewn_scenario::{Link, Protocol, Scenario};
+use strewn_scenario::{Link, Scenario};
 use strewn_sim::{
     ControllerId, Host, Interconnect, Machine, PairSettings, Port, PortId, SimulationError,
     Spindles,
 };
-use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2};
 use strewn_transport::{
-    FibreChannelSettings, Forwarding, FrontEnd, Hop, LinkProfile, Network, NetworkError,
-    ProcessorCosts, Switch, TcpSettings, Transport,
+    Framing, FrontEnd, Hop, LinkProfile, Network, NetworkError, ProcessorCosts, Protocol, Switch,
 };
 
 use crate::build::{self, BuildError};
@@ -129,50 +127,64 @@ fn add_port<A: Array<()>, H: Host>(
     front_end: Option<&scenario::FrontEnd>,
 ) -> Result<PortId, MachineError> {
     let Some(front_end) = front_end else {
-        let direct = FrontEnd::from(strewn_transport::Protocol::Direct);
+        let direct = FrontEnd::from(Protocol::Direct);
         return Ok(machine.add_port(Port { front_end: direct, connections: Vec::new() }));
     };
+    let switch = Hop::Switch(Switch {
+        latency_ns: front_end.switch_latency_ns,
+        forwarding: front_end.switch_forwarding,
+    });
+    let network = machine.network_mut();
+    let router = front_end.router.map(|settings| Hop::Router(network.add_router(settings)));
     let mut hops = Vec::new();
+    let mut framing_before = None;
     for name in &front_end.path {
-        if !hops.is_empty() {
-            let latency_ns = front_end.switch_latency_ns;
-            let forwarding = Forwarding::StoreAndForward;
-            hops.push(Hop::Switch(Switch { latency_ns, forwarding }));
-        }
         let link = scenario.links.iter().find(|link| link.name == *name);
         let link = link.ok_or_else(|| BuildError::NoLink(name.clone()))?;
-        hops.push(add_link(machine.network_mut(), link)?);
+        let profile = profile_of(link)?;
+        let framing = profile.framing;
+        match (framing_before.replace(framing), router) {
+            (None, _) => {}
+            (Some(Framing::Segments), Some(router)) if framing == Framing::Sequences => {
+                hops.push(router);
+            }
+            _ => hops.push(switch),
+        }
+        hops.push(add_link(network, link, &profile)?);
     }
     let path = machine.network_mut().add_path(&hops)?;
-    let transport = match front_end.protocol {
-        Protocol::Fcp => Transport::FibreChannel(FibreChannelSettings::default()),
-        _ => Transport::Tcp(TcpSettings::default()),
-    };
     let connections = (1..=u64::from(front_end.connections))
-        .map(|flow| machine.network().connect(path, flow, transport))
+        .map(|flow| machine.network().connect(path, flow, front_end.transport))
         .collect::<Result<Vec<_>, _>>()?;
     let costs = |pdu_ns: f64, kib_ns: f64| ProcessorCosts {
         pdu_ns: pdu_ns.round() as u64,
         kib_ns: kib_ns.round() as u64,
     };
     let front_end = FrontEnd {
-        protocol: match front_end.protocol {
-            Protocol::Fcp => strewn_transport::Protocol::Fcp(Fcp::default()),
-            Protocol::Iscsi => strewn_transport::Protocol::Iscsi(Iscsi::default()),
-            Protocol::Nfs => strewn_transport::Protocol::Nfs(Nfs::default()),
-            Protocol::Smb1 => strewn_transport::Protocol::Smb1(Smb1::default()),
-            Protocol::Smb2 => strewn_transport::Protocol::Smb2(Smb2::default()),
-        },
+        protocol: front_end.protocol,
         host_costs: costs(front_end.host_pdu_ns, front_end.host_per_kib_ns),
         target_costs: costs(front_end.controller_pdu_ns, front_end.controller_per_kib_ns),
     };
     Ok(machine.add_port(Port { front_end, connections }))
 }
 
+/// The kind of a link, with what the scenario says of this one.
+fn profile_of(link: &Link) -> Result<LinkProfile, BuildError> {
+    let shipped = LinkProfile::shipped(&link.kind);
+    let shipped = shipped.ok_or_else(|| BuildError::NoLink(link.kind.clone()))?;
+    Ok(LinkProfile {
+        propagation_ns: link.propagation_ns.unwrap_or(shipped.propagation_ns),
+        buffer_credits: link.buffer_credits.or(shipped.buffer_credits),
+        ..shipped
+    })
+}
+
 /// Adds a link, or its lanes.
-fn add_link(network: &mut Network, link: &Link) -> Result<Hop, MachineError> {
-    let profile = LinkProfile::shipped(&link.kind);
-    let profile = profile.ok_or_else(|| BuildError::NoLink(link.kind.clone()))?;
+fn add_link(
+    network: &mut Network,
+    link: &Link,
+    profile: &LinkProfile,
+) -> Result<Hop, MachineError> {
     let lanes = (0..link.lanes.max(1))
         .map(|_| network.add_link(profile.clone()))
         .collect::<Result<Vec<_>, _>>()?;

@@ -455,6 +455,7 @@ fn of_machine(
         },
         controllers: controllers.collect(),
         links: links.collect(),
+        router_utilization: measured.routers_busy_ns.first().map(|&busy_ns| busy(busy_ns)),
         host_cores: busy(measured.host_busy_ns),
         lost: measured.lost,
     }))

@@ -1,6 +1,6 @@
-//! What lies between hosts and an array, and an array's second controller.
+//! Links, and an array's second controller.
 
-use strewn_transport::{LaneRule, LinkProfile};
+use strewn_transport::{Framing, LaneRule, LinkProfile};
 
 use crate::quantity::Nanoseconds;
 use crate::section::Section;
@@ -23,6 +23,10 @@ pub struct Link {
     pub up_ns: Option<u64>,
     /// How long a lane that has failed is still used, in nanoseconds.
     pub detection_ns: u64,
+    /// From one end to the other, in nanoseconds; `None` for the kind's.
+    pub propagation_ns: Option<u64>,
+    /// Buffer credits of Fibre Channel; `None` for as many as never bind.
+    pub buffer_credits: Option<u32>,
 }
 
 /// The words for the rules by which lanes are chosen.
@@ -59,6 +63,16 @@ impl Link {
             let down_ns = table.optional("down", value::nanoseconds);
             let up_ns = table.optional("up", value::nanoseconds);
             let detection_ns = table.optional_or("detection", DETECTION_NS, value::nanoseconds);
+            let propagation_ns = table.optional("propagation", value::at_most_a_second);
+            let buffer_credits = table.optional("buffer_credits", value::positive_count);
+            let is_ethernet = kind.as_deref().is_some_and(|kind| !is_fibre_channel(kind));
+            if is_ethernet && table.has("buffer_credits") {
+                table.problem(
+                    "buffer_credits",
+                    "only Fibre Channel has them",
+                    "leave this out, or give a kind of fc-1g to fc-8g",
+                );
+            }
             check_times(&table, down_ns, up_ns, length_ns);
             if lanes.is_some_and(|lanes| lanes > MOST_LANES) {
                 table.problem(
@@ -72,20 +86,37 @@ impl Link {
             {
                 table.problem("name", "another link has the same name", "give each its own");
             }
-            let is_good =
-                table.has("down") == down_ns.is_some() && table.has("up") == up_ns.is_some();
+            let is_good = table.has("down") == down_ns.is_some()
+                && table.has("up") == up_ns.is_some()
+                && table.has("propagation") == propagation_ns.is_some()
+                && table.has("buffer_credits") == buffer_credits.is_some();
             table.finish();
             links.push(match (name, kind, lanes, lane_rule, detection_ns) {
                 (Some(name), Some(kind), Some(lanes), Some(lane_rule), Some(detection_ns))
                     if is_good =>
                 {
-                    Some(Self { name, kind, lanes, lane_rule, down_ns, up_ns, detection_ns })
+                    Some(Self {
+                        name,
+                        kind,
+                        lanes,
+                        lane_rule,
+                        down_ns,
+                        up_ns,
+                        detection_ns,
+                        propagation_ns,
+                        buffer_credits,
+                    })
                 }
                 _ => None,
             });
         }
         links.into_iter().collect()
     }
+}
+
+/// Returns whether a kind of link is Fibre Channel.
+pub(crate) fn is_fibre_channel(kind: &str) -> bool {
+    LinkProfile::shipped(kind).is_some_and(|profile| profile.framing == Framing::Sequences)
 }
 
 fn read_kind(section: &mut Section<'_>) -> Option<String> {
@@ -130,143 +161,6 @@ fn check_before_end(section: &Section<'_>, key: &'static str, at_ns: u64, length
             key,
             format!("is {}, and the run ends at {length}", Nanoseconds(at_ns)),
             format!("give a time before {length}, or more segments"),
-        );
-    }
-}
-
-/// A protocol between hosts and an array.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Protocol {
-    /// SCSI over Fibre Channel.
-    Fcp,
-    /// SCSI over TCP.
-    Iscsi,
-    /// NFS version 3 over TCP.
-    Nfs,
-    /// SMB 1.
-    Smb1,
-    /// SMB 2.
-    Smb2,
-}
-
-/// The words for protocols.
-pub(crate) const PROTOCOLS: [(&str, Protocol); 5] = [
-    ("fcp", Protocol::Fcp),
-    ("iscsi", Protocol::Iscsi),
-    ("nfs", Protocol::Nfs),
-    ("smb1", Protocol::Smb1),
-    ("smb2", Protocol::Smb2),
-];
-
-/// How hosts reach an array. Without one they share memory with it, and nothing crosses a wire.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FrontEnd {
-    /// The protocol.
-    pub protocol: Protocol,
-    /// The links from the host to the array, by name. There is a switch between two of them.
-    pub path: Vec<String>,
-    /// What a switch adds to a frame, in nanoseconds.
-    pub switch_latency_ns: u64,
-    /// Connections that operations use in turn.
-    pub connections: u32,
-    /// Cores of the host for what the protocol costs it.
-    pub host_cores: u32,
-    /// Cores of the controller for that alone; with 0, the processor that runs the array does it too.
-    pub network_cores: u32,
-    /// Cost of a PDU for the host's processor, in nanoseconds.
-    pub host_pdu_ns: f64,
-    /// Cost of a KiB of data for the host's processor, in nanoseconds.
-    pub host_per_kib_ns: f64,
-    /// Cost of a PDU for the controller's processor, in nanoseconds.
-    pub controller_pdu_ns: f64,
-    /// Cost of a KiB of data for the controller's processor, in nanoseconds.
-    pub controller_per_kib_ns: f64,
-}
-
-/// What a switch of the machine room adds unless a scenario says: a store-and-forward gigabit switch's data sheets say 2
-/// to 6 us.
-const SWITCH_LATENCY_NS: u64 = 4_000;
-
-impl FrontEnd {
-    /// The key of the table.
-    pub(crate) const KEY: &str = "front_end";
-
-    /// Reads `[array.front_end]`.
-    pub(crate) fn read(mut section: Section<'_>, links: Option<&[Link]>) -> Option<Self> {
-        let s = &mut section;
-        let protocol = s.required("protocol", "\"iscsi\"", |v| value::choice(v, &PROTOCOLS));
-        let path = s.list("path", "[\"gigabit\"]", value::name);
-        let path: Option<Vec<String>> =
-            path.map(|path| path.into_iter().map(|name| name.into_inner()).collect());
-        let switch_latency_ns =
-            s.optional_or("switch_latency", SWITCH_LATENCY_NS, value::nanoseconds);
-        let connections = s.optional_or("connections", 1, value::positive_count);
-        let host_cores = s.optional_or("host_cores", 1, value::positive_count);
-        let network_cores = s.optional_or("network_cores", 0, value::count);
-        let mut cost = |key| s.optional_or(key, 0.0, value::cost_nanoseconds);
-        let host_pdu_ns = cost("host_pdu");
-        let host_per_kib_ns = cost("host_per_kib");
-        let controller_pdu_ns = cost("controller_pdu");
-        let controller_per_kib_ns = cost("controller_per_kib");
-        if let (Some(path), Some(links), Some(protocol)) = (&path, links, protocol) {
-            check_path(s, path, links, protocol);
-        }
-        section.finish();
-        Some(Self {
-            protocol: protocol?,
-            path: path?,
-            switch_latency_ns: switch_latency_ns?,
-            connections: connections?,
-            host_cores: host_cores?,
-            network_cores: network_cores?,
-            host_pdu_ns: host_pdu_ns?,
-            host_per_kib_ns: host_per_kib_ns?,
-            controller_pdu_ns: controller_pdu_ns?,
-            controller_per_kib_ns: controller_per_kib_ns?,
-        })
-    }
-}
-
-/// Checks that the links exist, that frames pass from one to the next, and that they carry the protocol.
-fn check_path(section: &Section<'_>, path: &[String], links: &[Link], protocol: Protocol) {
-    let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
-    let mut kinds = Vec::new();
-    for name in path {
-        match links.iter().find(|link| link.name == *name) {
-            Some(link) => kinds.push(link.kind.as_str()),
-            None if known.is_empty() => {
-                section.problem(
-                    "path",
-                    format!("there is no link `{name}`, nor any other"),
-                    "add [[link]] with a name and a kind",
-                );
-                return;
-            }
-            None => {
-                section.unknown_name("path", "link", name, &known);
-                return;
-            }
-        }
-    }
-    let is_fibre_channel = |kind: &&str| kind.starts_with("fc-");
-    let wants_fibre_channel = protocol == Protocol::Fcp;
-    if let Some(kind) = kinds.iter().find(|kind| is_fibre_channel(kind) != wants_fibre_channel) {
-        let message = format!("a link of kind {kind} does not carry this protocol");
-        let help = match wants_fibre_channel {
-            true => {
-                "fcp goes over links of kind fc-1g to fc-8g: give such links, or protocol = \"iscsi\""
-            }
-            false => "it goes over Ethernet or InfiniBand: give such links, or protocol = \"fcp\"",
-        };
-        section.problem("path", message, help);
-    } else if kinds.windows(2).any(|two| two[0].ends_with("jumbo") != two[1].ends_with("jumbo"))
-        || (kinds.iter().any(|kind| kind.starts_with("infiniband"))
-            && kinds.iter().any(|kind| kind.starts_with("ethernet")))
-    {
-        section.problem(
-            "path",
-            "its links have frames of different sizes",
-            "give links of one MTU: a switch passes frames on as they are",
         );
     }
 }

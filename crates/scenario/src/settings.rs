@@ -2,18 +2,22 @@
 
 use std::fmt;
 
+use strewn_transport::Transport;
+
 use crate::array::{Array, Lun, Processor, SpindleChoice};
 use crate::disk_group::{DiskGroup, PROTECTION_WORDS};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::format::{FORMAT, Format};
+use crate::front_end::{FORWARDINGS, FrontEnd};
 use crate::group::FurtherGroup;
 use crate::in_place::InPlace;
 use crate::layout::ArrayLayout;
-use crate::machine::{FrontEnd, LANE_RULES, Link, PROTOCOLS, Pair};
+use crate::machine::{LANE_RULES, Link, Pair};
 use crate::overhead::OverheadConfiguration;
 use crate::page_cache::{CacheWrites, PageCache};
 use crate::phase::Phase;
+use crate::protocol;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
 use crate::snapshots::SnapshotSchedule;
@@ -96,13 +100,13 @@ impl fmt::Display for SettingValue {
 
 /// The settings found so far, below a common beginning of their names.
 #[derive(Default)]
-struct Settings {
+pub(crate) struct Settings {
     beginning: String,
     all: Vec<(String, SettingValue)>,
 }
 
 impl Settings {
-    fn add(&mut self, name: &str, value: impl Into<SettingValue>) {
+    pub(crate) fn add(&mut self, name: &str, value: impl Into<SettingValue>) {
         self.all.push((format!("{}{name}", self.beginning), value.into()));
     }
 
@@ -358,7 +362,17 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
 }
 
 fn of_link(s: &mut Settings, link: &Link) {
-    let Link { name, kind, lanes, lane_rule, down_ns, up_ns, detection_ns } = link;
+    let Link {
+        name,
+        kind,
+        lanes,
+        lane_rule,
+        down_ns,
+        up_ns,
+        detection_ns,
+        propagation_ns,
+        buffer_credits,
+    } = link;
     s.add("name", name.as_str());
     s.add("kind", kind.as_str());
     s.add("lanes", *lanes);
@@ -370,13 +384,22 @@ fn of_link(s: &mut Settings, link: &Link) {
         s.time("up", *at_ns);
     }
     s.time("detection", *detection_ns);
+    if let Some(propagation_ns) = propagation_ns {
+        s.time("propagation", *propagation_ns);
+    }
+    if let Some(credits) = buffer_credits {
+        s.add("buffer_credits", *credits);
+    }
 }
 
 fn of_front_end(s: &mut Settings, front_end: &FrontEnd) {
     let FrontEnd {
         protocol,
+        transport,
         path,
         switch_latency_ns,
+        switch_forwarding,
+        router,
         connections,
         host_cores,
         network_cores,
@@ -385,9 +408,11 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd) {
         controller_pdu_ns,
         controller_per_kib_ns,
     } = front_end;
-    s.add("protocol", word(&PROTOCOLS, protocol));
+    let word_for_it = protocol::word_for(protocol);
+    s.add("protocol", word_for_it);
     s.add("path", listed(path));
     s.time("switch_latency", *switch_latency_ns);
+    s.add("switch_forwarding", word(&FORWARDINGS, switch_forwarding));
     s.add("connections", *connections);
     s.add("host_cores", *host_cores);
     s.add("network_cores", *network_cores);
@@ -395,6 +420,14 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd) {
     s.cost("host_per_kib", *host_per_kib_ns);
     s.cost("controller_pdu", *controller_pdu_ns);
     s.cost("controller_per_kib", *controller_per_kib_ns);
+    let (mut protocol, mut transport) = (*protocol, *transport);
+    s.within(word_for_it, |s| protocol::of_protocol(s, &mut protocol, &mut transport));
+    if let Transport::Tcp(mut tcp) = transport {
+        s.within(protocol::TCP, |s| protocol::of_tcp(s, &mut tcp));
+    }
+    if let Some(mut router) = *router {
+        s.within(protocol::ROUTER, |s| protocol::of_router(s, &mut router));
+    }
 }
 
 fn of_page_cache(s: &mut Settings, page_cache: &PageCache) {
@@ -580,7 +613,7 @@ fn of_configuration(s: &mut Settings, configuration: &OverheadConfiguration) {
     s.add("used_by_results", *used_by_results);
 }
 
-fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
+pub(crate) fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
     words.iter().find(|(_, meaning)| meaning == value).map_or("", |(word, _)| word)
 }
 

@@ -1,6 +1,8 @@
 //! Readers of single TOML values. Each returns the value, or what is wrong with it and what would
 //! be right.
 
+use std::ops::RangeInclusive;
+
 use strewn_base::SECTOR_BYTES;
 use strewn_spindle::MAX_DEPTH;
 use toml::de::DeValue;
@@ -19,7 +21,7 @@ pub(crate) struct ValueError {
 /// The value read, or why it was refused.
 type Reading<T> = Result<T, ValueError>;
 
-fn refuse<T>(message: impl Into<String>, help: impl Into<String>) -> Reading<T> {
+pub(crate) fn refuse<T>(message: impl Into<String>, help: impl Into<String>) -> Reading<T> {
     Err(ValueError { message: message.into(), help: help.into() })
 }
 
@@ -106,6 +108,22 @@ pub(crate) fn positive_nanoseconds(value: &DeValue<'_>) -> Reading<u64> {
         0 => refuse("is zero", "give a time longer than that"),
         time => Ok(time),
     }
+}
+
+/// Reads a length of time in nanoseconds, within `range`.
+pub(crate) fn nanoseconds_of(value: &DeValue<'_>, range: &RangeInclusive<u64>) -> Reading<u64> {
+    match nanoseconds(value)? {
+        time if range.contains(&time) => Ok(time),
+        time => {
+            let (least, most) = (Nanoseconds(*range.start()), Nanoseconds(*range.end()));
+            refuse(format!("is {}", Nanoseconds(time)), format!("give {least} to {most}"))
+        }
+    }
+}
+
+/// Reads what a part of a network adds: at most a second, in nanoseconds.
+pub(crate) fn at_most_a_second(value: &DeValue<'_>) -> Reading<u64> {
+    nanoseconds_of(value, &(0..=1_000_000_000))
 }
 
 /// Reads a length of time in nanoseconds, for arithmetic on fractions of them.

@@ -91,8 +91,9 @@
 //!
 //! # Protocols
 //!
-//! [`front_end`] has a module for each: FCP, iSCSI, NFS version 3, SMB 1, SMB 2, and a router between iSCSI and Fibre
-//! Channel. Each field states its default and where that comes from. [`Exchange::wire_counts`] counts PDUs and bytes by
+//! [`front_end`] has a module for each: FCP, iSCSI, NFS version 3, SMB 1, SMB 2. Each field states its default and where
+//! that comes from. A block router, which hosts reach by iSCSI and which reaches disks by Fibre Channel, is iSCSI over a
+//! path with a [`Hop::Router`]. [`Exchange::wire_counts`] counts PDUs and bytes by
 //! [`PduKind`], and [`FrontEnd::copy_counts`] those of a whole file.
 //!
 //! These counts are compared with captures of real clients and servers (`tests/captures`): tgt and libiscsi, NFS-Ganesha

@@ -324,6 +324,11 @@ impl Network {
         self.parts.links.iter().enumerate().map(|(index, link)| (LinkId::of(index), link))
     }
 
+    /// The routers, in the order of their ids.
+    pub fn routers(&self) -> impl Iterator<Item = RouterId> + use<> {
+        (0..self.parts.routers.len()).map(RouterId::of)
+    }
+
     /// Nanoseconds before `until_ns` in which the processor of `router` was busy.
     ///
     /// # Panics

@@ -23,7 +23,9 @@ pub struct Switch {
     pub forwarding: Forwarding,
 }
 
-/// A router between iSCSI in front and Fibre Channel behind, which stores whole PDUs.
+/// A router such as the Cisco SN 5420, between iSCSI in front and Fibre Channel behind. It stores each PDU, spends
+/// processor time on it, and passes it on in Fibre Channel's frames, or takes it from them. It asks for a write's data with
+/// an R2T when the array asks for it with FCP_XFER_RDY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct RouterSettings {

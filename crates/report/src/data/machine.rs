@@ -15,6 +15,9 @@ pub struct MachineFigures {
     /// Each link, in the order of the path from host to array; a link of several lanes has one entry for each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkFigures>,
+    /// Share of the time that the processor of a block router was busy, 0 to 1; none without a router.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub router_utilization: Option<f64>,
     /// Mean number of cores of the host that its front end kept busy.
     pub host_cores: f64,
     /// Requests and answers that were lost on their way, except those that TCP sent again.
@@ -32,7 +35,7 @@ fn is_zero(count: &u64) -> bool {
 pub struct TimeIn {
     /// Waiting for the host's processor, and on it.
     pub host: f64,
-    /// On links and in switches, waits for them included.
+    /// On links, in switches and routers, waits for them included.
     pub wire: f64,
     /// The controller's network processing.
     pub front_end: f64,
@@ -88,7 +91,7 @@ pub struct LinkFigures {
 
 impl MachineFigures {
     pub(crate) fn round(&mut self, significant_digits: usize) {
-        let Self { time_in_ms, controllers, links, host_cores, lost: _ } = self;
+        let Self { time_in_ms, controllers, links, router_utilization, host_cores, lost: _ } = self;
         let TimeIn { host, wire, front_end, controller, spindles, outage } = time_in_ms;
         let of_controllers = controllers.iter_mut().flat_map(|one| {
             let ControllerFigures { utilization, network_cores, copied_mib_per_s } = one;
@@ -103,7 +106,8 @@ impl MachineFigures {
             ]
         });
         let always = [host, wire, front_end, controller, spindles, outage, host_cores];
-        let figures = always.into_iter().chain(of_controllers.flatten()).chain(of_links);
+        let optional = of_controllers.flatten().chain(router_utilization.as_mut());
+        let figures = always.into_iter().chain(optional).chain(of_links);
         for figure in figures {
             *figure = rounded(*figure, significant_digits);
         }

@@ -39,7 +39,12 @@ pub fn machine_table(results: &Results) -> String {
         let both = links.flat_map(|link| [link.utilization_to_array, link.utilization_to_host]);
         both.reduce(f64::max).map_or_else(|| "-".to_owned(), |share| fixed(100.0 * share, 1))
     };
-    Columns::<MachineRow>::new()
+    let has_router = rows.iter().any(|row| row.figures.router_utilization.is_some());
+    let router = |row: &MachineRow| {
+        let busy = row.figures.router_utilization;
+        busy.map_or_else(|| "-".to_owned(), |share| fixed(100.0 * share, 1))
+    };
+    let columns = Columns::<MachineRow>::new()
         .words("array", |row| row.array.clone())
         .number("segment", |row| row.segment.to_string())
         .number("host\nms", ms(0))
@@ -48,7 +53,12 @@ pub fn machine_table(results: &Results) -> String {
         .number("controller\nms", ms(3))
         .number("spindles\nms", ms(4))
         .number("outage\nms", ms(5))
-        .number("busiest\nlink\n%", busiest)
+        .number("busiest\nlink\n%", busiest);
+    let columns = match has_router {
+        true => columns.number("router\n%", router),
+        false => columns,
+    };
+    columns
         .number("each\ncontroller\nbusy %", move |row| {
             each(row.figures.controllers.iter().map(|one| one.utilization).collect())
         })

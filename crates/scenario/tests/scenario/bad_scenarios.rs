@@ -328,6 +328,80 @@ const CASES: &[Case] = &cases! {
         "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"gigabit\"]\n\n[[array]]\nname = \"inplace\"",
         "path = [\"gigabit\"]", "array[anywhere].front_end.path",
         "there is no link `gigabit`, nor any other", "add [[link]] with a name and a kind";
+    "settings of another protocol":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\"]\nnfs = { slots = 4 }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "nfs =", "array[anywhere].front_end.nfs", "the protocol is `iscsi`",
+        "leave the table out, or give protocol = \"nfs\"";
+    "a first burst longer than any burst":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\"]\niscsi = { max_burst = \"32 KiB\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "iscsi =", "array[anywhere].front_end.iscsi.first_burst", "is 64 KiB, and max_burst is 32 KiB",
+        "give at most 32 KiB";
+    "a data segment that iSCSI does not allow":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\"]\niscsi = { host_data_segment = \"256 B\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "iscsi =", "array[anywhere].front_end.iscsi.host_data_segment", "is 256 B",
+        "give 512 B to 16777215 B";
+    "requests of parts of sectors":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"nfs\"\npath = [\"one\"]\nnfs = { read_size = \"1000 B\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "nfs =", "array[anywhere].front_end.nfs.read_size", "is 1 kB",
+        "give a multiple of 512 B";
+    "fewer credits than a request takes":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"smb2\"\npath = [\"one\"]\nsmb2 = { credits = 15 }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "smb2 =", "array[anywhere].front_end.smb2.credits", "a request of 1 MiB takes 16",
+        "give at least 16";
+    "a congestion window that begins again but never began":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\"]\ntcp = { idle_restart = \"keeps\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "tcp =", "array[anywhere].front_end.tcp.idle_restart", "there is no slow start",
+        "give slow_start";
+    "timeouts the wrong way round":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\"]\ntcp = { minimum_timeout = \"3 s\", maximum_timeout = \"2 s\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "tcp =", "array[anywhere].front_end.tcp.maximum_timeout", "is less than minimum_timeout",
+        "give a longer time";
+    "TCP under Fibre Channel":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"fcp\"\npath = [\"one\"]\ntcp = { window = \"64 KiB\" }\n[[link]]\nname = \"one\"\nkind = \"fc-4g\"\n\n[[array]]\nname = \"inplace\"",
+        "tcp =", "array[anywhere].front_end.tcp", "Fibre Channel is not carried by TCP",
+        "leave the table out";
+    "a router without Fibre Channel behind it":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\"]\nrouter = { pdu = \"20 us\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "path =", "array[anywhere].front_end.path", "it begins on Ethernet or InfiniBand and ends on Fibre Channel",
+        "or leave the router out";
+    "a router of NFS":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"nfs\"\npath = [\"one\", \"two\"]\nrouter = { pdu = \"20 us\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n[[link]]\nname = \"two\"\nkind = \"fc-2g\"\n\n[[array]]\nname = \"inplace\"",
+        "router =", "array[anywhere].front_end.router", "a router has iSCSI in front",
+        "give protocol = \"iscsi\"";
+    "Fibre Channel behind Ethernet without a router":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\", \"two\"]\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n[[link]]\nname = \"two\"\nkind = \"fc-2g\"\n\n[[array]]\nname = \"inplace\"",
+        "path =", "array[anywhere].front_end.path", "a link of kind fc-2g does not carry this protocol",
+        "add [array.front_end.router]";
+    "a path over the same link twice":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\", \"one\"]\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "path =", "array[anywhere].front_end.path", "the link `one` is in it twice",
+        "a link of its own";
+    "a router slower than a second":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\", \"two\"]\nrouter = { command = \"1 min\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n[[link]]\nname = \"two\"\nkind = \"fc-2g\"\n\n[[array]]\nname = \"inplace\"",
+        "router =", "array[anywhere].front_end.router.command", "is 60 s",
+        "give 0 ns to 1 s";
+    "a misspelt setting of a protocol":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\"]\niscsi = { max_brust = \"1 MiB\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "iscsi =", "array[anywhere].front_end.iscsi.max_brust", "unknown key",
+        "did you mean `max_burst`?";
+    "buffer credits of Ethernet":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\nbuffer_credits = 8\n\n[[array]]\nname = \"inplace\"",
+        "buffer_credits = 8", "link[one].buffer_credits", "only Fibre Channel has them", "leave this out";
     "a page cache without dirty pages that has a limit for them":
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[array.page_cache]\nsize = \"1 GiB\"\nwrites = \"through\"\nexpiry = \"3 s\"\n\n[[array]]\nname = \"inplace\"",

@@ -2,12 +2,112 @@
 
 use strewn_raid::Parity;
 use strewn_scenario::{
-    ArrayLayout, DiskGroup, FurtherGroup, InPlaceLayout, OtherData, ProtectionLevel, Scenario,
-    SnapshotSchedule, SpindleFailure, Template,
+    ArrayLayout, DiskGroup, FrontEnd, FurtherGroup, InPlaceLayout, Link, OtherData,
+    ProtectionLevel, Scenario, SnapshotSchedule, SpindleFailure, Template,
+};
+use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
+use strewn_transport::{
+    FibreChannelSettings, Forwarding, IdleRestart, InitialWindow, LaneRule, Protocol,
+    RouterSettings, SlowStart, TcpSettings, Transport,
 };
 
 use crate::common::good;
 use crate::good_scenarios::shipped;
+
+/// A front end for each protocol, with no setting at its default.
+fn every_front_end() -> impl Iterator<Item = FrontEnd> {
+    let protocols = [
+        Protocol::Fcp(Fcp {
+            largest_command_bytes: 64 << 10,
+            largest_burst_bytes: 16 << 10,
+            commands_in_flight: 3,
+        }),
+        Protocol::Iscsi(Iscsi {
+            header_digest: true,
+            data_digest: true,
+            host_data_segment_bytes: 512,
+            target_data_segment_bytes: 65_536,
+            max_burst_bytes: 16_776_192,
+            first_burst_bytes: 1_048_576,
+            immediate_data: false,
+            initial_r2t: false,
+            max_outstanding_r2t: 4,
+            status_in_data: false,
+            largest_command_bytes: 1 << 20,
+            commands_in_flight: 7,
+        }),
+        Protocol::Nfs(Nfs {
+            read_bytes: 65_536,
+            write_bytes: 1 << 20,
+            slots: 128,
+            stability: WriteStability::FileSync,
+            pre_op_attributes: false,
+            post_op_attributes: false,
+            file_handle_bytes: 28,
+            machine_name_bytes: 12,
+            groups: 16,
+            file_name_bytes: 9,
+        }),
+        Protocol::Smb1(Smb1 {
+            read_bytes: 16_384,
+            write_bytes: 130_560,
+            requests_in_flight: 50,
+            file_name_bytes: 20,
+        }),
+        Protocol::Smb2(Smb2 {
+            dialect: Smb2Dialect::Smb202,
+            read_bytes: 65_536,
+            write_bytes: 32_768,
+            credits: 1,
+            file_name_bytes: 22,
+        }),
+    ];
+    protocols.into_iter().map(|protocol| {
+        let is_routed = matches!(protocol, Protocol::Iscsi(_));
+        let is_fibre_channel = matches!(protocol, Protocol::Fcp(_));
+        let path: &[&str] = match (is_routed, is_fibre_channel) {
+            (true, _) => &["front", "behind"],
+            (_, true) => &["behind"],
+            _ => &["front"],
+        };
+        FrontEnd {
+            protocol,
+            transport: match is_fibre_channel {
+                true => {
+                    Transport::FibreChannel(FibreChannelSettings { retry_timeout_ns: 7_000_000 })
+                }
+                false => Transport::Tcp(TcpSettings {
+                    timestamps: false,
+                    window_bytes: 65_535,
+                    window_scaling: false,
+                    slow_start: Some(SlowStart {
+                        initial_window: InitialWindow::Rfc6928,
+                        idle_restart: IdleRestart::Keeps,
+                    }),
+                    minimum_timeout_ns: 1_000_000_000,
+                    maximum_timeout_ns: 60_000_000_000,
+                    retransmissions: 5,
+                }),
+            },
+            path: path.iter().map(|name| (*name).to_owned()).collect(),
+            switch_latency_ns: 3_000,
+            switch_forwarding: Forwarding::CutThrough,
+            router: is_routed.then_some(RouterSettings {
+                latency_ns: 1,
+                command_ns: 2,
+                pdu_ns: 3,
+                kib_ns: 4,
+            }),
+            connections: 3,
+            host_cores: 2,
+            network_cores: 1,
+            host_pdu_ns: 1.0,
+            host_per_kib_ns: 2.0,
+            controller_pdu_ns: 3.0,
+            controller_per_kib_ns: 4.0,
+        }
+    })
+}
 
 fn every_scenario() -> Vec<Scenario> {
     let templates = [Template::Both, Template::Fas2050, Template::Eva4400];
@@ -41,7 +141,25 @@ fn every_scenario() -> Vec<Scenario> {
         protection_level: ProtectionLevel::Double,
         ..layout.groups[0].clone()
     });
-    shipped().into_iter().chain(templates).chain([full, Scenario::default()]).collect()
+    let networks = every_front_end().map(|front_end| {
+        let mut scenario = good();
+        let link = |name: &str, kind: &str| Link {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            lanes: 2,
+            lane_rule: LaneRule::LeastQueue,
+            down_ns: None,
+            up_ns: None,
+            detection_ns: 1,
+            propagation_ns: Some(50_000),
+            buffer_credits: kind.starts_with("fc").then_some(16),
+        };
+        scenario.links = vec![link("front", "ethernet-1g"), link("behind", "fc-2g")];
+        scenario.arrays[0].front_end = Some(front_end);
+        scenario
+    });
+    let more = [full, Scenario::default()].into_iter().chain(networks);
+    shipped().into_iter().chain(templates).chain(more).collect()
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use strewn_scenario::{ProblemKind, SCHEMA_JSON, Scenario};
+use strewn_scenario::{Nanoseconds, ProblemKind, SCHEMA_JSON, Scenario};
+
+use crate::common::GOOD;
 
 /// No key is near this one, so the reader answers with the known keys.
 const STRANGE: &str = "zzzzzzzzzzzz";
@@ -62,6 +64,51 @@ const NAMED_TABLES: &str = "
     zzzzzzzzzzzz = 1
 ";
 
+/// The tables of what lies between hosts and arrays: one array for each protocol, since a front end has one.
+const NETWORK_TABLES: &str = "
+    [[link]]
+    zzzzzzzzzzzz = 1
+    [[array]]
+    name = 'fcp'
+    [array.page_cache]
+    zzzzzzzzzzzz = 1
+    [array.pair]
+    zzzzzzzzzzzz = 1
+    [array.front_end]
+    protocol = 'fcp'
+    [array.front_end.fcp]
+    zzzzzzzzzzzz = 1
+    [[array]]
+    name = 'iscsi'
+    [array.front_end]
+    protocol = 'iscsi'
+    zzzzzzzzzzzz = 1
+    [array.front_end.iscsi]
+    zzzzzzzzzzzz = 1
+    [array.front_end.tcp]
+    zzzzzzzzzzzz = 1
+    [array.front_end.router]
+    zzzzzzzzzzzz = 1
+    [[array]]
+    name = 'nfs'
+    [array.front_end]
+    protocol = 'nfs'
+    [array.front_end.nfs]
+    zzzzzzzzzzzz = 1
+    [[array]]
+    name = 'smb1'
+    [array.front_end]
+    protocol = 'smb1'
+    [array.front_end.smb1]
+    zzzzzzzzzzzz = 1
+    [[array]]
+    name = 'smb2'
+    [array.front_end]
+    protocol = 'smb2'
+    [array.front_end.smb2]
+    zzzzzzzzzzzz = 1
+";
+
 fn schema() -> Value {
     serde_json::from_str(SCHEMA_JSON).unwrap()
 }
@@ -90,7 +137,7 @@ fn table(field: &str) -> Value {
 
 #[test]
 fn the_schema_has_the_keys_that_the_reader_takes() {
-    for text in [EVERY_TABLE, NAMED_TABLES] {
+    for text in [EVERY_TABLE, NAMED_TABLES, NETWORK_TABLES] {
         has_the_keys_that_the_reader_takes(text);
     }
 }
@@ -100,14 +147,15 @@ fn has_the_keys_that_the_reader_takes(text: &str) {
     let mut tables = 0;
     for problem in error.problems().iter().filter(|one| one.kind() == ProblemKind::UnknownKey) {
         let field = problem.field().strip_suffix(STRANGE).unwrap().trim_end_matches('.');
-        let keys = problem.help().strip_prefix("the keys here are ").unwrap();
+        let keys = problem.help().strip_prefix("the keys here are ");
+        let keys = keys.unwrap_or_else(|| panic!("{field}: {}", problem.help()));
         let read: BTreeSet<&str> = keys.split(", ").collect();
         let table = table(field);
         let properties = table["properties"].as_object().unwrap();
         let written: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
         assert_eq!(written, read, "keys of [{field}]");
         assert_eq!(table["additionalProperties"], false, "[{field}]");
-        for required in table["required"].as_array().unwrap() {
+        for required in table["required"].as_array().into_iter().flatten() {
             assert!(written.contains(required.as_str().unwrap()), "{required} of [{field}]");
         }
         tables += 1;
@@ -143,5 +191,49 @@ fn defaults_of_the_schema_are_those_of_the_reader() {
             let written = &properties[key]["default"];
             assert_eq!(*written, serde_json::to_value(value).unwrap(), "{table}.{key}");
         }
+    }
+}
+
+#[test]
+fn defaults_of_network_tables_are_those_of_the_reader() {
+    for (protocol, kind) in [
+        ("fcp", "fc-4g"),
+        ("iscsi", "ethernet-1g"),
+        ("nfs", "ethernet-1g"),
+        ("smb1", "ethernet-1g"),
+        ("smb2", "ethernet-1g"),
+    ] {
+        let front_end = format!(
+            "[array.front_end]\nprotocol = \"{protocol}\"\npath = [\"one\"]\n\
+             [[link]]\nname = \"one\"\nkind = \"{kind}\"\n\n[[array]]\nname = \"inplace\""
+        );
+        let text = GOOD.replacen("[[array]]\nname = \"inplace\"", &front_end, 1);
+        let scenario = Scenario::parse(&text, "defaults.toml").unwrap();
+        let beginning = "array.anywhere.front_end.";
+        let settings = scenario.every_setting();
+        let of_front_end = settings
+            .iter()
+            .filter_map(|(name, value)| Some((name.strip_prefix(beginning)?, value)));
+        let mut seen = 0;
+        for (name, value) in of_front_end.filter(|(name, _)| !["protocol", "path"].contains(name)) {
+            let schema = schema();
+            let mut written = &schema["properties"]["array"]["items"]["properties"]["front_end"];
+            for step in name.split('.') {
+                written = &written["properties"][step];
+            }
+            let default = &written["default"];
+            let default = default.as_str().map_or_else(|| default.to_string(), str::to_owned);
+            let is_same_time = || {
+                let [one, other] =
+                    [&default, &value.to_string()].map(|text| text.parse::<Nanoseconds>());
+                one.is_ok() && one == other
+            };
+            assert!(
+                default == value.to_string() || is_same_time(),
+                "{protocol}: {name} is {value}, not {default}"
+            );
+            seen += 1;
+        }
+        assert!(seen > 10, "{settings:?}");
     }
 }

@@ -174,6 +174,7 @@ pub struct Machine<A, H = ClosedLoop> {
     /// Requests lost on their way since the segment began.
     lost: u64,
     links_before: Vec<LinkSegment>,
+    routers_before: Vec<u64>,
 }
 
 impl<A: Array<()>, H: Host> Machine<A, H> {
@@ -202,6 +203,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             time_in: TimeIn::default(),
             lost: 0,
             links_before: Vec::new(),
+            routers_before: Vec::new(),
         }
     }
 
@@ -830,7 +832,8 @@ impl<A: SavedState, H> Machine<A, H> {
         fns save_fields, restore_fields {
             parts: controllers;
             values: host_cores, network, ports, uses, operations, requests, events, turns, now_ns, is_started,
-                is_in_segment, segment, segment_start_ns, operations_before, time_in, lost, links_before;
+                is_in_segment, segment, segment_start_ns, operations_before, time_in, lost, links_before,
+                routers_before;
             built: host, targets, pair;
         }
     }

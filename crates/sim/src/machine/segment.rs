@@ -21,6 +21,8 @@ pub struct MachineMeasures {
     pub controllers: Vec<ControllerSegment>,
     /// The links, in the order in which they were added to the network.
     pub links: Vec<LinkSegment>,
+    /// Time that the processor of each router was busy, in nanoseconds, in the order in which they were added to the network.
+    pub routers_busy_ns: Vec<u64>,
     /// Time that the host's processor was busy, in nanoseconds, summed over its cores.
     pub host_busy_ns: u64,
     /// Requests and answers that were lost on their way, except those that TCP sent again.
@@ -121,6 +123,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let machine = MachineMeasures {
             time_in: std::mem::take(&mut self.time_in),
             links: self.measure_links(end_ns),
+            routers_busy_ns: self.measure_routers(end_ns),
             host_busy_ns: self.host_cores.end_segment(end_ns),
             lost: std::mem::take(&mut self.lost),
             controllers,
@@ -159,5 +162,13 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self.links_before.resize(now.len(), LinkSegment::default());
         let before = std::mem::replace(&mut self.links_before, now.clone());
         now.iter().zip(&before).map(|(now, before)| now.since(before)).collect()
+    }
+    fn measure_routers(&mut self, end_ns: u64) -> Vec<u64> {
+        let network = &self.network;
+        let now: Vec<u64> =
+            network.routers().map(|router| network.router_busy_ns(router, end_ns)).collect();
+        self.routers_before.resize(now.len(), 0);
+        let before = std::mem::replace(&mut self.routers_before, now.clone());
+        now.iter().zip(&before).map(|(now, before)| now - before).collect()
     }
 }

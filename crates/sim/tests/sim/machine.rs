@@ -12,7 +12,7 @@ use strewn_sim::{
 use strewn_spindle::Scheduler;
 use strewn_transport::front_end::Iscsi;
 use strewn_transport::{
-    FrontEnd, Hop, LinkProfile, ProcessorCosts, Protocol, TcpSettings, Transport,
+    FrontEnd, Hop, LinkProfile, ProcessorCosts, Protocol, RouterSettings, TcpSettings, Transport,
 };
 use strewn_workload::{AccessLine, AccessSpecification, AccessStream, Pattern, PatternStream};
 
@@ -113,6 +113,52 @@ fn a_wire_takes_its_time_and_no_more_than_it_can_carry() {
         iops.push(measured.operations);
     }
     assert!(iops[0] >= iops[1] && iops[1] > iops[2], "{iops:?}");
+}
+
+#[test]
+fn a_router_is_as_busy_as_its_commands_and_answers_make_it() {
+    let settings =
+        RouterSettings { latency_ns: 30_000, command_ns: 100_000, pdu_ns: 20_000, kib_ns: 500 };
+    let line = AccessLine {
+        bytes: 8_192,
+        percent_of_accesses: 100,
+        read_percent: 100,
+        random_percent: 100,
+    };
+    let reads = AccessSpecification::new("8 KiB", vec![line], 8_192).unwrap();
+    let routed = |router: Option<RouterSettings>| {
+        let host = ClosedLoop::new(AccessStream::new(&reads, 0, SECTORS, 5).unwrap(), 1);
+        let mut machine = Machine::new(host);
+        let controller = machine.add_controller(array(), &spindles(), 0).unwrap();
+        let network = machine.network_mut();
+        let link = |name| LinkProfile::shipped(name).unwrap();
+        let ethernet = Hop::Link(network.add_link(link("ethernet-1g")).unwrap());
+        let mut hops = vec![ethernet];
+        if let Some(settings) = router {
+            hops.push(Hop::Router(network.add_router(settings)));
+            hops.push(Hop::Link(network.add_link(link("fc-1g")).unwrap()));
+        }
+        let path = network.add_path(&hops).unwrap();
+        let transport = Transport::Tcp(TcpSettings::default());
+        let connections = vec![network.connect(path, 1, transport).unwrap()];
+        let front_end = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
+        let port = machine.add_port(Port { front_end, connections });
+        machine.add_lun(controller, LunId(0), port);
+        segment(&mut machine, 20)
+    };
+    let (plain, measured) = (routed(None), routed(Some(settings)));
+    assert!(of_machine(&plain).routers_busy_ns.is_empty());
+    // A command, and 8 KiB of data with the status.
+    let each_ns = 120_000 + 20_000 + 8 * 500;
+    let busy_ns = of_machine(&measured).routers_busy_ns[0];
+    let expected_ns = measured.operations * each_ns;
+    assert!(busy_ns.abs_diff(expected_ns) <= each_ns, "{busy_ns} {expected_ns}");
+    // Fibre Channel's frames beside: a command of 92 bytes, 8 KiB in four frames, a response of 84 bytes.
+    let frames_ns = ((92 + 4 * 2_108 + 84) as f64 / 850e6 * 8e9) as u64;
+    let added_ns = each_ns + 2 * settings.latency_ns + frames_ns + 2 * 50;
+    let wire_ns = |measured: &Segment| of_machine(measured).time_in.wire_ns / measured.operations;
+    let more_ns = wire_ns(&measured) - wire_ns(&plain);
+    assert!(more_ns.abs_diff(added_ns) < 200, "{more_ns} {added_ns}");
 }
 
 #[test]

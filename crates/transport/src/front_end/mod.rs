@@ -1,6 +1,5 @@
 //! Protocols: how an operation becomes PDUs.
 
-mod block_router;
 mod direct;
 mod fcp;
 mod iscsi;
@@ -8,7 +7,6 @@ mod nfs;
 mod smb;
 mod solicited;
 
-pub use block_router::BlockRouter;
 pub use fcp::Fcp;
 pub use iscsi::Iscsi;
 pub use nfs::{Nfs, WriteStability};
@@ -33,8 +31,6 @@ pub enum Protocol {
     Smb1(Smb1),
     /// SMB 2 over TCP.
     Smb2(Smb2),
-    /// iSCSI to a router, and Fibre Channel behind it.
-    BlockRouter(BlockRouter),
 }
 
 /// A protocol, and what its PDUs cost the processors at both ends.
@@ -112,7 +108,6 @@ impl FrontEnd {
             Protocol::Nfs(nfs) => nfs.largest_bytes(direction),
             Protocol::Smb1(smb) => smb.largest_bytes(direction),
             Protocol::Smb2(smb) => smb.largest_bytes(direction),
-            Protocol::BlockRouter(router) => router.iscsi.largest_command_bytes,
         };
         bytes.max(1)
     }
@@ -126,7 +121,6 @@ impl FrontEnd {
             Protocol::Nfs(nfs) => nfs.slots,
             Protocol::Smb1(smb) => smb.requests_in_flight,
             Protocol::Smb2(smb) => smb.in_flight(bytes.min(self.largest_bytes(direction))),
-            Protocol::BlockRouter(router) => router.iscsi.commands_in_flight,
         }
     }
 
@@ -152,7 +146,6 @@ impl FrontEnd {
             (Protocol::Nfs(nfs), _) => (round == 0).then(|| nfs.turn(direction, bytes)),
             (Protocol::Smb1(smb), _) => (round == 0).then(|| smb.turn(direction, bytes)),
             (Protocol::Smb2(smb), _) => (round == 0).then(|| smb.turn(direction, bytes)),
-            (Protocol::BlockRouter(router), _) => router.iscsi.turn(direction, bytes, round),
         }
     }
 
@@ -163,8 +156,7 @@ impl FrontEnd {
             Protocol::Nfs(nfs) => nfs.add_file_calls(direction, &mut counts),
             Protocol::Smb1(smb) => smb.add_file_calls(&mut counts),
             Protocol::Smb2(smb) => smb.add_file_calls(&mut counts),
-            Protocol::Direct | Protocol::Fcp(_) | Protocol::Iscsi(_) | Protocol::BlockRouter(_) => {
-            }
+            Protocol::Direct | Protocol::Fcp(_) | Protocol::Iscsi(_) => {}
         }
         counts
     }

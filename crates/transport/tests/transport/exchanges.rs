@@ -1,8 +1,6 @@
 //! What the protocols put on the wire.
 
-use strewn_transport::front_end::{
-    BlockRouter, Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability,
-};
+use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
 use strewn_transport::{
     Direction, FrontEnd, PduCount, PduKind, ProcessorCosts, Protocol, SubRequestKind, Toward,
 };
@@ -223,17 +221,6 @@ fn nothing_crosses_a_wire_without_a_protocol() {
         round.array_works && round.to_target.train.is_empty() && round.to_host.train.is_empty()
     );
     assert_eq!(exchange.wire_counts().kinds().count(), 0);
-}
-
-#[test]
-fn a_router_speaks_iscsi_to_the_host() {
-    let router = Protocol::BlockRouter(BlockRouter::default());
-    for direction in Direction::ALL {
-        assert_eq!(
-            counts(router, direction, 65_536),
-            counts(Protocol::Iscsi(Iscsi::default()), direction, 65_536)
-        );
-    }
 }
 
 #[test]

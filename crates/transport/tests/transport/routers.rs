@@ -1,6 +1,6 @@
 //! iSCSI in front, Fibre Channel behind.
 
-use strewn_transport::front_end::{BlockRouter, Iscsi};
+use strewn_transport::front_end::Iscsi;
 use strewn_transport::{
     Connection, Direction, FrontEnd, Hop, LinkId, Network, Protocol, RouterId, RouterSettings,
     Toward, Transport,
@@ -20,8 +20,7 @@ fn routed(router: RouterSettings) -> (Network, Connection, RouterId, LinkId) {
 }
 
 fn front_end(iscsi: Iscsi) -> FrontEnd {
-    let router = RouterSettings::default();
-    FrontEnd::from(Protocol::BlockRouter(BlockRouter { iscsi, router }))
+    FrontEnd::from(Protocol::Iscsi(iscsi))
 }
 
 /// Nanoseconds on 1 Gb Fibre Channel.

@@ -1,0 +1,192 @@
+//! How hosts reach an array.
+
+use strewn_transport::{Forwarding, LinkProfile, Protocol, RouterSettings, Transport};
+
+use crate::machine::{self, Link};
+use crate::protocol;
+use crate::section::Section;
+use crate::value;
+
+/// How hosts reach an array. Without one they share memory with it, and nothing crosses a wire.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrontEnd {
+    /// The protocol and its settings; not [`Protocol::Direct`], which needs no front end.
+    pub protocol: Protocol,
+    /// What carries it from the host on: Fibre Channel for FCP, TCP for all others.
+    pub transport: Transport,
+    /// The links from the host to the array, by name. There is a switch between two of them, or the router.
+    pub path: Vec<String>,
+    /// What a switch adds to a frame, in nanoseconds.
+    pub switch_latency_ns: u64,
+    /// When a switch passes a frame on.
+    pub switch_forwarding: Forwarding,
+    /// A router where the path changes to Fibre Channel.
+    pub router: Option<RouterSettings>,
+    /// Connections that operations use in turn.
+    pub connections: u32,
+    /// Cores of the host for what the protocol costs it.
+    pub host_cores: u32,
+    /// Cores of the controller for that alone; with 0, the processor that runs the array does it too.
+    pub network_cores: u32,
+    /// Cost of a PDU for the host's processor, in nanoseconds.
+    pub host_pdu_ns: f64,
+    /// Cost of a KiB of data for the host's processor, in nanoseconds.
+    pub host_per_kib_ns: f64,
+    /// Cost of a PDU for the controller's processor, in nanoseconds.
+    pub controller_pdu_ns: f64,
+    /// Cost of a KiB of data for the controller's processor, in nanoseconds.
+    pub controller_per_kib_ns: f64,
+}
+
+/// The words for how switches pass frames on.
+pub(crate) const FORWARDINGS: [(&str, Forwarding); 2] =
+    [("store-and-forward", Forwarding::StoreAndForward), ("cut-through", Forwarding::CutThrough)];
+
+/// What a switch of the machine room adds unless a scenario says: a store-and-forward gigabit switch's data sheets say 2
+/// to 6 us.
+const SWITCH_LATENCY_NS: u64 = 4_000;
+
+impl FrontEnd {
+    /// The key of the table.
+    pub(crate) const KEY: &str = "front_end";
+
+    /// Reads `[array.front_end]`.
+    pub(crate) fn read(mut section: Section<'_>, links: Option<&[Link]>) -> Option<Self> {
+        let s = &mut section;
+        let protocol =
+            s.required("protocol", "\"iscsi\"", |v| value::choice(v, &protocol::protocols()));
+        let path = s.list("path", "[\"gigabit\"]", value::name);
+        let path: Option<Vec<String>> =
+            path.map(|path| path.into_iter().map(|name| name.into_inner()).collect());
+        let switch_latency_ns =
+            s.optional_or("switch_latency", SWITCH_LATENCY_NS, value::at_most_a_second);
+        let forwarding = s.optional_or("switch_forwarding", Forwarding::StoreAndForward, |v| {
+            value::choice(v, &FORWARDINGS)
+        });
+        let connections = s.optional_or("connections", 1, value::positive_count);
+        let host_cores = s.optional_or("host_cores", 1, value::positive_count);
+        let network_cores = s.optional_or("network_cores", 0, value::count);
+        let mut cost = |key| {
+            let ns = s.optional_or(key, 0, value::at_most_a_second);
+            ns.map(|ns| ns as f64)
+        };
+        let host_pdu_ns = cost("host_pdu");
+        let host_per_kib_ns = cost("host_per_kib");
+        let controller_pdu_ns = cost("controller_pdu");
+        let controller_per_kib_ns = cost("controller_per_kib");
+        let settings = protocol::read(s, protocol.unwrap_or(Protocol::Direct));
+        let router = protocol::read_router(s);
+        if let (Some(path), Some(links), Some(protocol)) = (&path, links, protocol) {
+            check_path(s, path, links, &protocol);
+        }
+        section.finish();
+        protocol?;
+        let (protocol, transport) = settings?;
+        Some(Self {
+            protocol,
+            transport,
+            path: path?,
+            switch_latency_ns: switch_latency_ns?,
+            switch_forwarding: forwarding?,
+            router: router?,
+            connections: connections?,
+            host_cores: host_cores?,
+            network_cores: network_cores?,
+            host_pdu_ns: host_pdu_ns?,
+            host_per_kib_ns: host_per_kib_ns?,
+            controller_pdu_ns: controller_pdu_ns?,
+            controller_per_kib_ns: controller_per_kib_ns?,
+        })
+    }
+}
+
+/// Checks that the links exist, that frames pass from one to the next, and that they carry the protocol.
+fn check_path(section: &Section<'_>, path: &[String], links: &[Link], protocol: &Protocol) {
+    let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+    let mut kinds = Vec::new();
+    for (position, name) in path.iter().enumerate() {
+        if path[..position].contains(name) {
+            section.problem(
+                "path",
+                format!("the link `{name}` is in it twice"),
+                "give each part of the way a link of its own",
+            );
+            return;
+        }
+        match links.iter().find(|link| link.name == *name) {
+            Some(link) => kinds.push(link.kind.as_str()),
+            None if known.is_empty() => {
+                section.problem(
+                    "path",
+                    format!("there is no link `{name}`, nor any other"),
+                    "add [[link]] with a name and a kind",
+                );
+                return;
+            }
+            None => {
+                section.unknown_name("path", "link", name, &known);
+                return;
+            }
+        }
+    }
+    if section.has(protocol::ROUTER) {
+        check_routed_path(section, &kinds, protocol);
+        return;
+    }
+    let wants_fibre_channel = matches!(protocol, Protocol::Fcp(_));
+    let wrong = kinds.iter().find(|kind| machine::is_fibre_channel(kind) != wants_fibre_channel);
+    if let Some(kind) = wrong {
+        let message = format!("a link of kind {kind} does not carry this protocol");
+        let help = match protocol {
+            Protocol::Fcp(_) => {
+                "fcp goes over links of kind fc-1g to fc-8g: give such links, or protocol = \"iscsi\""
+            }
+            Protocol::Iscsi(_) if !machine::is_fibre_channel(kinds[0]) => {
+                "it goes over Ethernet or InfiniBand: give such links, or add [array.front_end.router], \
+                 behind which Fibre Channel begins"
+            }
+            _ => "it goes over Ethernet or InfiniBand: give such links, or protocol = \"fcp\"",
+        };
+        section.problem("path", message, help);
+    } else {
+        check_frames(section, &kinds);
+    }
+}
+
+/// Checks a path with a router: Ethernet or InfiniBand, and then Fibre Channel.
+fn check_routed_path(section: &Section<'_>, kinds: &[&str], protocol: &Protocol) {
+    if !matches!(protocol, Protocol::Iscsi(_)) {
+        section.problem(
+            protocol::ROUTER,
+            "a router has iSCSI in front",
+            "give protocol = \"iscsi\", or leave the table out",
+        );
+        return;
+    }
+    let in_front = kinds.iter().take_while(|kind| !machine::is_fibre_channel(kind)).count();
+    let (front, behind) = kinds.split_at(in_front);
+    if front.is_empty()
+        || behind.is_empty()
+        || !behind.iter().all(|kind| machine::is_fibre_channel(kind))
+    {
+        section.problem(
+            "path",
+            "with a router it begins on Ethernet or InfiniBand and ends on Fibre Channel",
+            "give links such as one of kind ethernet-1g and one of kind fc-2g, in this order, or leave the router out",
+        );
+        return;
+    }
+    check_frames(section, front);
+}
+
+/// Checks that switches can pass frames from each link to the next.
+fn check_frames(section: &Section<'_>, kinds: &[&str]) {
+    let payload = |kind: &str| LinkProfile::shipped(kind).map(|link| link.frame_payload_bytes);
+    if kinds.windows(2).any(|two| payload(two[0]) != payload(two[1])) {
+        section.problem(
+            "path",
+            "its links have frames of different sizes",
+            "give links of one MTU: a switch passes frames on as they are",
+        );
+    }
+}
