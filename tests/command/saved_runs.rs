@@ -16,7 +16,7 @@ use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 
 use crate::common::{Folder, Ran};
 
-/// A scenario of one small array, some behind a wire or with a partner, with whatever a simulation can have, of each by chance.
+/// A scenario of one small array, some behind a wire, with several hosts or with a partner, with whatever a simulation can have, of each by chance.
 fn random_scenario(seed: u64) -> String {
     let mut rng = Rng::new(seed);
     let is_in_place = rng.one_in(3);
@@ -119,6 +119,7 @@ fn random_scenario(seed: u64) -> String {
             ("smb2", "ethernet-10g-jumbo"),
         ]);
         let cores = rng.below(3);
+        let mut hosts = String::new();
         let settings = match (protocol, rng.one_in(2)) {
             ("iscsi", true) => {
                 "iscsi = { preset = \"open-iscsi\", data_digest = true }\n\
@@ -130,6 +131,20 @@ fn random_scenario(seed: u64) -> String {
         };
         // Behind a router, the link that fails and comes back is the router's.
         let has_router = protocol == "iscsi" && rng.one_in(2);
+        // Two hosts, with a link each or one for both.
+        if has_names && rng.one_in(2) {
+            let client = if has_router { "ethernet-1g" } else { kind };
+            let other = rng.pick(&["client", "other client"]);
+            text = text
+                .replace("\nlun = \"mail\"\n", "\nlun = \"mail\"\nhost = \"one\"\n")
+                .replace("\nlun = \"log\"\n", "\nlun = \"log\"\nhost = \"other\"\n");
+            hosts = format!(
+                "[[host]]\nname = \"one\"\npath = [\"client\"]\ncores = 2\n\
+                 [[host]]\nname = \"other\"\npath = [\"{other}\"]\n\
+                 [[link]]\nname = \"client\"\nkind = \"{client}\"\n\
+                 [[link]]\nname = \"other client\"\nkind = \"{client}\"\n"
+            );
+        }
         let (path, router, kind) = match has_router {
             true => (
                 "\"host\", \"wire\"",
@@ -145,6 +160,7 @@ fn random_scenario(seed: u64) -> String {
              [[link]]\nname = \"wire\"\nkind = \"{kind}\"\nlanes = {}\ndown = \"6 s\"\nup = \"6.5 s\"\n",
             rng.within(1..3),
         );
+        text += &hosts;
     }
     if rng.one_in(3) {
         text += "[array.page_cache]\nsize = \"2 MiB\"\nwake_up = \"700 ms\"\nexpiry = \"1.5 s\"\n";

@@ -55,6 +55,87 @@ name = "mail"
 size = "1 GB"
 "#;
 
+/// Two hosts, of which the second one's link fails.
+const HOSTS: &str = r#"
+schema = 1
+name = "hosts"
+title = "Two hosts"
+seed = 3
+segments = 2
+segment = "10 s"
+
+[[host]]
+name = "fast"
+path = ["fast"]
+cores = 2
+[[host]]
+name = "cut off"
+path = ["cut off"]
+
+[[link]]
+name = "fast"
+kind = "ethernet-1g"
+[[link]]
+name = "cut off"
+kind = "ethernet-1g"
+down = "10 s"
+[[link]]
+name = "array"
+kind = "ethernet-1g"
+
+[[workload]]
+name = "first"
+host = "fast"
+lun = "data"
+access_specification = "file-server"
+file = "64 MiB"
+outstanding = 4
+[[workload]]
+name = "second"
+host = "cut off"
+lun = "data"
+access_specification = "file-server"
+file = "64 MiB"
+outstanding = 4
+
+[[array]]
+name = "EVA4400"
+controller = "eva4400"
+[[array.lun]]
+name = "data"
+size = "1 GB"
+[array.front_end]
+protocol = "iscsi"
+path = ["array"]
+host_pdu = "20 us"
+"#;
+
+#[test]
+fn hosts_share_a_lun_and_the_links_to_it() {
+    let folder = Folder::new();
+    folder.write("hosts.toml", HOSTS);
+    let arguments = ["run", "hosts.toml", "--out", "out", "--record-iolog", "run.log"];
+    let out = folder.strewn(&arguments).succeeded();
+    assert!(out.contains("each host"), "{out}");
+    let results = Results::from_json(&folder.read("out/results.json")).unwrap();
+    let segments = &results.arrays[0].segments;
+    let machine = |segment: usize| segments[segment].machine.as_ref().unwrap();
+    let names: Vec<_> = machine(0).links.iter().map(|link| &*link.name).collect();
+    assert_eq!(names, ["fast", "cut off", "array"]);
+    let hosts: Vec<_> = machine(0).hosts.iter().map(|host| (&*host.name, host.cores)).collect();
+    assert_eq!((hosts[0].0, hosts[1].0), ("fast", "cut off"));
+    // Two hosts with equal loads in the first segment; in the second one, only the first gets through.
+    let ratio = hosts[0].1 / hosts[1].1;
+    assert!((0.8..1.25).contains(&ratio), "{hosts:?}");
+    assert!(machine(1).hosts[1].cores < hosts[1].1 / 10.0, "{:?}", machine(1).hosts);
+    let answered = |segment: usize| &segments[segment].by_workload;
+    assert!(answered(1)[0].iops > answered(0)[0].iops, "{:?}", answered(1));
+    assert!(answered(1)[1].iops < answered(0)[1].iops / 10.0, "{:?}", answered(1));
+    // Both work on the same LUN, whatever number each has for it.
+    let log = folder.read("run.log");
+    assert!(log.lines().filter(|line| line.contains(" add")).count() == 1, "{log:.400}");
+}
+
 fn run(arguments: &[&str]) -> String {
     let folder = Folder::new();
     folder.write("shared.toml", SCENARIO);

@@ -300,7 +300,7 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
     let mut workers = Vec::new();
     if scenario.phases.is_empty() {
         for (number, workload) in workloads().filter(|(_, workload)| here(workload)) {
-            workers.push(worker(array, workload, seed_of_worker(seed, number))?);
+            workers.push(worker(scenario, array, workload, seed_of_worker(seed, number))?);
         }
     }
     let mut start_ns = 0;
@@ -314,7 +314,7 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
                 start_delay_ns: start_ns,
                 runtime_ns: Some(length_ns),
                 measures_late: false,
-                ..worker(array, workload, seed_of_worker(seed, number))?
+                ..worker(scenario, array, workload, seed_of_worker(seed, number))?
             });
         }
         start_ns += length_ns;
@@ -323,7 +323,11 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
 }
 
 /// Puts the page cache under `host` that the hosts of `array` have.
-pub(crate) fn with_page_cache(host: BuiltHost, array: &Array) -> Result<BuiltHost, BuildError> {
+pub(crate) fn with_page_cache(
+    scenario: &Scenario,
+    host: BuiltHost,
+    array: &Array,
+) -> Result<BuiltHost, BuildError> {
     let Some(cache) = array.page_cache else { return Ok(host) };
     let settings = PageCacheSettings {
         bytes: cache.bytes,
@@ -343,16 +347,28 @@ pub(crate) fn with_page_cache(host: BuiltHost, array: &Array) -> Result<BuiltHos
         copy_kib_ns: cache.copy_kib_ns,
     };
     let lun_sectors = luns(array).iter().map(|lun| lun.bytes / SECTOR_BYTES).collect();
+    let hosts = scenario.hosts.len().max(1) as u16;
     Ok(BuiltHost::Other(match host {
-        BuiltHost::ClosedLoop(host) => Box::new(CachedHost::new(*host, settings, lun_sectors)?),
-        BuiltHost::Other(host) => Box::new(CachedHost::new(host, settings, lun_sectors)?),
+        BuiltHost::ClosedLoop(host) => {
+            Box::new(CachedHost::of_hosts(hosts, *host, settings, lun_sectors)?)
+        }
+        BuiltHost::Other(host) => {
+            Box::new(CachedHost::of_hosts(hosts, host, settings, lun_sectors)?)
+        }
     }))
 }
 
 /// Returns a worker that does a workload from the start of the run to its end.
-fn worker(array: &Array, workload: &Workload, seed: u64) -> Result<Worker, BuildError> {
+fn worker(
+    scenario: &Scenario,
+    array: &Array,
+    workload: &Workload,
+    seed: u64,
+) -> Result<Worker, BuildError> {
     let luns = luns(array);
     let lun = luns.iter().position(|lun| workload.is_on(&array.name, lun)).unwrap_or(0);
+    // Each host has numbers of its own for the LUNs.
+    let lun = scenario.host_of(workload) * luns.len() + lun;
     let specification = workload.specification()?;
     let sectors = workload.file_bytes / SECTOR_BYTES;
     let accesses = PatternStream::new(&Pattern::from(&specification), 0, sectors, seed)?;

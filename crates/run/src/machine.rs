@@ -5,7 +5,7 @@ use strewn_raid::SpindleIndex;
 use strewn_scenario as scenario;
 use strewn_scenario::{Link, Scenario};
 use strewn_sim::{
-    ControllerId, Host, Interconnect, Machine, PairSettings, Port, PortId, SimulationError,
+    ControllerId, Host, HostId, Interconnect, Machine, PairSettings, Port, PortId, SimulationError,
     Spindles,
 };
 use strewn_transport::{
@@ -47,13 +47,24 @@ pub(crate) fn build<A: Array<()>, H: Host>(
     let front_end = array.front_end.as_ref();
     let host_cores = front_end.map_or(0, |front_end| front_end.host_cores);
     let network_cores = front_end.map_or(0, |front_end| front_end.network_cores);
-    let mut machine = Machine::new(host).with_host_cores(host_cores);
-    let port = add_port(&mut machine, scenario, front_end)?;
+    let cores = match scenario.hosts.as_slice() {
+        [] => vec![host_cores],
+        several => several.iter().map(|host| host.cores).collect(),
+    };
+    let mut machine = Machine::new(host).with_host_cores(cores[0]);
+    for cores in cores.into_iter().skip(1) {
+        machine.add_host(cores);
+    }
+    let ports = add_ports(&mut machine, scenario, array)?;
     for array in built {
         machine.add_controller(array, spindles, network_cores)?;
     }
     let parts = parts(array);
-    for lun in build::luns(array) {
+    // Each host has numbers of its own for the LUNs.
+    let luns = ports
+        .into_iter()
+        .flat_map(|port| build::luns(array).into_iter().map(move |lun| (port, lun)));
+    for (port, lun) in luns {
         let controller = lun.controller.saturating_sub(1);
         let of_controller = parts.get(usize::from(controller)).map(build::luns);
         let own = of_controller.and_then(|luns| luns.iter().position(|own| own.name == lun.name));
@@ -121,14 +132,16 @@ impl From<NetworkError> for MachineError {
     }
 }
 
-fn add_port<A: Array<()>, H: Host>(
+/// Adds the links, and each host's port.
+fn add_ports<A: Array<()>, H: Host>(
     machine: &mut Machine<A, H>,
     scenario: &Scenario,
-    front_end: Option<&scenario::FrontEnd>,
-) -> Result<PortId, MachineError> {
-    let Some(front_end) = front_end else {
+    array: &scenario::Array,
+) -> Result<Vec<PortId>, MachineError> {
+    let Some(front_end) = &array.front_end else {
         let direct = FrontEnd::from(Protocol::Direct);
-        return Ok(machine.add_port(Port { front_end: direct, connections: Vec::new() }));
+        let port = Port { host: HostId(0), front_end: direct, connections: Vec::new() };
+        return Ok(vec![machine.add_port(port)]);
     };
     let switch = Hop::Switch(Switch {
         latency_ns: front_end.switch_latency_ns,
@@ -136,36 +149,60 @@ fn add_port<A: Array<()>, H: Host>(
     });
     let network = machine.network_mut();
     let router = front_end.router.map(|settings| Hop::Router(network.add_router(settings)));
-    let mut hops = Vec::new();
-    let mut framing_before = None;
-    for name in &front_end.path {
-        let link = scenario.links.iter().find(|link| link.name == *name);
-        let link = link.ok_or_else(|| BuildError::NoLink(name.clone()))?;
+    let mut links = Vec::new();
+    for link in links_of(scenario, array) {
         let profile = profile_of(link)?;
-        let framing = profile.framing;
-        match (framing_before.replace(framing), router) {
-            (None, _) => {}
-            (Some(Framing::Segments), Some(router)) if framing == Framing::Sequences => {
-                hops.push(router);
-            }
-            _ => hops.push(switch),
-        }
-        hops.push(add_link(network, link, &profile)?);
+        links.push((link.name.as_str(), profile.framing, add_link(network, link, &profile)?));
     }
-    let path = machine.network_mut().add_path(&hops)?;
-    let connections = (1..=u64::from(front_end.connections))
-        .map(|flow| machine.network().connect(path, flow, front_end.transport))
-        .collect::<Result<Vec<_>, _>>()?;
     let costs = |pdu_ns: f64, kib_ns: f64| ProcessorCosts {
         pdu_ns: pdu_ns.round() as u64,
         kib_ns: kib_ns.round() as u64,
     };
-    let front_end = FrontEnd {
+    let protocol = FrontEnd {
         protocol: front_end.protocol,
         host_costs: costs(front_end.host_pdu_ns, front_end.host_per_kib_ns),
         target_costs: costs(front_end.controller_pdu_ns, front_end.controller_per_kib_ns),
     };
-    Ok(machine.add_port(Port { front_end, connections }))
+    let own_paths = match scenario.hosts.as_slice() {
+        [] => vec![&[][..]],
+        several => several.iter().map(|host| host.path.as_slice()).collect(),
+    };
+    let mut flows = 1..;
+    let mut ports = Vec::new();
+    for (host, own_path) in (0..).map(HostId).zip(own_paths) {
+        let mut hops = Vec::new();
+        let mut framing_before = None;
+        for name in own_path.iter().chain(&front_end.path) {
+            let link = links.iter().find(|link| link.0 == name);
+            let (_, framing, hop) = *link.ok_or_else(|| BuildError::NoLink(name.clone()))?;
+            match (framing_before.replace(framing), router) {
+                (None, _) => {}
+                (Some(Framing::Segments), Some(router)) if framing == Framing::Sequences => {
+                    hops.push(router);
+                }
+                _ => hops.push(switch),
+            }
+            hops.push(hop);
+        }
+        let path = machine.network_mut().add_path(&hops)?;
+        let connections = (flows.by_ref().take(front_end.connections as usize))
+            .map(|flow| machine.network().connect(path, flow, front_end.transport))
+            .collect::<Result<Vec<_>, _>>()?;
+        ports.push(machine.add_port(Port { host, front_end: protocol, connections }));
+    }
+    Ok(ports)
+}
+
+/// The links between hosts and an array, each once, from the hosts inwards. Hosts may share them.
+fn links_of<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Vec<&'s Link> {
+    let Some(front_end) = &array.front_end else { return Vec::new() };
+    let mut links: Vec<&Link> = Vec::new();
+    for name in scenario.hosts.iter().flat_map(|host| &host.path).chain(&front_end.path) {
+        if !links.iter().any(|link| link.name == *name) {
+            links.extend(scenario.links.iter().find(|link| link.name == *name));
+        }
+    }
+    links
 }
 
 /// The kind of a link, with what the scenario says of this one.
@@ -202,8 +239,7 @@ fn add_link(
 
 /// The names of an array's links, in the order in which its machine has them: lanes have numbers.
 pub(crate) fn link_names(scenario: &Scenario, array: &scenario::Array) -> Vec<String> {
-    let path = array.front_end.iter().flat_map(|front_end| &front_end.path);
-    let links = path.filter_map(|name| scenario.links.iter().find(|link| link.name == *name));
+    let links = links_of(scenario, array).into_iter();
     let names = links.flat_map(|link| {
         (1..=link.lanes).map(|lane| match link.lanes {
             1 => link.name.clone(),

@@ -103,10 +103,12 @@ impl Recording {
                 Direction::Read => IologAction::Read { offset_bytes, length_bytes },
                 Direction::Write => IologAction::Write { offset_bytes, length_bytes },
             };
-            // fio counts in microseconds.
-            if let Err(error) =
-                writer.write(now_ns / 1000, &luns[usize::from(operation.lun.0)], action)
-            {
+            // fio counts in microseconds. Each host has numbers of its own for the LUNs.
+            if let Err(error) = writer.write(
+                now_ns / 1000,
+                &luns[usize::from(operation.lun.0) % luns.len()],
+                action,
+            ) {
                 *state = Err(error);
             }
         })

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use strewn_array::{FailedSpindle, LunLayoutMeasures};
 use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, ControllerFigures,
-    DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad, HostReadHits,
-    LayoutKind, LinkFigures, MachineFigures, OperationFigures, OverheadArray,
+    DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad, HostProcessor,
+    HostReadHits, LayoutKind, LinkFigures, MachineFigures, OperationFigures, OverheadArray,
     OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter, ParityGroup,
     Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots,
     SpindleCommands, SpindleFailure, Spindles, Utilization, VolumeFigures, Workload,
@@ -444,6 +444,11 @@ fn of_machine(
         mib_per_s_to_array: mib_per_s(link.wire_bytes[0]),
         mib_per_s_to_host: mib_per_s(link.wire_bytes[1]),
     });
+    let hosts = scenario
+        .hosts
+        .iter()
+        .zip(&measured.hosts_busy_ns)
+        .map(|(host, &busy_ns)| HostProcessor { name: host.name.clone(), cores: busy(busy_ns) });
     Some(Box::new(MachineFigures {
         time_in_ms: strewn_report::TimeIn {
             host: part_ms(host_ns),
@@ -456,7 +461,8 @@ fn of_machine(
         controllers: controllers.collect(),
         links: links.collect(),
         router_utilization: measured.routers_busy_ns.first().map(|&busy_ns| busy(busy_ns)),
-        host_cores: busy(measured.host_busy_ns),
+        host_cores: busy(measured.hosts_busy_ns.iter().sum()),
+        hosts: hosts.collect(),
         lost: measured.lost,
     }))
 }

@@ -457,7 +457,7 @@ fn simulate_built<W: WithSimulation>(
     with: W,
 ) -> Result<W::Output, RunError> {
     let array = &scenario.arrays[index];
-    let host = build::with_page_cache(host, array)
+    let host = build::with_page_cache(scenario, host, array)
         .map_err(|source| RunError::Build { array: array.name.clone(), source })?;
     match host {
         BuiltHost::ClosedLoop(host) => simulate_host(scenario, index, *host, with),

@@ -9,6 +9,7 @@ use crate::catalog;
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::front_end::FrontEnd;
+use crate::host::Host;
 use crate::layout::ArrayLayout;
 use crate::machine::{Link, Pair};
 use crate::page_cache::PageCache;
@@ -292,6 +293,8 @@ pub(crate) struct Context<'c> {
     pub(crate) phases: &'c [Phase],
     /// The links; `None` if one has a problem.
     pub(crate) links: Option<&'c [Link]>,
+    /// The hosts, if they have names; `None` if one has a problem.
+    pub(crate) hosts: Option<&'c [Host]>,
 }
 
 impl Context<'_> {
@@ -353,7 +356,15 @@ impl Array {
         );
         let front_end_is_given = section.has(FrontEnd::KEY);
         let front_end = section.section(FrontEnd::KEY);
-        let front_end = front_end.and_then(|table| FrontEnd::read(table, context.links));
+        let front_end =
+            front_end.and_then(|table| FrontEnd::read(table, context.links, context.hosts));
+        if !front_end_is_given && context.hosts.is_some_and(|hosts| !hosts.is_empty()) {
+            section.problem(
+                FrontEnd::KEY,
+                "there are several hosts, and no way from them to the array",
+                "add [array.front_end] with a protocol and a path, or leave [[host]] out",
+            );
+        }
         let pair_is_given = section.has(Pair::KEY);
         let pair = section.section(Pair::KEY);
         let pair = pair.and_then(|table| Pair::read(table, context.length_ns));

@@ -95,7 +95,7 @@ impl Scenario {
         let arrays = self.arrays.iter().map(|array| {
             let mut table = Table::from_iter([("name".to_owned(), array.name.as_str().into())]);
             array
-                .settings(self.is_named())
+                .settings(self)
                 .into_iter()
                 .for_each(|(name, value)| put_below(&mut table, &name, written(value)));
             Value::Table(table)

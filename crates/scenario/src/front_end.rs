@@ -2,6 +2,7 @@
 
 use strewn_transport::{Forwarding, LinkProfile, Protocol, RouterSettings, Transport};
 
+use crate::host::Host;
 use crate::machine::{self, Link};
 use crate::protocol;
 use crate::section::Section;
@@ -24,7 +25,7 @@ pub struct FrontEnd {
     pub router: Option<RouterSettings>,
     /// Connections that operations use in turn.
     pub connections: u32,
-    /// Cores of the host for what the protocol costs it.
+    /// Cores of the host for what the protocol costs it, if the scenario names no hosts.
     pub host_cores: u32,
     /// Cores of the controller for that alone; with 0, the processor that runs the array does it too.
     pub network_cores: u32,
@@ -51,7 +52,11 @@ impl FrontEnd {
     pub(crate) const KEY: &str = "front_end";
 
     /// Reads `[array.front_end]`.
-    pub(crate) fn read(mut section: Section<'_>, links: Option<&[Link]>) -> Option<Self> {
+    pub(crate) fn read(
+        mut section: Section<'_>,
+        links: Option<&[Link]>,
+        hosts: Option<&[Host]>,
+    ) -> Option<Self> {
         let s = &mut section;
         let protocol =
             s.required("protocol", "\"iscsi\"", |v| value::choice(v, &protocol::protocols()));
@@ -76,8 +81,17 @@ impl FrontEnd {
         let controller_per_kib_ns = cost("controller_per_kib");
         let settings = protocol::read(s, protocol.unwrap_or(Protocol::Direct));
         let router = protocol::read_router(s);
-        if let (Some(path), Some(links), Some(protocol)) = (&path, links, protocol) {
-            check_path(s, path, links, &protocol);
+        if let (Some(path), Some(links), Some(hosts), Some(protocol)) =
+            (&path, links, hosts, protocol)
+        {
+            check_path(s, path, links, hosts, &protocol);
+        }
+        if hosts.is_some_and(|hosts| !hosts.is_empty()) && s.gives("host_cores") {
+            s.problem(
+                "host_cores",
+                "is given beside [[host]], each of which has its own",
+                "leave it out here, and give `cores` there",
+            );
         }
         section.finish();
         protocol?;
@@ -100,43 +114,49 @@ impl FrontEnd {
     }
 }
 
-/// Checks that the links exist, that frames pass from one to the next, and that they carry the protocol.
-fn check_path(section: &Section<'_>, path: &[String], links: &[Link], protocol: &Protocol) {
-    let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
-    let mut kinds = Vec::new();
-    for (position, name) in path.iter().enumerate() {
-        if path[..position].contains(name) {
+/// Checks that the links exist, that frames pass from one to the next, and that they carry the protocol, from every host.
+fn check_path(
+    section: &Section<'_>,
+    path: &[String],
+    links: &[Link],
+    hosts: &[Host],
+    protocol: &Protocol,
+) {
+    if !Link::check_named(section, path, links) {
+        return;
+    }
+    let kind_of = |name: &String| links.iter().find(|link| link.name == *name);
+    let kinds = |path: &[String]| -> Vec<&str> {
+        path.iter().filter_map(kind_of).map(|link| link.kind.as_str()).collect()
+    };
+    if hosts.is_empty() {
+        check_kinds(section, &kinds(path), protocol, "");
+    }
+    for host in hosts {
+        if let Some(twice) = path.iter().find(|name| host.path.contains(name)) {
             section.problem(
                 "path",
-                format!("the link `{name}` is in it twice"),
-                "give each part of the way a link of its own",
+                format!("the link `{twice}` is in the path of host `{}` already", host.name),
+                "leave it out here or there: an array's path begins where the hosts' own ends",
             );
             return;
         }
-        match links.iter().find(|link| link.name == *name) {
-            Some(link) => kinds.push(link.kind.as_str()),
-            None if known.is_empty() => {
-                section.problem(
-                    "path",
-                    format!("there is no link `{name}`, nor any other"),
-                    "add [[link]] with a name and a kind",
-                );
-                return;
-            }
-            None => {
-                section.unknown_name("path", "link", name, &known);
-                return;
-            }
+        let whole = [host.path.as_slice(), path].concat();
+        if !check_kinds(section, &kinds(&whole), protocol, &format!(" from host `{}`", host.name)) {
+            return;
         }
     }
+}
+
+/// Checks that links of these kinds pass frames on and carry the protocol. Returns whether they do.
+fn check_kinds(section: &Section<'_>, kinds: &[&str], protocol: &Protocol, from: &str) -> bool {
     if section.has(protocol::ROUTER) {
-        check_routed_path(section, &kinds, protocol);
-        return;
+        return check_routed_path(section, kinds, protocol);
     }
     let wants_fibre_channel = matches!(protocol, Protocol::Fcp(_));
     let wrong = kinds.iter().find(|kind| machine::is_fibre_channel(kind) != wants_fibre_channel);
     if let Some(kind) = wrong {
-        let message = format!("a link of kind {kind} does not carry this protocol");
+        let message = format!("a link of kind {kind}{from} does not carry this protocol");
         let help = match protocol {
             Protocol::Fcp(_) => {
                 "fcp goes over links of kind fc-1g to fc-8g: give such links, or protocol = \"iscsi\""
@@ -148,20 +168,20 @@ fn check_path(section: &Section<'_>, path: &[String], links: &[Link], protocol: 
             _ => "it goes over Ethernet or InfiniBand: give such links, or protocol = \"fcp\"",
         };
         section.problem("path", message, help);
-    } else {
-        check_frames(section, &kinds);
+        return false;
     }
+    check_frames(section, kinds, from)
 }
 
 /// Checks a path with a router: Ethernet or InfiniBand, and then Fibre Channel.
-fn check_routed_path(section: &Section<'_>, kinds: &[&str], protocol: &Protocol) {
+fn check_routed_path(section: &Section<'_>, kinds: &[&str], protocol: &Protocol) -> bool {
     if !matches!(protocol, Protocol::Iscsi(_)) {
         section.problem(
             protocol::ROUTER,
             "a router has iSCSI in front",
             "give protocol = \"iscsi\", or leave the table out",
         );
-        return;
+        return false;
     }
     let in_front = kinds.iter().take_while(|kind| !machine::is_fibre_channel(kind)).count();
     let (front, behind) = kinds.split_at(in_front);
@@ -174,19 +194,21 @@ fn check_routed_path(section: &Section<'_>, kinds: &[&str], protocol: &Protocol)
             "with a router it begins on Ethernet or InfiniBand and ends on Fibre Channel",
             "give links such as one of kind ethernet-1g and one of kind fc-2g, in this order, or leave the router out",
         );
-        return;
+        return false;
     }
-    check_frames(section, front);
+    check_frames(section, front, "")
 }
 
 /// Checks that switches can pass frames from each link to the next.
-fn check_frames(section: &Section<'_>, kinds: &[&str]) {
+fn check_frames(section: &Section<'_>, kinds: &[&str], from: &str) -> bool {
     let payload = |kind: &str| LinkProfile::shipped(kind).map(|link| link.frame_payload_bytes);
-    if kinds.windows(2).any(|two| payload(two[0]) != payload(two[1])) {
+    let differ = kinds.windows(2).any(|two| payload(two[0]) != payload(two[1]));
+    if differ {
         section.problem(
             "path",
-            "its links have frames of different sizes",
+            format!("its links{from} have frames of different sizes"),
             "give links of one MTU: a switch passes frames on as they are",
         );
     }
+    !differ
 }

@@ -114,6 +114,36 @@ impl Link {
     }
 }
 
+impl Link {
+    /// Checks that a path consists of links that exist, each of them once. Returns whether it does.
+    pub(crate) fn check_named(section: &Section<'_>, path: &[String], links: &[Self]) -> bool {
+        let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+        for (position, name) in path.iter().enumerate() {
+            if path[..position].contains(name) {
+                section.problem(
+                    "path",
+                    format!("the link `{name}` is in it twice"),
+                    "give each part of the way a link of its own",
+                );
+                return false;
+            }
+            if known.is_empty() {
+                section.problem(
+                    "path",
+                    format!("there is no link `{name}`, nor any other"),
+                    "add [[link]] with a name and a kind",
+                );
+                return false;
+            }
+            if !known.contains(&name.as_str()) {
+                section.unknown_name("path", "link", name, &known);
+                return false;
+            }
+        }
+        true
+    }
+}
+
 /// Returns whether a kind of link is Fibre Channel.
 pub(crate) fn is_fibre_channel(kind: &str) -> bool {
     LinkProfile::shipped(kind).is_some_and(|profile| profile.framing == Framing::Sequences)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use crate::array::{Array, Context, Lun};
+use crate::host::Host;
 use crate::machine::Link;
 use crate::overhead::{ArrayNames, Overhead};
 use crate::phase::Phase;
@@ -40,7 +41,9 @@ pub struct Scenario {
     pub workloads: Vec<Workload>,
     /// The parts of the run, in order; none if all workloads run from its start to its end.
     pub phases: Vec<Phase>,
-    /// Links, to which arrays refer by name.
+    /// The hosts, to which workloads refer by name; none if there is one without a name.
+    pub hosts: Vec<Host>,
+    /// Links, to which hosts and arrays refer by name.
     pub links: Vec<Link>,
     /// The arrays under test, in the order of the file; at least one.
     pub arrays: Vec<Array>,
@@ -143,6 +146,8 @@ impl Scenario {
             s.is_list("workload").then(|| workloads.as_deref().unwrap_or_default());
         let known_phases = phases.as_deref().unwrap_or_default();
         let links = Link::read_all(s, length_ns);
+        let hosts = Host::read_all(s, links.as_deref());
+        check_hosts(s, workloads.as_deref(), hosts.as_deref());
         let context = Context {
             folder,
             segments,
@@ -150,6 +155,7 @@ impl Scenario {
             named_workloads,
             phases: known_phases,
             links: links.as_deref(),
+            hosts: hosts.as_deref(),
         };
         let (names, arrays) = read_arrays(s, &context);
         check_files(s, workloads.as_deref(), &arrays);
@@ -170,6 +176,7 @@ impl Scenario {
             published,
             workloads: workloads?,
             phases: phases?,
+            hosts: hosts?,
             links: links?,
             arrays,
             overhead: if overhead_is_given { Some(overhead?) } else { None },
@@ -180,6 +187,14 @@ impl Scenario {
     #[must_use]
     pub fn array(&self, name: &str) -> Option<&Array> {
         self.arrays.iter().find(|array| array.name == name)
+    }
+
+    /// Returns the number of the host that has a workload: its place in [`hosts`](Self::hosts), or 0 if these have no names.
+    #[must_use]
+    pub fn host_of(&self, workload: &Workload) -> usize {
+        let name = workload.named.as_ref().and_then(|named| named.host.as_ref());
+        let place = name.and_then(|name| self.hosts.iter().position(|host| host.name == *name));
+        place.unwrap_or(0)
     }
 
     /// Returns the phase that a segment is in, counted from 1; `None` in a scenario without phases.
@@ -352,6 +367,63 @@ fn read_arrays(section: &mut Section<'_>, context: &Context<'_>) -> (Vec<String>
         arrays.extend(Array::read(table, context));
     }
     (names, arrays)
+}
+
+/// Checks that every workload names a host, if hosts have names, and that every host has a workload.
+fn check_hosts(section: &Section<'_>, workloads: Option<&[Workload]>, hosts: Option<&[Host]>) {
+    let (Some(workloads), Some(hosts)) = (workloads, hosts) else { return };
+    let names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+    for workload in workloads {
+        match &workload.named {
+            None if !names.is_empty() => section.problem(
+                "workload",
+                "there are hosts, and it is not said which one has the workload",
+                "write [[workload]] with a name, a lun, an outstanding and a host for each",
+            ),
+            None => {}
+            Some(named) => {
+                let table = format!("workload[{}]", named.name);
+                match &named.host {
+                    None if !names.is_empty() => section.problem_within(
+                        &table,
+                        "name",
+                        "there are hosts, and it is not said which one has the workload",
+                        format!("add host = \"{}\", or another one", names[0]),
+                    ),
+                    Some(host) if names.is_empty() => section.problem_within(
+                        &table,
+                        "host",
+                        format!("there is no host `{host}`, nor any other"),
+                        "add [[host]] with a name, or leave this out",
+                    ),
+                    Some(host) if !names.contains(&host.as_str()) => section.problem_within(
+                        &table,
+                        "host",
+                        format!("there is no host `{host}`"),
+                        value::one_of(host, &names),
+                    ),
+                    _ => {}
+                }
+            }
+        }
+    }
+    let host_of = |workload: &'_ Workload| workload.named.as_ref()?.host.clone();
+    let with_workloads: Vec<String> = workloads.iter().filter_map(host_of).collect();
+    // A host that is misspelt has a problem of its own.
+    let are_known = with_workloads.iter().all(|host| names.contains(&host.as_str()));
+    if !are_known || with_workloads.len() < workloads.len() {
+        return;
+    }
+    for name in names {
+        if !with_workloads.iter().any(|host| host == name) {
+            section.problem_within(
+                &format!("host[{name}]"),
+                "name",
+                "it has no workload",
+                format!("add a [[workload]] with host = \"{name}\", or leave the host out"),
+            );
+        }
+    }
 }
 
 /// Checks that there are the arrays that workloads name.

@@ -11,6 +11,7 @@ use crate::fitted::Fitted;
 use crate::format::{FORMAT, Format};
 use crate::front_end::{FORWARDINGS, FrontEnd};
 use crate::group::FurtherGroup;
+use crate::host::Host;
 use crate::in_place::InPlace;
 use crate::layout::ArrayLayout;
 use crate::machine::{LANE_RULES, Link, Pair};
@@ -166,6 +167,7 @@ impl Scenario {
             published,
             workloads,
             phases,
+            hosts,
             links,
             arrays,
             overhead,
@@ -197,11 +199,22 @@ impl Scenario {
                 s.add("workloads", listed(workloads));
             });
         }
+        for (number, Host { name, path, cores }) in (1..).zip(hosts) {
+            s.within(&format!("host.{number}"), |s| {
+                s.add("name", name.as_str());
+                if !path.is_empty() {
+                    s.add("path", listed(path));
+                }
+                s.add("cores", *cores);
+            });
+        }
         for (number, link) in (1..).zip(links) {
             s.within(&format!("link.{number}"), |s| of_link(s, link));
         }
         for array in arrays {
-            s.within(&format!("array.{}", array.name), |s| of_array(s, array, self.is_named()));
+            s.within(&format!("array.{}", array.name), |s| {
+                of_array(s, array, self);
+            });
         }
         if let Some(overhead) = overhead {
             s.within("overhead", |s| {
@@ -223,11 +236,11 @@ impl Scenario {
 }
 
 impl Array {
-    /// Returns every setting of the array but its name, by its name below the array. `named` says whether workloads have
-    /// names, and so the outstanding operations.
-    pub(crate) fn settings(&self, named: bool) -> Vec<(String, SettingValue)> {
+    /// Returns every setting of the array but its name, by its name below the array. The workloads of
+    /// `scenario` may have names, and so the outstanding operations, and its hosts cores of their own.
+    pub(crate) fn settings(&self, scenario: &Scenario) -> Vec<(String, SettingValue)> {
         let mut found = Settings::default();
-        of_array(&mut found, self, named);
+        of_array(&mut found, self, scenario);
         found.all
     }
 }
@@ -235,11 +248,14 @@ impl Array {
 fn of_workload(s: &mut Settings, workload: &Workload) {
     let Workload { named, access_specification, alignment_bytes, file_bytes } = workload;
     if let Some(named) = named {
-        let NamedWorkload { name, lun, arrays, outstanding, operations_per_second } = named;
+        let NamedWorkload { name, lun, arrays, host, outstanding, operations_per_second } = named;
         s.add("name", name.as_str());
         s.add("lun", lun.as_str());
         if !arrays.is_empty() {
             s.add("arrays", listed(arrays));
+        }
+        if let Some(host) = host {
+            s.add("host", host.as_str());
         }
         s.add("outstanding", *outstanding);
         if let Some(per_second) = operations_per_second {
@@ -263,7 +279,7 @@ fn of_workload(s: &mut Settings, workload: &Workload) {
     s.size("file", *file_bytes);
 }
 
-fn of_array(s: &mut Settings, array: &Array, named: bool) {
+fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
     let Array {
         name: _,
         outstanding,
@@ -282,7 +298,7 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
         pair,
         page_cache,
     } = array;
-    if !named {
+    if !scenario.is_named() {
         s.add("outstanding", *outstanding);
     }
     let has_groups = layout.in_place().is_some_and(|layout| layout.groups.len() > 1);
@@ -333,7 +349,7 @@ fn of_array(s: &mut Settings, array: &Array, named: bool) {
         s.add("write_back_percent", *write_back_percent);
     });
     if let Some(front_end) = front_end {
-        s.within(FrontEnd::KEY, |s| of_front_end(s, front_end));
+        s.within(FrontEnd::KEY, |s| of_front_end(s, front_end, scenario));
     }
     if let Some(pair) = pair {
         s.within(Pair::KEY, |s| of_pair(s, pair));
@@ -392,7 +408,7 @@ fn of_link(s: &mut Settings, link: &Link) {
     }
 }
 
-fn of_front_end(s: &mut Settings, front_end: &FrontEnd) {
+fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
     let FrontEnd {
         protocol,
         transport,
@@ -414,7 +430,9 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd) {
     s.time("switch_latency", *switch_latency_ns);
     s.add("switch_forwarding", word(&FORWARDINGS, switch_forwarding));
     s.add("connections", *connections);
-    s.add("host_cores", *host_cores);
+    if scenario.hosts.is_empty() {
+        s.add("host_cores", *host_cores);
+    }
     s.add("network_cores", *network_cores);
     s.cost("host_pdu", *host_pdu_ns);
     s.cost("host_per_kib", *host_per_kib_ns);

@@ -34,6 +34,8 @@ pub struct NamedWorkload {
     pub lun: String,
     /// The names of the arrays that it runs on; empty for all.
     pub arrays: Vec<String>,
+    /// The name of the host that has it, if hosts have names.
+    pub host: Option<String>,
     /// Operations kept outstanding.
     pub outstanding: u32,
     /// Most operations issued a second; `None` for as many as are answered.
@@ -207,6 +209,8 @@ impl NamedWorkload {
                 Some(Vec::new())
             }
         };
+        let host_is_given = section.has("host");
+        let host = section.optional("host", value::name);
         let outstanding = section.required("outstanding", "32", value::outstanding);
         let limited = section.has("operations_per_second");
         let per_second = section.optional("operations_per_second", value::positive_count);
@@ -214,6 +218,7 @@ impl NamedWorkload {
             name: name?,
             lun: lun?,
             arrays: arrays?.into_iter().map(Spanned::into_inner).collect(),
+            host: if host_is_given { Some(host?) } else { None },
             outstanding: outstanding?,
             operations_per_second: if limited { Some(per_second?) } else { None },
         })

@@ -14,7 +14,7 @@ use crate::page_cache::{
     PAGE_SECTORS, PageCacheError, PageCacheMeasures, PageCacheSettings, Pages, pages_of,
 };
 
-/// A host whose applications, another [`Host`], reach their LUNs through a page cache.
+/// A host whose applications, another [`Host`], reach their LUNs through a page cache; or several hosts, each with one.
 ///
 /// What it measures is what applications see: an operation is answered when its pages are copied from or to the cache. It
 /// is done when its applications are and everything dirty has been written, as if each called `fsync` at the end.
@@ -33,6 +33,8 @@ pub struct CachedHost<H> {
     settings: PageCacheSettings,
     /// Sectors of each LUN, so that no request goes past its end.
     lun_sectors: Vec<u64>,
+    /// LUNs of each cache: the first so many have the first one.
+    luns_per_cache: usize,
     state: CacheState,
 }
 
@@ -40,19 +42,15 @@ pub struct CachedHost<H> {
 #[derive(Debug, Default)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct CacheState {
-    pages: Pages,
+    caches: Vec<Cache>,
     /// Applications' operations in progress.
     operations: BTreeMap<u32, InProgress>,
-    /// Operations that wait until fewer pages are dirty, and since when.
-    throttled: VecDeque<(OperationId, u64)>,
     /// Operations that end at a time, the earliest first.
     ending: BinaryHeap<Reverse<(u64, u64, u32)>>,
     endings: u64,
     /// Requests to LUNs in progress.
     requests: Vec<Option<Request>>,
     free: Vec<u32>,
-    /// Requests that write dirty pages in progress.
-    writing_requests: u32,
     /// Requests to be issued.
     ready: VecDeque<HostOperation<()>>,
     now_ns: u64,
@@ -61,6 +59,17 @@ struct CacheState {
     /// Requests that wrote dirty pages and were refused: nobody waits for them.
     lost_requests: u64,
     measures: PageCacheMeasures,
+}
+
+/// The cache of a host.
+#[derive(Debug, Default)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+struct Cache {
+    pages: Pages,
+    /// Operations that wait until fewer pages are dirty, and since when.
+    throttled: VecDeque<(OperationId, u64)>,
+    /// Requests that write dirty pages in progress.
+    writing_requests: u32,
 }
 
 /// An application's operation.
@@ -90,6 +99,13 @@ enum Request {
     WritesThrough(OperationId),
 }
 
+impl CacheState {
+    /// Pages dirty or being written, of all caches.
+    fn unwritten(&self) -> u64 {
+        self.caches.iter().map(|cache| cache.pages.unwritten()).sum()
+    }
+}
+
 impl<H: Host> CachedHost<H> {
     /// Puts a page cache under `applications`, whose LUNs have so many sectors each.
     ///
@@ -100,13 +116,35 @@ impl<H: Host> CachedHost<H> {
         settings: PageCacheSettings,
         lun_sectors: Vec<u64>,
     ) -> Result<Self, PageCacheError> {
+        Self::of_hosts(1, applications, settings, lun_sectors)
+    }
+
+    /// Puts a page cache under the applications of each of `hosts`. The first one has the first `lun_sectors.len()` LUNs,
+    /// the second one as many that follow, and so on, of the same sizes.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_hosts(
+        hosts: u16,
+        applications: H,
+        settings: PageCacheSettings,
+        lun_sectors: Vec<u64>,
+    ) -> Result<Self, PageCacheError> {
         settings.check()?;
+        let cache = || Cache { pages: Pages::new(&settings), ..Cache::default() };
+        let luns_per_cache = lun_sectors.len().max(1);
+        let lun_sectors = lun_sectors.repeat(hosts.into());
         let state = CacheState {
-            pages: Pages::new(&settings),
+            caches: (0..hosts).map(|_| cache()).collect(),
             next_wake_up_ns: settings.behind().map_or(u64::MAX, |behind| behind.wake_up_ns),
             ..CacheState::default()
         };
-        Ok(Self { applications, settings, lun_sectors, state })
+        Ok(Self { applications, settings, lun_sectors, luns_per_cache, state })
+    }
+
+    /// The cache of the host that has a LUN.
+    fn cache(&mut self, lun: LunId) -> &mut Cache {
+        &mut self.state.caches[usize::from(lun.0) / self.luns_per_cache]
     }
 
     /// An application issues an operation.
@@ -162,7 +200,7 @@ impl<H: Host> CachedHost<H> {
         let mut joined = None;
         while at < pages.end {
             let page = (lun.0, at);
-            if let Some(request) = self.state.pages.filling(page) {
+            if let Some(request) = self.cache(lun).pages.filling(page) {
                 if joined != Some(request)
                     && let Some(Some(Request::Fills { waiting, .. })) =
                         self.state.requests.get_mut(request as usize)
@@ -172,19 +210,19 @@ impl<H: Host> CachedHost<H> {
                     awaits += 1;
                 }
                 at += 1;
-            } else if self.state.pages.holds(page) {
+            } else if self.cache(lun).pages.holds(page) {
                 hits += 1;
                 at += 1;
             } else {
                 let most = self.settings.largest_request_pages().min(pages.end - at);
                 let missing = (at..at + most)
-                    .take_while(|page| !self.state.pages.holds((lun.0, *page)))
+                    .take_while(|page| !self.cache(lun).pages.holds((lun.0, *page)))
                     .count() as u64;
                 let run = at..at + missing;
                 let waiting = vec![id];
                 let slot = self.request(Request::Fills { lun, pages: run.clone(), waiting });
                 for page in run.clone() {
-                    self.state.pages.fill((lun.0, page), slot);
+                    self.cache(lun).pages.fill((lun.0, page), slot);
                 }
                 let sectors = self.issue_pages(slot, lun, Direction::Read, run);
                 self.state.measures.bytes_filled += sectors * strewn_base::SECTOR_BYTES;
@@ -206,13 +244,14 @@ impl<H: Host> CachedHost<H> {
         match (direction, self.settings.behind()) {
             _ if is_refused => self.end_at(now_ns, id),
             (Direction::Read, _) => {
-                pages.for_each(|page| self.state.pages.touch(page));
+                pages.for_each(|page| self.cache(lun).pages.touch(page));
                 self.end_after_copy(now_ns, id, sectors);
             }
             (Direction::Write, Some(_)) => {
-                pages.for_each(|page| self.state.pages.soil(now_ns, page));
-                if self.state.pages.is_too_dirty() {
-                    self.state.throttled.push_back((id, now_ns));
+                let cache = self.cache(lun);
+                pages.for_each(|page| cache.pages.soil(now_ns, page));
+                if cache.pages.is_too_dirty() {
+                    cache.throttled.push_back((id, now_ns));
                 } else {
                     self.end_after_copy(now_ns, id, sectors);
                 }
@@ -229,7 +268,7 @@ impl<H: Host> CachedHost<H> {
                 // Pages that were written in part are not there, unless they were before.
                 let end_sector = first_sector + u64::from(sectors);
                 let whole = first_sector.div_ceil(PAGE_SECTORS)..end_sector / PAGE_SECTORS;
-                whole.for_each(|page| self.state.pages.clean((lun.0, page)));
+                whole.for_each(|page| self.cache(lun).pages.clean((lun.0, page)));
                 self.end_after_copy(now_ns, id, sectors);
             }
         }
@@ -285,23 +324,28 @@ impl<H: Host> CachedHost<H> {
     /// Writes dirty pages as far as the rules want it and requests may be outstanding.
     fn write_dirty(&mut self, now_ns: u64) {
         let Some(behind) = self.settings.behind().copied() else { return };
-        if self.applications.is_done() {
-            self.state.pages.flush(now_ns, 0);
-        } else if now_ns >= self.state.next_wake_up_ns {
-            self.state.pages.flush(now_ns, behind.expiry_ns);
+        let age_ns = match self.applications.is_done() {
+            true => Some(0),
+            false => (now_ns >= self.state.next_wake_up_ns).then_some(behind.expiry_ns),
+        };
+        if let Some(age_ns) = age_ns {
+            self.state.caches.iter_mut().for_each(|cache| cache.pages.flush(now_ns, age_ns));
         }
         if now_ns >= self.state.next_wake_up_ns {
             self.state.next_wake_up_ns = (now_ns / behind.wake_up_ns + 1) * behind.wake_up_ns;
         }
         let most = self.settings.largest_request_pages();
-        while self.state.writing_requests < self.settings.write_requests
-            && let Some((lun, pages)) = self.state.pages.next_to_write(now_ns, most)
-        {
-            let slot = self.request(Request::Cleans { lun, pages: pages.clone() });
-            self.state.writing_requests += 1;
-            let sectors = self.issue_pages(slot, lun, Direction::Write, pages);
-            self.state.measures.bytes_written += sectors * strewn_base::SECTOR_BYTES;
-            self.state.measures.write_requests += 1;
+        for index in 0..self.state.caches.len() {
+            while let cache = &mut self.state.caches[index]
+                && cache.writing_requests < self.settings.write_requests
+                && let Some((lun, pages)) = cache.pages.next_to_write(now_ns, most)
+            {
+                cache.writing_requests += 1;
+                let slot = self.request(Request::Cleans { lun, pages: pages.clone() });
+                let sectors = self.issue_pages(slot, lun, Direction::Write, pages);
+                self.state.measures.bytes_written += sectors * strewn_base::SECTOR_BYTES;
+                self.state.measures.write_requests += 1;
+            }
         }
     }
 
@@ -315,18 +359,20 @@ impl<H: Host> CachedHost<H> {
             Request::Fills { lun, pages, waiting } => {
                 for page in pages.map(|page| (lun.0, page)) {
                     match is_refused {
-                        true => self.state.pages.forget(page),
-                        false => self.state.pages.clean(page),
+                        true => self.cache(lun).pages.forget(page),
+                        false => self.cache(lun).pages.clean(page),
                     }
                 }
                 waiting.into_iter().for_each(|id| self.awaits_one_less(now_ns, id, is_refused));
             }
             Request::Cleans { lun, pages } => {
-                self.state.writing_requests -= 1;
                 self.state.lost_requests += u64::from(is_refused);
-                self.state.pages.written(now_ns, lun, pages);
-                while !self.state.pages.is_too_dirty()
-                    && let Some((id, since_ns)) = self.state.throttled.pop_front()
+                let cache = self.cache(lun);
+                cache.writing_requests -= 1;
+                cache.pages.written(now_ns, lun, pages);
+                while let cache = self.cache(lun)
+                    && !cache.pages.is_too_dirty()
+                    && let Some((id, since_ns)) = cache.throttled.pop_front()
                 {
                     self.state.measures.throttled_ns += now_ns - since_ns;
                     let sectors =
@@ -397,7 +443,7 @@ impl<H: Host> Host for CachedHost<H> {
             return state.now_ns;
         }
         let ending_ns = state.ending.peek().map_or(u64::MAX, |Reverse((at_ns, ..))| *at_ns);
-        let wake_up_ns = if state.pages.unwritten() > 0 { state.next_wake_up_ns } else { u64::MAX };
+        let wake_up_ns = if state.unwritten() > 0 { state.next_wake_up_ns } else { u64::MAX };
         self.applications.next_issue_ns().min(ending_ns).min(wake_up_ns)
     }
 
@@ -431,7 +477,7 @@ impl<H: Host> Host for CachedHost<H> {
     fn is_done(&self) -> bool {
         self.applications.is_done()
             && self.state.operations.is_empty()
-            && self.state.pages.unwritten() == 0
+            && self.state.unwritten() == 0
     }
 
     fn issued(&self) -> Moved {
@@ -445,7 +491,7 @@ impl<H: Host> Host for CachedHost<H> {
     fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures {
         let mut host = self.applications.end_segment(start_ns, end_ns);
         host.refused += std::mem::take(&mut self.state.lost_requests);
-        let bytes_dirty = self.state.pages.unwritten() * PAGE_SECTORS * strewn_base::SECTOR_BYTES;
+        let bytes_dirty = self.state.unwritten() * PAGE_SECTORS * strewn_base::SECTOR_BYTES;
         let measures = std::mem::take(&mut self.state.measures);
         host.page_cache = Some(Box::new(PageCacheMeasures { bytes_dirty, ..measures }));
         host

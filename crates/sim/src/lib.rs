@@ -89,7 +89,7 @@ pub use component::{Component, ComponentProbe};
 pub use driven_array::Spindles;
 pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved, WorkloadMeasures};
 pub use machine::{
-    ControllerId, ControllerSegment, Interconnect, LinkSegment, Machine, MachineMeasures,
+    ControllerId, ControllerSegment, HostId, Interconnect, LinkSegment, Machine, MachineMeasures,
     PairSettings, Port, PortId, TimeIn,
 };
 pub use next_completions::NextCompletions;

@@ -18,8 +18,11 @@ pub struct MachineFigures {
     /// Share of the time that the processor of a block router was busy, 0 to 1; none without a router.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub router_utilization: Option<f64>,
-    /// Mean number of cores of the host that its front end kept busy.
+    /// Mean number of cores of hosts that the front end kept busy, of all hosts together.
     pub host_cores: f64,
+    /// Each host that has a name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostProcessor>,
     /// Requests and answers that were lost on their way, except those that TCP sent again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost: u64,
@@ -63,6 +66,15 @@ impl TimeIn {
     }
 }
 
+/// A host's processor in a segment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostProcessor {
+    /// The name of the host.
+    pub name: String,
+    /// Mean number of its cores that the front end kept busy.
+    pub cores: f64,
+}
+
 /// A controller in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ControllerFigures {
@@ -91,7 +103,8 @@ pub struct LinkFigures {
 
 impl MachineFigures {
     pub(crate) fn round(&mut self, significant_digits: usize) {
-        let Self { time_in_ms, controllers, links, router_utilization, host_cores, lost: _ } = self;
+        let Self { time_in_ms, controllers, links, router_utilization, host_cores, hosts, lost: _ } =
+            self;
         let TimeIn { host, wire, front_end, controller, spindles, outage } = time_in_ms;
         let of_controllers = controllers.iter_mut().flat_map(|one| {
             let ControllerFigures { utilization, network_cores, copied_mib_per_s } = one;
@@ -107,7 +120,8 @@ impl MachineFigures {
         });
         let always = [host, wire, front_end, controller, spindles, outage, host_cores];
         let optional = of_controllers.flatten().chain(router_utilization.as_mut());
-        let figures = always.into_iter().chain(optional).chain(of_links);
+        let of_hosts = hosts.iter_mut().map(|host| &mut host.cores);
+        let figures = always.into_iter().chain(optional).chain(of_links).chain(of_hosts);
         for figure in figures {
             *figure = rounded(*figure, significant_digits);
         }

@@ -58,6 +58,14 @@ pub fn machine_table(results: &Results) -> String {
         true => columns.number("router\n%", router),
         false => columns,
     };
+    let has_hosts = rows.iter().any(|row| !row.figures.hosts.is_empty());
+    let columns = match has_hosts {
+        true => columns.number("cores\nbusy at\neach host", |row| {
+            let hosts = row.figures.hosts.iter().map(|host| fixed(host.cores, 2));
+            hosts.collect::<Vec<_>>().join(", ")
+        }),
+        false => columns,
+    };
     columns
         .number("each\ncontroller\nbusy %", move |row| {
             each(row.figures.controllers.iter().map(|one| one.utilization).collect())

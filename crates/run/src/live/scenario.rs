@@ -98,6 +98,7 @@ pub(super) fn of(
             file_bytes,
         }],
         phases: Vec::new(),
+        hosts: Vec::new(),
         links: Vec::new(),
         arrays: vec![array],
         overhead: None,

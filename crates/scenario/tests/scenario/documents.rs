@@ -13,6 +13,7 @@ use strewn_transport::{
 
 use crate::common::good;
 use crate::good_scenarios::shipped;
+use crate::hosts::TWO_HOSTS;
 
 /// A front end for each protocol, with no setting at its default.
 fn every_front_end() -> impl Iterator<Item = FrontEnd> {
@@ -158,7 +159,9 @@ fn every_scenario() -> Vec<Scenario> {
         scenario.arrays[0].front_end = Some(front_end);
         scenario
     });
-    let more = [full, Scenario::default()].into_iter().chain(networks);
+    let mut several_hosts = Scenario::parse(TWO_HOSTS, "two-hosts.toml").unwrap();
+    several_hosts.arrays[0].front_end.as_mut().unwrap().network_cores = 3;
+    let more = [full, Scenario::default(), several_hosts].into_iter().chain(networks);
     shipped().into_iter().chain(templates).chain(more).collect()
 }
 

@@ -9,6 +9,7 @@ mod disk_groups;
 mod documents;
 mod format;
 mod good_scenarios;
+mod hosts;
 mod mutations;
 mod parameters;
 mod phases;

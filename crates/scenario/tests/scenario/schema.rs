@@ -66,6 +66,8 @@ const NAMED_TABLES: &str = "
 
 /// The tables of what lies between hosts and arrays: one array for each protocol, since a front end has one.
 const NETWORK_TABLES: &str = "
+    [[host]]
+    zzzzzzzzzzzz = 1
     [[link]]
     zzzzzzzzzzzz = 1
     [[array]]

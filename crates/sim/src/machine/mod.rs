@@ -49,10 +49,17 @@ impl ControllerId {
     }
 }
 
-/// How hosts reach a LUN: a protocol, and the connections that operations use in turn.
+/// A host of a [`Machine`], numbered from 0. The first one is always there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+pub struct HostId(pub u16);
+
+/// How a host reaches LUNs: a protocol, and the connections that operations use in turn.
 #[derive(Debug, Clone)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Port {
+    /// The host.
+    pub host: HostId,
     /// The protocol and what it costs.
     pub front_end: FrontEnd,
     /// Its connections over the machine's network. None if hosts and controller share memory.
@@ -64,7 +71,7 @@ pub struct Port {
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct PortId(u16);
 
-/// Which array has a LUN, as which of its own, and how hosts reach it.
+/// Which array has a LUN, as which of its own, and how a host reaches it.
 #[derive(Debug, Clone, Copy)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Target {
@@ -102,7 +109,7 @@ struct Controller<A> {
 /// # use strewn_array::{Format, ProcessorCosts};
 /// # use strewn_raid::{VraidConfig, VraidLayout};
 /// use strewn_array::LunId;
-/// use strewn_sim::{ClosedLoop, Machine, Port, Spindles};
+/// use strewn_sim::{ClosedLoop, HostId, Machine, Port, Spindles};
 /// use strewn_spindle::{Drive, Profile, Scheduler};
 /// use strewn_transport::front_end::Iscsi;
 /// use strewn_transport::{FrontEnd, Hop, LinkProfile, Protocol, TcpSettings, Transport};
@@ -140,7 +147,7 @@ struct Controller<A> {
 /// let path = machine.network_mut().add_path(&[Hop::Link(link)])?;
 /// let connection = machine.network().connect(path, 1, Transport::Tcp(TcpSettings::default()))?;
 /// let front_end = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
-/// let port = machine.add_port(Port { front_end, connections: vec![connection] });
+/// let port = machine.add_port(Port { host: HostId(0), front_end, connections: vec![connection] });
 /// machine.add_lun(controller, LunId(0), port);
 ///
 /// let segment = machine.run_segment(5_000_000_000, &mut |_| ControlFlow::Continue(()))?;
@@ -150,7 +157,8 @@ struct Controller<A> {
 /// ```
 pub struct Machine<A, H = ClosedLoop> {
     host: H,
-    host_cores: Cores,
+    /// The processor of each host.
+    host_cores: Vec<Cores>,
     network: Network,
     controllers: Vec<Controller<A>>,
     ports: Vec<Port>,
@@ -183,7 +191,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     pub fn new(host: H) -> Self {
         Self {
             host,
-            host_cores: Cores::new(0),
+            host_cores: vec![Cores::new(0)],
             network: Network::new(),
             controllers: Vec::new(),
             ports: Vec::new(),
@@ -207,11 +215,18 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
-    /// Gives the host so many cores for what a front end costs it. With 0, nothing waits for them.
+    /// Gives the first host so many cores for what a front end costs it. With 0, nothing waits for them.
     #[must_use]
     pub fn with_host_cores(mut self, cores: u32) -> Self {
-        self.host_cores = Cores::new(cores);
+        self.host_cores[0] = Cores::new(cores);
         self
+    }
+
+    /// Adds another host with so many cores. What all hosts issue comes from the machine's one [`Host`], which tells them
+    /// apart by the LUN that it names: each of them has its own number for a LUN ([`add_lun`](Self::add_lun)).
+    pub fn add_host(&mut self, cores: u32) -> HostId {
+        self.host_cores.push(Cores::new(cores));
+        HostId(self.host_cores.len() as u16 - 1)
     }
 
     /// The network.
@@ -250,13 +265,18 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// Adds a port.
+    ///
+    /// # Panics
+    /// If the machine has no such host.
     pub fn add_port(&mut self, port: Port) -> PortId {
+        assert!(usize::from(port.host.0) < self.host_cores.len(), "there is no {:?}", port.host);
         self.ports.push(port);
         self.uses.push(0);
         PortId(self.ports.len() as u16 - 1)
     }
 
-    /// Makes a LUN of a controller's array known to the host. Returns the host's number for it: the first one is 0.
+    /// Makes a LUN of a controller's array known to the host of `port`. Returns the number by which [`Host`] names this LUN at
+    /// this host: the first one is 0. Several hosts may have the same LUN.
     ///
     /// # Panics
     /// If the machine has no such controller or port.
@@ -564,7 +584,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     /// The host processes the message of a round, and then sends it.
     fn send_to_target(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
-        let leaves_ns = self.host_cores.serve(now_ns, request.round.to_target.host_ns);
+        let host = self.ports[usize::from(request.port)].host;
+        let cores = &mut self.host_cores[usize::from(host.0)];
+        let leaves_ns = cores.serve(now_ns, request.round.to_target.host_ns);
         request.time.host_ns += leaves_ns - now_ns;
         match leaves_ns == now_ns {
             true => self.leaves(now_ns, slot),
@@ -756,7 +778,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     /// All of an answer is at the host.
     fn replied(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
-        let done_ns = self.host_cores.serve(now_ns, request.round.to_host.host_ns);
+        let host = self.ports[usize::from(request.port)].host;
+        let cores = &mut self.host_cores[usize::from(host.0)];
+        let done_ns = cores.serve(now_ns, request.round.to_host.host_ns);
         request.time.host_ns += done_ns - now_ns;
         match done_ns == now_ns {
             true => self.round_done(now_ns, slot),

@@ -23,8 +23,8 @@ pub struct MachineMeasures {
     pub links: Vec<LinkSegment>,
     /// Time that the processor of each router was busy, in nanoseconds, in the order in which they were added to the network.
     pub routers_busy_ns: Vec<u64>,
-    /// Time that the host's processor was busy, in nanoseconds, summed over its cores.
-    pub host_busy_ns: u64,
+    /// Time that the processor of each host was busy, in nanoseconds, summed over its cores.
+    pub hosts_busy_ns: Vec<u64>,
     /// Requests and answers that were lost on their way, except those that TCP sent again.
     pub lost: u64,
 }
@@ -124,7 +124,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             time_in: std::mem::take(&mut self.time_in),
             links: self.measure_links(end_ns),
             routers_busy_ns: self.measure_routers(end_ns),
-            host_busy_ns: self.host_cores.end_segment(end_ns),
+            hosts_busy_ns: self
+                .host_cores
+                .iter_mut()
+                .map(|cores| cores.end_segment(end_ns))
+                .collect(),
             lost: std::mem::take(&mut self.lost),
             controllers,
         };
@@ -163,6 +167,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let before = std::mem::replace(&mut self.links_before, now.clone());
         now.iter().zip(&before).map(|(now, before)| now.since(before)).collect()
     }
+
     fn measure_routers(&mut self, end_ns: u64) -> Vec<u64> {
         let network = &self.network;
         let now: Vec<u64> =

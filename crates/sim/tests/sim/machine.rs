@@ -6,13 +6,14 @@ use strewn_array::LunId;
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{
-    ClosedLoop, ControllerId, Host, Interconnect, Machine, MachineMeasures, PairSettings, Port,
-    Segment, Spindles, TimeIn, Worker, Workers,
+    ClosedLoop, ControllerId, Host, HostId, Interconnect, Machine, MachineMeasures, PairSettings,
+    Port, Segment, Spindles, TimeIn, Worker, Workers,
 };
 use strewn_spindle::Scheduler;
 use strewn_transport::front_end::Iscsi;
 use strewn_transport::{
-    FrontEnd, Hop, LinkProfile, ProcessorCosts, Protocol, RouterSettings, TcpSettings, Transport,
+    Forwarding, FrontEnd, Hop, LinkProfile, ProcessorCosts, Protocol, RouterSettings, Switch,
+    TcpSettings, Transport,
 };
 use strewn_workload::{AccessLine, AccessSpecification, AccessStream, Pattern, PatternStream};
 
@@ -36,7 +37,7 @@ fn file_server(outstanding: u32) -> ClosedLoop {
 }
 
 fn direct() -> Port {
-    Port { front_end: FrontEnd::from(Protocol::Direct), connections: Vec::new() }
+    Port { host: HostId(0), front_end: FrontEnd::from(Protocol::Direct), connections: Vec::new() }
 }
 
 /// A machine with one array over iSCSI and a link.
@@ -47,7 +48,7 @@ fn over_iscsi<H: Host>(host: H, link: &str, front_end: FrontEnd) -> Machine<Writ
     let path = machine.network_mut().add_path(&[Hop::Link(link)]).unwrap();
     let transport = Transport::Tcp(TcpSettings::default());
     let connection = machine.network().connect(path, 1, transport).unwrap();
-    let port = machine.add_port(Port { front_end, connections: vec![connection] });
+    let port = machine.add_port(Port { host: HostId(0), front_end, connections: vec![connection] });
     machine.add_lun(controller, LunId(0), port);
     machine
 }
@@ -115,6 +116,87 @@ fn a_wire_takes_its_time_and_no_more_than_it_can_carry() {
     assert!(iops[0] >= iops[1] && iops[1] > iops[2], "{iops:?}");
 }
 
+/// Two hosts, each with a link of its own and one that both share, that read 8 KiB at random from the same LUN.
+fn two_hosts(own: [&str; 2], shared: &str, pdu_ns: u64) -> Segment {
+    let line = AccessLine {
+        bytes: 8_192,
+        percent_of_accesses: 100,
+        read_percent: 100,
+        random_percent: 100,
+    };
+    let reads = AccessSpecification::new("8 KiB", vec![line], 8_192).unwrap();
+    let worker = |host: u16| {
+        // Within what the cache holds.
+        let accesses = PatternStream::new(&Pattern::from(&reads), 0, 256, 5 + u64::from(host));
+        Worker {
+            lun: LunId(host),
+            workload: Some(format!("host {host}").into()),
+            ..Worker::closed_loop(Box::new(accesses.unwrap()), 16)
+        }
+    };
+    let workers = Workers::new(vec![worker(0), worker(1)]);
+    let mut machine = Machine::new(workers).with_host_cores(1);
+    let hosts = [HostId(0), machine.add_host(1)];
+    let controller = machine.add_controller(array(), &spindles(), 1).unwrap();
+    let mut link = |name: &str| {
+        let profile = LinkProfile::shipped(name).unwrap();
+        Hop::Link(machine.network_mut().add_link(profile).unwrap())
+    };
+    let own = own.map(&mut link);
+    let shared = link(shared);
+    let costs = ProcessorCosts { pdu_ns, kib_ns: 0 };
+    let free = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
+    let front_end = FrontEnd { host_costs: costs, ..free };
+    for (flow, (host, own)) in (1..).zip(hosts.into_iter().zip(own)) {
+        let switch = Switch { latency_ns: 0, forwarding: Forwarding::StoreAndForward };
+        let path = machine.network_mut().add_path(&[own, Hop::Switch(switch), shared]).unwrap();
+        let transport = Transport::Tcp(TcpSettings::default());
+        let connections = vec![machine.network().connect(path, flow, transport).unwrap()];
+        let port = machine.add_port(Port { host, front_end, connections });
+        assert_eq!(machine.add_lun(controller, LunId(0), port), LunId(host.0));
+    }
+    segment(&mut machine, 2);
+    segment(&mut machine, 10)
+}
+
+/// Bytes that each host read a second.
+fn of_hosts(measured: &Segment) -> [f64; 2] {
+    let sectors = |host: usize| measured.by_workload[host].by_direction[0].answered.sectors;
+    [0, 1].map(|host| sectors(host) as f64 * 512.0 / 10.0)
+}
+
+#[test]
+fn hosts_have_links_of_their_own_and_share_others() {
+    // What 8 KiB and their header, in six segments, take on the wire.
+    let most = |bits_per_second: f64| bits_per_second / 8.0 * 8192.0 / (8192.0 + 48.0 + 6.0 * 90.0);
+    // Each is held up by its own link.
+    let [one, other] = of_hosts(&two_hosts(["ethernet-100m", "ethernet-1g"], "ethernet-1g", 0));
+    assert!((one / most(100e6) - 1.0).abs() < 0.02, "{one} of {}", most(100e6));
+    assert!(other > 4.0 * one, "{one} {other}");
+    // Both by the one that they share, half each.
+    let shared = two_hosts(["ethernet-1g", "ethernet-1g"], "ethernet-100m", 0);
+    let [one, other] = of_hosts(&shared);
+    assert!((one / other - 1.0).abs() < 0.02, "{one} {other}");
+    assert!(((one + other) / most(100e6) - 1.0).abs() < 0.02, "{one} {other}");
+    let links = &of_machine(&shared).links;
+    assert_eq!(links.len(), 3);
+    let on_wire = |link: usize| links[link].wire_bytes[1];
+    let both = on_wire(0) + on_wire(1);
+    assert!(both.abs_diff(on_wire(2)) < both / 100, "{both} {}", on_wire(2));
+}
+
+#[test]
+fn hosts_have_processors_of_their_own() {
+    let measured = two_hosts(["ethernet-100m", "ethernet-1g"], "ethernet-1g", 20_000);
+    let busy_ns = &of_machine(&measured).hosts_busy_ns;
+    for (host, bytes_per_second) in of_hosts(&measured).into_iter().enumerate() {
+        // A command and an answer for each 8 KiB.
+        let expected_ns = bytes_per_second * 10.0 / 8192.0 * 2.0 * 20_000.0;
+        let off = busy_ns[host] as f64 / expected_ns - 1.0;
+        assert!(off.abs() < 0.01, "{busy_ns:?} {expected_ns}");
+    }
+}
+
 #[test]
 fn a_router_is_as_busy_as_its_commands_and_answers_make_it() {
     let settings =
@@ -142,7 +224,7 @@ fn a_router_is_as_busy_as_its_commands_and_answers_make_it() {
         let transport = Transport::Tcp(TcpSettings::default());
         let connections = vec![network.connect(path, 1, transport).unwrap()];
         let front_end = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
-        let port = machine.add_port(Port { front_end, connections });
+        let port = machine.add_port(Port { host: HostId(0), front_end, connections });
         machine.add_lun(controller, LunId(0), port);
         segment(&mut machine, 20)
     };
@@ -169,8 +251,11 @@ fn network_processing_costs_both_ends() {
     let dear = FrontEnd { host_costs: costs, target_costs: costs, ..free };
     let mut dear = over_iscsi(file_server(8), "ethernet-1g", dear);
     let (cheap, dear) = (segment(&mut cheap, 20), segment(&mut dear, 20));
-    assert_eq!((of_machine(&cheap).host_busy_ns, of_machine(&cheap).time_in.front_end_ns), (0, 0));
-    assert!(of_machine(&dear).host_busy_ns > 0 && of_machine(&dear).time_in.front_end_ns > 0);
+    assert_eq!(
+        (of_machine(&cheap).hosts_busy_ns[0], of_machine(&cheap).time_in.front_end_ns),
+        (0, 0)
+    );
+    assert!(of_machine(&dear).hosts_busy_ns[0] > 0 && of_machine(&dear).time_in.front_end_ns > 0);
     let of_each =
         |measured: &Segment| measured.processor_busy_ns as f64 / measured.operations as f64;
     assert!(of_each(&dear) > of_each(&cheap) + 40_000.0, "two PDUs an operation at least");

@@ -51,7 +51,7 @@ fn serve(host: &mut impl Host, service_ns: u64, until_ns: u64) -> (Vec<Seen>, u6
     host.begin_segment(0, 1);
     let mut admit = |now_ns: u64, op: HostOperation<()>, queue: &mut VecDeque<_>| {
         let HostOperation { direction, first_sector: sector, sectors, .. } = op;
-        assert!(sector + u64::from(sectors) <= LUN_SECTORS && sectors > 0 && op.lun == LunId(0));
+        assert!(sector + u64::from(sectors) <= LUN_SECTORS && sectors > 0 && op.lun.0 < 2);
         seen.push(Seen { issued_ns: now_ns, direction, sector, sectors });
         free_ns = now_ns.max(free_ns) + service_ns;
         queue.push_back((free_ns, op.id));
@@ -93,6 +93,40 @@ fn reads(first: u64, count: u64) -> impl Iterator<Item = TimedAccess> {
 
 fn writes(first: u64, count: u64) -> impl Iterator<Item = TimedAccess> {
     (first..first + count).map(|block| access(Direction::Write, block * 128, 128))
+}
+
+#[test]
+fn each_host_has_a_cache_of_its_own() {
+    // Both hosts read the same 64 requests of 64 KiB of LUN 0, which the second one calls 1, and read them again.
+    let worker = |lun: u16| {
+        let list = reads(0, 64).chain(reads(0, 64)).collect();
+        Worker { lun: LunId(lun), ..Worker::closed_loop(Box::new(Listed(list)), 1) }
+    };
+    let settings = PageCacheSettings::write_through(8 << 20);
+    let hosts = Workers::new(vec![worker(0), worker(1)]);
+    let mut host = CachedHost::of_hosts(2, hosts, settings, vec![LUN_SECTORS]).unwrap();
+    let (seen, _, measured) = serve(&mut host, MS, u64::MAX);
+    assert_eq!(seen.len(), 2 * 64);
+    let cache = measured.page_cache.unwrap();
+    assert_eq!((cache.pages_read, cache.pages_hit), (4 * 64 * 16, 2 * 64 * 16));
+    assert_eq!(cache.bytes_filled, 2 * (4 << 20));
+    // What one may have dirty is no matter of the other: 8 MiB each, a quarter of which may be dirty.
+    let worker = |lun: u16, requests: u64| {
+        let list = writes(0, requests).collect();
+        Worker { lun: LunId(lun), ..Worker::closed_loop(Box::new(Listed(list)), 1) }
+    };
+    let behind = WriteBehind { dirty_percent: 25, ..WriteBehind::default() };
+    let settings = PageCacheSettings {
+        writes: WritePolicy::Behind(behind),
+        ..PageCacheSettings::write_behind(8 << 20)
+    };
+    let throttled_ns = |requests: [u64; 2]| {
+        let hosts = Workers::new(vec![worker(0, requests[0]), worker(1, requests[1])]);
+        let mut host = CachedHost::of_hosts(2, hosts, settings, vec![LUN_SECTORS]).unwrap();
+        serve(&mut host, MS, u64::MAX).2.page_cache.unwrap().throttled_ns
+    };
+    assert_eq!(throttled_ns([30, 30]), 0);
+    assert!(throttled_ns([60, 0]) > 0);
 }
 
 #[test]

@@ -1,0 +1,163 @@
+//! Hosts by name, each with links of its own before those that it shares.
+
+use strewn_scenario::Scenario;
+
+use crate::common::refusal;
+
+/// Two hosts, each with a link and a workload of its own, behind one more link.
+pub const TWO_HOSTS: &str = r#"
+schema = 1
+name = "two-hosts"
+title = "Two hosts share a link"
+seed = 1
+segments = 1
+segment = "10 s"
+
+[[host]]
+name = "one"
+path = ["one"]
+cores = 4
+
+[[host]]
+name = "other"
+path = ["other"]
+
+[[link]]
+name = "one"
+kind = "ethernet-1g"
+
+[[link]]
+name = "other"
+kind = "ethernet-100m"
+
+[[link]]
+name = "shared"
+kind = "ethernet-1g"
+
+[[workload]]
+name = "first"
+lun = "data"
+host = "one"
+outstanding = 4
+access_specification = "file-server"
+file = "1 GiB"
+
+[[workload]]
+name = "second"
+lun = "data"
+host = "other"
+outstanding = 4
+access_specification = "file-server"
+file = "1 GiB"
+
+[[array]]
+name = "EVA4400"
+controller = "eva4400"
+
+[[array.lun]]
+name = "data"
+size = "2 GiB"
+
+[array.front_end]
+protocol = "iscsi"
+path = ["shared"]
+"#;
+
+#[test]
+fn workloads_belong_to_hosts() {
+    let scenario = Scenario::parse(TWO_HOSTS, "two-hosts.toml").unwrap();
+    let hosts: Vec<_> = scenario.hosts.iter().map(|host| (&*host.name, host.cores)).collect();
+    assert_eq!(hosts, [("one", 4), ("other", 1)]);
+    let of: Vec<_> = scenario.workloads.iter().map(|one| scenario.host_of(one)).collect();
+    assert_eq!(of, [0, 1]);
+}
+
+/// The only problem of the scenario with the first `from` changed to `to`, without its line.
+fn refused(from: &str, to: &str) -> String {
+    assert!(TWO_HOSTS.contains(from), "there is no {from:?}");
+    let refusal = refusal(&TWO_HOSTS.replacen(from, to, 1));
+    refusal.split_once(' ').unwrap().1.to_owned()
+}
+
+#[test]
+fn what_is_wrong_with_hosts_is_said_with_its_place() {
+    for (from, to, expected) in [
+        (
+            "host = \"one\"\n",
+            "",
+            "workload[first].name: there are hosts, and it is not said which one has the workload; \
+             add host = \"one\", or another one",
+        ),
+        (
+            "host = \"other\"",
+            "host = \"othre\"",
+            "workload[second].host: there is no host `othre`; did you mean `other`?",
+        ),
+        (
+            "path = [\"other\"]",
+            "path = [\"otter\"]",
+            "host[other].path: there is no link `otter`; did you mean `other`?",
+        ),
+        ("path = [\"other\"]", "path = []", "host[other].path: "),
+        ("cores = 4", "cores = 0", "host[one].cores: is zero; give one or more"),
+        ("cores = 4", "core = 4", "host[one].core: unknown key; did you mean `cores`?"),
+        (
+            "path = [\"shared\"]",
+            "path = [\"one\"]",
+            "array[EVA4400].front_end.path: the link `one` is in the path of host `one` already; \
+             leave it out here or there",
+        ),
+        (
+            "kind = \"ethernet-100m\"",
+            "kind = \"fc-2g\"",
+            "array[EVA4400].front_end.path: a link of kind fc-2g from host `other` does not carry this \
+             protocol; it goes over Ethernet or InfiniBand",
+        ),
+        (
+            "kind = \"ethernet-100m\"",
+            "kind = \"ethernet-1g-jumbo\"",
+            "array[EVA4400].front_end.path: its links from host `other` have frames of different sizes",
+        ),
+        (
+            "path = [\"shared\"]",
+            "path = [\"shared\"]\nhost_cores = 2",
+            "array[EVA4400].front_end.host_cores: is given beside [[host]], each of which has its own; \
+             leave it out here",
+        ),
+        (
+            "[array.front_end]\nprotocol = \"iscsi\"\npath = [\"shared\"]\n",
+            "",
+            "array[EVA4400].front_end: there are several hosts, and no way from them to the array; \
+             add [array.front_end]",
+        ),
+        (
+            "[[link]]\nname = \"one\"",
+            "[[host]]\nname = \"idle\"\n[[link]]\nname = \"one\"",
+            "host[idle].name: it has no workload; add a [[workload]] with host = \"idle\"",
+        ),
+    ] {
+        let refused = refused(from, to);
+        assert!(refused.starts_with(expected), "{refused:?} instead of {expected:?}");
+    }
+}
+
+#[test]
+fn hosts_of_the_same_name_are_refused() {
+    let text = TWO_HOSTS.replace("name = \"other\"\npath", "name = \"one\"\npath");
+    let text = text.replace("host = \"other\"", "host = \"one\"");
+    let refusal = refusal(&text);
+    assert!(refusal.contains("host[one].name: another host has the same name"), "{refusal}");
+}
+
+#[test]
+fn a_host_without_hosts_is_refused() {
+    let text = TWO_HOSTS.replace("[[host]]\nname = \"one\"\npath = [\"one\"]\ncores = 4\n", "");
+    let text = text.replace("[[host]]\nname = \"other\"\npath = [\"other\"]\n", "");
+    let text = text.replace("host = \"other\"\n", "");
+    let refusal = refusal(&text);
+    assert!(
+        refusal
+            .contains("workload[first].host: there is no host `one`, nor any other; add [[host]]"),
+        "{refusal}"
+    );
+}
