@@ -1,4 +1,4 @@
-//! A machine of parts: a host, a network, controllers with their arrays, joined by name.
+//! A machine of parts: hosts, a network, controllers with their arrays, joined by name.
 //!
 //! A part never calls another one. What one has for another is a word that is said at a time ([`events`]), and the machine
 //! takes the earliest of these and of the arrays' own events. Arrays see what they see in a
