@@ -16,7 +16,7 @@ use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 
 use crate::common::{Folder, Ran};
 
-/// A scenario of one small array, some behind a wire, with several hosts or with a partner, with whatever a simulation can have, of each by chance.
+/// A scenario of one small array, some behind a wire, with several hosts, cores or a partner, with whatever a simulation can have, of each by chance.
 fn random_scenario(seed: u64) -> String {
     let mut rng = Rng::new(seed);
     let is_in_place = rng.one_in(3);
@@ -118,7 +118,6 @@ fn random_scenario(seed: u64) -> String {
             ("nfs", "ethernet-100m"),
             ("smb2", "ethernet-10g-jumbo"),
         ]);
-        let cores = rng.below(3);
         let mut hosts = String::new();
         let settings = match (protocol, rng.one_in(2)) {
             ("iscsi", true) => {
@@ -154,13 +153,22 @@ fn random_scenario(seed: u64) -> String {
             false => ("\"wire\"", "", kind),
         };
         text += &format!(
-            "[array.front_end]\nprotocol = \"{protocol}\"\npath = [{path}]\nnetwork_cores = {cores}\n\
+            "[array.front_end]\nprotocol = \"{protocol}\"\npath = [{path}]\n\
              host_pdu = \"5 us\"\ncontroller_per_kib = \"1 us\"\nconnections = 2\n{settings}{router}\
              [[link]]\nname = \"host\"\nkind = \"ethernet-1g\"\n\
              [[link]]\nname = \"wire\"\nkind = \"{kind}\"\nlanes = {}\ndown = \"6 s\"\nup = \"6.5 s\"\n",
             rng.within(1..3),
         );
         text += &hosts;
+    }
+    if rng.one_in(3) {
+        let domains = rng.pick(&[
+            "",
+            "serial_domains = []\n",
+            "serial_domains = [[\"operations\", \"network\"], [\"commands\"]]\n",
+        ]);
+        let cores = rng.within(2..4);
+        text += &format!("[array.processor]\ncores = {cores}\n{domains}");
     }
     if rng.one_in(3) {
         text += "[array.page_cache]\nsize = \"2 MiB\"\nwake_up = \"700 ms\"\nexpiry = \"1.5 s\"\n";

@@ -11,7 +11,7 @@ use crate::counters::Counters;
 use crate::failure::{DataLost, FailedSpindle};
 use crate::log::{LogRecord, LogSize, Logged};
 use crate::payload::Payload;
-use crate::processor::ProcessorCosts;
+use crate::processor::{ProcessorCosts, ProcessorWork};
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 use crate::write_anywhere::CATALOG_BLOCKS;
 
@@ -131,8 +131,8 @@ pub enum Work {
 ///
 /// What only an array of format [`Durable`](crate::Format::Durable) asks for is in [`Durability`].
 pub trait Driver<P>: Durability {
-    /// Queues `cost_ns` nanoseconds of processor work.
-    fn processor(&mut self, cost_ns: u64);
+    /// Queues `cost_ns` nanoseconds of processor work. A command's work is queued just before the command is sent.
+    fn processor(&mut self, work: ProcessorWork, cost_ns: u64);
     /// Sends a command to a spindle, after the processor work queued so far.
     fn command(&mut self, command: SpindleCommand<P>);
     /// Answers a host operation. The payload is a read's data.

@@ -38,7 +38,7 @@
 //! impl Durability for Printer {}
 //!
 //! impl Driver<()> for Printer {
-//!     fn processor(&mut self, _cost_ns: u64) {}
+//!     fn processor(&mut self, _work: ProcessorWork, _cost_ns: u64) {}
 //!     fn command(&mut self, command: SpindleCommand<()>) {
 //!         println!("{}: {:?} {} sectors", command.spindle, command.direction, command.sectors);
 //!         self.done.push(command.tag);
@@ -143,7 +143,7 @@ pub use first_spindles::FirstSpindles;
 pub use format::Format;
 pub use log::{LogLedger, LogRecord, LogSize, Logged};
 pub use payload::{BlockContents, Contents, Payload};
-pub use processor::ProcessorCosts;
+pub use processor::{ProcessorCosts, ProcessorWork};
 pub use snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 pub use strewn_alloc::{SnapshotId, VolumeId};
 pub use strewn_base::Direction;

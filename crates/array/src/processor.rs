@@ -33,3 +33,15 @@ impl ProcessorCosts {
         self.spindle_command_ns + u64::from(sectors) * self.per_sector_ps / PS_PER_NS
     }
 }
+
+/// What a controller's processor works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+pub enum ProcessorWork {
+    /// A host operation: its admission, its data in memory, its answer.
+    Operation,
+    /// A command to a spindle.
+    Command,
+    /// The messages of a network. An array has none; a driver may add them.
+    Network,
+}

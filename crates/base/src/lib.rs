@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod calendar;
 mod direction;
 #[cfg(feature = "rng")]
 mod rng;
@@ -9,6 +10,7 @@ mod rng;
 pub mod state;
 mod units;
 
+pub use calendar::{Booking, Calendar};
 pub use direction::Direction;
 #[cfg(feature = "rng")]
 pub use rng::Rng;

@@ -1,12 +1,12 @@
 //! Builds the machine that a scenario describes around an array: links, front end, a second controller.
 
-use strewn_array::{Array, LunId, VolumeId};
+use strewn_array::{Array, LunId, ProcessorWork, VolumeId};
 use strewn_raid::SpindleIndex;
 use strewn_scenario as scenario;
 use strewn_scenario::{Link, Scenario};
 use strewn_sim::{
-    ControllerId, Host, HostId, Interconnect, Machine, PairSettings, Port, PortId, SimulationError,
-    Spindles,
+    ControllerId, Host, HostId, Interconnect, Machine, PairSettings, Port, PortId, ProcessorCores,
+    SimulationError, Spindles,
 };
 use strewn_transport::{
     Framing, FrontEnd, Hop, LinkProfile, Network, NetworkError, ProcessorCosts, Protocol, Switch,
@@ -16,7 +16,7 @@ use crate::build::{self, BuildError};
 
 /// Whether an array of a scenario needs a [`Machine`]: there is more than an array and a host that shares its memory.
 pub(crate) fn is_needed(array: &scenario::Array) -> bool {
-    array.front_end.is_some() || array.pair.is_some()
+    array.front_end.is_some() || array.pair.is_some() || array.processor.cores > 1
 }
 
 /// The parts of an array that each controller owns: one, or those of a pair.
@@ -46,7 +46,6 @@ pub(crate) fn build<A: Array<()>, H: Host>(
 ) -> Result<Machine<A, H>, MachineError> {
     let front_end = array.front_end.as_ref();
     let host_cores = front_end.map_or(0, |front_end| front_end.host_cores);
-    let network_cores = front_end.map_or(0, |front_end| front_end.network_cores);
     let cores = match scenario.hosts.as_slice() {
         [] => vec![host_cores],
         several => several.iter().map(|host| host.cores).collect(),
@@ -56,8 +55,9 @@ pub(crate) fn build<A: Array<()>, H: Host>(
         machine.add_host(cores);
     }
     let ports = add_ports(&mut machine, scenario, array)?;
+    let processor_cores = processor_cores(&array.processor);
     for array in built {
-        machine.add_controller(array, spindles, network_cores)?;
+        machine.add_controller(array, spindles, &processor_cores)?;
     }
     let parts = parts(array);
     // Each host has numbers of its own for the LUNs.
@@ -129,6 +129,19 @@ pub(crate) enum MachineError {
 impl From<NetworkError> for MachineError {
     fn from(error: NetworkError) -> Self {
         Self::Build(BuildError::Network(error))
+    }
+}
+
+fn processor_cores(processor: &scenario::Processor) -> ProcessorCores {
+    let work = |work: &scenario::ProcessorWork| match work {
+        scenario::ProcessorWork::Operations => ProcessorWork::Operation,
+        scenario::ProcessorWork::Commands => ProcessorWork::Command,
+        scenario::ProcessorWork::Network => ProcessorWork::Network,
+    };
+    let domain = |domain: &Vec<_>| domain.iter().map(work).collect();
+    ProcessorCores {
+        cores: processor.cores,
+        serial_domains: processor.serial_domains.iter().map(domain).collect(),
     }
 }
 

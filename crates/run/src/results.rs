@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use strewn_array::{FailedSpindle, LunLayoutMeasures};
 use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, ControllerFigures,
-    DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad, HostProcessor,
-    HostReadHits, LayoutKind, LinkFigures, MachineFigures, OperationFigures, OverheadArray,
-    OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter, ParityGroup,
-    Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots,
-    SpindleCommands, SpindleFailure, Spindles, Utilization, VolumeFigures, Workload,
+    CoresFigures, DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad,
+    HostProcessor, HostReadHits, LayoutKind, LinkFigures, MachineFigures, OperationFigures,
+    OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter,
+    ParityGroup, Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting,
+    Snapshots, SpindleCommands, SpindleFailure, Spindles, Utilization, VolumeFigures, Workload,
     WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
@@ -430,10 +430,13 @@ fn of_machine(
     };
     let TimeIn { host_ns, wire_ns, front_end_ns, controller_ns, spindle_ns, outage_ns } =
         measured.time_in;
-    let has_network_cores = array.front_end.as_ref().is_some_and(|one| one.network_cores > 0);
     let controllers = measured.controllers.iter().map(|one| ControllerFigures {
         utilization: busy(one.processor_busy_ns),
-        network_cores: has_network_cores.then(|| busy(one.network_busy_ns)),
+        cores: one.cores.as_ref().map(|cores| CoresFigures {
+            busy: busy(cores.busy_ns),
+            network: busy(cores.network_ns),
+            serial_domains: cores.serial_domains_ns.iter().copied().map(busy).collect(),
+        }),
         copied_mib_per_s: array.pair.is_some().then(|| mib_per_s(one.copied_bytes)),
     });
     let names = machine::link_names(scenario, array);

@@ -15,6 +15,7 @@ use crate::machine::{Link, Pair};
 use crate::page_cache::PageCache;
 use crate::phase::Phase;
 use crate::presets::{self, CONTROLLER_WORDS, Controller};
+use crate::processor::Processor;
 use crate::section::Section;
 use crate::value;
 use crate::volume::{Volume, VolumeLuns};
@@ -47,7 +48,7 @@ pub struct Array {
     pub commands_per_spindle: u32,
     /// The order in which a spindle serves its commands.
     pub scheduler: Scheduler,
-    /// Costs of the controller's processor.
+    /// The controller's processor.
     pub processor: Processor,
     /// What calibration may set, if anything.
     pub fitted: Option<Fitted>,
@@ -174,23 +175,6 @@ pub enum SpindleChoice {
     /// A profile in a file, whose path is already resolved against the scenario's.
     File(PathBuf),
 }
-
-/// The controller's processor, as one server with three costs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Processor {
-    /// For a host operation, in nanoseconds.
-    pub host_operation_ns: f64,
-    /// For a command to a spindle, in nanoseconds.
-    pub spindle_command_ns: f64,
-    /// For each KiB moved between host and memory or memory and spindle, in nanoseconds.
-    pub per_kib_ns: f64,
-    /// The share that write-back has while host operations wait, in percent; 0 serves all work in order of arrival.
-    pub write_back_percent: u8,
-}
-
-/// The share of write-back where a scenario gives none: equal to the host's, as Data ONTAP weighs system operations
-/// against a user's unless told otherwise.
-const WRITE_BACK_PERCENT: u8 = 50;
 
 impl Array {
     /// Returns the length of all LUNs together, in bytes.
@@ -488,21 +472,4 @@ fn with_causes(error: &dyn Error) -> String {
         cause = error.source();
     }
     text
-}
-
-impl Processor {
-    fn read(mut section: Section<'_>) -> Option<Self> {
-        let host = section.required("host_operation", "\"76 us\"", value::cost_nanoseconds);
-        let spindle = section.required("spindle_command", "\"110 us\"", value::cost_nanoseconds);
-        let per_kib = section.required("per_kib", "\"0.5 us\"", value::cost_nanoseconds);
-        let write_back_percent =
-            section.optional_or("write_back_percent", WRITE_BACK_PERCENT, value::whole_percent);
-        section.finish();
-        Some(Self {
-            host_operation_ns: host?,
-            spindle_command_ns: spindle?,
-            per_kib_ns: per_kib?,
-            write_back_percent: write_back_percent?,
-        })
-    }
 }

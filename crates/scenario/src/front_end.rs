@@ -27,8 +27,6 @@ pub struct FrontEnd {
     pub connections: u32,
     /// Cores of the host for what the protocol costs it, if the scenario names no hosts.
     pub host_cores: u32,
-    /// Cores of the controller for that alone; with 0, the processor that runs the array does it too.
-    pub network_cores: u32,
     /// Cost of a PDU for the host's processor, in nanoseconds.
     pub host_pdu_ns: f64,
     /// Cost of a KiB of data for the host's processor, in nanoseconds.
@@ -70,7 +68,6 @@ impl FrontEnd {
         });
         let connections = s.optional_or("connections", 1, value::positive_count);
         let host_cores = s.optional_or("host_cores", 1, value::positive_count);
-        let network_cores = s.optional_or("network_cores", 0, value::count);
         let mut cost = |key| {
             let ns = s.optional_or(key, 0, value::at_most_a_second);
             ns.map(|ns| ns as f64)
@@ -105,7 +102,6 @@ impl FrontEnd {
             router: router?,
             connections: connections?,
             host_cores: host_cores?,
-            network_cores: network_cores?,
             host_pdu_ns: host_pdu_ns?,
             host_per_kib_ns: host_per_kib_ns?,
             controller_pdu_ns: controller_pdu_ns?,

@@ -1,9 +1,10 @@
 //! Reading and setting the parameters of an array by name, as calibration does.
 
-use crate::array::{Array, Processor};
+use crate::array::Array;
 use crate::in_place::InPlace;
 use crate::layout::ArrayLayout;
 use crate::parameter::{self, ParameterError, ParameterUnit};
+use crate::processor::Processor;
 use crate::scenario::Scenario;
 use crate::value::one_of;
 use crate::write_anywhere::WriteAnywhere;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use strewn_transport::Transport;
 
-use crate::array::{Array, Lun, Processor, SpindleChoice};
+use crate::array::{Array, Lun, SpindleChoice};
 use crate::disk_group::{DiskGroup, PROTECTION_WORDS};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
@@ -18,6 +18,7 @@ use crate::machine::{LANE_RULES, Link, Pair};
 use crate::overhead::OverheadConfiguration;
 use crate::page_cache::{CacheWrites, PageCache};
 use crate::phase::Phase;
+use crate::processor::{Processor, ProcessorWork, WORK_WORDS};
 use crate::protocol;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
@@ -288,8 +289,7 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
         spindle,
         commands_per_spindle,
         scheduler,
-        processor:
-            Processor { host_operation_ns, spindle_command_ns, per_kib_ns, write_back_percent },
+        processor,
         fitted,
         layout,
         failures,
@@ -342,12 +342,7 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
     s.add("commands_per_spindle", *commands_per_spindle);
     s.add("scheduler", scheduler.to_string());
     s.add("rebuild_steps_in_flight", *rebuild_steps_in_flight);
-    s.within("processor", |s| {
-        s.cost("host_operation", *host_operation_ns);
-        s.cost("spindle_command", *spindle_command_ns);
-        s.cost("per_kib", *per_kib_ns);
-        s.add("write_back_percent", *write_back_percent);
-    });
+    s.within("processor", |s| of_processor(s, processor));
     if let Some(front_end) = front_end {
         s.within(FrontEnd::KEY, |s| of_front_end(s, front_end, scenario));
     }
@@ -408,6 +403,29 @@ fn of_link(s: &mut Settings, link: &Link) {
     }
 }
 
+fn of_processor(s: &mut Settings, processor: &Processor) {
+    let Processor {
+        host_operation_ns,
+        spindle_command_ns,
+        per_kib_ns,
+        write_back_percent,
+        cores,
+        serial_domains,
+    } = processor;
+    s.cost("host_operation", *host_operation_ns);
+    s.cost("spindle_command", *spindle_command_ns);
+    s.cost("per_kib", *per_kib_ns);
+    s.add("write_back_percent", *write_back_percent);
+    s.add("cores", *cores);
+    if *cores > 1 {
+        let words = |domain: &Vec<ProcessorWork>| {
+            let words: Vec<&str> = domain.iter().map(|work| word(&WORK_WORDS, work)).collect();
+            listed(&words)
+        };
+        s.add("serial_domains", SettingValue::List(serial_domains.iter().map(words).collect()));
+    }
+}
+
 fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
     let FrontEnd {
         protocol,
@@ -418,7 +436,6 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
         router,
         connections,
         host_cores,
-        network_cores,
         host_pdu_ns,
         host_per_kib_ns,
         controller_pdu_ns,
@@ -433,7 +450,6 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
     if scenario.hosts.is_empty() {
         s.add("host_cores", *host_cores);
     }
-    s.add("network_cores", *network_cores);
     s.cost("host_pdu", *host_pdu_ns);
     s.cost("host_per_kib", *host_per_kib_ns);
     s.cost("controller_pdu", *controller_pdu_ns);

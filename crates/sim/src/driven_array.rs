@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use strewn_array::{
     Array, Counters, DataLost, Driver, GroupMeasures, HostOperation, LogLedger, OperationId,
-    SnapshotId, SpindleCommand, Tag, VolumeId,
+    ProcessorWork, SnapshotId, SpindleCommand, Tag, VolumeId,
 };
 #[cfg(feature = "state")]
 use strewn_base::state::SavedState;
@@ -100,7 +100,7 @@ pub(crate) struct Stopped {
 /// What an array and its spindles did in a segment.
 pub(crate) struct ArrayMeasures {
     pub(crate) counters: Counters,
-    pub(crate) processor: ProcessorWork,
+    pub(crate) processor: ProcessorMeasures,
     pub(crate) data_spindles: SpindleGroup,
     pub(crate) parity_spindles: SpindleGroup,
     pub(crate) groups: Vec<GroupSegment>,
@@ -112,7 +112,7 @@ pub(crate) struct ArrayMeasures {
 
 /// A processor's work in a segment.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct ProcessorWork {
+pub(crate) struct ProcessorMeasures {
     /// What it was given, by counts and costs, with what was left from before and less what is left now.
     pub(crate) served_ns: f64,
     /// How long it was busy.
@@ -121,7 +121,7 @@ pub(crate) struct ProcessorWork {
     pub(crate) rounding_ns: f64,
 }
 
-impl ProcessorWork {
+impl ProcessorMeasures {
     /// The error of the utilization law.
     pub(crate) fn law_error(&self) -> f64 {
         let busy_ns = self.busy_ns as f64;
@@ -345,7 +345,7 @@ impl<A: Array<()>> DrivenArray<A> {
         self.driver.components.turn_to(Component::Service);
         let costs = *self.array.processor_costs();
         for command in commands {
-            self.driver.processor(costs.of_command(command.sectors));
+            self.driver.processor(ProcessorWork::Command, costs.of_command(command.sectors));
             self.driver.command(command);
         }
         let done_ns = self.driver.processor.done_ns(now_ns, false);
@@ -393,7 +393,7 @@ impl<A: Array<()>> DrivenArray<A> {
     }
 
     /// Returns the processor's work since `before`.
-    fn processor_since(&self, before: &ProcessorAt) -> ProcessorWork {
+    fn processor_since(&self, before: &ProcessorAt) -> ProcessorMeasures {
         let now = &self.processor_before;
         let costs = self.array.processor_costs();
         let operations = now.operations.since(before.operations);
@@ -402,7 +402,7 @@ impl<A: Array<()>> DrivenArray<A> {
         let given_ns = (operations.count * costs.host_operation_ns
             + commands.count * costs.spindle_command_ns) as f64
             + sectors as f64 * costs.per_sector_ps as f64 / 1e3;
-        ProcessorWork {
+        ProcessorMeasures {
             served_ns: given_ns + before.backlog_ns as f64 - now.backlog_ns as f64,
             busy_ns: now.busy_ns - before.busy_ns,
             rounding_ns: (operations.count + commands.count) as f64,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use strewn_array::{
     Acknowledge, Driver, Durability, LogLedger, LogRecord, Logged, OperationId, ProcessorCosts,
-    Refusal, Root, SpindleCommand, Tag, Work,
+    ProcessorWork, Refusal, Root, SpindleCommand, Tag, Work,
 };
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::SpindleIndex;
@@ -15,6 +15,7 @@ use crate::component::{ActiveComponent, Component};
 use crate::host::Moved;
 use crate::machine::LogMirror;
 use crate::next_completions::NextCompletions;
+use crate::processor::Processor;
 
 /// Sectors that stay together when a spindle is stretched: a chunk of 64 blocks.
 const STRETCH_UNIT_SECTORS: u64 = 512;
@@ -51,66 +52,6 @@ pub(crate) struct SimDriver {
     /// The first command that a spindle refused.
     pub(crate) refused: Option<CommandError>,
     pub(crate) components: ActiveComponent,
-}
-
-/// The controller's processor: a queue served in order, in which write-back may overtake.
-///
-/// Write-back has its share of the processor while host operations wait, and all of it otherwise: generalized processor
-/// sharing of two queues. What it overtakes keeps the departure time it was given. The delay falls on the work that
-/// arrives next, so that in the long run the processor does no more than it can.
-#[derive(Debug, Default)]
-pub(crate) struct Processor {
-    free_ns: u64,
-    idle_ns: u64,
-    /// When the write-back given so far is done, at its share.
-    write_back_free_ns: u64,
-    write_back_percent: u64,
-}
-
-impl Processor {
-    fn new(costs: &ProcessorCosts) -> Self {
-        let write_back_percent = costs.write_back_percent.into();
-        assert!(write_back_percent <= 100, "a share of {write_back_percent} %");
-        Self { write_back_percent, ..Self::default() }
-    }
-
-    /// Adds work that arrives at `now_ns`.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, now_ns: u64, cost_ns: u64, is_write_back: bool) {
-        self.idle_ns += now_ns.saturating_sub(self.free_ns);
-        self.free_ns = self.free_ns.max(now_ns) + cost_ns;
-        if is_write_back && self.write_back_percent > 0 {
-            let at_its_share = cost_ns * 100 / self.write_back_percent;
-            let alone = self.write_back_free_ns.max(now_ns) + at_its_share;
-            self.write_back_free_ns = alone.min(self.free_ns);
-        }
-    }
-
-    /// Returns when the work given so far is done: all of it, or the write-back alone.
-    #[inline(always)]
-    pub(crate) fn done_ns(&self, now_ns: u64, is_write_back: bool) -> u64 {
-        let overtakes = is_write_back && self.write_back_percent > 0;
-        let free_ns = if overtakes { self.write_back_free_ns } else { self.free_ns };
-        free_ns.max(now_ns)
-    }
-
-    /// The processor stops at `now_ns`. Returns the work queued, which is lost.
-    pub(crate) fn halt(&mut self, now_ns: u64) -> u64 {
-        let lost_ns = self.backlog_ns(now_ns);
-        self.free_ns -= lost_ns;
-        self.write_back_free_ns = self.write_back_free_ns.min(now_ns);
-        lost_ns
-    }
-
-    /// Returns the work queued and not done at `now_ns`.
-    pub(crate) fn backlog_ns(&self, now_ns: u64) -> u64 {
-        self.free_ns.saturating_sub(now_ns)
-    }
-
-    /// Returns the busy time up to `now_ns`: the time passed, less the gaps without work.
-    pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
-        now_ns - self.idle_ns - now_ns.saturating_sub(self.free_ns)
-    }
 }
 
 impl SimDriver {
@@ -176,9 +117,10 @@ impl SimDriver {
         (commands.collect(), replaced.served_ns)
     }
 
-    /// An acknowledgement leaves once the partner has the operation's record as well.
+    /// An acknowledgement leaves once the partner has the operation's record as well, and may overtake that of an
+    /// operation on another core.
     #[cold]
-    fn acknowledge_copied(&mut self, operation: OperationId, when: Acknowledge) {
+    fn acknowledge_out_of_order(&mut self, operation: OperationId, when: Acknowledge) {
         let own_ns = match when {
             Acknowledge::Now => self.now_ns,
             Acknowledge::AfterProcessor => self.processor.done_ns(self.now_ns, false),
@@ -237,8 +179,8 @@ impl SimDriver {
 
 impl Driver<()> for SimDriver {
     #[inline]
-    fn processor(&mut self, cost_ns: u64) {
-        self.processor.add(self.now_ns, cost_ns, self.components.is_write_back());
+    fn processor(&mut self, work: ProcessorWork, cost_ns: u64) {
+        self.processor.add(work, self.now_ns, cost_ns, self.components.is_write_back());
     }
 
     #[inline(always)]
@@ -265,6 +207,15 @@ impl Driver<()> for SimDriver {
             }
             _ => spindle.submit(leaves_ns, command_for_drive, command.tag),
         };
+        let submitted = match submitted {
+            // What one core sends may overtake what another one will send.
+            Err(CommandError::ArrivalDecreases { .. })
+                if self.processor.several_cores().is_some() =>
+            {
+                spindle.submit_overtaking(leaves_ns, command_for_drive, command.tag)
+            }
+            submitted => submitted,
+        };
         match submitted {
             Ok(()) if spindle.next_completion_ns() != next_before_ns => {
                 self.completions.set(command.spindle.0, spindle.next_completion_ns());
@@ -277,8 +228,8 @@ impl Driver<()> for SimDriver {
 
     #[inline(always)]
     fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, _payload: ()) {
-        if self.mirror.is_some() {
-            return self.acknowledge_copied(operation, when);
+        if self.mirror.is_some() || self.processor.several_cores().is_some() {
+            return self.acknowledge_out_of_order(operation, when);
         }
         match when {
             Acknowledge::Now => self.ready.push(operation),
@@ -356,7 +307,7 @@ impl Durability for SimDriver {
         self.superblocks_out = working.len();
         let sectors = BLOCK_SECTORS as u32;
         for spindle in working {
-            self.processor(self.costs.of_command(sectors));
+            self.processor(ProcessorWork::Command, self.costs.of_command(sectors));
             self.command(SpindleCommand {
                 tag: Tag::OF_DRIVER,
                 spindle,
@@ -376,14 +327,5 @@ strewn_base::saved_state! {
         parts: spindles, completions, processor, log;
         values: now_ns, sent, later, ready, refusals, timer_ns, superblocks_out, lost, mirror;
         built: costs, stretch, refused, components;
-    }
-}
-
-#[cfg(feature = "state")]
-strewn_base::saved_state! {
-    impl for Processor {
-        parts:;
-        values: free_ns, idle_ns, write_back_free_ns;
-        built: write_back_percent;
     }
 }

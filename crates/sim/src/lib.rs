@@ -77,6 +77,7 @@ mod machine;
 mod next_completions;
 mod pace;
 mod page_cache;
+mod processor;
 mod segment;
 mod simulated;
 mod simulation;
@@ -97,6 +98,7 @@ pub use pace::Rate;
 pub use page_cache::{
     PageCacheError, PageCacheMeasures, PageCacheSettings, WriteBehind, WritePolicy,
 };
+pub use processor::{CoresSegment, ProcessorCores};
 pub use segment::{GroupSegment, Laws, Response, Segment, SpindleGroup};
 pub use simulated::Simulated;
 pub use simulation::{Progress, Simulation, SimulationError};

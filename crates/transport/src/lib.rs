@@ -105,7 +105,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod calendar;
 mod connection;
 mod error;
 mod exchange;

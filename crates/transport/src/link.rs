@@ -1,10 +1,10 @@
 //! One cable: two directions, each a stage that serves in order.
 
 use crate::Toward;
-use crate::calendar::Calendar;
 use crate::frames::{Frames, RUNS};
 use crate::outages::Outages;
 use crate::profile::LinkProfile;
+use strewn_base::Calendar;
 
 /// When the frames of a run arrive somewhere, in nanoseconds from the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What stands between two links: switches and routers.
 
-use crate::calendar::Calendar;
 use crate::{PduKind, Train};
+use strewn_base::Calendar;
 
 /// How a switch passes a frame on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

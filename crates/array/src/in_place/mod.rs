@@ -46,7 +46,7 @@ use crate::failure::{DataLost, FailedSpindle};
 use crate::first_spindles::FirstSpindles;
 use crate::log::LogSize;
 use crate::payload::Payload;
-use crate::processor::ProcessorCosts;
+use crate::processor::{ProcessorCosts, ProcessorWork};
 
 pub use bad_blocks::BadBlocks;
 use blocks::BlockSet;
@@ -214,7 +214,7 @@ impl<P: Payload> InPlace<P> {
     #[inline(always)]
     fn send(&self, group: GroupIndex, mut command: SpindleCommand<P>, driver: &mut impl Driver<P>) {
         command.spindle = self.first_spindles.in_array(group, command.spindle);
-        driver.processor(self.config.processor.of_command(command.sectors));
+        driver.processor(ProcessorWork::Command, self.config.processor.of_command(command.sectors));
         driver.command(command);
     }
 }
@@ -238,7 +238,10 @@ impl<P: Payload> Array<P> for InPlace<P> {
         operation.first_sector += lun.sectors.start;
         let end_sector = operation.first_sector + u64::from(operation.sectors);
         assert!(end_sector <= lun.sectors.end, "an operation ends behind its LUN");
-        driver.processor(self.config.processor.of_operation(operation.sectors));
+        driver.processor(
+            ProcessorWork::Operation,
+            self.config.processor.of_operation(operation.sectors),
+        );
         match operation.direction {
             Direction::Read if group == GroupIndex(0) => {
                 self.read(GroupIndex(0), operation, driver);

@@ -8,6 +8,7 @@ use strewn_raid::Vbn;
 use crate::driver::{Acknowledge, Driver, HostOperation, LunId, OperationId, Refusal};
 use crate::log::{LogRecord, Logged};
 use crate::payload::{Contents, Payload};
+use crate::processor::ProcessorWork;
 use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 
 use super::stored::MOST_UNMAPPED;
@@ -98,7 +99,7 @@ impl<P: Payload> WriteAnywhere<P> {
         driver: &mut impl Driver<P>,
     ) {
         let sectors_moved = if is_unmap { 0 } else { host.sectors };
-        driver.processor(self.processor().of_operation(sectors_moved));
+        driver.processor(ProcessorWork::Operation, self.processor().of_operation(sectors_moved));
         let operation = PendingOperation::new(host, Stage::Indirect, is_unmap);
         let blocks = operation.blocks();
         let slot = self.operations.insert(operation) as u32;

@@ -59,7 +59,7 @@ use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::first_spindles::FirstSpindles;
 use crate::log::LogSize;
 use crate::payload::{Contents, Payload};
-use crate::processor::ProcessorCosts;
+use crate::processor::{ProcessorCosts, ProcessorWork};
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 use crate::units::BLOCK_SECTORS;
 
@@ -336,7 +336,7 @@ impl<P: Payload> WriteAnywhere<P> {
         all_or_none: bool,
     ) {
         let sectors = run.blocks * BLOCK_SECTORS;
-        driver.processor(self.config.processor.of_command(sectors));
+        driver.processor(ProcessorWork::Command, self.config.processor.of_command(sectors));
         driver.command(SpindleCommand {
             tag: fields.pack(),
             spindle: self.first_spindles.in_array(run.group, run.spindle),

@@ -5,6 +5,7 @@ use strewn_base::Direction;
 
 use crate::driver::{Driver, HostOperation, LunId};
 use crate::payload::Payload;
+use crate::processor::ProcessorWork;
 
 use super::WriteAnywhere;
 use super::metadata::Pointer;
@@ -50,7 +51,7 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn read_view(&mut self, host: HostOperation<P>, driver: &mut impl Driver<P>) {
         assert!(host.direction == Direction::Read, "a snapshot is only read");
         let view = self.views[usize::from(host.lun.0 - self.keys.luns())];
-        driver.processor(self.processor().of_operation(host.sectors));
+        driver.processor(ProcessorWork::Operation, self.processor().of_operation(host.sectors));
         let (slot, blocks) = self.begin_view_read(host);
         assert!(blocks.end <= view.blocks, "an operation ends behind its LUN");
         let mut block = blocks.start;

@@ -8,8 +8,8 @@ use strewn_array::in_place::{
 };
 use strewn_array::{
     Acknowledge, Array, DataLost, Direction, Driver, Durability, FirstSpindles, Format,
-    HostOperation, LogLedger, LogRecord, LogSize, Logged, OperationId, ProcessorCosts, Rebuild,
-    Root, SpindleCommand,
+    HostOperation, LogLedger, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
+    ProcessorWork, Rebuild, Root, SpindleCommand,
 };
 use strewn_base::Rng;
 use strewn_raid::{SpindleIndex, StripedLayout, VraidConfig, VraidLayout};
@@ -38,7 +38,7 @@ impl Durability for MemoryDriver {
 }
 
 impl Driver<Bytes> for MemoryDriver {
-    fn processor(&mut self, _cost_ns: u64) {}
+    fn processor(&mut self, _work: ProcessorWork, _cost_ns: u64) {}
 
     fn command(&mut self, command: SpindleCommand<Bytes>) {
         assert!(!self.lost.contains(&command.spindle.0), "a command for the lost {command:?}");

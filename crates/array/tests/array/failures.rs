@@ -11,7 +11,8 @@ use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig}
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, DataLost, Direction, Driver, Durability, Format, HostOperation, LogLedger,
-    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorCosts, Rebuild, Root, SpindleCommand,
+    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Rebuild, Root,
+    SpindleCommand,
 };
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
 
@@ -37,7 +38,7 @@ impl Durability for MemoryDriver {
 }
 
 impl Driver<()> for MemoryDriver {
-    fn processor(&mut self, _cost_ns: u64) {}
+    fn processor(&mut self, _work: ProcessorWork, _cost_ns: u64) {}
 
     fn command(&mut self, command: SpindleCommand<()>) {
         let spindle = command.spindle.0;

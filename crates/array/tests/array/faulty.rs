@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use strewn_array::in_place::{InPlace, LunLayout};
 use strewn_array::{
     Acknowledge, Array, BlockContents, Contents, Direction, Driver, Durability, HostOperation,
-    LogLedger, LogRecord, Logged, OperationId, Payload, Refusal, Root, SpindleCommand,
+    LogLedger, LogRecord, Logged, OperationId, Payload, ProcessorWork, Refusal, Root,
+    SpindleCommand,
 };
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripeCodec, StripeMember, StripedLayout};
@@ -112,7 +113,7 @@ pub struct FaultyDriver {
 }
 
 impl Driver<Described> for FaultyDriver {
-    fn processor(&mut self, _cost_ns: u64) {}
+    fn processor(&mut self, _work: ProcessorWork, _cost_ns: u64) {}
 
     fn command(&mut self, command: SpindleCommand<Described>) {
         let SpindleCommand { spindle, direction, first_sector, sectors, payload, .. } = &command;

@@ -2,7 +2,7 @@
 
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogLedger, LogRecord, Logged,
-    OperationId, SpindleCommand, Tag,
+    OperationId, ProcessorWork, SpindleCommand, Tag,
 };
 
 use crate::host::Host;
@@ -95,7 +95,7 @@ impl MemoryDriver {
 }
 
 impl Driver<Bytes> for MemoryDriver {
-    fn processor(&mut self, cost_ns: u64) {
+    fn processor(&mut self, work: ProcessorWork, cost_ns: u64) {
         self.now_ns += cost_ns;
     }
 

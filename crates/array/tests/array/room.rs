@@ -7,7 +7,8 @@ use strewn_array::write_anywhere::{
 };
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, Format, HostOperation, LogLedger, LogRecord,
-    LogSize, Logged, LunId, OperationId, ProcessorCosts, Refusal, SpindleCommand, Tag,
+    LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Refusal, SpindleCommand,
+    Tag,
 };
 use strewn_raid::{Parity, ParityGroup};
 
@@ -24,7 +25,7 @@ struct Spindles {
 impl Durability for Spindles {}
 
 impl Driver<()> for Spindles {
-    fn processor(&mut self, _cost_ns: u64) {}
+    fn processor(&mut self, _work: ProcessorWork, _cost_ns: u64) {}
     fn command(&mut self, command: SpindleCommand<()>) {
         self.commands.push(command.tag);
     }

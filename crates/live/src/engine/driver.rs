@@ -6,7 +6,7 @@ use std::ops::Range;
 use slab::Slab;
 use strewn_array::{
     Acknowledge, BlockContents, Direction, Driver, Durability, LogRecord, Logged, OperationId,
-    Payload, Refusal, Root, SpindleCommand,
+    Payload, ProcessorWork, Refusal, Root, SpindleCommand,
 };
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Dbn, SpindleIndex};
@@ -354,7 +354,7 @@ fn expect_writes(
 
 impl Driver<Data> for LiveDriver {
     /// Real work costs real time; there is nothing to simulate.
-    fn processor(&mut self, _cost_ns: u64) {}
+    fn processor(&mut self, _work: ProcessorWork, _cost_ns: u64) {}
 
     fn command(&mut self, command: SpindleCommand<Data>) {
         if let Some(watch) = &mut self.watch {

@@ -19,7 +19,7 @@ use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, Writ
 use strewn_array::{
     Acknowledge, Array, Counters, DataLost, Direction, Driver, Durability, FailedSpindle, Format,
     HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
-    Refusal, Root, SpindleCommand, Tag, Work,
+    ProcessorWork, Refusal, Root, SpindleCommand, Tag, Work,
 };
 use strewn_base::Rng;
 use strewn_live::device::{DeviceIndex, SimulatedDevices};
@@ -71,8 +71,8 @@ struct NotingDriver<'a, D> {
 }
 
 impl<D: Driver<()>> Driver<()> for NotingDriver<'_, D> {
-    fn processor(&mut self, cost_ns: u64) {
-        self.driver.processor(cost_ns);
+    fn processor(&mut self, work: ProcessorWork, cost_ns: u64) {
+        self.driver.processor(work, cost_ns);
     }
     fn command(&mut self, command: SpindleCommand<()>) {
         note(&mut self.sent.borrow_mut(), &command);

@@ -76,14 +76,27 @@ pub struct HostProcessor {
 }
 
 /// A controller in a segment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ControllerFigures {
-    /// Share of the time that the processor was busy that runs the array, 0 to 1.
+    /// Share of the time that the processor was busy, 0 to 1. Of several cores it is their mean, or the share of the
+    /// busiest serial domain if that is more.
     pub utilization: f64,
-    /// Mean number of cores for network processing that were busy; none without such cores.
-    pub network_cores: Option<f64>,
+    /// Its cores; none if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<CoresFigures>,
     /// MiB a second copied to the partner's log; none without a partner.
     pub copied_mib_per_s: Option<f64>,
+}
+
+/// The cores of a controller in a segment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoresFigures {
+    /// Mean number of cores that were busy.
+    pub busy: f64,
+    /// Network processing in it, as a number of cores.
+    pub network: f64,
+    /// Share of the time that each serial domain was occupied, 0 to 1, in the order of the scenario.
+    pub serial_domains: Vec<f64>,
 }
 
 /// A link in a segment.
@@ -107,8 +120,12 @@ impl MachineFigures {
             self;
         let TimeIn { host, wire, front_end, controller, spindles, outage } = time_in_ms;
         let of_controllers = controllers.iter_mut().flat_map(|one| {
-            let ControllerFigures { utilization, network_cores, copied_mib_per_s } = one;
-            [Some(utilization), network_cores.as_mut(), copied_mib_per_s.as_mut()]
+            let ControllerFigures { utilization, cores, copied_mib_per_s } = one;
+            let of_cores = cores.iter_mut().flat_map(|cores| {
+                let CoresFigures { busy, network, serial_domains } = cores;
+                [busy, network].into_iter().chain(serial_domains)
+            });
+            std::iter::once(utilization).chain(copied_mib_per_s.as_mut()).chain(of_cores)
         });
         let of_links = links.iter_mut().flat_map(|one| {
             [
@@ -119,7 +136,7 @@ impl MachineFigures {
             ]
         });
         let always = [host, wire, front_end, controller, spindles, outage, host_cores];
-        let optional = of_controllers.flatten().chain(router_utilization.as_mut());
+        let optional = of_controllers.chain(router_utilization.as_mut());
         let of_hosts = hosts.iter_mut().map(|host| &mut host.cores);
         let figures = always.into_iter().chain(optional).chain(of_links).chain(of_hosts);
         for figure in figures {

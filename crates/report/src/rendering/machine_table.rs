@@ -66,6 +66,18 @@ pub fn machine_table(results: &Results) -> String {
         }),
         false => columns,
     };
+    let has_cores =
+        rows.iter().any(|row| row.figures.controllers.iter().any(|one| one.cores.is_some()));
+    let columns = match has_cores {
+        true => columns.number("cores\nbusy at each\ncontroller", |row| {
+            let busy = row.figures.controllers.iter().map(|one| match &one.cores {
+                Some(cores) => fixed(cores.busy, 2),
+                None => fixed(one.utilization, 2),
+            });
+            busy.collect::<Vec<_>>().join(", ")
+        }),
+        false => columns,
+    };
     columns
         .number("each\ncontroller\nbusy %", move |row| {
             each(row.figures.controllers.iter().map(|one| one.utilization).collect())

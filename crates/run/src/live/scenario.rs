@@ -74,6 +74,8 @@ pub(super) fn of(
             spindle_command_ns: 0.0,
             per_kib_ns: 0.0,
             write_back_percent: 0,
+            cores: 1,
+            serial_domains: Vec::new(),
         },
         fitted: None,
         layout,

@@ -2,7 +2,7 @@
 
 use strewn_raid::Parity;
 use strewn_scenario::{
-    ArrayLayout, DiskGroup, FrontEnd, FurtherGroup, InPlaceLayout, Link, OtherData,
+    ArrayLayout, DiskGroup, FrontEnd, FurtherGroup, InPlaceLayout, Link, OtherData, ProcessorWork,
     ProtectionLevel, Scenario, SnapshotSchedule, SpindleFailure, Template,
 };
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
@@ -101,7 +101,6 @@ fn every_front_end() -> impl Iterator<Item = FrontEnd> {
             }),
             connections: 3,
             host_cores: 2,
-            network_cores: 1,
             host_pdu_ns: 1.0,
             host_per_kib_ns: 2.0,
             controller_pdu_ns: 3.0,
@@ -160,7 +159,9 @@ fn every_scenario() -> Vec<Scenario> {
         scenario
     });
     let mut several_hosts = Scenario::parse(TWO_HOSTS, "two-hosts.toml").unwrap();
-    several_hosts.arrays[0].front_end.as_mut().unwrap().network_cores = 3;
+    several_hosts.arrays[0].processor.cores = 3;
+    several_hosts.arrays[0].processor.serial_domains =
+        vec![vec![ProcessorWork::Network], vec![ProcessorWork::Operations]];
     let more = [full, Scenario::default(), several_hosts].into_iter().chain(networks);
     shipped().into_iter().chain(templates).chain(more).collect()
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{GOOD, changed, good};
 use strewn_scenario::{
-    AccessSpecificationChoice, ArrayLayout, Fitted, Parity, Processor, ProtectionLevel, Scenario,
-    SpindleChoice, SpindleFailure,
+    AccessSpecificationChoice, ArrayLayout, Fitted, Parity, Processor, ProcessorWork,
+    ProtectionLevel, Scenario, SpindleChoice, SpindleFailure,
 };
 
 /// A text that is checked has no files beside it.
@@ -31,6 +31,8 @@ fn values_are_in_base_units() {
         spindle_command_ns: 110_000.0,
         per_kib_ns: 500.0,
         write_back_percent: 50,
+        cores: 1,
+        serial_domains: vec![vec![ProcessorWork::Operations, ProcessorWork::Commands]],
     };
     assert_eq!(array.processor, processor);
     let ArrayLayout::WriteAnywhere(layout) = &array.layout else { panic!("{array:?}") };

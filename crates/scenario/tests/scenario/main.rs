@@ -13,6 +13,7 @@ mod hosts;
 mod mutations;
 mod parameters;
 mod phases;
+mod processor_cores;
 mod raid5;
 mod reports;
 mod schema;

@@ -14,7 +14,9 @@ mod segment;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use strewn_array::{Array, DataLost, FailedSpindle, HostOperation, LunId, OperationId, VolumeId};
+use strewn_array::{
+    Array, DataLost, FailedSpindle, HostOperation, LunId, OperationId, ProcessorWork, VolumeId,
+};
 #[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
@@ -24,6 +26,7 @@ use crate::closed_loop::ClosedLoop;
 use crate::component::{Component, ComponentProbe};
 use crate::driven_array::{DrivenArray, Spindles, Stopped};
 use crate::host::{Host, Moved};
+use crate::processor::ProcessorCores;
 use crate::segment::Segment;
 use crate::simulation::{EVENTS_PER_LOOK, Progress, SimulationError};
 
@@ -83,8 +86,6 @@ struct Target {
 /// A controller, and the array that it owns.
 struct Controller<A> {
     driven: DrivenArray<A>,
-    /// Cores for network processing. Without any it is done by the processor that also runs the array.
-    network: Option<Cores>,
     /// Who serves the array: another controller after a takeover.
     served_by: usize,
     /// What was under way, while nobody serves the array, and since when.
@@ -109,7 +110,7 @@ struct Controller<A> {
 /// # use strewn_array::{Format, ProcessorCosts};
 /// # use strewn_raid::{VraidConfig, VraidLayout};
 /// use strewn_array::LunId;
-/// use strewn_sim::{ClosedLoop, HostId, Machine, Port, Spindles};
+/// use strewn_sim::{ClosedLoop, HostId, Machine, Port, ProcessorCores, Spindles};
 /// use strewn_spindle::{Drive, Profile, Scheduler};
 /// use strewn_transport::front_end::Iscsi;
 /// use strewn_transport::{FrontEnd, Hop, LinkProfile, Protocol, TcpSettings, Transport};
@@ -141,7 +142,7 @@ struct Controller<A> {
 ///
 /// // One host, one gigabit link, one controller.
 /// let mut machine = Machine::new(host);
-/// let controller = machine.add_controller(array(&drive)?, &spindles, 0)?;
+/// let controller = machine.add_controller(array(&drive)?, &spindles, &ProcessorCores::default())?;
 /// let link = LinkProfile::shipped("ethernet-1g").ok_or("no such link")?;
 /// let link = machine.network_mut().add_link(link)?;
 /// let path = machine.network_mut().add_path(&[Hop::Link(link)])?;
@@ -240,21 +241,24 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         &mut self.network
     }
 
-    /// Adds a controller with an array on `spindles`. `network_cores` are for network processing alone; with 0, the
-    /// processor that runs the array does that too.
+    /// Adds a controller with an array on `spindles`, and a processor with these cores.
     ///
     /// # Errors
     /// If the spindles cannot be created.
+    ///
+    /// # Panics
+    /// If there are no cores, or if a kind of work is in two serial domains.
     pub fn add_controller(
         &mut self,
         array: A,
         spindles: &Spindles,
-        network_cores: u32,
+        cores: &ProcessorCores,
     ) -> Result<ControllerId, SimulationError> {
         let index = self.controllers.len();
+        let mut driven = DrivenArray::new(array, spindles)?;
+        driven.driver.processor.set_cores(cores);
         self.controllers.push(Controller {
-            driven: DrivenArray::new(array, spindles)?,
-            network: (network_cores > 0).then(|| Cores::new(network_cores)),
+            driven,
             served_by: index,
             stopped: None,
             waiting: VecDeque::new(),
@@ -667,14 +671,16 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             return;
         }
         let served_by = controller.served_by;
-        let Some(cores) = &mut self.controllers[served_by].network else {
+        let cost_ns = request.round.to_target.target_ns;
+        let processor = &mut self.controllers[served_by].driven.driver.processor;
+        let Some(done_ns) = processor.add_network(now_ns, cost_ns) else {
             // The array's own work queues behind it.
-            let cost_ns = request.round.to_target.target_ns + request.round.to_host.target_ns;
+            let cost_ns = cost_ns + request.round.to_host.target_ns;
             request.time.front_end_ns += cost_ns;
             self.process_network(index, now_ns, cost_ns);
             return self.received(now_ns, slot);
         };
-        let done_ns = cores.serve(now_ns, request.round.to_target.target_ns);
+        self.controllers[served_by].other_work_ns += cost_ns as i64;
         request.time.front_end_ns += done_ns - now_ns;
         match done_ns == now_ns {
             true => self.received(now_ns, slot),
@@ -690,7 +696,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             let served_by = self.controllers[index].served_by;
             self.controllers[served_by].other_work_ns += cost_ns as i64;
             self.with_processor(index, |driven| {
-                driven.driver.processor.add(now_ns, cost_ns, false);
+                driven.driver.processor.add(ProcessorWork::Network, now_ns, cost_ns, false);
             });
         }
     }
@@ -722,7 +728,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         controller.given.add(part.sectors);
         let served_by = controller.served_by;
         // On one processor, network processing comes before the array's work.
-        let in_front_ns = if self.controllers[served_by].network.is_some() { 0 } else { costs_ns };
+        let processor = &self.controllers[served_by].driven.driver.processor;
+        let in_front_ns = if processor.several_cores().is_some() { 0 } else { costs_ns };
         let departs_ns = self.with_processor(index, |driven| driven.give(now_ns, part));
         let request = self.requests.get_mut(slot);
         (request.at_array, request.since_ns) = (true, now_ns + in_front_ns);
@@ -757,9 +764,16 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     fn send_to_host(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
         let served_by = self.controllers[usize::from(request.controller)].served_by;
-        let cores = self.controllers[served_by].network.as_mut();
         let cost_ns = request.round.to_host.target_ns;
-        let leaves_ns = cores.map_or(now_ns, |cores| cores.serve(now_ns, cost_ns));
+        let server = &mut self.controllers[served_by];
+        let leaves_ns = match server.driven.driver.processor.add_network(now_ns, cost_ns) {
+            Some(leaves_ns) => {
+                server.other_work_ns += cost_ns as i64;
+                leaves_ns
+            }
+            // It did this when the request arrived.
+            None => now_ns,
+        };
         request.time.front_end_ns += leaves_ns - now_ns;
         match leaves_ns == now_ns {
             true => self.answer_leaves(now_ns, slot),
@@ -845,7 +859,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 strewn_base::saved_state! {
     impl[A: SavedState] for Controller<A> {
         parts: driven;
-        values: network, served_by, stopped, waiting, given, other_work_ns;
+        values: served_by, stopped, waiting, given, other_work_ns;
         built:;
     }
 }

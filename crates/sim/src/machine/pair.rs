@@ -1,6 +1,6 @@
 //! Two controllers that mirror each other's log and take over from each other.
 
-use strewn_array::Array;
+use strewn_array::{Array, ProcessorWork};
 
 use crate::host::Host;
 
@@ -118,7 +118,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         };
         self.controllers[server].other_work_ns += replay_ns as i64;
         self.with_processor(index, |driven| {
-            driven.driver.processor.add(now_ns, replay_ns, false);
+            driven.driver.processor.add(ProcessorWork::Operation, now_ns, replay_ns, false);
             driven.go_on(now_ns, stopped);
         });
         self.requests.shift_at_array(now_ns - since_ns, index);

@@ -3,8 +3,9 @@
 use strewn_array::{Array, Counters, LayoutMeasures, SnapshotMeasures};
 use strewn_transport::{Link, LinkId, Toward};
 
-use crate::driven_array::ProcessorWork;
+use crate::driven_array::ProcessorMeasures;
 use crate::host::Host;
+use crate::processor::CoresSegment;
 use crate::segment::{Laws, Segment, SpindleGroup, ratio};
 
 use super::{Machine, TimeIn};
@@ -30,13 +31,14 @@ pub struct MachineMeasures {
 }
 
 /// A controller over a segment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct ControllerSegment {
-    /// Time that the processor was busy that runs the array, in nanoseconds.
+    /// Time that the processor was busy, in nanoseconds. Of several cores it is their mean, or that of the serial domain
+    /// that was occupied longest, if that is more.
     pub processor_busy_ns: u64,
-    /// Time that the cores for network processing were busy, in nanoseconds, summed.
-    pub network_busy_ns: u64,
+    /// Its cores, if there are several.
+    pub cores: Option<CoresSegment>,
     /// Bytes copied to the partner's log.
     pub copied_bytes: u64,
 }
@@ -71,7 +73,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let mut host = self.host.end_segment(start_ns, end_ns);
         host.close();
         let mut counters = Counters::default();
-        let mut processor = ProcessorWork::default();
+        let mut processor = ProcessorMeasures::default();
         let [mut data_spindles, mut parity_spindles] = [SpindleGroup::default(); 2];
         let (mut groups, mut volumes) = (Vec::new(), Vec::new());
         let (mut law_error, mut law_unexplained) = (0.0_f64, 0.0_f64);
@@ -103,12 +105,14 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             };
             let copied_bytes =
                 driven.driver.mirror.as_mut().map_or(0, |mirror| std::mem::take(&mut mirror.bytes));
+            let controllers_processor = &mut driven.driver.processor;
+            let mean_ns =
+                measured.processor.busy_ns / controllers_processor.several_cores().unwrap_or(1);
+            let cores = controllers_processor.end_segment(end_ns);
+            let domains = cores.iter().flat_map(|cores| &cores.serial_domains_ns).copied();
             controllers.push(ControllerSegment {
-                processor_busy_ns: measured.processor.busy_ns,
-                network_busy_ns: controller
-                    .network
-                    .as_mut()
-                    .map_or(0, |cores| cores.end_segment(end_ns)),
+                processor_busy_ns: domains.fold(mean_ns, u64::max),
+                cores,
                 copied_bytes,
             });
         }
@@ -118,6 +122,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             utilization_law_unexplained: law_unexplained.max(processor_error),
             ..host.littles_law()
         };
+        let busy_ns: u64 = controllers.iter().map(|one| one.processor_busy_ns).sum();
+        let processor_busy_ns = busy_ns / controllers.len().max(1) as u64;
         self.segment += 1;
         self.operations_before += host.operations;
         let machine = MachineMeasures {
@@ -141,7 +147,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             mean_outstanding: ratio(host.outstanding_ns, length_ns as f64),
             response: host.response_times(),
             counters,
-            processor_busy_ns: processor.busy_ns / self.controllers.len().max(1) as u64,
+            processor_busy_ns,
             data_spindles,
             parity_spindles,
             groups,

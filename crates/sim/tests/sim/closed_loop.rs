@@ -12,7 +12,7 @@ use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig}
 use strewn_array::{
     Acknowledge, Array, Counters, DataLost, Driver, Durability, FailedSpindle, Format,
     HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
-    SpindleCommand, Tag,
+    ProcessorWork, SpindleCommand, Tag,
 };
 use strewn_raid::{SpindleIndex, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles};
@@ -43,8 +43,8 @@ struct WatchedDriver<'a, D> {
 }
 
 impl<D: Driver<()>> Driver<()> for WatchedDriver<'_, D> {
-    fn processor(&mut self, cost_ns: u64) {
-        self.driver.processor(cost_ns);
+    fn processor(&mut self, work: ProcessorWork, cost_ns: u64) {
+        self.driver.processor(work, cost_ns);
     }
     fn command(&mut self, command: SpindleCommand<()>) {
         self.driver.command(command);

@@ -7,7 +7,7 @@ use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{
     ClosedLoop, ControllerId, Host, HostId, Interconnect, Machine, MachineMeasures, PairSettings,
-    Port, Segment, Spindles, TimeIn, Worker, Workers,
+    Port, ProcessorCores, Segment, Spindles, TimeIn, Worker, Workers,
 };
 use strewn_spindle::Scheduler;
 use strewn_transport::front_end::Iscsi;
@@ -36,14 +36,15 @@ fn file_server(outstanding: u32) -> ClosedLoop {
     ClosedLoop::new(AccessStream::new(&accesses, 0, SECTORS, 5).unwrap(), outstanding)
 }
 
-fn direct() -> Port {
+pub fn direct() -> Port {
     Port { host: HostId(0), front_end: FrontEnd::from(Protocol::Direct), connections: Vec::new() }
 }
 
 /// A machine with one array over iSCSI and a link.
 fn over_iscsi<H: Host>(host: H, link: &str, front_end: FrontEnd) -> Machine<WriteAnywhere<()>, H> {
     let mut machine = Machine::new(host).with_host_cores(1);
-    let controller = machine.add_controller(array(), &spindles(), 0).unwrap();
+    let controller =
+        machine.add_controller(array(), &spindles(), &ProcessorCores::default()).unwrap();
     let link = machine.network_mut().add_link(LinkProfile::shipped(link).unwrap()).unwrap();
     let path = machine.network_mut().add_path(&[Hop::Link(link)]).unwrap();
     let transport = Transport::Tcp(TcpSettings::default());
@@ -53,7 +54,7 @@ fn over_iscsi<H: Host>(host: H, link: &str, front_end: FrontEnd) -> Machine<Writ
     machine
 }
 
-fn segment<H: Host>(machine: &mut Machine<WriteAnywhere<()>, H>, seconds: u64) -> Segment {
+pub fn segment<H: Host>(machine: &mut Machine<WriteAnywhere<()>, H>, seconds: u64) -> Segment {
     let measured =
         machine.run_segment(seconds * SECOND_NS, &mut |_| ControlFlow::Continue(())).unwrap();
     let laws = measured.laws;
@@ -62,7 +63,7 @@ fn segment<H: Host>(machine: &mut Machine<WriteAnywhere<()>, H>, seconds: u64) -
     measured
 }
 
-fn of_machine(measured: &Segment) -> &MachineMeasures {
+pub fn of_machine(measured: &Segment) -> &MachineMeasures {
     measured.machine.as_ref().unwrap()
 }
 
@@ -77,7 +78,8 @@ fn time_is_accounted_for(measured: &Segment, outstanding: u32) {
 #[test]
 fn a_machine_without_wires_is_a_simulation() {
     let mut machine = Machine::new(file_server(24));
-    let controller = machine.add_controller(array(), &spindles(), 0).unwrap();
+    let controller =
+        machine.add_controller(array(), &spindles(), &ProcessorCores::default()).unwrap();
     let port = machine.add_port(direct());
     machine.add_lun(controller, LunId(0), port);
     let mut plain = simulation(array(), 24, 5);
@@ -137,7 +139,8 @@ fn two_hosts(own: [&str; 2], shared: &str, pdu_ns: u64) -> Segment {
     let workers = Workers::new(vec![worker(0), worker(1)]);
     let mut machine = Machine::new(workers).with_host_cores(1);
     let hosts = [HostId(0), machine.add_host(1)];
-    let controller = machine.add_controller(array(), &spindles(), 1).unwrap();
+    let controller =
+        machine.add_controller(array(), &spindles(), &ProcessorCores::default()).unwrap();
     let mut link = |name: &str| {
         let profile = LinkProfile::shipped(name).unwrap();
         Hop::Link(machine.network_mut().add_link(profile).unwrap())
@@ -211,7 +214,8 @@ fn a_router_is_as_busy_as_its_commands_and_answers_make_it() {
     let routed = |router: Option<RouterSettings>| {
         let host = ClosedLoop::new(AccessStream::new(&reads, 0, SECTORS, 5).unwrap(), 1);
         let mut machine = Machine::new(host);
-        let controller = machine.add_controller(array(), &spindles(), 0).unwrap();
+        let controller =
+            machine.add_controller(array(), &spindles(), &ProcessorCores::default()).unwrap();
         let network = machine.network_mut();
         let link = |name| LinkProfile::shipped(name).unwrap();
         let ethernet = Hop::Link(network.add_link(link("ethernet-1g")).unwrap());
@@ -262,7 +266,7 @@ fn network_processing_costs_both_ends() {
     assert!(dear.operations < cheap.operations);
 }
 
-fn pair() -> Machine<WriteAnywhere<()>, Workers> {
+fn pair(cores: u32) -> Machine<WriteAnywhere<()>, Workers> {
     let line = AccessLine {
         bytes: 8_192,
         percent_of_accesses: 100,
@@ -279,7 +283,8 @@ fn pair() -> Machine<WriteAnywhere<()>, Workers> {
     let mut machine = Machine::new(Workers::new(vec![worker(0), worker(1)]));
     let port = machine.add_port(direct());
     for _ in 0..2 {
-        let controller = machine.add_controller(array(), &spindles(), 0).unwrap();
+        let controller =
+            machine.add_controller(array(), &spindles(), &ProcessorCores::filer(cores)).unwrap();
         machine.add_lun(controller, LunId(0), port);
     }
     let interconnect = Interconnect { bytes_per_second: 1_000_000_000, latency_ns: 10_000 };
@@ -299,7 +304,13 @@ fn answered(measured: &Segment) -> [u64; 2] {
 
 #[test]
 fn a_partner_takes_over_and_gives_back() {
-    let mut machine = pair();
+    for cores in [1, 2] {
+        takes_over_and_gives_back(cores);
+    }
+}
+
+fn takes_over_and_gives_back(cores: u32) {
+    let mut machine = pair(cores);
     machine.fail_controller_at(40 * SECOND_NS, ControllerId(1));
     machine.give_back_at(100 * SECOND_NS, ControllerId(1));
     let before = segment(&mut machine, 40);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod closed_loop;
+mod cores;
 mod disk_groups;
 mod failures;
 mod groups;

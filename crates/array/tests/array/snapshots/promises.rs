@@ -5,7 +5,7 @@ use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, Format, HostOperation, LogLedger, LogRecord,
-    LogSize, Logged, LunId, OperationId, ProcessorCosts, Refusal, Root, SnapshotId,
+    LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Refusal, Root, SnapshotId,
     SnapshotRefusal, SpindleCommand, Tag, VolumeId,
 };
 use strewn_base::Rng;
@@ -37,7 +37,7 @@ impl Durability for Spindles {
 }
 
 impl Driver<()> for Spindles {
-    fn processor(&mut self, _cost_ns: u64) {}
+    fn processor(&mut self, _work: ProcessorWork, _cost_ns: u64) {}
     fn command(&mut self, command: SpindleCommand<()>) {
         self.commands.push(command.tag);
     }

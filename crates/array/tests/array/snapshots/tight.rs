@@ -5,8 +5,8 @@ use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, Format, HostOperation, LogLedger, LogRecord,
-    LogSize, Logged, LunId, OperationId, ProcessorCosts, Refusal, Root, SnapshotRefusal,
-    SpindleCommand, Tag,
+    LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Refusal, Root,
+    SnapshotRefusal, SpindleCommand, Tag,
 };
 use strewn_base::Rng;
 use strewn_raid::{Parity, ParityGroup, Vbn};
@@ -32,7 +32,7 @@ impl Durability for Spindles {
 }
 
 impl Driver<()> for Spindles {
-    fn processor(&mut self, _cost_ns: u64) {}
+    fn processor(&mut self, _work: ProcessorWork, _cost_ns: u64) {}
     fn command(&mut self, command: SpindleCommand<()>) {
         let is_data = command.spindle.0 < self.group.data_spindles();
         if command.direction == Direction::Write && is_data {

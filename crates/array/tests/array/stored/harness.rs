@@ -9,7 +9,7 @@ use strewn_array::write_anywhere::metadata::{checksum, decode_pointers};
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, DataLost, Direction, Driver, Durability, HostOperation, LogLedger,
-    LogRecord, Logged, LunId, OperationId, Refusal, Root, SpindleCommand,
+    LogRecord, Logged, LunId, OperationId, ProcessorWork, Refusal, Root, SpindleCommand,
 };
 use strewn_raid::{ParityGroup, SpindleIndex, StripeCodec, Vbn};
 
@@ -30,7 +30,7 @@ pub struct MemoryDriver {
 }
 
 impl Driver<Bytes> for MemoryDriver {
-    fn processor(&mut self, _cost_ns: u64) {}
+    fn processor(&mut self, _work: ProcessorWork, _cost_ns: u64) {}
 
     fn command(&mut self, command: SpindleCommand<Bytes>) {
         assert!(!self.lost.contains(&command.spindle.0), "a command for a lost spindle");

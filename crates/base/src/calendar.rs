@@ -1,4 +1,4 @@
-//! What serves one thing at a time: when it is free.
+//! When what serves one thing at a time is free.
 
 use std::collections::VecDeque;
 
@@ -10,15 +10,25 @@ struct IdleSpan {
     until_ns: u64,
 }
 
-/// When a link's direction or a processor is booked.
+/// When a server of one thing at a time is booked: a link's direction, or a processor's core.
 ///
-/// Bookings are made in the order in which trains set out, which need not be the order in which they arrive: a train
-/// that is held up on its way books time far ahead. The idle time before it is remembered, so that a train that arrives
+/// Bookings need not be made in the order in which the work arrives: a train of frames that is held up on its way, or work
+/// that waits for other work, books time far ahead. The idle time before it is remembered, so that work that arrives
 /// earlier is served earlier. Work that does not fit into an idle span continues in the next one, as frames of several
 /// trains would alternate.
+///
+/// ```
+/// use strewn_base::Calendar;
+///
+/// let mut link = Calendar::default();
+/// assert_eq!(link.book(0, 100, 50).finish_ns, 150);
+/// assert_eq!(link.book(0, 20, 50).finish_ns, 70); // before it
+/// assert_eq!(link.book(0, 20, 50).finish_ns, 170); // 30 ns before it, 20 ns after it
+/// assert_eq!(link.busy_ns(100), 80);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct Calendar {
+pub struct Calendar {
     /// The end of the last booking.
     free_ns: u64,
     /// The sum of all bookings.
@@ -29,15 +39,17 @@ pub(crate) struct Calendar {
 
 /// When booked work begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Booking {
-    pub(crate) start_ns: u64,
-    pub(crate) finish_ns: u64,
+pub struct Booking {
+    /// When it begins, in nanoseconds.
+    pub start_ns: u64,
+    /// When it ends, in nanoseconds.
+    pub finish_ns: u64,
 }
 
 impl Calendar {
     /// Books `work_ns` at the earliest times from `arrival_ns` on. No later booking arrives before `now_ns`.
     #[inline]
-    pub(crate) fn book(&mut self, now_ns: u64, arrival_ns: u64, work_ns: u64) -> Booking {
+    pub fn book(&mut self, now_ns: u64, arrival_ns: u64, work_ns: u64) -> Booking {
         self.booked_ns += work_ns;
         while self.idle.front().is_some_and(|span| span.until_ns <= now_ns) {
             self.idle.pop_front();
@@ -54,7 +66,8 @@ impl Calendar {
     }
 
     /// When work that arrives at `arrival_ns` would begin.
-    pub(crate) fn start_of_work_at(&self, arrival_ns: u64) -> u64 {
+    #[must_use]
+    pub fn start_of_work_at(&self, arrival_ns: u64) -> u64 {
         self.idle
             .get(self.first_idle_after(arrival_ns))
             .map_or(self.free_ns, |span| span.from_ns)
@@ -62,13 +75,32 @@ impl Calendar {
     }
 
     /// Nanoseconds booked before `until_ns`.
-    pub(crate) fn busy_ns(&self, until_ns: u64) -> u64 {
+    #[must_use]
+    pub fn busy_ns(&self, until_ns: u64) -> u64 {
         let idle_ns: u64 = self
             .idle
             .iter()
             .map(|span| span.until_ns.saturating_sub(span.from_ns.max(until_ns)))
             .sum();
         self.booked_ns.saturating_sub(self.free_ns.saturating_sub(until_ns).saturating_sub(idle_ns))
+    }
+
+    /// Nanoseconds booked from `from_ns` on.
+    #[must_use]
+    pub fn booked_after_ns(&self, from_ns: u64) -> u64 {
+        self.booked_ns - self.busy_ns(from_ns)
+    }
+
+    /// Cancels everything booked from `from_ns` on. Returns how many nanoseconds that was.
+    pub fn cancel_after(&mut self, from_ns: u64) -> u64 {
+        let cancelled_ns = self.booked_after_ns(from_ns);
+        self.booked_ns -= cancelled_ns;
+        self.free_ns = self.free_ns.min(from_ns);
+        self.idle.retain(|span| span.from_ns < self.free_ns);
+        if let Some(last) = self.idle.back_mut() {
+            last.until_ns = last.until_ns.min(self.free_ns);
+        }
+        cancelled_ns
     }
 
     fn first_idle_after(&self, arrival_ns: u64) -> usize {
