@@ -283,6 +283,36 @@ fn random_arrays_restored_after_each_segment_go_on_as_if_never_stopped() {
     }
 }
 
+/// Each array of each shipped scenario, much scaled down: restored at random, the next segment is the same.
+#[test]
+fn every_shipped_scenario_goes_on_as_if_never_stopped() {
+    let mut rng = Rng::new(11);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let mut scenarios = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.ends_with(".toml") || name.ends_with(".published.toml") {
+            continue;
+        }
+        scenarios += 1;
+        let (scenario, _) = Scenario::load(&path).unwrap().scaled_down(256);
+        for index in 0..scenario.arrays.len() {
+            let all = simulate(&scenario, index, AllSegments(&scenario)).unwrap();
+            for _ in 0..2 {
+                let number = rng.within(1..all.len() as u64) as usize;
+                let state = Some(&*all[number - 1].1);
+                let one = OneSegment { scenario: &scenario, state, stop: false };
+                let again = simulate(&scenario, index, one).unwrap();
+                let place = format!("{name}, array {index}, segment {number}");
+                assert_eq!(again.0, all[number].0, "{place}");
+                assert!(again.1 == all[number].1, "{place}: another state after it");
+            }
+        }
+    }
+    assert!(scenarios >= 10, "{scenarios} scenarios");
+}
+
 /// Restores a state, and runs a segment if that succeeds.
 struct Restored<'a>(&'a [u8]);
 

@@ -152,6 +152,9 @@ impl PendingFrees {
                 self.insert_product(bucket << tag_bits | u64::from(tag));
             }
         }
+        // In order, so that equal runs have equal tables.
+        let mut overflow: Vec<u64> = overflow.into_iter().collect();
+        overflow.sort_unstable();
         for product in overflow {
             self.insert_product(product);
         }
@@ -195,6 +198,19 @@ mod tests {
                 prop_assert_eq!(set.blocks, model.len());
                 prop_assert!(model.iter().all(|vbn| set.contains(*vbn)));
             }
+        }
+
+        #[test]
+        fn equal_steps_make_equal_tables(seed in 0u64..1_000) {
+            let filled = || {
+                let mut set = PendingFrees::default();
+                let vbns = (0..20_000u64).map(|at| Vbn((seed + at * at * 4_097) % (1 << 30)));
+                vbns.for_each(|vbn| {
+                    set.insert(vbn);
+                });
+                set.buckets
+            };
+            prop_assert_eq!(filled(), filled());
         }
 
         #[test]

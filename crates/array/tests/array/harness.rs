@@ -95,7 +95,7 @@ impl MemoryDriver {
 }
 
 impl Driver<Bytes> for MemoryDriver {
-    fn processor(&mut self, work: ProcessorWork, cost_ns: u64) {
+    fn processor(&mut self, _work: ProcessorWork, cost_ns: u64) {
         self.now_ns += cost_ns;
     }
 

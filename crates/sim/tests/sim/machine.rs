@@ -75,6 +75,15 @@ fn time_is_accounted_for(measured: &Segment, outstanding: u32) {
     assert!(off_ns <= f64::from(outstanding) * longest_ns, "{measured:?}");
 }
 
+/// Machines and what they measure can go to another thread.
+#[test]
+fn machines_are_sent_between_threads() {
+    fn sent<T: Send>(_: &T) {}
+    let mut machine = pair(1);
+    sent(&machine);
+    sent(&segment(&mut machine, 1));
+}
+
 #[test]
 fn a_machine_without_wires_is_a_simulation() {
     let mut machine = Machine::new(file_server(24));
