@@ -416,8 +416,9 @@ fn of_processor(s: &mut Settings, processor: &Processor) {
     s.cost("spindle_command", *spindle_command_ns);
     s.cost("per_kib", *per_kib_ns);
     s.add("write_back_percent", *write_back_percent);
-    s.add("cores", *cores);
+    // Results of arrays with one core list what they always did.
     if *cores > 1 {
+        s.add("cores", *cores);
         let words = |domain: &Vec<ProcessorWork>| {
             let words: Vec<&str> = domain.iter().map(|work| word(&WORK_WORDS, work)).collect();
             listed(&words)

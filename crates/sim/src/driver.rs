@@ -15,7 +15,7 @@ use crate::component::{ActiveComponent, Component};
 use crate::host::Moved;
 use crate::machine::LogMirror;
 use crate::next_completions::NextCompletions;
-use crate::processor::Processor;
+use crate::processor::{Processor, ProcessorCores};
 
 /// Sectors that stay together when a spindle is stretched: a chunk of 64 blocks.
 const STRETCH_UNIT_SECTORS: u64 = 512;
@@ -42,6 +42,8 @@ pub(crate) struct SimDriver {
     log: Option<LogLedger>,
     /// The partner's copy of the log, in a pair of controllers.
     pub(crate) mirror: Option<Box<LogMirror>>,
+    /// Whether acknowledgements may leave in another order than they were given: with a mirror, or several cores.
+    answers_overtake: bool,
     costs: ProcessorCosts,
     /// Superblocks of the commit in progress that are not written yet.
     superblocks_out: usize,
@@ -73,6 +75,7 @@ impl SimDriver {
             timer_ns: u64::MAX,
             log,
             mirror: None,
+            answers_overtake: false,
             costs: *costs,
             superblocks_out: 0,
             stretch: stretch.into(),
@@ -80,6 +83,18 @@ impl SimDriver {
             refused: None,
             components: ActiveComponent::new(),
         }
+    }
+
+    /// Gives it a partner that mirrors the log.
+    pub(crate) fn set_mirror(&mut self, mirror: LogMirror) {
+        self.mirror = Some(Box::new(mirror));
+        self.answers_overtake = true;
+    }
+
+    /// Gives it so many cores.
+    pub(crate) fn set_cores(&mut self, cores: &ProcessorCores) {
+        self.processor.set_cores(cores);
+        self.answers_overtake |= self.processor.several_cores().is_some();
     }
 
     /// Sets aside the spindles of a parity group that is yet to be added.
@@ -228,7 +243,7 @@ impl Driver<()> for SimDriver {
 
     #[inline(always)]
     fn acknowledge(&mut self, operation: OperationId, when: Acknowledge, _payload: ()) {
-        if self.mirror.is_some() || self.processor.several_cores().is_some() {
+        if self.answers_overtake {
             return self.acknowledge_out_of_order(operation, when);
         }
         match when {
@@ -326,6 +341,6 @@ strewn_base::saved_state! {
     impl for SimDriver {
         parts: spindles, completions, processor, log;
         values: now_ns, sent, later, ready, refusals, timer_ns, superblocks_out, lost, mirror;
-        built: costs, stretch, refused, components;
+        built: costs, stretch, answers_overtake, refused, components;
     }
 }

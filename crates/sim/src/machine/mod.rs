@@ -256,7 +256,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     ) -> Result<ControllerId, SimulationError> {
         let index = self.controllers.len();
         let mut driven = DrivenArray::new(array, spindles)?;
-        driven.driver.processor.set_cores(cores);
+        driven.driver.set_cores(cores);
         self.controllers.push(Controller {
             driven,
             served_by: index,

@@ -41,7 +41,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             let driven = &mut controller.driven;
             let header_bytes = driven.array.log_size().map_or(0, |log| log.record_header_bytes);
             let mirror = LogMirror::new(settings.interconnect, header_bytes);
-            driven.driver.mirror = Some(Box::new(mirror));
+            driven.driver.set_mirror(mirror);
         }
         self.pair = Some(settings);
     }

@@ -16,7 +16,8 @@ pub use cores::{CoresSegment, ProcessorCores};
 #[derive(Debug, Default)]
 pub(crate) struct Processor {
     free_ns: u64,
-    idle_ns: u64,
+    /// Work given since the beginning.
+    given_ns: u64,
     /// When the write-back given so far is done, at its share.
     write_back_free_ns: u64,
     write_back_percent: u64,
@@ -57,7 +58,7 @@ impl Processor {
         if self.several.is_some() {
             return self.add_to_cores(work, now_ns, cost_ns, is_write_back);
         }
-        self.idle_ns += now_ns.saturating_sub(self.free_ns);
+        self.given_ns += cost_ns;
         self.free_ns = self.free_ns.max(now_ns) + cost_ns;
         if is_write_back && self.write_back_percent > 0 {
             let at_its_share = cost_ns * 100 / self.write_back_percent;
@@ -112,6 +113,7 @@ impl Processor {
             Some(several) => several.halt(now_ns),
             None => self.backlog_ns(now_ns),
         };
+        self.given_ns = self.given_ns.saturating_sub(lost_ns);
         self.free_ns = self.free_ns.min(now_ns);
         self.write_back_free_ns = self.write_back_free_ns.min(now_ns);
         lost_ns
@@ -125,11 +127,11 @@ impl Processor {
         }
     }
 
-    /// Returns the busy time up to `now_ns`, summed over cores: the time passed, less the gaps without work.
+    /// Returns the busy time up to `now_ns`, summed over cores: the work given, less what is still queued.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         match &self.several {
             Some(several) => several.busy_ns(now_ns),
-            None => now_ns - self.idle_ns - now_ns.saturating_sub(self.free_ns),
+            None => self.given_ns - self.backlog_ns(now_ns),
         }
     }
 }
@@ -138,7 +140,7 @@ impl Processor {
 strewn_base::saved_state! {
     impl for Processor {
         parts: several;
-        values: free_ns, idle_ns, write_back_free_ns;
+        values: free_ns, given_ns, write_back_free_ns;
         built: write_back_percent;
     }
 }
