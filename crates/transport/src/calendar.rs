@@ -23,7 +23,8 @@ pub(crate) struct Calendar {
     free_ns: u64,
     /// The sum of all bookings.
     booked_ns: u64,
-    /// Idle times before `free_ns`, in order. Those that are over are forgotten, so there are as many as bookings ahead.
+    /// Idle times before `free_ns`, in order. Those that are over are forgotten when another one is added, so there are as
+    /// many as bookings ahead.
     idle: VecDeque<IdleSpan>,
 }
 
@@ -39,18 +40,40 @@ impl Calendar {
     #[inline]
     pub(crate) fn book(&mut self, now_ns: u64, arrival_ns: u64, work_ns: u64) -> Booking {
         self.booked_ns += work_ns;
-        while self.idle.front().is_some_and(|span| span.until_ns <= now_ns) {
-            self.idle.pop_front();
-        }
-        if self.idle.back().is_some_and(|span| arrival_ns < span.until_ns) {
-            return self.fill(arrival_ns, work_ns);
-        }
-        if arrival_ns > self.free_ns {
-            self.idle.push_back(IdleSpan { from_ns: self.free_ns, until_ns: arrival_ns });
-        }
-        let start_ns = self.free_ns.max(arrival_ns);
+        let start_ns = if arrival_ns < self.free_ns {
+            // Idle times end before `free_ns`.
+            if self.idle.back().is_some_and(|span| arrival_ns < span.until_ns) {
+                return self.fill(arrival_ns, work_ns);
+            }
+            self.free_ns
+        } else {
+            if arrival_ns > self.free_ns {
+                self.add_idle(now_ns, IdleSpan { from_ns: self.free_ns, until_ns: arrival_ns });
+            }
+            arrival_ns
+        };
         self.free_ns = start_ns + work_ns;
         Booking { start_ns, finish_ns: self.free_ns }
+    }
+
+    /// Remembers an idle time behind all others, and forgets those that are over.
+    #[inline]
+    fn add_idle(&mut self, now_ns: u64, span: IdleSpan) {
+        match self.idle.back_mut() {
+            // The last one is over, and so are those before it.
+            Some(last) if last.until_ns <= now_ns => {
+                *last = span;
+                if self.idle.len() > 1 {
+                    self.idle.drain(..self.idle.len() - 1);
+                }
+            }
+            _ => {
+                while self.idle.front().is_some_and(|first| first.until_ns <= now_ns) {
+                    self.idle.pop_front();
+                }
+                self.idle.push_back(span);
+            }
+        }
     }
 
     /// When work that arrives at `arrival_ns` would begin.

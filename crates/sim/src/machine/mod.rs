@@ -9,6 +9,7 @@ mod events;
 mod log_mirror;
 mod pair;
 mod requests;
+mod rounds;
 mod segment;
 
 use std::collections::VecDeque;
@@ -18,7 +19,7 @@ use strewn_array::{Array, DataLost, FailedSpindle, HostOperation, LunId, Operati
 #[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
-use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequestKind, Toward};
+use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequest, SubRequestKind, Toward};
 
 use crate::closed_loop::ClosedLoop;
 use crate::component::{Component, ComponentProbe};
@@ -31,6 +32,7 @@ use cores::Cores;
 use events::{EventQueue, Word};
 use pair::Turn;
 use requests::{Operation, Operations, Request, Requests};
+use rounds::{RoundCosts, RoundKey, Rounds};
 
 pub use log_mirror::Interconnect;
 pub(crate) use log_mirror::LogMirror;
@@ -165,8 +167,13 @@ pub struct Machine<A, H = ClosedLoop> {
     /// How often each port has been used.
     uses: Vec<u32>,
     targets: Vec<Target>,
+    /// What the host said when it was spoken to last, for every event to read: when it issues an operation by the clock,
+    /// and whether it is done.
+    issue_ns: u64,
+    host_is_done: bool,
     operations: Operations,
     requests: Requests,
+    rounds: Rounds,
     events: EventQueue,
     /// Takeovers and givebacks to come, the next one last.
     turns: Vec<(u64, Turn)>,
@@ -197,8 +204,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             ports: Vec::new(),
             uses: Vec::new(),
             targets: Vec::new(),
+            issue_ns: u64::MAX,
+            host_is_done: false,
             operations: Operations::default(),
             requests: Requests::default(),
+            rounds: Rounds::default(),
             events: EventQueue::default(),
             turns: Vec::new(),
             pair: None,
@@ -385,9 +395,10 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             }
             self.answer_ready(0)?;
         }
+        self.note_host();
         while let Some(at_ns) = self.next_change_ns().filter(|at_ns| *at_ns < end_ns) {
             self.run_until(at_ns, observer)?;
-            if self.host.is_done() {
+            if self.host_is_done {
                 break;
             }
             let now_ns = at_ns.max(self.segment_start_ns);
@@ -396,7 +407,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             self.answer_ready(now_ns)?;
         }
         self.run_until(end_ns, observer)?;
-        let end_ns = if self.host.is_done() { self.now_ns } else { end_ns };
+        let end_ns = if self.host_is_done { self.now_ns } else { end_ns };
         self.look(end_ns, observer)?;
         self.is_in_segment = false;
         Ok(self.measure(end_ns))
@@ -408,7 +419,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), SimulationError> {
         let (mut events, mut looked_ns) = (0, u64::MAX);
-        while !self.host.is_done() && self.step(end_ns)? {
+        while !self.host_is_done && self.step(end_ns)? {
             events += 1;
             if events == EVENTS_PER_LOOK {
                 if looked_ns == self.now_ns {
@@ -437,8 +448,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     /// then the arrays' own events, controller by controller, then operations that the host issues by the clock.
     fn step(&mut self, end_ns: u64) -> Result<bool, SimulationError> {
         let word_ns = self.events.next_ns();
-        let issue_ns = self.host.next_issue_ns();
-        let mut next_ns = word_ns.min(issue_ns);
+        let mut next_ns = word_ns.min(self.issue_ns);
         let mut of_array = None;
         for (index, controller) in self.controllers.iter().enumerate() {
             let next = controller.driven.next_events();
@@ -470,6 +480,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             }
             None => {
                 let issued = self.host.issue_due(next_ns).map_err(SimulationError::Accesses)?;
+                self.note_host();
                 if let Some(operation) = issued {
                     self.issue(next_ns, operation);
                 }
@@ -477,6 +488,12 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
         self.answer_ready(next_ns)?;
         Ok(true)
+    }
+
+    /// Notes what comes next at the host, which changes when it is told something.
+    #[inline]
+    fn note_host(&mut self) {
+        (self.issue_ns, self.host_is_done) = (self.host.next_issue_ns(), self.host.is_done());
     }
 
     /// Lets `act` work on an array with the processor of the controller that serves it.
@@ -513,13 +530,15 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         );
         let bytes = u64::from(sectors) * strewn_base::SECTOR_BYTES;
         let exchange = self.ports[usize::from(target.port.0)].front_end.exchange(direction, bytes);
+        let sub_requests = exchange.sub_requests();
         let operation = Operation {
             lun,
             direction,
             first_sector,
-            sub_requests: exchange.sub_requests(),
-            in_flight: exchange.in_flight(),
-            exchange,
+            sectors,
+            sub_requests,
+            // How many does not matter to a single one.
+            in_flight: if sub_requests > 1 { exchange.in_flight() } else { 1 },
             next: 0,
             in_progress: 0,
             is_refused: false,
@@ -546,31 +565,39 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             if operation.in_progress >= operation.in_flight {
                 return false;
             }
-            let (asks_for, round) =
-                match (operation.exchange.sub_request(index), operation.exchange.round(index, 0)) {
-                    (Some(asks_for), Some(round)) => (asks_for, round),
-                    _ => unreachable!("an operation has no sub-request {index}"),
-                };
+            let (lun, direction) = (operation.lun, operation.direction);
+            let bytes = u64::from(operation.sectors) * strewn_base::SECTOR_BYTES;
+            let Some(target) = self.targets.get(usize::from(lun.0)) else {
+                unreachable!("the machine has no {lun}")
+            };
+            let port_index = usize::from(target.port.0);
+            let port = &self.ports[port_index];
+            let asks_for = match operation.sub_requests {
+                1 => SubRequest { kind: SubRequestKind::Transfer, offset_bytes: 0, bytes },
+                _ => match port.front_end.exchange(direction, bytes).sub_request(index) {
+                    Some(asks_for) => asks_for,
+                    None => unreachable!("an operation has no sub-request {index}"),
+                },
+            };
             // A commit waits for all that it makes durable.
             if asks_for.kind == SubRequestKind::Commit && operation.in_progress > 0 {
                 return false;
             }
             operation.next += 1;
             operation.in_progress += 1;
-            let lun = operation.lun;
-            let target = self.target(lun);
-            let port = usize::from(target.port.0);
-            let connections = self.ports[port].connections.len().max(1) as u32;
-            let connection = self.uses[port] % connections;
-            self.uses[port] = self.uses[port].wrapping_add(1);
+            let uses = &mut self.uses[port_index];
+            let connection = match port.connections.len() as u32 {
+                0 | 1 => 0,
+                several => *uses % several,
+            };
+            *uses = uses.wrapping_add(1);
+            let SubRequest { kind, offset_bytes, bytes } = asks_for;
             let slot = self.requests.insert(Request {
                 operation: id,
-                index,
-                asks_for,
-                round_index: 0,
-                round,
+                offset_bytes,
+                round: RoundKey { port: target.port.0, direction, kind, round: 0, bytes },
+                costs: RoundCosts::default(),
                 controller: target.controller.0,
-                port: target.port.0,
                 connection,
                 at_array: false,
                 since_ns: now_ns,
@@ -584,9 +611,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     /// The host processes the message of a round, and then sends it.
     fn send_to_target(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
-        let host = self.ports[usize::from(request.port)].host;
-        let cores = &mut self.host_cores[usize::from(host.0)];
-        let leaves_ns = cores.serve(now_ns, request.round.to_target.host_ns);
+        let port = &self.ports[usize::from(request.round.port)];
+        let round = self.rounds.of(request.round, port, request.connection, &self.network);
+        request.costs = round.costs;
+        let cores = &mut self.host_cores[usize::from(port.host.0)];
+        let leaves_ns = cores.serve(now_ns, round.costs.host_sends_ns);
         request.time.host_ns += leaves_ns - now_ns;
         match leaves_ns == now_ns {
             true => self.leaves(now_ns, slot),
@@ -607,15 +636,13 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     #[inline]
     fn send(&mut self, at_ns: u64, slot: u32, toward: Toward) -> Option<u64> {
         let request = self.requests.get_mut(slot);
-        let port = &mut self.ports[usize::from(request.port)];
-        let Some(connection) = port.connections.get_mut(request.connection as usize) else {
+        let port = &mut self.ports[usize::from(request.round.port)];
+        let round = self.rounds.of(request.round, port, request.connection, &self.network);
+        let connection = port.connections.get_mut(request.connection as usize);
+        let (Some(connection), Some(trains)) = (connection, &round.trains) else {
             return Some(at_ns);
         };
-        let train = match toward {
-            Toward::Target => &request.round.to_target.train,
-            Toward::Host => &request.round.to_host.train,
-        };
-        match self.network.send(at_ns, connection, toward, train) {
+        match self.network.send_prepared(at_ns, connection, toward, &trains[toward as usize]) {
             Ok(arrival) => {
                 request.time.wire_ns += arrival.last_ns - at_ns;
                 Some(arrival.last_ns)
@@ -646,11 +673,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             Word::Replied(slot) => self.replied(now_ns, slot),
             Word::Done(slot) => self.round_done(now_ns, slot),
             Word::Retry(slot) => {
-                let request = self.requests.get_mut(slot);
-                let exchange = &self.operations.get_mut(request.operation).exchange;
-                if let Some(first) = exchange.round(request.index, 0) {
-                    (request.round_index, request.round) = (0, first);
-                }
+                self.requests.get_mut(slot).round.round = 0;
                 self.send_to_target(now_ns, slot);
             }
         }
@@ -669,12 +692,12 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let served_by = controller.served_by;
         let Some(cores) = &mut self.controllers[served_by].network else {
             // The array's own work queues behind it.
-            let cost_ns = request.round.to_target.target_ns + request.round.to_host.target_ns;
+            let cost_ns = request.costs.target_receives_ns + request.costs.target_sends_ns;
             request.time.front_end_ns += cost_ns;
             self.process_network(index, now_ns, cost_ns);
             return self.received(now_ns, slot);
         };
-        let done_ns = cores.serve(now_ns, request.round.to_target.target_ns);
+        let done_ns = cores.serve(now_ns, request.costs.target_receives_ns);
         request.time.front_end_ns += done_ns - now_ns;
         match done_ns == now_ns {
             true => self.received(now_ns, slot),
@@ -705,11 +728,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             controller.waiting.push_back(slot);
             return;
         }
-        if !request.round.array_works || request.asks_for.kind == SubRequestKind::Commit {
+        if !request.costs.array_works || request.round.kind == SubRequestKind::Commit {
             return self.send_to_host(now_ns, slot);
         }
-        let (offset_bytes, bytes) = (request.asks_for.offset_bytes, request.asks_for.bytes);
-        let costs_ns = request.round.to_target.target_ns + request.round.to_host.target_ns;
+        let (offset_bytes, bytes) = (request.offset_bytes, request.round.bytes);
+        let costs_ns = request.costs.target_receives_ns + request.costs.target_sends_ns;
         let operation = self.operations.get_mut(request.operation);
         let part = HostOperation {
             id: OperationId(slot),
@@ -730,27 +753,39 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// Passes the arrays' answers on.
+    #[inline]
     fn answer_ready(&mut self, now_ns: u64) -> Result<(), SimulationError> {
         for index in 0..self.controllers.len() {
-            while let Some((OperationId(slot), is_refused)) =
-                self.controllers[index].driven.take_answer()
-            {
-                let request = self.requests.get_mut(slot);
-                request.at_array = false;
-                let departed_ns = request.departs_ns.min(now_ns).max(request.since_ns);
-                request.time.controller_ns += departed_ns - request.since_ns;
-                request.time.spindle_ns += now_ns.saturating_sub(departed_ns);
-                let operation = request.operation;
-                self.operations.get_mut(operation).is_refused |= is_refused;
-                self.send_to_host(now_ns, slot);
-            }
             let driver = &mut self.controllers[index].driven.driver;
-            driver.components.turn_to(Component::Events);
-            if let Some(error) = driver.refused.take() {
-                return Err(error.into());
+            if driver.ready.is_empty() && driver.refused.is_none() {
+                driver.components.turn_to(Component::Events);
+            } else {
+                self.answer(now_ns, index)?;
             }
         }
         Ok(())
+    }
+
+    /// Passes the answers of an array on.
+    fn answer(&mut self, now_ns: u64, index: usize) -> Result<(), SimulationError> {
+        while let Some((OperationId(slot), is_refused)) =
+            self.controllers[index].driven.take_answer()
+        {
+            let request = self.requests.get_mut(slot);
+            request.at_array = false;
+            let departed_ns = request.departs_ns.min(now_ns).max(request.since_ns);
+            request.time.controller_ns += departed_ns - request.since_ns;
+            request.time.spindle_ns += now_ns.saturating_sub(departed_ns);
+            let operation = request.operation;
+            self.operations.get_mut(operation).is_refused |= is_refused;
+            self.send_to_host(now_ns, slot);
+        }
+        let driver = &mut self.controllers[index].driven.driver;
+        driver.components.turn_to(Component::Events);
+        match driver.refused.take() {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
     }
 
     /// The controller answers a round.
@@ -758,7 +793,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let request = self.requests.get_mut(slot);
         let served_by = self.controllers[usize::from(request.controller)].served_by;
         let cores = self.controllers[served_by].network.as_mut();
-        let cost_ns = request.round.to_host.target_ns;
+        let cost_ns = request.costs.target_sends_ns;
         let leaves_ns = cores.map_or(now_ns, |cores| cores.serve(now_ns, cost_ns));
         request.time.front_end_ns += leaves_ns - now_ns;
         match leaves_ns == now_ns {
@@ -778,9 +813,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     /// All of an answer is at the host.
     fn replied(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
-        let host = self.ports[usize::from(request.port)].host;
+        let host = self.ports[usize::from(request.round.port)].host;
         let cores = &mut self.host_cores[usize::from(host.0)];
-        let done_ns = cores.serve(now_ns, request.round.to_host.host_ns);
+        let done_ns = cores.serve(now_ns, request.costs.host_receives_ns);
         request.time.host_ns += done_ns - now_ns;
         match done_ns == now_ns {
             true => self.round_done(now_ns, slot),
@@ -793,12 +828,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let request = self.requests.get_mut(slot);
         let operation = self.operations.get_mut(request.operation);
         // The array works in the last round.
-        if !operation.is_refused && !request.round.array_works {
-            request.round_index += 1;
-            match operation.exchange.round(request.index, request.round_index) {
-                Some(round) => request.round = round,
-                None => unreachable!("request {slot} has no round {}", request.round_index),
-            }
+        if !operation.is_refused && !request.costs.array_works {
+            request.round.round += 1;
             return self.send_to_target(now_ns, slot);
         }
         let id = request.operation;
@@ -815,6 +846,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
                 true => self.host.refused(now_ns, id),
                 false => self.host.answered(now_ns, id),
             };
+            self.note_host();
             if let Some(operation) = reply {
                 self.issue(now_ns, operation);
             }
@@ -858,7 +890,7 @@ impl<A: SavedState, H> Machine<A, H> {
             values: host_cores, network, ports, uses, operations, requests, events, turns, now_ns, is_started,
                 is_in_segment, segment, segment_start_ns, operations_before, time_in, lost, links_before,
                 routers_before;
-            built: host, targets, pair;
+            built: host, issue_ns, host_is_done, rounds, targets, pair;
         }
     }
 }
