@@ -37,7 +37,7 @@ pub(crate) struct Booking {
 
 impl Calendar {
     /// Books `work_ns` at the earliest times from `arrival_ns` on. No later booking arrives before `now_ns`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn book(&mut self, now_ns: u64, arrival_ns: u64, work_ns: u64) -> Booking {
         self.booked_ns += work_ns;
         let start_ns = if arrival_ns < self.free_ns {

@@ -233,7 +233,7 @@ impl Network {
     ///
     /// # Errors
     /// As [`send`](Self::send).
-    #[inline]
+    #[inline(always)]
     pub fn send_prepared(
         &mut self,
         now_ns: u64,
@@ -273,7 +273,7 @@ impl Network {
     }
 
     /// Moves a train that may leave as `released` says over the connection's path.
-    #[inline]
+    #[inline(always)]
     fn cross(
         &mut self,
         now_ns: u64,

@@ -31,7 +31,7 @@ impl PlainPath {
     }
 
     /// Sends a train that was cut for these links.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn carry(
         &self,
         links: &mut [Link],

@@ -391,7 +391,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
         if !std::mem::replace(&mut self.is_started, true) {
             while let Some(operation) = self.host.first() {
-                self.issue(0, operation);
+                self.issue_due(0, operation);
             }
             self.answer_ready(0)?;
         }
@@ -446,6 +446,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times, words come first,
     /// then the arrays' own events, controller by controller, then operations that the host issues by the clock.
+    #[inline(always)]
     fn step(&mut self, end_ns: u64) -> Result<bool, SimulationError> {
         let word_ns = self.events.next_ns();
         let mut next_ns = word_ns.min(self.issue_ns);
@@ -482,7 +483,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
                 let issued = self.host.issue_due(next_ns).map_err(SimulationError::Accesses)?;
                 self.note_host();
                 if let Some(operation) = issued {
-                    self.issue(next_ns, operation);
+                    self.issue_due(next_ns, operation);
                 }
             }
         }
@@ -497,21 +498,23 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// Lets `act` work on an array with the processor of the controller that serves it.
+    #[inline(always)]
     fn with_processor<R>(&mut self, index: usize, act: impl FnOnce(&mut DrivenArray<A>) -> R) -> R {
         let served_by = self.controllers[index].served_by;
-        if served_by == index {
-            let driven = &mut self.controllers[index].driven;
-            driven.driver.now_ns = self.now_ns;
-            return act(driven);
+        let is_taken_over = served_by != index;
+        if is_taken_over {
+            self.swap_processors(index, served_by);
         }
-        self.swap_processors(index, served_by);
         let driven = &mut self.controllers[index].driven;
         driven.driver.now_ns = self.now_ns;
         let result = act(driven);
-        self.swap_processors(index, served_by);
+        if is_taken_over {
+            self.swap_processors(index, served_by);
+        }
         result
     }
 
+    #[cold]
     fn swap_processors(&mut self, one: usize, other: usize) {
         if let Ok([one, other]) = self.controllers.get_disjoint_mut([one, other]) {
             std::mem::swap(&mut one.driven.driver.processor, &mut other.driven.driver.processor);
@@ -519,6 +522,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// The host issues an operation.
+    #[inline(always)]
     fn issue(&mut self, now_ns: u64, operation: HostOperation<()>) {
         let HostOperation { id, lun, direction, first_sector, sectors, .. } = operation;
         let target = self.target(lun);
@@ -529,22 +533,33 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             sectors,
         );
         let bytes = u64::from(sectors) * strewn_base::SECTOR_BYTES;
-        let exchange = self.ports[usize::from(target.port.0)].front_end.exchange(direction, bytes);
-        let sub_requests = exchange.sub_requests();
+        let front_end = &self.ports[usize::from(target.port.0)].front_end;
+        let (sub_requests, in_flight) = match front_end.is_one_request(direction, bytes) {
+            true => (1, 1),
+            false => {
+                let exchange = front_end.exchange(direction, bytes);
+                (exchange.sub_requests(), exchange.in_flight())
+            }
+        };
         let operation = Operation {
             lun,
             direction,
             first_sector,
             sectors,
             sub_requests,
-            // How many does not matter to a single one.
-            in_flight: if sub_requests > 1 { exchange.in_flight() } else { 1 },
+            in_flight,
             next: 0,
             in_progress: 0,
             is_refused: false,
         };
         self.operations.insert(id, operation);
         self.begin_requests(now_ns, id);
+    }
+
+    /// The host issues an operation by the clock.
+    #[inline(never)]
+    fn issue_due(&mut self, now_ns: u64, operation: HostOperation<()>) {
+        self.issue(now_ns, operation);
     }
 
     fn target(&self, lun: LunId) -> Target {
@@ -555,6 +570,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// Begins as many sub-requests of an operation as the protocol allows. Returns whether it has ended instead.
+    #[inline(always)]
     fn begin_requests(&mut self, now_ns: u64, id: OperationId) -> bool {
         loop {
             let operation = self.operations.get_mut(id);
@@ -608,7 +624,13 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
+    #[inline(never)]
+    fn begin_more_requests(&mut self, now_ns: u64, id: OperationId) -> bool {
+        self.begin_requests(now_ns, id)
+    }
+
     /// The host processes the message of a round, and then sends it.
+    #[inline(always)]
     fn send_to_target(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
         let port = &self.ports[usize::from(request.round.port)];
@@ -623,6 +645,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
+    #[inline(always)]
     fn leaves(&mut self, now_ns: u64, slot: u32) {
         match self.send(now_ns, slot, Toward::Target) {
             Some(arrives_ns) if arrives_ns == now_ns => self.arrived(now_ns, slot),
@@ -633,7 +656,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     /// Sends a train of a request. Returns when all of it arrives. If it is lost, the request begins again later, or
     /// fails.
-    #[inline]
+    #[inline(never)]
     fn send(&mut self, at_ns: u64, slot: u32, toward: Toward) -> Option<u64> {
         let request = self.requests.get_mut(slot);
         let port = &mut self.ports[usize::from(request.round.port)];
@@ -663,8 +686,25 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
+    // What happens to every request is compiled into four functions, `arrived`, `answer`, `replied` and `send`: calls of
+    // one for each step took a tenth of a machine's instructions.
     /// A part is told a word.
+    #[inline(always)]
     fn hear(&mut self, now_ns: u64, word: Word) {
+        match word {
+            Word::Arrived(slot) => self.arrived(now_ns, slot),
+            Word::Replied(slot) => self.replied(now_ns, slot),
+            Word::Leaves(_)
+            | Word::Answered(_)
+            | Word::Received(_)
+            | Word::Done(_)
+            | Word::Retry(_) => self.hear_more(now_ns, word),
+        }
+    }
+
+    /// Words that are only said where processing at one of the ends takes time, or something was lost.
+    #[inline(never)]
+    fn hear_more(&mut self, now_ns: u64, word: Word) {
         match word {
             Word::Leaves(slot) => self.leaves(now_ns, slot),
             Word::Answered(slot) => self.answer_leaves(now_ns, slot),
@@ -680,6 +720,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// All of a message is at the controller, which begins its network processing.
+    #[inline(never)]
     fn arrived(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
         let index = usize::from(request.controller);
@@ -719,6 +760,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// The controller has a message: the array gets the operation, or the host is told to send more.
+    #[inline(always)]
     fn received(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
         let index = usize::from(request.controller);
@@ -767,6 +809,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// Passes the answers of an array on.
+    #[inline(never)]
     fn answer(&mut self, now_ns: u64, index: usize) -> Result<(), SimulationError> {
         while let Some((OperationId(slot), is_refused)) =
             self.controllers[index].driven.take_answer()
@@ -789,6 +832,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// The controller answers a round.
+    #[inline(always)]
     fn send_to_host(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
         let served_by = self.controllers[usize::from(request.controller)].served_by;
@@ -802,6 +846,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
+    #[inline(always)]
     fn answer_leaves(&mut self, now_ns: u64, slot: u32) {
         match self.send(now_ns, slot, Toward::Host) {
             Some(arrives_ns) if arrives_ns == now_ns => self.replied(now_ns, slot),
@@ -811,6 +856,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// All of an answer is at the host.
+    #[inline(never)]
     fn replied(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
         let host = self.ports[usize::from(request.round.port)].host;
@@ -824,6 +870,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// The host has all of an answer: the next round begins, or the next sub-request, or the operation has ended.
+    #[inline(always)]
     fn round_done(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
         let operation = self.operations.get_mut(request.operation);
@@ -836,10 +883,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self.time_in.add(&request.time);
         operation.in_progress -= 1;
         let (is_refused, in_progress) = (operation.is_refused, operation.in_progress);
+        let is_last = is_refused || operation.next == operation.sub_requests;
         self.requests.remove(slot);
-        let has_ended = match is_refused {
+        let has_ended = match is_last {
             true => in_progress == 0,
-            false => self.begin_requests(now_ns, id),
+            false => self.begin_more_requests(now_ns, id),
         };
         if has_ended {
             let reply = match is_refused {

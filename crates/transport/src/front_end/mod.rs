@@ -76,6 +76,14 @@ impl FrontEnd {
         Exchange { front_end: *self, direction, bytes }
     }
 
+    /// Whether an operation of `bytes` is one request to the array, and no more.
+    #[inline]
+    #[must_use]
+    pub fn is_one_request(&self, direction: Direction, bytes: u64) -> bool {
+        let has_commit = direction == Direction::Write && self.commits();
+        (1..=self.largest_bytes(direction)).contains(&bytes) && !has_commit
+    }
+
     /// Round `round`, from 0, of a sub-request of an operation, which its kind and its bytes decide; `None` if it does not
     /// have as many.
     #[must_use]
