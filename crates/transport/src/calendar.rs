@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// A span of idle time, in nanoseconds from the start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct IdleSpan {
     from_ns: u64,
@@ -23,8 +23,10 @@ pub(crate) struct Calendar {
     free_ns: u64,
     /// The sum of all bookings.
     booked_ns: u64,
-    /// Idle times before `free_ns`, in order. Those that are over are forgotten when another one is added, so there are as
-    /// many as bookings ahead.
+    /// The last idle time before `free_ns`; empty if there was none.
+    last_idle: IdleSpan,
+    /// Idle times before that one, in order. Those that are over are forgotten when another one is added, so there are as
+    /// many as bookings ahead, as a rule none.
     idle: VecDeque<IdleSpan>,
 }
 
@@ -41,14 +43,16 @@ impl Calendar {
     pub(crate) fn book(&mut self, now_ns: u64, arrival_ns: u64, work_ns: u64) -> Booking {
         self.booked_ns += work_ns;
         let start_ns = if arrival_ns < self.free_ns {
-            // Idle times end before `free_ns`.
-            if self.idle.back().is_some_and(|span| arrival_ns < span.until_ns) {
+            if arrival_ns < self.last_idle.until_ns {
                 return self.fill(arrival_ns, work_ns);
             }
             self.free_ns
         } else {
             if arrival_ns > self.free_ns {
-                self.add_idle(now_ns, IdleSpan { from_ns: self.free_ns, until_ns: arrival_ns });
+                if self.last_idle.until_ns > now_ns {
+                    self.keep_last_idle(now_ns);
+                }
+                self.last_idle = IdleSpan { from_ns: self.free_ns, until_ns: arrival_ns };
             }
             arrival_ns
         };
@@ -56,32 +60,23 @@ impl Calendar {
         Booking { start_ns, finish_ns: self.free_ns }
     }
 
-    /// Remembers an idle time behind all others, and forgets those that are over.
-    #[inline]
-    fn add_idle(&mut self, now_ns: u64, span: IdleSpan) {
-        match self.idle.back_mut() {
-            // The last one is over, and so are those before it.
-            Some(last) if last.until_ns <= now_ns => {
-                *last = span;
-                if self.idle.len() > 1 {
-                    self.idle.drain(..self.idle.len() - 1);
-                }
-            }
-            _ => {
-                while self.idle.front().is_some_and(|first| first.until_ns <= now_ns) {
-                    self.idle.pop_front();
-                }
-                self.idle.push_back(span);
-            }
+    /// Another idle time comes behind the last one, which is not over.
+    #[inline(never)]
+    fn keep_last_idle(&mut self, now_ns: u64) {
+        while self.idle.front().is_some_and(|first| first.until_ns <= now_ns) {
+            self.idle.pop_front();
         }
+        self.idle.push_back(self.last_idle);
     }
 
     /// When work that arrives at `arrival_ns` would begin.
     pub(crate) fn start_of_work_at(&self, arrival_ns: u64) -> u64 {
-        self.idle
-            .get(self.first_idle_after(arrival_ns))
-            .map_or(self.free_ns, |span| span.from_ns)
-            .max(arrival_ns)
+        let of_last = match arrival_ns < self.last_idle.until_ns {
+            true => self.last_idle.from_ns,
+            false => self.free_ns,
+        };
+        let first = self.idle.get(self.first_idle_after(arrival_ns));
+        first.map_or(of_last, |span| span.from_ns).max(arrival_ns)
     }
 
     /// Nanoseconds booked before `until_ns`.
@@ -89,6 +84,7 @@ impl Calendar {
         let idle_ns: u64 = self
             .idle
             .iter()
+            .chain([&self.last_idle])
             .map(|span| span.until_ns.saturating_sub(span.from_ns.max(until_ns)))
             .sum();
         self.booked_ns.saturating_sub(self.free_ns.saturating_sub(until_ns).saturating_sub(idle_ns))
@@ -101,6 +97,13 @@ impl Calendar {
     /// Books `work_ns` into idle spans, and the rest at the end.
     #[cold]
     fn fill(&mut self, arrival_ns: u64, work_ns: u64) -> Booking {
+        self.idle.push_back(self.last_idle);
+        let booking = self.fill_all(arrival_ns, work_ns);
+        self.last_idle = self.idle.pop_back().unwrap_or_default();
+        booking
+    }
+
+    fn fill_all(&mut self, arrival_ns: u64, work_ns: u64) -> Booking {
         let start_ns = self.start_of_work_at(arrival_ns);
         let mut left_ns = work_ns;
         let mut index = self.first_idle_after(arrival_ns);

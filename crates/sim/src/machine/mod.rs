@@ -611,7 +611,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             let slot = self.requests.insert(Request {
                 operation: id,
                 offset_bytes,
-                round: RoundKey { port: target.port.0, direction, kind, round: 0, bytes },
+                round: RoundKey::first(target.port.0, direction, kind, bytes),
                 costs: RoundCosts::default(),
                 controller: target.controller.0,
                 connection,
@@ -633,7 +633,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     #[inline(always)]
     fn send_to_target(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
-        let port = &self.ports[usize::from(request.round.port)];
+        let port = &self.ports[request.round.port()];
         let round = self.rounds.of(request.round, port, request.connection, &self.network);
         request.costs = round.costs;
         let cores = &mut self.host_cores[usize::from(port.host.0)];
@@ -659,7 +659,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     #[inline(never)]
     fn send(&mut self, at_ns: u64, slot: u32, toward: Toward) -> Option<u64> {
         let request = self.requests.get_mut(slot);
-        let port = &mut self.ports[usize::from(request.round.port)];
+        let port = &mut self.ports[request.round.port()];
         let round = self.rounds.of(request.round, port, request.connection, &self.network);
         let connection = port.connections.get_mut(request.connection as usize);
         let (Some(connection), Some(trains)) = (connection, &round.trains) else {
@@ -713,7 +713,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             Word::Replied(slot) => self.replied(now_ns, slot),
             Word::Done(slot) => self.round_done(now_ns, slot),
             Word::Retry(slot) => {
-                self.requests.get_mut(slot).round.round = 0;
+                let request = self.requests.get_mut(slot);
+                request.round = request.round.again();
                 self.send_to_target(now_ns, slot);
             }
         }
@@ -770,10 +771,10 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             controller.waiting.push_back(slot);
             return;
         }
-        if !request.costs.array_works || request.round.kind == SubRequestKind::Commit {
+        if !request.costs.array_works || request.round.kind() == SubRequestKind::Commit {
             return self.send_to_host(now_ns, slot);
         }
-        let (offset_bytes, bytes) = (request.offset_bytes, request.round.bytes);
+        let (offset_bytes, bytes) = (request.offset_bytes, request.round.bytes());
         let costs_ns = request.costs.target_receives_ns + request.costs.target_sends_ns;
         let operation = self.operations.get_mut(request.operation);
         let part = HostOperation {
@@ -859,7 +860,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     #[inline(never)]
     fn replied(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
-        let host = self.ports[usize::from(request.round.port)].host;
+        let host = self.ports[request.round.port()].host;
         let cores = &mut self.host_cores[usize::from(host.0)];
         let done_ns = cores.serve(now_ns, request.costs.host_receives_ns);
         request.time.host_ns += done_ns - now_ns;
@@ -876,7 +877,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let operation = self.operations.get_mut(request.operation);
         // The array works in the last round.
         if !operation.is_refused && !request.costs.array_works {
-            request.round.round += 1;
+            request.round = request.round.next();
             return self.send_to_target(now_ns, slot);
         }
         let id = request.operation;

@@ -10,17 +10,73 @@ use super::Port;
 const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 10;
 
-/// All that decides what a round is.
+/// All that decides what a round is, in two words: they are compared and mixed at every step of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct RoundKey {
-    pub(crate) port: u16,
-    pub(crate) direction: Direction,
-    pub(crate) kind: SubRequestKind,
-    /// Which of the sub-request's rounds, from 0.
-    pub(crate) round: u32,
     /// Bytes of the sub-request.
-    pub(crate) bytes: u64,
+    bytes: u64,
+    /// The port, in 16 bits, which of the sub-request's rounds, in 32 bits, and what it asks for, in the last two.
+    others: u64,
+}
+
+impl RoundKey {
+    const WRITES: u64 = 1;
+    const COMMITS: u64 = 2;
+    const ONE_ROUND: u64 = 4;
+    const ROUNDS: u64 = u32::MAX as u64 * Self::ONE_ROUND;
+
+    /// The first round of a sub-request.
+    #[inline]
+    pub(crate) fn first(port: u16, direction: Direction, kind: SubRequestKind, bytes: u64) -> Self {
+        let direction = if direction == Direction::Write { Self::WRITES } else { 0 };
+        let kind = if kind == SubRequestKind::Commit { Self::COMMITS } else { 0 };
+        Self { bytes, others: u64::from(port) << 48 | kind | direction }
+    }
+
+    #[inline]
+    pub(crate) fn port(self) -> usize {
+        (self.others >> 48) as usize
+    }
+
+    #[inline]
+    pub(crate) fn bytes(self) -> u64 {
+        self.bytes
+    }
+
+    fn round(self) -> u32 {
+        ((self.others & Self::ROUNDS) / Self::ONE_ROUND) as u32
+    }
+
+    fn direction(self) -> Direction {
+        if self.others & Self::WRITES == 0 { Direction::Read } else { Direction::Write }
+    }
+
+    #[inline]
+    pub(crate) fn kind(self) -> SubRequestKind {
+        match self.others & Self::COMMITS {
+            0 => SubRequestKind::Transfer,
+            _ => SubRequestKind::Commit,
+        }
+    }
+
+    /// The next round of the same sub-request.
+    #[inline]
+    pub(crate) fn next(self) -> Self {
+        Self { others: self.others + Self::ONE_ROUND, ..self }
+    }
+
+    /// The first round of the same sub-request.
+    pub(crate) fn again(self) -> Self {
+        Self { others: self.others & !Self::ROUNDS, ..self }
+    }
+
+    /// Where [`Rounds`] keeps it: the upper bits of a product, in which all bits have a part.
+    #[inline]
+    fn place(self) -> usize {
+        let mixed = self.bytes ^ self.others.rotate_left(40);
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACE_BITS)) as usize
+    }
 }
 
 /// What a round costs the processors at both ends, in nanoseconds: its message, and what comes back.
@@ -80,22 +136,11 @@ impl Rounds {
     }
 }
 
-impl RoundKey {
-    /// The upper bits of a product, in which all bits of the key have a part.
-    #[inline]
-    fn place(&self) -> usize {
-        let Self { port, direction, kind, round, bytes } = *self;
-        let others = u64::from(port) << 34 | u64::from(round) << 2 | (kind as u64) << 1;
-        let mixed = bytes ^ (others | direction as u64).rotate_left(40);
-        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACE_BITS)) as usize
-    }
-}
-
 impl KnownRound {
     #[cold]
     fn compute(key: RoundKey, port: &Port, connection: u32, network: &Network) -> Self {
-        let sub_request = SubRequest { kind: key.kind, offset_bytes: 0, bytes: key.bytes };
-        let round = port.front_end.round(key.direction, &sub_request, key.round);
+        let sub_request = SubRequest { kind: key.kind(), offset_bytes: 0, bytes: key.bytes };
+        let round = port.front_end.round(key.direction(), &sub_request, key.round());
         let Some(Round { to_target, array_works, to_host }) = round else {
             unreachable!("there is no such round: {key:?}")
         };
