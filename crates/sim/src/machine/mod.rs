@@ -15,7 +15,9 @@ mod segment;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use strewn_array::{Array, DataLost, FailedSpindle, HostOperation, LunId, OperationId, VolumeId};
+use strewn_array::{
+    Array, DataLost, Direction, FailedSpindle, HostOperation, LunId, OperationId, VolumeId,
+};
 #[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
@@ -80,6 +82,8 @@ struct Target {
     controller: ControllerId,
     lun: LunId,
     port: PortId,
+    /// The largest read and the largest write that the protocol makes one request of.
+    largest_request_bytes: [u64; 2],
 }
 
 /// A controller, and the array that it owns.
@@ -293,7 +297,12 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     pub fn add_lun(&mut self, controller: ControllerId, lun: LunId, port: PortId) -> LunId {
         assert!(controller.index() < self.controllers.len(), "there is no {controller:?}");
         assert!(usize::from(port.0) < self.ports.len(), "there is no {port:?}");
-        self.targets.push(Target { controller, lun, port });
+        let front_end = &self.ports[usize::from(port.0)].front_end;
+        let mut largest_request_bytes = [0; 2];
+        for direction in [Direction::Read, Direction::Write] {
+            largest_request_bytes[direction as usize] = front_end.largest_request_bytes(direction);
+        }
+        self.targets.push(Target { controller, lun, port, largest_request_bytes });
         LunId(self.targets.len() as u16 - 1)
     }
 
@@ -533,27 +542,31 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             sectors,
         );
         let bytes = u64::from(sectors) * strewn_base::SECTOR_BYTES;
-        let front_end = &self.ports[usize::from(target.port.0)].front_end;
-        let (sub_requests, in_flight) = match front_end.is_one_request(direction, bytes) {
-            true => (1, 1),
-            false => {
-                let exchange = front_end.exchange(direction, bytes);
-                (exchange.sub_requests(), exchange.in_flight())
-            }
-        };
-        let operation = Operation {
+        let mut operation = Operation {
             lun,
             direction,
             first_sector,
             sectors,
-            sub_requests,
-            in_flight,
+            sub_requests: 1,
+            in_flight: 1,
             next: 0,
             in_progress: 0,
             is_refused: false,
         };
-        self.operations.insert(id, operation);
-        self.begin_requests(now_ns, id);
+        // Most operations are a single request.
+        if (1..=target.largest_request_bytes[direction as usize]).contains(&bytes) {
+            (operation.next, operation.in_progress) = (1, 1);
+            self.operations.insert(id, operation);
+            let whole = SubRequest { kind: SubRequestKind::Transfer, offset_bytes: 0, bytes };
+            self.begin_request(now_ns, id, target, direction, whole);
+        } else {
+            let front_end = &self.ports[usize::from(target.port.0)].front_end;
+            let exchange = front_end.exchange(direction, bytes);
+            operation.sub_requests = exchange.sub_requests();
+            operation.in_flight = exchange.in_flight();
+            self.operations.insert(id, operation);
+            self.begin_requests(now_ns, id);
+        }
     }
 
     /// The host issues an operation by the clock.
@@ -562,6 +575,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self.issue(now_ns, operation);
     }
 
+    #[inline(always)]
     fn target(&self, lun: LunId) -> Target {
         match self.targets.get(usize::from(lun.0)) {
             Some(target) => *target,
@@ -570,7 +584,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// Begins as many sub-requests of an operation as the protocol allows. Returns whether it has ended instead.
-    #[inline(always)]
+    #[inline(never)]
     fn begin_requests(&mut self, now_ns: u64, id: OperationId) -> bool {
         loop {
             let operation = self.operations.get_mut(id);
@@ -581,52 +595,56 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             if operation.in_progress >= operation.in_flight {
                 return false;
             }
-            let (lun, direction) = (operation.lun, operation.direction);
-            let bytes = u64::from(operation.sectors) * strewn_base::SECTOR_BYTES;
-            let Some(target) = self.targets.get(usize::from(lun.0)) else {
-                unreachable!("the machine has no {lun}")
-            };
-            let port_index = usize::from(target.port.0);
-            let port = &self.ports[port_index];
-            let asks_for = match operation.sub_requests {
-                1 => SubRequest { kind: SubRequestKind::Transfer, offset_bytes: 0, bytes },
-                _ => match port.front_end.exchange(direction, bytes).sub_request(index) {
-                    Some(asks_for) => asks_for,
-                    None => unreachable!("an operation has no sub-request {index}"),
-                },
+            let Operation { lun, direction, sectors, in_progress, .. } = *operation;
+            let bytes = u64::from(sectors) * strewn_base::SECTOR_BYTES;
+            let target = self.target(lun);
+            let exchange =
+                self.ports[usize::from(target.port.0)].front_end.exchange(direction, bytes);
+            let Some(asks_for) = exchange.sub_request(index) else {
+                unreachable!("an operation has no sub-request {index}")
             };
             // A commit waits for all that it makes durable.
-            if asks_for.kind == SubRequestKind::Commit && operation.in_progress > 0 {
+            if asks_for.kind == SubRequestKind::Commit && in_progress > 0 {
                 return false;
             }
+            let operation = self.operations.get_mut(id);
             operation.next += 1;
             operation.in_progress += 1;
-            let uses = &mut self.uses[port_index];
-            let connection = match port.connections.len() as u32 {
-                0 | 1 => 0,
-                several => *uses % several,
-            };
-            *uses = uses.wrapping_add(1);
-            let SubRequest { kind, offset_bytes, bytes } = asks_for;
-            let slot = self.requests.insert(Request {
-                operation: id,
-                offset_bytes,
-                round: RoundKey::first(target.port.0, direction, kind, bytes),
-                costs: RoundCosts::default(),
-                controller: target.controller.0,
-                connection,
-                at_array: false,
-                since_ns: now_ns,
-                departs_ns: 0,
-                time: TimeIn::default(),
-            });
-            self.send_to_target(now_ns, slot);
+            self.begin_request(now_ns, id, target, direction, asks_for);
         }
     }
 
-    #[inline(never)]
-    fn begin_more_requests(&mut self, now_ns: u64, id: OperationId) -> bool {
-        self.begin_requests(now_ns, id)
+    /// Begins a sub-request of an operation.
+    #[inline(always)]
+    fn begin_request(
+        &mut self,
+        now_ns: u64,
+        id: OperationId,
+        target: Target,
+        direction: Direction,
+        asks_for: SubRequest,
+    ) {
+        let port = usize::from(target.port.0);
+        let uses = &mut self.uses[port];
+        let connection = match self.ports[port].connections.len() as u32 {
+            0 | 1 => 0,
+            several => *uses % several,
+        };
+        *uses = uses.wrapping_add(1);
+        let SubRequest { kind, offset_bytes, bytes } = asks_for;
+        let slot = self.requests.insert(Request {
+            operation: id,
+            offset_bytes,
+            round: RoundKey::first(target.port.0, direction, kind, bytes),
+            costs: RoundCosts::default(),
+            controller: target.controller.0,
+            connection,
+            at_array: false,
+            since_ns: now_ns,
+            departs_ns: 0,
+            time: TimeIn::default(),
+        });
+        self.send_to_target(now_ns, slot);
     }
 
     /// The host processes the message of a round, and then sends it.
@@ -888,7 +906,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self.requests.remove(slot);
         let has_ended = match is_last {
             true => in_progress == 0,
-            false => self.begin_more_requests(now_ns, id),
+            false => self.begin_requests(now_ns, id),
         };
         if has_ended {
             let reply = match is_refused {

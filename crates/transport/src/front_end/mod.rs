@@ -76,12 +76,13 @@ impl FrontEnd {
         Exchange { front_end: *self, direction, bytes }
     }
 
-    /// Whether an operation of `bytes` is one request to the array, and no more.
-    #[inline]
+    /// The largest operation that is one request to the array, in bytes; 0 if each has several.
     #[must_use]
-    pub fn is_one_request(&self, direction: Direction, bytes: u64) -> bool {
-        let has_commit = direction == Direction::Write && self.commits();
-        (1..=self.largest_bytes(direction)).contains(&bytes) && !has_commit
+    pub fn largest_request_bytes(&self, direction: Direction) -> u64 {
+        match direction == Direction::Write && self.commits() {
+            true => 0,
+            false => self.largest_bytes(direction),
+        }
     }
 
     /// Round `round`, from 0, of a sub-request of an operation, which its kind and its bytes decide; `None` if it does not
