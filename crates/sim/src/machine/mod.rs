@@ -23,6 +23,8 @@ use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
 use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequest, SubRequestKind, Toward};
 
+use strewn_workload::Access;
+
 use crate::closed_loop::ClosedLoop;
 use crate::component::{Component, ComponentProbe};
 use crate::driven_array::{DrivenArray, Spindles, Stopped};
@@ -535,11 +537,17 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     fn issue(&mut self, now_ns: u64, operation: HostOperation<()>) {
         let HostOperation { id, lun, direction, first_sector, sectors, .. } = operation;
         let target = self.target(lun);
-        self.controllers[target.controller.index()].driven.array.hint_operation(
-            target.lun,
-            direction,
-            first_sector,
-            sectors,
+        // A command is at the controller too soon after it was issued for memory to keep up.
+        let (hinted, access) = self
+            .host
+            .prefetch_hint()
+            .unwrap_or_else(|| (lun, Access { sector: first_sector, sectors, direction }));
+        let of_hint = self.target(hinted);
+        self.controllers[of_hint.controller.index()].driven.array.hint_operation(
+            of_hint.lun,
+            access.direction,
+            access.sector,
+            access.sectors,
         );
         let bytes = u64::from(sectors) * strewn_base::SECTOR_BYTES;
         let mut operation = Operation {
