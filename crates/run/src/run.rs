@@ -488,7 +488,6 @@ fn simulate_host<H: Host + 'static, W: WithSimulation>(
                         built.push(*other);
                     }
                 }
-                let host: Box<dyn Host> = Box::new(host);
                 let machine = machine::build(scenario, array, built, &spindles, host);
                 return with.with(machine.map_err(|error| match error {
                     MachineError::Build(source) => failed(source),

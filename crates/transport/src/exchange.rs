@@ -1,6 +1,5 @@
 //! A host's operation as its protocol carries it out.
 
-use crate::front_end::Turn;
 use crate::{Direction, FrontEnd, Train, WireCounts};
 
 /// What PDUs cost a processor.
@@ -91,6 +90,7 @@ impl Exchange {
     }
 
     /// How many requests the array gets. 0 if the operation has no bytes.
+    #[inline]
     #[must_use]
     pub fn sub_requests(&self) -> u32 {
         self.transfers().saturating_add(self.commits().into())
@@ -122,9 +122,7 @@ impl Exchange {
     /// Round `round` of sub-request `index`, both from 0; `None` if there are not as many.
     #[must_use]
     pub fn round(&self, index: u32, round: u32) -> Option<Round> {
-        let request = self.sub_request(index)?;
-        let turn = self.front_end.turn(request.kind, self.direction, request.bytes, round)?;
-        Some(self.with_costs(turn))
+        self.front_end.round(self.direction, &self.sub_request(index)?, round)
     }
 
     /// The rounds of sub-request `index`, in order.
@@ -158,26 +156,18 @@ impl Exchange {
         counts
     }
 
+    #[inline]
     fn transfers(&self) -> u32 {
-        let transfers = self.bytes.div_ceil(self.front_end.largest_bytes(self.direction));
-        u32::try_from(transfers).unwrap_or(u32::MAX)
+        let largest_bytes = self.front_end.largest_bytes(self.direction);
+        if self.bytes <= largest_bytes {
+            return u32::from(self.bytes > 0);
+        }
+        u32::try_from(self.bytes.div_ceil(largest_bytes)).unwrap_or(u32::MAX)
     }
 
+    #[inline]
     fn commits(&self) -> bool {
         self.direction == Direction::Write && self.bytes > 0 && self.front_end.commits()
-    }
-
-    fn with_costs(&self, turn: Turn) -> Round {
-        let leg = |train: Train| Leg {
-            host_ns: self.front_end.host_costs.of(&train),
-            target_ns: self.front_end.target_costs.of(&train),
-            train,
-        };
-        Round {
-            to_target: leg(turn.to_target),
-            array_works: turn.array_works,
-            to_host: leg(turn.to_host),
-        }
     }
 }
 

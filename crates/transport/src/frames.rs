@@ -1,5 +1,6 @@
 //! Cutting a train into frames.
 
+use crate::link::wire_ns;
 use crate::{Framing, LinkProfile, PduKind, Train, TrainPart};
 
 /// Frames of one size that follow each other.
@@ -8,14 +9,42 @@ pub(crate) struct FrameRun {
     pub(crate) count: u64,
     /// Bytes of each frame on the wire.
     pub(crate) wire_bytes: u64,
+    /// How long one of them takes on links with the train's `byte_time`, and how long all of them.
+    pub(crate) frame_ns: u64,
+    pub(crate) run_ns: u64,
 }
 
 /// At most so many runs: full frames and a short one for each part of a train.
 pub(crate) const RUNS: usize = 4;
 
-/// A train as a link carries it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What decides how links cut a train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameShape {
+    framing: Framing,
+    payload_bytes: u32,
+    overhead_bytes: u32,
+    /// TCP's and IP's bytes in each segment.
+    pub(crate) header_bytes: u32,
+}
+
+impl FrameShape {
+    #[inline]
+    pub(crate) fn of(profile: &LinkProfile, header_bytes: u32) -> Self {
+        Self {
+            framing: profile.framing,
+            payload_bytes: profile.frame_payload_bytes,
+            overhead_bytes: profile.frame_overhead_bytes,
+            header_bytes,
+        }
+    }
+}
+
+/// A train as links of a shape carry it, with its times on those of one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frames {
+    pub(crate) shape: FrameShape,
+    /// Nanoseconds per byte, in units of 2^-32.
+    pub(crate) byte_time: u64,
     runs: [FrameRun; RUNS],
     run_count: usize,
     count: u64,
@@ -23,19 +52,25 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// The frames of `train`, which is not empty, on links like `profile`. `header_bytes` are TCP's and IP's in each
-    /// segment.
-    #[inline]
-    pub(crate) fn cut(train: &Train, profile: &LinkProfile, header_bytes: u32) -> Self {
-        let mut frames = Self::default();
-        let overhead = u64::from(profile.frame_overhead_bytes);
-        match profile.framing {
+    /// The frames of `train`, which is not empty, on links of `shape`, with their times on those with `byte_time`.
+    pub(crate) fn cut(train: &Train, shape: FrameShape, byte_time: u64) -> Self {
+        let mut frames = Self {
+            shape,
+            byte_time,
+            runs: [FrameRun::default(); RUNS],
+            run_count: 0,
+            count: 0,
+            wire_bytes: 0,
+        };
+        let overhead = u64::from(shape.overhead_bytes);
+        match shape.framing {
             Framing::Segments => {
-                let segment = u64::from(profile.frame_payload_bytes - header_bytes);
+                let header_bytes = shape.header_bytes;
+                let segment = u64::from(shape.payload_bytes - header_bytes);
                 frames.cut_stream(train.bytes(), segment, overhead + u64::from(header_bytes));
             }
             Framing::Sequences => {
-                let payload = u64::from(profile.frame_payload_bytes);
+                let payload = u64::from(shape.payload_bytes);
                 for part in fibre_channel_train(train).parts {
                     if part.payload_bytes > 0 {
                         frames.cut_stream(part.bytes(), payload, overhead);
@@ -48,23 +83,39 @@ impl Frames {
         frames
     }
 
+    /// The same frames on links of another rate.
+    pub(crate) fn at_rate(mut self, byte_time: u64) -> Self {
+        self.byte_time = byte_time;
+        for run in &mut self.runs[..self.run_count] {
+            run.measure(byte_time);
+        }
+        self
+    }
+
     /// The runs, none of them empty.
     #[inline]
     pub(crate) fn runs(&self) -> &[FrameRun] {
         &self.runs[..self.run_count]
     }
 
+    /// The runs if there are fewer than [`RUNS`], `MOST` of them.
+    #[inline(always)]
+    pub(crate) fn first_runs<const MOST: usize>(&self) -> &[FrameRun] {
+        if MOST < RUNS { &self.runs[..MOST] } else { self.runs() }
+    }
+
     /// Number of frames.
+    #[inline]
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
     /// Bytes on the wire.
+    #[inline]
     pub(crate) fn wire_bytes(&self) -> u64 {
         self.wire_bytes
     }
 
-    #[inline]
     fn cut_stream(&mut self, bytes: u64, frame_payload: u64, overhead: u64) {
         let full = bytes / frame_payload;
         let rest = bytes - full * frame_payload;
@@ -76,12 +127,20 @@ impl Frames {
         }
     }
 
-    #[inline]
     fn push(&mut self, count: u64, wire_bytes: u64) {
-        self.runs[self.run_count] = FrameRun { count, wire_bytes };
+        let mut run = FrameRun { count, wire_bytes, frame_ns: 0, run_ns: 0 };
+        run.measure(self.byte_time);
+        self.runs[self.run_count] = run;
         self.run_count += 1;
         self.count += count;
         self.wire_bytes += count * wire_bytes;
+    }
+}
+
+impl FrameRun {
+    fn measure(&mut self, byte_time: u64) {
+        self.frame_ns = wire_ns(self.wire_bytes, byte_time);
+        self.run_ns = wire_ns(self.count * self.wire_bytes, byte_time);
     }
 }
 

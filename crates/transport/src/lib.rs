@@ -116,6 +116,7 @@ mod network;
 mod outages;
 mod path;
 mod pdu;
+mod plain_path;
 mod profile;
 mod switch;
 mod tcp;
@@ -137,7 +138,7 @@ pub use strewn_base::Direction;
 pub use switch::{Forwarding, RouterSettings, Switch};
 pub use tcp::{IdleRestart, InitialWindow, SlowStart, TcpSettings};
 pub use toward::Toward;
-pub use train::{Train, TrainPart};
+pub use train::{PreparedTrain, Train, TrainPart};
 pub use wire_counts::{PduCount, WireCounts};
 
 /// The example of the README is compiled and run.

@@ -15,33 +15,22 @@ pub(crate) struct RunTimes {
 
 /// A train on its way: when its frames are complete at the place that it has reached.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    /// When each run left the last link.
-    runs: [RunTimes; RUNS],
+pub(crate) struct Progress<const MOST: usize> {
+    /// When each run left the last link. `MOST` is their number if it is less than [`RUNS`].
+    runs: [RunTimes; MOST],
     /// How much later it reaches this place.
     pub(crate) later_ns: u64,
-    /// The time that a frame of each run takes on links with `byte_time`, and the time of all frames of the run.
-    frame_ns: [u64; RUNS],
-    run_ns: [u64; RUNS],
-    byte_time: u64,
     /// The end of a train whose last PDU was stored before this link, if that is later than what `runs` say.
     pub(crate) last_stored_ns: u64,
 }
 
-impl Progress {
+impl<const MOST: usize> Progress<MOST> {
     /// All frames ready between `first_ns` and `last_ns`.
     #[inline]
     pub(crate) fn ready(first_ns: u64, last_ns: u64) -> Self {
-        let mut runs = [RunTimes { first_ns: last_ns, last_ns }; RUNS];
+        let mut runs = [RunTimes { first_ns: last_ns, last_ns }; MOST];
         runs[0].first_ns = first_ns;
-        Self {
-            runs,
-            later_ns: 0,
-            frame_ns: [0; RUNS],
-            run_ns: [0; RUNS],
-            byte_time: 0,
-            last_stored_ns: 0,
-        }
+        Self { runs, later_ns: 0, last_stored_ns: 0 }
     }
 
     /// When the first frame is here.
@@ -53,28 +42,19 @@ impl Progress {
     /// When the last one of `frames` is here.
     #[inline]
     pub(crate) fn last_ns(&self, frames: &Frames) -> u64 {
-        self.runs[frames.runs().len().saturating_sub(1)].last_ns + self.later_ns
+        self.runs[Self::last_run(frames)].last_ns + self.later_ns
     }
 
-    /// How long `frames` take on links with `byte_time`.
-    #[inline]
-    fn measure(&mut self, frames: &Frames, byte_time: u64) {
-        self.byte_time = byte_time;
-        let times = self.frame_ns.iter_mut().zip(&mut self.run_ns);
-        for (run, (frame_ns, run_ns)) in frames.runs().iter().zip(times) {
-            *frame_ns = wire_ns(run.wire_bytes, byte_time);
-            *run_ns = match run.count {
-                1 => *frame_ns,
-                count => wire_ns(count * run.wire_bytes, byte_time),
-            };
-        }
+    #[inline(always)]
+    fn last_run(frames: &Frames) -> usize {
+        if MOST < RUNS { MOST - 1 } else { frames.runs().len().saturating_sub(1) }
     }
 
     /// Frames are passed on when they begin to arrive, not when they have arrived.
-    pub(crate) fn begin_with_headers(&mut self) {
-        for (run, frame_ns) in self.runs.iter_mut().zip(self.frame_ns) {
-            run.first_ns -= frame_ns;
-            run.last_ns -= frame_ns;
+    pub(crate) fn begin_with_headers(&mut self, frames: &Frames) {
+        for (run, frames) in self.runs.iter_mut().zip(frames.runs()) {
+            run.first_ns -= frames.frame_ns;
+            run.last_ns -= frames.frame_ns;
         }
     }
 }
@@ -188,31 +168,36 @@ impl Link {
         wire_ns(bytes, self.byte_time)
     }
 
+    /// Nanoseconds per byte, in units of 2^-32.
+    #[inline]
+    pub(crate) fn byte_time(&self) -> u64 {
+        self.byte_time
+    }
+
     /// Nanoseconds of a full frame on the wire.
+    #[inline]
     pub(crate) fn full_frame_ns(&self) -> u64 {
         self.full_frame_ns
     }
 
-    /// Carries `frames`, which arrive at its near end as `progress` says, and moves `progress` to its far end. Returns when
+    /// Carries `frames`, whose times are those on its rate, which arrive at its near end as `progress` says, and moves `progress` to its far end. Returns when
     /// the first frame begins to leave, or when the train is lost.
     ///
     /// Within a run, frames arrive at intervals that do not shrink, so only the first and the last one can make the last
     /// one late: it leaves when the link has sent everything before it, or one frame after its own arrival.
-    #[inline]
-    pub(crate) fn carry(
+    #[inline(always)]
+    pub(crate) fn carry<const MOST: usize>(
         &mut self,
         now_ns: u64,
         toward: Toward,
         frames: &Frames,
-        progress: &mut Progress,
+        progress: &mut Progress<MOST>,
     ) -> Result<u64, u64> {
         let arrival_ns = progress.first_ns();
         if let Some(since_ns) = self.outages.first_between(arrival_ns, arrival_ns + 1) {
             return Err(since_ns);
         }
-        if progress.byte_time != self.byte_time {
-            progress.measure(frames, self.byte_time);
-        }
+        debug_assert_eq!(frames.byte_time, self.byte_time, "times at another rate");
         let state = &mut self.directions[toward as usize];
         state.wire_bytes += frames.wire_bytes();
         state.frames += frames.count();
@@ -220,25 +205,27 @@ impl Link {
             u128::from(frames.wire_bytes()) * u128::from(self.byte_time) + u128::from(state.rest);
         state.rest = work as u64 & 0xffff_ffff;
         let work_ns = (work >> 32) as u64;
-        let waiting = self
-            .credits
-            .map_or(Waiting::default(), |credits| credits.waiting(frames.count(), work_ns));
+        let waiting = match self.credits {
+            None => Waiting::default(),
+            Some(credits) => credits.waiting(frames.count(), work_ns),
+        };
         let booking = state.calendar.book(now_ns, arrival_ns, work_ns + waiting.occupied_ns);
         let mut left_ns = booking.start_ns;
-        for index in 0..frames.runs().len() {
-            let frame_ns = progress.frame_ns[index];
-            let run = &mut progress.runs[index];
-            let start_ns = left_ns.max(run.first_ns + progress.later_ns);
-            let last_arrival_ns = run.last_ns + progress.later_ns;
-            left_ns = (start_ns + progress.run_ns[index]).max(last_arrival_ns + frame_ns);
-            *run = RunTimes { first_ns: start_ns + frame_ns, last_ns: left_ns };
+        let later_ns = progress.later_ns;
+        let least_last_ns =
+            (booking.finish_ns - waiting.after_last_ns).max(progress.last_stored_ns);
+        for (run, frames) in progress.runs.iter_mut().zip(frames.first_runs::<MOST>()) {
+            let start_ns = left_ns.max(run.first_ns + later_ns);
+            let last_arrival_ns = run.last_ns + later_ns;
+            left_ns = (start_ns + frames.run_ns).max(last_arrival_ns + frames.frame_ns);
+            *run = RunTimes { first_ns: start_ns + frames.frame_ns, last_ns: left_ns };
         }
-        let finish_ns = booking.finish_ns - waiting.after_last_ns;
-        let last = &mut progress.runs[frames.runs().len().saturating_sub(1)];
-        last.last_ns = last.last_ns.max(finish_ns).max(progress.last_stored_ns);
+        let last = &mut progress.runs[Progress::<MOST>::last_run(frames)];
+        last.last_ns = last.last_ns.max(least_last_ns);
+        let last_ns = last.last_ns + self.profile.propagation_ns;
         progress.last_stored_ns = 0;
         progress.later_ns = self.profile.propagation_ns;
-        match self.outages.first_between(booking.start_ns, progress.last_ns(frames)) {
+        match self.outages.first_between(booking.start_ns, last_ns) {
             Some(since_ns) => Err(since_ns),
             None => Ok(booking.start_ns),
         }
@@ -257,7 +244,7 @@ impl Link {
 
 /// Nanoseconds of `bytes`, rounded to the nearest.
 #[inline]
-fn wire_ns(bytes: u64, byte_time: u64) -> u64 {
+pub(crate) fn wire_ns(bytes: u64, byte_time: u64) -> u64 {
     ((u128::from(bytes) * u128::from(byte_time) + (1 << 31)) >> 32) as u64
 }
 

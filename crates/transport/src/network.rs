@@ -1,14 +1,16 @@
 //! All links, switches and paths of a machine.
 
-use crate::connection::{Arrival, Connection, FibreChannelSettings, Lost, Transport};
+use crate::connection::{Arrival, Connection, Lost, Transport};
 use crate::error::NetworkError;
+use crate::frames::{FrameShape, Frames};
 use crate::lanes::{LaneRule, Lanes};
 use crate::link::Link;
-use crate::path::{Crossing, Hop};
+use crate::path::{Crossing, Hop, LostOnTheWay, Path};
+use crate::plain_path::PlainPath;
 use crate::profile::{Framing, LinkProfile};
 use crate::switch::{Router, RouterSettings};
-use crate::tcp::{Route, Sender, TcpSettings};
-use crate::{Toward, Train};
+use crate::tcp::{Released, Route, Sender};
+use crate::{PreparedTrain, Toward, Train};
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $id:ident;)*) => {$(
@@ -56,7 +58,7 @@ pub(crate) struct Parts {
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Network {
     parts: Parts,
-    paths: Vec<Vec<Hop>>,
+    paths: Vec<Path>,
 }
 
 impl Network {
@@ -139,7 +141,8 @@ impl Network {
                 }
             }
         }
-        self.paths.push(hops.to_vec());
+        let plain = PlainPath::new(hops, &self.parts.links);
+        self.paths.push(Path { hops: hops.to_vec(), plain });
         Ok(PathId::of(self.paths.len() - 1))
     }
 
@@ -153,7 +156,7 @@ impl Network {
         flow: u64,
         transport: Transport,
     ) -> Result<Connection, NetworkError> {
-        let hops = self.paths.get(path.index()).ok_or(NetworkError::Unknown { hop: 0 })?;
+        let hops = &self.paths.get(path.index()).ok_or(NetworkError::Unknown { hop: 0 })?.hops;
         let first = self.first_link(hops[0]).ok_or(NetworkError::Unknown { hop: 0 })?.profile();
         let (framing, name) = match transport {
             Transport::Tcp(_) => (Framing::Segments, "TCP"),
@@ -190,6 +193,22 @@ impl Network {
         })
     }
 
+    /// Prepares `train` for [`send_prepared`](Self::send_prepared) over `connection`.
+    #[must_use]
+    pub fn prepare(&self, connection: &Connection, toward: Toward, train: &Train) -> PreparedTrain {
+        let hops = &self.paths[connection.path.index()].hops;
+        let first = match toward {
+            Toward::Target => hops.first(),
+            Toward::Host => hops.last(),
+        };
+        let first = first.and_then(|hop| self.first_link(*hop)).filter(|_| !train.is_empty());
+        let header_bytes = connection.transport.header_bytes();
+        let frames = first.map(|link| {
+            Frames::cut(train, FrameShape::of(link.profile(), header_bytes), link.byte_time())
+        });
+        PreparedTrain { train: *train, bytes: train.bytes(), path: connection.path, frames }
+    }
+
     /// Sends `train` at `now_ns`, and says when it arrives. An empty train arrives at once.
     ///
     /// Trains are sent in the order of `now_ns`. After a loss, TCP sends the whole train again by its timers, and this
@@ -198,7 +217,6 @@ impl Network {
     /// # Errors
     /// If the train is lost: over Fibre Channel at the first loss, over TCP when it has been sent as often as settings
     /// allow.
-    #[inline]
     pub fn send(
         &mut self,
         now_ns: u64,
@@ -206,14 +224,44 @@ impl Network {
         toward: Toward,
         train: &Train,
     ) -> Result<Arrival, Lost> {
-        if train.is_empty() {
+        let prepared = self.prepare(connection, toward, train);
+        self.send_prepared(now_ns, connection, toward, &prepared)
+    }
+
+    /// Sends a train as [`send`](Self::send) does. It may have been prepared for another connection of this network: it is
+    /// prepared again if that one's links are different.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    #[inline(always)]
+    pub fn send_prepared(
+        &mut self,
+        now_ns: u64,
+        connection: &mut Connection,
+        toward: Toward,
+        train: &PreparedTrain,
+    ) -> Result<Arrival, Lost> {
+        let Some(frames) = &train.frames else {
             return Ok(Arrival { first_ns: now_ns, last_ns: now_ns });
-        }
+        };
         let direction = toward as usize;
-        let sent = match connection.transport {
-            Transport::Tcp(settings) => self.send_tcp(now_ns, connection, &settings, toward, train),
+        let sent = match &connection.transport {
+            Transport::Tcp(settings) => {
+                let start_ns = now_ns.max(connection.ready_ns[direction]);
+                let sender = &mut connection.senders[direction];
+                let released = sender.release(start_ns, train.bytes, settings, &connection.route);
+                match self.cross(now_ns, connection, toward, released, train, frames) {
+                    Ok(arrival) => Ok(arrival),
+                    Err(lost) => self.send_again(now_ns, connection, toward, train, frames, lost),
+                }
+            }
             Transport::FibreChannel(settings) => {
-                self.send_fibre_channel(now_ns, connection, settings, toward, train)
+                let retry_timeout_ns = settings.retry_timeout_ns;
+                let released = Released { first_ns: now_ns, last_ns: now_ns };
+                self.cross(now_ns, connection, toward, released, train, frames).map_err(|lost| {
+                    let retry_ns = Some(lost.sent_ns + retry_timeout_ns);
+                    Lost { lost_ns: lost.lost_ns, retry_ns }
+                })
             }
         };
         let mut arrival = sent?;
@@ -224,73 +272,68 @@ impl Network {
         Ok(arrival)
     }
 
-    #[inline]
-    fn send_tcp(
-        &mut self,
-        now_ns: u64,
-        connection: &mut Connection,
-        settings: &TcpSettings,
-        toward: Toward,
-        train: &Train,
-    ) -> Result<Arrival, Lost> {
-        let direction = toward as usize;
-        let mut start_ns = now_ns.max(connection.ready_ns[direction]);
-        let mut timeout_ns = 0;
-        let mut retransmissions = 0;
-        loop {
-            let route = &connection.route;
-            let sender = &mut connection.senders[direction];
-            let released = sender.release(start_ns, train.bytes(), settings, route);
-            let crossing = Crossing {
-                now_ns,
-                toward,
-                flow: connection.flow,
-                header_bytes: settings.header_bytes(),
-                first_ns: released.first_ns,
-                last_ns: released.last_ns,
-                train,
-            };
-            let lost = match crossing.over(&self.paths[connection.path.index()], &mut self.parts) {
-                Ok(arrival) => return Ok(arrival),
-                Err(lost) => lost,
-            };
-            if retransmissions == settings.retransmissions {
-                return Err(Lost { lost_ns: lost.lost_ns, retry_ns: None });
-            }
-            // RFC 6298, 5.4 to 5.6: the timer that began with the lost segment runs out, and doubles.
-            timeout_ns = match retransmissions {
-                0 => settings.timeout_ns(route),
-                _ => (2 * timeout_ns).min(settings.maximum_timeout_ns),
-            };
-            sender.on_timeout(route);
-            start_ns = lost.sent_ns + timeout_ns;
-            retransmissions += 1;
-            connection.retransmissions += 1;
-            connection.ready_ns[direction] = start_ns;
-        }
-    }
-
-    fn send_fibre_channel(
+    /// Moves a train that may leave as `released` says over the connection's path.
+    #[inline(always)]
+    fn cross(
         &mut self,
         now_ns: u64,
         connection: &Connection,
-        settings: FibreChannelSettings,
         toward: Toward,
-        train: &Train,
+        released: Released,
+        train: &PreparedTrain,
+        frames: &Frames,
+    ) -> Result<Arrival, LostOnTheWay> {
+        let path = &self.paths[connection.path.index()];
+        let header_bytes = connection.transport.header_bytes();
+        let is_for_path =
+            train.path == connection.path && frames.shape.header_bytes == header_bytes;
+        match &path.plain {
+            Some(plain) if is_for_path => {
+                plain.carry(&mut self.parts.links, now_ns, toward, released, frames)
+            }
+            _ => {
+                let Released { first_ns, last_ns } = released;
+                let (flow, train) = (connection.flow, &train.train);
+                Crossing { now_ns, toward, flow, header_bytes, first_ns, last_ns, train, frames }
+                    .over(&path.hops, &mut self.parts)
+            }
+        }
+    }
+
+    /// TCP sends a lost train again by its timers.
+    #[cold]
+    fn send_again(
+        &mut self,
+        now_ns: u64,
+        connection: &mut Connection,
+        toward: Toward,
+        train: &PreparedTrain,
+        frames: &Frames,
+        mut lost: LostOnTheWay,
     ) -> Result<Arrival, Lost> {
-        let crossing = Crossing {
-            now_ns,
-            toward,
-            flow: connection.flow,
-            header_bytes: 0,
-            first_ns: now_ns,
-            last_ns: now_ns,
-            train,
+        let direction = toward as usize;
+        let Transport::Tcp(settings) = connection.transport else {
+            unreachable!("only TCP sends again")
         };
-        crossing.over(&self.paths[connection.path.index()], &mut self.parts).map_err(|lost| Lost {
-            lost_ns: lost.lost_ns,
-            retry_ns: Some(lost.sent_ns + settings.retry_timeout_ns),
-        })
+        let mut timeout_ns = 0;
+        for retransmission in 0..settings.retransmissions {
+            // RFC 6298, 5.4 to 5.6: the timer that began with the lost segment runs out, and doubles.
+            timeout_ns = match retransmission {
+                0 => settings.timeout_ns(&connection.route),
+                _ => (2 * timeout_ns).min(settings.maximum_timeout_ns),
+            };
+            let (sender, route) = (&mut connection.senders[direction], &connection.route);
+            sender.on_timeout(route);
+            let start_ns = lost.sent_ns + timeout_ns;
+            let released = sender.release(start_ns, train.bytes, &settings, route);
+            connection.retransmissions += 1;
+            connection.ready_ns[direction] = start_ns;
+            lost = match self.cross(now_ns, connection, toward, released, train, frames) {
+                Ok(arrival) => return Ok(arrival),
+                Err(lost) => lost,
+            };
+        }
+        Err(Lost { lost_ns: lost.lost_ns, retry_ns: None })
     }
 
     /// Lets `link` fail at `at_ns`: what is on it then is lost, and so is what is sent over it later. Known in advance:
@@ -386,6 +429,7 @@ impl Network {
 
 impl Transport {
     /// Bytes of TCP's and IP's headers in a segment; 0 on Fibre Channel.
+    #[inline]
     fn header_bytes(&self) -> u32 {
         match self {
             Self::Tcp(settings) => settings.header_bytes(),

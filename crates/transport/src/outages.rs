@@ -44,6 +44,11 @@ impl Outages {
     /// The beginning of the first outage that cuts off what is on the link from `from_ns` to `until_ns`.
     #[inline]
     pub(crate) fn first_between(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
+        if self.0.is_empty() { None } else { self.first_of_some_between(from_ns, until_ns) }
+    }
+
+    #[cold]
+    fn first_of_some_between(&self, from_ns: u64, until_ns: u64) -> Option<u64> {
         self.0
             .iter()
             .find(|outage| from_ns < outage.until_ns && until_ns > outage.from_ns)

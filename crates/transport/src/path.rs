@@ -1,8 +1,9 @@
 //! The way between two ports.
 
-use crate::frames::Frames;
+use crate::frames::{FrameShape, Frames, RUNS};
 use crate::link::Progress;
 use crate::network::Parts;
+use crate::plain_path::PlainPath;
 use crate::{Arrival, Forwarding, LanesId, LinkId, RouterId, Switch, Toward, Train};
 
 /// A part of a path.
@@ -19,6 +20,15 @@ pub enum Hop {
     Router(RouterId),
 }
 
+/// The way between two ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+pub(crate) struct Path {
+    /// Hops from the host to the array.
+    pub(crate) hops: Vec<Hop>,
+    pub(crate) plain: Option<PlainPath>,
+}
+
 /// A train on its way through a network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing<'a> {
@@ -32,6 +42,8 @@ pub(crate) struct Crossing<'a> {
     pub(crate) first_ns: u64,
     pub(crate) last_ns: u64,
     pub(crate) train: &'a Train,
+    /// The train as the first link carries it, or one like it.
+    pub(crate) frames: &'a Frames,
 }
 
 /// A train that a link has lost: when it set out, and when it was lost.
@@ -54,10 +66,11 @@ enum Pending {
 
 impl Crossing<'_> {
     /// Sends the train over `hops`.
-    #[inline]
     pub(crate) fn over(&self, hops: &[Hop], parts: &mut Parts) -> Result<Arrival, LostOnTheWay> {
-        let mut progress = Progress::ready(self.first_ns, self.last_ns);
-        let mut frames = Frames::default();
+        let mut progress = Progress::<RUNS>::ready(self.first_ns, self.last_ns);
+        // Links of a path are alike as a rule, and so are those of the paths of a port.
+        let mut frames = self.frames;
+        let mut other_frames = None;
         let mut pending = Pending::Cut { last_ready_ns: 0 };
         let mut last_frame_ns = 0;
         let mut sent_ns = None;
@@ -83,7 +96,7 @@ impl Crossing<'_> {
                     continue;
                 }
                 Hop::Router(router) => {
-                    let (first_ns, last_ns) = self.first_and_last_pdu(&progress, &frames);
+                    let (first_ns, last_ns) = self.first_and_last_pdu(&progress, frames);
                     let router = &mut parts.routers[router.index()];
                     let (first_ready_ns, last_ready_ns) =
                         router.store(self.now_ns, self.train, first_ns, last_ns);
@@ -97,19 +110,27 @@ impl Crossing<'_> {
                 Pending::Nothing => {}
                 Pending::CutThrough { full_frame_ns } => {
                     if link.full_frame_ns() >= full_frame_ns {
-                        progress.begin_with_headers();
+                        progress.begin_with_headers(frames);
                     }
                 }
                 Pending::Cut { last_ready_ns } => {
-                    frames = Frames::cut(self.train, link.profile(), self.header_bytes);
+                    let shape = FrameShape::of(link.profile(), self.header_bytes);
+                    if frames.shape != shape {
+                        let cut = Frames::cut(self.train, shape, link.byte_time());
+                        frames = other_frames.insert(cut);
+                    }
                     if last_ready_ns > 0 && self.train.pdus() > 1 {
                         let pdu_bytes = frames.wire_bytes() / u64::from(self.train.pdus());
                         progress.last_stored_ns = last_ready_ns + link.serialization_ns(pdu_bytes);
                     }
                 }
             }
+            if frames.byte_time != link.byte_time() {
+                let at_rate = frames.at_rate(link.byte_time());
+                frames = other_frames.insert(at_rate);
+            }
             let arrived_ns = progress.first_ns();
-            let carried = link.carry(self.now_ns, self.toward, &frames, &mut progress);
+            let carried = link.carry(self.now_ns, self.toward, frames, &mut progress);
             match carried {
                 Ok(left_ns) => sent_ns = sent_ns.or(Some(left_ns)),
                 Err(lost_ns) => {
@@ -119,11 +140,11 @@ impl Crossing<'_> {
             }
             last_frame_ns = link.full_frame_ns();
         }
-        Ok(Arrival { first_ns: progress.first_ns(), last_ns: progress.last_ns(&frames) })
+        Ok(Arrival { first_ns: progress.first_ns(), last_ns: progress.last_ns(frames) })
     }
 
     /// When the first and the last PDU of the train are complete.
-    fn first_and_last_pdu(&self, progress: &Progress, frames: &Frames) -> (u64, u64) {
+    fn first_and_last_pdu(&self, progress: &Progress<RUNS>, frames: &Frames) -> (u64, u64) {
         let (first_ns, last_ns) = (progress.first_ns(), progress.last_ns(frames));
         if self.train.pdus() <= 1 {
             return (last_ns, last_ns);

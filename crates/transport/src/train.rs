@@ -1,6 +1,7 @@
 //! What a protocol puts on the wire at once.
 
-use crate::PduKind;
+use crate::frames::Frames;
+use crate::{PathId, PduKind};
 
 /// PDUs of one kind that follow each other, equal in size but for the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,5 +99,27 @@ impl Train {
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.parts[0].bytes() + self.parts[1].bytes()
+    }
+}
+
+/// A train as a [`Network`](crate::Network) carries it over a connection, made by
+/// [`Network::prepare`](crate::Network::prepare): what does not depend on when it is sent. One that is sent often costs a
+/// third of the time this way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PreparedTrain {
+    pub(crate) train: Train,
+    /// [`Train::bytes`].
+    pub(crate) bytes: u64,
+    /// The path that it was prepared for.
+    pub(crate) path: PathId,
+    /// Its frames on the first link; `None` if there is nothing to send.
+    pub(crate) frames: Option<Frames>,
+}
+
+impl PreparedTrain {
+    /// The train.
+    #[must_use]
+    pub fn train(&self) -> &Train {
+        &self.train
     }
 }

@@ -17,10 +17,13 @@ impl Cores {
     }
 
     /// Takes work that arrives at `now_ns`, and returns when it is done.
+    #[inline]
     pub(crate) fn serve(&mut self, now_ns: u64, cost_ns: u64) -> u64 {
-        if cost_ns == 0 {
-            return now_ns;
-        }
+        if cost_ns == 0 { now_ns } else { self.serve_work(now_ns, cost_ns) }
+    }
+
+    #[inline(never)]
+    fn serve_work(&mut self, now_ns: u64, cost_ns: u64) -> u64 {
         self.given_ns += cost_ns;
         match self.free_ns.iter_mut().min() {
             Some(free_ns) => {

@@ -1,10 +1,10 @@
 //! What is to happen in a machine, as data.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// What a part of a machine is told. Requests are named by their slots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) enum Word {
     /// To a host: its processing of a message to be sent is done.
@@ -24,12 +24,47 @@ pub(crate) enum Word {
 }
 
 /// A word for a part, at a time. At equal times, what was scheduled first comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Event {
     at_ns: u64,
     number: u64,
     word: Word,
+}
+
+impl Event {
+    /// Time and number as one: they are compared without a branch.
+    #[inline]
+    fn order(&self) -> u128 {
+        u128::from(self.at_ns) << 64 | u128::from(self.number)
+    }
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Event {}
+
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        self.order() <= other.order()
+    }
+}
+
+impl Ord for Event {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
 }
 
 /// The words that are to be said, the earliest first.

@@ -9,18 +9,22 @@ mod events;
 mod log_mirror;
 mod pair;
 mod requests;
+mod rounds;
 mod segment;
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use strewn_array::{
-    Array, DataLost, FailedSpindle, HostOperation, LunId, OperationId, ProcessorWork, VolumeId,
+    Array, DataLost, Direction, FailedSpindle, HostOperation, LunId, OperationId, ProcessorWork,
+    VolumeId,
 };
 #[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
-use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequestKind, Toward};
+use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequest, SubRequestKind, Toward};
+
+use strewn_workload::Access;
 
 use crate::closed_loop::ClosedLoop;
 use crate::component::{Component, ComponentProbe};
@@ -34,6 +38,7 @@ use cores::Cores;
 use events::{EventQueue, Word};
 use pair::Turn;
 use requests::{Operation, Operations, Request, Requests};
+use rounds::{RoundCosts, RoundKey, Rounds};
 
 pub use log_mirror::Interconnect;
 pub(crate) use log_mirror::LogMirror;
@@ -81,6 +86,8 @@ struct Target {
     controller: ControllerId,
     lun: LunId,
     port: PortId,
+    /// The largest read and the largest write that the protocol makes one request of.
+    largest_request_bytes: [u64; 2],
 }
 
 /// A controller, and the array that it owns.
@@ -166,8 +173,13 @@ pub struct Machine<A, H = ClosedLoop> {
     /// How often each port has been used.
     uses: Vec<u32>,
     targets: Vec<Target>,
+    /// What the host said when it was spoken to last, for every event to read: when it issues an operation by the clock,
+    /// and whether it is done.
+    issue_ns: u64,
+    host_is_done: bool,
     operations: Operations,
     requests: Requests,
+    rounds: Rounds,
     events: EventQueue,
     /// Takeovers and givebacks to come, the next one last.
     turns: Vec<(u64, Turn)>,
@@ -198,8 +210,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             ports: Vec::new(),
             uses: Vec::new(),
             targets: Vec::new(),
+            issue_ns: u64::MAX,
+            host_is_done: false,
             operations: Operations::default(),
             requests: Requests::default(),
+            rounds: Rounds::default(),
             events: EventQueue::default(),
             turns: Vec::new(),
             pair: None,
@@ -287,7 +302,12 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     pub fn add_lun(&mut self, controller: ControllerId, lun: LunId, port: PortId) -> LunId {
         assert!(controller.index() < self.controllers.len(), "there is no {controller:?}");
         assert!(usize::from(port.0) < self.ports.len(), "there is no {port:?}");
-        self.targets.push(Target { controller, lun, port });
+        let front_end = &self.ports[usize::from(port.0)].front_end;
+        let mut largest_request_bytes = [0; 2];
+        for direction in [Direction::Read, Direction::Write] {
+            largest_request_bytes[direction as usize] = front_end.largest_request_bytes(direction);
+        }
+        self.targets.push(Target { controller, lun, port, largest_request_bytes });
         LunId(self.targets.len() as u16 - 1)
     }
 
@@ -385,13 +405,14 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
         if !std::mem::replace(&mut self.is_started, true) {
             while let Some(operation) = self.host.first() {
-                self.issue(0, operation);
+                self.issue_due(0, operation);
             }
             self.answer_ready(0)?;
         }
+        self.note_host();
         while let Some(at_ns) = self.next_change_ns().filter(|at_ns| *at_ns < end_ns) {
             self.run_until(at_ns, observer)?;
-            if self.host.is_done() {
+            if self.host_is_done {
                 break;
             }
             let now_ns = at_ns.max(self.segment_start_ns);
@@ -400,7 +421,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             self.answer_ready(now_ns)?;
         }
         self.run_until(end_ns, observer)?;
-        let end_ns = if self.host.is_done() { self.now_ns } else { end_ns };
+        let end_ns = if self.host_is_done { self.now_ns } else { end_ns };
         self.look(end_ns, observer)?;
         self.is_in_segment = false;
         Ok(self.measure(end_ns))
@@ -412,7 +433,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), SimulationError> {
         let (mut events, mut looked_ns) = (0, u64::MAX);
-        while !self.host.is_done() && self.step(end_ns)? {
+        while !self.host_is_done && self.step(end_ns)? {
             events += 1;
             if events == EVENTS_PER_LOOK {
                 if looked_ns == self.now_ns {
@@ -439,10 +460,10 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times, words come first,
     /// then the arrays' own events, controller by controller, then operations that the host issues by the clock.
+    #[inline(always)]
     fn step(&mut self, end_ns: u64) -> Result<bool, SimulationError> {
         let word_ns = self.events.next_ns();
-        let issue_ns = self.host.next_issue_ns();
-        let mut next_ns = word_ns.min(issue_ns);
+        let mut next_ns = word_ns.min(self.issue_ns);
         let mut of_array = None;
         for (index, controller) in self.controllers.iter().enumerate() {
             let next = controller.driven.next_events();
@@ -474,8 +495,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             }
             None => {
                 let issued = self.host.issue_due(next_ns).map_err(SimulationError::Accesses)?;
+                self.note_host();
                 if let Some(operation) = issued {
-                    self.issue(next_ns, operation);
+                    self.issue_due(next_ns, operation);
                 }
             }
         }
@@ -483,22 +505,30 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         Ok(true)
     }
 
+    /// Notes what comes next at the host, which changes when it is told something.
+    #[inline]
+    fn note_host(&mut self) {
+        (self.issue_ns, self.host_is_done) = (self.host.next_issue_ns(), self.host.is_done());
+    }
+
     /// Lets `act` work on an array with the processor of the controller that serves it.
+    #[inline(always)]
     fn with_processor<R>(&mut self, index: usize, act: impl FnOnce(&mut DrivenArray<A>) -> R) -> R {
         let served_by = self.controllers[index].served_by;
-        if served_by == index {
-            let driven = &mut self.controllers[index].driven;
-            driven.driver.now_ns = self.now_ns;
-            return act(driven);
+        let is_taken_over = served_by != index;
+        if is_taken_over {
+            self.swap_processors(index, served_by);
         }
-        self.swap_processors(index, served_by);
         let driven = &mut self.controllers[index].driven;
         driven.driver.now_ns = self.now_ns;
         let result = act(driven);
-        self.swap_processors(index, served_by);
+        if is_taken_over {
+            self.swap_processors(index, served_by);
+        }
         result
     }
 
+    #[cold]
     fn swap_processors(&mut self, one: usize, other: usize) {
         if let Ok([one, other]) = self.controllers.get_disjoint_mut([one, other]) {
             std::mem::swap(&mut one.driven.driver.processor, &mut other.driven.driver.processor);
@@ -506,32 +536,57 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// The host issues an operation.
+    #[inline(always)]
     fn issue(&mut self, now_ns: u64, operation: HostOperation<()>) {
         let HostOperation { id, lun, direction, first_sector, sectors, .. } = operation;
         let target = self.target(lun);
-        self.controllers[target.controller.index()].driven.array.hint_operation(
-            target.lun,
-            direction,
-            first_sector,
-            sectors,
+        // A command is at the controller too soon after it was issued for memory to keep up.
+        let (hinted, access) = self
+            .host
+            .prefetch_hint()
+            .unwrap_or_else(|| (lun, Access { sector: first_sector, sectors, direction }));
+        let of_hint = self.target(hinted);
+        self.controllers[of_hint.controller.index()].driven.array.hint_operation(
+            of_hint.lun,
+            access.direction,
+            access.sector,
+            access.sectors,
         );
         let bytes = u64::from(sectors) * strewn_base::SECTOR_BYTES;
-        let exchange = self.ports[usize::from(target.port.0)].front_end.exchange(direction, bytes);
-        let operation = Operation {
+        let mut operation = Operation {
             lun,
             direction,
             first_sector,
-            sub_requests: exchange.sub_requests(),
-            in_flight: exchange.in_flight(),
-            exchange,
+            sectors,
+            sub_requests: 1,
+            in_flight: 1,
             next: 0,
             in_progress: 0,
             is_refused: false,
         };
-        self.operations.insert(id, operation);
-        self.begin_requests(now_ns, id);
+        // Most operations are a single request.
+        if (1..=target.largest_request_bytes[direction as usize]).contains(&bytes) {
+            (operation.next, operation.in_progress) = (1, 1);
+            self.operations.insert(id, operation);
+            let whole = SubRequest { kind: SubRequestKind::Transfer, offset_bytes: 0, bytes };
+            self.begin_request(now_ns, id, target, direction, whole);
+        } else {
+            let front_end = &self.ports[usize::from(target.port.0)].front_end;
+            let exchange = front_end.exchange(direction, bytes);
+            operation.sub_requests = exchange.sub_requests();
+            operation.in_flight = exchange.in_flight();
+            self.operations.insert(id, operation);
+            self.begin_requests(now_ns, id);
+        }
     }
 
+    /// The host issues an operation by the clock.
+    #[inline(never)]
+    fn issue_due(&mut self, now_ns: u64, operation: HostOperation<()>) {
+        self.issue(now_ns, operation);
+    }
+
+    #[inline(always)]
     fn target(&self, lun: LunId) -> Target {
         match self.targets.get(usize::from(lun.0)) {
             Some(target) => *target,
@@ -540,6 +595,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// Begins as many sub-requests of an operation as the protocol allows. Returns whether it has ended instead.
+    #[inline(never)]
     fn begin_requests(&mut self, now_ns: u64, id: OperationId) -> bool {
         loop {
             let operation = self.operations.get_mut(id);
@@ -550,47 +606,67 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             if operation.in_progress >= operation.in_flight {
                 return false;
             }
-            let (asks_for, round) =
-                match (operation.exchange.sub_request(index), operation.exchange.round(index, 0)) {
-                    (Some(asks_for), Some(round)) => (asks_for, round),
-                    _ => unreachable!("an operation has no sub-request {index}"),
-                };
+            let Operation { lun, direction, sectors, in_progress, .. } = *operation;
+            let bytes = u64::from(sectors) * strewn_base::SECTOR_BYTES;
+            let target = self.target(lun);
+            let exchange =
+                self.ports[usize::from(target.port.0)].front_end.exchange(direction, bytes);
+            let Some(asks_for) = exchange.sub_request(index) else {
+                unreachable!("an operation has no sub-request {index}")
+            };
             // A commit waits for all that it makes durable.
-            if asks_for.kind == SubRequestKind::Commit && operation.in_progress > 0 {
+            if asks_for.kind == SubRequestKind::Commit && in_progress > 0 {
                 return false;
             }
+            let operation = self.operations.get_mut(id);
             operation.next += 1;
             operation.in_progress += 1;
-            let lun = operation.lun;
-            let target = self.target(lun);
-            let port = usize::from(target.port.0);
-            let connections = self.ports[port].connections.len().max(1) as u32;
-            let connection = self.uses[port] % connections;
-            self.uses[port] = self.uses[port].wrapping_add(1);
-            let slot = self.requests.insert(Request {
-                operation: id,
-                index,
-                asks_for,
-                round_index: 0,
-                round,
-                controller: target.controller.0,
-                port: target.port.0,
-                connection,
-                at_array: false,
-                since_ns: now_ns,
-                departs_ns: 0,
-                time: TimeIn::default(),
-            });
-            self.send_to_target(now_ns, slot);
+            self.begin_request(now_ns, id, target, direction, asks_for);
         }
     }
 
+    /// Begins a sub-request of an operation.
+    #[inline(always)]
+    fn begin_request(
+        &mut self,
+        now_ns: u64,
+        id: OperationId,
+        target: Target,
+        direction: Direction,
+        asks_for: SubRequest,
+    ) {
+        let port = usize::from(target.port.0);
+        let uses = &mut self.uses[port];
+        let connection = match self.ports[port].connections.len() as u32 {
+            0 | 1 => 0,
+            several => *uses % several,
+        };
+        *uses = uses.wrapping_add(1);
+        let SubRequest { kind, offset_bytes, bytes } = asks_for;
+        let slot = self.requests.insert(Request {
+            operation: id,
+            offset_bytes,
+            round: RoundKey::first(target.port.0, direction, kind, bytes),
+            costs: RoundCosts::default(),
+            controller: target.controller.0,
+            connection,
+            at_array: false,
+            since_ns: now_ns,
+            departs_ns: 0,
+            time: TimeIn::default(),
+        });
+        self.send_to_target(now_ns, slot);
+    }
+
     /// The host processes the message of a round, and then sends it.
+    #[inline(always)]
     fn send_to_target(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
-        let host = self.ports[usize::from(request.port)].host;
-        let cores = &mut self.host_cores[usize::from(host.0)];
-        let leaves_ns = cores.serve(now_ns, request.round.to_target.host_ns);
+        let port = &self.ports[request.round.port()];
+        let round = self.rounds.of(request.round, port, request.connection, &self.network);
+        request.costs = round.costs;
+        let cores = &mut self.host_cores[usize::from(port.host.0)];
+        let leaves_ns = cores.serve(now_ns, round.costs.host_sends_ns);
         request.time.host_ns += leaves_ns - now_ns;
         match leaves_ns == now_ns {
             true => self.leaves(now_ns, slot),
@@ -598,6 +674,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
+    #[inline(always)]
     fn leaves(&mut self, now_ns: u64, slot: u32) {
         match self.send(now_ns, slot, Toward::Target) {
             Some(arrives_ns) if arrives_ns == now_ns => self.arrived(now_ns, slot),
@@ -608,18 +685,16 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     /// Sends a train of a request. Returns when all of it arrives. If it is lost, the request begins again later, or
     /// fails.
-    #[inline]
+    #[inline(never)]
     fn send(&mut self, at_ns: u64, slot: u32, toward: Toward) -> Option<u64> {
         let request = self.requests.get_mut(slot);
-        let port = &mut self.ports[usize::from(request.port)];
-        let Some(connection) = port.connections.get_mut(request.connection as usize) else {
+        let port = &mut self.ports[request.round.port()];
+        let round = self.rounds.of(request.round, port, request.connection, &self.network);
+        let connection = port.connections.get_mut(request.connection as usize);
+        let (Some(connection), Some(trains)) = (connection, &round.trains) else {
             return Some(at_ns);
         };
-        let train = match toward {
-            Toward::Target => &request.round.to_target.train,
-            Toward::Host => &request.round.to_host.train,
-        };
-        match self.network.send(at_ns, connection, toward, train) {
+        match self.network.send_prepared(at_ns, connection, toward, &trains[toward as usize]) {
             Ok(arrival) => {
                 request.time.wire_ns += arrival.last_ns - at_ns;
                 Some(arrival.last_ns)
@@ -640,8 +715,25 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
+    // What happens to every request is compiled into four functions, `arrived`, `answer`, `replied` and `send`: calls of
+    // one for each step took a tenth of a machine's instructions.
     /// A part is told a word.
+    #[inline(always)]
     fn hear(&mut self, now_ns: u64, word: Word) {
+        match word {
+            Word::Arrived(slot) => self.arrived(now_ns, slot),
+            Word::Replied(slot) => self.replied(now_ns, slot),
+            Word::Leaves(_)
+            | Word::Answered(_)
+            | Word::Received(_)
+            | Word::Done(_)
+            | Word::Retry(_) => self.hear_more(now_ns, word),
+        }
+    }
+
+    /// Words that are only said where processing at one of the ends takes time, or something was lost.
+    #[inline(never)]
+    fn hear_more(&mut self, now_ns: u64, word: Word) {
         match word {
             Word::Leaves(slot) => self.leaves(now_ns, slot),
             Word::Answered(slot) => self.answer_leaves(now_ns, slot),
@@ -651,16 +743,14 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             Word::Done(slot) => self.round_done(now_ns, slot),
             Word::Retry(slot) => {
                 let request = self.requests.get_mut(slot);
-                let exchange = &self.operations.get_mut(request.operation).exchange;
-                if let Some(first) = exchange.round(request.index, 0) {
-                    (request.round_index, request.round) = (0, first);
-                }
+                request.round = request.round.again();
                 self.send_to_target(now_ns, slot);
             }
         }
     }
 
     /// All of a message is at the controller, which begins its network processing.
+    #[inline(never)]
     fn arrived(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
         let index = usize::from(request.controller);
@@ -671,11 +761,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             return;
         }
         let served_by = controller.served_by;
-        let cost_ns = request.round.to_target.target_ns;
+        let cost_ns = request.costs.target_receives_ns;
         let processor = &mut self.controllers[served_by].driven.driver.processor;
         let Some(done_ns) = processor.add_network(now_ns, cost_ns) else {
             // The array's own work queues behind it.
-            let cost_ns = cost_ns + request.round.to_host.target_ns;
+            let cost_ns = cost_ns + request.costs.target_sends_ns;
             request.time.front_end_ns += cost_ns;
             self.process_network(index, now_ns, cost_ns);
             return self.received(now_ns, slot);
@@ -702,6 +792,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// The controller has a message: the array gets the operation, or the host is told to send more.
+    #[inline(always)]
     fn received(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
         let index = usize::from(request.controller);
@@ -711,11 +802,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             controller.waiting.push_back(slot);
             return;
         }
-        if !request.round.array_works || request.asks_for.kind == SubRequestKind::Commit {
+        if !request.costs.array_works || request.round.kind() == SubRequestKind::Commit {
             return self.send_to_host(now_ns, slot);
         }
-        let (offset_bytes, bytes) = (request.asks_for.offset_bytes, request.asks_for.bytes);
-        let costs_ns = request.round.to_target.target_ns + request.round.to_host.target_ns;
+        let (offset_bytes, bytes) = (request.offset_bytes, request.round.bytes());
+        let costs_ns = request.costs.target_receives_ns + request.costs.target_sends_ns;
         let operation = self.operations.get_mut(request.operation);
         let part = HostOperation {
             id: OperationId(slot),
@@ -737,34 +828,48 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// Passes the arrays' answers on.
+    #[inline]
     fn answer_ready(&mut self, now_ns: u64) -> Result<(), SimulationError> {
         for index in 0..self.controllers.len() {
-            while let Some((OperationId(slot), is_refused)) =
-                self.controllers[index].driven.take_answer()
-            {
-                let request = self.requests.get_mut(slot);
-                request.at_array = false;
-                let departed_ns = request.departs_ns.min(now_ns).max(request.since_ns);
-                request.time.controller_ns += departed_ns - request.since_ns;
-                request.time.spindle_ns += now_ns.saturating_sub(departed_ns);
-                let operation = request.operation;
-                self.operations.get_mut(operation).is_refused |= is_refused;
-                self.send_to_host(now_ns, slot);
-            }
             let driver = &mut self.controllers[index].driven.driver;
-            driver.components.turn_to(Component::Events);
-            if let Some(error) = driver.refused.take() {
-                return Err(error.into());
+            if driver.ready.is_empty() && driver.refused.is_none() {
+                driver.components.turn_to(Component::Events);
+            } else {
+                self.answer(now_ns, index)?;
             }
         }
         Ok(())
     }
 
+    /// Passes the answers of an array on.
+    #[inline(never)]
+    fn answer(&mut self, now_ns: u64, index: usize) -> Result<(), SimulationError> {
+        while let Some((OperationId(slot), is_refused)) =
+            self.controllers[index].driven.take_answer()
+        {
+            let request = self.requests.get_mut(slot);
+            request.at_array = false;
+            let departed_ns = request.departs_ns.min(now_ns).max(request.since_ns);
+            request.time.controller_ns += departed_ns - request.since_ns;
+            request.time.spindle_ns += now_ns.saturating_sub(departed_ns);
+            let operation = request.operation;
+            self.operations.get_mut(operation).is_refused |= is_refused;
+            self.send_to_host(now_ns, slot);
+        }
+        let driver = &mut self.controllers[index].driven.driver;
+        driver.components.turn_to(Component::Events);
+        match driver.refused.take() {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
+    }
+
     /// The controller answers a round.
+    #[inline(always)]
     fn send_to_host(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
         let served_by = self.controllers[usize::from(request.controller)].served_by;
-        let cost_ns = request.round.to_host.target_ns;
+        let cost_ns = request.costs.target_sends_ns;
         let server = &mut self.controllers[served_by];
         let leaves_ns = match server.driven.driver.processor.add_network(now_ns, cost_ns) {
             Some(leaves_ns) => {
@@ -781,6 +886,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
+    #[inline(always)]
     fn answer_leaves(&mut self, now_ns: u64, slot: u32) {
         match self.send(now_ns, slot, Toward::Host) {
             Some(arrives_ns) if arrives_ns == now_ns => self.replied(now_ns, slot),
@@ -790,11 +896,12 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// All of an answer is at the host.
+    #[inline(never)]
     fn replied(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
-        let host = self.ports[usize::from(request.port)].host;
+        let host = self.ports[request.round.port()].host;
         let cores = &mut self.host_cores[usize::from(host.0)];
-        let done_ns = cores.serve(now_ns, request.round.to_host.host_ns);
+        let done_ns = cores.serve(now_ns, request.costs.host_receives_ns);
         request.time.host_ns += done_ns - now_ns;
         match done_ns == now_ns {
             true => self.round_done(now_ns, slot),
@@ -803,24 +910,22 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 
     /// The host has all of an answer: the next round begins, or the next sub-request, or the operation has ended.
+    #[inline(always)]
     fn round_done(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
         let operation = self.operations.get_mut(request.operation);
         // The array works in the last round.
-        if !operation.is_refused && !request.round.array_works {
-            request.round_index += 1;
-            match operation.exchange.round(request.index, request.round_index) {
-                Some(round) => request.round = round,
-                None => unreachable!("request {slot} has no round {}", request.round_index),
-            }
+        if !operation.is_refused && !request.costs.array_works {
+            request.round = request.round.next();
             return self.send_to_target(now_ns, slot);
         }
         let id = request.operation;
         self.time_in.add(&request.time);
         operation.in_progress -= 1;
         let (is_refused, in_progress) = (operation.is_refused, operation.in_progress);
+        let is_last = is_refused || operation.next == operation.sub_requests;
         self.requests.remove(slot);
-        let has_ended = match is_refused {
+        let has_ended = match is_last {
             true => in_progress == 0,
             false => self.begin_requests(now_ns, id),
         };
@@ -829,6 +934,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
                 true => self.host.refused(now_ns, id),
                 false => self.host.answered(now_ns, id),
             };
+            self.note_host();
             if let Some(operation) = reply {
                 self.issue(now_ns, operation);
             }
@@ -872,7 +978,7 @@ impl<A: SavedState, H> Machine<A, H> {
             values: host_cores, network, ports, uses, operations, requests, events, turns, now_ns, is_started,
                 is_in_segment, segment, segment_start_ns, operations_before, time_in, lost, links_before,
                 routers_before;
-            built: host, targets, pair;
+            built: host, issue_ns, host_is_done, rounds, targets, pair;
         }
     }
 }

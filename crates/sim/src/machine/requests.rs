@@ -1,7 +1,8 @@
 //! Host operations on their way through a machine.
 
 use strewn_array::{Direction, LunId, OperationId};
-use strewn_transport::{Exchange, Round, SubRequest};
+
+use super::rounds::{RoundCosts, RoundKey};
 
 /// Where the time of operations went, in nanoseconds, summed over requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,8 +48,8 @@ pub(crate) struct Operation {
     pub(crate) lun: LunId,
     pub(crate) direction: Direction,
     pub(crate) first_sector: u64,
-    pub(crate) exchange: Exchange,
-    /// Sub-requests of the exchange, and how many may be in progress.
+    pub(crate) sectors: u32,
+    /// Sub-requests of its exchange, and how many may be in progress.
     pub(crate) sub_requests: u32,
     pub(crate) in_flight: u32,
     /// The next sub-request to begin.
@@ -64,15 +65,14 @@ pub(crate) struct Operation {
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Request {
     pub(crate) operation: OperationId,
-    /// Which of the operation's sub-requests, and what it asks for.
-    pub(crate) index: u32,
-    pub(crate) asks_for: SubRequest,
-    /// Which of its rounds it is in, and what that is, which takes longer to compute than to look up.
-    pub(crate) round_index: u32,
-    pub(crate) round: Round,
+    /// Where in the operation it begins.
+    pub(crate) offset_bytes: u64,
+    /// The port that it uses, what it asks for, and which of its rounds it is in.
+    pub(crate) round: RoundKey,
+    /// What this round costs.
+    pub(crate) costs: RoundCosts,
     /// Where it goes.
     pub(crate) controller: u16,
-    pub(crate) port: u16,
     /// The port's connection that it uses.
     pub(crate) connection: u32,
     /// Whether an array works on it.
@@ -93,6 +93,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
+    #[inline]
     pub(crate) fn insert(&mut self, request: Request) -> u32 {
         match self.free.pop() {
             Some(slot) => {
@@ -108,6 +109,7 @@ impl Requests {
 
     /// # Panics
     /// If there is no such request: an event or an answer is of one that has ended.
+    #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Request {
         match &mut self.slots[slot as usize] {
             Some(request) => request,
@@ -125,6 +127,7 @@ impl Requests {
         }
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, slot: u32) {
         let ended = self.slots[slot as usize].take();
         assert!(ended.is_some(), "request {slot} has ended before");
@@ -140,6 +143,7 @@ pub(crate) struct Operations {
 }
 
 impl Operations {
+    #[inline]
     pub(crate) fn insert(&mut self, id: OperationId, operation: Operation) {
         let slot = id.0 as usize;
         if slot >= self.slots.len() {
@@ -150,6 +154,7 @@ impl Operations {
 
     /// # Panics
     /// If there is no such operation.
+    #[inline]
     pub(crate) fn get_mut(&mut self, id: OperationId) -> &mut Operation {
         match &mut self.slots[id.0 as usize] {
             Some(operation) => operation,

@@ -12,7 +12,7 @@ pub use iscsi::Iscsi;
 pub use nfs::{Nfs, WriteStability};
 pub use smb::{Smb1, Smb2, Smb2Dialect};
 
-use crate::exchange::{Exchange, ProcessorCosts, SubRequestKind};
+use crate::exchange::{Exchange, Leg, ProcessorCosts, Round, SubRequest, SubRequestKind};
 use crate::{Direction, Train, WireCounts};
 
 /// A protocol between host and array, with its settings.
@@ -70,9 +70,41 @@ impl From<Protocol> for FrontEnd {
 
 impl FrontEnd {
     /// The exchange for an operation of `bytes`. Cheap, so it can be made again whenever it is looked at.
+    #[inline]
     #[must_use]
     pub fn exchange(&self, direction: Direction, bytes: u64) -> Exchange {
         Exchange { front_end: *self, direction, bytes }
+    }
+
+    /// The largest operation that is one request to the array, in bytes; 0 if each has several.
+    #[must_use]
+    pub fn largest_request_bytes(&self, direction: Direction) -> u64 {
+        match direction == Direction::Write && self.commits() {
+            true => 0,
+            false => self.largest_bytes(direction),
+        }
+    }
+
+    /// Round `round`, from 0, of a sub-request of an operation, which its kind and its bytes decide; `None` if it does not
+    /// have as many.
+    #[must_use]
+    pub fn round(
+        &self,
+        direction: Direction,
+        sub_request: &SubRequest,
+        round: u32,
+    ) -> Option<Round> {
+        let turn = self.turn(sub_request.kind, direction, sub_request.bytes, round)?;
+        let leg = |train: Train| Leg {
+            host_ns: self.host_costs.of(&train),
+            target_ns: self.target_costs.of(&train),
+            train,
+        };
+        Some(Round {
+            to_target: leg(turn.to_target),
+            array_works: turn.array_works,
+            to_host: leg(turn.to_host),
+        })
     }
 
     /// What crosses the wire when a file or a LUN of `bytes` is read or written from start to end in operations of
@@ -125,6 +157,7 @@ impl FrontEnd {
     }
 
     /// Whether an operation that writes ends with a commit.
+    #[inline]
     pub(crate) fn commits(&self) -> bool {
         matches!(&self.protocol, Protocol::Nfs(nfs) if nfs.stability == WriteStability::Commit)
     }
