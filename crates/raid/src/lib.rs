@@ -57,8 +57,8 @@
 //!
 //! # Any layout, with spindles lost
 //!
-//! [`StripedLayout`] describes RAID-4, RAID-DP, RAID-5 ([`Raid5Group`]) and VRAID-5 alike. A
-//! [`StripeShape`] states the members of a stripe and plans reads, updates and rebuilds for them,
+//! [`StripedLayout`] describes RAID-4, RAID-DP, RAID-5 ([`Raid5Group`]), VRAID-5 and RAID-0
+//! ([`Raid0Group`]) alike. A [`StripeShape`] states the members of a stripe and plans reads, updates and rebuilds for them,
 //! whichever spindles are lost. A [`StripePlan`] needs no bytes; [`StripeBytes`] carries it out on
 //! bytes.
 //!
@@ -124,6 +124,7 @@ mod group;
 mod member;
 mod planner;
 mod protection;
+mod raid0;
 mod raid5;
 mod reciprocal;
 mod row_diagonal;
@@ -145,6 +146,7 @@ pub use codec::{BlockChange, BlocksError, CodecError, StripeCodec};
 pub use group::{BlockLocation, GeometryError, Parity, ParityGroup};
 pub use member::{Member, MemberSet, Members};
 pub use protection::ProtectionLevel;
+pub use raid0::{Raid0Error, Raid0Group};
 pub use raid5::{Raid5Error, Raid5Group};
 pub use row_diagonal::{RowDiagonal, RowDiagonalError};
 pub use scrub::{ParityCheck, ScrubFinding};
