@@ -545,6 +545,9 @@ fn overhead_of(
                             InPlaceLayout::Raid5 => {
                                 DiskGroupCapacity::Raid5 { spindles: group.spindles }
                             }
+                            InPlaceLayout::Raid0 => {
+                                DiskGroupCapacity::Raid0 { spindles: group.spindles }
+                            }
                         });
                         CapacityRule::InPlace(groups.collect())
                     }

@@ -3,7 +3,7 @@
 use strewn_raid::ProtectionLevel;
 
 use crate::array::Array;
-use crate::disk_group::{InPlaceLayout, PROTECTION_WORDS};
+use crate::disk_group::PROTECTION_WORDS;
 use crate::layout::ArrayLayout;
 use crate::section::Section;
 use crate::value;
@@ -89,9 +89,9 @@ impl OverheadConfiguration {
             let without_level = match arrays.layout(array) {
                 Some(ArrayLayout::WriteAnywhere(_)) => Some("write-anywhere"),
                 Some(ArrayLayout::InPlace(layout))
-                    if layout.groups.iter().all(|one| one.layout == InPlaceLayout::Raid5) =>
+                    if !layout.groups.iter().any(|one| one.layout.has_sets()) =>
                 {
-                    Some("RAID-5")
+                    layout.groups.first().map(|one| one.layout.title())
                 }
                 _ => None,
             };

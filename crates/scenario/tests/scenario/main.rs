@@ -13,6 +13,7 @@ mod hosts;
 mod mutations;
 mod parameters;
 mod phases;
+mod raid0;
 mod raid5;
 mod reports;
 mod schema;

@@ -27,11 +27,11 @@ use crate::host::{Host, Moved};
 use crate::segment::Segment;
 use crate::simulation::{EVENTS_PER_LOOK, Progress, SimulationError};
 
-use cores::Cores;
 use events::{EventQueue, Word};
 use pair::Turn;
 use requests::{Operation, Operations, Request, Requests};
 
+pub(crate) use cores::Cores;
 pub use log_mirror::Interconnect;
 pub(crate) use log_mirror::LogMirror;
 pub use pair::PairSettings;
