@@ -13,15 +13,16 @@ use strewn_array::write_anywhere::{
 use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{
-    GeometryError, ParityGroup, Raid0Error, Raid5Error, VraidConfig, VraidError, VraidLayout,
+    GeometryError, ObjectLayoutError, ParityGroup, Raid0Error, Raid5Error, VraidConfig, VraidError,
+    VraidLayout,
 };
 use strewn_scenario::{
     Array, ArrayLayout, CacheWrites, DiskGroup, InPlaceLayout, Lun, Processor, Scenario,
     SpindleChoice, VolumeLuns, Workload,
 };
 use strewn_sim::{
-    CachedHost, ClosedLoop, PageCacheError, PageCacheSettings, Rate, Spindles, Worker, Workers,
-    WriteBehind, WritePolicy,
+    CachedHost, ClientRaidError, ClosedLoop, PageCacheError, PageCacheSettings, Rate, Spindles,
+    Worker, Workers, WriteBehind, WritePolicy,
 };
 use strewn_spindle::{Drive, Profile, ProfileError};
 use strewn_workload::{
@@ -29,6 +30,7 @@ use strewn_workload::{
 };
 use thiserror::Error;
 
+use crate::client_raid;
 use crate::load::{BuiltHost, seed_of_worker};
 
 /// Why a scenario's array cannot be set up, although the file itself is valid.
@@ -40,6 +42,12 @@ pub enum BuildError {
     /// The hosts' page cache is invalid.
     #[error(transparent)]
     PageCache(#[from] PageCacheError),
+    /// A file cannot be laid out over blades.
+    #[error(transparent)]
+    ObjectLayout(#[from] ObjectLayoutError),
+    /// Hosts cannot be clients of blades.
+    #[error(transparent)]
+    ClientRaid(#[from] ClientRaidError),
     /// The VRAID layout is invalid.
     #[error(transparent)]
     Vraid(#[from] VraidError),
@@ -352,7 +360,7 @@ pub(crate) fn with_page_cache(
             }
         },
         largest_request_bytes: cache.largest_request_bytes,
-        stripe_bytes: BLOCK_BYTES,
+        stripe_bytes: client_raid::stripe_bytes(array).unwrap_or(BLOCK_BYTES),
         write_requests: cache.write_requests,
         copy_kib_ns: cache.copy_kib_ns,
     };

@@ -162,9 +162,7 @@ impl DiskGroup {
             Some(InPlaceLayout::Vraid5) => {
                 check_vraid(s, spindles, sets.as_deref(), protection_level)
             }
-            Some(layout) => {
-                check_striped(s, layout, spindles, sets.as_deref(), protection_level)
-            }
+            Some(layout) => check_striped(s, layout, spindles, sets.as_deref(), protection_level),
             None => {}
         }
         if let (Some(chunk), Some(segment)) = (chunk, segment) {
@@ -212,7 +210,11 @@ fn refuse_others_keys(section: &mut Section<'_>) {
             "parity rotates over all spindles of a disk group",
             "give `spindles`, which counts all of them",
         ),
-        ("parity", "a disk group has a layout", "give layout = \"vraid-5\", \"raid-5\" or \"raid-0\""),
+        (
+            "parity",
+            "a disk group has a layout",
+            "give layout = \"vraid-5\", \"raid-5\" or \"raid-0\"",
+        ),
         (
             "at",
             "the disk groups of an array in place are there from the start",

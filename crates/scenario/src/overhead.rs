@@ -86,6 +86,14 @@ impl OverheadConfiguration {
             if !arrays.names.contains(array) {
                 section.unknown_name("array", "array", array, arrays.names);
             }
+            let is_blades = |one: &&Array| one.name == *array && one.client_raid.is_some();
+            if arrays.arrays.iter().any(|one| is_blades(&one)) {
+                section.problem(
+                    "array",
+                    format!("{array} is many blades, and parity between them is the clients'"),
+                    "leave the configuration out",
+                );
+            }
             let without_level = match arrays.layout(array) {
                 Some(ArrayLayout::WriteAnywhere(_)) => Some("write-anywhere"),
                 Some(ArrayLayout::InPlace(layout))

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_scenarios;
+mod client_raid;
 mod common;
 mod disk_groups;
 mod documents;
