@@ -296,7 +296,7 @@ pub(crate) fn link_names(scenario: &Scenario, array: &scenario::Array) -> Vec<St
     let links = links_of(scenario, array).into_iter().map(|link| (link, link.name.clone()));
     let blades = array.client_raid.as_ref().map_or(0, |raid| raid.blades);
     let of_blades = blade_link(scenario, array).into_iter().flat_map(|link| {
-        (1..=blades).map(move |blade| (link, format!("{} of blade {blade}", link.name)))
+        (1..=blades).map(move |blade| (link, format!("{}, blade {blade}", link.name)))
     });
     let names = links.chain(of_blades).flat_map(|(link, name)| {
         (1..=link.lanes).map(move |lane| match link.lanes {
