@@ -35,8 +35,7 @@ pub(crate) fn with_client_raid(
 
 /// Returns how many bytes a stripe of an array's files has, if clients compute their parity.
 pub(crate) fn stripe_bytes(array: &Array) -> Option<u64> {
-    let raid = array.client_raid.as_ref()?;
-    Some(raid.stripe_unit_bytes * u64::from(raid.width.saturating_sub(1)))
+    array.client_raid.as_ref().map(strewn_scenario::ClientRaid::stripe_bytes)
 }
 
 /// Returns what the clients of an array's blades did.

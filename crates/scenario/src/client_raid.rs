@@ -56,7 +56,7 @@ const SIZES: RangeInclusive<u64> = 4 << 10..=64 << 20;
 /// Chosen: no file has more stripes.
 const DEPTHS: RangeInclusive<u32> = 1..=1_000_000;
 /// LUN numbers of a machine have 16 bits.
-const MOST_OBJECTS: usize = 1 << 16;
+const MOST_OBJECTS: usize = u16::MAX as usize;
 
 /// What reading the table must know about the rest of the array.
 pub(crate) struct Surroundings<'c> {
@@ -100,6 +100,12 @@ impl ClientRaid {
     pub fn object_bytes(&self, file_bytes: u64) -> u64 {
         let layout = self.object_layout(0, file_bytes);
         layout.map_or(0, |layout| layout.object_sectors() * strewn_base::SECTOR_BYTES)
+    }
+
+    /// Returns the bytes of data in a stripe.
+    #[must_use]
+    pub fn stripe_bytes(&self) -> u64 {
+        self.stripe_unit_bytes * u64::from(self.width.saturating_sub(1))
     }
 
     /// Goes over the keys that every such table has, but those of blades.

@@ -82,7 +82,6 @@ mod page_cache;
 mod segment;
 mod simulated;
 mod simulation;
-mod stripe_locks;
 mod watched;
 mod workers;
 

@@ -277,6 +277,18 @@ fn objects_have_numbers() {
 }
 
 #[test]
+fn a_page_cache_whose_requests_are_less_than_a_stripe_is_run_with_a_warning() {
+    let text = |size: &str| {
+        format!("{TWO_CLIENTS}[array.page_cache]\nsize = \"1 GiB\"\nlargest_request = \"{size}\"\n")
+    };
+    let warnings = |size| Scenario::parse(&text(size), "cached.toml").unwrap().warnings();
+    assert_eq!(warnings("512 KiB"), [""; 0]);
+    let expected = "array[shelf].page_cache.largest_request is 256 KiB, and a stripe of [array.client_raid] has 512 KiB: \
+                    no request writes a whole stripe, and each reads and writes parity";
+    assert_eq!(warnings("256 KiB"), [expected]);
+}
+
+#[test]
 fn blades_have_no_price() {
     let overhead = "[overhead]\nusd_per_spindle = 1000.0\n[[overhead.configuration]]\narray = \"shelf\"\n\
                     name = \"a\"\nsource = \"a test\"\n";

@@ -9,7 +9,7 @@ type StripeKey = (u16, u64);
 /// How an operation uses a stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) enum StripeUse {
+pub(super) enum StripeUse {
     /// It reads, and others may too.
     Shared,
     /// It writes, and is alone.
@@ -20,7 +20,7 @@ pub(crate) enum StripeUse {
 /// given in the order in which operations asked, so no two wait for each other.
 #[derive(Debug, Default)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct StripeLocks {
+pub(super) struct StripeLocks {
     stripes: BTreeMap<StripeKey, StripeQueue>,
 }
 
@@ -55,7 +55,7 @@ impl StripeQueue {
 
 impl StripeLocks {
     /// An operation asks for stripes of a file. Returns how many of them it has to wait for.
-    pub(crate) fn ask(
+    pub(super) fn ask(
         &mut self,
         operation: u32,
         file: u16,
@@ -74,7 +74,7 @@ impl StripeLocks {
     }
 
     /// An operation gives its stripes back. `granted` gets the operations that have a stripe more than before.
-    pub(crate) fn give_back(
+    pub(super) fn give_back(
         &mut self,
         operation: u32,
         file: u16,

@@ -1,100 +1,24 @@
 //! Hosts that are clients of a parallel file system: they compute parity themselves.
 
+mod settings;
+mod stripe_locks;
+
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use strewn_array::{Direction, HostOperation, LunId, OperationId};
-use strewn_base::SECTOR_BYTES;
 #[cfg(feature = "state")]
 use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_raid::{MemberSet, ObjectLayout, PlanStep, StripeColumn, StripePlan, UpdateMethod};
 use strewn_workload::Access;
-use thiserror::Error;
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved};
 use crate::machine::Cores;
-use crate::stripe_locks::{StripeLocks, StripeUse};
 
-/// How clients access objects.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientRaidSettings {
-    /// The largest request to a blade, in sectors. Neighbouring stripe units of an object are one request up to this.
-    pub largest_request_sectors: u64,
-    /// What a KiB that goes into parity takes of a client's core, in nanoseconds.
-    pub parity_kib_ns: u64,
-    /// The cores of each client. They compute parity, and nothing else here.
-    pub cores: Vec<u32>,
-    /// A blade that is lost.
-    pub lost: Option<LostBlade>,
-}
+use stripe_locks::{StripeLocks, StripeUse};
 
-/// A blade that clients cannot reach.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LostBlade {
-    /// Which one, counted from 0.
-    pub blade: u16,
-    /// From when on, in nanoseconds of virtual time. What has been sent by then is answered.
-    pub at_ns: u64,
-}
-
-/// Why clients cannot access objects so.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ClientRaidError {
-    /// There is no client, or no file.
-    #[error("there is no {0}: give at least one")]
-    None(&'static str),
-    /// Requests would be empty.
-    #[error("requests to blades are of no sectors: give at least 1")]
-    NoRequests,
-    /// Files are on different numbers of blades.
-    #[error("files are on {0} and on {1} blades: all are on the same")]
-    Blades(u16, u16),
-    /// A blade is lost that does not exist.
-    #[error("blade {lost} is lost, and there are {blades}, from 0")]
-    NoBlade {
-        /// The lost blade.
-        lost: u16,
-        /// The number of blades.
-        blades: u16,
-    },
-    /// LUN numbers have 16 bits.
-    #[error(
-        "{clients} clients with {files} files on {blades} blades have more than 65,536 objects"
-    )]
-    TooMany {
-        /// Clients.
-        clients: usize,
-        /// Files of each.
-        files: usize,
-        /// Blades.
-        blades: u16,
-    },
-}
-
-/// What clients did in a segment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
-pub struct ClientRaidMeasures {
-    /// Requests that read what applications read, or what a lost part of that is computed from.
-    pub reads: Moved,
-    /// Requests that read old contents, for parity.
-    pub update_reads: Moved,
-    /// Requests that wrote, data and parity.
-    pub writes: Moved,
-    /// Sectors of parity written.
-    pub parity_sectors: u64,
-    /// Stripes written, in whole or in part, once for each operation.
-    pub stripes_written: u64,
-    /// Those of them that were written in whole, so that nothing had to be read.
-    pub full_stripes: u64,
-    /// Sectors that were computed because their blade is lost.
-    pub reconstructed_sectors: u64,
-    /// How long operations waited for others that wrote the same stripes, summed, in nanoseconds.
-    pub stripe_wait_ns: u64,
-    /// Time that the cores of each client computed parity, in nanoseconds, summed over its cores.
-    pub parity_busy_ns: Vec<u64>,
-}
+pub use settings::{ClientRaidError, ClientRaidMeasures, ClientRaidSettings, LostBlade};
 
 /// Clients of a parallel file system, whose applications, another [`Host`], work on files. A client lays a file out over
 /// the objects of several blades, each in its own [`ObjectLayout`], computes parity, and sends it over its own wire.
@@ -193,15 +117,6 @@ impl InProgress {
     }
 }
 
-impl ClientRaidSettings {
-    /// Clients with so many cores each, to whom parity costs nothing, and whose requests are of up to 512 KiB.
-    #[must_use]
-    pub fn new(cores: Vec<u32>) -> Self {
-        let largest_request_sectors = (512 << 10) / SECTOR_BYTES;
-        Self { largest_request_sectors, parity_kib_ns: 0, cores, lost: None }
-    }
-}
-
 impl<H: Host> ClientRaid<H> {
     /// Lets each of the clients whose cores `settings` lists have `files` of these layouts.
     ///
@@ -218,20 +133,10 @@ impl<H: Host> ClientRaid<H> {
         if let Some(other) = files.iter().map(ObjectLayout::blades).find(|other| *other != blades) {
             return Err(ClientRaidError::Blades(blades, other));
         }
+        settings.check(blades)?;
         let clients = settings.cores.len();
-        if clients == 0 {
-            return Err(ClientRaidError::None("client"));
-        }
-        if settings.largest_request_sectors == 0 {
-            return Err(ClientRaidError::NoRequests);
-        }
-        if let Some(LostBlade { blade: lost, .. }) = settings.lost
-            && lost >= blades
-        {
-            return Err(ClientRaidError::NoBlade { lost, blades });
-        }
         let objects = clients.saturating_mul(files.len()).saturating_mul(blades.into());
-        if objects > usize::from(u16::MAX) + 1 {
+        if objects > usize::from(u16::MAX) {
             return Err(ClientRaidError::TooMany { clients, files: files.len(), blades });
         }
         let cores = settings.cores.iter().map(|cores| Cores::new(*cores)).collect();
@@ -246,7 +151,7 @@ impl<H: Host> ClientRaid<H> {
     /// An application issues an operation.
     fn begin(&mut self, now_ns: u64, operation: &HostOperation<()>) {
         let HostOperation { id, lun, direction, first_sector, sectors, .. } = *operation;
-        let lost = self.settings.lost.filter(|lost| lost.at_ns <= now_ns).map(|lost| lost.blade);
+        let lost = self.settings.lost_at(now_ns);
         let mut in_progress = InProgress {
             lun,
             direction,
@@ -286,6 +191,8 @@ impl<H: Host> ClientRaid<H> {
         match (stage, direction) {
             (Stage::Stripes, _) => {
                 self.state.measures.stripe_wait_ns += now_ns - began_ns;
+                let lost = self.settings.lost_at(now_ns);
+                self.operation(id).lost = lost;
                 self.count(id);
                 self.read(now_ns, id);
             }
