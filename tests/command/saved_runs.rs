@@ -16,10 +16,13 @@ use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 
 use crate::common::{Folder, Ran};
 
-/// A scenario of one small array, some behind a wire, with several hosts, cores or a partner, with whatever a simulation can have, of each by chance.
+/// A scenario of one small array, some behind a wire, with several hosts or cores, with a partner or as one of several
+/// blades, with whatever a simulation can have, of each by chance.
 fn random_scenario(seed: u64) -> String {
     let mut rng = Rng::new(seed);
     let is_in_place = rng.one_in(3);
+    // Clients that compute parity over blades.
+    let has_blades = is_in_place && rng.one_in(2);
     let is_durable = rng.one_in(2);
     let format = if is_durable { "durable" } else { "modelled" };
     let mut text = format!(
@@ -56,13 +59,14 @@ fn random_scenario(seed: u64) -> String {
     if !has_names {
         text += &format!("outstanding = {}\nlun = \"128 MiB\"\n", rng.within(1..40));
     }
-    let has_second_group = rng.one_in(2);
-    let has_failure = rng.one_in(2);
+    let has_second_group = rng.one_in(2) && !has_blades;
+    let has_failure = rng.one_in(2) && !has_blades;
     let is_thin = has_names && !is_in_place && rng.one_in(2);
     let mut groups = String::new();
     if is_in_place {
         let raid_5 = rng.one_in(2);
         text += &match raid_5 {
+            _ if has_blades => "[array.in_place]\nlayout = \"raid-0\"\nspindles = 2\n".to_owned(),
             true => "[array.in_place]\nlayout = \"raid-5\"\nspindles = 5\n".to_owned(),
             false => "[array.in_place]\nspindles = 8\nredundancy_sets = [8]\n".to_owned(),
         };
@@ -111,7 +115,7 @@ fn random_scenario(seed: u64) -> String {
         let (at, spindle) = (rng.within(2..12), rng.below(4));
         text += &format!("[[array.failure]]\nat = \"{at} s\"\nspindle = {spindle}\n");
     }
-    if rng.one_in(3) {
+    if has_blades || rng.one_in(3) {
         let (protocol, kind) = *rng.pick(&[
             ("iscsi", "ethernet-1g"),
             ("fcp", "fc-2g"),
@@ -129,7 +133,7 @@ fn random_scenario(seed: u64) -> String {
             _ => "",
         };
         // Behind a router, the link that fails and comes back is the router's.
-        let has_router = protocol == "iscsi" && rng.one_in(2);
+        let has_router = protocol == "iscsi" && rng.one_in(2) && !has_blades;
         // Two hosts, with a link each or one for both.
         if has_names && rng.one_in(2) {
             let client = if has_router { "ethernet-1g" } else { kind };
@@ -160,6 +164,15 @@ fn random_scenario(seed: u64) -> String {
             rng.within(1..3),
         );
         text += &hosts;
+        if has_blades {
+            let lost = rng.pick(&["", "lost_blade = 2\nlost_at = \"8 s\"\n"]);
+            text += &format!(
+                "[[link]]\nname = \"blade\"\nkind = \"{kind}\"\n\
+                 [array.client_raid]\nblades = 5\nwidth = 4\nstripe_unit = \"16 KiB\"\ngroup_depth = {}\n\
+                 parity_per_kib = \"3 us\"\nblade_link = \"blade\"\n{lost}",
+                rng.within(1..4),
+            );
+        }
     }
     if rng.one_in(3) {
         let domains = rng.pick(&[

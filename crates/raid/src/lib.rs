@@ -57,8 +57,8 @@
 //!
 //! # Any layout, with spindles lost
 //!
-//! [`StripedLayout`] describes RAID-4, RAID-DP, RAID-5 ([`Raid5Group`]) and VRAID-5 alike. A
-//! [`StripeShape`] states the members of a stripe and plans reads, updates and rebuilds for them,
+//! [`StripedLayout`] describes RAID-4, RAID-DP, RAID-5 ([`Raid5Group`]), VRAID-5 and RAID-0
+//! ([`Raid0Group`]) alike. A [`StripeShape`] states the members of a stripe and plans reads, updates and rebuilds for them,
 //! whichever spindles are lost. A [`StripePlan`] needs no bytes; [`StripeBytes`] carries it out on
 //! bytes.
 //!
@@ -122,8 +122,11 @@ mod address;
 mod codec;
 mod group;
 mod member;
+mod object_layout;
+mod object_plan;
 mod planner;
 mod protection;
+mod raid0;
 mod raid5;
 mod reciprocal;
 mod row_diagonal;
@@ -144,7 +147,10 @@ pub use address::{Dbn, SpindleIndex, Vbn};
 pub use codec::{BlockChange, BlocksError, CodecError, StripeCodec};
 pub use group::{BlockLocation, GeometryError, Parity, ParityGroup};
 pub use member::{Member, MemberSet, Members};
+pub use object_layout::{ObjectLayout, ObjectLayoutConfig, ObjectLayoutError, ObjectUnit};
+pub use object_plan::{ObjectRequest, StripeColumn};
 pub use protection::ProtectionLevel;
+pub use raid0::{Raid0Error, Raid0Group};
 pub use raid5::{Raid5Error, Raid5Group};
 pub use row_diagonal::{RowDiagonal, RowDiagonalError};
 pub use scrub::{ParityCheck, ScrubFinding};

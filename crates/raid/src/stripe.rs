@@ -8,10 +8,10 @@ const LISTED: usize = 5;
 
 /// Spindles cut into stripes of equal units, one unit on each of the spindles of a stripe.
 ///
-/// RAID-4 and RAID-DP ([`ParityGroup`]), RAID-5 ([`Raid5Group`](crate::Raid5Group)) and VRAID-5
-/// ([`VraidLayout`](crate::VraidLayout)) differ only in where the members of a stripe lie. Plans
-/// are the same for all: they are made for the [`shape`](Self::shape), by member, and
-/// [`stripe`](Self::stripe) gives the spindle of each member.
+/// RAID-4 and RAID-DP ([`ParityGroup`]), RAID-5 ([`Raid5Group`](crate::Raid5Group)), VRAID-5
+/// ([`VraidLayout`](crate::VraidLayout)) and RAID-0 ([`Raid0Group`](crate::Raid0Group)) differ only
+/// in where the members of a stripe lie. Plans are the same for all: they are made for the
+/// [`shape`](Self::shape), by member, and [`stripe`](Self::stripe) gives the spindle of each member.
 ///
 /// ```
 /// use strewn_raid::{MemberSet, Parity, ParityGroup, Raid5Group, SpindleIndex, StripedLayout};
@@ -74,8 +74,8 @@ pub struct Stripe {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placement {
-    /// Member `i` is on spindle `(first + i) mod n`, all at the same sector.
-    Around { first: u16, sector: u64 },
+    /// Member `i` is on spindle `(first + i) mod spindles`, all at the same sector.
+    Around { first: u16, spindles: u16, sector: u64 },
     /// Each member has its own spindle and sector.
     Listed { spindles: [SpindleIndex; LISTED], sectors: [u64; LISTED] },
 }
@@ -84,8 +84,16 @@ impl Stripe {
     /// A stripe over as many spindles as it has members, all at `sector`, from spindle `first`
     /// on and around.
     pub(crate) fn around(shape: StripeShape, first: u16, sector: u64) -> Self {
-        debug_assert!(first < shape.blocks());
-        Self { shape, placement: Placement::Around { first, sector } }
+        let spindles = shape.blocks();
+        debug_assert!(first < spindles);
+        Self { shape, placement: Placement::Around { first, spindles, sector } }
+    }
+
+    /// A stripe of a single data unit, on one of `spindles`.
+    pub(crate) fn single(spindle: u16, spindles: u16, sector: u64) -> Self {
+        debug_assert!(spindle < spindles);
+        let placement = Placement::Around { first: spindle, spindles, sector };
+        Self { shape: StripeShape::checked(StripeCode::None, 1), placement }
     }
 
     /// A stripe of four data units and one of parity, in this order.
@@ -114,8 +122,8 @@ impl Stripe {
     pub fn unit(&self, member: Member) -> StripeUnit {
         assert!(self.shape.members().contains(member), "no {member} in a stripe of {}", self.shape);
         match self.placement {
-            Placement::Around { first, sector } => {
-                let (around, spindles) = (first + u16::from(member.0), self.shape.blocks());
+            Placement::Around { first, spindles, sector } => {
+                let around = first + u16::from(member.0);
                 let spindle = if around < spindles { around } else { around - spindles };
                 StripeUnit { spindle: SpindleIndex(spindle), sector }
             }

@@ -16,10 +16,10 @@ pub struct ChunkLocation {
     pub spindle: SpindleIndex,
     /// The sector on that spindle.
     pub sector_on_spindle: u64,
-    /// The spindle that holds the parity of the stripe.
+    /// The spindle that holds the parity of the stripe. Without parity, `spindle`.
     pub parity_spindle: SpindleIndex,
     /// The sector on the parity spindle that covers this one: at the same offset within the
-    /// parity chunk.
+    /// parity chunk. Without parity, `sector_on_spindle`.
     pub parity_sector: u64,
     /// Sectors from this one to the end of its chunk, itself included. An access of more goes on
     /// elsewhere.

@@ -14,6 +14,7 @@ pub use analysis::overhead::{
 };
 pub use analysis::phases::{PhaseFigures, phase_figures};
 pub use analysis::runs::{CompareError, compare_runs};
+pub use data::client_raid::ClientRaidFigures;
 pub use data::comparison::{ComparedSegment, Metric, PublishedComparison, Ratio};
 pub use data::cost::{PartShare, SimulationCost};
 pub use data::drive::{
@@ -55,6 +56,7 @@ pub use data::workload::{
 };
 #[cfg(feature = "charts")]
 pub use rendering::chart::{ChartError, ChartSize, ChartStyle};
+pub use rendering::client_raid_table::client_raid_table;
 pub use rendering::cost_table::cost_tables;
 pub use rendering::csv::write_segments_csv;
 #[cfg(feature = "charts")]

@@ -4,21 +4,25 @@ use std::sync::Arc;
 
 use strewn_alloc::{AllocationShape, GroupIndex, VirtualSpace};
 use strewn_array::in_place::{
-    DiskGroupConfig, InPlace, InPlaceConfig, InPlaceError, LunConfig, LunLayout, Raid5Layout,
+    DiskGroupConfig, InPlace, InPlaceConfig, InPlaceError, LunConfig, LunLayout, Raid0Layout,
+    Raid5Layout,
 };
 use strewn_array::write_anywhere::{
     CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
 use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
-use strewn_raid::{GeometryError, ParityGroup, Raid5Error, VraidConfig, VraidError, VraidLayout};
+use strewn_raid::{
+    GeometryError, ObjectLayoutError, ParityGroup, Raid0Error, Raid5Error, VraidConfig, VraidError,
+    VraidLayout,
+};
 use strewn_scenario::{
     Array, ArrayLayout, CacheWrites, DiskGroup, InPlaceLayout, Lun, Processor, Scenario,
     SpindleChoice, VolumeLuns, Workload,
 };
 use strewn_sim::{
-    CachedHost, ClosedLoop, PageCacheError, PageCacheSettings, Rate, Spindles, Worker, Workers,
-    WriteBehind, WritePolicy,
+    CachedHost, ClientRaidError, ClosedLoop, PageCacheError, PageCacheSettings, Rate, Spindles,
+    Worker, Workers, WriteBehind, WritePolicy,
 };
 use strewn_spindle::{Drive, Profile, ProfileError};
 use strewn_workload::{
@@ -26,6 +30,7 @@ use strewn_workload::{
 };
 use thiserror::Error;
 
+use crate::client_raid;
 use crate::load::{BuiltHost, seed_of_worker};
 
 /// Why a scenario's array cannot be set up, although the file itself is valid.
@@ -37,12 +42,21 @@ pub enum BuildError {
     /// The hosts' page cache is invalid.
     #[error(transparent)]
     PageCache(#[from] PageCacheError),
+    /// A file cannot be laid out over blades.
+    #[error(transparent)]
+    ObjectLayout(#[from] ObjectLayoutError),
+    /// Hosts cannot be clients of blades.
+    #[error(transparent)]
+    ClientRaid(#[from] ClientRaidError),
     /// The VRAID layout is invalid.
     #[error(transparent)]
     Vraid(#[from] VraidError),
     /// The RAID-5 group is invalid.
     #[error(transparent)]
     Raid5(#[from] Raid5Error),
+    /// The RAID-0 group is invalid.
+    #[error(transparent)]
+    Raid0(#[from] Raid0Error),
     /// The write-anywhere array rejects its sizes.
     #[error(transparent)]
     WriteAnywhere(#[from] WriteAnywhereError),
@@ -259,6 +273,9 @@ fn lun_layout(group: &DiskGroup, spindle_bytes: u64) -> Result<LunLayout, BuildE
         InPlaceLayout::Raid5 => {
             Raid5Layout::new(group.spindles, chunk_bytes, segment_bytes, spindle_bytes)?.into()
         }
+        InPlaceLayout::Raid0 => {
+            Raid0Layout::new(group.spindles, chunk_bytes, segment_bytes, spindle_bytes)?.into()
+        }
     })
 }
 
@@ -343,6 +360,7 @@ pub(crate) fn with_page_cache(
             }
         },
         largest_request_bytes: cache.largest_request_bytes,
+        stripe_bytes: client_raid::stripe_bytes(array).unwrap_or(BLOCK_BYTES),
         write_requests: cache.write_requests,
         copy_kib_ns: cache.copy_kib_ns,
     };

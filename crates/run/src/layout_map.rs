@@ -27,11 +27,12 @@ pub trait Mapped {
 }
 
 /// Returns the number of blocks that workloads work on, of each LUN of array number `index`, in the order of their ids. Of a
-/// pair, those of the first controller, whose spindles the map shows.
+/// pair or of blades, those of the first controller, whose spindles the map shows.
 pub(crate) fn files(scenario: &Scenario, index: usize) -> Vec<u64> {
     let array = &scenario.arrays[index];
     let first = machine::parts(array).swap_remove(0);
     let luns = build::luns(&first).into_iter();
+    let scenario = machine::of_parts(scenario, array);
     luns.map(|lun| scenario.file_bytes_of(array, lun).div_ceil(BLOCK_BYTES)).collect()
 }
 

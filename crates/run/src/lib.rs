@@ -36,6 +36,7 @@
 mod array_run;
 mod build;
 mod calibrate;
+mod client_raid;
 mod cost;
 mod export;
 mod layout_map;

@@ -1,4 +1,6 @@
-//! Builds the machine that a scenario describes around an array: links, front end, a second controller.
+//! Builds the machine that a scenario describes around an array: links, front end, a second controller, blades.
+
+use std::borrow::Cow;
 
 use strewn_array::{Array, LunId, ProcessorWork, VolumeId};
 use strewn_raid::SpindleIndex;
@@ -16,11 +18,19 @@ use crate::build::{self, BuildError};
 
 /// Whether an array of a scenario needs a [`Machine`]: there is more than an array and a host that shares its memory.
 pub(crate) fn is_needed(array: &scenario::Array) -> bool {
-    array.front_end.is_some() || array.pair.is_some() || array.processor.cores > 1
+    array.front_end.is_some()
+        || array.pair.is_some()
+        || array.client_raid.is_some()
+        || array.processor.cores > 1
 }
 
-/// The parts of an array that each controller owns: one, or those of a pair.
+/// The parts of an array that each controller owns: one, those of a pair, or blades, all alike.
 pub(crate) fn parts(array: &scenario::Array) -> Vec<scenario::Array> {
+    if let Some(raid) = &array.client_raid {
+        let mut blade = array.clone();
+        blade.luns.iter_mut().for_each(|lun| lun.bytes = raid.object_bytes(lun.bytes));
+        return vec![blade; raid.blades.into()];
+    }
     if array.pair.is_none() {
         return vec![array.clone()];
     }
@@ -36,6 +46,16 @@ pub(crate) fn parts(array: &scenario::Array) -> Vec<scenario::Array> {
     vec![of_controller(1), of_controller(2)]
 }
 
+/// The scenario as each of the [`parts`] sees it: workloads' files are objects on a blade, each a share of its file.
+pub(crate) fn of_parts<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Cow<'s, Scenario> {
+    let Some(raid) = &array.client_raid else { return Cow::Borrowed(scenario) };
+    let mut of_blade = scenario.clone();
+    for workload in &mut of_blade.workloads {
+        workload.file_bytes = raid.object_bytes(workload.file_bytes);
+    }
+    Cow::Owned(of_blade)
+}
+
 /// Sets up a machine of arrays that were built of the [`parts`], under `host`.
 pub(crate) fn build<A: Array<()>, H: Host>(
     scenario: &Scenario,
@@ -44,12 +64,7 @@ pub(crate) fn build<A: Array<()>, H: Host>(
     spindles: &Spindles,
     host: H,
 ) -> Result<Machine<A, H>, MachineError> {
-    let front_end = array.front_end.as_ref();
-    let host_cores = front_end.map_or(0, |front_end| front_end.host_cores);
-    let cores = match scenario.hosts.as_slice() {
-        [] => vec![host_cores],
-        several => several.iter().map(|host| host.cores).collect(),
-    };
+    let cores = host_cores(scenario, array);
     let mut machine = Machine::new(host).with_host_cores(cores[0]);
     for cores in cores.into_iter().skip(1) {
         machine.add_host(cores);
@@ -61,14 +76,21 @@ pub(crate) fn build<A: Array<()>, H: Host>(
     }
     let parts = parts(array);
     // Each host has numbers of its own for the LUNs.
-    let luns = ports
-        .into_iter()
-        .flat_map(|port| build::luns(array).into_iter().map(move |lun| (port, lun)));
-    for (port, lun) in luns {
-        let controller = lun.controller.saturating_sub(1);
-        let of_controller = parts.get(usize::from(controller)).map(build::luns);
-        let own = of_controller.and_then(|luns| luns.iter().position(|own| own.name == lun.name));
-        machine.add_lun(ControllerId(controller), LunId(own.unwrap_or(0) as u16), port);
+    for ports in ports {
+        for (number, lun) in (0..).map(LunId).zip(build::luns(array)) {
+            if array.client_raid.is_some() {
+                // The objects of a file, blade by blade, as `ClientRaid` numbers them.
+                for (blade, port) in (0..).map(ControllerId).zip(&ports) {
+                    machine.add_lun(blade, number, *port);
+                }
+                continue;
+            }
+            let controller = lun.controller.saturating_sub(1);
+            let of_controller = parts.get(usize::from(controller)).map(build::luns);
+            let own =
+                of_controller.and_then(|luns| luns.iter().position(|own| own.name == lun.name));
+            machine.add_lun(ControllerId(controller), LunId(own.unwrap_or(0) as u16), ports[0]);
+        }
     }
     if let Some(pair) = &array.pair {
         machine.pair(PairSettings {
@@ -89,6 +111,14 @@ pub(crate) fn build<A: Array<()>, H: Host>(
     }
     schedule(&mut machine, array, &parts);
     Ok(machine)
+}
+
+/// The cores of each host.
+pub(crate) fn host_cores(scenario: &Scenario, array: &scenario::Array) -> Vec<u32> {
+    match scenario.hosts.as_slice() {
+        [] => vec![array.front_end.as_ref().map_or(0, |front_end| front_end.host_cores)],
+        several => several.iter().map(|host| host.cores).collect(),
+    }
 }
 
 /// Schedules what the scenario has happen to arrays.
@@ -145,16 +175,16 @@ fn processor_cores(processor: &scenario::Processor) -> ProcessorCores {
     }
 }
 
-/// Adds the links, and each host's port.
+/// Adds the links, and each host's ports: one, or one for each blade.
 fn add_ports<A: Array<()>, H: Host>(
     machine: &mut Machine<A, H>,
     scenario: &Scenario,
     array: &scenario::Array,
-) -> Result<Vec<PortId>, MachineError> {
+) -> Result<Vec<Vec<PortId>>, MachineError> {
     let Some(front_end) = &array.front_end else {
         let direct = FrontEnd::from(Protocol::Direct);
         let port = Port { host: HostId(0), front_end: direct, connections: Vec::new() };
-        return Ok(vec![machine.add_port(port)]);
+        return Ok(vec![vec![machine.add_port(port)]]);
     };
     let switch = Hop::Switch(Switch {
         latency_ns: front_end.switch_latency_ns,
@@ -166,6 +196,18 @@ fn add_ports<A: Array<()>, H: Host>(
     for link in links_of(scenario, array) {
         let profile = profile_of(link)?;
         links.push((link.name.as_str(), profile.framing, add_link(network, link, &profile)?));
+    }
+    // What is behind the path: a link of each blade, or nothing.
+    let mut behind = Vec::new();
+    match (&array.client_raid, blade_link(scenario, array)) {
+        (Some(raid), Some(link)) => {
+            let profile = profile_of(link)?;
+            for _ in 0..raid.blades {
+                behind.push(Some((profile.framing, add_link(network, link, &profile)?)));
+            }
+        }
+        (Some(raid), None) => behind.resize(raid.blades.into(), None),
+        (None, _) => behind.push(None),
     }
     let costs = |pdu_ns: f64, kib_ns: f64| ProcessorCosts {
         pdu_ns: pdu_ns.round() as u64,
@@ -183,27 +225,41 @@ fn add_ports<A: Array<()>, H: Host>(
     let mut flows = 1..;
     let mut ports = Vec::new();
     for (host, own_path) in (0..).map(HostId).zip(own_paths) {
-        let mut hops = Vec::new();
-        let mut framing_before = None;
+        let mut in_front = Vec::new();
         for name in own_path.iter().chain(&front_end.path) {
             let link = links.iter().find(|link| link.0 == name);
             let (_, framing, hop) = *link.ok_or_else(|| BuildError::NoLink(name.clone()))?;
-            match (framing_before.replace(framing), router) {
-                (None, _) => {}
-                (Some(Framing::Segments), Some(router)) if framing == Framing::Sequences => {
-                    hops.push(router);
-                }
-                _ => hops.push(switch),
-            }
-            hops.push(hop);
+            in_front.push((framing, hop));
         }
-        let path = machine.network_mut().add_path(&hops)?;
-        let connections = (flows.by_ref().take(front_end.connections as usize))
-            .map(|flow| machine.network().connect(path, flow, front_end.transport))
-            .collect::<Result<Vec<_>, _>>()?;
-        ports.push(machine.add_port(Port { host, front_end: protocol, connections }));
+        let mut of_host = Vec::new();
+        for behind in &behind {
+            let mut hops = Vec::new();
+            let mut framing_before = None;
+            for (framing, hop) in in_front.iter().chain(behind).copied() {
+                match (framing_before.replace(framing), router) {
+                    (None, _) => {}
+                    (Some(Framing::Segments), Some(router)) if framing == Framing::Sequences => {
+                        hops.push(router);
+                    }
+                    _ => hops.push(switch),
+                }
+                hops.push(hop);
+            }
+            let path = machine.network_mut().add_path(&hops)?;
+            let connections = (flows.by_ref().take(front_end.connections as usize))
+                .map(|flow| machine.network().connect(path, flow, front_end.transport))
+                .collect::<Result<Vec<_>, _>>()?;
+            of_host.push(machine.add_port(Port { host, front_end: protocol, connections }));
+        }
+        ports.push(of_host);
     }
     Ok(ports)
+}
+
+/// The link of which each blade of an array has one like it.
+fn blade_link<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Option<&'s Link> {
+    let name = array.client_raid.as_ref()?.blade_link.as_ref()?;
+    scenario.links.iter().find(|link| link.name == *name)
 }
 
 /// The links between hosts and an array, each once, from the hosts inwards. Hosts may share them.
@@ -252,11 +308,15 @@ fn add_link(
 
 /// The names of an array's links, in the order in which its machine has them: lanes have numbers.
 pub(crate) fn link_names(scenario: &Scenario, array: &scenario::Array) -> Vec<String> {
-    let links = links_of(scenario, array).into_iter();
-    let names = links.flat_map(|link| {
-        (1..=link.lanes).map(|lane| match link.lanes {
-            1 => link.name.clone(),
-            _ => format!("{}, lane {lane}", link.name),
+    let links = links_of(scenario, array).into_iter().map(|link| (link, link.name.clone()));
+    let blades = array.client_raid.as_ref().map_or(0, |raid| raid.blades);
+    let of_blades = blade_link(scenario, array).into_iter().flat_map(|link| {
+        (1..=blades).map(move |blade| (link, format!("{}, blade {blade}", link.name)))
+    });
+    let names = links.chain(of_blades).flat_map(|(link, name)| {
+        (1..=link.lanes).map(move |lane| match link.lanes {
+            1 => name.clone(),
+            _ => format!("{name}, lane {lane}"),
         })
     });
     names.collect()

@@ -30,11 +30,11 @@ pub fn needed_bytes(scenario: &Scenario) -> u64 {
     BASE_BYTES + scenario.arrays.iter().map(|array| machine_bytes(scenario, array)).sum::<u64>()
 }
 
-/// Returns the memory that an array needs, with a partner if it has one, in bytes.
+/// Returns the memory that an array needs, with a partner or other blades if it has some, in bytes.
 fn machine_bytes(scenario: &Scenario, array: &Array) -> u64 {
     let page_cache_bytes = array.page_cache.map_or(0, |cache| cache.bytes / BLOCK_BYTES * 96);
-    let parts = machine::parts(array);
-    page_cache_bytes + parts.iter().map(|part| array_bytes(scenario, part)).sum::<u64>()
+    let (of_parts, parts) = (machine::of_parts(scenario, array), machine::parts(array));
+    page_cache_bytes + parts.iter().map(|part| array_bytes(&of_parts, part)).sum::<u64>()
 }
 
 /// Returns the memory that one array needs, in bytes.

@@ -17,6 +17,7 @@ use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasu
 
 use crate::array_run::ArrayRun;
 use crate::build;
+use crate::client_raid;
 use crate::machine;
 
 const NS_PER_S: f64 = 1e9;
@@ -377,6 +378,7 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
         volumes: volumes(array, segment),
         machine: of_machine(scenario, array, segment),
         page_cache: page_cache(segment),
+        client_raid: client_raid::figures(segment),
         host: host(segment),
         by_workload: segment
             .by_workload
@@ -422,10 +424,12 @@ fn of_machine(
     let length_ns = segment.length_ns.max(1) as f64;
     let busy = |busy_ns: u64| busy_ns as f64 / length_ns;
     let mib_per_s = |bytes: u64| bytes as f64 / MIB * NS_PER_S / length_ns;
-    // Requests of one operation overlap, and some began before the segment. Those of a page cache are not an operation's.
+    // Requests of one operation overlap, and some began before the segment. Those of a page cache are not an operation's, and
+    // clients' operations also wait for stripes.
+    let are_summed = segment.page_cache.is_some() || segment.client_raid.is_some();
     let part_ms = |part_ns: u64| match measured.time_in.total_ns() {
         0 => 0.0,
-        _ if segment.page_cache.is_some() => share(part_ns, segment.operations) / NS_PER_MS,
+        _ if are_summed => share(part_ns, segment.operations) / NS_PER_MS,
         all_ns => part_ns as f64 / all_ns as f64 * segment.response.mean_ns / NS_PER_MS,
     };
     let TimeIn { host_ns, wire_ns, front_end_ns, controller_ns, spindle_ns, outage_ns } =
@@ -547,6 +551,9 @@ fn overhead_of(
                             }
                             InPlaceLayout::Raid5 => {
                                 DiskGroupCapacity::Raid5 { spindles: group.spindles }
+                            }
+                            InPlaceLayout::Raid0 => {
+                                DiskGroupCapacity::Raid0 { spindles: group.spindles }
                             }
                         });
                         CapacityRule::InPlace(groups.collect())

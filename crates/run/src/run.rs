@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use crate::array_run::ArrayRun;
 use crate::build::{self, BuildError, BuiltArray};
+use crate::client_raid;
 use crate::layout_map::{self, Mapped};
 use crate::load::{BuiltHost, Load, LoadError};
 use crate::machine::{self, MachineError};
@@ -458,6 +459,7 @@ fn simulate_built<W: WithSimulation>(
 ) -> Result<W::Output, RunError> {
     let array = &scenario.arrays[index];
     let host = build::with_page_cache(scenario, host, array)
+        .and_then(|host| client_raid::with_client_raid(scenario, host, array))
         .map_err(|source| RunError::Build { array: array.name.clone(), source })?;
     match host {
         BuiltHost::ClosedLoop(host) => simulate_host(scenario, index, *host, with),
@@ -476,6 +478,7 @@ fn simulate_host<H: Host + 'static, W: WithSimulation>(
     let spindles = build::spindles(scenario, array).map_err(failed)?;
     let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
     let write_anywhere = array.layout.write_anywhere();
+    let of_parts = machine::of_parts(scenario, array);
     // One loop per kind of array lets the compiler inline down to the spindles in both.
     macro_rules! simulate {
         ($built:expr, $kind:ident) => {{
@@ -483,7 +486,7 @@ fn simulate_host<H: Host + 'static, W: WithSimulation>(
                 let mut built = vec![*$built];
                 for part in machine::parts(array).iter().skip(1) {
                     if let BuiltArray::$kind(other) =
-                        build::array(scenario, part).map_err(failed)?
+                        build::array(&of_parts, part).map_err(failed)?
                     {
                         built.push(*other);
                     }
@@ -513,7 +516,7 @@ fn simulate_host<H: Host + 'static, W: WithSimulation>(
         }};
     }
     let first = machine::parts(array).swap_remove(0);
-    match build::array(scenario, &first).map_err(failed)? {
+    match build::array(&of_parts, &first).map_err(failed)? {
         BuiltArray::WriteAnywhere(built) => simulate!(built, WriteAnywhere),
         BuiltArray::InPlace(built) => simulate!(built, InPlace),
     }

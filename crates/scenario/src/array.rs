@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use strewn_spindle::{Profile, ProfileError, Scheduler};
 
 use crate::catalog;
+use crate::client_raid::{ClientRaid, Surroundings};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::front_end::FrontEnd;
@@ -64,6 +65,8 @@ pub struct Array {
     pub pair: Option<Pair>,
     /// A page cache of its hosts; `None` for hosts that give every operation to the array.
     pub page_cache: Option<PageCache>,
+    /// Hosts that compute parity over several such arrays; `None` for one array.
+    pub client_raid: Option<ClientRaid>,
 }
 
 /// A LUN of an array.
@@ -340,8 +343,10 @@ impl Array {
         );
         let front_end_is_given = section.has(FrontEnd::KEY);
         let front_end = section.section(FrontEnd::KEY);
-        let front_end =
-            front_end.and_then(|table| FrontEnd::read(table, context.links, context.hosts));
+        let blade_link = ClientRaid::peek_blade_link(&section);
+        let blade_link = blade_link.as_deref();
+        let front_end = front_end
+            .and_then(|table| FrontEnd::read(table, context.links, context.hosts, blade_link));
         if !front_end_is_given && context.hosts.is_some_and(|hosts| !hosts.is_empty()) {
             section.problem(
                 FrontEnd::KEY,
@@ -361,6 +366,21 @@ impl Array {
         }
         let page_cache_is_given = section.has(PageCache::KEY);
         let page_cache = section.section(PageCache::KEY).and_then(PageCache::read);
+        let client_raid_is_given = section.has(ClientRaid::KEY);
+        let around = Surroundings {
+            links: context.links,
+            hosts: context.hosts,
+            luns: luns.as_deref(),
+            layout: layout.as_ref(),
+            front_end: front_end.as_ref(),
+            drive_bytes: drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES),
+            length_ns: context.length_ns,
+        };
+        let client_raid = section.section(ClientRaid::KEY);
+        let client_raid = client_raid.and_then(|table| ClientRaid::read(table, &around));
+        if let Some(raid) = &client_raid {
+            raid.check(&section, &around);
+        }
         let fitted_is_given = section.has("fitted");
         let fitted = section
             .section("fitted")
@@ -372,6 +392,8 @@ impl Array {
         });
         for luns in of_controllers.iter().flatten() {
             match (volumes.as_deref(), &layout) {
+                // A blade has only a part of them.
+                _ if client_raid_is_given => {}
                 (Some([]), Some(layout)) => layout.check_luns(&section, luns, drive_bytes),
                 (Some(volumes), Some(ArrayLayout::WriteAnywhere(layout))) => {
                     let mut volumes = volumes.to_vec();
@@ -403,6 +425,7 @@ impl Array {
             front_end: if front_end_is_given { Some(front_end?) } else { None },
             pair: if pair_is_given { Some(pair?) } else { None },
             page_cache: if page_cache_is_given { Some(page_cache?) } else { None },
+            client_raid: if client_raid_is_given { Some(client_raid?) } else { None },
         })
         .filter(|_| !controller_is_given || controller.is_some())
     }

@@ -18,13 +18,14 @@ pub struct DiskGroup {
     pub layout: InPlaceLayout,
     /// Its spindles.
     pub spindles: u16,
-    /// Spindles in each redundancy set (RSS); they sum to `spindles`. RAID-5 has one set, of all spindles.
+    /// Spindles in each redundancy set (RSS); they sum to `spindles`. RAID-5 and RAID-0 have one set, of all spindles.
     pub redundancy_sets: Vec<u16>,
     /// Bytes that go to one spindle before the next spindle has its turn.
     pub chunk_bytes: u64,
-    /// One spindle's part of an RStore (PSEG), in bytes: whole chunks. RAID-5 uses segments only as steps of a rebuild.
+    /// One spindle's part of an RStore (PSEG), in bytes: whole chunks. RAID-5 uses segments only as steps of a rebuild, and
+    /// RAID-0 has none.
     pub segment_bytes: u64,
-    /// Capacity reserved for rebuilds. RAID-5 has no reserve.
+    /// Capacity reserved for rebuilds. RAID-5 and RAID-0 have no reserve.
     pub protection_level: ProtectionLevel,
 }
 
@@ -35,6 +36,8 @@ pub enum InPlaceLayout {
     Vraid5,
     /// RAID-5: stripes over all spindles, with rotating parity.
     Raid5,
+    /// RAID-0: chunks over all spindles, without parity.
+    Raid0,
 }
 
 /// The words for a protection level.
@@ -51,8 +54,12 @@ const LARGEST_SEGMENT_BYTES: u64 = 2 << 30;
 /// The spindles that a RAID-5 group can have.
 const RAID5_SPINDLES: RangeInclusive<u16> = 3..=64;
 
+/// The spindles that a RAID-0 group can have.
+const RAID0_SPINDLES: RangeInclusive<u16> = 1..=64;
+
 impl InPlaceLayout {
-    const WORDS: [(&'static str, Self); 2] = [("vraid-5", Self::Vraid5), ("raid-5", Self::Raid5)];
+    const WORDS: [(&'static str, Self); 3] =
+        [("vraid-5", Self::Vraid5), ("raid-5", Self::Raid5), ("raid-0", Self::Raid0)];
 
     /// Returns its word in a scenario's file.
     #[must_use]
@@ -60,7 +67,22 @@ impl InPlaceLayout {
         match self {
             Self::Vraid5 => Self::WORDS[0].0,
             Self::Raid5 => Self::WORDS[1].0,
+            Self::Raid0 => Self::WORDS[2].0,
         }
+    }
+
+    /// Returns its name in messages.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Vraid5 => "VRAID-5",
+            Self::Raid5 => "RAID-5",
+            Self::Raid0 => "RAID-0",
+        }
+    }
+
+    /// Returns whether it has redundancy sets, and a reserve in them.
+    pub(crate) const fn has_sets(self) -> bool {
+        matches!(self, Self::Vraid5)
     }
 }
 
@@ -111,6 +133,11 @@ impl DiskGroup {
                     format!("{data}/{} of {} drives of {drive}", self.spindles, self.spindles);
                 (u64::from(data).saturating_mul(used_bytes), how)
             }
+            InPlaceLayout::Raid0 => {
+                let used_bytes = drive_bytes / self.segment_bytes * self.segment_bytes;
+                let how = format!("{} drives of {drive}", self.spindles);
+                (u64::from(self.spindles).saturating_mul(used_bytes), how)
+            }
         }
     }
 
@@ -135,9 +162,7 @@ impl DiskGroup {
             Some(InPlaceLayout::Vraid5) => {
                 check_vraid(s, spindles, sets.as_deref(), protection_level)
             }
-            Some(InPlaceLayout::Raid5) => {
-                check_raid5(s, spindles, sets.as_deref(), protection_level)
-            }
+            Some(layout) => check_striped(s, layout, spindles, sets.as_deref(), protection_level),
             None => {}
         }
         if let (Some(chunk), Some(segment)) = (chunk, segment) {
@@ -185,7 +210,11 @@ fn refuse_others_keys(section: &mut Section<'_>) {
             "parity rotates over all spindles of a disk group",
             "give `spindles`, which counts all of them",
         ),
-        ("parity", "a disk group has a layout", "give layout = \"raid-5\" or \"vraid-5\""),
+        (
+            "parity",
+            "a disk group has a layout",
+            "give layout = \"vraid-5\", \"raid-5\" or \"raid-0\"",
+        ),
         (
             "at",
             "the disk groups of an array in place are there from the start",
@@ -203,8 +232,8 @@ fn refuse_others_keys(section: &mut Section<'_>) {
     }
 }
 
-/// Reads the redundancy sets. Only VRAID-5 needs them; RAID-5 has one set of all spindles unless the text itself gives
-/// another, for those of a controller are VRAID-5's.
+/// Reads the redundancy sets. Only VRAID-5 needs them; RAID-5 and RAID-0 have one set of all spindles unless the text itself
+/// gives another, for those of a controller are VRAID-5's.
 fn read_sets(
     section: &mut Section<'_>,
     layout: Option<InPlaceLayout>,
@@ -219,20 +248,20 @@ fn read_sets(
     Some(sets.into_iter().map(toml::Spanned::into_inner).collect())
 }
 
-/// Reads the protection level. For RAID-5 it is none unless the text itself gives another.
+/// Reads the protection level. For RAID-5 and RAID-0 it is none unless the text itself gives another.
 fn read_protection(
     section: &mut Section<'_>,
     layout: Option<InPlaceLayout>,
     first: Option<Inherited>,
 ) -> Option<ProtectionLevel> {
     let key = "protection_level";
-    if layout == Some(InPlaceLayout::Raid5) && !section.gives(key) {
+    if layout.is_some_and(|layout| !layout.has_sets()) && !section.gives(key) {
         section.get(key);
         return Some(ProtectionLevel::None);
     }
     let of_first = first.map(|first| match first.layout {
         // It has no reserve that another layout could follow.
-        Some(InPlaceLayout::Raid5) => Some(ProtectionLevel::Single),
+        Some(layout) if !layout.has_sets() => Some(ProtectionLevel::Single),
         _ => first.protection_level,
     });
     read_inherited(section, key, "\"single\"", of_first, |v| value::choice(v, &PROTECTION_WORDS))
@@ -253,20 +282,27 @@ fn check_vraid(
     }
 }
 
-fn check_raid5(
+/// Checks a group of RAID-5 or RAID-0.
+fn check_striped(
     section: &Section<'_>,
+    layout: InPlaceLayout,
     spindles: Option<u16>,
     sets: Option<&[u16]>,
     level: Option<ProtectionLevel>,
 ) {
+    let limits = match layout {
+        InPlaceLayout::Raid0 => RAID0_SPINDLES,
+        _ => RAID5_SPINDLES,
+    };
+    let title = layout.title();
     if let Some(spindles) = spindles
-        && !RAID5_SPINDLES.contains(&spindles)
+        && !limits.contains(&spindles)
     {
-        let amount = if spindles > *RAID5_SPINDLES.end() { "many" } else { "few" };
+        let amount = if spindles > *limits.end() { "many" } else { "few" };
         section.problem(
             "spindles",
-            format!("{spindles} spindles are too {amount} for RAID-5"),
-            format!("give {} to {}", RAID5_SPINDLES.start(), RAID5_SPINDLES.end()),
+            format!("{spindles} spindles are too {amount} for {title}"),
+            format!("give {} to {}", limits.start(), limits.end()),
         );
     }
     if let (Some(spindles), Some(sets)) = (spindles, sets)
@@ -274,7 +310,7 @@ fn check_raid5(
     {
         section.problem(
             "redundancy_sets",
-            "RAID-5 has one redundancy set, of all spindles",
+            format!("{title} has one redundancy set, of all spindles"),
             format!(
                 "leave it out, or give [{spindles}]; vraid-5 divides spindles into several sets"
             ),
@@ -285,7 +321,7 @@ fn check_raid5(
     {
         section.problem(
             "protection_level",
-            "RAID-5 has no distributed reserve",
+            format!("{title} has no distributed reserve"),
             "leave it out, or give \"none\"; vraid-5 has a reserve",
         );
     }
@@ -352,7 +388,7 @@ fn check_chunk(section: &Section<'_>, chunk: u64, segment: u64, format: Option<F
 
 #[cfg(test)]
 mod tests {
-    use strewn_raid::Raid5Group;
+    use strewn_raid::{Raid0Group, Raid5Group};
 
     use super::*;
 
@@ -366,6 +402,14 @@ mod tests {
         for spindles in 0..=70 {
             let group = Raid5Group::new(spindles, SECTOR_BYTES, SECTOR_BYTES);
             assert_eq!(group.is_ok(), RAID5_SPINDLES.contains(&spindles), "{spindles}");
+        }
+    }
+
+    #[test]
+    fn raid0_has_the_spindles_that_its_group_takes() {
+        for spindles in 0..=70 {
+            let group = Raid0Group::new(spindles, SECTOR_BYTES, SECTOR_BYTES);
+            assert_eq!(group.is_ok(), RAID0_SPINDLES.contains(&spindles), "{spindles}");
         }
     }
 }

@@ -60,8 +60,11 @@ impl Scenario {
         let layouts = self.arrays.iter().filter_map(|array| array.layout.write_anywhere());
         let groups = layouts.clone().flat_map(|layout| &layout.further_groups);
         let schedules = layouts.filter_map(|layout| layout.snapshots);
+        let raids = self.arrays.iter().filter_map(|array| array.client_raid.as_ref());
+        let lost = raids.filter_map(|raid| raid.lost);
         let happens = failures
             .map(|failure| failure.at_ns)
+            .chain(lost.map(|lost| lost.at_ns))
             .chain(groups.filter_map(|group| group.at_ns))
             .chain(schedules.map(|schedule| schedule.every_ns))
             .max();

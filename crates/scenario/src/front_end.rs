@@ -15,7 +15,8 @@ pub struct FrontEnd {
     pub protocol: Protocol,
     /// What carries it from the host on: Fibre Channel for FCP, TCP for all others.
     pub transport: Transport,
-    /// The links from the host to the array, by name. There is a switch between two of them, or the router.
+    /// The links from the host to the array, by name. There is a switch between two of them, or the router. None if each blade
+    /// of an array has a link of its own.
     pub path: Vec<String>,
     /// What a switch adds to a frame, in nanoseconds.
     pub switch_latency_ns: u64,
@@ -54,11 +55,18 @@ impl FrontEnd {
         mut section: Section<'_>,
         links: Option<&[Link]>,
         hosts: Option<&[Host]>,
+        blade_link: Option<&str>,
     ) -> Option<Self> {
         let s = &mut section;
         let protocol =
             s.required("protocol", "\"iscsi\"", |v| value::choice(v, &protocol::protocols()));
-        let path = s.list("path", "[\"gigabit\"]", value::name);
+        let path = match blade_link.is_some() && !s.has("path") {
+            true => {
+                s.get("path");
+                Some(Vec::new())
+            }
+            false => s.list("path", "[\"gigabit\"]", value::name),
+        };
         let path: Option<Vec<String>> =
             path.map(|path| path.into_iter().map(|name| name.into_inner()).collect());
         let switch_latency_ns =
@@ -81,7 +89,7 @@ impl FrontEnd {
         if let (Some(path), Some(links), Some(hosts), Some(protocol)) =
             (&path, links, hosts, protocol)
         {
-            check_path(s, path, links, hosts, &protocol);
+            check_path(s, path, blade_link, links, hosts, &protocol);
         }
         if hosts.is_some_and(|hosts| !hosts.is_empty()) && s.gives("host_cores") {
             s.problem(
@@ -114,6 +122,7 @@ impl FrontEnd {
 fn check_path(
     section: &Section<'_>,
     path: &[String],
+    blade_link: Option<&str>,
     links: &[Link],
     hosts: &[Host],
     protocol: &Protocol,
@@ -121,6 +130,12 @@ fn check_path(
     if !Link::check_named(section, path, links) {
         return;
     }
+    if let Some(blade_link) = blade_link
+        && !check_blade_link(section, path, blade_link, links, hosts)
+    {
+        return;
+    }
+    let path = &[path, blade_link.map(str::to_owned).as_slice()].concat()[..];
     let kind_of = |name: &String| links.iter().find(|link| link.name == *name);
     let kinds = |path: &[String]| -> Vec<&str> {
         path.iter().filter_map(kind_of).map(|link| link.kind.as_str()).collect()
@@ -142,6 +157,32 @@ fn check_path(
             return;
         }
     }
+}
+
+/// Checks that the link that each blade has one like exists and is in no path. Returns whether that is so.
+fn check_blade_link(
+    section: &Section<'_>,
+    path: &[String],
+    blade_link: &str,
+    links: &[Link],
+    hosts: &[Host],
+) -> bool {
+    // The table names the link; that there is none is its problem.
+    if !links.iter().any(|link| link.name == blade_link) {
+        return false;
+    }
+    let in_path = |path: &[String]| path.iter().any(|name| name == blade_link);
+    if in_path(path) || hosts.iter().any(|host| in_path(&host.path)) {
+        section.problem(
+            "path",
+            format!(
+                "the link `{blade_link}` is in it or in a host's, and each blade has one like it"
+            ),
+            "leave it out of paths: it comes behind them",
+        );
+        return false;
+    }
+    true
 }
 
 /// Checks that links of these kinds pass frames on and carry the protocol. Returns whether they do.

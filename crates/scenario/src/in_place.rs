@@ -1,4 +1,4 @@
-//! The in-place layouts: VRAID-5 over redundancy sets, or RAID-5, behind a write-back cache.
+//! The in-place layouts: VRAID-5 over redundancy sets, RAID-5 or RAID-0, behind a write-back cache.
 
 use strewn_base::BLOCK_BYTES;
 

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use strewn_base::SECTOR_BYTES;
+use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use toml::de::DeValue;
 
 use crate::quantity::{Bytes, Nanoseconds};
@@ -64,6 +64,8 @@ pub(crate) enum Multiple {
     Word,
     /// What a request of a host is made of.
     Sector,
+    /// What arrays and page caches are made of.
+    Block,
 }
 
 impl Multiple {
@@ -72,6 +74,7 @@ impl Multiple {
             Self::Byte => 1,
             Self::Word => 4,
             Self::Sector => SECTOR_BYTES,
+            Self::Block => BLOCK_BYTES,
         }
     }
 }

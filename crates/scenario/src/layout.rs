@@ -13,7 +13,7 @@ use crate::write_anywhere::WriteAnywhere;
 pub enum ArrayLayout {
     /// At a new address: a copy-on-write layout over parity groups.
     WriteAnywhere(WriteAnywhere),
-    /// At its old address: VRAID-5 over redundancy sets, or RAID-5.
+    /// At its old address: VRAID-5 over redundancy sets, RAID-5 or RAID-0.
     InPlace(InPlace),
 }
 

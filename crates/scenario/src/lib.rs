@@ -81,6 +81,7 @@
 
 mod array;
 mod catalog;
+mod client_raid;
 mod disk_group;
 mod document;
 mod failure;
@@ -119,6 +120,7 @@ mod workload;
 mod write_anywhere;
 
 pub use array::{Array, Lun, MOST_OUTSTANDING, SpindleChoice};
+pub use client_raid::{ClientRaid, LostBlade};
 pub use disk_group::{DiskGroup, InPlaceLayout};
 pub use failure::SpindleFailure;
 pub use fitted::Fitted;

@@ -184,7 +184,12 @@ fn check_times(
 }
 
 /// Notes a problem if a time is not before the end of the run.
-fn check_before_end(section: &Section<'_>, key: &'static str, at_ns: u64, length_ns: u64) {
+pub(crate) fn check_before_end(
+    section: &Section<'_>,
+    key: &'static str,
+    at_ns: u64,
+    length_ns: u64,
+) {
     if at_ns >= length_ns {
         let length = Nanoseconds(length_ns);
         section.problem(

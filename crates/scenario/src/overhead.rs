@@ -3,7 +3,7 @@
 use strewn_raid::ProtectionLevel;
 
 use crate::array::Array;
-use crate::disk_group::{InPlaceLayout, PROTECTION_WORDS};
+use crate::disk_group::PROTECTION_WORDS;
 use crate::layout::ArrayLayout;
 use crate::section::Section;
 use crate::value;
@@ -86,12 +86,20 @@ impl OverheadConfiguration {
             if !arrays.names.contains(array) {
                 section.unknown_name("array", "array", array, arrays.names);
             }
+            let is_blades = |one: &&Array| one.name == *array && one.client_raid.is_some();
+            if arrays.arrays.iter().any(|one| is_blades(&one)) {
+                section.problem(
+                    "array",
+                    format!("{array} is many blades, and parity between them is the clients'"),
+                    "leave the configuration out",
+                );
+            }
             let without_level = match arrays.layout(array) {
                 Some(ArrayLayout::WriteAnywhere(_)) => Some("write-anywhere"),
                 Some(ArrayLayout::InPlace(layout))
-                    if layout.groups.iter().all(|one| one.layout == InPlaceLayout::Raid5) =>
+                    if !layout.groups.iter().any(|one| one.layout.has_sets()) =>
                 {
-                    Some("RAID-5")
+                    layout.groups.first().map(|one| one.layout.title())
                 }
                 _ => None,
             };

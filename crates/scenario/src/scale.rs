@@ -131,6 +131,9 @@ impl Scale<'_> {
             );
             self.time(&format!("pause of a giveback of {name}"), &mut pair.giveback_pause_ns);
         }
+        if let Some(lost) = array.client_raid.as_mut().and_then(|raid| raid.lost.as_mut()) {
+            self.time(&format!("loss of blade {} of {name}", lost.blade), &mut lost.at_ns);
+        }
         for failure in &mut array.failures {
             let what = format!("failure of spindle {} of {name}", failure.spindle);
             self.time(&what, &mut failure.at_ns);

@@ -307,6 +307,12 @@ impl<'t> Section<'t> {
         self.table.get(key)?.get_ref().as_str().map(str::to_owned)
     }
 
+    /// Returns the text of a key of a table in this one, if it has one.
+    pub(crate) fn peek_within(&self, table: &str, key: &str) -> Option<String> {
+        let inner = value_in(self.table, table)?.get_ref().as_table()?;
+        inner.get(key)?.get_ref().as_str().map(str::to_owned)
+    }
+
     /// Notes what is wrong with a part of the value of a key.
     pub(crate) fn problem_at(
         &self,

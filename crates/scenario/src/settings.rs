@@ -5,6 +5,7 @@ use std::fmt;
 use strewn_transport::Transport;
 
 use crate::array::{Array, Lun, SpindleChoice};
+use crate::client_raid::{self, ClientRaid};
 use crate::disk_group::{DiskGroup, PROTECTION_WORDS};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
@@ -297,6 +298,7 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
         front_end,
         pair,
         page_cache,
+        client_raid,
     } = array;
     if !scenario.is_named() {
         s.add("outstanding", *outstanding);
@@ -351,6 +353,9 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
     }
     if let Some(page_cache) = page_cache {
         s.within(PageCache::KEY, |s| of_page_cache(s, page_cache));
+    }
+    if let Some(raid) = client_raid {
+        s.within(ClientRaid::KEY, |s| client_raid::listed(raid, s));
     }
     if let Some(Fitted { parameters, segments }) = fitted {
         s.within("fitted", |s| {
@@ -444,7 +449,10 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
     } = front_end;
     let word_for_it = protocol::word_for(protocol);
     s.add("protocol", word_for_it);
-    s.add("path", listed(path));
+    // Where each blade has a link, there may be none before it.
+    if !path.is_empty() {
+        s.add("path", listed(path));
+    }
     s.time("switch_latency", *switch_latency_ns);
     s.add("switch_forwarding", word(&FORWARDINGS, switch_forwarding));
     s.add("connections", *connections);

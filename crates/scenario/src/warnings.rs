@@ -2,6 +2,7 @@
 
 use crate::array::Array;
 use crate::layout::ArrayLayout;
+use crate::page_cache::CacheWrites;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
 
@@ -101,6 +102,18 @@ fn of_array(array: &Array) -> Vec<String> {
                 percent * 100.0
             ));
         }
+    }
+    if let (Some(raid), Some(cache)) = (&array.client_raid, &array.page_cache)
+        && cache.writes != CacheWrites::Through
+        && cache.largest_request_bytes < raid.stripe_bytes()
+    {
+        warnings.push(format!(
+            "array[{}].page_cache.largest_request is {}, and a stripe of [array.client_raid] has {}: no request writes a \
+             whole stripe, and each reads and writes parity",
+            array.name,
+            Bytes(cache.largest_request_bytes),
+            Bytes(raid.stripe_bytes())
+        ));
     }
     if let Some(layout) = array.layout.in_place() {
         for number in (1..).take(layout.groups.len()) {

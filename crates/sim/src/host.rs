@@ -9,6 +9,7 @@ use strewn_array::{Direction, HostOperation, LunId, OperationId};
 use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_workload::Access;
 
+use crate::client_raid::ClientRaidMeasures;
 use crate::page_cache::PageCacheMeasures;
 use crate::segment::{Laws, Response, ratio, relative};
 
@@ -136,6 +137,8 @@ pub struct HostMeasures {
     pub by_workload: Vec<WorkloadMeasures>,
     /// What its page cache did, if it has one.
     pub page_cache: Option<Box<PageCacheMeasures>>,
+    /// What it did as clients that compute parity, if it is them.
+    pub client_raid: Option<Box<ClientRaidMeasures>>,
 }
 
 /// What a host measured of one of its workloads in a segment.
@@ -246,6 +249,7 @@ impl HostMeasures {
             by_direction: None,
             by_workload: Vec::new(),
             page_cache: None,
+            client_raid: None,
         }
     }
 

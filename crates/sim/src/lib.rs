@@ -50,8 +50,9 @@
 //!
 //! [`ClosedLoop`] keeps a constant number of operations outstanding and replaces each the moment it is answered.
 //! [`Workers`] are the general host: each worker has its own accesses, depth, rate, pauses and end, or replays arrivals
-//! by the clock. [`CachedHost`] puts a page cache under either, which writes through or behind. Any other [`Host`] can be
-//! run by [`Simulation::with_host`].
+//! by the clock. [`CachedHost`] puts a page cache under either, which writes through or behind. [`ClientRaid`] makes either,
+//! or a cached host, clients that lay files out over the objects of several blades and compute parity. Any other [`Host`]
+//! can be run by [`Simulation::with_host`].
 //!
 //! # Failures
 //!
@@ -68,6 +69,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod cached_host;
+mod client_raid;
 mod closed_loop;
 mod component;
 mod driven_array;
@@ -85,6 +87,9 @@ mod watched;
 mod workers;
 
 pub use cached_host::CachedHost;
+pub use client_raid::{
+    ClientRaid, ClientRaidError, ClientRaidMeasures, ClientRaidSettings, LostBlade,
+};
 pub use closed_loop::ClosedLoop;
 pub use component::{Component, ComponentProbe};
 pub use driven_array::Spindles;

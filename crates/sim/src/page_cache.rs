@@ -21,6 +21,9 @@ pub struct PageCacheSettings {
     pub writes: WritePolicy,
     /// The largest request that it makes, in bytes. Linux's `max_sectors_kb` was 512 KiB for long.
     pub largest_request_bytes: u64,
+    /// A request that writes and could be longer ends at a multiple of so many bytes, so that it covers whole stripes of a
+    /// file. A page for LUNs without any.
+    pub stripe_bytes: u64,
     /// How many requests that write dirty pages are outstanding at most. Linux's `nr_requests` is 128.
     pub write_requests: u32,
     /// Time to copy a KiB between an application and the cache, in nanoseconds.
@@ -73,6 +76,7 @@ impl PageCacheSettings {
             bytes,
             writes: WritePolicy::Behind(WriteBehind::default()),
             largest_request_bytes: 512 << 10,
+            stripe_bytes: PAGE_BYTES,
             write_requests: 128,
             copy_kib_ns: 250,
         }
@@ -193,6 +197,7 @@ pub(crate) struct Pages {
     capacity: u64,
     most_dirty: u64,
     most_background: u64,
+    stripe: u64,
 }
 
 /// Pages of a LUN.
@@ -212,7 +217,8 @@ impl Pages {
                 most_background = most_dirty / 2;
             }
         }
-        Self { capacity, most_dirty, most_background, ..Self::default() }
+        let stripe = (settings.stripe_bytes / PAGE_BYTES).max(1);
+        Self { capacity, most_dirty, most_background, stripe, ..Self::default() }
     }
 
     /// The request that fills a page, if one does; `None` for a page that is not there either.
@@ -342,8 +348,11 @@ impl Pages {
 
     fn write(&mut self, now_ns: u64, first: PageKey, most: u64) -> (LunId, Range<u64>) {
         let (lun, start) = first;
+        let longest = start + most;
+        let whole = longest - longest % self.stripe.max(1);
+        let limit = if whole > start { whole } else { longest };
         let mut end = start;
-        while end - start < most && self.dirty.remove(&(lun, end)) {
+        while end < limit && self.dirty.remove(&(lun, end)) {
             self.pages.insert((lun, end), Page::Writing { again: false });
             end += 1;
         }

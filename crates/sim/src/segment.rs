@@ -4,6 +4,7 @@ use strewn_array::{Counters, FailedSpindle, LayoutMeasures, SnapshotMeasures, Vo
 
 use hdrhistogram::Histogram;
 
+use crate::client_raid::ClientRaidMeasures;
 use crate::host::{DirectionMeasures, WorkloadMeasures};
 use crate::machine::MachineMeasures;
 use crate::page_cache::PageCacheMeasures;
@@ -51,6 +52,8 @@ pub struct Segment {
     pub by_workload: Vec<WorkloadMeasures>,
     /// What the host's page cache did, if it has one.
     pub page_cache: Option<Box<PageCacheMeasures>>,
+    /// What the hosts did as clients that compute parity, if they are.
+    pub client_raid: Option<Box<ClientRaidMeasures>>,
     /// What a [`Machine`](crate::Machine) measures besides.
     pub machine: Option<Box<MachineMeasures>>,
     /// Deviations from the operational laws.

@@ -309,6 +309,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             by_direction: host.by_direction,
             by_workload: host.by_workload,
             page_cache: host.page_cache,
+            client_raid: host.client_raid,
             machine: None,
             laws,
         }

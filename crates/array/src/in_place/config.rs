@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::log::LogSize;
 use crate::processor::ProcessorCosts;
 
-/// An in-place controller: LUNs on VRAID-5 or RAID-5 behind a write-back cache.
+/// An in-place controller: LUNs on VRAID-5, RAID-5 or RAID-0 behind a write-back cache.
 #[derive(Debug, Clone)]
 pub struct InPlaceConfig {
     /// The disk groups, in the order of their spindles: 1 to [`MOST_GROUPS`](Self::MOST_GROUPS).

@@ -1,7 +1,8 @@
 //! Destaging: dirty extents are written where they belong, with their parity.
 //!
 //! New parity is the exclusive or of the new data and everything that is read, whatever the plan reads: old data and
-//! old parity; the other data, if the old data are lost; or nothing, if parity is lost.
+//! old parity; the other data, if the old data are lost; or nothing, if parity is lost. A layout without parity reads
+//! nothing.
 
 use std::ops::Range;
 
@@ -161,9 +162,13 @@ impl<P: Payload> InPlace<P> {
         true
     }
 
-    /// Reads the old extent and its parity; in a degraded stripe, what the plan reads instead.
+    /// Reads the old extent and its parity; in a degraded stripe, what the plan reads instead. Without parity, it writes
+    /// at once.
     fn send_reads(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
         let group = &mut self.groups[id];
+        if !group.layout.has_parity() {
+            return self.send_writes(id, slot, driver);
+        }
         if P::CARRIES_DATA {
             let destage = &mut group.destages[slot];
             let parity = destage.data.bytes().to_vec();
@@ -201,10 +206,17 @@ impl<P: Payload> InPlace<P> {
             driver.all_or_none_ends();
             return;
         }
-        self.send_pair(id, slot, Direction::Write, driver);
+        if group.layout.has_parity() {
+            self.send_pair(id, slot, Direction::Write, driver);
+            self.counters.parity_writes += 1;
+        } else {
+            destage.awaited = 1;
+            let sectors = (destage.sectors.end - destage.sectors.start) as u32;
+            let place = (destage.place.spindle, destage.place.sector_on_spindle);
+            self.send_member((id, slot, Member(0)), place, sectors, Direction::Write, driver);
+        }
         driver.all_or_none_ends();
         self.counters.data_writes += 1;
-        self.counters.parity_writes += 1;
     }
 
     /// Reads or writes members of a stripe at the extent's offset in their chunks.
@@ -321,7 +333,7 @@ impl<P: Payload> DiskGroup<P> {
         if !P::CARRIES_DATA {
             return P::default();
         }
-        let is_parity = member == self.layout.shape().row_parity();
+        let is_parity = self.layout.is_parity(member);
         let destage = &mut self.destages[slot];
         let mut payload = if is_parity {
             let bytes = destage.bytes.as_mut();

@@ -1,7 +1,8 @@
-//! The in-place controller: write-back cache, destage, read-modify-write of VRAID-5 and RAID-5.
+//! The in-place controller: write-back cache, destage, read-modify-write of VRAID-5 and RAID-5; RAID-0.
 //!
 //! A host write is acknowledged from a mirrored cache. An elevator destages dirty extents to where they belong: it
-//! reads the old data and the old parity of the sectors that change, and writes both. A host read costs one spindle
+//! reads the old data and the old parity of the sectors that change, and writes both; without parity, it only writes. A
+//! host read costs one spindle
 //! command for each chunk it touches, however long the array has been in use.
 //!
 //! An array has one or several disk groups. Each LUN lies in one of them. Spindles, layout, destages, reserve, losses and
@@ -53,7 +54,7 @@ use blocks::BlockSet;
 use checkpoint::Checkpoint;
 pub use config::{DiskGroupConfig, InPlaceConfig, InPlaceError, LunConfig};
 use group::{DiskGroup, DiskGroups};
-pub use layout::{LunLayout, Raid5Layout};
+pub use layout::{LunLayout, Raid0Layout, Raid5Layout};
 use tag::{Kind, TagFields};
 
 /// Where a LUN is.

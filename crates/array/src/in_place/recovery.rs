@@ -292,7 +292,7 @@ impl<P: Payload> InPlace<P> {
         recovery.writing = true;
         recovery.written = good.iter().map(|block| first_block + block as u64).collect();
         recovery.awaited = writes.len() as u32;
-        let count = if recovery.member == group.layout.shape().row_parity() {
+        let count = if group.layout.is_parity(recovery.member) {
             &mut self.counters.parity_writes
         } else {
             &mut self.counters.data_writes
@@ -380,7 +380,7 @@ impl<P: Payload> DiskGroup<P> {
         let Some((spindle, place)) = degraded.place(recovery.spindle, recovery.first_sector) else {
             return Vec::new();
         };
-        let is_parity = recovery.member == self.layout.shape().row_parity();
+        let is_parity = self.layout.is_parity(recovery.member);
         let stripe_sectors = u64::from(self.layout.shape().data_blocks());
         let chunk_sectors = self.layout.unit_sectors();
         let lun_sector = (recovery.stripe * stripe_sectors + u64::from(recovery.member.0))

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use strewn_alloc::GroupIndex;
-use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout};
+use strewn_array::in_place::{
+    DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid0Layout,
+};
 use strewn_array::{Array, Format, ProcessorCosts};
 use strewn_raid::{SpindleIndex, StripeMember, VraidConfig, VraidLayout};
 
@@ -21,6 +23,12 @@ fn layout(redundancy_sets: Vec<u16>) -> LunLayout {
     VraidLayout::new(config, 10 * 2 * chunk_bytes).unwrap().into()
 }
 
+/// Four spindles without parity, as large as the others.
+fn raid_0() -> LunLayout {
+    let chunk_bytes = CHUNK_SECTORS * 512;
+    Raid0Layout::new(4, chunk_bytes, 2 * chunk_bytes, 10 * 2 * chunk_bytes).unwrap().into()
+}
+
 fn roomy() -> InPlaceConfig {
     InPlaceConfig {
         groups: vec![DiskGroupConfig::new(layout(vec![6]), 4)],
@@ -35,7 +43,8 @@ fn roomy() -> InPlaceConfig {
 }
 
 pub fn any_in_place() -> impl Strategy<Value = InPlaceConfig> {
-    let sets = prop_oneof![Just(vec![5]), Just(vec![5, 6]), Just(vec![8])];
+    // Without redundancy sets, RAID-0.
+    let sets = prop_oneof![Just(vec![5]), Just(vec![5, 6]), Just(vec![8]), Just(vec![])];
     let low = prop_oneof![Just(0), 0..300u64];
     let lun =
         |sectors: u64| LunConfig { file_sectors: sectors.min(100), ..LunConfig::whole(sectors) };
@@ -48,7 +57,10 @@ pub fn any_in_place() -> impl Strategy<Value = InPlaceConfig> {
     (sets, luns, 1..400u64, low, 1..8u32).prop_map(
         |(sets, luns, write_cache_sectors, destage_low_sectors, destages_in_flight)| {
             InPlaceConfig {
-                groups: vec![DiskGroupConfig::new(layout(sets), destages_in_flight)],
+                groups: vec![match sets.is_empty() {
+                    true => DiskGroupConfig::new(raid_0(), destages_in_flight),
+                    false => DiskGroupConfig::new(layout(sets), destages_in_flight),
+                }],
                 luns,
                 write_cache_sectors,
                 destage_low_sectors,
@@ -121,6 +133,9 @@ impl DestageWatch {
         if let Some(lun_sector) = self.lun_sector(&command) {
             let place = self.layout.locate(lun_sector);
             assert!(command.sectors <= place.sectors_left_in_chunk, "{command:?} leaves its chunk");
+            if !self.layout.has_parity() {
+                return;
+            }
             // A host's read stands alone; a destage's data is followed by its parity.
             let parity = match next {
                 Some(Event::Issued(parity)) if self.lun_sector(parity).is_none() => parity,
@@ -255,6 +270,24 @@ fn a_destage_reads_data_and_parity_then_writes_both() {
     let counters = harness.array.counters();
     assert_eq!((counters.destages, counters.parity_update_reads), (1, 2));
     assert_eq!((counters.data_writes, counters.parity_writes), (1, 1));
+}
+
+#[test]
+fn without_parity_a_destage_writes_and_reads_nothing() {
+    let config = InPlaceConfig { groups: vec![DiskGroupConfig::new(raid_0(), 4)], ..roomy() };
+    let mut harness = fresh_in_place(config);
+    harness.new_events();
+    // Parts of three chunks, on three spindles, at once.
+    harness.write(5, 15);
+    let writes = harness.new_commands();
+    let places = writes.iter().map(Command::place).collect::<Vec<_>>();
+    assert_eq!(places, [(0, 5, 3), (1, 0, 8), (2, 0, 4)]);
+    assert!(writes.iter().all(Command::is_write));
+    harness.drain();
+    lun_is_as_acknowledged(&harness);
+    let counters = harness.array.counters();
+    assert_eq!((counters.destages, counters.parity_update_reads), (3, 0));
+    assert_eq!((counters.data_writes, counters.parity_writes), (3, 0));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod codec;
 mod known_answers;
+mod objects;
 mod plans;
 mod reference;
 mod scrub;

@@ -52,6 +52,11 @@ pub enum DiskGroupCapacity {
         /// Its spindles.
         spindles: u16,
     },
+    /// One RAID-0 group: all capacity is data.
+    Raid0 {
+        /// Its spindles.
+        spindles: u16,
+    },
 }
 
 /// An array, as far as cost and capacity are concerned.
@@ -158,6 +163,9 @@ impl OverheadArray {
                         DiskGroupCapacity::Raid5 { spindles } => {
                             let data = spindles.saturating_sub(1);
                             f64::from(data) * self.capacity_per_spindle_bytes as f64
+                        }
+                        DiskGroupCapacity::Raid0 { spindles } => {
+                            f64::from(spindles) * self.capacity_per_spindle_bytes as f64
                         }
                     };
                 }

@@ -1,5 +1,6 @@
 //! The measurements of an array in one segment.
 
+use crate::data::client_raid::ClientRaidFigures;
 use crate::data::machine::MachineFigures;
 use crate::data::number::rounded;
 use crate::data::page_cache::PageCacheFigures;
@@ -63,6 +64,9 @@ pub struct Segment {
     /// What the hosts' page cache did; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_cache: Option<PageCacheFigures>,
+    /// What hosts did as clients that compute parity over blades; absent if they are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_raid: Option<ClientRaidFigures>,
     /// More of the host's measurements, if its load is not a plain closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFigures>,
@@ -274,6 +278,7 @@ impl Segment {
             volumes: _,
             machine,
             page_cache,
+            client_raid,
             host,
             by_workload,
         } = &mut self;
@@ -309,6 +314,9 @@ impl Segment {
         }
         if let Some(page_cache) = page_cache {
             page_cache.round(significant_digits);
+        }
+        if let Some(client_raid) = client_raid {
+            client_raid.round(significant_digits);
         }
         *host = host.map(|host| host.rounded(significant_digits));
         let host_hits = host_reads.iter_mut().flat_map(|reads| &mut reads.hit_percent);

@@ -29,10 +29,6 @@ pub fn machine_table(results: &Results) -> String {
         return String::new();
     }
     let ms = |part: usize| move |row: &MachineRow| fixed(row.figures.time_in_ms.parts()[part].1, 2);
-    let each = |figures: Vec<f64>| {
-        let shares = figures.into_iter().map(|share| fixed(100.0 * share, 1));
-        shares.collect::<Vec<_>>().join(", ")
-    };
     // The busiest link, either way.
     let busiest = |row: &MachineRow| {
         let links = row.figures.links.iter();
@@ -61,8 +57,7 @@ pub fn machine_table(results: &Results) -> String {
     let has_hosts = rows.iter().any(|row| !row.figures.hosts.is_empty());
     let columns = match has_hosts {
         true => columns.number("cores\nbusy at\neach host", |row| {
-            let hosts = row.figures.hosts.iter().map(|host| fixed(host.cores, 2));
-            hosts.collect::<Vec<_>>().join(", ")
+            each(row.figures.hosts.iter().map(|host| host.cores), 2)
         }),
         false => columns,
     };
@@ -79,8 +74,24 @@ pub fn machine_table(results: &Results) -> String {
         false => columns,
     };
     columns
-        .number("each\ncontroller\nbusy %", move |row| {
-            each(row.figures.controllers.iter().map(|one| one.utilization).collect())
+        .number("each\ncontroller\nbusy %", |row| {
+            each(row.figures.controllers.iter().map(|one| 100.0 * one.utilization), 1)
         })
         .render(&rows)
+}
+
+/// More figures than this are given as a range.
+const MOST_LISTED: usize = 4;
+
+/// Lists figures, or says from which to which many are.
+fn each(figures: impl Iterator<Item = f64>, digits: usize) -> String {
+    let figures: Vec<f64> = figures.collect();
+    if figures.len() > MOST_LISTED
+        && let (Some(least), Some(most)) =
+            (figures.iter().copied().reduce(f64::min), figures.iter().copied().reduce(f64::max))
+    {
+        return format!("{} to {}", fixed(least, digits), fixed(most, digits));
+    }
+    let listed = figures.into_iter().map(|figure| fixed(figure, digits));
+    listed.collect::<Vec<_>>().join(", ")
 }

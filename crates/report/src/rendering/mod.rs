@@ -10,6 +10,7 @@ mod bar_chart;
 mod canvas;
 #[cfg(feature = "charts")]
 pub(crate) mod chart;
+pub(crate) mod client_raid_table;
 mod columns;
 pub(crate) mod cost_table;
 pub(crate) mod csv;

@@ -11,6 +11,7 @@ use crate::data::segment::Segment;
 use crate::data::snapshots::{Snapshots, gib_of};
 use crate::data::volume::VolumeFigures;
 use crate::data::workload::{OperationFigures, WorkloadFigures};
+use crate::rendering::client_raid_table::client_raid_table;
 use crate::rendering::columns::{
     Columns, STARVING_NOTE, optional, percent_of_one, response_decimals, segment_list,
 };
@@ -451,6 +452,7 @@ pub fn all_tables(results: &Results) -> String {
     section("Phases", &phases_table(results));
     section("Where the time of an operation went", &machine_table(results));
     section("The hosts' page caches", &page_cache_table(results));
+    section("The clients' RAID over blades", &client_raid_table(results));
     section(results.group_words().heading, &groups_table(results));
     section("Spindles that failed", &failures_table(results));
     let [losses, others] = losses_and_others(results);

@@ -53,6 +53,18 @@ fn a_raid_5_group_has_the_capacity_of_all_spindles_but_one() {
 }
 
 #[test]
+fn a_raid_0_group_has_the_capacity_of_all_spindles() {
+    let mut arrays = overhead_arrays();
+    arrays[1].capacity = CapacityRule::InPlace(vec![DiskGroupCapacity::Raid0 { spindles: 20 }]);
+    let mut configurations = overhead_configurations();
+    configurations.retain(|one| one.array == arrays[1].name);
+    configurations.truncate(1);
+    configurations[0].protection_level = None;
+    let rows = overhead(&arrays, &configurations, 1000.0).unwrap();
+    near(rows[0].usable_percent_of_raw, 100.0, 1e-9);
+}
+
+#[test]
 fn throughput_by_spindle_and_by_price() {
     let rows = rows();
     let (bought, in_place) = (&rows[4], &rows[7]);

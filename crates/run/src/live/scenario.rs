@@ -84,6 +84,7 @@ pub(super) fn of(
         front_end: None,
         pair: None,
         page_cache: None,
+        client_raid: None,
     };
     Ok(Scenario {
         name: name.to_owned(),

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_scenarios;
+mod client_raid;
 mod common;
 mod disk_groups;
 mod documents;
@@ -14,6 +15,7 @@ mod mutations;
 mod parameters;
 mod phases;
 mod processor_cores;
+mod raid0;
 mod raid5;
 mod reports;
 mod schema;

@@ -104,5 +104,9 @@ fn its_configurations_have_no_protection_level() {
 #[test]
 fn a_layout_that_is_unknown_is_the_only_problem() {
     let text = raid5().replace("raid-5", "raid5");
-    assert!(refusal(&text).ends_with("known are `vraid-5`, `raid-5`"), "{}", refusal(&text));
+    assert!(
+        refusal(&text).ends_with("known are `vraid-5`, `raid-5`, `raid-0`"),
+        "{}",
+        refusal(&text)
+    );
 }

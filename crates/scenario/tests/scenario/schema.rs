@@ -74,6 +74,8 @@ const NETWORK_TABLES: &str = "
     name = 'fcp'
     [array.page_cache]
     zzzzzzzzzzzz = 1
+    [array.client_raid]
+    zzzzzzzzzzzz = 1
     [array.pair]
     zzzzzzzzzzzz = 1
     [array.front_end]

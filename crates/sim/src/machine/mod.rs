@@ -34,12 +34,12 @@ use crate::processor::ProcessorCores;
 use crate::segment::Segment;
 use crate::simulation::{EVENTS_PER_LOOK, Progress, SimulationError};
 
-use cores::Cores;
 use events::{EventQueue, Word};
 use pair::Turn;
 use requests::{Operation, Operations, Request, Requests};
 use rounds::{RoundCosts, RoundKey, Rounds};
 
+pub(crate) use cores::Cores;
 pub use log_mirror::Interconnect;
 pub(crate) use log_mirror::LogMirror;
 pub use pair::PairSettings;

@@ -158,6 +158,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             by_direction: host.by_direction,
             by_workload: host.by_workload,
             page_cache: host.page_cache,
+            client_raid: host.client_raid,
             machine: Some(Box::new(machine)),
             laws,
         }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
+use strewn_array::in_place::{
+    DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid0Layout,
+};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
@@ -59,14 +61,14 @@ pub fn config(group: ParityGroup) -> WriteAnywhereConfig {
 fn in_place(redundancy_sets: Vec<u16>, rebuild: Rebuild) -> InPlace<()> {
     let spindles: u64 = redundancy_sets.iter().copied().map(u64::from).sum();
     let spindle_sectors = (512 << 20) / spindles / 512;
+    let layout =
+        VraidLayout::new(VraidConfig::new(redundancy_sets), spindle_sectors * 512).unwrap();
+    on_layout(layout.into(), spindle_sectors, rebuild)
+}
+
+fn on_layout(layout: LunLayout, spindle_sectors: u64, rebuild: Rebuild) -> InPlace<()> {
     let array = InPlace::new(InPlaceConfig {
-        groups: vec![
-            DiskGroupConfig::new(
-                VraidLayout::new(VraidConfig::new(redundancy_sets), spindle_sectors * 512).unwrap(),
-                16,
-            )
-            .with_rebuild(rebuild),
-        ],
+        groups: vec![DiskGroupConfig::new(layout, 16).with_rebuild(rebuild)],
         luns: vec![LunConfig { file_sectors: 1 << 17, ..LunConfig::whole(1 << 18) }],
         spindle_sectors,
         write_cache_sectors: 10_000,
@@ -231,6 +233,24 @@ fn vraid_rebuilds_onto_its_reserve_and_then_bears_another_loss() {
         assert!(last.index < 100, "the rebuild does not end: {:?}", last.failures);
         last = segment(&mut simulation, 2).unwrap();
     }
+}
+
+#[test]
+fn without_parity_a_lost_spindle_is_lost_data() {
+    let bytes = 128 << 20;
+    let layout = Raid0Layout::new(4, 128 << 10, 2 << 20, bytes).unwrap();
+    let array = on_layout(layout.into(), bytes / 512, Rebuild::default());
+    let mut simulation = simulation(array, 20, 1);
+    simulation.fail_at(5 * SECOND_NS, SpindleIndex(2));
+    let before = segment(&mut simulation, 5).unwrap();
+    assert_eq!((before.counters.parity_update_reads, before.counters.parity_writes), (0, 0));
+    assert!(before.counters.data_writes > 0);
+    let Err(SimulationError::DataLost(lost)) = segment(&mut simulation, 5) else {
+        panic!("the run goes on")
+    };
+    // A quarter of the LUN's 1,024 chunks.
+    assert_eq!((lost.stripes, lost.stripes_in_all, lost.lun_bytes), (256, 1_024, 32 << 20));
+    assert_eq!(lost.spindles, [SpindleIndex(2)]);
 }
 
 #[test]

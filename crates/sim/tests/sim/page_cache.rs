@@ -297,6 +297,7 @@ fn everything_written_reaches_the_lun_and_everything_read_was_there() {
                 }),
             },
             largest_request_bytes: 4_096 * (1 + draw(128)),
+            stripe_bytes: 4_096 * (1 + draw(40)),
             write_requests: 1 + draw(8) as u32,
             copy_kib_ns: draw(2_000),
         };
