@@ -2,7 +2,7 @@
 
 /// The spindles, in a knock-out tournament for the one that completes first.
 ///
-/// Each change walks from a spindle's leaf to the root: five comparisons for 20 spindles, nine for 320, without a
+/// Each change walks from a spindle's leaf to the root: four or five comparisons for 20 spindles, eight or nine for 320, without a
 /// branch on their outcome. A sorted array costs a search, whose branches are mispredicted, and a move. At equal times
 /// the lower spindle wins, so that a run repeats exactly. A time and its spindle are one number of 64 bits: two numbers
 /// are twice the work, and numbers of 128 bits are compared by branches, four of which were mispredicted for each operation.
@@ -20,7 +20,8 @@
 /// ```
 #[derive(Debug)]
 pub struct NextCompletions {
-    /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, and the leaves are the upper half. Each node
+    /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, and the leaves are the upper half, whether or
+    /// not there are a power of two of them. Each node
     /// has the least entry below it: a completion time in nanoseconds, and in the lowest `spindle_bits` bits its spindle;
     /// `u64::MAX` if all are idle.
     entries: Vec<u64>,
@@ -30,8 +31,8 @@ pub struct NextCompletions {
 impl NextCompletions {
     /// Creates a tournament of `spindles` idle spindles.
     pub fn new(spindles: usize) -> Self {
-        let leaves = spindles.next_power_of_two();
-        Self { entries: vec![u64::MAX; 2 * leaves], spindle_bits: leaves.trailing_zeros() }
+        let spindle_bits = spindles.next_power_of_two().trailing_zeros();
+        Self { entries: vec![u64::MAX; 2 * spindles.max(1)], spindle_bits }
     }
 
     /// Returns when the first spindle completes; `u64::MAX` if all are idle.
@@ -72,7 +73,7 @@ impl NextCompletions {
         while node > 1 {
             let both = &mut siblings[node / 2];
             both[node % 2] = entry;
-            entry = entry.min(both[node % 2 ^ 1]);
+            entry = entry.min(both[(node % 2) ^ 1]);
             node /= 2;
         }
         siblings[0][1] = entry;

@@ -1,4 +1,4 @@
-//! Paths of the common kind, over which a train takes a fifth of the instructions that it takes over any path.
+//! Paths of the common kind. What each hop is need not be asked for each train.
 
 use crate::frames::{FrameShape, Frames, RUNS};
 use crate::link::{Link, Progress};

@@ -9,6 +9,7 @@ mod credits;
 mod exchanges;
 mod failures;
 mod lanes;
+mod prepared;
 mod reference;
 mod routers;
 mod sharing;
