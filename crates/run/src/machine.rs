@@ -222,7 +222,8 @@ fn add_ports<A: Array<()>, H: Host>(
         [] => vec![&[][..]],
         several => several.iter().map(|host| host.path.as_slice()).collect(),
     };
-    let mut flows = 1..;
+    // Connections take the lanes of a link in turn, the first one the first lane.
+    let mut flows = 0..;
     let mut ports = Vec::new();
     for (host, own_path) in (0..).map(HostId).zip(own_paths) {
         let mut in_front = Vec::new();

@@ -459,6 +459,8 @@ impl<T: Copy> SimulatedSpindle<T> {
         self.unfinished = 0;
         self.completion_ns = u64::MAX;
         self.latest_completion_ns = now_ns;
+        // The commands that had yet to arrive are gone with the others.
+        self.latest_arrival_ns = self.latest_arrival_ns.min(now_ns);
         self.track = Track::new(0, 0);
         self.before = Direction::Read;
         if self.cache.is_some() {

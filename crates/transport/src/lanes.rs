@@ -7,7 +7,11 @@ use crate::{LinkId, Toward};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum LaneRule {
-    /// A flow stays on one lane, [`flow_hash`]` modulo lanes`, as with LACP (IEEE 802.1AX) or NIC teaming.
+    /// A flow stays on one lane, that of its number modulo lanes, as with LACP (IEEE 802.1AX) or NIC teaming.
+    ///
+    /// Switches and drivers hash addresses and ports, each in its own way. Linux's bonding (`layer3+4`) takes their exclusive
+    /// or modulo lanes, so connections with successive ports take lanes in turn, as flows with successive numbers do here.
+    /// Flows that a particular switch puts on one lane are modelled by giving them numbers that do.
     FlowHash,
     /// Each train takes the next lane: MPIO round robin.
     RoundRobin,
@@ -43,13 +47,12 @@ impl Lanes {
         };
         match self.rule {
             LaneRule::FlowHash => {
-                let hash = flow_hash(flow);
-                let lane = self.links[(hash % count) as usize];
+                let lane = self.links[(flow % count) as usize];
                 if is_used(&lane) {
                     return Some(lane);
                 }
                 let others = self.links.iter().filter(|lane| is_used(lane)).count() as u64;
-                let other = hash.checked_rem(others)? as usize;
+                let other = flow.checked_rem(others)? as usize;
                 self.links.iter().copied().filter(is_used).nth(other)
             }
             LaneRule::RoundRobin => {
@@ -65,17 +68,4 @@ impl Lanes {
             }
         }
     }
-}
-
-/// The hash of a flow by which [`LaneRule::FlowHash`] chooses a lane: the finalizer of SplitMix64, in which every bit of
-/// the flow changes half of the result's.
-///
-/// Switches hash addresses and ports, each in its own way. Two flows that a particular switch puts on one lane are
-/// modelled by giving both the same number.
-#[inline]
-#[must_use]
-pub const fn flow_hash(flow: u64) -> u64 {
-    let mixed = (flow ^ (flow >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }

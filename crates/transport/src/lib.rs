@@ -61,7 +61,7 @@
 //! arrived; with cut-through, when its header has. A router ([`Hop::Router`]) stores whole PDUs and cuts them anew.
 //! All of this is a closed form per train and link; the tests compare it with a model that moves each frame by itself.
 //!
-//! Several links can serve as one, by a [`LaneRule`]: the [hash](flow_hash) of the flow as with LACP, round robin, or
+//! Several links can serve as one, by a [`LaneRule`]: the number of the flow as with LACP, round robin, or
 //! the least queue.
 //!
 //! # Where TCP and Fibre Channel cost time
@@ -128,7 +128,7 @@ pub use connection::{Arrival, Connection, FibreChannelSettings, Lost, Transport}
 pub use error::NetworkError;
 pub use exchange::{Exchange, Leg, ProcessorCosts, Round, Rounds, SubRequest, SubRequestKind};
 pub use front_end::{FrontEnd, Protocol};
-pub use lanes::{LaneRule, flow_hash};
+pub use lanes::LaneRule;
 pub use link::Link;
 pub use network::{LanesId, LinkId, Network, PathId, RouterId};
 pub use path::Hop;

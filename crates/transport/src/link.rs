@@ -1,5 +1,7 @@
 //! One cable: two directions, each a stage that serves in order.
 
+use std::collections::VecDeque;
+
 use crate::Toward;
 use crate::frames::{Frames, RUNS};
 use crate::outages::Outages;
@@ -68,6 +70,8 @@ struct LinkDirection {
     rest: u64,
     wire_bytes: u64,
     frames: u64,
+    /// If buffer credits bind: when those that are out come back, as many as there are at most.
+    credits_back_ns: VecDeque<u64>,
 }
 
 /// A link of a [`Network`](crate::Network): full duplex, with a profile, and perhaps with times at which it is down.
@@ -78,37 +82,19 @@ pub struct Link {
     full_frame_ns: u64,
     /// Nanoseconds per byte on the wire, in units of 2^-32.
     byte_time: u64,
-    /// If buffer credits bind: the time between two frames in the long run, and the number of credits.
+    /// Buffer credits, if they bind.
     credits: Option<Credits>,
     directions: [LinkDirection; 2],
     pub(crate) outages: Outages,
 }
 
+/// Buffer credits that bind: there are fewer than cover the time until the first one comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct Credits {
-    spacing_ns: u64,
-    count: u64,
-}
-
-/// What a train waits for credits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
-struct Waiting {
-    /// How much longer the link is occupied.
-    occupied_ns: u64,
-    /// How much of it comes after the last frame.
-    after_last_ns: u64,
-}
-
-impl Credits {
-    /// For a train of `frames`, which take `work_ns` on the wire. The first frames, as many as there are credits, follow
-    /// each other without a pause.
-    fn waiting(self, frames: u64, work_ns: u64) -> Waiting {
-        let occupied_ns = (frames * self.spacing_ns).saturating_sub(work_ns);
-        let after_last_ns = occupied_ns * frames.min(self.count) / frames.max(1);
-        Waiting { occupied_ns, after_last_ns }
-    }
+    count: usize,
+    /// From the end of a frame until its credit is back: to the far end, and back.
+    returns_after_ns: u64,
 }
 
 impl Link {
@@ -147,6 +133,17 @@ impl Link {
     #[must_use]
     pub fn wire_bytes(&self, toward: Toward) -> u64 {
         self.directions[toward as usize].wire_bytes
+    }
+
+    /// Bytes that one direction has carried before `until_ns`, which is now or later.
+    #[must_use]
+    pub fn wire_bytes_until(&self, toward: Toward, until_ns: u64) -> u64 {
+        let LinkDirection { calendar, wire_bytes, .. } = &self.directions[toward as usize];
+        if calendar.booked_after_ns(until_ns) == 0 {
+            return *wire_bytes;
+        }
+        let carried = (u128::from(calendar.busy_ns(until_ns)) << 32) / u128::from(self.byte_time);
+        carried.min((*wire_bytes).into()) as u64
     }
 
     /// Frames that one direction has carried, counted like [`wire_bytes`](Self::wire_bytes).
@@ -205,29 +202,79 @@ impl Link {
             u128::from(frames.wire_bytes()) * u128::from(self.byte_time) + u128::from(state.rest);
         state.rest = work as u64 & 0xffff_ffff;
         let work_ns = (work >> 32) as u64;
-        let waiting = match self.credits {
-            None => Waiting::default(),
-            Some(credits) => credits.waiting(frames.count(), work_ns),
-        };
-        let booking = state.calendar.book(now_ns, arrival_ns, work_ns + waiting.occupied_ns);
+        if let Some(credits) = self.credits {
+            return self.carry_by_credits(credits, now_ns, toward, frames, progress);
+        }
+        let booking = state.calendar.book(now_ns, arrival_ns, work_ns);
         let mut left_ns = booking.start_ns;
         let later_ns = progress.later_ns;
-        let least_last_ns =
-            (booking.finish_ns - waiting.after_last_ns).max(progress.last_stored_ns);
+        let least_last_ns = booking.finish_ns.max(progress.last_stored_ns);
         for (run, frames) in progress.runs.iter_mut().zip(frames.first_runs::<MOST>()) {
             let start_ns = left_ns.max(run.first_ns + later_ns);
             let last_arrival_ns = run.last_ns + later_ns;
             left_ns = (start_ns + frames.run_ns).max(last_arrival_ns + frames.frame_ns);
             *run = RunTimes { first_ns: start_ns + frames.frame_ns, last_ns: left_ns };
         }
+        self.has_left(frames, progress, booking.start_ns, least_last_ns)
+    }
+
+    /// As [`carry`](Self::carry), frame by frame: each one waits for a credit.
+    #[cold]
+    fn carry_by_credits<const MOST: usize>(
+        &mut self,
+        credits: Credits,
+        now_ns: u64,
+        toward: Toward,
+        frames: &Frames,
+        progress: &mut Progress<MOST>,
+    ) -> Result<u64, u64> {
+        let LinkDirection { calendar, credits_back_ns, .. } = &mut self.directions[toward as usize];
+        let (later_ns, arrival_ns) = (progress.later_ns, progress.first_ns());
+        let mut left_ns = calendar.start_of_work_at(arrival_ns);
+        let mut first_start_ns = None;
+        for (times, run) in progress.runs.iter_mut().zip(frames.first_runs::<MOST>()) {
+            let (first_ns, last_ns) = (times.first_ns + later_ns, times.last_ns + later_ns);
+            for frame in 0..run.count {
+                // They arrive at equal intervals.
+                let arrives_ns = first_ns + (last_ns - first_ns) * frame / (run.count - 1).max(1);
+                let credit_ns = match credits_back_ns.len() < credits.count {
+                    true => 0,
+                    false => credits_back_ns.pop_front().unwrap_or_default(),
+                };
+                let start_ns = left_ns.max(arrives_ns).max(credit_ns);
+                first_start_ns.get_or_insert(start_ns);
+                left_ns = start_ns + run.frame_ns;
+                credits_back_ns.push_back(left_ns + credits.returns_after_ns);
+                if frame == 0 {
+                    times.first_ns = left_ns;
+                }
+            }
+            times.last_ns = left_ns;
+        }
+        // The time that it waits for credits is nobody else's.
+        let start_ns = first_start_ns.unwrap_or(left_ns);
+        let booking = calendar.book(now_ns, start_ns, left_ns - start_ns);
+        let least_last_ns = booking.finish_ns.max(progress.last_stored_ns);
+        self.has_left(frames, progress, booking.start_ns, least_last_ns)
+    }
+
+    /// A train has left, its last frame not before `least_last_ns`. Returns `start_ns`, or when the train is lost.
+    #[inline(always)]
+    fn has_left<const MOST: usize>(
+        &self,
+        frames: &Frames,
+        progress: &mut Progress<MOST>,
+        start_ns: u64,
+        least_last_ns: u64,
+    ) -> Result<u64, u64> {
         let last = &mut progress.runs[Progress::<MOST>::last_run(frames)];
         last.last_ns = last.last_ns.max(least_last_ns);
         let last_ns = last.last_ns + self.profile.propagation_ns;
         progress.last_stored_ns = 0;
         progress.later_ns = self.profile.propagation_ns;
-        match self.outages.first_between(booking.start_ns, last_ns) {
+        match self.outages.first_between(start_ns, last_ns) {
             Some(since_ns) => Err(since_ns),
-            None => Ok(booking.start_ns),
+            None => Ok(start_ns),
         }
     }
 
@@ -236,9 +283,9 @@ impl Link {
     fn binding_credits(&self) -> Option<Credits> {
         let count = u64::from(self.profile.buffer_credits?.max(1));
         let frame_ns = self.full_frame_ns();
-        let round_trip_ns = frame_ns + 2 * self.profile.propagation_ns;
-        (count * frame_ns < round_trip_ns)
-            .then(|| Credits { spacing_ns: round_trip_ns.div_ceil(count), count })
+        let returns_after_ns = 2 * self.profile.propagation_ns;
+        (count * frame_ns < frame_ns + returns_after_ns)
+            .then(|| Credits { count: count as usize, returns_after_ns })
     }
 }
 

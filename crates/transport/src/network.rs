@@ -146,7 +146,7 @@ impl Network {
         Ok(PathId::of(self.paths.len() - 1))
     }
 
-    /// Opens a connection over `path`. `flow` is what [`LaneRule::FlowHash`] hashes.
+    /// Opens a connection over `path`. `flow` is what [`LaneRule::FlowHash`] goes by.
     ///
     /// # Errors
     /// If the path is unknown or its first link cannot carry the transport, or if TCP has no window or no room in a frame.

@@ -765,9 +765,18 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let Some(done_ns) = processor.add_network(now_ns, cost_ns) else {
             // The array's own work queues behind it.
             let cost_ns = cost_ns + request.costs.target_sends_ns;
-            request.time.front_end_ns += cost_ns;
+            let is_for_array =
+                request.costs.array_works && request.round.kind() != SubRequestKind::Commit;
             self.process_network(index, now_ns, cost_ns);
-            return self.received(now_ns, slot);
+            if is_for_array || cost_ns == 0 {
+                self.requests.get_mut(slot).time.front_end_ns += cost_ns;
+                return self.received(now_ns, slot);
+            }
+            // What the array has no part in is answered when the processor comes to it.
+            let processor = &self.controllers[served_by].driven.driver.processor;
+            let done_ns = processor.done_ns(now_ns, false);
+            self.requests.get_mut(slot).time.front_end_ns += done_ns - now_ns;
+            return self.events.schedule(done_ns, Word::Answered(slot));
         };
         self.controllers[served_by].other_work_ns += cost_ns as i64;
         request.time.front_end_ns += done_ns - now_ns;

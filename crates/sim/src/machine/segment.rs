@@ -56,7 +56,7 @@ pub struct LinkSegment {
 impl LinkSegment {
     fn since(&self, before: &Self) -> Self {
         let difference = |now: [u64; 2], before: [u64; 2]| {
-            std::array::from_fn(|toward| now[toward] - before[toward])
+            std::array::from_fn(|toward| now[toward].saturating_sub(before[toward]))
         };
         Self {
             busy_ns: difference(self.busy_ns, before.busy_ns),
@@ -167,7 +167,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     fn measure_links(&mut self, end_ns: u64) -> Vec<LinkSegment> {
         let measure = |(_, link): (LinkId, &Link)| LinkSegment {
             busy_ns: Toward::BOTH.map(|toward| link.busy_ns(toward, end_ns)),
-            wire_bytes: Toward::BOTH.map(|toward| link.wire_bytes(toward)),
+            wire_bytes: Toward::BOTH.map(|toward| link.wire_bytes_until(toward, end_ns)),
         };
         let now: Vec<LinkSegment> = self.network.links().map(measure).collect();
         self.links_before.resize(now.len(), LinkSegment::default());

@@ -10,10 +10,10 @@ use strewn_sim::{
     Port, ProcessorCores, Segment, Spindles, TimeIn, Worker, Workers,
 };
 use strewn_spindle::Scheduler;
-use strewn_transport::front_end::Iscsi;
+use strewn_transport::front_end::{Fcp, Iscsi};
 use strewn_transport::{
-    Forwarding, FrontEnd, Hop, LinkProfile, ProcessorCosts, Protocol, RouterSettings, Switch,
-    TcpSettings, Transport,
+    FibreChannelSettings, Forwarding, FrontEnd, Hop, LinkProfile, ProcessorCosts, Protocol,
+    RouterSettings, Switch, TcpSettings, Transport,
 };
 use strewn_workload::{AccessLine, AccessSpecification, AccessStream, Pattern, PatternStream};
 
@@ -276,6 +276,16 @@ fn network_processing_costs_both_ends() {
 }
 
 fn pair(cores: u32) -> Machine<WriteAnywhere<()>, Workers> {
+    pair_of(array, cores, 8, 15 * SECOND_NS, 10 * SECOND_NS)
+}
+
+fn pair_of(
+    array: impl Fn() -> WriteAnywhere<()>,
+    cores: u32,
+    outstanding: u32,
+    detection_ns: u64,
+    giveback_ns: u64,
+) -> Machine<WriteAnywhere<()>, Workers> {
     let line = AccessLine {
         bytes: 8_192,
         percent_of_accesses: 100,
@@ -287,7 +297,7 @@ fn pair(cores: u32) -> Machine<WriteAnywhere<()>, Workers> {
         let pattern = Pattern::from(&accesses);
         let stream = PatternStream::new(&pattern, 0, SECTORS, lun.into()).unwrap();
         let workload = Some(format!("{lun}").into());
-        Worker { lun: LunId(lun), workload, ..Worker::closed_loop(Box::new(stream), 8) }
+        Worker { lun: LunId(lun), workload, ..Worker::closed_loop(Box::new(stream), outstanding) }
     };
     let mut machine = Machine::new(Workers::new(vec![worker(0), worker(1)]));
     let port = machine.add_port(direct());
@@ -297,9 +307,65 @@ fn pair(cores: u32) -> Machine<WriteAnywhere<()>, Workers> {
         machine.add_lun(controller, LunId(0), port);
     }
     let interconnect = Interconnect { bytes_per_second: 1_000_000_000, latency_ns: 10_000 };
-    let detection_ns = 15 * SECOND_NS;
-    machine.pair(PairSettings { interconnect, detection_ns, giveback_ns: 10 * SECOND_NS });
+    machine.pair(PairSettings { interconnect, detection_ns, giveback_ns });
     machine
+}
+
+/// What a processor had queued for seconds ahead is gone with it: the one that takes over has less to do, and sends commands
+/// earlier.
+#[test]
+fn regression_a_partner_takes_over_from_a_processor_with_a_long_queue() {
+    let slow = || {
+        let group = ParityGroup::new(Parity::RaidDp, 6, 16_384).unwrap();
+        let processor = strewn_array::ProcessorCosts {
+            host_operation_ns: 100_000,
+            spindle_command_ns: 2_000_000,
+            ..strewn_array::ProcessorCosts::default()
+        };
+        WriteAnywhere::new(WriteAnywhereConfig { processor, ..config(group) }).unwrap()
+    };
+    for cores in [1, 2] {
+        let mut machine = pair_of(slow, cores, 300, SECOND_NS / 10, SECOND_NS / 100);
+        machine.fail_controller_at(SECOND_NS / 2, ControllerId(0));
+        machine.give_back_at(2 * SECOND_NS, ControllerId(0));
+        for _ in 0..3 {
+            machine.run_segment(SECOND_NS, &mut |_| ControlFlow::Continue(())).unwrap();
+        }
+    }
+}
+
+/// A write over Fibre Channel is four messages, each of which waits for the one processor: FCP_XFER_RDY too.
+#[test]
+fn what_the_array_has_no_part_in_waits_for_the_processor() {
+    let line = AccessLine {
+        bytes: 65_536,
+        percent_of_accesses: 100,
+        read_percent: 0,
+        random_percent: 100,
+    };
+    let writes = AccessSpecification::new("64 KiB", vec![line], 65_536).unwrap();
+    let mean_ns = |pdu_ns: u64| {
+        // Within what the cache holds, and few enough for a log half.
+        let host = ClosedLoop::new(AccessStream::new(&writes, 0, 2_048, 5).unwrap(), 1);
+        let mut machine = Machine::new(host);
+        let controller =
+            machine.add_controller(array(), &spindles(), &ProcessorCores::default()).unwrap();
+        let network = machine.network_mut();
+        let link = network.add_link(LinkProfile::shipped("fc-8g").unwrap()).unwrap();
+        let path = network.add_path(&[Hop::Link(link)]).unwrap();
+        let transport = Transport::FibreChannel(FibreChannelSettings::default());
+        let connections = vec![network.connect(path, 1, transport).unwrap()];
+        let target_costs = ProcessorCosts { pdu_ns, kib_ns: 0 };
+        let free = FrontEnd::from(Protocol::Fcp(Fcp::default()));
+        let front_end = FrontEnd { target_costs, ..free };
+        let port = machine.add_port(Port { host: HostId(0), front_end, connections });
+        machine.add_lun(controller, LunId(0), port);
+        let measured = segment(&mut machine, 1);
+        time_is_accounted_for(&measured, 1);
+        measured.response.p50_ns as f64
+    };
+    let added_ns = mean_ns(30_000) - mean_ns(0);
+    assert!((added_ns / 120_000.0 - 1.0).abs() < 0.02, "{added_ns} ns instead of 4 x 30 us");
 }
 
 /// Operations answered of each of the two workloads.

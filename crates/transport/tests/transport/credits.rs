@@ -33,6 +33,20 @@ fn the_first_frames_do_not_wait_for_credits() {
 }
 
 #[test]
+fn a_train_waits_for_each_credit() {
+    // 50 km, 8 credits: full frames of 9,920 ns, the ninth of which waits for the first one's credit.
+    let profile =
+        LinkProfile { propagation_ns: 250_000, buffer_credits: Some(8), ..shipped("fc-2g") };
+    for frames in [7, 8, 9, 16, 17, 33] {
+        let (mut network, mut connection, _) = one_link(profile.clone(), fibre_channel());
+        let last_ns = send(&mut network, 0, &mut connection, &train(frames * 2_048)).last_ns;
+        let (rounds, rest) = ((frames - 1) / 8, (frames - 1) % 8);
+        let expected_ns = rounds * (9_920 + 500_000) + (rest + 1) * 9_920 + 250_000;
+        assert!(last_ns.abs_diff(expected_ns) <= frames, "{frames}: {last_ns}, not {expected_ns}");
+    }
+}
+
+#[test]
 fn enough_credits_cost_nothing() {
     // 102 frames of 9,920 ns cover a round trip of 1,009,920 ns; 101 do not.
     let time = |profile| {
