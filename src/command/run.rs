@@ -125,7 +125,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let nothing_to_show =
         |array: &ArrayResults| array.segments.is_empty() && array.data_loss.is_none();
     let how_to_resume = options.save.as_ref().map(|saved| {
-        format!("to go on with the run: strewn run --resume {}", saved.directory().display())
+        let out = arguments.out.as_ref().map(|out| format!(" --out {} --force", out.display()));
+        format!(
+            "to go on with the run: strewn run --resume {}{}",
+            saved.directory().display(),
+            out.unwrap_or_default()
+        )
     });
     if results.arrays.iter().all(nothing_to_show) {
         let stopped = Failure::stopped("stopped before any segment was complete");
@@ -153,10 +158,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let is_json = arguments.json;
     let text = if is_json { json } else { report::all_tables(&results) };
     output_files::publish(RunOutput { text, is_json, files })?;
-    match (how_to_resume, options.save.and_then(Arc::into_inner)) {
-        (Some(help), _) if goes_on => terminal::say(&help),
-        (_, Some(saved)) => saved.finish()?,
-        _ => {}
+    if let (Some(help), true) = (how_to_resume, goes_on) {
+        terminal::say(&help);
     }
     match unrecorded {
         Some(error) => Err(RunError::Record(error).into()),

@@ -295,11 +295,13 @@ fn add_link(
     let lanes = (0..link.lanes.max(1))
         .map(|_| network.add_link(profile.clone()))
         .collect::<Result<Vec<_>, _>>()?;
-    if let Some(at_ns) = link.down_ns {
-        network.fail(lanes[0], at_ns);
-    }
-    if let Some(at_ns) = link.up_ns {
-        network.restore(lanes[0], at_ns);
+    for lane in lanes.iter().take(link.down_lanes as usize) {
+        if let Some(at_ns) = link.down_ns {
+            network.fail(*lane, at_ns);
+        }
+        if let Some(at_ns) = link.up_ns {
+            network.restore(*lane, at_ns);
+        }
     }
     Ok(match lanes.as_slice() {
         [only] => Hop::Link(*only),

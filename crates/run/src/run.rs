@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use strewn_array::Array as _;
 use strewn_array::VolumeId;
 use strewn_base::state::SavedState;
 use strewn_raid::SpindleIndex;
@@ -547,7 +548,14 @@ impl WithSimulation for Segments<'_> {
                 map.add(segment, &array.picture(map, &files));
             }
         };
-        let restored = save.map(|save| save.restore(index, &mut simulation)).transpose()?.flatten();
+        // What will be looked at after each segment, of a state that may be damaged.
+        let check = |array: &S::Array| {
+            array.assert_invariants();
+            let mut map = Some(array.empty_map(scenario, &scenario.arrays[index]));
+            look_at_file(array, &mut map, 0);
+        };
+        let restored = save.map(|save| save.restore(index, &mut simulation, check));
+        let restored = restored.transpose()?.flatten();
         let (mut run, mut has_ended) = match restored {
             Some(restored) => restored,
             None => {

@@ -51,8 +51,8 @@ impl Scenario {
         whole.to_toml().map_or(Ok(()), |text| Self::parse(&text, NO_FILE).map(drop))
     }
 
-    /// Returns the number of segments up to the last that a fit uses, in which a spindle fails, a parity group is added
-    /// or a first snapshot is taken.
+    /// Returns the number of segments up to the last that a fit uses, in which a spindle, a blade, a link or a controller
+    /// fails or comes back, a parity group is added or a first snapshot is taken.
     fn segments_spoken_of(&self) -> u32 {
         let fitted = self.arrays.iter().filter_map(|array| array.fitted.as_ref());
         let fitted = fitted.flat_map(|fitted| fitted.segments.iter().copied()).max();
@@ -62,9 +62,13 @@ impl Scenario {
         let schedules = layouts.filter_map(|layout| layout.snapshots);
         let raids = self.arrays.iter().filter_map(|array| array.client_raid.as_ref());
         let lost = raids.filter_map(|raid| raid.lost);
+        let links = self.links.iter().flat_map(|link| [link.down_ns, link.up_ns]);
+        let pairs = self.arrays.iter().filter_map(|array| array.pair.as_ref());
+        let takeovers = pairs.flat_map(|pair| [pair.takeover_ns, pair.giveback_ns]);
         let happens = failures
             .map(|failure| failure.at_ns)
             .chain(lost.map(|lost| lost.at_ns))
+            .chain(links.chain(takeovers).flatten())
             .chain(groups.filter_map(|group| group.at_ns))
             .chain(schedules.map(|schedule| schedule.every_ns))
             .max();

@@ -15,8 +15,8 @@ pub struct Host {
     pub cores: u32,
 }
 
-/// Most hosts of a scenario: each has every LUN of an array under a number of its own.
-const MOST_HOSTS: usize = 256;
+/// Most hosts of a scenario: each has a workload, and so many are measured by themselves.
+const MOST_HOSTS: usize = 64;
 
 impl Host {
     /// The key of the tables.

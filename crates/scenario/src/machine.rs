@@ -17,9 +17,11 @@ pub struct Link {
     pub lanes: u32,
     /// How lanes share what is sent.
     pub lane_rule: LaneRule,
-    /// When the first lane fails, in nanoseconds from the start of the run; `None` if it never does.
+    /// When lanes fail, in nanoseconds from the start of the run; `None` if none ever does.
     pub down_ns: Option<u64>,
-    /// When it works again; `None` if it does not.
+    /// How many of them fail, the first one first.
+    pub down_lanes: u32,
+    /// When they work again; `None` if they do not.
     pub up_ns: Option<u64>,
     /// How long a lane that has failed is still used, in nanoseconds.
     pub detection_ns: u64,
@@ -61,6 +63,7 @@ impl Link {
             let lane_rule = table
                 .optional_or("lane_rule", LaneRule::FlowHash, |v| value::choice(v, &LANE_RULES));
             let down_ns = table.optional("down", value::nanoseconds);
+            let down_lanes = table.optional_or("down_lanes", 1, value::positive_count);
             let up_ns = table.optional("up", value::nanoseconds);
             let detection_ns = table.optional_or("detection", DETECTION_NS, value::nanoseconds);
             let propagation_ns = table.optional("propagation", value::at_most_a_second);
@@ -81,6 +84,22 @@ impl Link {
                     format!("give 1 to {MOST_LANES}"),
                 );
             }
+            if let (Some(lanes), Some(down_lanes)) = (lanes, down_lanes)
+                && down_lanes > lanes
+            {
+                table.problem(
+                    "down_lanes",
+                    format!("is {down_lanes}, and the link has {lanes}"),
+                    format!("give at most {lanes}"),
+                );
+            }
+            if table.gives("down_lanes") && !table.has("down") {
+                table.problem(
+                    "down_lanes",
+                    "no lane fails",
+                    "give `down` as well, or leave this out",
+                );
+            }
             if name.is_some()
                 && links.iter().flatten().any(|link| Some(&link.name) == name.as_ref())
             {
@@ -91,22 +110,25 @@ impl Link {
                 && table.has("propagation") == propagation_ns.is_some()
                 && table.has("buffer_credits") == buffer_credits.is_some();
             table.finish();
-            links.push(match (name, kind, lanes, lane_rule, detection_ns) {
-                (Some(name), Some(kind), Some(lanes), Some(lane_rule), Some(detection_ns))
-                    if is_good =>
-                {
-                    Some(Self {
-                        name,
-                        kind,
-                        lanes,
-                        lane_rule,
-                        down_ns,
-                        up_ns,
-                        detection_ns,
-                        propagation_ns,
-                        buffer_credits,
-                    })
-                }
+            let of_lanes = lanes.zip(down_lanes).zip(lane_rule);
+            links.push(match (name, kind, of_lanes, detection_ns) {
+                (
+                    Some(name),
+                    Some(kind),
+                    Some(((lanes, down_lanes), lane_rule)),
+                    Some(detection_ns),
+                ) if is_good => Some(Self {
+                    name,
+                    kind,
+                    lanes,
+                    lane_rule,
+                    down_ns,
+                    down_lanes,
+                    up_ns,
+                    detection_ns,
+                    propagation_ns,
+                    buffer_credits,
+                }),
                 _ => None,
             });
         }
@@ -273,6 +295,13 @@ impl Pair {
                 );
             }
             _ => {}
+        }
+        if failing.is_some() && s.gives("failing") && !s.has("takeover") {
+            s.problem(
+                "failing",
+                "no controller fails",
+                "give `takeover` as well, or leave this out",
+            );
         }
         section.finish();
         if !is_good {

@@ -1,5 +1,7 @@
 //! A page cache of the hosts of an array.
 
+use std::ops::RangeInclusive;
+
 use crate::section::Section;
 use crate::value;
 
@@ -39,6 +41,9 @@ pub enum CacheWrites {
 /// The words for [`CacheWrites`]: whether they are behind.
 const WRITES: [(&str, bool); 2] = [("behind", true), ("through", false)];
 
+/// Linux counts in hundredths of a second.
+const WAKE_UPS_NS: RangeInclusive<u64> = 10_000_000..=3_600_000_000_000;
+
 /// The keys that only a cache has that writes behind.
 const BEHIND_KEYS: [&str; 4] = ["dirty_percent", "dirty_background_percent", "wake_up", "expiry"];
 
@@ -54,7 +59,8 @@ impl PageCache {
         let dirty_percent = s.optional_or("dirty_percent", 20, value::whole_percent);
         let background_percent =
             s.optional_or("dirty_background_percent", 10, value::whole_percent);
-        let wake_up_ns = s.optional_or("wake_up", 5_000_000_000, value::positive_nanoseconds);
+        let wake_up_ns =
+            s.optional_or("wake_up", 5_000_000_000, |v| value::nanoseconds_of(v, &WAKE_UPS_NS));
         let expiry_ns = s.optional_or("expiry", 30_000_000_000, value::nanoseconds);
         let largest_request_bytes =
             s.optional_or("largest_request", 512 << 10, value::positive_bytes);

@@ -382,6 +382,7 @@ fn of_link(s: &mut Settings, link: &Link) {
         name,
         kind,
         lanes,
+        down_lanes,
         lane_rule,
         down_ns,
         up_ns,
@@ -395,6 +396,7 @@ fn of_link(s: &mut Settings, link: &Link) {
     s.add("lane_rule", word(&LANE_RULES, lane_rule));
     if let Some(at_ns) = down_ns {
         s.time("down", *at_ns);
+        s.add("down_lanes", *down_lanes);
     }
     if let Some(at_ns) = up_ns {
         s.time("up", *at_ns);
@@ -504,8 +506,8 @@ fn of_pair(s: &mut Settings, pair: &Pair) {
     } = pair;
     s.size("interconnect_per_second", *interconnect_bytes_per_second);
     s.time("interconnect_latency", *interconnect_latency_ns);
-    s.add("failing", *failing);
     if let Some(at_ns) = takeover_ns {
+        s.add("failing", *failing);
         s.time("takeover", *at_ns);
     }
     if let Some(at_ns) = giveback_ns {

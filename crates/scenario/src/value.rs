@@ -126,9 +126,9 @@ pub(crate) fn at_most_a_second(value: &DeValue<'_>) -> Reading<u64> {
     nanoseconds_of(value, &(0..=1_000_000_000))
 }
 
-/// Reads a length of time in nanoseconds, for arithmetic on fractions of them.
+/// Reads what work costs a processor: at most a second, in nanoseconds, for arithmetic on fractions of them.
 pub(crate) fn cost_nanoseconds(value: &DeValue<'_>) -> Reading<f64> {
-    nanoseconds(value).map(|time| time as f64)
+    at_most_a_second(value).map(|time| time as f64)
 }
 
 /// Reads a number that is neither negative nor infinite nor NaN.

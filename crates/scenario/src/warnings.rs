@@ -53,7 +53,17 @@ impl Scenario {
                 Bytes(usable).approximately()
             ))
         };
-        let of_all = self.arrays.iter().flat_map(of_array);
+        let is_used = |name: &String| {
+            let front_ends = self.arrays.iter().filter_map(|array| array.front_end.as_ref());
+            let raids = self.arrays.iter().filter_map(|array| array.client_raid.as_ref());
+            let hosts = self.hosts.iter().flat_map(|host| &host.path);
+            front_ends.flat_map(|one| &one.path).chain(hosts).any(|used| used == name)
+                || raids.filter_map(|raid| raid.blade_link.as_ref()).any(|used| used == name)
+        };
+        let unused = self.links.iter().filter(|link| !is_used(&link.name)).map(|link| {
+            format!("link[{}] is in no path, and carries nothing: is it meant for one?", link.name)
+        });
+        let of_all = self.arrays.iter().flat_map(of_array).chain(unused);
         let full = self.arrays.iter().filter_map(full);
         let held = self.arrays.iter().filter_map(held);
         of_all.chain(full).chain(held).chain(self.arrays.iter().filter_map(thin)).collect()
@@ -114,6 +124,17 @@ fn of_array(array: &Array) -> Vec<String> {
             Bytes(cache.largest_request_bytes),
             Bytes(raid.stripe_bytes())
         ));
+    }
+    if array.pair.is_some() {
+        for number in [1, 2] {
+            if !array.luns.iter().any(|lun| lun.controller == number) {
+                warnings.push(format!(
+                    "array[{}].pair has no LUN at controller {number}, whose spindles are then idle: is controller = {number} \
+                     of an [[array.lun]] meant?",
+                    array.name
+                ));
+            }
+        }
     }
     if let Some(layout) = array.layout.in_place() {
         for number in (1..).take(layout.groups.len()) {

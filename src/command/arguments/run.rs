@@ -55,7 +55,8 @@ pub(crate) struct RunArguments {
     /// Go on with the run that is saved in this directory, and go on saving it. The scenario and what changes it come from
     /// there; results are those of a run that was never stopped
     #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "save", "set", "seed", "segments", "quick", "load",
-          "also", "record_iolog", "explain"])]
+          "trace_format", "speedup", "closed_loop_trace", "wrap", "hold_back", "trace_device", "also", "record_iolog",
+          "explain"])]
     pub(crate) resume: Option<PathBuf>,
     /// Print every setting of the scenario with its default, and run nothing
     #[arg(long, conflicts_with_all = ["load", "out", "json", "quick", "record_iolog"])]

@@ -105,6 +105,14 @@ impl Write for Counted<'_> {
     }
 }
 
+/// Reads a file. A device or a pipe may never end.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    match fs::metadata(path)?.is_file() {
+        true => fs::read(path),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
 /// A file that was read and found complete.
 pub(super) struct Container {
     path: PathBuf,
@@ -117,7 +125,7 @@ impl Container {
     /// Reads a file; `None` if there is none.
     pub(super) fn read(path: &Path, kind: Kind) -> Result<Option<Self>, SaveError> {
         let path = path.to_owned();
-        let bytes = match fs::read(&path) {
+        let bytes = match read_file(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(SaveError::Read { path, source }),

@@ -33,12 +33,6 @@ pub enum SaveError {
         /// The directory.
         path: PathBuf,
     },
-    /// The run has ended, and its results are written.
-    #[error("{}: the run is complete, and its results have been written", .path.display())]
-    Finished {
-        /// The directory.
-        path: PathBuf,
-    },
     /// Another process has the run.
     #[error("{}: another process is running it", .path.display())]
     InUse {
@@ -131,12 +125,11 @@ impl SaveError {
         match self {
             Self::Occupied { .. } => "give a directory that is empty, or is not there yet",
             Self::Present { .. } => {
-                "go on with that run: strewn run --resume DIR; or give another directory"
+                "go on with that run by giving the directory to --resume instead of --save, or give another one"
             }
             Self::NoDirectory { .. } | Self::Nothing { .. } => {
                 "give the directory that --save was given"
             }
-            Self::Finished { .. } => "nothing is left to run; remove the directory",
             Self::InUse { .. } => "wait for it, or stop it",
             Self::Write { .. } => "make room, or give a directory that you may write to",
             Self::Read { .. } => "give a directory that you may read",

@@ -13,7 +13,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use strewn_array::Array;
 use strewn_base::state::{SavedState, StateError};
 use strewn_scenario::{Scenario, ScenarioError, SpindleChoice};
 use strewn_sim::Simulated;
@@ -55,8 +54,6 @@ struct Description {
     published: Option<String>,
     /// The drive profiles that are files, and their checksums.
     profiles: Vec<(PathBuf, u64)>,
-    /// Whether the run is complete, and its results are written.
-    is_finished: bool,
 }
 
 impl SavedRun {
@@ -86,7 +83,6 @@ impl SavedRun {
             scale_down,
             published: published.transpose()?,
             profiles: profiles(scenario).map(checked).collect::<Result<_, _>>()?,
-            is_finished: false,
         };
         let unusable = |source| SaveError::Write { path: directory.clone(), source };
         fs::create_dir_all(&directory).map_err(|source| match directory.exists() {
@@ -110,10 +106,10 @@ impl SavedRun {
         Ok(run)
     }
 
-    /// Opens the run that is saved in a directory, to resume it.
+    /// Opens the run that is saved in a directory, to resume it. Of a complete run, that gives the results again.
     ///
     /// # Errors
-    /// If no run of this version is saved there, the run is complete, another process has it, or a file is damaged.
+    /// If no run of this version is saved there, another process has it, or a file is damaged.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, SaveError> {
         let directory = directory.into();
         if !directory.is_dir() {
@@ -126,9 +122,6 @@ impl SavedRun {
             return Err(SaveError::Nothing { path: directory });
         };
         let description: Description = container.decode(|from| from.value())?;
-        if description.is_finished {
-            return Err(SaveError::Finished { path: directory });
-        }
         let lock = lock(&directory)?;
         for (path, before) in &description.profiles {
             if !checked(path).is_ok_and(|(_, now)| now == *before) {
@@ -159,15 +152,6 @@ impl SavedRun {
         let Description { text, name, seed, segments, .. } = &self.description;
         let scenario = Scenario::parse(text, name)?;
         Ok(Scenario { seed: *seed, segments: *segments, ..scenario })
-    }
-
-    /// Marks the run as complete, once its results are written. It can then no longer be resumed.
-    ///
-    /// # Errors
-    /// If that cannot be written.
-    pub fn finish(mut self) -> Result<(), SaveError> {
-        self.description.is_finished = true;
-        self.write_description()
     }
 
     /// The text of the published figures.
@@ -202,6 +186,7 @@ impl SavedRun {
         &self,
         index: usize,
         simulation: &mut S,
+        check: impl FnOnce(&S::Array),
     ) -> Result<Option<(ArrayRun, bool)>, SaveError> {
         let path = self.path(index);
         Replacement::remove_left_over(&path)
@@ -221,7 +206,7 @@ impl SavedRun {
         let Some((run, has_ended)) = restored else { return Err(SaveError::Foreign { path }) };
         if !has_ended {
             // What a checksum cannot find: a file that was made to deceive it, or that another build has written.
-            catch_unwind(AssertUnwindSafe(|| simulation.array().assert_invariants()))
+            catch_unwind(AssertUnwindSafe(|| check(simulation.array())))
                 .map_err(|_| container.inconsistent(&"an invariant of the array is violated"))?;
         }
         Ok(Some((run, has_ended)))

@@ -425,6 +425,25 @@ const CASES: &[Case] = &cases! {
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[[link]]\nname = \"one\"\nkind = \"fc-4g\"\ndown = \"2 h\"\nup = \"1 h\"\n\n[[array]]\nname = \"inplace\"",
         "up = \"1 h\"", "link[one].up", "is 1 h, and the link fails at 2 h", "give a later time";
+    "more lanes that fail than there are":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[link]]\nname = \"one\"\nkind = \"fc-4g\"\nlanes = 2\ndown = \"1 h\"\ndown_lanes = 3\n\n[[array]]\nname = \"inplace\"",
+        "down_lanes = 3", "link[one].down_lanes", "is 3, and the link has 2", "give at most 2";
+    "lanes that fail at no time":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[[link]]\nname = \"one\"\nkind = \"fc-4g\"\nlanes = 2\ndown_lanes = 2\n\n[[array]]\nname = \"inplace\"",
+        "down_lanes = 2", "link[one].down_lanes", "no lane fails", "give `down` as well";
+    "a controller that fails at no time":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.pair]\nfailing = 2\n\n[[array]]\nname = \"inplace\"",
+        "failing = 2", "array[anywhere].pair.failing", "no controller fails", "give `takeover` as well";
+    "a page cache that never sleeps":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.page_cache]\nsize = \"1 GiB\"\nwake_up = \"1 ns\"\n\n[[array]]\nname = \"inplace\"",
+        "wake_up = ", "array[anywhere].page_cache.wake_up", "is 1 ns", "give 10 ms to";
+    "a processor that takes hours":
+        "host_operation = \"76 us\"" => "host_operation = \"2 h\"",
+        "host_operation = ", "array[anywhere].processor.host_operation", "is 2 h", "give 0 ns to 1 s";
     "a link of nine lanes":
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[[link]]\nname = \"one\"\nkind = \"fc-4g\"\nlanes = 9\n\n[[array]]\nname = \"inplace\"",

@@ -148,6 +148,7 @@ fn every_scenario() -> Vec<Scenario> {
             kind: kind.to_owned(),
             lanes: 2,
             lane_rule: LaneRule::LeastQueue,
+            down_lanes: 1,
             down_ns: None,
             up_ns: None,
             detection_ns: 1,

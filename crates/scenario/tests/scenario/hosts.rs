@@ -64,6 +64,41 @@ path = ["shared"]
 "#;
 
 #[test]
+fn parts_that_do_nothing_are_warned_of() {
+    let idle = TWO_HOSTS.replace(
+        "[[host]]\nname = \"one\"",
+        "[[link]]\nname = \"idle\"\nkind = \"fc-4g\"\n[[host]]\nname = \"one\"",
+    );
+    let warnings = Scenario::parse(&idle, "two-hosts.toml").unwrap().warnings();
+    assert!(
+        warnings.len() == 1 && warnings[0].starts_with("link[idle] is in no path"),
+        "{warnings:?}"
+    );
+    let failover =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/failover.toml");
+    let text = std::fs::read_to_string(failover).unwrap();
+    assert_eq!(Scenario::parse(&text, "failover.toml").unwrap().warnings(), Vec::<String>::new());
+    let lopsided = text.replace("controller = 2\n", "controller = 1\n");
+    let warnings = Scenario::parse(&lopsided, "failover.toml").unwrap().warnings();
+    assert!(warnings[0].contains("no LUN at controller 2"), "{warnings:?}");
+}
+
+/// With fewer segments, what happens later is left out, and is no error.
+#[test]
+fn fewer_segments_may_end_before_links_fail_and_partners_take_over() {
+    let down = TWO_HOSTS.replace("segments = 1\n", "segments = 4\n").replace(
+        "kind = \"ethernet-100m\"\n",
+        "kind = \"ethernet-100m\"\ndown = \"30 s\"\nup = \"33 s\"\n",
+    );
+    let mut scenario = Scenario::parse(&down, "two-hosts.toml").unwrap();
+    scenario.segments = 1;
+    assert_eq!(scenario.check().map_err(|error| error.to_string()), Ok(()));
+    let (scaled, changes) = scenario.scaled_down(8);
+    assert_eq!(scaled.links.iter().find_map(|link| link.down_ns), Some(3_750_000_000));
+    assert!(changes.iter().any(|change| change.starts_with("timers of links")), "{changes:?}");
+}
+
+#[test]
 fn workloads_belong_to_hosts() {
     let scenario = Scenario::parse(TWO_HOSTS, "two-hosts.toml").unwrap();
     let hosts: Vec<_> = scenario.hosts.iter().map(|host| (&*host.name, host.cores)).collect();
