@@ -147,6 +147,15 @@ impl SimDriver {
         }
     }
 
+    /// Something is answered that is none of the array's operations, when the processor has done all that it was given.
+    pub(crate) fn answer_after_processor(&mut self, operation: OperationId) {
+        let at_ns = self.processor.done_ns(self.now_ns, false);
+        match self.answers_overtake {
+            true => self.leave_later(at_ns, operation),
+            false => self.later.push_back((at_ns, operation)),
+        }
+    }
+
     /// An acknowledgement leaves at `at_ns`, which may be before that of others that were given earlier.
     #[cold]
     pub(crate) fn leave_later(&mut self, at_ns: u64, operation: OperationId) {

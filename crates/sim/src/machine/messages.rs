@@ -129,7 +129,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             costs: RoundCosts::default(),
             controller: target.controller.0,
             connection,
-            at_array: false,
+            at_controller: false,
             since_ns: now_ns,
             departs_ns: 0,
             time: TimeIn::default(),
@@ -252,11 +252,12 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
                 self.requests.get_mut(slot).time.front_end_ns += cost_ns;
                 return self.received(now_ns, slot);
             }
-            // What the array has no part in is answered when the processor comes to it.
-            let processor = &self.controllers[served_by].driven.driver.processor;
-            let done_ns = processor.done_ns(now_ns, false);
-            self.requests.get_mut(slot).time.front_end_ns += done_ns - now_ns;
-            return self.events.schedule(done_ns, Word::Answered(slot));
+            // What the array has no part in is answered when the processor comes to it, as an acknowledgement is.
+            let request = self.requests.get_mut(slot);
+            (request.at_controller, request.since_ns) = (true, now_ns);
+            return self.with_processor(index, |driven| {
+                driven.driver.answer_after_processor(OperationId(slot));
+            });
         };
         self.controllers[served_by].other_work_ns += cost_ns as i64;
         request.time.front_end_ns += done_ns - now_ns;
@@ -311,7 +312,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let in_front_ns = if processor.several_cores().is_some() { 0 } else { costs_ns };
         let departs_ns = self.with_processor(index, |driven| driven.give(now_ns, part));
         let request = self.requests.get_mut(slot);
-        (request.at_array, request.since_ns) = (true, now_ns + in_front_ns);
+        (request.at_controller, request.since_ns) = (true, now_ns + in_front_ns);
         request.departs_ns = departs_ns;
     }
 
@@ -336,10 +337,14 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             self.controllers[index].driven.take_answer()
         {
             let request = self.requests.get_mut(slot);
-            request.at_array = false;
-            let departed_ns = request.departs_ns.min(now_ns).max(request.since_ns);
-            request.time.controller_ns += departed_ns - request.since_ns;
-            request.time.spindle_ns += now_ns.saturating_sub(departed_ns);
+            request.at_controller = false;
+            if request.costs.array_works && request.round.kind() != SubRequestKind::Commit {
+                let departed_ns = request.departs_ns.min(now_ns).max(request.since_ns);
+                request.time.controller_ns += departed_ns - request.since_ns;
+                request.time.spindle_ns += now_ns.saturating_sub(departed_ns);
+            } else {
+                request.time.front_end_ns += now_ns - request.since_ns;
+            }
             let operation = request.operation;
             self.operations.get_mut(operation).is_refused |= is_refused;
             self.send_to_host(now_ns, slot);

@@ -121,7 +121,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             driven.driver.processor.add(ProcessorWork::Operation, now_ns, replay_ns, false);
             driven.go_on(now_ns, stopped);
         });
-        self.requests.shift_at_array(now_ns - since_ns, index);
+        self.requests.shift_at_controller(now_ns - since_ns, index);
         let waiting = std::mem::take(&mut self.controllers[index].waiting);
         for slot in waiting {
             let request = self.requests.get_mut(slot);

@@ -75,8 +75,8 @@ pub(crate) struct Request {
     pub(crate) controller: u16,
     /// The port's connection that it uses.
     pub(crate) connection: u32,
-    /// Whether an array works on it.
-    pub(crate) at_array: bool,
+    /// Whether a controller has it: its array, or the queue of its processor.
+    pub(crate) at_controller: bool,
     /// When it reached the place where it is.
     pub(crate) since_ns: u64,
     /// At the array: when its commands leave the processor, or its answer.
@@ -118,9 +118,12 @@ impl Requests {
     }
 
     /// A controller's array stood still for `outage_ns`.
-    pub(crate) fn shift_at_array(&mut self, outage_ns: u64, controller: usize) {
-        let at_arrays = self.slots.iter_mut().flatten().filter(|request| request.at_array);
-        for request in at_arrays.filter(|request| usize::from(request.controller) == controller) {
+    pub(crate) fn shift_at_controller(&mut self, outage_ns: u64, controller: usize) {
+        let at_controllers =
+            self.slots.iter_mut().flatten().filter(|request| request.at_controller);
+        for request in
+            at_controllers.filter(|request| usize::from(request.controller) == controller)
+        {
             request.since_ns += outage_ns;
             request.departs_ns += outage_ns;
             request.time.outage_ns += outage_ns;
