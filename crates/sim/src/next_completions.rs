@@ -72,7 +72,7 @@ impl NextCompletions {
         while node > 1 {
             let both = &mut siblings[node / 2];
             both[node % 2] = entry;
-            entry = entry.min(both[node % 2 ^ 1]);
+            entry = entry.min(both[(node % 2) ^ 1]);
             node /= 2;
         }
         siblings[0][1] = entry;

@@ -544,7 +544,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let (hinted, access) = self
             .host
             .prefetch_hint()
-            .unwrap_or_else(|| (lun, Access { sector: first_sector, sectors, direction }));
+            .unwrap_or((lun, Access { sector: first_sector, sectors, direction }));
         let of_hint = self.target(hinted);
         self.controllers[of_hint.controller.index()].driven.array.hint_operation(
             of_hint.lun,
