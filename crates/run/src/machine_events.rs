@@ -79,7 +79,10 @@ fn of_pair(pair: &Pair) -> Option<Outage> {
     ];
     let back_ns = pair.giveback_ns.map(|at_ns| at_ns + pair.giveback_pause_ns);
     if let Some((begins_ns, back_ns)) = pair.giveback_ns.zip(back_ns) {
-        steps.push((begins_ns, format!("controller {partner} stops to give the array back")));
+        steps.push((
+            begins_ns,
+            format!("the array of controller {failing} stops, to be given back"),
+        ));
         steps.push((back_ns, format!("controller {failing} has its array back")));
     }
     Some(Outage { name: format!("controller {failing}"), from_ns, until_ns: back_ns, steps })

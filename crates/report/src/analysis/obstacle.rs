@@ -14,10 +14,11 @@ pub(crate) fn obstacle(first: &Segment, last: &Segment) -> Option<String> {
     let both = [(first, &**before), (last, &**now)];
     if is_outage_between(before, now) {
         let of_segment = |(segment, machine): (&Segment, &MachineFigures)| {
-            machine.has_outage().then(|| outage_in_words(segment.index, machine))
+            let is_whole = !machine.has_outage() && machine.out_of_service.is_empty();
+            (!is_whole).then(|| outage_in_words(segment.index, machine))
         };
         let words: Vec<String> = both.into_iter().filter_map(of_segment).collect();
-        return Some(format!("{}: what that cost is not counted apart", words.join(", ")));
+        return Some(format!("{}, and what that cost is not counted apart", words.join(", ")));
     }
     let of_wire = both.into_iter().find_map(|(segment, machine)| wire_is_limit(segment, machine));
     if of_wire.is_some() || busiest_spindles(first) > first.utilization.controller {

@@ -156,9 +156,9 @@ impl MachineFigures {
         Some(BusiestLink { position, name: &self.links[position].name, field, utilization })
     }
 
-    /// Returns whether an outage affected operations of the segment.
+    /// Returns whether something went out of service or came back in the segment, or operations felt it.
     pub(crate) fn has_outage(&self) -> bool {
-        self.lost > 0 || self.time_in_ms.outage > 0.0 || !self.out_of_service.is_empty()
+        self.lost > 0 || self.time_in_ms.outage > 0.0 || !self.events.is_empty()
     }
 
     pub(crate) fn round(&mut self, significant_digits: usize) {

@@ -248,7 +248,7 @@ impl Segment {
         self.page_cache.is_some() || self.client_raid.is_some()
     }
 
-    /// Returns whether an outage of a link or a controller affected its operations, as far as results say.
+    /// Returns whether a link or a controller went out of service in it or came back, or operations felt it.
     pub(crate) fn has_outage(&self) -> bool {
         self.machine.as_ref().is_some_and(|machine| machine.has_outage())
     }

@@ -1,7 +1,7 @@
 //! The causes of each array's loss of IOPS.
 
 use crate::analysis::loss::{losses, unaccounted};
-use crate::data::loss::{Loss, LossPart};
+use crate::data::loss::{Loss, LossPart, Unaccounted};
 use crate::data::number::{fixed, signed};
 use crate::data::results::Results;
 use crate::rendering::html::block::Block;
@@ -10,7 +10,8 @@ use crate::rendering::html::table::{Cell, Table};
 /// Returns the account: an explanation, and one table per array, or why there is none. Empty if no array lost IOPS.
 pub(super) fn account(results: &Results) -> Vec<Block> {
     let losses: Vec<Loss> = losses(results).into_iter().filter(Loss::is_notable).collect();
-    let without = unaccounted(results).into_iter().map(|loss| Block::paragraph(loss.sentence()));
+    let in_words = |loss: Unaccounted| loss.sentence().replace("(-", "(\u{2212}");
+    let without = unaccounted(results).into_iter().map(|loss| Block::paragraph(in_words(loss)));
     if losses.is_empty() {
         return without.collect();
     }
