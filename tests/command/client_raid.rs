@@ -124,7 +124,7 @@ fn parity_is_on_the_wire_of_its_client() {
     let json = results.to_json_string().unwrap();
     assert_eq!(Results::from_json(&json).unwrap(), results);
     let table = strewn::report::all_tables(&results);
-    assert!(table.contains("The clients' RAID over blades"), "{table}");
+    assert!(table.contains("RAID of the clients over blades"), "{table}");
 }
 
 #[test]

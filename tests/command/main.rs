@@ -21,6 +21,7 @@ mod interrupt;
 mod making_sense_of_wafl_4;
 mod new;
 mod out_directory;
+mod outages;
 mod phases;
 mod report;
 mod run;

@@ -28,7 +28,8 @@ pub use data::layout_map::{
 pub use data::live::{Fill, LogFigures, RealSpindles};
 pub use data::loss::{Cause, Limit, Loss, LossPart};
 pub use data::machine::{
-    ControllerFigures, CoresFigures, HostProcessor, LinkFigures, MachineFigures, TimeIn,
+    ControllerFigures, CoresFigures, HostProcessor, LinkFigures, MachineEvent, MachineFigures,
+    TimeIn,
 };
 pub use data::number::{SIGNIFICANT_DIGITS, rounded};
 pub use data::overhead::OverheadRow;

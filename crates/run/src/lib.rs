@@ -44,6 +44,7 @@ mod layout_map;
 pub mod live;
 mod load;
 mod machine;
+mod machine_events;
 mod memory;
 mod parallel;
 mod record;

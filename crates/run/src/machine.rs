@@ -258,13 +258,13 @@ fn add_ports<A: Array<()>, H: Host>(
 }
 
 /// The link of which each blade of an array has one like it.
-fn blade_link<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Option<&'s Link> {
+pub(crate) fn blade_link<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Option<&'s Link> {
     let name = array.client_raid.as_ref()?.blade_link.as_ref()?;
     scenario.links.iter().find(|link| link.name == *name)
 }
 
 /// The links between hosts and an array, each once, from the hosts inwards. Hosts may share them.
-fn links_of<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Vec<&'s Link> {
+pub(crate) fn links_of<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Vec<&'s Link> {
     let Some(front_end) = &array.front_end else { return Vec::new() };
     let mut links: Vec<&Link> = Vec::new();
     for name in scenario.hosts.iter().flat_map(|host| &host.path).chain(&front_end.path) {

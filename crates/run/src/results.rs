@@ -19,6 +19,7 @@ use crate::array_run::ArrayRun;
 use crate::build;
 use crate::client_raid;
 use crate::machine;
+use crate::machine_events;
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
@@ -43,6 +44,12 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
     // Both arrays of a pair.
     let arrays = machine::parts(array).len() as u32;
     let (data, parity) = (data * arrays, parity * arrays);
+    let mut end_ns = 0;
+    let starting = done.segments.iter().map(|segment| {
+        let start_ns = end_ns;
+        end_ns += segment.length_ns;
+        (start_ns, segment)
+    });
     // The purchased configuration may include more spares than the array has.
     let at_hand = match &array.layout {
         ArrayLayout::WriteAnywhere(layout) => u32::from(layout.spares) * arrays,
@@ -58,10 +65,8 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
         parity_groups: parity_groups(array),
         phases: phases(scenario, array),
         parameters: parameters(scenario, array),
-        segments: done
-            .segments
-            .iter()
-            .map(|segment| of_segment(scenario, array, segment))
+        segments: starting
+            .map(|(start_ns, segment)| of_segment(scenario, array, start_ns, segment))
             .collect(),
         failures: done.failures.iter().map(of_failure).collect(),
         data_loss: done.data_loss.as_ref().map(|lost| DataLoss {
@@ -311,7 +316,13 @@ fn of_group(group: &GroupSegment, length_ns: u64) -> GroupFigures {
     }
 }
 
-fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_report::Segment {
+/// Returns the measurements of a segment that begins at `start_ns` of the run.
+fn of_segment(
+    scenario: &Scenario,
+    array: &Array,
+    start_ns: u64,
+    segment: &Segment,
+) -> strewn_report::Segment {
     let seconds = segment.length_ns as f64 / NS_PER_S;
     let (data, parity) = (&segment.data_spindles, &segment.parity_spindles);
     let commands = data.commands + parity.commands;
@@ -376,7 +387,7 @@ fn of_segment(scenario: &Scenario, array: &Array, segment: &Segment) -> strewn_r
         redundancy: redundancy(segment),
         snapshots: snapshots(segment),
         volumes: volumes(array, segment),
-        machine: of_machine(scenario, array, segment),
+        machine: of_machine(scenario, array, start_ns, segment),
         page_cache: page_cache(segment),
         client_raid: client_raid::figures(segment),
         host: host(segment),
@@ -418,9 +429,12 @@ fn page_cache(segment: &Segment) -> Option<PageCacheFigures> {
 fn of_machine(
     scenario: &Scenario,
     array: &Array,
+    start_ns: u64,
     segment: &Segment,
 ) -> Option<Box<MachineFigures>> {
     let measured = segment.machine.as_ref()?;
+    let end_ns = start_ns + segment.length_ns;
+    let (events, out_of_service) = machine_events::between(scenario, array, start_ns, end_ns);
     let length_ns = segment.length_ns.max(1) as f64;
     let busy = |busy_ns: u64| busy_ns as f64 / length_ns;
     let mib_per_s = |bytes: u64| bytes as f64 / MIB * NS_PER_S / length_ns;
@@ -471,6 +485,8 @@ fn of_machine(
         host_cores: busy(measured.hosts_busy_ns.iter().sum()),
         hosts: hosts.collect(),
         lost: measured.lost,
+        events,
+        out_of_service,
     }))
 }
 

@@ -29,7 +29,7 @@ pub struct Segment {
     pub response: Response,
     /// The array's counters over the segment.
     pub counters: Counters,
-    /// Nanoseconds that the controller's processor was busy.
+    /// Nanoseconds that the controller's processor was busy; of several controllers, the busiest one's.
     pub processor_busy_ns: u64,
     /// The spindles that hold data; all of them where parity rotates. The spindles of a parity group count from when it
     /// is added.

@@ -14,7 +14,8 @@
 //! have been shorter, and so on. `docs/report.md` has the formulas.
 
 use crate::analysis::like::{LikePair, like_pairs};
-use crate::data::loss::{Cause, Limit, Loss, LossPart};
+use crate::analysis::obstacle::obstacle;
+use crate::data::loss::{Cause, Limit, Loss, LossPart, Unaccounted};
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::results::{ArrayResults, Results};
 use crate::data::segment::Segment;
@@ -44,6 +45,34 @@ pub fn loss(results: &Results, array: &ArrayResults) -> Option<Loss> {
     losses_of(results, array).into_iter().next()
 }
 
+/// Returns the losses that have no account because of what lay between hosts and arrays.
+pub(crate) fn unaccounted(results: &Results) -> Vec<Unaccounted> {
+    let of_array = |array| {
+        let pairs = like_pairs(results.workload.as_ref(), array);
+        pairs.iter().filter_map(|pair| unaccounted_between(array, pair)).collect::<Vec<_>>()
+    };
+    results.arrays.iter().flat_map(of_array).collect()
+}
+
+/// Returns the loss of an array between two segments, if it has no account because of what lay in front of the array.
+pub(crate) fn unaccounted_between(
+    array: &ArrayResults,
+    pair: &LikePair<'_>,
+) -> Option<Unaccounted> {
+    let LikePair { workloads, first, last } = *pair;
+    let why = obstacle(first, last)?;
+    let loss = Unaccounted {
+        array: array.name.clone(),
+        workloads: workloads.to_vec(),
+        from_segment: first.index,
+        to_segment: last.index,
+        from_iops: first.iops,
+        to_iops: last.iops,
+        why,
+    };
+    loss.is_notable().then_some(loss)
+}
+
 /// Returns the account of an array between two segments.
 pub(crate) fn loss_between(
     results: &Results,
@@ -52,6 +81,9 @@ pub(crate) fn loss_between(
 ) -> Option<Loss> {
     let LikePair { workloads, first, last } = *pair;
     if first.index == last.index || first.iops <= 0.0 || last.iops <= 0.0 {
+        return None;
+    }
+    if obstacle(first, last).is_some() {
         return None;
     }
     let limit = match busiest(results, first) {
@@ -118,7 +150,7 @@ pub(crate) fn busiest(results: &Results, segment: &Segment) -> Busiest {
     }
 }
 
-fn busiest_spindles(segment: &Segment) -> f64 {
+pub(crate) fn busiest_spindles(segment: &Segment) -> f64 {
     let utilization = &segment.utilization;
     utilization.spindles.max(utilization.parity_spindles.unwrap_or_default())
 }
@@ -160,19 +192,33 @@ fn of_controller(array: &ArrayResults, segment: &Segment) -> Option<Spent> {
         };
         Some(parameter.value * us)
     };
-    let operation_us = cost_us("processor.host_operation")?;
-    let command_us = cost_us("processor.spindle_command")?;
+    let (busy, controllers) = mean_controller(segment);
+    let operation_us = cost_us("processor.host_operation")? / controllers;
+    let command_us = cost_us("processor.spindle_command")? / controllers;
     let mut spent = commands_per_op(segment)?;
     for (_, figure) in &mut spent {
         *figure *= command_us;
     }
     let all_us = 1e6 / segment.iops;
-    let busy_us = all_us * segment.utilization.controller;
+    let busy_us = all_us * busy;
     let known_us = operation_us + spent.iter().map(|(_, us)| us).sum::<f64>();
     spent.push((Cause::HostOperations, operation_us));
     spent.push((Cause::DataMoved, busy_us - known_us));
     spent.push((Cause::Waiting, all_us - busy_us));
     Some(spent)
+}
+
+/// Returns the mean utilization of the controllers, and their number. They work side by side, so each cost takes its share
+/// of the time between two operations.
+fn mean_controller(segment: &Segment) -> (f64, f64) {
+    let machine = segment.machine.as_ref();
+    match machine.map(|machine| machine.controllers.as_slice()).unwrap_or_default() {
+        [] | [_] => (segment.utilization.controller, 1.0),
+        several => {
+            let number = several.len() as f64;
+            (several.iter().map(|one| one.utilization).sum::<f64>() / number, number)
+        }
+    }
 }
 
 /// Returns the controller's account of both segments. The added wait for slower spindles is a cause of its own.

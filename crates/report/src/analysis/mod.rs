@@ -3,6 +3,7 @@
 pub(crate) mod comparison;
 pub(crate) mod like;
 pub(crate) mod loss;
+pub(crate) mod obstacle;
 pub(crate) mod overhead;
 pub(crate) mod phases;
 pub(crate) mod runs;

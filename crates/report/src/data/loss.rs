@@ -4,6 +4,9 @@ use crate::data::number::{fixed, signed};
 use crate::data::phase::subject;
 use serde::{Deserialize, Serialize};
 
+/// A change of the IOPS from which on there is something to explain.
+const LEAST_NOTABLE_PERCENT: f64 = -1.0;
+
 /// The limit of an array's IOPS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -118,6 +121,50 @@ pub struct Loss {
     pub parts: Vec<LossPart>,
 }
 
+/// A loss that has no account.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Unaccounted {
+    pub(crate) array: String,
+    /// The workloads of the phases that both segments are in.
+    pub(crate) workloads: Vec<String>,
+    pub(crate) from_segment: u32,
+    pub(crate) to_segment: u32,
+    pub(crate) from_iops: f64,
+    pub(crate) to_iops: f64,
+    /// Why, in a clause.
+    pub(crate) why: String,
+}
+
+impl Unaccounted {
+    fn percent(&self) -> f64 {
+        100.0 * (self.to_iops - self.from_iops) / self.from_iops
+    }
+
+    /// Returns whether there would be something to explain, as [`Loss::is_notable`] has it.
+    pub(crate) fn is_notable(&self) -> bool {
+        self.percent() <= LEAST_NOTABLE_PERCENT
+    }
+
+    /// Returns why the loss is not broken down, in a sentence.
+    pub(crate) fn reason(&self) -> String {
+        format!("No breakdown: {}.", self.why)
+    }
+
+    /// Returns the loss in a sentence, and why it is not broken down.
+    pub(crate) fn sentence(&self) -> String {
+        format!(
+            "{}, segment {} to {}: {} to {} IOPS ({} %). {}",
+            subject(&self.array, &self.workloads),
+            self.from_segment,
+            self.to_segment,
+            fixed(self.from_iops, 0),
+            fixed(self.to_iops, 0),
+            signed(self.percent(), 1),
+            self.reason(),
+        )
+    }
+}
+
 impl LossPart {
     /// Returns the table entry for a cause that has no time of its own in the first segment.
     pub(crate) fn in_place_of_first(&self) -> Option<&'static str> {
@@ -140,7 +187,7 @@ impl Loss {
     /// Returns whether there is something to explain: IOPS that fell by one percent or more.
     #[must_use]
     pub fn is_notable(&self) -> bool {
-        self.percent() <= -1.0
+        self.percent() <= LEAST_NOTABLE_PERCENT
     }
 
     /// Returns the parts that changed the IOPS by at least a ten-thousandth of the first segment's.

@@ -8,7 +8,7 @@ use crate::data::number::rounded;
 /// What a machine of several parts did in a segment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineFigures {
-    /// Where the mean response time of host operations went, milliseconds.
+    /// Where the time of host operations went, milliseconds.
     pub time_in_ms: TimeIn,
     /// Each controller, in order.
     pub controllers: Vec<ControllerFigures>,
@@ -26,14 +26,21 @@ pub struct MachineFigures {
     /// Requests and answers that were lost on their way, except those that TCP sent again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost: u64,
+    /// What went out of service or came back in the segment, in the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<MachineEvent>,
+    /// The links and controllers that were out of service for all of the segment or for a part of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub out_of_service: Vec<String>,
 }
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Parts of a response time, milliseconds. They add up to its mean. An operation that a front end divides has requests that
-/// overlap; its time is divided in proportion to theirs.
+/// Parts of a response time, milliseconds. They add up to its mean, unless the requests are those of a page cache or of
+/// clients that compute parity ([`Segment::time_is_of_requests`](crate::Segment::time_is_of_requests)). An operation that a
+/// front end divides has requests that overlap; its time is divided in proportion to theirs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeIn {
     /// Waiting for the host's processor, and on it.
@@ -64,6 +71,15 @@ impl TimeIn {
             ("outage", outage),
         ]
     }
+}
+
+/// Something that went out of service, or came back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MachineEvent {
+    /// When, seconds from the start of the run.
+    pub at_seconds: f64,
+    /// What happened.
+    pub what: String,
 }
 
 /// A host's processor in a segment.
@@ -114,10 +130,49 @@ pub struct LinkFigures {
     pub mib_per_s_to_host: f64,
 }
 
+/// The link that is busier than the others in a segment, and the direction.
+pub(crate) struct BusiestLink<'a> {
+    /// Its place among the links.
+    pub(crate) position: usize,
+    pub(crate) name: &'a str,
+    /// The field of [`LinkFigures`] that has its utilization.
+    pub(crate) field: &'static str,
+    /// Share of the time, 0 to 1.
+    pub(crate) utilization: f64,
+}
+
 impl MachineFigures {
+    /// Returns the busiest link; none if there is no link.
+    pub(crate) fn busiest_link(&self) -> Option<BusiestLink<'_>> {
+        let both = |(position, link): (usize, &'_ LinkFigures)| {
+            [
+                (position, "utilization_to_array", link.utilization_to_array),
+                (position, "utilization_to_host", link.utilization_to_host),
+            ]
+        };
+        let all = self.links.iter().enumerate().flat_map(both);
+        let (position, field, utilization) =
+            all.reduce(|one, other| if other.2 > one.2 { other } else { one })?;
+        Some(BusiestLink { position, name: &self.links[position].name, field, utilization })
+    }
+
+    /// Returns whether something went out of service or came back in the segment, or operations felt it.
+    pub(crate) fn has_outage(&self) -> bool {
+        self.lost > 0 || self.time_in_ms.outage > 0.0 || !self.events.is_empty()
+    }
+
     pub(crate) fn round(&mut self, significant_digits: usize) {
-        let Self { time_in_ms, controllers, links, router_utilization, host_cores, hosts, lost: _ } =
-            self;
+        let Self {
+            time_in_ms,
+            controllers,
+            links,
+            router_utilization,
+            host_cores,
+            hosts,
+            lost: _,
+            events,
+            out_of_service: _,
+        } = self;
         let TimeIn { host, wire, front_end, controller, spindles, outage } = time_in_ms;
         let of_controllers = controllers.iter_mut().flat_map(|one| {
             let ControllerFigures { utilization, cores, copied_mib_per_s } = one;
@@ -138,7 +193,9 @@ impl MachineFigures {
         let always = [host, wire, front_end, controller, spindles, outage, host_cores];
         let optional = of_controllers.chain(router_utilization.as_mut());
         let of_hosts = hosts.iter_mut().map(|host| &mut host.cores);
-        let figures = always.into_iter().chain(optional).chain(of_links).chain(of_hosts);
+        let of_events = events.iter_mut().map(|event| &mut event.at_seconds);
+        let figures =
+            always.into_iter().chain(optional).chain(of_links).chain(of_hosts).chain(of_events);
         for figure in figures {
             *figure = rounded(*figure, significant_digits);
         }

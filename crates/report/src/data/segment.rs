@@ -94,7 +94,7 @@ pub struct ResponseTime {
 /// Share of the time that a resource was busy, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Utilization {
-    /// The controller's processor.
+    /// The controller's processor; of several controllers, the busiest one's.
     pub controller: f64,
     /// Mean over the spindles that hold data, those of a parity group from when it was added.
     pub spindles: f64,
@@ -238,6 +238,19 @@ impl Segment {
             return 0.0;
         }
         (self.spindle_commands.read + self.spindle_commands.write) as f64 / self.ops as f64
+    }
+
+    /// Returns whether `time_in_ms` of its machine is the time of requests for each operation, and not parts of the response
+    /// time. Requests of a page cache are not an operation's: nobody waits for most writes. Those of clients that compute
+    /// parity overlap.
+    #[must_use]
+    pub const fn time_is_of_requests(&self) -> bool {
+        self.page_cache.is_some() || self.client_raid.is_some()
+    }
+
+    /// Returns whether a link or a controller went out of service in it or came back, or operations felt it.
+    pub(crate) fn has_outage(&self) -> bool {
+        self.machine.as_ref().is_some_and(|machine| machine.has_outage())
     }
 
     /// Returns the segment with every figure that is not a count [`rounded`] to

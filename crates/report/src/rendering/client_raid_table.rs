@@ -5,6 +5,9 @@ use crate::data::number::fixed;
 use crate::data::results::Results;
 use crate::rendering::columns::Columns;
 
+/// The title of the table.
+pub(crate) const CLIENT_RAID_HEADING: &str = "RAID of the clients over blades";
+
 /// An array's clients in a segment.
 struct ClientRaidRow {
     array: String,

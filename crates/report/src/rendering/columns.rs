@@ -1,6 +1,7 @@
 //! A table of plain text: columns of words and numbers under a ruled header.
 
 use crate::data::number::fixed;
+use crate::data::results::ArrayResults;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 /// Columns separated by space, with a rule below the header: ` a   b ` over `--- ---`.
@@ -88,8 +89,21 @@ pub(crate) fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> Stri
 
 /// What the mark on percentiles of response time means whose drives may starve commands
 /// ([`drives_starve`](crate::Results::drives_starve)).
-pub(crate) const STARVING_NOTE: &str = "* The drives' scheduler, sptf, sets no bound on how long a command waits. Real \
+const STARVING_NOTE: &str = "* The drives' scheduler, sptf, sets no bound on how long a command waits. Real \
     drives do, so their longest waits are shorter: see scheduler = \"aged-sptf\".";
+
+/// Returns what that mark means for an array. An outage makes operations wait whatever the scheduler.
+pub(crate) fn starving_note(array: &ArrayResults) -> String {
+    let with_outage = array.segments.iter().filter(|segment| segment.has_outage());
+    let numbers: Vec<u32> = with_outage.map(|segment| segment.index).collect();
+    let segments = match numbers.as_slice() {
+        [] => return STARVING_NOTE.to_owned(),
+        [_] => "segment",
+        _ => "segments",
+    };
+    let listed = segment_list(&numbers);
+    format!("{STARVING_NOTE} In {segments} {listed} an outage may be what the longest waited for.")
+}
 
 /// Returns the decimals of response times in milliseconds, which depend on how quick the answers
 /// are.

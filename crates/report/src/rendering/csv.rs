@@ -4,7 +4,9 @@
 //! comma, a quote or a line break is quoted. Column names end in the unit. A measurement that an
 //! array does not have is an empty field.
 
+use crate::data::client_raid::ClientRaidFigures;
 use crate::data::json::ResultsError;
+use crate::data::machine::MachineFigures;
 use crate::data::results::{ArrayResults, Results};
 use crate::data::segment::Segment;
 use std::io::Write;
@@ -115,6 +117,70 @@ const SNAPSHOT_COLUMNS: &[Column] = &[
 const PHASE_COLUMNS: &[Column] =
     &[("phase", |_, segment| segment.phase.clone().unwrap_or_default())];
 
+/// Further columns at the end, in the results of a run in which something lay between hosts and arrays.
+const MACHINE_COLUMNS: &[Column] = &[
+    ("time_in_host_ms", |_, segment| of_machine(segment, |now| now.time_in_ms.host)),
+    ("time_in_wire_ms", |_, segment| of_machine(segment, |now| now.time_in_ms.wire)),
+    ("time_in_front_end_ms", |_, segment| of_machine(segment, |now| now.time_in_ms.front_end)),
+    ("time_in_controller_ms", |_, segment| of_machine(segment, |now| now.time_in_ms.controller)),
+    ("time_in_spindles_ms", |_, segment| of_machine(segment, |now| now.time_in_ms.spindles)),
+    ("time_in_outage_ms", |_, segment| of_machine(segment, |now| now.time_in_ms.outage)),
+    ("requests_lost", |_, segment| of_machine(segment, |now| now.lost)),
+    ("host_cores_busy", |_, segment| of_machine(segment, |now| now.host_cores)),
+    ("busiest_link_utilization_0_to_1", |_, segment| {
+        let machine = segment.machine.as_deref();
+        optional(machine.and_then(|now| now.busiest_link()).map(|link| link.utilization))
+    }),
+    ("router_utilization_0_to_1", |_, segment| {
+        optional(segment.machine.as_ref().and_then(|now| now.router_utilization))
+    }),
+];
+
+/// Further columns at the end, in the results of a run in which hosts had page caches.
+const PAGE_CACHE_COLUMNS: &[Column] = &[
+    ("page_cache_hit_percent", |_, segment| {
+        optional(segment.page_cache.and_then(|now| now.hit_percent))
+    }),
+    ("page_cache_read_mib_per_s", |_, segment| {
+        optional(segment.page_cache.map(|now| now.filled_mib_per_s))
+    }),
+    ("page_cache_written_mib_per_s", |_, segment| {
+        optional(segment.page_cache.map(|now| now.written_mib_per_s))
+    }),
+    ("page_cache_write_request_kib", |_, segment| {
+        optional(segment.page_cache.and_then(|now| now.write_request_kib))
+    }),
+    ("page_cache_throttled_ms", |_, segment| {
+        optional(segment.page_cache.map(|now| now.throttled_ms))
+    }),
+    ("page_cache_dirty_mib", |_, segment| optional(segment.page_cache.map(|now| now.dirty_mib))),
+];
+
+/// Further columns at the end, in the results of a run in which clients computed parity.
+const CLIENT_RAID_COLUMNS: &[Column] = &[
+    ("client_reads_per_op", |_, segment| of_clients(segment, |now| now.reads_per_op)),
+    ("client_parity_update_reads_per_op", |_, segment| {
+        of_clients(segment, |now| now.update_reads_per_op)
+    }),
+    ("client_writes_per_op", |_, segment| of_clients(segment, |now| now.writes_per_op)),
+    ("client_read_mib_per_s", |_, segment| of_clients(segment, |now| now.read_mib_per_s)),
+    ("client_parity_update_read_mib_per_s", |_, segment| {
+        of_clients(segment, |now| now.update_read_mib_per_s)
+    }),
+    ("client_written_mib_per_s", |_, segment| of_clients(segment, |now| now.written_mib_per_s)),
+    ("client_parity_written_mib_per_s", |_, segment| {
+        of_clients(segment, |now| now.parity_mib_per_s)
+    }),
+    ("client_full_stripe_percent", |_, segment| {
+        optional(segment.client_raid.and_then(|now| now.full_stripe_percent))
+    }),
+    ("client_reconstructed_mib_per_s", |_, segment| {
+        of_clients(segment, |now| now.reconstructed_mib_per_s)
+    }),
+    ("client_stripe_wait_ms", |_, segment| of_clients(segment, |now| now.stripe_wait_ms)),
+    ("client_parity_cores_busy", |_, segment| of_clients(segment, |now| now.parity_cores)),
+];
+
 /// Writes one row per array and segment, after a row of column names.
 ///
 /// # Errors
@@ -150,12 +216,24 @@ pub(crate) fn csv_text(rows: impl Iterator<Item = Vec<String>>) -> Vec<u8> {
 fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     let any_failure = results.arrays.iter().any(|array| !array.failures.is_empty());
     let of_failures = if any_failure { FAILURE_COLUMNS } else { &[] };
-    let mut segments = results.arrays.iter().flat_map(|array| &array.segments);
-    let any_snapshot = segments.any(|segment| segment.snapshots.is_some());
-    let of_snapshots = if any_snapshot { SNAPSHOT_COLUMNS } else { &[] };
+    let if_any = |has: fn(&Segment) -> bool, columns: &'static [Column]| {
+        let mut segments = results.arrays.iter().flat_map(|array| &array.segments);
+        if segments.any(has) { columns } else { &[] }
+    };
+    let of_snapshots = if_any(|segment| segment.snapshots.is_some(), SNAPSHOT_COLUMNS);
+    let of_machine = if_any(|segment| segment.machine.is_some(), MACHINE_COLUMNS);
+    let of_page_cache = if_any(|segment| segment.page_cache.is_some(), PAGE_CACHE_COLUMNS);
+    let of_clients = if_any(|segment| segment.client_raid.is_some(), CLIENT_RAID_COLUMNS);
     let any_phase = results.arrays.iter().any(|array| !array.phases.is_empty());
     let of_phases = if any_phase { PHASE_COLUMNS } else { &[] };
-    COLUMNS.iter().chain(of_failures).chain(of_snapshots).chain(of_phases)
+    COLUMNS
+        .iter()
+        .chain(of_failures)
+        .chain(of_snapshots)
+        .chain(of_machine)
+        .chain(of_page_cache)
+        .chain(of_clients)
+        .chain(of_phases)
 }
 
 /// Returns the table column by column: names, and the entry of each row.
@@ -172,6 +250,16 @@ pub(crate) fn segment_columns(results: &Results) -> Vec<(&'static str, Vec<Strin
             (*name, rows().map(|(array, segment)| value(array, segment)).collect())
         })
         .collect()
+}
+
+/// Returns a figure of what lay between hosts and array; nothing if nothing did.
+fn of_machine<T: ToString>(segment: &Segment, figure: fn(&MachineFigures) -> T) -> String {
+    optional(segment.machine.as_deref().map(figure))
+}
+
+/// Returns a figure of clients that compute parity; nothing if there are none.
+fn of_clients(segment: &Segment, figure: fn(&ClientRaidFigures) -> f64) -> String {
+    optional(segment.client_raid.as_ref().map(figure))
 }
 
 fn optional(value: Option<impl ToString>) -> String {

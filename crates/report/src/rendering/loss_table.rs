@@ -1,16 +1,16 @@
 //! The causes of losses, as text.
 
-use crate::analysis::loss::losses;
+use crate::analysis::loss::{losses, unaccounted};
 use crate::data::loss::{Loss, LossPart};
 use crate::data::number::{fixed, signed};
 use crate::data::results::Results;
 use crate::rendering::columns::Columns;
 
 /// Returns the causes of losses, one array below the other. An array that lost less than one percent, or gained, has a
-/// single line. Empty if no array has an account.
+/// single line, and so has one whose loss cannot be broken down. Empty if there is nothing to say of any array.
 #[must_use]
 pub fn loss_table(results: &Results) -> String {
-    listed(&losses(results))
+    with_unaccounted(results, listed(&losses(results)))
 }
 
 /// Returns the causes of losses under `Where the loss came from`, and the arrays that lost nothing under a title of their
@@ -18,7 +18,18 @@ pub fn loss_table(results: &Results) -> String {
 pub(crate) fn losses_and_others(results: &Results) -> [String; 2] {
     let (notable, others): (Vec<Loss>, Vec<Loss>) =
         losses(results).into_iter().partition(Loss::is_notable);
-    [listed(&notable), listed(&others)]
+    [with_unaccounted(results, listed(&notable)), listed(&others)]
+}
+
+fn with_unaccounted(results: &Results, mut text: String) -> String {
+    for loss in unaccounted(results) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&loss.sentence());
+        text.push('\n');
+    }
+    text
 }
 
 fn listed(losses: &[Loss]) -> String {

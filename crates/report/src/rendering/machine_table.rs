@@ -1,15 +1,48 @@
 //! Where the time of operations went, and how busy links and controllers were, as text.
 
-use crate::data::machine::MachineFigures;
+use crate::data::machine::{MachineEvent, MachineFigures};
 use crate::data::number::fixed;
-use crate::data::results::Results;
+use crate::data::results::{ArrayResults, Results};
 use crate::rendering::columns::Columns;
 
 /// An array in a segment.
 struct MachineRow {
     array: String,
     segment: u32,
+    longest_ms: f64,
     figures: MachineFigures,
+}
+
+/// Returns the title of [`machine_table`].
+pub(crate) fn machine_heading(results: &Results) -> String {
+    let of_requests: Vec<String> = with_time_of_requests(results)
+        .map(|array| format!("of {}: of its requests, per operation", array.name))
+        .collect();
+    match of_requests.as_slice() {
+        [] => "Where the time of an operation went".to_owned(),
+        some => format!("Where the time of an operation went ({})", some.join("; ")),
+    }
+}
+
+/// Returns a sentence for each array whose parts of the time do not add up to its response time.
+pub(crate) fn time_of_requests_notes(results: &Results) -> Vec<String> {
+    let note = |array: &ArrayResults| {
+        let cached = array.segments.iter().any(|segment| segment.page_cache.is_some());
+        let whose = if cached { "its page cache" } else { "its clients to blades" };
+        let name = &array.name;
+        format!(
+            "{name}: the parts are the time of the requests of {whose}, per operation. They do not add up to the response time."
+        )
+    };
+    with_time_of_requests(results).map(note).collect()
+}
+
+fn with_time_of_requests(results: &Results) -> impl Iterator<Item = &ArrayResults> {
+    let is_of_requests = |array: &&ArrayResults| {
+        let mut segments = array.segments.iter();
+        segments.any(|segment| segment.machine.is_some() && segment.time_is_of_requests())
+    };
+    results.arrays.iter().filter(is_of_requests)
 }
 
 /// Returns what lay between hosts and arrays in each segment. Empty if nothing did.
@@ -21,6 +54,7 @@ pub fn machine_table(results: &Results) -> String {
             rows.extend(segment.machine.iter().map(|figures| MachineRow {
                 array: array.name.clone(),
                 segment: segment.index,
+                longest_ms: segment.response_ms.max,
                 figures: (**figures).clone(),
             }));
         }
@@ -31,9 +65,8 @@ pub fn machine_table(results: &Results) -> String {
     let ms = |part: usize| move |row: &MachineRow| fixed(row.figures.time_in_ms.parts()[part].1, 2);
     // The busiest link, either way.
     let busiest = |row: &MachineRow| {
-        let links = row.figures.links.iter();
-        let both = links.flat_map(|link| [link.utilization_to_array, link.utilization_to_host]);
-        both.reduce(f64::max).map_or_else(|| "-".to_owned(), |share| fixed(100.0 * share, 1))
+        let link = row.figures.busiest_link();
+        link.map_or_else(|| "-".to_owned(), |link| fixed(100.0 * link.utilization, 1))
     };
     let has_router = rows.iter().any(|row| row.figures.router_utilization.is_some());
     let router = |row: &MachineRow| {
@@ -49,6 +82,7 @@ pub fn machine_table(results: &Results) -> String {
         .number("controller\nms", ms(3))
         .number("spindles\nms", ms(4))
         .number("outage\nms", ms(5))
+        .number("longest\nresponse\nms", |row| fixed(row.longest_ms, 0))
         .number("busiest\nlink\n%", busiest);
     let columns = match has_router {
         true => columns.number("router\n%", router),
@@ -73,11 +107,48 @@ pub fn machine_table(results: &Results) -> String {
         }),
         false => columns,
     };
-    columns
-        .number("each\ncontroller\nbusy %", |row| {
-            each(row.figures.controllers.iter().map(|one| 100.0 * one.utilization), 1)
-        })
-        .render(&rows)
+    let columns = columns.number("each\ncontroller\nbusy %", |row| {
+        each(row.figures.controllers.iter().map(|one| 100.0 * one.utilization), 1)
+    });
+    let columns = match rows.iter().any(|row| row.figures.lost > 0) {
+        true => columns.number("messages\nlost", |row| row.figures.lost.to_string()),
+        false => columns,
+    };
+    let mut table = columns.render(&rows);
+    for note in time_of_requests_notes(results) {
+        table.push_str(&format!("\n{note}\n"));
+    }
+    let events = events_table(&rows);
+    if !events.is_empty() {
+        table.push_str(&format!("\n{events}"));
+    }
+    table
+}
+
+/// Something that happened to an array in a segment.
+struct EventRow {
+    array: String,
+    segment: u32,
+    event: MachineEvent,
+}
+
+/// Returns what went out of service and came back. Empty if nothing did.
+fn events_table(rows: &[MachineRow]) -> String {
+    let of_row = |row: &MachineRow| {
+        let (array, segment) = (row.array.clone(), row.segment);
+        let events = row.figures.events.clone().into_iter();
+        events.map(move |event| EventRow { array: array.clone(), segment, event })
+    };
+    let events: Vec<EventRow> = rows.iter().flat_map(of_row).collect();
+    if events.is_empty() {
+        return String::new();
+    }
+    Columns::<EventRow>::new()
+        .words("array", |row| row.array.clone())
+        .number("segment", |row| row.segment.to_string())
+        .number("at\ns", |row| fixed(row.event.at_seconds, 1))
+        .words("event", |row| row.event.what.clone())
+        .render(&events)
 }
 
 /// More figures than this are given as a range.

@@ -5,6 +5,9 @@ use crate::data::page_cache::PageCacheFigures;
 use crate::data::results::Results;
 use crate::rendering::columns::Columns;
 
+/// The title of the table.
+pub(crate) const PAGE_CACHE_HEADING: &str = "Page caches of the hosts";
+
 /// An array's hosts in a segment.
 struct PageCacheRow {
     array: String,

@@ -10,6 +10,7 @@ use crate::rendering::bands::Band;
 use crate::rendering::bar_chart::{Bar, BarChart, Row};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::line_chart::{Across, Line, LineChart, Up};
+use crate::rendering::machine_table::time_of_requests_notes;
 use crate::rendering::map_chart;
 use crate::rendering::marker::{Appearance, Dash};
 use crate::rendering::segment_chart::{iops_chart, response_chart, segment_axis, subtitles};
@@ -305,11 +306,13 @@ fn by_part(
 const TIME_IN_COLOURS: [RGBColor; 6] =
     [COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3], COLOURS[5], COLOURS[6]];
 
-/// Draws the mean response time of each segment as parts behind each other, from the host inwards.
+/// Draws the mean response time of each segment as parts behind each other, from the host inwards. Where the parts are the
+/// time of requests, a bar is as long as these take for each operation.
 fn time_in_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
     let has_parts = |array: &&ArrayResults| array.segments.iter().any(|at| at.machine.is_some());
     let names = crate::data::machine::TimeIn::default().parts().map(|part| part.0);
     let mut rows = vec![Row::Key(TIME_IN_COLOURS.into_iter().zip(names).collect())];
+    let [mut any_of_response, mut any_of_requests] = [false; 2];
     for array in results.arrays.iter().filter(has_parts) {
         rows.push(Row::Heading(array.name.clone()));
         for segment in &array.segments {
@@ -327,8 +330,12 @@ fn time_in_chart(results: &Results, style: ChartStyle) -> Result<Option<String>,
                     Bar { from, to: end_ms, colour, hollow: false, figure: String::new(), words }
                 })
                 .collect();
+            let is_of_requests = segment.time_is_of_requests();
+            any_of_requests |= is_of_requests;
+            any_of_response |= !is_of_requests;
             if let Some(last) = bars.last_mut() {
-                last.figure = fixed(segment.response_ms.mean, 1);
+                let whole_ms = if is_of_requests { end_ms } else { segment.response_ms.mean };
+                last.figure = fixed(whole_ms, 1);
             }
             rows.push(Row::Stack { words: format!("segment {}", segment.index), bars });
         }
@@ -336,12 +343,14 @@ fn time_in_chart(results: &Results, style: ChartStyle) -> Result<Option<String>,
     if rows.len() == 1 {
         return Ok(None);
     }
-    let chart = BarChart {
-        title: "Where the time of an operation went",
-        subtitles: subtitles(results),
-        axis: "mean response time (ms)",
-        rows,
+    let mut subtitles = subtitles(results);
+    subtitles.extend(time_of_requests_notes(results));
+    let axis = match (any_of_response, any_of_requests) {
+        (_, false) => "mean response time (ms)",
+        (true, true) => "mean response time, or time of requests per operation (ms)",
+        (false, true) => "time of requests per operation (ms)",
     };
+    let chart = BarChart { title: "Where the time of an operation went", subtitles, axis, rows };
     chart.draw(style).map(Some)
 }
 

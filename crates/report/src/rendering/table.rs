@@ -11,16 +11,16 @@ use crate::data::segment::Segment;
 use crate::data::snapshots::{Snapshots, gib_of};
 use crate::data::volume::VolumeFigures;
 use crate::data::workload::{OperationFigures, WorkloadFigures};
-use crate::rendering::client_raid_table::client_raid_table;
+use crate::rendering::client_raid_table::{CLIENT_RAID_HEADING, client_raid_table};
 use crate::rendering::columns::{
-    Columns, STARVING_NOTE, optional, percent_of_one, response_decimals, segment_list,
+    Columns, optional, percent_of_one, response_decimals, segment_list, starving_note,
 };
 use crate::rendering::failures_table::failures_table;
 use crate::rendering::groups_table::groups_table;
 use crate::rendering::headline::headline;
 use crate::rendering::loss_table::losses_and_others;
-use crate::rendering::machine_table::machine_table;
-use crate::rendering::page_cache_table::page_cache_table;
+use crate::rendering::machine_table::{machine_heading, machine_table};
+use crate::rendering::page_cache_table::{PAGE_CACHE_HEADING, page_cache_table};
 use crate::rendering::phases_table::phases_table;
 
 /// A segment with the published figures of its array beside it.
@@ -80,7 +80,7 @@ pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
         table.push_str(&format!("\n{note}\n"));
     }
     if starves {
-        table.push_str(&format!("\n{STARVING_NOTE}\n"));
+        table.push_str(&format!("\n{}\n", starving_note(array)));
     }
     table
 }
@@ -450,9 +450,9 @@ pub fn all_tables(results: &Results) -> String {
         section(&format!("{}: by volume", array.name), &volumes_table(array));
     }
     section("Phases", &phases_table(results));
-    section("Where the time of an operation went", &machine_table(results));
-    section("The hosts' page caches", &page_cache_table(results));
-    section("The clients' RAID over blades", &client_raid_table(results));
+    section(&machine_heading(results), &machine_table(results));
+    section(PAGE_CACHE_HEADING, &page_cache_table(results));
+    section(CLIENT_RAID_HEADING, &client_raid_table(results));
     section(results.group_words().heading, &groups_table(results));
     section("Spindles that failed", &failures_table(results));
     let [losses, others] = losses_and_others(results);

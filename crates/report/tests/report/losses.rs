@@ -1,5 +1,7 @@
 use crate::fixture;
-use strewn_report::{Cause, Limit, LossPart, Results, loss, loss_table, losses};
+use strewn_report::{
+    Cause, Limit, LossPart, MachineFigures, Report, Results, loss, loss_table, losses,
+};
 
 /// Returns the fixture's results, with commands told apart and spindles as the limit of the second array.
 fn counted() -> Results {
@@ -197,4 +199,90 @@ fn what_was_not_lost_is_not_explained() {
     let page = strewn_report::Report { results: &results, map: None, scenario: None };
     let html = page.to_html().unwrap();
     assert!(!html.contains("Where the loss came from") && !html.contains("Of the difference"));
+}
+
+/// Returns the fixture's first array behind a machine, in a first and a last segment. Its controller loses a tenth of its
+/// IOPS.
+fn behind_machine() -> Results {
+    let mut results = counted();
+    results.arrays.truncate(1);
+    let array = &mut results.arrays[0];
+    array.segments.truncate(2);
+    for segment in &mut array.segments {
+        let mut machine = fixture::machine();
+        machine.time_in_ms.outage = 0.0;
+        for controller in &mut machine.controllers {
+            controller.utilization = segment.utilization.controller;
+        }
+        segment.machine = Some(Box::new(machine));
+    }
+    array.segments[1].iops = 0.9 * array.segments[0].iops;
+    results
+}
+
+/// Changes the machine of the last segment.
+fn with_last(change: impl FnOnce(&mut MachineFigures)) -> Results {
+    let mut results = behind_machine();
+    change(results.arrays[0].segments[1].machine.as_mut().unwrap());
+    results
+}
+
+#[test]
+fn an_outage_is_not_booked_as_waiting() {
+    assert_eq!(losses(&behind_machine()).len(), 1);
+    let down = "link gigabit, lane 1";
+    let outages = [
+        (with_last(|machine| machine.time_in_ms.outage = 0.5), "waited for an outage to end"),
+        (with_last(|machine| machine.lost = 7), "waited for an outage to end"),
+        (with_last(|machine| machine.out_of_service = vec![down.to_owned()]), "lane 1 was out"),
+    ];
+    for (results, why) in outages {
+        assert!(losses(&results).is_empty(), "{why}");
+        let table = loss_table(&results);
+        assert!(table.contains("(-10.0 %). No breakdown: in segment 2"), "{table}");
+        assert!(table.contains(why), "{table}");
+        let html = Report { results: &results, map: None, scenario: None }.to_html().unwrap();
+        assert!(html.matches("No breakdown: in segment 2").count() >= 2, "summary and section");
+    }
+    // Out all the time, and so in both.
+    let mut results = with_last(|machine| machine.out_of_service = vec![down.to_owned()]);
+    let segments = &mut results.arrays[0].segments;
+    segments[0].machine = segments[1].machine.clone();
+    assert_eq!(losses(&results).len(), 1);
+}
+
+#[test]
+fn what_an_account_does_not_know_has_none() {
+    for (results, why) in [
+        (
+            with_last(|machine| machine.links[0].utilization_to_array = 0.99),
+            "link gigabit was busier than controller and spindles",
+        ),
+        (with_last(|machine| machine.router_utilization = Some(0.99)), "the router was busier"),
+        (
+            with_last(|machine| machine.controllers[1].utilization = 0.1),
+            "the controllers are not equally busy",
+        ),
+    ] {
+        assert!(losses(&results).is_empty(), "{why}");
+        let table = loss_table(&results);
+        assert!(table.contains(why), "{table}");
+    }
+}
+
+/// Two controllers that are equally busy do half of the operations each.
+#[test]
+fn the_costs_of_two_controllers_are_of_both() {
+    let us = |results: &Results, cause: Cause| {
+        let account = loss(results, &results.arrays[0]).unwrap();
+        account.parts.iter().find(|part| part.cause == cause).unwrap().from_us_per_op
+    };
+    let mut one = behind_machine();
+    for segment in &mut one.arrays[0].segments {
+        segment.machine.as_mut().unwrap().controllers.truncate(1);
+    }
+    for cause in [Cause::HostOperations, Cause::FanOut] {
+        let (of_two, of_one) = (us(&behind_machine(), cause), us(&one, cause));
+        assert!((2.0 * of_two / of_one - 1.0).abs() < 1e-4, "{of_two} and {of_one} us");
+    }
 }

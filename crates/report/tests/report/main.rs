@@ -10,6 +10,7 @@ mod html;
 mod json;
 mod like;
 mod losses;
+mod machines;
 mod overhead;
 #[cfg(feature = "parquet")]
 mod parquet;

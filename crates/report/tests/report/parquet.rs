@@ -1,4 +1,4 @@
-use crate::{fixture, phases};
+use crate::{fixture, machines, phases};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use strewn_report::{Results, write_segments_csv, write_segments_parquet};
@@ -6,9 +6,22 @@ use strewn_report::{Results, write_segments_csv, write_segments_parquet};
 /// The same table as `segments.csv`, by the reader of the parquet crate: words, numbers, and null for an empty field.
 #[test]
 fn another_reader_finds_the_table_of_the_csv() {
-    for (results, name) in [(fixture::results(), "plain"), (phases::results(), "phases")] {
+    for (results, name) in
+        [(fixture::results(), "plain"), (phases::results(), "phases"), (with_machine(), "machine")]
+    {
         has_the_table_of_the_csv(&results, name);
     }
+}
+
+/// Two arrays, one of them behind a machine.
+fn with_machine() -> Results {
+    let mut results = fixture::results();
+    let of_machine = machines::results();
+    let segments = results.arrays[0].segments.iter_mut();
+    for (segment, behind) in segments.zip(&of_machine.arrays[0].segments) {
+        segment.machine.clone_from(&behind.machine);
+    }
+    results
 }
 
 fn has_the_table_of_the_csv(results: &Results, name: &str) {

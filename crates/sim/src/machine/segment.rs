@@ -11,8 +11,8 @@ use crate::segment::{Laws, Segment, SpindleGroup, ratio};
 use super::{Machine, TimeIn};
 
 /// What a [`Machine`] measures in a segment besides what any [`Segment`] has. There, counters, spindles and groups are
-/// those of all arrays, spindles and LUNs are numbered through, controller by controller, and the processor's time is the
-/// controllers' mean.
+/// those of all arrays, spindles and LUNs are numbered through, controller by controller, and the processor's time is that
+/// of the busiest controller.
 #[derive(Debug, Clone)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct MachineMeasures {
@@ -122,8 +122,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             utilization_law_unexplained: law_unexplained.max(processor_error),
             ..host.littles_law()
         };
-        let busy_ns: u64 = controllers.iter().map(|one| one.processor_busy_ns).sum();
-        let processor_busy_ns = busy_ns / controllers.len().max(1) as u64;
+        // A mean would hide the limit: after a takeover one controller does all the work.
+        let processor_busy_ns =
+            controllers.iter().map(|one| one.processor_busy_ns).max().unwrap_or_default();
         self.segment += 1;
         self.operations_before += host.operations;
         let machine = MachineMeasures {

@@ -1,17 +1,19 @@
 //! The causes of each array's loss of IOPS.
 
-use crate::analysis::loss::losses;
-use crate::data::loss::{Loss, LossPart};
+use crate::analysis::loss::{losses, unaccounted};
+use crate::data::loss::{Loss, LossPart, Unaccounted};
 use crate::data::number::{fixed, signed};
 use crate::data::results::Results;
 use crate::rendering::html::block::Block;
 use crate::rendering::html::table::{Cell, Table};
 
-/// Returns the account: an explanation, and one table per array. Empty if no array lost IOPS.
+/// Returns the account: an explanation, and one table per array, or why there is none. Empty if no array lost IOPS.
 pub(super) fn account(results: &Results) -> Vec<Block> {
     let losses: Vec<Loss> = losses(results).into_iter().filter(Loss::is_notable).collect();
+    let in_words = |loss: Unaccounted| loss.sentence().replace("(-", "(\u{2212}");
+    let without = unaccounted(results).into_iter().map(|loss| Block::paragraph(in_words(loss)));
     if losses.is_empty() {
-        return Vec::new();
+        return without.collect();
     }
     let mut blocks = vec![Block::paragraph(
         "One operation completes every 1 / IOPS seconds. The component that limits the array spends that time on work that is \
@@ -60,5 +62,6 @@ pub(super) fn account(results: &Results) -> Vec<Block> {
         };
         blocks.push(table.block());
     }
+    blocks.extend(without);
     blocks
 }

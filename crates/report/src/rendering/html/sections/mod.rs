@@ -1,11 +1,13 @@
 //! The sections of a report.
 
 mod behaviour;
+mod client_raid;
 mod failures;
 mod groups;
 mod loss;
 mod machine;
 mod map;
+mod page_cache;
 mod phases;
 mod prediction;
 mod price;
@@ -17,8 +19,10 @@ use crate::data::layout_map::LayoutMap;
 use crate::data::results::Results;
 use crate::data::segment::Segment;
 use crate::rendering::chart::ChartError;
+use crate::rendering::client_raid_table::CLIENT_RAID_HEADING;
 use crate::rendering::html::block::{Block, Section};
 use crate::rendering::html::table::Cell;
+use crate::rendering::page_cache_table::PAGE_CACHE_HEADING;
 use crate::rendering::results_chart::ResultsChart;
 
 /// The heading of [`cache_hits`], for these results.
@@ -101,6 +105,8 @@ pub(super) fn all(
         section("map", "The map", pictures),
         section("behaviour", "What the arrays did", behaviour),
         section("time-in", "Where the time of an operation went", machine),
+        section("page-cache", PAGE_CACHE_HEADING, page_cache::page_cache(results)),
+        section("client-raid", CLIENT_RAID_HEADING, client_raid::client_raid(results)),
         section("groups", results.group_words().heading, groups),
         section("failures", "Spindles that failed", failures::failures(results)),
         section("prediction", "Fitted and predicted", prediction::prediction(results)),

@@ -5,7 +5,7 @@ use crate::data::live::LogFigures;
 use crate::data::number::fixed;
 use crate::data::results::{ArrayResults, Origin, Results};
 use crate::data::segment::Segment;
-use crate::rendering::columns::{STARVING_NOTE, response_decimals};
+use crate::rendering::columns::{response_decimals, starving_note};
 use crate::rendering::html::block::Block;
 use crate::rendering::html::sections::{cache_hits, cache_hits_heading};
 use crate::rendering::html::table::{Cell, Table};
@@ -43,7 +43,7 @@ fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> [
     };
     let starves = results.drives_starve(array);
     let short = array.short_segment_note();
-    let notes = short.into_iter().chain(starves.then(|| STARVING_NOTE.to_owned()));
+    let notes = short.into_iter().chain(starves.then(|| starving_note(array)));
     let note = notes.map(|note| format!(". {note}")).collect::<String>();
     let host = Table {
         caption: &format!("{}: {what}, {load}: what the host saw{note}", array.name),

@@ -177,6 +177,9 @@ fn change_in_words(results: &Results, array: &ArrayResults, pair: &LikePair<'_>)
         last.index,
         percent_change(percent)
     );
+    if let Some(unaccounted) = loss::unaccounted_between(array, pair) {
+        return Some(format!("{change}. {}", unaccounted.reason()));
+    }
     match loss::loss_between(results, array, pair) {
         // The results do not tell commands apart.
         None if results.real_spindles.is_none() => None,
