@@ -59,10 +59,15 @@ fn outages(scenario: &Scenario, array: &Array) -> Vec<Outage> {
 
 fn of_link(link: &Link, name: String) -> Option<Outage> {
     let from_ns = link.down_ns?;
-    // Only the first lane fails.
-    let name = if link.lanes > 1 { format!("{name}, lane 1") } else { name };
-    let mut steps = vec![(from_ns, format!("{name} goes down"))];
-    steps.extend(link.up_ns.map(|at_ns| (at_ns, format!("{name} is up again"))));
+    // The first lanes fail.
+    let (name, several) = match (link.lanes, link.down_lanes) {
+        (lanes, down) if lanes == down => (name, false),
+        (_, 1) => (format!("{name}, lane 1"), false),
+        (_, down) => (format!("{name}, lanes 1 to {down}"), true),
+    };
+    let (go, are) = if several { ("go", "are") } else { ("goes", "is") };
+    let mut steps = vec![(from_ns, format!("{name} {go} down"))];
+    steps.extend(link.up_ns.map(|at_ns| (at_ns, format!("{name} {are} up again"))));
     Some(Outage { name, from_ns, until_ns: link.up_ns, steps })
 }
 

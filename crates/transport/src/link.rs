@@ -285,7 +285,7 @@ impl Link {
         let frame_ns = self.full_frame_ns();
         let returns_after_ns = 2 * self.profile.propagation_ns;
         (count * frame_ns < frame_ns + returns_after_ns)
-            .then(|| Credits { count: count as usize, returns_after_ns })
+            .then_some(Credits { count: count as usize, returns_after_ns })
     }
 }
 
