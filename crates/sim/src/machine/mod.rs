@@ -42,6 +42,9 @@ pub use pair::PairSettings;
 pub use requests::TimeIn;
 pub use segment::{ControllerSegment, LinkSegment, MachineMeasures};
 
+/// Looks without any time in between, until time stands still. Large operations may begin millions of requests at once.
+const MOST_LOOKS_AT_ONCE: u32 = 64;
+
 /// A controller of a [`Machine`], numbered from 0. It owns the array that was added with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
@@ -428,11 +431,12 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         end_ns: u64,
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), SimulationError> {
-        let (mut events, mut looked_ns) = (0, u64::MAX);
+        let (mut events, mut looked_ns, mut looks_at_once) = (0, u64::MAX, 0);
         while !self.host_is_done && self.step(end_ns)? {
             events += 1;
             if events == EVENTS_PER_LOOK {
-                if looked_ns == self.now_ns {
+                looks_at_once = if looked_ns == self.now_ns { looks_at_once + 1 } else { 0 };
+                if looks_at_once == MOST_LOOKS_AT_ONCE {
                     return Err(SimulationError::StandsStill { at_ns: self.now_ns });
                 }
                 (events, looked_ns) = (0, self.now_ns);
