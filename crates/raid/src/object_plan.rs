@@ -16,6 +16,8 @@ pub struct StripeColumn {
     pub offsets: Range<u64>,
     /// What to read, compute and write of these.
     pub plan: StripePlan,
+    /// Units that lie beyond the end of the file there. They hold zeros, and are neither read nor written.
+    pub beyond: MemberSet,
 }
 
 impl StripeColumn {
@@ -43,7 +45,7 @@ impl ObjectLayout {
     ///
     /// If `sectors` are not the file's.
     pub fn plan_read(&self, sectors: Range<u64>, lost: Option<u16>) -> Vec<StripeColumn> {
-        self.plan(sectors, lost, |wanted, lost| self.shape().plan_read(wanted, lost))
+        self.plan(sectors, lost, |wanted, lost, _| self.shape().plan_read(wanted, lost))
     }
 
     /// Plans a write of the file's `sectors` while a blade may be `lost`. Each column is updated by the method that reads
@@ -53,14 +55,23 @@ impl ObjectLayout {
     ///
     /// If `sectors` are not the file's.
     pub fn plan_write(&self, sectors: Range<u64>, lost: Option<u16>) -> Vec<StripeColumn> {
-        self.plan(sectors, lost, |changed, lost| self.shape().plan_update(changed, lost))
+        self.plan(sectors, lost, |changed, lost, beyond| {
+            let plan = self.shape().plan_update(changed, lost)?;
+            if beyond.is_empty() {
+                return Ok(plan);
+            }
+            // What holds zeros may be taken as written with zeros.
+            let with_zeros = self.shape().plan_update(changed.union(beyond), lost)?;
+            let commands = |plan: &StripePlan| within_file(*plan, beyond).commands();
+            Ok(if commands(&with_zeros) < commands(&plan) { with_zeros } else { plan })
+        })
     }
 
     fn plan(
         &self,
         sectors: Range<u64>,
         lost: Option<u16>,
-        plan: impl Fn(MemberSet, MemberSet) -> Result<StripePlan, DataLoss>,
+        plan: impl Fn(MemberSet, MemberSet, MemberSet) -> Result<StripePlan, DataLoss>,
     ) -> Vec<StripeColumn> {
         assert!(sectors.end <= self.file_sectors(), "{sectors:?} end past the file");
         let stripe_sectors = self.stripe_sectors();
@@ -72,11 +83,21 @@ impl ObjectLayout {
             let lost = lost.map_or(MemberSet::EMPTY, |blade| self.members_on(stripe, blade));
             for (offsets, members) in self.columns_of(start..end) {
                 // One lost blade is one lost member, which parity covers.
-                let plan = plan(members, lost).unwrap_or_else(|loss| unreachable!("{loss}"));
-                columns.push(StripeColumn { stripe, offsets, plan });
+                let beyond = self.beyond(stripe, offsets.start);
+                let plan = plan(members, lost, beyond);
+                let plan = plan.unwrap_or_else(|loss| unreachable!("{loss}"));
+                let plan = within_file(plan, beyond);
+                columns.push(StripeColumn { stripe, offsets, plan, beyond });
             }
         }
         columns
+    }
+
+    /// The units of a stripe that lie beyond the end of the file from `offset` on.
+    fn beyond(&self, stripe: u64, offset: u64) -> MemberSet {
+        let left = self.file_sectors().saturating_sub(stripe * self.stripe_sectors() + offset);
+        let units = left.div_ceil(self.unit_sectors()).min(self.shape().data_blocks().into());
+        self.shape().data().difference(MemberSet::first(units as u16))
     }
 
     /// Divides a part of a stripe's data into ranges of offsets in a unit, each with the units that it touches.
@@ -146,5 +167,15 @@ impl ObjectLayout {
             }
         }
         requests
+    }
+}
+
+/// A plan without units that hold zeros.
+fn within_file(plan: StripePlan, beyond: MemberSet) -> StripePlan {
+    StripePlan {
+        changed: plan.changed.difference(beyond),
+        read: plan.read.difference(beyond),
+        write: plan.write.difference(beyond),
+        ..plan
     }
 }

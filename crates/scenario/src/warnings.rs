@@ -125,7 +125,8 @@ fn of_array(array: &Array) -> Vec<String> {
             Bytes(raid.stripe_bytes())
         ));
     }
-    if array.pair.is_some() {
+    // A single LUN leaves the partner idle in any case.
+    if array.pair.is_some() && array.luns.len() > 1 {
         for number in [1, 2] {
             if !array.luns.iter().any(|lun| lun.controller == number) {
                 warnings.push(format!(

@@ -57,6 +57,9 @@ impl Objects {
             stripe.old_contents(member).copy_from_slice(self.bytes(column, member));
             self.read_sectors += column.unit_sectors();
         }
+        for member in column.beyond.iter() {
+            stripe.old_contents(member).fill(0);
+        }
         for member in column.plan.changed.iter() {
             let from = self.in_file(column, member);
             stripe.new_contents(member).copy_from_slice(&file[from..from + bytes]);
@@ -171,6 +174,29 @@ fn the_cost_of_full_stripes_and_small_writes() {
     assert_eq!((objects.read_sectors, objects.written_sectors), (16, 16));
 }
 
+#[test]
+fn what_lies_beyond_the_end_of_a_file_is_neither_read_nor_written() {
+    let config = ObjectLayoutConfig { blades: 10, width: 9, unit_bytes: 64 << 10, depth: 1 };
+    let (unit, unit_bytes) = (128, 64 << 10);
+    let commands = |units: u64, sectors: std::ops::Range<u64>| {
+        let layout = ObjectLayout::new(config, 0, units * unit_bytes).unwrap();
+        let columns = layout.plan_write(sectors, None);
+        let plan = columns[0].plan;
+        assert_eq!(columns.len(), 1);
+        (plan.read.len(), plan.write.len())
+    };
+    // Files of one, four and seven units, written in whole.
+    for units in [1, 4, 7] {
+        assert_eq!(commands(units, 0..units * unit), (0, units as u16 + 1), "{units} units");
+    }
+    // One unit of four: old data and old parity, or three others. Three of four: the fourth.
+    assert_eq!(commands(4, 0..unit), (2, 2));
+    assert_eq!(commands(4, 0..3 * unit), (1, 4));
+    // With its blade lost, a file of one unit is what its parity says.
+    let layout = ObjectLayout::new(config, 0, unit_bytes).unwrap();
+    assert_eq!(layout.plan_read(0..unit, Some(0))[0].plan.read.len(), 1);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
@@ -182,13 +208,20 @@ proptest! {
         unit in 1..6_u64,
         writes in prop::collection::vec((0..10_000_u64, 1..60_u64, any::<u8>()), 1..40),
         lose_after in 0..40_usize,
+        short: u64,
         lost: u16,
     ) {
         let blades = width + more;
-        let layout = layout(blades, width, depth, unit, 14);
+        let whole = layout(blades, width, depth, unit, 14);
+        let unit_bytes = unit * SECTOR as u64;
+        let config = ObjectLayoutConfig { blades, width, unit_bytes, depth };
+        // The last stripe may have a part of its data alone.
+        let missing = short % whole.stripe_sectors();
+        let file_bytes = (whole.file_sectors() - missing) * SECTOR as u64;
+        let layout = ObjectLayout::new(config, 1, file_bytes).unwrap();
         let sectors = layout.file_sectors();
+        let mut file = vec![0; (sectors + missing) as usize * SECTOR];
         let mut objects = Objects::new(layout);
-        let mut file = vec![0; sectors as usize * SECTOR];
         for (number, (at, length, fill)) in writes.into_iter().enumerate() {
             if number == lose_after {
                 let blade = lost % blades;

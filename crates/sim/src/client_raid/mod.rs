@@ -230,13 +230,12 @@ impl<H: Host> ClientRaid<H> {
         let mut stripe = None;
         for column in &columns {
             let StripePlan { method, write, .. } = column.plan;
-            if let Some(method) = method
-                && stripe.replace(column.stripe) != Some(column.stripe)
-            {
+            if method.is_some() && stripe.replace(column.stripe) != Some(column.stripe) {
                 measures.stripes_written += 1;
-                // A stripe written in whole has a single column.
-                let is_only = columns.iter().filter(|one| one.stripe == column.stripe).count() == 1;
-                measures.full_stripes += u64::from(method == UpdateMethod::FullStripe && is_only);
+                let of_stripe = columns.iter().filter(|one| one.stripe == column.stripe);
+                let full = Some(UpdateMethod::FullStripe);
+                measures.full_stripes +=
+                    u64::from(of_stripe.map(|one| one.plan.method).all(|method| method == full));
             }
             let sectors = |members: MemberSet| u64::from(members.len()) * column.unit_sectors();
             measures.parity_sectors += sectors(write.intersection(parity));
