@@ -51,11 +51,10 @@ impl Scenario {
             }
         }
         let fails = scaled.links.iter().any(|link| link.down_ns.is_some());
-        let of_arrays = scaled.arrays.iter().any(|array| array.pair.is_some());
         for array in &mut scaled.arrays {
             scale.array(array);
         }
-        if fails || of_arrays {
+        if fails {
             changes.push(
                 "timers of links, TCP and Fibre Channel stay as they are, so outages weigh more"
                     .to_owned(),
