@@ -542,6 +542,13 @@ fn damaged_and_foreign_files_are_refused_by_name() {
         .strewn(&["run", "failing.toml", "--save", "saved"])
         .refused(&["saved: a run is saved there already", "--resume"]);
 
+    // A device may never end.
+    #[cfg(unix)]
+    {
+        fs::remove_file(folder.path("saved/array-1.state")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", folder.path("saved/array-1.state")).unwrap();
+        folder.strewn(&resume).refused(&["array-1.state", "not a regular file"]);
+    }
     // An array without a file runs from its beginning.
     folder.strewn(&["run", "failing.toml", "--out", "plain"]).succeeded();
     fs::remove_file(folder.path("saved/array-1.state")).unwrap();

@@ -31,10 +31,22 @@ fn a_flow_stays_on_its_lane() {
             assert_eq!(frames(&network, links)[lane], before[lane] + 1);
         }
     }
-    // The hash spreads a hundred flows: each lane has a share, and none has half of them.
-    for carried in frames(&network, links) {
-        assert!((10 * 50..50 * 50).contains(&carried), "{:?}", frames(&network, links));
+    // Flows take lanes in turn.
+    assert_eq!(frames(&network, links), [25 * 50; 4]);
+}
+
+#[test]
+fn bytes_are_on_the_wire_when_their_time_has_come() {
+    let (mut network, mut connections, links) = four_lanes(LaneRule::FlowHash, 1);
+    // 1,000 full frames of 1,538 bytes, 12.304 us each, in one train.
+    send(&mut network, 0, &mut connections[0], &train(1_460_000));
+    let link = network.link(links[0]);
+    assert_eq!(link.wire_bytes(Toward::Target), 1_538_000);
+    for (until_ns, expected) in [(0, 0), (6_152_000, 769_000), (12_304_000, 1_538_000)] {
+        let carried = link.wire_bytes_until(Toward::Target, until_ns);
+        assert!(carried.abs_diff(expected) <= 1, "{carried} by {until_ns} ns");
     }
+    assert_eq!(link.wire_bytes_until(Toward::Host, 12_304_000), 0);
 }
 
 #[test]
