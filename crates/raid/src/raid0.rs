@@ -1,7 +1,8 @@
 //! RAID-0: striping without parity.
 
 use crate::reciprocal::Reciprocal;
-use crate::{ChunkLocation, Member, SECTOR_BYTES, SpindleIndex, Stripe, StripeCode, StripeMember};
+use crate::stripe::chunk_sectors;
+use crate::{ChunkLocation, Member, SpindleIndex, Stripe, StripeCode, StripeMember};
 use crate::{StripeShape, StripedLayout};
 use thiserror::Error;
 
@@ -82,12 +83,7 @@ impl Raid0Group {
         if !(1..=64).contains(&spindles) {
             return Err(Raid0Error::SpindleCount { spindles });
         }
-        let chunk_sectors = chunk_bytes / SECTOR_BYTES;
-        if !chunk_bytes.is_multiple_of(SECTOR_BYTES)
-            || !(1..=u64::from(u32::MAX)).contains(&chunk_sectors)
-        {
-            return Err(Raid0Error::Chunk { chunk_bytes });
-        }
+        let chunk_sectors = chunk_sectors(chunk_bytes).ok_or(Raid0Error::Chunk { chunk_bytes })?;
         if bytes_per_spindle < chunk_bytes {
             return Err(Raid0Error::SpindleTooSmall { bytes_per_spindle, chunk_bytes });
         }

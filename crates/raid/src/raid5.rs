@@ -1,7 +1,8 @@
 //! RAID-5: rotating parity.
 
 use crate::reciprocal::Reciprocal;
-use crate::{ChunkLocation, Member, SECTOR_BYTES, SpindleIndex, Stripe, StripeCode, StripeMember};
+use crate::stripe::chunk_sectors;
+use crate::{ChunkLocation, Member, SpindleIndex, Stripe, StripeCode, StripeMember};
 use crate::{StripeShape, StripedLayout};
 use thiserror::Error;
 
@@ -93,12 +94,7 @@ impl Raid5Group {
         if !(3..=64).contains(&spindles) {
             return Err(Raid5Error::SpindleCount { spindles });
         }
-        let chunk_sectors = chunk_bytes / SECTOR_BYTES;
-        if !chunk_bytes.is_multiple_of(SECTOR_BYTES)
-            || !(1..=u64::from(u32::MAX)).contains(&chunk_sectors)
-        {
-            return Err(Raid5Error::Chunk { chunk_bytes });
-        }
+        let chunk_sectors = chunk_sectors(chunk_bytes).ok_or(Raid5Error::Chunk { chunk_bytes })?;
         if bytes_per_spindle < chunk_bytes {
             return Err(Raid5Error::SpindleTooSmall { bytes_per_spindle, chunk_bytes });
         }

@@ -55,6 +55,14 @@ pub trait StripedLayout {
     fn stripe_on(&self, spindle: SpindleIndex, sector: u64) -> Option<(u64, Member)>;
 }
 
+/// Sectors of a chunk of `chunk_bytes`; `None` if they are not 1 to 2^32 - 1 whole ones.
+pub(crate) fn chunk_sectors(chunk_bytes: u64) -> Option<u64> {
+    let sectors = chunk_bytes / SECTOR_BYTES;
+    let are_good =
+        chunk_bytes.is_multiple_of(SECTOR_BYTES) && (1..=u64::from(u32::MAX)).contains(&sectors);
+    are_good.then_some(sectors)
+}
+
 /// Where a member of a stripe lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]

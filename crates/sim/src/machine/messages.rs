@@ -245,8 +245,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let Some(done_ns) = processor.add_network(now_ns, cost_ns) else {
             // The array's own work queues behind it.
             let cost_ns = cost_ns + request.costs.target_sends_ns;
-            let is_for_array =
-                request.costs.array_works && request.round.kind() != SubRequestKind::Commit;
+            let is_for_array = request.is_for_array();
             self.process_network(index, now_ns, cost_ns);
             if is_for_array || cost_ns == 0 {
                 self.requests.get_mut(slot).time.front_end_ns += cost_ns;
@@ -291,7 +290,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             controller.waiting.push_back(slot);
             return;
         }
-        if !request.costs.array_works || request.round.kind() == SubRequestKind::Commit {
+        if !request.is_for_array() {
             return self.send_to_host(now_ns, slot);
         }
         let (offset_bytes, bytes) = (request.offset_bytes, request.round.bytes());
@@ -338,7 +337,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         {
             let request = self.requests.get_mut(slot);
             request.at_controller = false;
-            if request.costs.array_works && request.round.kind() != SubRequestKind::Commit {
+            if request.is_for_array() {
                 let departed_ns = request.departs_ns.min(now_ns).max(request.since_ns);
                 request.time.controller_ns += departed_ns - request.since_ns;
                 request.time.spindle_ns += now_ns.saturating_sub(departed_ns);

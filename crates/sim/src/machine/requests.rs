@@ -1,6 +1,7 @@
 //! Host operations on their way through a machine.
 
 use strewn_array::{Direction, LunId, OperationId};
+use strewn_transport::SubRequestKind;
 
 use super::rounds::{RoundCosts, RoundKey};
 
@@ -82,6 +83,15 @@ pub(crate) struct Request {
     /// At the array: when its commands leave the processor, or its answer.
     pub(crate) departs_ns: u64,
     pub(crate) time: TimeIn,
+}
+
+impl Request {
+    /// Whether its round gives the array an operation. A commit finds everything in the log already, and other rounds
+    /// ask the host for more.
+    #[inline(always)]
+    pub(crate) fn is_for_array(&self) -> bool {
+        self.costs.array_works && self.round.kind() != SubRequestKind::Commit
+    }
 }
 
 /// Requests in progress.
