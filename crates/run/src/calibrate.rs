@@ -159,6 +159,25 @@ pub fn calibrate(
     parallel::map(jobs, fits, Fit::run)
 }
 
+/// Fits the parameters of one array, to its published figures each multiplied by its `factors`.
+///
+/// # Errors
+/// As [`calibrate`]; and if the array has no parameters that are fitted.
+pub(crate) fn calibrate_array(
+    scenario: &Scenario,
+    index: usize,
+    figures: Option<&PublishedArray>,
+    factors: &[f64],
+    observer: &dyn Observer,
+) -> Result<Calibration, CalibrateError> {
+    let fitted = scenario.arrays[index].fitted.as_ref().ok_or(CalibrateError::NothingFitted)?;
+    let mut fit = Fit::new(scenario, index, fitted, figures, observer)?;
+    for (published, factor) in fit.published.iter_mut().zip(factors) {
+        *published *= factor;
+    }
+    fit.run()
+}
+
 /// The fit of one array.
 struct Fit<'a> {
     scenario: Scenario,

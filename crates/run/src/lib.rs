@@ -48,6 +48,7 @@ mod machine_events;
 mod memory;
 mod parallel;
 mod record;
+mod refit;
 mod replace_file;
 mod results;
 mod run;
@@ -63,6 +64,7 @@ pub use load::{Load, LoadError, TraceLoop, TraceOptions};
 pub use memory::{NotEnoughMemory, needed_bytes};
 pub use parallel::ThreadsError;
 pub use record::{RecordError, iolog_of_array};
+pub use refit::{NoFit, Prediction, Refit, RefitError, RefitOptions, Variation, refit};
 pub use replace_file::Replacement;
 pub use run::{
     Observer, RunError, RunOptions, Unrecorded, WithSimulation, run, run_with_map, simulate,

@@ -10,13 +10,15 @@ use crate::section::Section;
 use crate::value;
 
 /// The parameters that calibration may set, and the segments that it may fit them to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
     /// Names of parameters, as [`Scenario::set_parameter`](crate::Scenario::set_parameter) takes
     /// them: at most two for a write-anywhere array, one for an in-place array.
     pub parameters: Vec<String>,
     /// The segments, counted from 1, whose published figures calibration may use.
     pub segments: Vec<u32>,
+    /// How far each of these figures may be off, in percent: what a published row scatters by. 0 if that is not known.
+    pub row_scatter_percent: f64,
 }
 
 impl Fitted {
@@ -29,6 +31,7 @@ impl Fitted {
         let example = "[\"processor.host_operation\", \"processor.spindle_command\"]";
         let parameters = section.list("parameters", example, value::text);
         let used = section.list("segments", "[1, 2]", value::positive_count);
+        let scatter = section.optional_or("row_scatter_percent", 0.0, value::percent);
         if let (Some(parameters), Some(layout)) = (&parameters, layout) {
             check_parameters(&section, parameters, layout);
         }
@@ -39,6 +42,7 @@ impl Fitted {
         Some(Self {
             parameters: parameters?.into_iter().map(Spanned::into_inner).collect(),
             segments: used?.into_iter().map(Spanned::into_inner).collect(),
+            row_scatter_percent: scatter?,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! A whole scenario: reading its file, and the checks that concern more than one part.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
@@ -12,6 +13,7 @@ use crate::phase::Phase;
 use crate::problem::{Problem, ProblemKind, ScenarioError};
 use crate::quantity::Bytes;
 use crate::section::{Problems, Section};
+use crate::unknown::Unknown;
 use crate::value::{self, ValueError};
 use crate::workload::Workload;
 
@@ -49,6 +51,8 @@ pub struct Scenario {
     pub arrays: Vec<Array>,
     /// The cost of spindles that hold no data.
     pub overhead: Option<Overhead>,
+    /// Constants that nobody published, and what else they might have been. No run depends on them.
+    pub unknowns: Vec<Unknown>,
 }
 
 /// The version of the format that this crate reads.
@@ -164,9 +168,10 @@ impl Scenario {
         let overhead_is_given = s.has("overhead");
         let known = ArrayNames { names: &names, arrays: &arrays };
         let overhead = s.section("overhead").and_then(|section| Overhead::read(section, &known));
-        section.finish();
+        let unknowns = Unknown::read_all(s);
         schema?;
-        Some(Self {
+        let (unknowns, places): (Vec<_>, Vec<_>) = unknowns?.into_iter().unzip();
+        let scenario = Self {
             name: name?,
             title: title?,
             seed: seed?,
@@ -180,7 +185,11 @@ impl Scenario {
             links: links?,
             arrays,
             overhead: if overhead_is_given { Some(overhead?) } else { None },
-        })
+            unknowns,
+        };
+        check_unknowns(&section, &scenario, places);
+        section.finish();
+        Some(scenario)
     }
 
     /// Returns the array of a name.
@@ -234,6 +243,16 @@ fn file_bytes_of(workloads: &[Workload], array: &Array, lun: &Lun) -> u64 {
 fn laid_out_bytes_of(workloads: &[Workload], array: &Array, lun: &Lun) -> u64 {
     let file_bytes = file_bytes_of(workloads, array, lun);
     lun.laid_out_bytes.map_or(file_bytes, |laid_out| laid_out.min(file_bytes))
+}
+
+/// Checks that the constants said to be unknown are settings.
+fn check_unknowns(section: &Section<'_>, scenario: &Scenario, places: Vec<Range<usize>>) {
+    for ((number, unknown), place) in (1..).zip(&scenario.unknowns).zip(places) {
+        if let Err(error) = scenario.arrays_of_setting(&unknown.constant) {
+            let key = format!("{}[{number}].constant", Unknown::KEY);
+            section.problem_at(place, &key, error.to_string(), error.help().unwrap_or_default());
+        }
+    }
 }
 
 /// Reads `segments`, which phases have themselves.

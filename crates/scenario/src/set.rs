@@ -141,7 +141,7 @@ impl Scenario {
     }
 
     /// Returns the full name of the one setting that `path` names.
-    fn setting_named(&self, path: &str) -> Result<String, SetError> {
+    pub(crate) fn setting_named(&self, path: &str) -> Result<String, SetError> {
         let settings = self.every_setting().into_iter();
         let names: Vec<String> = settings.map(|(name, _)| name).collect();
         let found = self.named_among(path, &names);
@@ -225,6 +225,19 @@ impl Scenario {
         if let Some(table) = table {
             put_below(table, below, value);
         }
+    }
+
+    /// Returns the arrays whose figures depend on a setting: the one that has it, or all.
+    ///
+    /// # Errors
+    ///
+    /// If the name is unknown or ambiguous.
+    pub fn arrays_of_setting(&self, path: &str) -> Result<Vec<usize>, SetError> {
+        let full = self.setting_named(path)?;
+        let of = self.array_of(&full).map(|(array, _)| array);
+        let arrays = self.arrays.iter().enumerate();
+        let depends = arrays.filter(|(_, array)| of.is_none_or(|of| of == array.name));
+        Ok(depends.map(|(index, _)| index).collect())
     }
 
     /// Returns whether a scenario's text gives a setting, by its full name; other settings are defaults.

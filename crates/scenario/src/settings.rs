@@ -24,6 +24,7 @@ use crate::protocol;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
 use crate::snapshots::SnapshotSchedule;
+use crate::unknown::Unknown;
 use crate::volume::Volume;
 use crate::workload::{AccessSpecificationChoice, NamedWorkload, Workload};
 use crate::write_anywhere::{
@@ -144,14 +145,15 @@ impl Scenario {
     /// Returns every setting by its name, defaults included, in the order of the file: `segment`, `workload.file`,
     /// `array.FAS2050.write_anywhere.policy`. The entries of lists of tables are numbered from 1, and arrays are named.
     ///
-    /// A `format` of `modelled` is left out. Results record these settings, and those of such an array stay byte for byte
-    /// what they were before it could have another format. [`every_setting`](Self::every_setting) has it.
+    /// A `format` of `modelled` is left out, because results record these settings, and so are the scatter of fitted rows and
+    /// constants that are unknown: no figure of a run depends on them. [`every_setting`](Self::every_setting) has them.
     #[must_use]
     pub fn settings(&self) -> Vec<(String, SettingValue)> {
         let mut settings = self.every_setting();
         let default = SettingValue::from(Format::default().as_str());
         settings
             .retain(|(name, value)| *value != default || name.rsplit('.').next() != Some(FORMAT));
+        settings.retain(|(name, _)| !of_uncertainty(name));
         settings
     }
 
@@ -173,6 +175,7 @@ impl Scenario {
             links,
             arrays,
             overhead,
+            unknowns,
         } = self;
         let s = &mut found;
         s.add("name", name.as_str());
@@ -226,8 +229,45 @@ impl Scenario {
                 }
             });
         }
+        for (number, Unknown { constant, values }) in (1..).zip(unknowns) {
+            s.within(&format!("{}.{number}", Unknown::KEY), |s| {
+                s.add("constant", constant.as_str());
+                s.add("values", listed(values));
+            });
+        }
         found.all
     }
+
+    /// A number for everything that the figures of an array depend on, except the seed and how many segments there are: the
+    /// settings of workloads, run and array. Two scenarios with the same number give the array the same figures, by the same version of the program.
+    #[must_use]
+    pub fn digest_of(&self, array: &Array) -> u64 {
+        let others = self.arrays.iter().filter(|other| other.name != array.name);
+        let others: Vec<String> = others.map(|other| format!("array.{}.", other.name)).collect();
+        let mut digest = FNV_OFFSET;
+        for (name, value) in self.every_setting() {
+            let of_another = others.iter().any(|other| name.starts_with(other.as_str()));
+            let is_label =
+                matches!(name.as_str(), "name" | "title" | "seed" | "segments" | "published");
+            let is_price = name.starts_with("overhead.");
+            if !of_another && !is_label && !is_price && !of_uncertainty(&name) {
+                for byte in format!("{name}={value}\n").bytes() {
+                    digest = (digest ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
+                }
+            }
+        }
+        digest
+    }
+}
+
+/// The constants of the hash FNV-1a.
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+/// Whether a setting says how far figures can be trusted, and changes none.
+fn of_uncertainty(name: &str) -> bool {
+    name.ends_with(".fitted.row_scatter_percent")
+        || name.strip_prefix(Unknown::KEY).is_some_and(|rest| rest.starts_with('.'))
 }
 
 impl Scenario {
@@ -357,10 +397,13 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
     if let Some(raid) = client_raid {
         s.within(ClientRaid::KEY, |s| client_raid::listed(raid, s));
     }
-    if let Some(Fitted { parameters, segments }) = fitted {
+    if let Some(Fitted { parameters, segments, row_scatter_percent }) = fitted {
         s.within("fitted", |s| {
             s.add("parameters", listed(parameters));
             s.add("segments", listed(segments));
+            if *row_scatter_percent > 0.0 {
+                s.add("row_scatter_percent", *row_scatter_percent);
+            }
         });
     }
     match layout {

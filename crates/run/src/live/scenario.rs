@@ -105,6 +105,7 @@ pub(super) fn of(
         links: Vec::new(),
         arrays: vec![array],
         overhead: None,
+        unknowns: Vec::new(),
     })
 }
 

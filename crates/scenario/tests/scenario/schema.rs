@@ -44,6 +44,8 @@ const EVERY_TABLE: &str = "
     zzzzzzzzzzzz = 1
     [[overhead.configuration]]
     zzzzzzzzzzzz = 1
+    [[unknown]]
+    zzzzzzzzzzzz = 1
 ";
 
 /// The tables that a scenario has instead if its workloads and LUNs have names.
