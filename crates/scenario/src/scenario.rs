@@ -169,27 +169,37 @@ impl Scenario {
         let known = ArrayNames { names: &names, arrays: &arrays };
         let overhead = s.section("overhead").and_then(|section| Overhead::read(section, &known));
         let unknowns = Unknown::read_all(s);
-        schema?;
-        let (unknowns, places): (Vec<_>, Vec<_>) = unknowns?.into_iter().unzip();
-        let scenario = Self {
-            name: name?,
-            title: title?,
-            seed: seed?,
-            segments: segments?,
-            segment_ns: segment_ns?,
-            spindle_stretch: 1,
-            published,
-            workloads: workloads?,
-            phases: phases?,
-            hosts: hosts?,
-            links: links?,
-            arrays,
-            overhead: if overhead_is_given { Some(overhead?) } else { None },
-            unknowns,
+        let (unknowns, places): (Option<Vec<_>>, _) = match unknowns {
+            Some(read) => {
+                let (unknowns, places): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+                (Some(unknowns), places)
+            }
+            None => (None, Vec::new()),
         };
-        check_unknowns(&section, &scenario, places);
+        let scenario = (|| {
+            schema?;
+            Some(Self {
+                name: name?,
+                title: title?,
+                seed: seed?,
+                segments: segments?,
+                segment_ns: segment_ns?,
+                spindle_stretch: 1,
+                published,
+                workloads: workloads?,
+                phases: phases?,
+                hosts: hosts?,
+                links: links?,
+                arrays,
+                overhead: if overhead_is_given { Some(overhead?) } else { None },
+                unknowns: unknowns?,
+            })
+        })();
+        if let Some(scenario) = &scenario {
+            check_unknowns(&section, scenario, places);
+        }
         section.finish();
-        Some(scenario)
+        scenario
     }
 
     /// Returns the array of a name.

@@ -49,7 +49,8 @@ fn values_are_in_base_units() {
         array.fitted,
         Some(Fitted {
             parameters: vec!["in_place.destages_per_spindle".to_owned()],
-            segments: vec![1]
+            segments: vec![1],
+            row_scatter_percent: 0.0
         })
     );
     let overhead = scenario.overhead.as_ref().unwrap();
