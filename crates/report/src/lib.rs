@@ -49,6 +49,10 @@ pub use data::segment::{
     Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ResponseTime, Segment,
     SegmentLayout, SpindleCommands, Utilization,
 };
+pub use data::sensitivity::{
+    ArraySensitivity, RowOutcome, SENSITIVITY_SCHEMA, Sensitivity, SensitivityError,
+    SensitivityRow, VariedKind,
+};
 pub use data::snapshots::Snapshots;
 pub use data::volume::VolumeFigures;
 pub use data::workload::{

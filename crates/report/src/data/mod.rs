@@ -19,6 +19,8 @@ pub(crate) mod redundancy;
 pub(crate) mod results;
 pub(crate) mod runs;
 pub(crate) mod segment;
+pub(crate) mod sensitivity;
 pub(crate) mod snapshots;
+mod toml_text;
 pub(crate) mod volume;
 pub(crate) mod workload;

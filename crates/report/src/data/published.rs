@@ -27,6 +27,7 @@
 //! ```
 
 use crate::data::comparison::Metric;
+use crate::data::toml_text::{line_at, place_of};
 use serde::Deserialize;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -310,50 +311,13 @@ impl Reader<'_> {
     }
 
     fn error(&self, span: Range<usize>, field: &str, message: String) -> PublishedError {
-        PublishedError {
-            path: self.path.to_owned(),
-            line: self.line(span.start),
-            field: field.to_owned(),
-            message,
-        }
+        let (path, line) = (self.path.to_owned(), line_at(self.text, span.start));
+        PublishedError { path, line, field: field.to_owned(), message }
     }
 
     fn syntax(&self, error: &toml::de::Error) -> PublishedError {
-        let start = error.span().map_or(0, |span| span.start);
-        let line = self.line(start);
-        let (table, key) = self.field(line);
-        // A missing field has no line of its own, so the error is located at its table.
-        let missing = error.message().strip_prefix("missing field `");
-        let key = missing.and_then(|rest| rest.split('`').next()).unwrap_or(key);
-        let field = match (table, key) {
-            ("", "") => "(syntax)".to_owned(),
-            (only, "") | ("", only) => only.to_owned(),
-            (table, key) => format!("{table}.{key}"),
-        };
+        let (line, field) = place_of(self.text, error);
         let message = error.message().to_owned();
         PublishedError { path: self.path.to_owned(), line, field, message }
-    }
-
-    fn line(&self, start: usize) -> usize {
-        let before = self.text.as_bytes().iter().take(start);
-        1 + before.filter(|byte| **byte == b'\n').count()
-    }
-
-    /// Returns the table and key that line `line` belongs to: the last header at or before it, and
-    /// the last key between the two. A parser's error has a position in the text but no path of
-    /// keys.
-    fn field(&self, line: usize) -> (&str, &str) {
-        let (mut table, mut key) = ("", "");
-        for text in self.text.lines().take(line).map(str::trim) {
-            if text.starts_with('[') && text.contains(|letter: char| letter.is_alphabetic()) {
-                table = text.split('#').next().unwrap_or_default().trim_matches(['[', ']', ' ']);
-                key = "";
-            } else if let Some((before, _)) = text.split_once('=')
-                && !text.starts_with('#')
-            {
-                key = before.trim();
-            }
-        }
-        (table, key)
     }
 }

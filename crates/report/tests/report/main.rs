@@ -18,5 +18,6 @@ mod phases;
 mod published;
 mod results_charts;
 mod runs;
+mod sensitivity;
 mod snapshots;
 mod tables;
