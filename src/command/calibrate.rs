@@ -92,7 +92,7 @@ fn row(parameter: &FittedParameter) -> [String; 3] {
 }
 
 /// Formats a value with its unit.
-fn quantity(value: f64, unit: ParameterUnit) -> String {
+pub(super) fn quantity(value: f64, unit: ParameterUnit) -> String {
     match unit {
         // Nanoseconds are costs of a controller, some tens of microseconds.
         ParameterUnit::Nanoseconds => format!("{} us", value.round() / 1e3),

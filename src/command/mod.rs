@@ -16,6 +16,7 @@ mod report;
 mod results_directory;
 mod run;
 mod scenario_file;
+mod sensitivity;
 mod spindle;
 mod spindle_fit;
 #[cfg(unix)]
@@ -48,6 +49,7 @@ pub(crate) fn main() -> ExitCode {
         Action::New(arguments) => new_scenario::new(arguments),
         Action::Bench(arguments) => bench::bench(arguments),
         Action::Calibrate(arguments) => calibrate::calibrate(arguments),
+        Action::Sensitivity(arguments) => sensitivity::sensitivity(arguments),
         Action::Schema => generated::schema(),
         Action::Completions(arguments) => generated::completions(arguments.shell),
         Action::Man => generated::man(),

@@ -16,7 +16,7 @@ use super::{load, scenario_file};
 
 /// How many times smaller `--quick` runs: at 8 the shipped scenario takes seconds, and both arrays stay near their
 /// full-scale curves (docs/model.md says how near).
-const QUICK_SCALE_DOWN: u32 = 8;
+pub(super) const QUICK_SCALE_DOWN: u32 = 8;
 
 /// Runs the scenario, prints its tables or its JSON, and writes its files.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {

@@ -11,6 +11,8 @@ const SHIPPED: &str = "scenarios";
 const EXTENSION: &str = "toml";
 /// Suffix of files of published figures, which are TOML too and lie beside scenarios.
 const PUBLISHED_ENDING: &str = ".published.toml";
+/// Suffix of files of sensitivities.
+const SENSITIVITY_ENDING: &str = ".sensitivity.toml";
 
 /// The path that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -118,8 +120,13 @@ fn scenarios_in(directory: &Path) -> Vec<String> {
     let files = paths.filter(|path| path.extension().is_some_and(|ending| ending == EXTENSION));
     let mut names: Vec<String> = files
         .map(|path| path.display().to_string())
-        .filter(|name| !name.ends_with(PUBLISHED_ENDING))
+        .filter(|name| !name.ends_with(PUBLISHED_ENDING) && !name.ends_with(SENSITIVITY_ENDING))
         .collect();
     names.sort();
     names
+}
+
+/// Returns the path of the file of sensitivities beside a scenario's.
+pub(crate) fn sensitivity_of(path: &Path) -> PathBuf {
+    path.with_extension(&SENSITIVITY_ENDING[1..])
 }

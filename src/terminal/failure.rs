@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use strewn_run::{CalibrateError, LoadError, RunError, SaveError};
+use strewn_run::{CalibrateError, LoadError, RefitError, RunError, SaveError};
 use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
@@ -224,6 +224,28 @@ impl From<CalibrateError> for Failure {
             CalibrateError::Stopped => (INTERRUPTED_EXIT_CODE, "nothing was written"),
         };
         Self::new(exit_code, with_causes(&error), Some(help.to_owned()))
+    }
+}
+
+impl From<RefitError> for Failure {
+    fn from(error: RefitError) -> Self {
+        let message = with_causes(&error);
+        match error {
+            RefitError::Scenario(error) => error.into(),
+            RefitError::Calibrate(error) => error.into(),
+            RefitError::Run(error) => error.into(),
+            RefitError::Memory(error) => RunError::from(error).into(),
+            RefitError::Threads(error) => RunError::from(error).into(),
+            RefitError::NothingFitted => CalibrateError::NothingFitted.into(),
+            RefitError::NoPublished => CalibrateError::NoPublished.into(),
+            RefitError::Setting { source, .. } => {
+                let help = source.help().unwrap_or_default();
+                Self::new(BAD_INPUT, message, Some(help))
+            }
+            RefitError::NoBaseline { .. } => Self::failed(message)
+                .with_help("`strewn calibrate` fits the scenario first; nothing was written"),
+            RefitError::Stopped => Self::stopped(message),
+        }
     }
 }
 

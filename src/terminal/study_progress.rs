@@ -1,35 +1,58 @@
-//! Progress of a study of drives, when standard error is a terminal.
+//! Progress of a study, when standard error is a terminal.
 
+use strewn_run::Observer;
 use strewn_run::study::StudyObserver;
 
 use crate::terminal::interrupt;
 use crate::terminal::late_bar::LateBar;
 
-const TEMPLATE: &str = "[{bar:24}] {pos} of {len} closed loops{msg}, {eta} left";
+const CLOSED_LOOPS: &str = "[{bar:24}] {pos} of {len} closed loops{msg}, {eta} left";
+const PREDICTIONS: &str = "[{bar:24}] {pos} of {len} predictions{msg}, {eta} left";
 
-/// A [`StudyObserver`] for programs on a terminal: it shows a bar if the study takes longer than a second, and stops
-/// the study on Ctrl-C. Dropping it removes the bar; drop it before printing figures.
+/// A [`StudyObserver`] for programs on a terminal, and an [`Observer`] of predictions that are made again: it shows a bar if
+/// the study takes longer than a second, and stops the study on Ctrl-C. Dropping it removes the bar; drop it before printing figures.
 ///
 /// While one exists, a first Ctrl-C (or SIGTERM) asks the study to stop, and a second ends the program at once.
 pub struct StudyTerminal(LateBar);
 
 impl StudyTerminal {
-    /// Watches from now until dropped.
+    /// Watches a study of drives from now until dropped.
     #[must_use]
     pub fn watch() -> Self {
-        interrupt::watch();
-        Self(LateBar::new(TEMPLATE))
+        Self::watch_with(CLOSED_LOOPS)
     }
-}
 
-impl StudyObserver for StudyTerminal {
-    fn progress(&self, done: usize, of: usize) {
+    /// Watches [predictions that are made again](strewn_run::refit) from now until dropped.
+    #[must_use]
+    pub fn of_predictions() -> Self {
+        Self::watch_with(PREDICTIONS)
+    }
+
+    fn watch_with(template: &str) -> Self {
+        interrupt::watch();
+        Self(LateBar::new(template))
+    }
+
+    /// Shows that `done` of `of` are done.
+    pub fn done(&self, done: usize, of: usize) {
         let message = if interrupt::asked_to_stop() {
             format!("; {}", interrupt::STOPPING)
         } else {
             String::new()
         };
         self.0.show(done as u64, of as u64, &message);
+    }
+}
+
+impl Observer for StudyTerminal {
+    fn stop(&self) -> bool {
+        interrupt::asked_to_stop()
+    }
+}
+
+impl StudyObserver for StudyTerminal {
+    fn progress(&self, done: usize, of: usize) {
+        self.done(done, of);
     }
 
     fn stop(&self) -> bool {
@@ -44,7 +67,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_template_is_one() {
-        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+    fn the_templates_are_some() {
+        for template in [CLOSED_LOOPS, PREDICTIONS] {
+            assert!(ProgressStyle::with_template(template).is_ok());
+        }
     }
 }

@@ -53,6 +53,7 @@ mod replace_file;
 mod results;
 mod run;
 mod saved_run;
+mod sensitivity;
 pub mod study;
 
 pub use build::BuildError;
@@ -70,3 +71,4 @@ pub use run::{
     Observer, RunError, RunOptions, Unrecorded, WithSimulation, run, run_with_map, simulate,
 };
 pub use saved_run::{SaveError, SavedRun};
+pub use sensitivity::sensitivity;

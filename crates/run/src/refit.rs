@@ -73,6 +73,17 @@ pub enum RefitError {
     /// No array has fitted parameters.
     #[error("no array of the scenario has an [array.fitted] table: there is nothing to fit again")]
     NothingFitted,
+    /// The scenario as it is reaches no fit, so there is nothing to compare with.
+    #[error(
+        "array \"{array}\" reaches no fit as it is: its fitted segments are off by {} %",
+        off_percent.iter().map(|off| format!("{off:+.2}")).collect::<Vec<_>>().join(" and ")
+    )]
+    NoBaseline {
+        /// The array.
+        array: String,
+        /// How far the IOPS of each fitted segment remain off at the closest, in percent.
+        off_percent: Vec<f64>,
+    },
     /// A setting cannot be changed so.
     #[error("{setting}: {source}")]
     Setting {

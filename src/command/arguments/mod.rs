@@ -49,6 +49,9 @@ Examples:
 const CALIBRATE_EXAMPLES: &str = "\
 Example: strewn calibrate scenarios/making-sense-of-wafl-4.toml --dry-run";
 
+const SENSITIVITY_EXAMPLES: &str = "\
+Example: strewn sensitivity scenarios/making-sense-of-wafl-4.toml --quick";
+
 const BENCH_EXAMPLES: &str = "\
 Examples:
   strewn bench scenarios/making-sense-of-wafl-4.toml
@@ -109,6 +112,8 @@ pub(crate) enum Action {
     New(NewArguments),
     /// Fit a scenario's fitted parameters to its published figures, and write them into its file
     Calibrate(CalibrateArguments),
+    /// Measure how far predictions move with seeds, fitted rows and constants that nobody published
+    Sensitivity(SensitivityArguments),
     /// Estimate what a scenario costs to run: speed, memory, and where the time goes
     Bench(BenchArguments),
     /// Redraw the charts and the report of a directory of results
@@ -202,6 +207,23 @@ pub(crate) struct CalibrateArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(crate) jobs: Option<usize>,
     /// Print the fit, and leave the scenario's file unchanged
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// `strewn sensitivity`.
+#[derive(Debug, Args)]
+#[command(after_help = with_examples(SENSITIVITY_EXAMPLES, EXIT_CODES))]
+pub(crate) struct SensitivityArguments {
+    /// The scenario: a TOML file with [array.fitted] and [[unknown]] tables and published figures
+    pub(crate) scenario: PathBuf,
+    /// Measure at an eighth of full scale: minutes instead of an hour or two
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Number of threads; the figures do not depend on it [default: one per core]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
+    pub(crate) jobs: Option<usize>,
+    /// Print the table, and leave the file beside the scenario unchanged
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
