@@ -26,6 +26,7 @@ mod phases;
 mod report;
 mod run;
 mod saved_runs;
+mod sensitivity;
 mod several_workloads;
 mod spindle;
 mod spindle_fit;

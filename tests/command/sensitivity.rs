@@ -1,0 +1,92 @@
+//! `strewn sensitivity`: what it prints, what it writes, and what it refuses.
+
+use strewn::report::{RowOutcome, Sensitivity, VariedKind};
+use strewn::scenario::Scenario;
+
+use crate::common::{Folder, SMALL};
+
+const FITTED: &str = "parameters = [\"processor.host_operation\"]\nsegments = [1]\n";
+
+/// The small scenario, with things that are uncertain about its first array.
+fn uncertain() -> String {
+    let text = SMALL.replace(FITTED, &format!("{FITTED}row_scatter_percent = 0.3\n"));
+    assert_ne!(text, SMALL);
+    text + "\n[[unknown]]\nconstant = \"anywhere.chunk_blocks\"\nvalues = [\"16\", \"32\"]\n"
+}
+
+#[test]
+fn every_row_is_fitted_again_printed_and_written_beside_the_scenario() {
+    let folder = Folder::new();
+    folder.write("uncertain.toml", &uncertain());
+    let printed = folder.strewn(&["sensitivity", "uncertain.toml"]).succeeded();
+    let rows = ["nothing", "seed 8", "published segment 1 -0.3 %", "anywhere.chunk_blocks = 16"];
+    for part in rows.into_iter().chain(["Written to uncertain.sensitivity.toml"]) {
+        assert!(printed.contains(part), "no {part:?} in\n{printed}");
+    }
+    let text = folder.read("uncertain.sensitivity.toml");
+    let measured = Sensitivity::from_toml(&text, "uncertain.sensitivity.toml").unwrap();
+    let [array] = &measured.arrays[..] else { panic!("{measured:?}") };
+    assert_eq!(array.rows.len(), 2 + 2 + 2, "seeds, the fitted segment down and up, two values");
+    // A row that is fitted to a figure 0.3 % higher is 0.3 % higher there.
+    let higher = array.rows.iter().find(|row| row.name.ends_with("+0.3 %")).unwrap();
+    assert_eq!(higher.kind, VariedKind::FittedRow);
+    let RowOutcome::Fit { iops, .. } = &higher.outcome else { panic!("{higher:?}") };
+    let moved_percent = 100.0 * (iops[0] / array.iops[0] - 1.0);
+    assert!((moved_percent - 0.3).abs() < 0.12, "{moved_percent} %");
+    // The digest is that of the scenario, and of no other.
+    let scenario = Scenario::parse(&uncertain(), folder.path("uncertain.toml")).unwrap();
+    let digest = |scenario: &Scenario| format!("{:016x}", scenario.digest_of(&scenario.arrays[0]));
+    assert_eq!(array.settings, digest(&scenario));
+    let other = uncertain().replace("chunk_blocks = ", "tetrises_in_flight = 3\nchunk_blocks = ");
+    if let Ok(other) = Scenario::parse(&other, folder.path("other.toml")) {
+        assert_ne!(array.settings, digest(&other));
+    }
+    let same = Scenario { seed: 7, segments: 1, ..scenario };
+    assert_eq!(array.settings, digest(&same));
+}
+
+#[test]
+fn the_figures_do_not_depend_on_the_number_of_threads() {
+    let folder = Folder::new();
+    folder.write("uncertain.toml", &uncertain());
+    let written = ["1", "3"].map(|jobs| {
+        folder.strewn(&["sensitivity", "uncertain.toml", "--jobs", jobs]).succeeded();
+        folder.read("uncertain.sensitivity.toml")
+    });
+    assert_eq!(written[0], written[1]);
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let folder = Folder::new();
+    folder.write("uncertain.toml", &uncertain());
+    let before = folder.contents();
+    folder.strewn(&["sensitivity", "uncertain.toml", "--dry-run"]).succeeded();
+    assert_eq!(folder.contents(), before);
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_before_the_first_simulation() {
+    let folder = Folder::new();
+    for (from, to, says) in [
+        ("anywhere.chunk_blocks", "anywhere.chunk_block", "there is no setting"),
+        ("anywhere.chunk_blocks", "chunk_blocks_of_it", "there is no setting"),
+        ("\"16\"", "\"17\"", "not a power of two"),
+        ("\"16\"", "17", "a string"),
+        ("values = [\"16\", \"32\"]", "values = []", "values"),
+        ("row_scatter_percent = 0.3", "row_scatter_percent = 120", "120 %"),
+        ("published = \"small.published.toml\"\n", "", "names no published figures"),
+        (FITTED, "", "nothing to fit"),
+    ] {
+        let mut text = uncertain().replace(from, to);
+        if to.is_empty() && from == FITTED {
+            text = text.replace("[array.fitted]\nrow_scatter_percent = 0.3\n", "");
+        }
+        assert_ne!(text, uncertain());
+        folder.write("bad.toml", &text);
+        let before = folder.contents();
+        folder.strewn(&["sensitivity", "bad.toml"]).refused(&[says, "help: "]);
+        assert_eq!(folder.contents(), before);
+    }
+    folder.strewn(&["sensitivity", "-"]).refused(&["standard input", "--dry-run"]);
+}
