@@ -23,10 +23,17 @@ impl Default for ProcessorCores {
 }
 
 impl ProcessorCores {
-    /// Cores of a filer: operations and commands are one serial domain, the network is in none.
+    /// Cores of a filer: all that the file system and RAID do is one serial domain, the network is in none.
     #[must_use]
     pub fn filer(cores: u32) -> Self {
-        let domain = vec![ProcessorWork::Operation, ProcessorWork::Command];
+        let domain = vec![
+            ProcessorWork::Operation,
+            ProcessorWork::Command,
+            ProcessorWork::Allocation,
+            ProcessorWork::Frees,
+            ProcessorWork::Parity,
+            ProcessorWork::Scans,
+        ];
         Self { cores, serial_domains: vec![domain] }
     }
 }
@@ -80,7 +87,7 @@ pub(super) struct SeveralCores {
     before: CoresSegment,
 }
 
-const KINDS: usize = 3;
+const KINDS: usize = 7;
 
 /// Work given to a processor.
 #[derive(Debug, Clone, Copy)]
