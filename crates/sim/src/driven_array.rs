@@ -404,7 +404,8 @@ impl<A: Array<()>> DrivenArray<A> {
         let sectors = operations.sectors + commands.sectors + scanned;
         let given_ns = (operations.count * costs.host_operation_ns
             + commands.count * costs.spindle_command_ns
-            + (now.interrupts - before.interrupts) * costs.interrupt_ns) as f64
+            + (now.interrupts - before.interrupts) * costs.interrupt_ns)
+            as f64
             + sectors as f64 * costs.per_sector_ps as f64 / 1e3
             + write_back_ns(&costs.write_back, counters);
         ProcessorMeasures {

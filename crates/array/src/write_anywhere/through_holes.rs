@@ -109,18 +109,12 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Reads runs that lie close together. Returns the number of commands.
-    fn read_close(
-        &mut self,
-        slot: u32,
-        mut close: &[Wanted],
-        driver: &mut impl Driver<P>,
-    ) -> u64 {
+    fn read_close(&mut self, slot: u32, mut close: &[Wanted], driver: &mut impl Driver<P>) -> u64 {
         let mut commands = 0;
         while let Some(first) = close.first() {
             let end_of = |wanted: &Wanted| wanted.run.dbn + u64::from(wanted.run.blocks);
-            let fits = |wanted: &&Wanted| {
-                end_of(wanted) - first.run.dbn <= u64::from(COMMAND_BLOCKS)
-            };
+            let fits =
+                |wanted: &&Wanted| end_of(wanted) - first.run.dbn <= u64::from(COMMAND_BLOCKS);
             let count = close.iter().take_while(fits).count().max(1);
             let (together, others) = close.split_at(count);
             close = others;
@@ -248,4 +242,3 @@ fn is_close(one: &Run, next: &Run, most_blocks: u32) -> bool {
         && next.dbn >= end
         && next.dbn - end <= u64::from(most_blocks)
 }
-
