@@ -89,6 +89,16 @@ impl DelayedFrees {
         Some((region, reclaimed))
     }
 
+    /// The delayed frees of `region`, which leave the list.
+    ///
+    /// # Panics
+    /// If there is no such region.
+    pub fn reclaim_region(&mut self, region: u32) -> Vec<Vbn> {
+        let reclaimed = std::mem::take(&mut self.by_region[region as usize]);
+        self.fullest.subtract(region, reclaimed.len() as u32);
+        reclaimed
+    }
+
     pub(crate) fn regions(&self) -> u32 {
         self.by_region.len() as u32
     }

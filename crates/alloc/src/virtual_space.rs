@@ -227,6 +227,16 @@ impl VirtualSpace {
         self.used[region as usize] -= blocks.len() as u32;
         Some((Region(region as u16), blocks))
     }
+
+    /// The delayed frees of `region`, which the caller frees now. The numbers of the region can be allocated again.
+    ///
+    /// # Panics
+    /// If there is no such region.
+    pub fn reclaim_region(&mut self, region: Region) -> Vec<Vbn> {
+        let blocks = self.held_back.reclaim_region(u32::from(region.0));
+        self.used[usize::from(region.0)] -= blocks.len() as u32;
+        blocks
+    }
 }
 
 #[cfg(feature = "state")]

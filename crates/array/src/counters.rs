@@ -64,6 +64,24 @@ pub struct Counters {
     pub repairs: u64,
     /// Blocks that could not be computed.
     pub blocks_gone: u64,
+    /// Blocks whose placing the processor was charged for.
+    pub allocated_blocks: u64,
+    /// Blocks whose free the processor was charged for.
+    pub freed_blocks: u64,
+    /// Changed metadata blocks that the processor was charged for.
+    pub changed_metadata_blocks: u64,
+    /// Sectors XORed into parities that the processor was charged for.
+    pub parity_sectors: u64,
+    /// Of the data reads: those that went on through holes.
+    pub reads_through_holes: u64,
+    /// Blocks that these brought and nobody wanted.
+    pub hole_blocks: u64,
+    /// Regions whose delayed frees a paced scan reclaimed.
+    pub paced_regions: u64,
+    /// Map blocks that a background scan read from spindles.
+    pub scan_reads: u64,
+    /// Map blocks that it found in the cache.
+    pub scan_hits: u64,
 }
 
 macro_rules! counters_of {
@@ -80,7 +98,8 @@ macro_rules! each_count {
             checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
             snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,
-            blocks_gone,
+            blocks_gone, allocated_blocks, freed_blocks, changed_metadata_blocks, parity_sectors,
+            reads_through_holes, hole_blocks, paced_regions, scan_reads, scan_hits,
         )
     };
 }
@@ -104,7 +123,7 @@ impl Counters {
         let asked_for =
             self.data_reads + self.edge_reads + self.metadata_reads + self.parity_update_reads;
         // A degraded read counts as its recovery reads only.
-        asked_for - self.degraded_reads + self.recovery_reads + self.rebuild_reads
+        asked_for - self.degraded_reads + self.recovery_reads + self.rebuild_reads + self.scan_reads
     }
 
     /// Spindle writes of any kind.

@@ -143,7 +143,7 @@ pub use first_spindles::FirstSpindles;
 pub use format::Format;
 pub use log::{LogLedger, LogRecord, LogSize, Logged};
 pub use payload::{BlockContents, Contents, Payload};
-pub use processor::{ProcessorCosts, ProcessorWork};
+pub use processor::{ProcessorCosts, ProcessorWork, WriteBackCosts};
 pub use snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 pub use strewn_alloc::{SnapshotId, VolumeId};
 pub use strewn_base::Direction;

@@ -21,6 +21,7 @@ pub use data::drive::{
     ClosedLoopFigures, DRIVE_STUDY_SCHEMA, DriveFigures, DriveStudy, LoopPoint, ReplayFigures,
     SeekPoint, TransferPoint,
 };
+pub use data::housekeeping::Housekeeping;
 pub use data::json::{ResultsError, figures_json};
 pub use data::layout_map::{
     ArrayMap, LayoutMap, Levels, MAP_COLUMNS, MAP_LEVELS, MAP_SCHEMA, MapPicture, Snapshot, Strip,

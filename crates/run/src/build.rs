@@ -8,9 +8,10 @@ use strewn_array::in_place::{
     Raid5Layout,
 };
 use strewn_array::write_anywhere::{
-    CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
+    BackgroundScan, BackgroundWork, CacheStart, OtherData, VolumeConfig, WriteAnywhere,
+    WriteAnywhereConfig, WriteAnywhereError,
 };
-use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild};
+use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild, WriteBackCosts};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{
     GeometryError, ObjectLayoutError, ParityGroup, Raid0Error, Raid5Error, VraidConfig, VraidError,
@@ -152,9 +153,11 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 processor,
             })?;
             let spares = layout.spares;
-            BuiltArray::WriteAnywhere(Box::new(
-                built.with_rebuild(Rebuild { spares, steps_in_flight }),
-            ))
+            let built = built
+                .with_rebuild(Rebuild { spares, steps_in_flight })
+                .with_reads_through_holes(layout.read_through_blocks)
+                .with_background(background_work(layout));
+            BuiltArray::WriteAnywhere(Box::new(built))
         }
         ArrayLayout::InPlace(layout) => {
             let spindle_sectors =
@@ -416,12 +419,33 @@ fn drive(choice: &SpindleChoice) -> Result<Drive, BuildError> {
     Ok(Drive::new(&profile)?)
 }
 
+fn background_work(layout: &strewn_scenario::WriteAnywhere) -> BackgroundWork {
+    BackgroundWork {
+        reclaim_interval_ns: layout.reclaim_interval_ns.unwrap_or(0),
+        scan: layout.background_scan.map(|scan| BackgroundScan {
+            blocks_per_second: scan.blocks_per_second,
+            begins_ns: scan.begins_ns,
+            ends_ns: scan.ends_ns.unwrap_or(u64::MAX),
+        }),
+    }
+}
+
 fn processor_costs(processor: &Processor) -> ProcessorCosts {
+    let whole = |ns: f64| ns.round() as u64;
+    let interrupt_ns = whole(processor.interrupt_ns);
     ProcessorCosts {
         host_operation_ns: processor.host_operation_ns.round() as u64,
-        spindle_command_ns: processor.spindle_command_ns.round() as u64,
+        // A fit may try a command that costs less than its interrupt.
+        spindle_command_ns: whole(processor.spindle_command_ns).saturating_sub(interrupt_ns),
         // A KiB has two sectors, and a nanosecond a thousand picoseconds.
         per_sector_ps: (processor.per_kib_ns * 500.0).round() as u64,
         write_back_percent: processor.write_back_percent,
+        write_back: WriteBackCosts {
+            allocated_block_ns: whole(processor.allocated_block_ns),
+            freed_block_ns: whole(processor.freed_block_ns),
+            metadata_block_ns: whole(processor.metadata_block_ns),
+            parity_sector_ps: (processor.parity_per_kib_ns * 500.0).round() as u64,
+        },
+        interrupt_ns,
     }
 }

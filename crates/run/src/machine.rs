@@ -167,6 +167,10 @@ fn processor_cores(processor: &scenario::Processor) -> ProcessorCores {
         scenario::ProcessorWork::Operations => ProcessorWork::Operation,
         scenario::ProcessorWork::Commands => ProcessorWork::Command,
         scenario::ProcessorWork::Network => ProcessorWork::Network,
+        scenario::ProcessorWork::Allocation => ProcessorWork::Allocation,
+        scenario::ProcessorWork::Frees => ProcessorWork::Frees,
+        scenario::ProcessorWork::Parity => ProcessorWork::Parity,
+        scenario::ProcessorWork::Scans => ProcessorWork::Scans,
     };
     let domain = |domain: &Vec<_>| domain.iter().map(work).collect();
     ProcessorCores {

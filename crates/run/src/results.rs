@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use strewn_array::{FailedSpindle, LunLayoutMeasures};
+use strewn_array::{Counters, FailedSpindle, LunLayoutMeasures};
 use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, ControllerFigures,
     CoresFigures, DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad,
-    HostProcessor, HostReadHits, LayoutKind, LinkFigures, MachineFigures, OperationFigures,
-    OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter,
-    ParityGroup, Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting,
-    Snapshots, SpindleCommands, SpindleFailure, Spindles, Utilization, VolumeFigures, Workload,
-    WorkloadFigures, rounded,
+    HostProcessor, HostReadHits, Housekeeping, LayoutKind, LinkFigures, MachineFigures,
+    OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
+    PageCacheFigures, Parameter, ParityGroup, Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS,
+    SegmentLayout, Setting, Snapshots, SpindleCommands, SpindleFailure, Spindles, Utilization,
+    VolumeFigures, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
@@ -188,6 +188,22 @@ fn redundancy(segment: &Segment) -> Option<Redundancy> {
         rebuild_reads: counters.rebuild_reads,
         rebuild_writes: counters.rebuild_writes,
     })
+}
+
+/// Returns what a controller did besides serving hosts, or `None` if its scenario asks for none of it.
+fn housekeeping(counters: &Counters) -> Option<Housekeeping> {
+    let done = Housekeeping {
+        allocated_blocks: counters.allocated_blocks,
+        freed_blocks: counters.freed_blocks,
+        changed_metadata_blocks: counters.changed_metadata_blocks,
+        parity_kib: counters.parity_sectors / 2,
+        reads_through_holes: counters.reads_through_holes,
+        hole_blocks: counters.hole_blocks,
+        reclaimed_regions: counters.paced_regions,
+        scan_reads: counters.scan_reads,
+        scan_hits: counters.scan_hits,
+    };
+    (done != Housekeeping::default()).then_some(done)
 }
 
 /// Returns what snapshots held at the end of a segment, or `None` in an array without snapshots.
@@ -385,6 +401,7 @@ fn of_segment(
         },
         groups: segment.groups.iter().map(|group| of_group(group, segment.length_ns)).collect(),
         redundancy: redundancy(segment),
+        housekeeping: housekeeping(&segment.counters),
         snapshots: snapshots(segment),
         volumes: volumes(array, segment),
         machine: of_machine(scenario, array, start_ns, segment),

@@ -332,7 +332,9 @@ impl Array {
         let commands = section.required("commands_per_spindle", "8", value::queue_depth);
         let scheduler = read_scheduler(&mut section);
         section.require_one_of(&["processor"], "add [array.processor] and its keys");
-        let processor = section.section("processor").and_then(Processor::read);
+        let is_in_place = section.has("in_place") && !section.has("write_anywhere");
+        let processor = section.section("processor");
+        let processor = processor.and_then(|table| Processor::read(table, is_in_place));
         let (spindle, drive_bytes) = spindle.unzip();
         let layout = ArrayLayout::read(&mut section, drive_bytes, context.length_ns);
         let failures = SpindleFailure::read_all(&mut section, layout.as_ref(), context.length_ns);

@@ -80,6 +80,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod array;
+mod background;
 mod catalog;
 mod client_raid;
 mod disk_group;
@@ -121,6 +122,7 @@ mod workload;
 mod write_anywhere;
 
 pub use array::{Array, Lun, MOST_OUTSTANDING, SpindleChoice};
+pub use background::BackgroundScan;
 pub use client_raid::{ClientRaid, LostBlade};
 pub use disk_group::{DiskGroup, InPlaceLayout};
 pub use failure::SpindleFailure;

@@ -71,19 +71,24 @@ impl ParameterError {
 type Parameter = (&'static str, ParameterUnit);
 
 /// The parameters of every array.
-const COMMON: [Parameter; 4] = [
+const COMMON: [Parameter; 6] = [
     ("processor.host_operation", ParameterUnit::Nanoseconds),
     ("processor.spindle_command", ParameterUnit::Nanoseconds),
     ("processor.per_kib", ParameterUnit::Nanoseconds),
     ("commands_per_spindle", ParameterUnit::Count),
+    ("processor.parity_per_kib", ParameterUnit::Nanoseconds),
+    ("processor.interrupt", ParameterUnit::Nanoseconds),
 ];
-const WRITE_ANYWHERE: [Parameter; 6] = [
+const WRITE_ANYWHERE: [Parameter; 9] = [
     ("write_anywhere.tetrises_in_flight", ParameterUnit::Count),
     ("write_anywhere.checkpoint_interval", ParameterUnit::Nanoseconds),
     ("write_anywhere.buffer_cache", ParameterUnit::Bytes),
     ("write_anywhere.protected_percent", ParameterUnit::Percent),
     ("write_anywhere.dirty_limit_percent", ParameterUnit::Percent),
     ("write_anywhere.delayed_free_percent", ParameterUnit::Percent),
+    ("processor.allocated_block", ParameterUnit::Nanoseconds),
+    ("processor.freed_block", ParameterUnit::Nanoseconds),
+    ("processor.metadata_block", ParameterUnit::Nanoseconds),
 ];
 const IN_PLACE: [Parameter; 3] = [
     ("in_place.write_cache", ParameterUnit::Bytes),

@@ -35,11 +35,21 @@ impl Slot<'_> {
     }
 }
 
-fn processor_slot<'a>(processor: &'a mut Processor, key: &str) -> Option<Slot<'a>> {
+fn processor_slot<'a>(
+    processor: &'a mut Processor,
+    key: &str,
+    is_in_place: bool,
+) -> Option<Slot<'a>> {
     Some(match key {
         "host_operation" => Slot::Float(&mut processor.host_operation_ns),
         "spindle_command" => Slot::Float(&mut processor.spindle_command_ns),
         "per_kib" => Slot::Float(&mut processor.per_kib_ns),
+        "parity_per_kib" => Slot::Float(&mut processor.parity_per_kib_ns),
+        "interrupt" => Slot::Float(&mut processor.interrupt_ns),
+        _ if is_in_place => return None,
+        "allocated_block" => Slot::Float(&mut processor.allocated_block_ns),
+        "freed_block" => Slot::Float(&mut processor.freed_block_ns),
+        "metadata_block" => Slot::Float(&mut processor.metadata_block_ns),
         _ => return None,
     })
 }
@@ -82,7 +92,10 @@ impl Array {
             (None, _) if parameter == "commands_per_spindle" => {
                 Some(Slot::Short(&mut self.commands_per_spindle))
             }
-            (Some(("processor", key)), _) => processor_slot(&mut self.processor, key),
+            (Some(("processor", key)), layout) => {
+                let is_in_place = matches!(layout, ArrayLayout::InPlace(_));
+                processor_slot(&mut self.processor, key, is_in_place)
+            }
             (Some(("write_anywhere", key)), ArrayLayout::WriteAnywhere(layout)) => {
                 write_anywhere_slot(layout, key)
             }

@@ -20,6 +20,16 @@ pub struct Processor {
     pub cores: u32,
     /// Work of which only one core at a time does any, by domains. With one core there is nothing to tell apart.
     pub serial_domains: Vec<Vec<ProcessorWork>>,
+    /// For each block that a consistency point places, in nanoseconds.
+    pub allocated_block_ns: f64,
+    /// For each block that becomes free in the aggregate, in nanoseconds.
+    pub freed_block_ns: f64,
+    /// For each metadata block that a consistency point changes, in nanoseconds.
+    pub metadata_block_ns: f64,
+    /// For each KiB that is XORed into a parity, in nanoseconds.
+    pub parity_per_kib_ns: f64,
+    /// The part of a command's cost that is paid once for all commands that complete together, in nanoseconds.
+    pub interrupt_ns: f64,
 }
 
 /// A kind of a processor's work.
@@ -31,6 +41,14 @@ pub enum ProcessorWork {
     Commands,
     /// What a protocol costs.
     Network,
+    /// Placing the blocks of a consistency point, and changing metadata.
+    Allocation,
+    /// Freeing blocks.
+    Frees,
+    /// Computing parity.
+    Parity,
+    /// Background scans.
+    Scans,
 }
 
 /// The share of write-back where a scenario gives none: equal to the host's, as Data ONTAP weighs system operations
@@ -41,23 +59,55 @@ const WRITE_BACK_PERCENT: u8 = 50;
 const MOST_CORES: u32 = 1_024;
 
 /// The kinds of work as scenarios write them.
-pub(crate) const WORK_WORDS: [(&str, ProcessorWork); 3] = [
+pub(crate) const WORK_WORDS: [(&str, ProcessorWork); 7] = [
     ("operations", ProcessorWork::Operations),
     ("commands", ProcessorWork::Commands),
     ("network", ProcessorWork::Network),
+    ("allocation", ProcessorWork::Allocation),
+    ("frees", ProcessorWork::Frees),
+    ("parity", ProcessorWork::Parity),
+    ("scans", ProcessorWork::Scans),
 ];
 
 const DOMAINS_EXAMPLE: &str =
     "write serial_domains = [[\"operations\", \"commands\"]], or [] if nothing is serialized";
 
 impl Processor {
+    /// The keys of costs that nothing is charged for unless they are given.
+    pub(crate) const OPTIONAL_COSTS: [&str; 5] =
+        ["allocated_block", "freed_block", "metadata_block", "parity_per_kib", "interrupt"];
+
+    /// What these are, in their order.
+    pub(crate) fn optional_costs_ns(&self) -> [f64; 5] {
+        [
+            self.allocated_block_ns,
+            self.freed_block_ns,
+            self.metadata_block_ns,
+            self.parity_per_kib_ns,
+            self.interrupt_ns,
+        ]
+    }
+
+    /// Refuses what only consistency points cost, in an array that updates in place.
+    pub(crate) fn refuse_in_place(section: &Section<'_>) {
+        for key in &Self::OPTIONAL_COSTS[..3] {
+            if section.gives(key) {
+                section.problem(
+                    key,
+                    "an array that updates in place has no consistency points",
+                    "leave it out: parity_per_kib and interrupt are what such an array may have",
+                );
+            }
+        }
+    }
+
     /// The serial domains where a scenario gives none: those of a filer, whose file system and RAID run on one core at a
     /// time, with the network beside.
     pub(crate) fn serial_domains_of_a_filer() -> Vec<Vec<ProcessorWork>> {
         vec![vec![ProcessorWork::Operations, ProcessorWork::Commands]]
     }
 
-    pub(crate) fn read(mut section: Section<'_>) -> Option<Self> {
+    pub(crate) fn read(mut section: Section<'_>, is_in_place: bool) -> Option<Self> {
         let host = section.required("host_operation", "\"76 us\"", value::cost_nanoseconds);
         let spindle = section.required("spindle_command", "\"110 us\"", value::cost_nanoseconds);
         let per_kib = section.required("per_kib", "\"0.5 us\"", value::cost_nanoseconds);
@@ -73,6 +123,30 @@ impl Processor {
                 "leave the key out, or give cores = 2 or more",
             );
         }
+        let [allocated_block, freed_block, metadata_block, parity_per_kib, interrupt] =
+            Self::OPTIONAL_COSTS.map(|key| section.optional_or(key, 0.0, value::cost_nanoseconds));
+        if is_in_place {
+            Self::refuse_in_place(&section);
+        }
+        if let (Some(interrupt), Some(spindle)) = (interrupt, spindle)
+            && interrupt > spindle
+        {
+            section.problem(
+                "interrupt",
+                "is more than a whole command costs",
+                "give at most spindle_command, of which it is a part",
+            );
+        }
+        if let (Some(interrupt), Some(cores)) = (interrupt, cores)
+            && interrupt > 0.0
+            && cores > 1
+        {
+            section.problem(
+                "interrupt",
+                "completions are taken together on one core only",
+                "leave the key out, or give cores = 1",
+            );
+        }
         section.finish();
         Some(Self {
             host_operation_ns: host?,
@@ -81,6 +155,11 @@ impl Processor {
             write_back_percent: write_back_percent?,
             cores: cores?,
             serial_domains: serial_domains?,
+            allocated_block_ns: allocated_block?,
+            freed_block_ns: freed_block?,
+            metadata_block_ns: metadata_block?,
+            parity_per_kib_ns: parity_per_kib?,
+            interrupt_ns: interrupt?,
         })
     }
 }

@@ -11,8 +11,8 @@ use crate::scenario::Scenario;
 impl Scenario {
     /// Returns the scenario at 1/`by` of its size, and a line for each change.
     ///
-    /// The file, LUNs, volumes, segments, buffer and page caches, times of failures and of added parity groups, and times between
-    /// snapshots are divided by `by`. Spindles have
+    /// The file, LUNs, volumes, segments, buffer and page caches, times of failures and of added parity groups, times between
+    /// snapshots, and those of background work are divided by `by`. Spindles have
     /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
     /// Log halves, checkpoint intervals and write caches are divided by the square root of `by`. A
@@ -149,6 +149,20 @@ impl Scale<'_> {
             && let Some(schedule) = &mut layout.snapshots
         {
             self.time(&format!("snapshots of {name} every"), &mut schedule.every_ns);
+        }
+        if let ArrayLayout::WriteAnywhere(layout) = &mut array.layout {
+            if let Some(interval_ns) = &mut layout.reclaim_interval_ns {
+                self.time(&format!("interval of reclamation of {name}"), interval_ns);
+            }
+            if let Some(scan) = &mut layout.background_scan {
+                self.time(
+                    &format!("beginning of the background scan of {name}"),
+                    &mut scan.begins_ns,
+                );
+                if let Some(ends_ns) = &mut scan.ends_ns {
+                    self.time(&format!("end of the background scan of {name}"), ends_ns);
+                }
+            }
         }
         let mut root = Scale { by: self.by.isqrt().max(1), changes: &mut *self.changes };
         match &mut array.layout {

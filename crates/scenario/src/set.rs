@@ -4,12 +4,15 @@ use std::path::Path;
 
 use toml::{Table, Value};
 
+use crate::background::BackgroundScan;
 use crate::format::LogSize;
 use crate::layout::ArrayLayout;
 use crate::nearest::near;
 use crate::problem::{Problem, ScenarioError};
+use crate::processor::Processor;
 use crate::scenario::Scenario;
 use crate::snapshots::SnapshotSchedule;
+use crate::write_anywhere::{READ_THROUGH, RECLAIM_INTERVAL};
 
 /// The beginning of the names of an array's settings, before its name.
 pub(crate) const OF_ARRAYS: &str = "array.";
@@ -154,17 +157,27 @@ impl Scenario {
         }
     }
 
-    /// Returns the names of settings that arrays do not have and may be given: the log of one in place, which is refused
-    /// with its remedy if it has no use for it, and the snapshots of one that writes anywhere.
+    /// Returns the names of settings that arrays do not have and may be given: costs that are nothing otherwise, the log of
+    /// one in place, which is refused with its remedy if it has no use for it, and what one that writes anywhere does only
+    /// if it is told to.
     fn absent_names(&self) -> Vec<String> {
+        let within = |table: &str, keys: &[&str]| -> Vec<String> {
+            keys.iter().map(|key| format!("{table}.{key}")).collect()
+        };
         let names = self.arrays.iter().flat_map(|array| {
-            let (layout, keys) = match &array.layout {
-                ArrayLayout::InPlace(_) => ("in_place".to_owned(), LogSize::KEYS),
+            let mut names = within("processor", &Processor::OPTIONAL_COSTS);
+            match &array.layout {
+                ArrayLayout::InPlace(_) => names.extend(within("in_place", &LogSize::KEYS)),
                 ArrayLayout::WriteAnywhere(_) => {
-                    (format!("write_anywhere.{}", SnapshotSchedule::KEY), SnapshotSchedule::KEYS)
+                    let table = "write_anywhere";
+                    names.extend(within(table, &[READ_THROUGH, RECLAIM_INTERVAL]));
+                    let snapshots = format!("{table}.{}", SnapshotSchedule::KEY);
+                    names.extend(within(&snapshots, &SnapshotSchedule::KEYS));
+                    let scan = format!("{table}.{}", BackgroundScan::KEY);
+                    names.extend(within(&scan, &BackgroundScan::KEYS));
                 }
-            };
-            keys.map(|key| format!("{OF_ARRAYS}{}.{layout}.{key}", array.name))
+            }
+            names.into_iter().map(|name| format!("{OF_ARRAYS}{}.{name}", array.name))
         });
         names.collect()
     }

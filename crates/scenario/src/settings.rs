@@ -5,6 +5,7 @@ use std::fmt;
 use strewn_transport::Transport;
 
 use crate::array::{Array, Lun, SpindleChoice};
+use crate::background::BackgroundScan;
 use crate::client_raid::{self, ClientRaid};
 use crate::disk_group::{DiskGroup, PROTECTION_WORDS};
 use crate::failure::SpindleFailure;
@@ -28,7 +29,8 @@ use crate::unknown::Unknown;
 use crate::volume::Volume;
 use crate::workload::{AccessSpecificationChoice, NamedWorkload, Workload};
 use crate::write_anywhere::{
-    CACHE_START_WORDS, CHUNKS_WORDS, OtherData, PARITY_WORDS, WriteAnywhere,
+    CACHE_START_WORDS, CHUNKS_WORDS, OtherData, PARITY_WORDS, READ_THROUGH, RECLAIM_INTERVAL,
+    WriteAnywhere,
 };
 
 /// The value of a setting, as a scenario's file writes it.
@@ -461,6 +463,11 @@ fn of_processor(s: &mut Settings, processor: &Processor) {
         write_back_percent,
         cores,
         serial_domains,
+        allocated_block_ns: _,
+        freed_block_ns: _,
+        metadata_block_ns: _,
+        parity_per_kib_ns: _,
+        interrupt_ns: _,
     } = processor;
     s.cost("host_operation", *host_operation_ns);
     s.cost("spindle_command", *spindle_command_ns);
@@ -474,6 +481,11 @@ fn of_processor(s: &mut Settings, processor: &Processor) {
             listed(&words)
         };
         s.add("serial_domains", SettingValue::List(serial_domains.iter().map(words).collect()));
+    }
+    for (key, ns) in Processor::OPTIONAL_COSTS.iter().zip(processor.optional_costs_ns()) {
+        if ns != 0.0 {
+            s.cost(key, ns);
+        }
     }
 }
 
@@ -585,6 +597,9 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
         chunks,
         spares,
         snapshots,
+        read_through_blocks,
+        reclaim_interval_ns,
+        background_scan,
     } = layout;
     s.add(FORMAT, format.as_str());
     s.add("parity", word(&PARITY_WORDS, parity));
@@ -622,6 +637,22 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
         });
     }
     of_snapshots(s, *snapshots);
+    if *read_through_blocks > 0 {
+        s.add(READ_THROUGH, *read_through_blocks);
+    }
+    if let Some(interval_ns) = reclaim_interval_ns {
+        s.time(RECLAIM_INTERVAL, *interval_ns);
+    }
+    if let Some(BackgroundScan { blocks_per_second, begins_ns, ends_ns }) = background_scan {
+        let [blocks_key, begins_key, ends_key] = BackgroundScan::KEYS;
+        s.within(BackgroundScan::KEY, |s| {
+            s.add(blocks_key, *blocks_per_second);
+            s.time(begins_key, *begins_ns);
+            if let Some(ends_ns) = ends_ns {
+                s.time(ends_key, *ends_ns);
+            }
+        });
+    }
 }
 
 fn of_snapshots(s: &mut Settings, snapshots: Option<SnapshotSchedule>) {

@@ -4,6 +4,7 @@ use strewn_alloc::{Chunks, PolicyName};
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
 
+use crate::background::BackgroundScan;
 use crate::format::{Format, LogSize};
 use crate::group::{FurtherGroup, check_group, check_total};
 use crate::quantity::Bytes;
@@ -60,7 +61,23 @@ pub struct WriteAnywhere {
     pub spares: u16,
     /// Snapshots of the volume, if it has any.
     pub snapshots: Option<SnapshotSchedule>,
+    /// Most blocks of a hole that a host read goes on through; 0 for none.
+    pub read_through_blocks: u32,
+    /// How long a scan takes that reclaims freed blocks region by region; `None` if they are reclaimed only above
+    /// `delayed_free_percent`.
+    pub reclaim_interval_ns: Option<u64>,
+    /// A scan that reads map files, if there is one.
+    pub background_scan: Option<BackgroundScan>,
 }
+
+/// The key of the holes that reads go on through.
+pub(crate) const READ_THROUGH: &str = "read_through_blocks";
+
+/// Most blocks of such a hole: a command has 128, and reads one on either side.
+const MOST_READ_THROUGH: u32 = 126;
+
+/// The key of the time that a scan for freed blocks takes.
+pub(crate) const RECLAIM_INTERVAL: &str = "reclaim_interval";
 
 /// Stripes of the largest tetris; an allocation area is a multiple of it.
 const MOST_TETRIS_STRIPES: u32 = 64;
@@ -162,6 +179,19 @@ impl WriteAnywhere {
         let snapshots = s.section(SnapshotSchedule::KEY);
         let snapshots = snapshots.and_then(|one| SnapshotSchedule::read(one, length_ns));
 
+        let read_through = s.optional_or(READ_THROUGH, 0, value::count);
+        if let Some(blocks) = read_through.filter(|blocks| *blocks > MOST_READ_THROUGH) {
+            s.problem(
+                READ_THROUGH,
+                format!("holes of {blocks} blocks do not fit one command"),
+                format!("give at most {MOST_READ_THROUGH}, or 0 to read through none"),
+            );
+        }
+        let reclaim_interval_is_given = s.has(RECLAIM_INTERVAL);
+        let reclaim_interval = s.optional(RECLAIM_INTERVAL, value::positive_nanoseconds);
+        let scan_is_given = s.has(BackgroundScan::KEY);
+        let scan = s.section(BackgroundScan::KEY).and_then(BackgroundScan::read);
+
         if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
             check_group(s, parity, data_spindles);
         }
@@ -237,6 +267,13 @@ impl WriteAnywhere {
             chunks: chunks?,
             spares: spares?,
             snapshots: if snapshots_are_given { Some(snapshots?) } else { None },
+            read_through_blocks: read_through?,
+            reclaim_interval_ns: if reclaim_interval_is_given {
+                Some(reclaim_interval?)
+            } else {
+                None
+            },
+            background_scan: if scan_is_given { Some(scan?) } else { None },
         })
     }
 }

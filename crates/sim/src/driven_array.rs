@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use strewn_array::{
     Array, Counters, DataLost, Driver, GroupMeasures, HostOperation, LogLedger, OperationId,
-    ProcessorWork, SnapshotId, SpindleCommand, Tag, VolumeId,
+    ProcessorWork, SnapshotId, SpindleCommand, Tag, VolumeId, WriteBackCosts,
 };
 #[cfg(feature = "state")]
 use strewn_base::state::SavedState;
@@ -247,6 +247,7 @@ impl<A: Array<()>> DrivenArray<A> {
                     self.array.hint_completion(tag);
                 }
                 driver.components.turn_to(Component::Service);
+                driver.interrupt();
                 if completion.tag == Tag::OF_DRIVER {
                     if driver.superblock_is_done() {
                         self.array.committed(next_ns, driver);
@@ -389,23 +390,33 @@ impl<A: Array<()>> DrivenArray<A> {
             backlog_ns: self.driver.processor.backlog_ns(now_ns),
             operations,
             commands: self.driver.sent,
+            interrupts: self.driver.interrupts,
         }
     }
 
     /// Returns the processor's work since `before`.
-    fn processor_since(&self, before: &ProcessorAt) -> ProcessorMeasures {
+    fn processor_since(&self, before: &ProcessorAt, counters: &Counters) -> ProcessorMeasures {
         let now = &self.processor_before;
         let costs = self.array.processor_costs();
         let operations = now.operations.since(before.operations);
         let commands = now.commands.since(before.commands);
-        let sectors = operations.sectors + commands.sectors;
+        let scanned = counters.scan_hits * strewn_base::BLOCK_SECTORS;
+        let sectors = operations.sectors + commands.sectors + scanned;
         let given_ns = (operations.count * costs.host_operation_ns
-            + commands.count * costs.spindle_command_ns) as f64
-            + sectors as f64 * costs.per_sector_ps as f64 / 1e3;
+            + commands.count * costs.spindle_command_ns
+            + (now.interrupts - before.interrupts) * costs.interrupt_ns)
+            as f64
+            + sectors as f64 * costs.per_sector_ps as f64 / 1e3
+            + write_back_ns(&costs.write_back, counters);
         ProcessorMeasures {
             served_ns: given_ns + before.backlog_ns as f64 - now.backlog_ns as f64,
             busy_ns: now.busy_ns - before.busy_ns,
-            rounding_ns: (operations.count + commands.count) as f64,
+            // Parity is charged once for each extent, and at most once for each stripe.
+            rounding_ns: (operations.count
+                + commands.count
+                + counters.scan_hits
+                + counters.stripes_written
+                + counters.destages) as f64,
         }
     }
 
@@ -450,7 +461,7 @@ impl<A: Array<()>> DrivenArray<A> {
         let counters = self.array.counters().since(&self.counted);
         let now = self.processor_at(end_ns, operations);
         let before = std::mem::replace(&mut self.processor_before, now);
-        let processor = self.processor_since(&before);
+        let processor = self.processor_since(&before, &counters);
 
         let mut by_kind = [SpindleGroup::default(); 2];
         let mut of_spindles = vec![[SpindleGroup::default(); 2]; self.driver.spindles.len()];
@@ -492,6 +503,14 @@ impl<A: Array<()>> DrivenArray<A> {
     }
 }
 
+/// What write-back cost besides its commands, by its counts.
+fn write_back_ns(costs: &WriteBackCosts, counters: &Counters) -> f64 {
+    let in_blocks = counters.allocated_blocks * costs.allocated_block_ns
+        + counters.freed_blocks * costs.freed_block_ns
+        + counters.changed_metadata_blocks * costs.metadata_block_ns;
+    in_blocks as f64 + counters.parity_sectors as f64 * costs.parity_sector_ps as f64 / 1e3
+}
+
 /// The spindles of a group as indices.
 fn indices(spindles: &Range<u16>) -> Range<usize> {
     spindles.start.into()..spindles.end.into()
@@ -505,6 +524,7 @@ struct ProcessorAt {
     backlog_ns: u64,
     operations: Moved,
     commands: Moved,
+    interrupts: u64,
 }
 
 #[cfg(feature = "state")]

@@ -31,6 +31,8 @@ pub(crate) struct SimDriver {
     pub(crate) processor: Processor,
     /// Commands sent and their sectors, since the beginning.
     pub(crate) sent: Moved,
+    /// Interrupts that told of completions, since the beginning.
+    pub(crate) interrupts: u64,
     /// Acknowledgements that leave when the processor is done, in order.
     pub(crate) later: VecDeque<(u64, OperationId)>,
     /// Acknowledgements that leave now.
@@ -69,6 +71,7 @@ impl SimDriver {
             spindles,
             processor: Processor::new(costs),
             sent: Moved::default(),
+            interrupts: 0,
             later: VecDeque::new(),
             ready: Vec::new(),
             refusals: Vec::new(),
@@ -187,6 +190,15 @@ impl SimDriver {
     #[inline]
     pub(crate) fn in_service(&self, spindle: u16) -> Option<Tag> {
         self.spindles[usize::from(spindle)].in_service().copied()
+    }
+
+    /// A command has completed, and the processor is told of it, unless it learns of it with others.
+    #[inline(always)]
+    pub(crate) fn interrupt(&mut self) {
+        if self.costs.interrupt_ns > 0 && self.processor.begins_batch(self.now_ns) {
+            self.interrupts += 1;
+            self.processor(ProcessorWork::Command, self.costs.interrupt_ns);
+        }
     }
 
     /// Takes the earliest completion. Its spindle has started its next command.
@@ -349,7 +361,7 @@ impl Durability for SimDriver {
 strewn_base::saved_state! {
     impl for SimDriver {
         parts: spindles, completions, processor, log;
-        values: now_ns, sent, later, ready, refusals, timer_ns, superblocks_out, lost, mirror;
+        values: now_ns, sent, interrupts, later, ready, refusals, timer_ns, superblocks_out, lost, mirror;
         built: costs, stretch, answers_overtake, refused, components;
     }
 }

@@ -12,6 +12,7 @@ use strewn_raid::{ChunkLocation, Member, MemberSet, SpindleIndex, StripedLayout}
 
 use crate::driver::{Driver, SpindleCommand, Tag, Work};
 use crate::payload::{Contents, Payload};
+use crate::processor::ProcessorWork;
 
 use super::InPlace;
 use super::blocks::{self, BlockSet};
@@ -202,11 +203,18 @@ impl<P: Payload> InPlace<P> {
             let data = u64::from(write.contains(member));
             self.counters.data_writes += data;
             self.counters.parity_writes += u64::from(write.len()) - data;
+            if self.config.processor.write_back.parity_sector_ps > 0 {
+                self.charge_planned_parity(id, slot, driver);
+            }
             self.send_planned((id, slot), stripe, write, Direction::Write, driver);
             driver.all_or_none_ends();
             return;
         }
         if group.layout.has_parity() {
+            if self.config.processor.write_back.parity_sector_ps > 0 {
+                // New data and old data, into old parity.
+                self.charge_parity(id, slot, 2, driver);
+            }
             self.send_pair(id, slot, Direction::Write, driver);
             self.counters.parity_writes += 1;
         } else {
@@ -217,6 +225,31 @@ impl<P: Payload> InPlace<P> {
         }
         driver.all_or_none_ends();
         self.counters.data_writes += 1;
+    }
+
+    /// Charges the processor for the parity of a degraded stripe: the new data and all that was read, less the one that
+    /// the others are XORed into.
+    #[cold]
+    fn charge_planned_parity(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
+        let group = &mut self.groups[id];
+        let (stripe, member) = group.stripe_of(group.destages[slot].sectors.start);
+        let plan = group.plan_of_update(stripe, member);
+        self.charge_parity(id, slot, plan.read.len().into(), driver);
+    }
+
+    /// Charges the processor for XORing `passes` times an extent into its parity.
+    fn charge_parity(
+        &mut self,
+        id: GroupIndex,
+        slot: usize,
+        passes: u64,
+        driver: &mut impl Driver<P>,
+    ) {
+        let Range { start, end } = self.groups[id].destages[slot].sectors;
+        let sectors = (end - start) * passes;
+        self.counters.parity_sectors += sectors;
+        let cost_ns = self.config.processor.write_back.of_parity(sectors);
+        driver.processor(ProcessorWork::Parity, cost_ns);
     }
 
     /// Reads or writes members of a stripe at the extent's offset in their chunks.

@@ -46,6 +46,8 @@ pub(super) struct Checkpoint<P> {
     pub(super) old_locations: BTreeMap<u32, OldLocation>,
     /// The blocks that it frees, in an array with bytes.
     pub(super) freed: Vec<Vbn>,
+    /// Blocks that it frees and that the processor has not been charged for.
+    pub(super) frees_to_charge: u64,
 }
 
 /// A tetris in flight: it reads what parity needs, then writes.
@@ -56,6 +58,8 @@ pub(super) struct TetrisInFlight<P> {
     pub(super) awaited: u32,
     /// A spindle failed during its reads: they are sent again.
     pub(super) again: bool,
+    /// Blocks XORed into its parities, if that costs anything.
+    pub(super) xored_blocks: u64,
     /// The data read.
     pub(super) old: StripeReads<P>,
 }
@@ -92,7 +96,7 @@ impl<P: Payload> WriteAnywhere<P> {
     #[inline(never)]
     pub(super) fn begin_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
-        driver.set_timer(self.checkpoint_due_ns);
+        self.set_timer(driver);
         let unmapped = self.stored.as_mut().map(Stored::take_unmapped).unwrap_or_default();
         let for_snapshots = self.snapshots.as_ref().is_some_and(|snapshots| snapshots.has_work());
         let has_changed = self.stored.as_ref().is_some_and(|stored| stored.has_changed);
@@ -130,7 +134,9 @@ impl<P: Payload> WriteAnywhere<P> {
             frozen: BTreeMap::new(),
             old_locations: BTreeMap::new(),
             freed: Vec::new(),
+            frees_to_charge: 0,
         };
+        self.take_stock_of_frees(now_ns);
         if let Err(full) = self.place_all(&mut checkpoint) {
             panic!("{full} during a consistency point, though each write was admitted by its room");
         }

@@ -166,6 +166,11 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    /// Whether some blocks of `run` are lost or bad.
+    pub(super) fn is_lost(&self, run: Run) -> bool {
+        self.degraded_group(run.group).is_some_and(|degraded| degraded.lacks_any_of(run))
+    }
+
     /// The losses of `group`; `None` if the array has not lost anything.
     fn degraded_group(&self, group: GroupIndex) -> Option<&DegradedGroup<P>> {
         self.degraded.as_ref().map(|degraded| &degraded.groups[group.index()])

@@ -219,7 +219,10 @@ impl<P: Payload> WriteAnywhere<P> {
                 let blocks = *operation.blocks().start()..operation.blocks().end() + 1;
                 let hits = self.counters.cache_hits;
                 self.counters.host_read_blocks += u64::from(blocks.end - blocks.start);
-                self.counters.data_reads += self.read_missing(slot, blocks, true, driver);
+                self.counters.data_reads += match self.through_holes.is_some() {
+                    false => self.read_missing(slot, blocks, true, driver),
+                    true => self.read_through_holes(slot, blocks, driver),
+                };
                 self.counters.host_read_hits += self.counters.cache_hits - hits;
             }
             Direction::Write => {
@@ -247,9 +250,7 @@ impl<P: Payload> WriteAnywhere<P> {
         while block < blocks.end {
             if self.look_up(block) {
                 if answer {
-                    let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
-                    let part = self.contents.load(sector, BLOCK_SECTORS);
-                    lay_block_run(&mut self.operations[slot as usize], block, 1, &part);
+                    self.answer_from_cache(slot, block);
                 } else {
                     self.cache.hold(block);
                 }
@@ -267,6 +268,20 @@ impl<P: Payload> WriteAnywhere<P> {
             block += run.blocks;
         }
         commands
+    }
+
+    /// Copies a cached block into a read's answer.
+    #[inline(always)]
+    pub(super) fn answer_from_cache(&mut self, slot: u32, block: u32) {
+        let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
+        let part = self.contents.load(sector, BLOCK_SECTORS);
+        lay_block_run(&mut self.operations[slot as usize], block, 1, &part);
+    }
+
+    /// Counts a read that an operation waits for. Returns the parity of the present epoch.
+    pub(super) fn awaits_read(&mut self, slot: u32) -> bool {
+        self.operations[slot as usize].awaited += 1;
+        self.reads.sent()
     }
 
     /// A block without a place reads as zeros, without a command.
@@ -313,7 +328,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// The longest run of consecutive, uncached blocks that starts at `block`, ends before `end` and fits one command.
     /// `None` if `block` was never written, or has been unmapped.
     #[inline(always)]
-    fn run_from(&self, block: u32, end: u32) -> Option<Run> {
+    pub(super) fn run_from(&self, block: u32, end: u32) -> Option<Run> {
         let vbn = self.map.get(block).filter(|_| !self.is_unmapped(block))?;
         let goes_on = |next, behind| {
             self.map.get(next) == Some(behind)
@@ -473,7 +488,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     #[inline(always)]
-    fn look_up(&mut self, key: u32) -> bool {
+    pub(super) fn look_up(&mut self, key: u32) -> bool {
         let hit = self.cache.touch(key);
         self.counters.cache_lookups += 1;
         self.counters.cache_hits += u64::from(hit);

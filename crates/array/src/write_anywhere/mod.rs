@@ -4,9 +4,11 @@
 //! writes all dirty blocks together, wherever the allocator finds room, with the metadata that records where. A host
 //! read costs one spindle command for each run of blocks that are still contiguous.
 
+mod background;
 mod block_keys;
 mod checkpoint;
 mod config;
+mod costs;
 mod degraded;
 mod failing;
 mod groups;
@@ -33,6 +35,7 @@ mod stored;
 mod tag;
 mod tetris;
 mod tetris_bytes;
+mod through_holes;
 mod unmap;
 mod views;
 
@@ -63,6 +66,8 @@ use crate::processor::{ProcessorCosts, ProcessorWork};
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 use crate::units::BLOCK_SECTORS;
 
+use background::Background;
+pub use background::{BackgroundScan, BackgroundWork};
 pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS};
 use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig, WriteAnywhereError};
@@ -77,6 +82,7 @@ use snapshots::Snapshots;
 pub use stored::CatalogBlocks;
 use stored::Stored;
 use tag::{Owner, TagFields};
+use through_holes::ThroughHoles;
 pub use views::View;
 
 /// Most blocks of one spindle command. A longer run takes several.
@@ -122,6 +128,10 @@ pub struct WriteAnywhere<P: Payload> {
     /// Whether the operations are those of a log, which have been admitted before.
     is_replaying: bool,
     counters: Counters,
+    /// `None` unless host reads go on through holes.
+    through_holes: Option<Box<ThroughHoles>>,
+    /// `None` unless something is done in the background.
+    background: Option<Box<Background>>,
 }
 
 impl<P: Payload> WriteAnywhere<P> {
@@ -231,6 +241,8 @@ impl<P: Payload> WriteAnywhere<P> {
             views: Slots::new(),
             is_replaying: false,
             counters: Counters::default(),
+            through_holes: None,
+            background: None,
             keys,
             config,
         })
@@ -397,6 +409,8 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::Recovery => self.on_recovery_command_done(now_ns, fields, Some(payload), driver),
             Owner::Rebuild => self.on_rebuild_command_done(now_ns, fields, Some(payload), driver),
             Owner::Repair => self.on_repair_done(now_ns, fields, driver),
+            Owner::ThroughHoles => self.on_read_through_holes(now_ns, fields, payload, driver),
+            Owner::Aside => self.on_scan_read_done(),
         }
     }
 
@@ -490,7 +504,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
 
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
-        driver.set_timer(self.checkpoint_due_ns);
+        self.set_timer(driver);
         self.note_room();
     }
 
@@ -592,6 +606,9 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     }
 
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        if self.background.is_some() && !self.scan(now_ns, driver) {
+            return;
+        }
         if self.checkpoint.is_none() {
             self.begin_checkpoint(now_ns, driver);
             self.end_recoveries(now_ns, driver);
@@ -670,7 +687,7 @@ impl WriteAnywhere<()> {
         fns save_fields, restore_fields {
             parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots;
             values: superblock, operations, reads, waiting_for_log, room_blocks, checkpoint,
-                checkpoint_due_ns, degraded, views, is_replaying, counters;
+                checkpoint_due_ns, degraded, views, is_replaying, counters, through_holes, background;
             built: config, first_spindles, keys, lun_sectors, contents, rebuild;
         }
     }

@@ -38,14 +38,10 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let delayed = self.delayed_frees_allowed();
         while let Some((region, blocks)) = self.volumes.reclaim(delayed) {
-            let first = self.keys.container_of(region, 0);
-            for key in first..first + CONTAINER_BLOCKS_PER_REGION {
-                changed.insert(key);
-            }
-            for vbn in blocks {
-                changed.insert(self.keys.aggregate_bitmap_of(vbn));
-                self.stop_using(vbn, checkpoint);
-            }
+            self.free_region(region, blocks, checkpoint, &mut changed);
+        }
+        if self.background.is_some() {
+            self.reclaim_at_pace(checkpoint, &mut changed);
         }
         if let Some(stored) = &mut self.stored {
             stored.has_changed = false;
@@ -84,6 +80,24 @@ impl<P: Payload> WriteAnywhere<P> {
         self.aggregate.finish();
         checkpoint.tetrises.extend(std::iter::from_fn(|| self.aggregate.next_tetris()));
         Ok(())
+    }
+
+    /// Frees `blocks`, whose numbers lie in `region`.
+    pub(super) fn free_region(
+        &mut self,
+        region: Region,
+        blocks: Vec<Vbn>,
+        checkpoint: &mut Checkpoint<P>,
+        changed: &mut MetadataSet,
+    ) {
+        let first = self.keys.container_of(region, 0);
+        for key in first..first + CONTAINER_BLOCKS_PER_REGION {
+            changed.insert(key);
+        }
+        for vbn in blocks {
+            changed.insert(self.keys.aggregate_bitmap_of(vbn));
+            self.stop_using(vbn, checkpoint);
+        }
     }
 
     /// Places one block and collects the metadata that changes. Returns where the block was before.
@@ -156,6 +170,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     fn stop_using(&mut self, vbn: Vbn, checkpoint: &mut Checkpoint<P>) {
         self.aggregate.free_at_commit(vbn).expect("a block that the map named is in use");
+        checkpoint.frees_to_charge += 1;
         if P::CARRIES_DATA {
             checkpoint.freed.push(vbn);
         }
@@ -163,7 +178,7 @@ impl<P: Payload> WriteAnywhere<P> {
 }
 
 /// A set of metadata keys, walked in ascending order.
-struct MetadataSet {
+pub(super) struct MetadataSet {
     first_key: u32,
     keys: SummaryBitmap,
     /// The key inserted last by each of three call sites, which often repeat it.

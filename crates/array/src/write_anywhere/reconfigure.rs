@@ -276,6 +276,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.reads = std::mem::take(&mut old.reads);
         self.rebuild = old.rebuild;
+        self.through_holes = old.through_holes.take();
+        self.background = old.background.take();
         self.degraded = old.degraded.take();
         self.counters = old.counters;
         self.checkpoint_due_ns = old.checkpoint_due_ns;

@@ -21,6 +21,13 @@ impl<P: Payload> WriteAnywhere<P> {
         outcome: P,
         driver: &mut impl Driver<P>,
     ) {
+        let fields = TagFields::unpack(tag);
+        match fields.owner {
+            Owner::ThroughHoles => return self.on_bad_among_holes(fields, bad, driver),
+            // What a scan looks at is in memory as well.
+            Owner::Aside => return self.on_scan_read_done(),
+            _ => {}
+        }
         let mut degraded = self.degraded.take().unwrap_or_else(|| self.no_longer_whole());
         let stripes = (run.dbn..run.dbn + u64::from(run.blocks)).zip(bad);
         let known = &mut degraded.groups[run.group.index()].bad;
@@ -29,7 +36,6 @@ impl<P: Payload> WriteAnywhere<P> {
         let new = known.len() - before;
         self.counters.bad_blocks += new as u64;
         self.degraded = Some(degraded);
-        let fields = TagFields::unpack(tag);
         match fields.owner {
             Owner::HostOperation | Owner::CheckpointRead => self.recover(tag, run, driver),
             Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
@@ -40,6 +46,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.on_rebuild_command_done(now_ns, fields, outcome, driver);
             }
             Owner::Repair => unreachable!("a write brings nothing"),
+            Owner::ThroughHoles | Owner::Aside => unreachable!("no stripe of theirs is noted"),
         }
     }
 

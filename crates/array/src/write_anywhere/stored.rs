@@ -242,7 +242,8 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::Tetris => self.checkpoint.as_ref()?.read_of_tetris(fields)?,
             Owner::Recovery => self.degraded.as_ref()?.read_of_recovery(fields)?,
             Owner::Rebuild => self.read_of_step(fields)?,
-            Owner::Repair => return None,
+            // The reads that it carries are checked one by one.
+            Owner::ThroughHoles | Owner::Aside | Owner::Repair => return None,
         };
         let blocks = payload.bytes().chunks(BLOCK_BYTES);
         let wrong: Vec<bool> = (run.dbn..)

@@ -17,6 +17,10 @@ pub(super) enum Owner {
     Rebuild,
     /// The write of a bad block in slot `slot`.
     Repair,
+    /// The reads of host operations that were sent as one, in slot `slot`.
+    ThroughHoles,
+    /// Nothing. A background scan counts it.
+    Aside,
 }
 
 /// A tag's fields: what waits, and the blocks that a read brings. They take 64 bits, so that a completion looks nothing
@@ -57,7 +61,9 @@ impl TagFields {
                 2 => Owner::Tetris,
                 3 => Owner::Recovery,
                 4 => Owner::Rebuild,
-                _ => Owner::Repair,
+                5 => Owner::Repair,
+                6 => Owner::ThroughHoles,
+                _ => Owner::Aside,
             },
             blocks: (tag.0 >> 2) as u32 & 0xFF,
             slot: (tag.0 >> 10) as u32 & 0xF_FFFF,
@@ -82,6 +88,8 @@ mod tests {
                 Just(Owner::Recovery),
                 Just(Owner::Rebuild),
                 Just(Owner::Repair),
+                Just(Owner::ThroughHoles),
+                Just(Owner::Aside),
             ],
             slot in 0u32..1 << 20,
             first_key: u32,

@@ -11,7 +11,7 @@ use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 use super::checkpoint::{Checkpoint, TetrisInFlight};
 use super::tag::{Owner, TagFields};
 use super::tetris_bytes::{StripeReads, TetrisPayloads};
-use super::{Run, SUPERBLOCK, WriteAnywhere};
+use super::{Run, SUPERBLOCK, WriteAnywhere, costs};
 
 impl<P: Payload> WriteAnywhere<P> {
     /// A command of a tetris has completed, or failed. The parity that the tetris writes covers the contents of a
@@ -79,7 +79,15 @@ impl<P: Payload> WriteAnywhere<P> {
         self.counters.stripes_written += u64::from(touched.count_ones());
         self.counters.full_stripes += u64::from(full.count_ones());
         let old = StripeReads::default();
-        let in_flight = TetrisInFlight { tetris, reading: true, awaited: 0, again: false, old };
+        self.charge_placement(checkpoint, &tetris, driver);
+        let in_flight = TetrisInFlight {
+            tetris,
+            reading: true,
+            awaited: 0,
+            again: false,
+            xored_blocks: 0,
+            old,
+        };
         let slot = checkpoint.in_flight.insert(in_flight) as u32;
         self.read_for_tetris(checkpoint, slot, driver);
     }
@@ -119,6 +127,9 @@ impl<P: Payload> WriteAnywhere<P> {
         let lost = self.lost_at(index, first_stripe);
         let mut read = vec![0u64; group.spindles().into()];
         in_flight.old = StripeReads::default();
+        let computes_parity = self.config.processor.write_back.parity_sector_ps > 0;
+        in_flight.xored_blocks =
+            if computes_parity { costs::xored_in_full_stripes(group, tetris) } else { 0 };
         for stripe in bits(tetris.stripes_touched() & !tetris.stripes_full()) {
             let bad = self.bad_at(index, first_stripe + u64::from(stripe));
             let changed = tetris.changed_in(stripe);
@@ -128,8 +139,12 @@ impl<P: Payload> WriteAnywhere<P> {
                 true => self.plan_of_beginning(group, changed, lost, bad),
                 false => self.plan_of_update(group, changed, lost, bad),
             };
-            for spindle in group.spindles_of(update.read(group.stripe_shape())).iter() {
+            let read_here = group.spindles_of(update.read(group.stripe_shape()));
+            for spindle in read_here.iter() {
                 read[spindle.index()] |= 1 << stripe;
+            }
+            if computes_parity {
+                in_flight.xored_blocks += costs::xored_in_stripe(group, changed, read_here);
             }
             if P::CARRIES_DATA {
                 in_flight.old.updates.insert(stripe, update);
@@ -169,6 +184,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let in_flight = &mut checkpoint.in_flight[slot as usize];
         in_flight.reading = false;
+        let xored_blocks = std::mem::take(&mut in_flight.xored_blocks);
         let Tetris { group: index, first_stripe, .. } = in_flight.tetris;
         let touched = in_flight.tetris.stripes_touched();
         let mut written = in_flight.tetris.written.clone();
@@ -177,6 +193,9 @@ impl<P: Payload> WriteAnywhere<P> {
             for member in update.zeroed.iter() {
                 written[member.index()] |= 1 << stripe;
             }
+        }
+        if xored_blocks > 0 {
+            self.charge_parity(xored_blocks * u64::from(BLOCK_SECTORS), driver);
         }
         let mut payloads = self.payloads_of(checkpoint, slot);
         let all_or_none = self.leaves_blocks_beside(index, first_stripe, touched, &written);

@@ -4,6 +4,7 @@ pub(crate) mod client_raid;
 pub(crate) mod comparison;
 pub(crate) mod cost;
 pub(crate) mod drive;
+pub(crate) mod housekeeping;
 pub(crate) mod json;
 pub(crate) mod layout_map;
 pub(crate) mod live;

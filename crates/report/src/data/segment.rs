@@ -1,6 +1,7 @@
 //! The measurements of an array in one segment.
 
 use crate::data::client_raid::ClientRaidFigures;
+use crate::data::housekeeping::Housekeeping;
 use crate::data::machine::MachineFigures;
 use crate::data::number::rounded;
 use crate::data::page_cache::PageCacheFigures;
@@ -74,6 +75,9 @@ pub struct Segment {
     /// absent otherwise. In a run with phases, only those of the segment's phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_workload: Vec<WorkloadFigures>,
+    /// What the controller did besides serving hosts; absent unless the scenario asks for some of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub housekeeping: Option<Housekeeping>,
 }
 
 /// Response time of host operations, milliseconds.
@@ -294,6 +298,7 @@ impl Segment {
             client_raid,
             host,
             by_workload,
+            housekeeping: _,
         } = &mut self;
         let of_groups = groups.iter_mut().flat_map(|group| {
             [&mut group.spindles, &mut group.parity_spindles, &mut group.free_percent]

@@ -82,6 +82,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         checks: Checks { littles_law_error_percent: 0.01, utilization_law_error_percent: -0.02 },
         groups: Vec::new(),
         redundancy: None,
+        housekeeping: None,
         snapshots: None,
         volumes: Vec::new(),
         machine: None,

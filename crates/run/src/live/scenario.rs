@@ -76,6 +76,11 @@ pub(super) fn of(
             write_back_percent: 0,
             cores: 1,
             serial_domains: Vec::new(),
+            allocated_block_ns: 0.0,
+            freed_block_ns: 0.0,
+            metadata_block_ns: 0.0,
+            parity_per_kib_ns: 0.0,
+            interrupt_ns: 0.0,
         },
         fitted: None,
         layout,
@@ -144,6 +149,9 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         chunks: Chunks::Aligned,
         spares: 0,
         snapshots: None,
+        read_through_blocks: 0,
+        reclaim_interval_ns: None,
+        background_scan: None,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use strewn_raid::Parity;
 use strewn_scenario::{
-    ArrayLayout, DiskGroup, FrontEnd, FurtherGroup, InPlaceLayout, Link, OtherData, ProcessorWork,
-    ProtectionLevel, Scenario, SnapshotSchedule, SpindleFailure, Template,
+    ArrayLayout, BackgroundScan, DiskGroup, FrontEnd, FurtherGroup, InPlaceLayout, Link, OtherData,
+    ProcessorWork, ProtectionLevel, Scenario, SnapshotSchedule, SpindleFailure, Template,
 };
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
 use strewn_transport::{
@@ -121,6 +121,16 @@ fn every_scenario() -> Vec<Scenario> {
         FurtherGroup { parity: Parity::RaidDp, data_spindles: 3, at_ns: Some(1_000_000_001) },
     ];
     layout.snapshots = Some(SnapshotSchedule { every_ns: 7_000_000_001, keep: 255 });
+    layout.read_through_blocks = 126;
+    layout.reclaim_interval_ns = Some(300_000_000_001);
+    layout.background_scan =
+        Some(BackgroundScan { blocks_per_second: 17, begins_ns: 3, ends_ns: Some(5) });
+    let processor = &mut full.arrays[0].processor;
+    processor.allocated_block_ns = 1.0;
+    processor.freed_block_ns = 2.0;
+    processor.metadata_block_ns = 3.0;
+    processor.parity_per_kib_ns = 4.0;
+    processor.interrupt_ns = 5.0;
     full.arrays[0].name = "with.dots \"and\" quotes".to_owned();
     full.arrays[0].failures =
         [1, 3].map(|at| SpindleFailure { at_ns: at, spindle: at as u16 }).to_vec();

@@ -33,6 +33,11 @@ fn values_are_in_base_units() {
         write_back_percent: 50,
         cores: 1,
         serial_domains: vec![vec![ProcessorWork::Operations, ProcessorWork::Commands]],
+        allocated_block_ns: 0.0,
+        freed_block_ns: 0.0,
+        metadata_block_ns: 0.0,
+        parity_per_kib_ns: 0.0,
+        interrupt_ns: 0.0,
     };
     assert_eq!(array.processor, processor);
     let ArrayLayout::WriteAnywhere(layout) = &array.layout else { panic!("{array:?}") };

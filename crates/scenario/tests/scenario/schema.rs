@@ -34,6 +34,8 @@ const EVERY_TABLE: &str = "
     zzzzzzzzzzzz = 1
     [array.write_anywhere.snapshots]
     zzzzzzzzzzzz = 1
+    [array.write_anywhere.background_scan]
+    zzzzzzzzzzzz = 1
     [[array]]
     name = 'ip'
     [array.in_place]

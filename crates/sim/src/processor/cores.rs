@@ -12,7 +12,8 @@ use strewn_base::Calendar;
 pub struct ProcessorCores {
     /// How many there are. With one, everything is done in the order of its arrival.
     pub cores: u32,
-    /// The serial domains. No kind of work is in two.
+    /// The serial domains. No kind of work is in two. What write-back and scans cost besides commands is done where
+    /// commands are, unless a domain names it.
     pub serial_domains: Vec<Vec<ProcessorWork>>,
 }
 
@@ -80,7 +81,11 @@ pub(super) struct SeveralCores {
     before: CoresSegment,
 }
 
-const KINDS: usize = 3;
+const KINDS: usize = 7;
+
+/// Work that is done where commands are, unless a domain names it.
+const BESIDE_COMMANDS: [ProcessorWork; 4] =
+    [ProcessorWork::Allocation, ProcessorWork::Frees, ProcessorWork::Parity, ProcessorWork::Scans];
 
 /// Work given to a processor.
 #[derive(Debug, Clone, Copy)]
@@ -101,6 +106,11 @@ impl SeveralCores {
                 let before = domain_of[*kind as usize].replace(domain);
                 assert!(before.is_none_or(|before| before == domain), "{kind:?} is in two domains");
             }
+        }
+        for kind in BESIDE_COMMANDS {
+            let of_commands = domain_of[ProcessorWork::Command as usize];
+            let own = &mut domain_of[kind as usize];
+            *own = own.or(of_commands);
         }
         Self {
             cores: vec![Calendar::default(); settings.cores as usize],

@@ -1,9 +1,11 @@
 //! A controller's processor.
 
+mod batches;
 mod cores;
 
 use strewn_array::{ProcessorCosts, ProcessorWork};
 
+use batches::Batches;
 use cores::{SeveralCores, Work};
 
 pub use cores::{CoresSegment, ProcessorCores};
@@ -23,13 +25,16 @@ pub(crate) struct Processor {
     write_back_percent: u64,
     /// More than one core. What they are given is done at `free_ns` and `write_back_free_ns`; the rest is kept there.
     several: Option<Box<SeveralCores>>,
+    /// How completions are taken together; `None` if taking them costs nothing.
+    batches: Option<Box<Batches>>,
 }
 
 impl Processor {
     pub(crate) fn new(costs: &ProcessorCosts) -> Self {
         let write_back_percent = costs.write_back_percent.into();
         assert!(write_back_percent <= 100, "a share of {write_back_percent} %");
-        Self { write_back_percent, ..Self::default() }
+        let batches = (costs.interrupt_ns > 0).then(Box::default);
+        Self { write_back_percent, batches, ..Self::default() }
     }
 
     /// Gives it so many cores. It has not worked yet.
@@ -60,11 +65,21 @@ impl Processor {
         }
         self.given_ns += cost_ns;
         self.free_ns = self.free_ns.max(now_ns) + cost_ns;
+        if let Some(batches) = &mut self.batches {
+            batches.work_ends_at(self.free_ns);
+        }
         if is_write_back && self.write_back_percent > 0 {
             let at_its_share = cost_ns * 100 / self.write_back_percent;
             let alone = self.write_back_free_ns.max(now_ns) + at_its_share;
             self.write_back_free_ns = alone.min(self.free_ns);
         }
+    }
+
+    /// A command has completed at `now_ns`. Returns whether it is the first of a batch, which costs an interrupt. On
+    /// several cores, each is.
+    #[cold]
+    pub(crate) fn begins_batch(&mut self, now_ns: u64) -> bool {
+        self.batches.as_mut().is_some_and(|batches| batches.take(now_ns))
     }
 
     #[cold]
@@ -114,6 +129,9 @@ impl Processor {
             None => self.backlog_ns(now_ns),
         };
         self.given_ns = self.given_ns.saturating_sub(lost_ns);
+        if let Some(batches) = &mut self.batches {
+            **batches = Batches::default();
+        }
         self.free_ns = self.free_ns.min(now_ns);
         self.write_back_free_ns = self.write_back_free_ns.min(now_ns);
         lost_ns
@@ -140,7 +158,7 @@ impl Processor {
 strewn_base::saved_state! {
     impl for Processor {
         parts: several;
-        values: free_ns, given_ns, write_back_free_ns;
+        values: free_ns, given_ns, write_back_free_ns, batches;
         built: write_back_percent;
     }
 }

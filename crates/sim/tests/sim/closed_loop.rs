@@ -194,6 +194,8 @@ fn simulated(
             spindle_command_ns: cost_ns / 2,
             per_sector_ps: cost_ns,
             write_back_percent: 0,
+            write_back: strewn_array::WriteBackCosts::NONE,
+            interrupt_ns: 0,
         },
     })
     .unwrap();

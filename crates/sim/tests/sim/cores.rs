@@ -32,6 +32,8 @@ fn machine(
         spindle_command_ns: command_ns,
         per_sector_ps: 0,
         write_back_percent: 50,
+        write_back: strewn_array::WriteBackCosts::NONE,
+        interrupt_ns: 0,
     };
     let array =
         WriteAnywhere::new(WriteAnywhereConfig { processor, cache_blocks, ..config(group) });
@@ -176,6 +178,8 @@ fn consistency_points_have_their_share_of_a_serial_domain() {
             spindle_command_ns: 300_000,
             per_sector_ps: 0,
             write_back_percent: 50,
+            write_back: strewn_array::WriteBackCosts::NONE,
+            interrupt_ns: 0,
         };
         let array = WriteAnywhere::new(WriteAnywhereConfig { processor, ..config(group) }).unwrap();
         let host = ClosedLoop::new(AccessStream::new(&accesses, 0, 1 << 17, 5).unwrap(), 32);

@@ -21,6 +21,8 @@ const COSTS: ProcessorCosts = ProcessorCosts {
     spindle_command_ns: 50_000,
     per_sector_ps: 250_000,
     write_back_percent: 0,
+    write_back: strewn_array::WriteBackCosts::NONE,
+    interrupt_ns: 0,
 };
 
 pub fn drive() -> Arc<Drive> {

@@ -38,6 +38,8 @@ fn array(write_back_percent: u8, chunks: Chunks) -> WriteAnywhere<()> {
             spindle_command_ns: 109_000,
             per_sector_ps: 250_000,
             write_back_percent,
+            write_back: strewn_array::WriteBackCosts::NONE,
+            interrupt_ns: 0,
         },
     })
     .unwrap()

@@ -1,0 +1,238 @@
+//! What an array does beside its hosts: delayed frees reclaimed at a pace, and scans that read map files.
+
+use std::ops::Range;
+
+use strewn_alloc::Region;
+use strewn_base::Direction;
+
+use crate::driver::Driver;
+use crate::payload::Payload;
+use crate::processor::ProcessorWork;
+use crate::units::BLOCK_SECTORS;
+
+use super::checkpoint::Checkpoint;
+use super::placement::MetadataSet;
+use super::tag::{Owner, TagFields};
+use super::{Run, WriteAnywhere};
+
+/// Most map blocks that a scan has on their way. It skips its turns while they are.
+const SCAN_READS_IN_FLIGHT: u32 = 8;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// What an array is to do in the background.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BackgroundWork {
+    /// How long a scan takes that reclaims the delayed frees of one region after another, in nanoseconds; the next follows
+    /// at once. 0: delayed frees are reclaimed only above their bound.
+    pub reclaim_interval_ns: u64,
+    /// A scan that reads map files.
+    pub scan: Option<BackgroundScan>,
+}
+
+/// A scan that reads the blocks of all map files (the volumes' bitmaps, the container maps, the aggregate's bitmap), over
+/// and over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+pub struct BackgroundScan {
+    /// Blocks that it looks at in a second, at least one.
+    pub blocks_per_second: u32,
+    /// When it begins and ends, in nanoseconds since the array started.
+    pub begins_ns: u64,
+    /// See `begins_ns`.
+    pub ends_ns: u64,
+}
+
+/// The state of what is done in the background.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Background {
+    reclamation: Option<Reclamation>,
+    scan: Option<Scan>,
+}
+
+/// A scan for delayed frees, region by region, at a steady pace.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+struct Reclamation {
+    interval_ns: u64,
+    began_ns: u64,
+    /// The first region that it has not come to, and the first that it need not have come to yet.
+    next: u32,
+    due: u32,
+}
+
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+struct Scan {
+    settings: BackgroundScan,
+    due_ns: u64,
+    /// Map blocks that it has come to.
+    looked_at: u64,
+    in_flight: u32,
+}
+
+impl Reclamation {
+    /// Notes how far the scan must have come at `now_ns`.
+    fn take_stock(&mut self, now_ns: u64, regions: u32) {
+        let end_ns = self.began_ns.saturating_add(self.interval_ns);
+        if self.next == regions && now_ns >= end_ns {
+            // A consistency point may come late. What was missed is not made up for.
+            self.began_ns = match now_ns < end_ns.saturating_add(self.interval_ns) {
+                true => end_ns,
+                false => now_ns,
+            };
+            self.next = 0;
+        }
+        let passed_ns = u128::from(now_ns.saturating_sub(self.began_ns));
+        let due = u128::from(regions) * passed_ns / u128::from(self.interval_ns);
+        self.due = due.min(regions.into()) as u32;
+    }
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// Gives the array work to do in the background.
+    ///
+    /// # Panics
+    /// If a scan looks at no blocks.
+    #[must_use]
+    pub fn with_background(self, work: BackgroundWork) -> Self {
+        let BackgroundWork { reclaim_interval_ns, scan } = work;
+        let reclamation = (reclaim_interval_ns > 0).then_some(Reclamation {
+            interval_ns: reclaim_interval_ns,
+            began_ns: 0,
+            next: 0,
+            due: 0,
+        });
+        let scan = scan.map(|settings| {
+            assert!(settings.blocks_per_second > 0, "a scan that looks at no blocks");
+            Scan { settings, due_ns: settings.begins_ns, looked_at: 0, in_flight: 0 }
+        });
+        let works = reclamation.is_some() || scan.is_some();
+        let background = works.then(|| Box::new(Background { reclamation, scan }));
+        Self { background, ..self }
+    }
+
+    /// Sets the timer for whatever is due first.
+    #[inline]
+    pub(super) fn set_timer(&self, driver: &mut impl Driver<P>) {
+        let scan_ns = match &self.background {
+            Some(background) => background.scan.as_ref().map_or(u64::MAX, |scan| scan.due_ns),
+            None => u64::MAX,
+        };
+        driver.set_timer(self.checkpoint_due_ns.min(scan_ns));
+    }
+
+    /// A consistency point begins: notes how far the scan for delayed frees must have come.
+    #[inline]
+    pub(super) fn take_stock_of_frees(&mut self, now_ns: u64) {
+        if let Some(background) = &mut self.background
+            && let Some(reclamation) = &mut background.reclamation
+        {
+            reclamation.take_stock(now_ns, self.volumes.regions());
+        }
+    }
+
+    /// Reclaims the delayed frees of the regions that are due.
+    #[cold]
+    pub(super) fn reclaim_at_pace(
+        &mut self,
+        checkpoint: &mut Checkpoint<P>,
+        changed: &mut MetadataSet,
+    ) {
+        while let Some(region) = self.next_region_due() {
+            let blocks = self.volumes.reclaim_region(region);
+            if !blocks.is_empty() {
+                self.counters.paced_regions += 1;
+                self.free_region(region, blocks, checkpoint, changed);
+            }
+        }
+    }
+
+    fn next_region_due(&mut self) -> Option<Region> {
+        let reclamation = self.background.as_mut()?.reclamation.as_mut()?;
+        (reclamation.next < reclamation.due).then(|| {
+            reclamation.next += 1;
+            Region((reclamation.next - 1) as u16)
+        })
+    }
+
+    /// The timer has expired: a scan looks at its next block if that is due. Returns whether a consistency point may be due
+    /// as well.
+    #[cold]
+    pub(super) fn scan(&mut self, now_ns: u64, driver: &mut impl Driver<P>) -> bool {
+        let checkpoint_is_due = now_ns >= self.checkpoint_due_ns;
+        let maps = self.keys.maps();
+        let Some(scan) = self.background.as_mut().and_then(|background| background.scan.as_mut())
+        else {
+            return true;
+        };
+        let BackgroundScan { blocks_per_second, ends_ns, .. } = scan.settings;
+        let mut key = None;
+        if now_ns >= scan.due_ns {
+            let is_over = now_ns >= ends_ns;
+            scan.due_ns = match is_over {
+                true => u64::MAX,
+                false => now_ns + NS_PER_S / u64::from(blocks_per_second),
+            };
+            if !is_over && scan.in_flight < SCAN_READS_IN_FLIGHT {
+                key = Some(maps.start + (scan.looked_at % maps.len() as u64) as u32);
+                scan.looked_at += 1;
+            }
+        }
+        let scan_due_ns = scan.due_ns;
+        if let Some(key) = key {
+            self.look_at_map(key, driver);
+        }
+        // A consistency point that begins sets the timer anew. One in progress sees at its end that the next is due.
+        match checkpoint_is_due {
+            true if scan_due_ns < u64::MAX => driver.set_timer(scan_due_ns),
+            true => {}
+            false => self.set_timer(driver),
+        }
+        checkpoint_is_due
+    }
+
+    /// Looks at a map block. What the cache lacks is read, and not kept: a scan must not push out what hosts need.
+    fn look_at_map(&mut self, key: u32, driver: &mut impl Driver<P>) {
+        if self.cache.contains(key) {
+            self.counters.scan_hits += 1;
+            let cost_ns = self.processor().of_memory(BLOCK_SECTORS);
+            return driver.processor(ProcessorWork::Scans, cost_ns);
+        }
+        let Some(vbn) = self.map.get(key) else { return };
+        let run = Run { blocks: 1, ..self.run_at(vbn) };
+        if self.is_lost(run) {
+            return;
+        }
+        if let Some(background) = &mut self.background
+            && let Some(scan) = &mut background.scan
+        {
+            scan.in_flight += 1;
+        }
+        let fields = TagFields {
+            owner: Owner::Aside,
+            slot: 0,
+            first_key: key,
+            blocks: 1,
+            epoch_parity: false,
+        };
+        self.counters.scan_reads += 1;
+        self.send(driver, fields, Direction::Read, run, P::default());
+    }
+
+    /// A read of a scan has completed, or failed.
+    #[cold]
+    pub(super) fn on_scan_read_done(&mut self) {
+        if let Some(background) = &mut self.background
+            && let Some(scan) = &mut background.scan
+        {
+            assert!(scan.in_flight > 0, "a scan's read has come back that was not on its way");
+            scan.in_flight -= 1;
+        }
+    }
+}
+
+impl super::BlockKeys {
+    /// The blocks of all map files.
+    fn maps(&self) -> Range<u32> {
+        self.inodes().end..self.aggregate_bitmap().end
+    }
+}

@@ -1,0 +1,172 @@
+//! What mechanisms that arrays of the time had, and that `making-sense-of-wafl-4` leaves off, make of its prediction: each
+//! is put on alone, the two fitted costs are fitted anew to segments 1 and 2, and segments 3 to 14 are predicted again.
+//!
+//! Runs the FAS2050 alone, at an eighth of full scale. Whoever reads the table has seen all rows of the published one: a
+//! row that comes closer is no reason to prefer its mechanism.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use strewn::scenario::{Array, ArrayLayout, BackgroundScan, Scenario, WriteAnywhere};
+use strewn::terminal::{self, Ending, Failure};
+use strewn::{CalibrateError, RunOptions, calibrate, run};
+
+const SCALE_DOWN: u32 = 8;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Reading and writing a map block of 4 KiB at the 0.5 us/KiB of the scenario, in nanoseconds.
+const MAP_BLOCK_NS: f64 = 4_000.0;
+
+/// A mechanism, by name.
+type Mechanism = (&'static str, fn(&mut Array));
+
+const MECHANISMS: [Mechanism; 29] = [
+    ("as it is", |_| {}),
+    ("1: holes of up to 4 blocks", |a| through_holes(a, 4)),
+    ("1: holes of up to 16 blocks", |a| through_holes(a, 16)),
+    ("1: holes of up to 62 blocks", |a| through_holes(a, 62)),
+    ("2: 4 us a metadata block", |a| a.processor.metadata_block_ns = MAP_BLOCK_NS),
+    ("2: 1 us a freed block", |a| a.processor.freed_block_ns = 1_000.0),
+    ("2: 5.5 us a freed block (chosen by looking)", |a| a.processor.freed_block_ns = 5_500.0),
+    ("2: paced, 300 s", |a| paced(a, 300)),
+    ("2: paced, 3600 s", |a| paced(a, 3_600)),
+    ("2: paced, 300 s, 4 us a metadata block", |a| {
+        paced(a, 300);
+        a.processor.metadata_block_ns = MAP_BLOCK_NS;
+    }),
+    ("2: no delayed frees, 4 us a metadata block", |a| {
+        delayed(a, 0.0);
+        a.processor.metadata_block_ns = MAP_BLOCK_NS;
+    }),
+    ("2: delayed 0.25 %, 4 us a metadata block", |a| {
+        delayed(a, 0.25);
+        a.processor.metadata_block_ns = MAP_BLOCK_NS;
+    }),
+    ("2: delayed 4 %, 4 us a metadata block", |a| {
+        delayed(a, 4.0);
+        a.processor.metadata_block_ns = MAP_BLOCK_NS;
+    }),
+    ("3: 100 map blocks/s, always", |a| scan(a, 100, 0, None)),
+    ("3: 1000 map blocks/s, always", |a| scan(a, 1_000, 0, None)),
+    ("3: 1000 map blocks/s, during segment 1", |a| scan(a, 1_000, 0, Some(1_200))),
+    ("3: 1000 map blocks/s, from segment 2 on", |a| scan(a, 1_000, 1_200, None)),
+    ("4: 5 us of a command once a batch", |a| a.processor.interrupt_ns = 5_000.0),
+    ("4: 20 us of a command once a batch", |a| a.processor.interrupt_ns = 20_000.0),
+    ("4: 50 us of a command once a batch", |a| a.processor.interrupt_ns = 50_000.0),
+    ("parity 0.5 us/KiB", |a| a.processor.parity_per_kib_ns = 500.0),
+    ("1 us an allocated block", |a| a.processor.allocated_block_ns = 1_000.0),
+    ("allocated and freed 1 us, metadata 4 us, parity", |a| {
+        a.processor.allocated_block_ns = 1_000.0;
+        a.processor.freed_block_ns = 1_000.0;
+        a.processor.metadata_block_ns = MAP_BLOCK_NS;
+        a.processor.parity_per_kib_ns = 500.0;
+    }),
+    ("1+2: holes 16, 4 us a metadata block", |a| {
+        through_holes(a, 16);
+        a.processor.metadata_block_ns = MAP_BLOCK_NS;
+    }),
+    ("1+2: holes 16, 1 us a freed block", |a| {
+        through_holes(a, 16);
+        a.processor.freed_block_ns = 1_000.0;
+    }),
+    ("1+2: holes 16, freed 1 us, metadata 4 us", |a| {
+        through_holes(a, 16);
+        a.processor.freed_block_ns = 1_000.0;
+        a.processor.metadata_block_ns = MAP_BLOCK_NS;
+    }),
+    ("1+2: the same, paced, 300 s", |a| {
+        through_holes(a, 16);
+        paced(a, 300);
+        a.processor.freed_block_ns = 1_000.0;
+        a.processor.metadata_block_ns = MAP_BLOCK_NS;
+    }),
+    ("1+2: holes 16, freed 5.5 us (chosen by looking)", |a| {
+        through_holes(a, 16);
+        a.processor.freed_block_ns = 5_500.0;
+    }),
+    ("1+4: holes 16, 20 us once a batch", |a| {
+        through_holes(a, 16);
+        a.processor.interrupt_ns = 20_000.0;
+    }),
+];
+
+fn through_holes(array: &mut Array, most_blocks: u32) {
+    write_anywhere(array, |layout| layout.read_through_blocks = most_blocks);
+}
+
+fn paced(array: &mut Array, interval_s: u64) {
+    let interval_ns = interval_s * SECOND_NS / u64::from(SCALE_DOWN);
+    write_anywhere(array, |layout| layout.reclaim_interval_ns = Some(interval_ns));
+}
+
+fn delayed(array: &mut Array, percent: f64) {
+    write_anywhere(array, |layout| layout.delayed_free_percent = percent);
+}
+
+fn scan(array: &mut Array, blocks_per_second: u32, begins_s: u64, ends_s: Option<u64>) {
+    let scaled_ns = |seconds: u64| seconds * SECOND_NS / u64::from(SCALE_DOWN);
+    let scan = BackgroundScan {
+        blocks_per_second,
+        begins_ns: scaled_ns(begins_s),
+        ends_ns: ends_s.map(scaled_ns),
+    };
+    write_anywhere(array, |layout| layout.background_scan = Some(scan));
+}
+
+fn write_anywhere(array: &mut Array, change: impl Fn(&mut WriteAnywhere)) {
+    if let ArrayLayout::WriteAnywhere(layout) = &mut array.layout {
+        change(layout);
+    }
+}
+
+fn main() -> ExitCode {
+    terminal::exit_code(experiment())
+}
+
+fn experiment() -> Result<Ending, Failure> {
+    let path = Path::new("scenarios/making-sense-of-wafl-4.toml");
+    let (mut scenario, _) = Scenario::load(path)?.scaled_down(SCALE_DOWN);
+    scenario.arrays.truncate(1);
+    scenario.overhead = None;
+    let [op, command, rms] = ["us/op", "us/cmd", "RMS %"];
+    let title = "errors of segments 3 to 14, %";
+    println!("{:48} {op:>8} {command:>8} {rms:>6}  {title}", "mechanism");
+    for (name, change) in MECHANISMS {
+        let mut scenario = scenario.clone();
+        change(&mut scenario.arrays[0]);
+        let fits = match calibrate(&scenario, 0, &()) {
+            Err(CalibrateError::NotConverged { errors, .. }) => {
+                let off: Vec<String> =
+                    errors.iter().map(|(_, error)| format!("{:+.1} %", error * 100.0)).collect();
+                println!("{name:48} no fit: its segments are off by {}", off.join(" and "));
+                continue;
+            }
+            fits => fits?,
+        };
+        let mut fitted = Vec::new();
+        for fit in fits {
+            for number in fit.parameters {
+                scenario.set_parameter(&fit.array, &number.name, number.after)?;
+                fitted.push(number.after / 1e3);
+            }
+        }
+        let results = run(&scenario, &RunOptions::default(), &())?;
+        let Some(published) = results.published.first() else {
+            return Err(Failure::failed("there are no published figures"));
+        };
+        let errors: Vec<String> = published
+            .segments
+            .iter()
+            .filter(|row| row.index > 2)
+            .map(|row| format!("{:+5.1}", row.error_percent))
+            .collect();
+        println!(
+            "{name:48} {:>8.1} {:>8.1} {:>6.2}  {}",
+            fitted[0],
+            fitted[1],
+            published.predicted_rms_error_percent.unwrap_or_default(),
+            errors.join(" "),
+        );
+    }
+    Ok(Ending::Complete)
+}
