@@ -49,6 +49,7 @@ mod memory;
 mod parallel;
 mod record;
 mod replace_file;
+mod replicates;
 mod results;
 mod run;
 mod saved_run;
@@ -64,6 +65,7 @@ pub use memory::{NotEnoughMemory, needed_bytes};
 pub use parallel::ThreadsError;
 pub use record::{RecordError, iolog_of_array};
 pub use replace_file::Replacement;
+pub use replicates::{MOST_REPLICATES, sensitivity_path, settings_digest};
 pub use run::{
     Observer, RunError, RunOptions, Unrecorded, WithSimulation, run, run_with_map, simulate,
 };

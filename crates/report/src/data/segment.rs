@@ -1,5 +1,6 @@
 //! The measurements of an array in one segment.
 
+use crate::data::band::SegmentBand;
 use crate::data::client_raid::ClientRaidFigures;
 use crate::data::machine::MachineFigures;
 use crate::data::number::rounded;
@@ -74,6 +75,9 @@ pub struct Segment {
     /// absent otherwise. In a run with phases, only those of the segment's phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_workload: Vec<WorkloadFigures>,
+    /// How far its figures may be off; absent if that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band: Option<Box<SegmentBand>>,
 }
 
 /// Response time of host operations, milliseconds.
@@ -294,6 +298,8 @@ impl Segment {
             client_raid,
             host,
             by_workload,
+            // Rounded as it is made.
+            band: _,
         } = &mut self;
         let of_groups = groups.iter_mut().flat_map(|group| {
             [&mut group.spindles, &mut group.parity_spindles, &mut group.free_percent]

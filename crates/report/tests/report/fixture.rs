@@ -89,6 +89,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         client_raid: None,
         host: None,
         by_workload: Vec::new(),
+        band: None,
     }
     .rounded(SIGNIFICANT_DIGITS)
 }
@@ -341,6 +342,7 @@ pub fn results() -> Results {
         ratios: ratios(&published(), &arrays, &fitted),
         overhead: overhead(&overhead_arrays, &overhead_configurations(), 1000.0).unwrap(),
         losses: vec![],
+        bands: None,
         arrays,
     }
 }
