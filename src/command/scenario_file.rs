@@ -11,6 +11,8 @@ const SHIPPED: &str = "scenarios";
 const EXTENSION: &str = "toml";
 /// Suffix of files of published figures, which are TOML too and lie beside scenarios.
 const PUBLISHED_ENDING: &str = ".published.toml";
+/// Suffix of files of sensitivities.
+const SENSITIVITY_ENDING: &str = ".sensitivity.toml";
 
 /// The path that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -33,6 +35,12 @@ pub(crate) fn load(path: &Path) -> Result<Scenario, Failure> {
         return Err(Failure::bad_input(
             format!("{text} has published figures, and is no scenario"),
             format!("give the scenario that names it: perhaps {scenario}.{EXTENSION}"),
+        ));
+    }
+    if let Some(scenario) = text.strip_suffix(SENSITIVITY_ENDING) {
+        return Err(Failure::bad_input(
+            format!("{text} has sensitivities, and is no scenario"),
+            format!("give the scenario beside it: perhaps {scenario}.{EXTENSION}"),
         ));
     }
     Ok(Scenario::load(path)?)
@@ -118,7 +126,7 @@ fn scenarios_in(directory: &Path) -> Vec<String> {
     let files = paths.filter(|path| path.extension().is_some_and(|ending| ending == EXTENSION));
     let mut names: Vec<String> = files
         .map(|path| path.display().to_string())
-        .filter(|name| !name.ends_with(PUBLISHED_ENDING))
+        .filter(|name| !name.ends_with(PUBLISHED_ENDING) && !name.ends_with(SENSITIVITY_ENDING))
         .collect();
     names.sort();
     names
