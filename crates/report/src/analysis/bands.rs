@@ -20,8 +20,6 @@ use crate::data::sensitivity::{ArraySensitivity, RowOutcome, Sensitivity, Varied
 
 /// Segments whose lengths differ by more than this share are not compared: the host was done in one of them.
 const LENGTH_TOLERANCE: f64 = 0.01;
-/// Significant digits of changes, as of errors.
-const CHANGE_DIGITS: usize = 4;
 /// A figure may be lower by at most this share: the response time of an array that stands still has no upper end.
 const MOST_DOWN: f64 = 0.99;
 
@@ -203,7 +201,7 @@ impl<'a> ArrayAndSources<'a> {
             let by_seed = self.runs.iter().filter_map(in_run).collect();
             let quotient =
                 |iops: &[f64]| Some(iops_in(iops, last.index)? / iops_in(iops, first.index)?);
-            let percent = |quotient: f64| rounded(100.0 * (quotient - 1.0), CHANGE_DIGITS);
+            let percent = |quotient: f64| rounded(100.0 * (quotient - 1.0), SIGNIFICANT_DIGITS);
             let own = last.iops / first.iops;
             let band = self.parts(by_seed, &quotient).band(own)?;
             Some(ChangeBand {

@@ -373,6 +373,7 @@ fn outcome(first: &InRun<'_>, second: &InRun<'_>) -> Option<(u32, String, String
         percent if percent.abs() < SAME_PERCENT && beside.is_none() => {
             format!("{figures} is within {SAME_PERCENT} % of")
         }
+        percent if percent.abs() < 0.05 => format!("{figures} is as fast as"),
         percent => {
             let word = if percent > 0.0 { more } else { less };
             format!("{figures} is {} % {word} than", fixed(percent.abs(), 1))

@@ -12,7 +12,11 @@ pub(crate) fn band_sentences(results: &Results, array: &ArrayResults) -> Vec<Str
     let Some(bands) = &results.bands else { return Vec::new() };
     let Some(own) = bands.array(&array.name) else { return Vec::new() };
     let mut sentences: Vec<String> = contents(bands, own, array).into_iter().collect();
-    sentences.extend(missing(own));
+    sentences.extend(missing(own, !array.fitted_segments().is_empty()));
+    if let Some(scaled) = results.scaled.as_ref().filter(|_| own.is_any()) {
+        let by = scaled.by;
+        sentences.push(format!("Not in the band: how far a run at 1/{by} is from full scale."));
+    }
     if let Some(measured) = own.measured_segments {
         sentences.push(format!("After segment {measured} the band has the seeds alone."));
     }
@@ -81,13 +85,16 @@ fn contents(bands: &Bands, own: &ArrayBands, array: &ArrayResults) -> Option<Str
 }
 
 /// Returns what is not in the bands of an array, and why.
-fn missing(own: &ArrayBands) -> Option<String> {
+fn missing(own: &ArrayBands, is_fitted: bool) -> Option<String> {
     let why = own.seeds_alone.map(|why| match why {
         SeedsAlone::NotMeasured => "which have not been measured",
         SeedsAlone::OtherSettings => "which were measured with other settings",
         SeedsAlone::OtherWorkload => "which are unknown for another workload than the scenario's",
     });
-    let constants = "constants that nobody published and the scatter of fitted figures";
+    let constants = match is_fitted {
+        true => "constants that nobody published and the scatter of fitted figures",
+        false => "constants that nobody published",
+    };
     match (own.seeds, why) {
         (Some(_), None) => None,
         (Some(_), Some(why)) => Some(format!("Not in the band: {constants}, {why}.")),
@@ -108,7 +115,7 @@ fn excluded(own: &ArrayBands) -> Option<String> {
     });
     let listed: Vec<String> = listed.collect();
     (!listed.is_empty()).then(|| {
-        format!("Excluded, for they cannot reproduce the fitted rows: {}.", listed.join("; "))
+        format!("Excluded, because they cannot reproduce the fitted rows: {}.", listed.join("; "))
     })
 }
 

@@ -20,7 +20,7 @@ const SHAPES: [Shape; 5] =
     [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond, Shape::TriangleDown];
 
 /// Faint enough for markers and other areas to show, on light paper and on dark.
-const SHADE_OPACITY: f64 = 0.25;
+const SHADE_OPACITY: f64 = 0.3;
 
 /// The appearance of one array's figures.
 #[derive(Clone, Copy)]

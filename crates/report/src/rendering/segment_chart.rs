@@ -6,6 +6,7 @@
 
 use crate::data::band::FigureBand;
 use crate::data::comparison::Metric;
+use crate::data::number::rounded;
 use crate::data::results::{ArrayResults, Origin, Results};
 use crate::data::segment::Segment;
 use crate::rendering::axis::Axis;
@@ -175,12 +176,11 @@ impl Picture {
             Some((_, figure)) => format!(", {kind}; published {} {unit}", Axis::format(figure)),
             None => String::new(),
         };
-        let band = match series.band.iter().find(|band| band.0 == segment) {
-            Some((_, [low, high])) => {
-                format!(", band {} to {}", Axis::format(low), Axis::format(high))
-            }
-            None => String::new(),
-        };
+        let band = series.band.iter().find(|band| band.0 == segment).map(|(_, ends)| {
+            let [low, high] = ends.map(|end| Axis::format(&rounded(end, 4)));
+            format!(", band {low} to {high}")
+        });
+        let band = band.unwrap_or_default();
         let figure = Axis::format(&figure);
         format!("{}, segment {segment}: {figure} {unit}{band}{beside}", series.name)
     }

@@ -255,9 +255,11 @@ fn segment_columns(of: &SegmentTable) -> Columns<SegmentRow> {
     if is_real {
         columns = columns.number("log\nbusy %", |row| optional(row.log, percent_of_one));
     }
-    columns = columns
-        .number("layout\nscore", |row| fixed(row.segment.layout.score, 3))
-        .number("span\n%", |row| fixed(row.segment.layout.span_percent, 1));
+    columns = columns.number("layout\nscore", |row| fixed(row.segment.layout.score, 3));
+    // Beside published figures and bands a terminal of 160 columns has no room for it.
+    if !(any_published && of.any_band) {
+        columns = columns.number("span\n%", |row| fixed(row.segment.layout.span_percent, 1));
+    }
     // With published figures a terminal has no room for more; `segments.csv` has everything.
     if any_published || !writes_anywhere {
         return columns;
