@@ -52,6 +52,10 @@ impl Observer for Collecting<'_> {
         self.observer.segment(array, segment);
     }
 
+    fn replicates(&self, done: usize, all: usize) {
+        self.observer.replicates(done, all);
+    }
+
     fn warning(&self, text: &str) {
         self.observer.warning(text);
     }

@@ -95,6 +95,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let begun = arguments.save.as_ref();
     let begun = begun.map(|path| SavedRun::create(path, &scenario, &text, name, scale_down));
     let save = resumed.or(begun.transpose()?).map(Arc::new);
+    // A saved run has its own copy, so that the file may change meanwhile.
+    let sensitivity = save.is_none().then(|| strewn::sensitivity_path(name));
     let options = RunOptions {
         jobs: arguments.jobs.unwrap_or_default(),
         scale_down,
@@ -102,6 +104,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         load,
         by_direction: !also_shapes.is_empty(),
         record_iolog: arguments.record_iolog.clone(),
+        replicates: arguments.replicates.unwrap_or_default(),
+        sensitivity,
     };
 
     let terminal = Terminal::of_run(&scenario, &options);

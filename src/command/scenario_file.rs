@@ -37,6 +37,12 @@ pub(crate) fn load(path: &Path) -> Result<Scenario, Failure> {
             format!("give the scenario that names it: perhaps {scenario}.{EXTENSION}"),
         ));
     }
+    if let Some(scenario) = text.strip_suffix(SENSITIVITY_ENDING) {
+        return Err(Failure::bad_input(
+            format!("{text} has sensitivities, and is no scenario"),
+            format!("give the scenario beside it: perhaps {scenario}.{EXTENSION}"),
+        ));
+    }
     Ok(Scenario::load(path)?)
 }
 

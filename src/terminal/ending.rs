@@ -30,7 +30,7 @@ impl Ending {
             results.arrays.iter().filter_map(ArrayResults::data_loss_sentence).collect();
         if !lost.is_empty() {
             Self::DataLost(lost)
-        } else if results.partial {
+        } else if results.partial || results.bands.as_ref().is_some_and(|bands| bands.stopped) {
             Self::Interrupted
         } else {
             Self::Complete

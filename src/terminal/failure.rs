@@ -151,6 +151,10 @@ impl From<RunError> for Failure {
             RunError::Published(_) => {
                 (BAD_INPUT, Some("correct the file of published figures that the scenario names"))
             }
+            RunError::SensitivityFile { .. } | RunError::Sensitivity(_) => (
+                BAD_INPUT,
+                Some("measure the sensitivities again, or remove the file beside the scenario"),
+            ),
             // The message itself ends with the remedy.
             RunError::Memory(_) => (BAD_INPUT, None),
             RunError::LawBroken { .. } => (

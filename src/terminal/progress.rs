@@ -27,6 +27,8 @@ const MOST_NAME_COLUMNS: usize = 16;
 /// While one exists, a first Ctrl-C (or SIGTERM) asks the run to stop, and a second ends the program at once.
 pub struct Terminal {
     bars: Vec<Bar>,
+    /// Of further seeds; hidden if there are none.
+    replicates: ProgressBar,
 }
 
 impl Terminal {
@@ -50,20 +52,21 @@ impl Terminal {
             None if ends => None,
             None => Some(scenario.segments),
         };
-        Self::new(scenario, |_| Some(Plan { segments, again: false }))
+        let further = (options.replicates.max(1) - 1) as usize * scenario.arrays.len();
+        Self::new(scenario, further, |_| Some(Plan { segments, again: false }))
     }
 
     /// Shows [`calibrate`](strewn_run::calibrate()) with the same scenario.
     #[must_use]
     pub fn of_calibration(scenario: &Scenario) -> Self {
-        Self::new(scenario, |array| {
+        Self::new(scenario, 0, |array| {
             let fitted = scenario.arrays[array].fitted.as_ref()?;
             let segments = fitted.segments.iter().copied().max();
             Some(Plan { segments: Some(segments?), again: true })
         })
     }
 
-    fn new(scenario: &Scenario, plan: impl Fn(usize) -> Option<Plan>) -> Self {
+    fn new(scenario: &Scenario, further: usize, plan: impl Fn(usize) -> Option<Plan>) -> Self {
         interrupt::watch();
         let shown = io::stderr().is_terminal();
         let target =
@@ -75,7 +78,12 @@ impl Terminal {
             let name = format!("{:columns$.columns$}", array.name);
             Bar::new(&all, name, scenario.segment_ns, plan(index))
         };
-        Self { bars: scenario.arrays.iter().enumerate().map(bar).collect() }
+        let bars = scenario.arrays.iter().enumerate().map(bar).collect();
+        let replicates = match further {
+            0 => ProgressBar::hidden(),
+            further => styled(all.add(ProgressBar::new(further as u64)), "other seeds".to_owned()),
+        };
+        Self { bars, replicates }
     }
 }
 
@@ -93,6 +101,11 @@ impl Observer for Terminal {
         }
     }
 
+    fn replicates(&self, done: usize, all: usize) {
+        self.replicates.set_position(done as u64);
+        self.replicates.set_message(format!("{done} of {all} simulations done"));
+    }
+
     fn warning(&self, text: &str) {
         super::say(&format!("warning: {text}"));
     }
@@ -107,6 +120,7 @@ impl Drop for Terminal {
         for bar in &self.bars {
             bar.bar.finish_and_clear();
         }
+        self.replicates.finish_and_clear();
     }
 }
 
@@ -142,14 +156,7 @@ impl Bar {
             Some(None) => all.add(ProgressBar::no_length()),
             None => ProgressBar::hidden(),
         };
-        // The template is a constant covered by tests; the plain style replaces an invalid one.
-        let style = ProgressStyle::with_template(TEMPLATE);
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-        bar.set_prefix(name);
-        bar.set_message("starting");
-        if !bar.is_hidden() {
-            bar.enable_steady_tick(REDRAW);
-        }
+        let bar = styled(bar, name);
         let simulation = CurrentSimulation { number: 1, since: Instant::now(), now_ns: 0 };
         Self { bar, segment_ns, plan, simulation: Mutex::new(simulation) }
     }
@@ -197,6 +204,19 @@ impl Bar {
         self.bar.set_message(message);
         self.bar.set_position(progress.now_ns / NS_PER_S);
     }
+}
+
+/// Gives a bar its looks and its name.
+fn styled(bar: ProgressBar, name: String) -> ProgressBar {
+    // The template is a constant covered by tests; the plain style replaces an invalid one.
+    let style = ProgressStyle::with_template(TEMPLATE);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+    bar.set_prefix(name);
+    bar.set_message("starting");
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(REDRAW);
+    }
+    bar
 }
 
 /// Formats virtual time as hours, minutes and seconds.

@@ -117,3 +117,37 @@ fn a_study_of_drives_that_is_stopped_writes_nothing() {
     }
     assert_eq!(folder.contents(), before);
 }
+
+/// The first run is complete long before the others: its figures are, and the bands are of the runs that got that far.
+#[test]
+fn further_seeds_that_are_stopped_leave_the_run_whole() {
+    let mut wait = FIRST_WAIT;
+    loop {
+        let folder = Folder::new();
+        let words = ["run", "small.toml", "--replicates", "1000", "--jobs", "2", "--json"];
+        let child = start(&folder, &words);
+        sleep(wait);
+        send("INT", &child);
+        let ran = Ran::of(child.wait_with_output().unwrap());
+        assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+        let Ok(results) = Results::from_json(&ran.stdout) else {
+            assert!(wait < LAST_WAIT, "nothing in {wait:?}");
+            wait *= 2;
+            continue;
+        };
+        if results.partial {
+            wait *= 2;
+            continue;
+        }
+        assert!(results.bands.as_ref().unwrap().stopped);
+        let whole = folder.strewn(&["run", "small.toml", "--json"]).succeeded();
+        let whole = Results::from_json(&whole).unwrap();
+        for (stopped, whole) in results.arrays.iter().zip(&whole.arrays) {
+            let iops = |array: &strewn::report::ArrayResults| -> Vec<f64> {
+                array.segments.iter().map(|segment| segment.iops).collect()
+            };
+            assert_eq!(iops(stopped), iops(whole));
+        }
+        return;
+    }
+}

@@ -23,6 +23,7 @@ mod new;
 mod out_directory;
 mod outages;
 mod phases;
+mod replicates;
 mod report;
 mod run;
 mod saved_runs;

@@ -6,6 +6,7 @@ mod analysis;
 mod data;
 mod rendering;
 
+pub use analysis::bands::{BandSources, add_bands};
 pub use analysis::comparison::{compare, fitted_segments_by_array, ratios};
 pub use analysis::like::{LikePair, like_kinds, like_pairs};
 pub use analysis::loss::{loss, losses};
@@ -14,6 +15,10 @@ pub use analysis::overhead::{
 };
 pub use analysis::phases::{PhaseFigures, phase_figures};
 pub use analysis::runs::{CompareError, compare_runs};
+pub use data::band::{
+    ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
+    SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
+};
 pub use data::client_raid::ClientRaidFigures;
 pub use data::comparison::{ComparedSegment, Metric, PublishedComparison, Ratio};
 pub use data::cost::{PartShare, SimulationCost};

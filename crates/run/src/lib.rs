@@ -50,6 +50,7 @@ mod parallel;
 mod record;
 mod refit;
 mod replace_file;
+mod replicates;
 mod results;
 mod run;
 mod saved_run;
@@ -67,6 +68,7 @@ pub use parallel::ThreadsError;
 pub use record::{RecordError, iolog_of_array};
 pub use refit::{NoFit, Prediction, Refit, RefitError, RefitOptions, Variation, refit};
 pub use replace_file::Replacement;
+pub use replicates::{MOST_REPLICATES, sensitivity_path, settings_digest};
 pub use run::{
     Observer, RunError, RunOptions, Unrecorded, WithSimulation, run, run_with_map, simulate,
 };

@@ -1,6 +1,6 @@
 //! Checks before a run that it fits the machine's memory.
 
-use crate::machine;
+use crate::{machine, parallel};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_scenario::{Array, ArrayLayout, Scenario, VolumeLuns};
 use thiserror::Error;
@@ -12,7 +12,7 @@ const BASE_BYTES: u64 = 32 << 20;
 #[derive(Debug, Error)]
 #[error(
     "the run needs about {} MiB of memory and the machine has {} MiB available; a smaller file or fewer arrays take \
-     less (a write-anywhere array takes 6 bytes for each 4 KiB of its file, and up to 16 for each block that a snapshot \
+     less, and so do fewer --jobs with --replicates (a write-anywhere array takes 6 bytes for each 4 KiB of its file, and up to 16 for each block that a snapshot \
      may hold)",
     needed_bytes >> 20,
     available_bytes >> 20
@@ -86,13 +86,34 @@ fn snapshot_bytes(scenario: &Scenario, array: &Array, aggregate_blocks: u64) -> 
 
 /// Checks that a run fits, with `further_bytes` beside it.
 pub(crate) fn check(scenario: &Scenario, further_bytes: u64) -> Result<(), NotEnoughMemory> {
-    let needed_bytes = needed_bytes(scenario) + further_bytes;
+    check_bytes(needed_bytes(scenario) + further_bytes)
+}
+
+fn check_bytes(needed_bytes: u64) -> Result<(), NotEnoughMemory> {
     match available_bytes() {
         Some(available_bytes) if needed_bytes > available_bytes => {
             Err(NotEnoughMemory { needed_bytes, available_bytes })
         }
         _ => Ok(()),
     }
+}
+
+/// Checks the same for a run with several seeds. As many arrays as there are threads run at once.
+pub(crate) fn check_replicates(
+    scenario: &Scenario,
+    further_bytes: u64,
+    replicates: u32,
+    jobs: usize,
+) -> Result<(), NotEnoughMemory> {
+    if replicates <= 1 {
+        return check(scenario, further_bytes);
+    }
+    let arrays = scenario.arrays.iter().map(|array| machine_bytes(scenario, array));
+    let mut all: Vec<u64> =
+        arrays.flat_map(|bytes| std::iter::repeat_n(bytes, replicates as usize)).collect();
+    all.sort_unstable_by_key(|bytes| std::cmp::Reverse(*bytes));
+    let at_once: u64 = all.iter().take(parallel::at_once(jobs)).sum();
+    check_bytes(BASE_BYTES + at_once + further_bytes)
 }
 
 /// Returns the available memory that Linux reports, or `None` without `/proc/meminfo`; then no run is refused.

@@ -33,3 +33,47 @@ pub(crate) fn map<I, T, E: From<ThreadsError>>(
 ) -> Result<Vec<T>, E> {
     items.into_iter().map(work).collect()
 }
+
+/// Calls `work` for every number below `count`, on `jobs` threads or one for each core if 0, and returns what it made of
+/// them. Lower numbers begin first. An error ends the work with the calls that are under way.
+#[cfg(feature = "threads")]
+pub(crate) fn map_in_order<T, E>(
+    jobs: usize,
+    count: usize,
+    work: impl Fn(usize) -> Result<T, E> + Send + Sync,
+) -> Result<Vec<T>, E>
+where
+    T: Send,
+    E: Send + From<ThreadsError>,
+{
+    use rayon::prelude::*;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    let pool = pool.map_err(|error| ThreadsError(error.to_string()))?;
+    // A range that is split in halves would begin in the middle.
+    let work = |number| work(number).map(|made| (number, made));
+    let done: Result<Vec<(usize, T)>, E> =
+        pool.install(|| (0..count).par_bridge().map(work).collect());
+    let mut done = done?;
+    done.sort_unstable_by_key(|(number, _)| *number);
+    Ok(done.into_iter().map(|(_, made)| made).collect())
+}
+
+/// Calls `work` for every number below `count`, one after another, and returns what it made of them. An error ends the
+/// work.
+#[cfg(not(feature = "threads"))]
+pub(crate) fn map_in_order<T, E: From<ThreadsError>>(
+    _jobs: usize,
+    count: usize,
+    work: impl Fn(usize) -> Result<T, E>,
+) -> Result<Vec<T>, E> {
+    (0..count).map(work).collect()
+}
+
+/// Returns how many calls are under way at once.
+pub(crate) fn at_once(jobs: usize) -> usize {
+    match (cfg!(feature = "threads"), jobs) {
+        (false, _) => 1,
+        (true, 0) => std::thread::available_parallelism().map_or(1, usize::from),
+        (true, jobs) => jobs,
+    }
+}

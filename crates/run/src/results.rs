@@ -408,6 +408,7 @@ fn of_segment(
         page_cache: page_cache(segment),
         client_raid: client_raid::figures(segment),
         host: host(segment),
+        band: None,
         by_workload: segment
             .by_workload
             .iter()

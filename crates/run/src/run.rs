@@ -12,7 +12,7 @@ use strewn_base::state::SavedState;
 use strewn_raid::SpindleIndex;
 use strewn_report::{
     ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA,
-    Scaled,
+    Scaled, SensitivityError,
 };
 use strewn_scenario::{Scenario, ScenarioError};
 use strewn_sim::{Host, Progress, Segment, Simulated, Simulation, SimulationError};
@@ -27,6 +27,7 @@ use crate::machine::{self, MachineError};
 use crate::memory::{self, NotEnoughMemory};
 use crate::parallel::{self, ThreadsError};
 use crate::record::{self, RecordError, Recording};
+use crate::replicates::{self, Further, Uncertainty};
 use crate::results;
 use crate::saved_run::{SaveError, SavedRun};
 
@@ -52,6 +53,11 @@ pub trait Observer: Sync {
     /// A device of the array's log is not as it should be, and the array goes on. On real spindles only.
     fn warning(&self, text: &str) {
         let _ = text;
+    }
+
+    /// Of the simulations of arrays with further seeds ([`RunOptions::replicates`]), `done` of `all` are done.
+    fn replicates(&self, done: usize, all: usize) {
+        let _ = (done, all);
     }
 
     /// Returns whether to stop. Complete segments are kept.
@@ -80,6 +86,12 @@ pub struct RunOptions {
     /// Save the run after each segment of an array and when it is stopped, and go on from where it was saved last. The
     /// scenario and [`scale_down`](Self::scale_down) must be its own. Nothing else may be given but `jobs`.
     pub save: Option<Arc<SavedRun>>,
+    /// Run the scenario this many times, with its seed and the ones that follow it, and put bands around the figures, which
+    /// are those of the first run. 0 and 1 mean one run. Nothing of the further runs is observed or logged.
+    pub replicates: u32,
+    /// The file that has what unknown constants do to the figures ([`Sensitivity`](strewn_report::Sensitivity)), for these
+    /// bands. It is no error if it is not there.
+    pub sensitivity: Option<PathBuf>,
 }
 
 /// Why a run failed, or its figures cannot be trusted.
@@ -149,6 +161,17 @@ pub enum RunError {
     /// The published figures are wrong.
     #[error(transparent)]
     Published(#[from] PublishedError),
+    /// The sensitivities cannot be read.
+    #[error("{}: the sensitivities cannot be read: {source}", .path.display())]
+    SensitivityFile {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        source: std::io::Error,
+    },
+    /// The sensitivities are wrong.
+    #[error(transparent)]
+    Sensitivity(#[from] SensitivityError),
     /// The run would not fit the machine's memory.
     #[error(transparent)]
     Memory(#[from] NotEnoughMemory),
@@ -216,6 +239,11 @@ fn run_and_look(
         Some(_) => None,
         None => read_published(scenario, save.and_then(SavedRun::published))?,
     };
+    let uncertainty = Uncertainty::read(
+        scenario,
+        options.sensitivity.as_deref(),
+        save.and_then(SavedRun::sensitivity),
+    )?;
     let (scaled, scenario) = if options.scale_down > 1 {
         let (smaller, what) = scenario.scaled_down(options.scale_down);
         (Some(Scaled { by: options.scale_down, what }), smaller)
@@ -223,12 +251,15 @@ fn run_and_look(
         (None, scenario.clone())
     };
     // A state is read as a whole before it is restored.
-    memory::check(&scenario, save.map_or(0, |save| save.bytes(scenario.arrays.len())))?;
+    let saved_bytes = save.map_or(0, |save| save.bytes(scenario.arrays.len()));
+    memory::check_replicates(&scenario, saved_bytes, options.replicates, options.jobs)?;
     if let Some(load) = load {
         load.check(&scenario)?;
     }
     // Whoever resumes the run may want the map.
-    let mut done = run_arrays(&scenario, options, with_map || save.is_some(), observer)?;
+    let scenarios = replicates::scenarios(&scenario, options.replicates);
+    let mut further = run_arrays(&scenarios, options, with_map || save.is_some(), observer)?;
+    let mut done = further.remove(0);
 
     let with_done = scenario.arrays.iter().zip(&done);
     let mut arrays: Vec<ArrayResults> =
@@ -277,10 +308,12 @@ fn run_and_look(
             .unwrap_or_default(),
         overhead,
         losses: Vec::new(),
+        bands: None,
         arrays,
         wall_seconds: strewn_report::rounded(started.elapsed().as_secs_f64(), 4),
     };
     results.losses = strewn_report::losses(&results);
+    uncertainty.add_bands(&mut results, &scenarios, &further, published.as_ref());
     match done.iter_mut().find_map(|done| done.unrecorded.take()) {
         Some(error) => Err(RunError::Unrecorded(Box::new(Unrecorded { results, map, error }))),
         None => Ok((results, map)),
@@ -313,21 +346,40 @@ pub(crate) fn read_published(
     }
 }
 
-/// Runs every array, in parallel if there are threads.
+/// Runs every array of every scenario, in parallel if there are threads, and returns what they did by scenario. The
+/// scenarios differ by their seed; the first is the one that is observed.
 fn run_arrays(
-    scenario: &Scenario,
+    scenarios: &[Scenario],
     options: &RunOptions,
     with_map: bool,
     observer: &dyn Observer,
-) -> Result<Vec<ArrayRun>, RunError> {
+) -> Result<Vec<Vec<ArrayRun>>, RunError> {
     let observer = UntilOneFails { observer, failed: AtomicBool::new(false) };
-    parallel::map(options.jobs, (0..scenario.arrays.len()).collect(), |index| {
-        let done = run_array(scenario, options, index, with_map, &observer);
+    let arrays = scenarios[0].arrays.len();
+    let further = Further::new(&observer, (scenarios.len() - 1) * arrays);
+    let further_options = (scenarios.len() > 1).then(|| RunOptions {
+        scale_down: options.scale_down,
+        load: options.load.clone(),
+        ..RunOptions::default()
+    });
+    let run = |number: usize| {
+        let (scenario, index) = (&scenarios[number / arrays], number % arrays);
+        let done = match &further_options {
+            Some(options) if number >= arrays => {
+                let done = run_array(scenario, options, index, false, &further);
+                further.one_is_done();
+                done
+            }
+            _ => run_array(scenario, options, index, with_map, &observer),
+        };
         if done.is_err() {
             observer.failed.store(true, Ordering::Relaxed);
         }
         done
-    })
+    };
+    // In order, so that a run that is stopped has its own figures before it has a band.
+    let mut done = parallel::map_in_order(options.jobs, scenarios.len() * arrays, run)?.into_iter();
+    Ok(scenarios.iter().map(|_| done.by_ref().take(arrays).collect()).collect())
 }
 
 /// Stops all arrays when one has failed, because their results would be discarded.
@@ -343,6 +395,10 @@ impl Observer for UntilOneFails<'_> {
 
     fn segment(&self, array: usize, segment: &Segment) {
         self.observer.segment(array, segment);
+    }
+
+    fn replicates(&self, done: usize, all: usize) {
+        self.observer.replicates(done, all);
     }
 
     fn stop(&self) -> bool {

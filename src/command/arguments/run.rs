@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use strewn::formats::trace::{SpeedUp, TraceFormat};
 
 use super::output::{PictureArguments, TableArguments};
-use super::values::{jobs, seed, segments, setting, speed_up};
+use super::values::{jobs, replicates, seed, segments, setting, speed_up};
 use super::{EXIT_CODES, with_examples};
 
 /// Heading of the flags that take a workload from a file.
@@ -15,6 +15,7 @@ const LOADS: &str = "Workloads from Iometer, fio and traces";
 const RUN_EXAMPLES: &str = "\
 Examples:
   strewn run scenarios/making-sense-of-wafl-4.toml --out results
+  strewn run scenarios/making-sense-of-wafl-4.toml --quick --replicates 8
   strewn run scenarios/rebuild.toml --quick --segments 5
   strewn run scenarios/rebuild.toml --save saved    (and, once it was stopped)    strewn run --resume saved --out results
   strewn run scenarios/making-sense-of-wafl-4.toml --quick --json | jq '.arrays[].segments[].iops'
@@ -64,6 +65,11 @@ pub(crate) struct RunArguments {
     /// Seed of all random choices, instead of the scenario's
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
+    /// Run N times, with the seed and the ones that follow it, to put a band around every predicted figure; figures are those
+    /// of the first run. --also and --record-iolog are about that run alone
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = replicates,
+          conflicts_with_all = ["save", "resume", "explain"])]
+    pub(crate) replicates: Option<u32>,
     /// Number of segments, instead of the scenario's; it may exceed the published number
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = segments)]
     pub(crate) segments: Option<u32>,

@@ -1,5 +1,6 @@
 //! Parses the values of flags; each error says what to give instead.
 
+use strewn::MOST_REPLICATES;
 use strewn::formats::trace::SpeedUp;
 use strewn::report::ChartSize;
 use strewn::spindle::MAX_DEPTH;
@@ -49,6 +50,16 @@ pub(crate) fn segments(text: &str) -> Result<u32, String> {
         Ok(0) => Err("zero segments measure nothing; give 1 or more".into()),
         Ok(segments) if segments <= MOST_SEGMENTS => Ok(segments),
         _ => Err(format!("give a whole number from 1 to {MOST_SEGMENTS}, such as --segments 14")),
+    }
+}
+
+pub(super) fn replicates(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(0) => Err("zero runs measure nothing; give 1 or more".into()),
+        Ok(replicates) if replicates <= MOST_REPLICATES => Ok(replicates),
+        _ => {
+            Err(format!("give a whole number from 1 to {MOST_REPLICATES}, such as --replicates 8"))
+        }
     }
 }
 

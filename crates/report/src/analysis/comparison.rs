@@ -79,6 +79,7 @@ fn compare_metric(
         worst_error_percent: rounded(worst.error_percent, ERROR_DIGITS),
         worst_segment: worst.index,
         segments,
+        over_seeds: None,
     })
 }
 
@@ -118,6 +119,7 @@ pub fn ratios(
             published_percent: ratio.percent,
             simulated_percent: rounded(100.0 * of / over, ERROR_DIGITS),
             fitted: fitted(&ratio.of, ratio.segment) || fitted(&ratio.over, ratio.segment),
+            band: None,
         })
     };
     published.ratios.iter().filter_map(ratio).collect()

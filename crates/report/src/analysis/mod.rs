@@ -1,6 +1,9 @@
 //! What is computed from the data: errors against published figures, causes of a loss, cost, differences between runs.
 
+pub(crate) mod bands;
+mod beyond_bands;
 pub(crate) mod comparison;
+mod effects;
 pub(crate) mod like;
 pub(crate) mod loss;
 pub(crate) mod obstacle;

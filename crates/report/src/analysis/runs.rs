@@ -1,6 +1,7 @@
 //! Compares runs side by side: what differs between them, segment by segment, for the arrays that they share. Arrays
 //! are matched by name. If every run has a single array, those are compared whatever their names.
 
+use crate::analysis::beyond_bands::{beside_bands, notes};
 use crate::analysis::like::{have_same_mix, is_measure_of_array};
 use crate::data::comparison::Metric;
 use crate::data::number::{SIGNIFICANT_DIGITS, fixed, rounded};
@@ -78,7 +79,7 @@ fn comparison(
     arrays: Vec<ComparedArray>,
     left_out: Vec<String>,
 ) -> RunsComparison {
-    RunsComparison {
+    let compared = RunsComparison {
         schema: COMPARISON_SCHEMA,
         runs: runs
             .iter()
@@ -94,7 +95,9 @@ fn comparison(
         settings: differing_settings(runs),
         arrays,
         left_out,
-    }
+        notes: Vec::new(),
+    };
+    RunsComparison { notes: notes(runs, &compared), ..compared }
 }
 
 /// An array, and the results that it belongs to.
@@ -125,7 +128,18 @@ fn compared_array(
             let segment = array.segment(index)?;
             let is_like = |of: &ArrayResults, other| of.kind_of(other) == array.kind_of(segment);
             let compared_with = first.filter(|(of, other)| position > 0 && is_like(of, other));
-            Some(figures(segment, compared_with.map(|(_, other)| other)))
+            let of_segment = figures(segment, compared_with.map(|(_, other)| other));
+            let beyond = |metric: Metric| {
+                let (of, other) = compared_with?;
+                let first = (in_runs[0].0, *of, other);
+                let beside = beside_bands(first, (in_runs[position].0, *array, segment), metric);
+                beside.map(|beside| beside.is_beyond)
+            };
+            Some(RunFigures {
+                iops_beyond_bands: beyond(Metric::Iops),
+                response_beyond_bands: beyond(Metric::ResponseMs),
+                ..of_segment
+            })
         });
         SegmentOfRuns { index, figures: figures.collect() }
     };
@@ -163,6 +177,8 @@ fn figures(segment: &Segment, first: Option<&Segment>) -> RunFigures {
         ),
         full_stripe_percent: segment.consistency_points.map(|points| points.full_stripe_percent),
         utilization: segment.utilization,
+        iops_beyond_bands: None,
+        response_beyond_bands: None,
     }
 }
 
@@ -268,7 +284,7 @@ fn own_settings<'a>((results, array): &InRun<'a>) -> Vec<(&'a str, &'a Setting)>
     settings.filter_map(|(name, setting)| Some((below(name)?, setting))).collect()
 }
 
-/// A difference smaller than this is none: other seeds differ as much.
+/// A difference smaller than this is none, if there are no bands to compare it with: other seeds differ as much.
 const SAME_PERCENT: f64 = 1.0;
 
 /// Returns which of an array's runs is faster than the first, by how much, and what was set differently.
@@ -306,8 +322,8 @@ fn verdicts(
                 }
             };
             match outcome(baseline, other) {
-                Some((segment, outcome)) => {
-                    format!("In segment {segment} {name} {outcome} {first_name}. {why}")
+                Some((segment, outcome, beside)) => {
+                    format!("In segment {segment} {name} {outcome} {first_name}{beside}. {why}")
                 }
                 None => format!(
                     "{name} and {first_name} have no segment with the same operations in both. {why}"
@@ -317,9 +333,10 @@ fn verdicts(
         .collect()
 }
 
-/// Returns the last segment in which two runs did the same, and how the second compares with the first there, to stand
-/// before the name of the first. IOPS are compared where both arrays were the limit; otherwise response times are.
-fn outcome(first: &InRun<'_>, second: &InRun<'_>) -> Option<(u32, String)> {
+/// Returns the last segment in which two runs did the same, how the second compares with the first there, to stand before
+/// the name of the first, and what their bands say, to stand after it. IOPS are compared where both arrays were the limit;
+/// otherwise response times are.
+fn outcome(first: &InRun<'_>, second: &InRun<'_>) -> Option<(u32, String, String)> {
     let pairs = first.1.segments.iter().rev();
     let mut pairs = pairs.filter_map(|segment| Some((segment, second.1.segment(segment.index)?)));
     // Different accesses would be compared with each other.
@@ -351,14 +368,22 @@ fn outcome(first: &InRun<'_>, second: &InRun<'_>) -> Option<(u32, String)> {
         true => format!("({after} IOPS against {before})"),
         false => format!("({after} ms on average against {before})"),
     };
+    let beside = beside_bands((first.0, first.1, one), (second.0, second.1, other), metric);
     let outcome = match percent {
-        percent if percent.abs() < SAME_PERCENT => {
+        percent if percent.abs() < SAME_PERCENT && beside.is_none() => {
             format!("{figures} is within {SAME_PERCENT} % of")
         }
+        percent if percent.abs() < 0.05 => format!("{figures} is as fast as"),
         percent => {
             let word = if percent > 0.0 { more } else { less };
             format!("{figures} is {} % {word} than", fixed(percent.abs(), 1))
         }
     };
-    Some((one.index, outcome))
+    let beside = beside.map_or_else(String::new, |beside| {
+        let explained = fixed(beside.explained_percent, 2);
+        let what = if beside.seeds_alone { "other seeds make" } else { "their bands explain" };
+        let more = if beside.is_beyond { "more" } else { "no more" };
+        format!(", {more} than {what} ({explained} %)")
+    });
+    Some((one.index, outcome, beside))
 }

@@ -1,5 +1,6 @@
 //! Simulated figures beside published ones, as `results.json` holds them.
 
+use crate::data::band::{ErrorsOverSeeds, FigureBand};
 use crate::data::segment::Segment;
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +70,9 @@ pub struct PublishedComparison {
     pub worst_segment: u32,
     /// The segments, ascending.
     pub segments: Vec<ComparedSegment>,
+    /// The errors in runs with other seeds; absent if there was one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_seeds: Option<ErrorsOverSeeds>,
 }
 
 /// One published figure beside the simulated one, both in the unit of the metric.
@@ -103,4 +107,7 @@ pub struct Ratio {
     pub simulated_percent: f64,
     /// Whether a parameter of either array was fitted to this segment.
     pub fitted: bool,
+    /// How far the simulated ratio may be off; absent if that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band: Option<FigureBand>,
 }

@@ -4,6 +4,7 @@
 //! added under the same schema, and a reader ignores unknown ones. Removing a field or changing its meaning makes a new
 //! schema.
 
+use crate::data::band::Bands;
 use crate::data::comparison::{PublishedComparison, Ratio};
 use crate::data::json::{ResultsError, check_schema};
 use crate::data::live::RealSpindles;
@@ -78,6 +79,9 @@ pub struct Results {
     /// The causes of each array's loss of IOPS; absent if there is no account.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<Loss>,
+    /// What the bands around the figures contain; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bands: Option<Bands>,
 }
 
 /// The value of a setting.

@@ -22,6 +22,9 @@ pub struct RunsComparison {
     pub arrays: Vec<ComparedArray>,
     /// Arrays that only one run has, as "run: array".
     pub left_out: Vec<String>,
+    /// What a reader must know of the runs' bands, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Identifies a run.
@@ -109,6 +112,13 @@ pub struct RunFigures {
     /// Share of the time that the controller and the spindles were busy.
     #[serde(default)]
     pub utilization: Utilization,
+    /// Whether the IOPS differ from the first run's by more than the bands of both explain; absent if there is nothing to
+    /// compare, or no band.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops_beyond_bands: Option<bool>,
+    /// The same of the response time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_beyond_bands: Option<bool>,
 }
 
 impl ComparedArray {

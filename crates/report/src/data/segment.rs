@@ -1,5 +1,6 @@
 //! The measurements of an array in one segment.
 
+use crate::data::band::SegmentBand;
 use crate::data::client_raid::ClientRaidFigures;
 use crate::data::housekeeping::Housekeeping;
 use crate::data::machine::MachineFigures;
@@ -78,6 +79,9 @@ pub struct Segment {
     /// What the controller did besides serving hosts; absent unless the scenario asks for some of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub housekeeping: Option<Housekeeping>,
+    /// How far its figures may be off; absent if that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band: Option<Box<SegmentBand>>,
 }
 
 /// Response time of host operations, milliseconds.
@@ -299,6 +303,8 @@ impl Segment {
             host,
             by_workload,
             housekeeping: _,
+            // Rounded as it is made.
+            band: _,
         } = &mut self;
         let of_groups = groups.iter_mut().flat_map(|group| {
             [&mut group.spindles, &mut group.parity_spindles, &mut group.free_percent]

@@ -4,6 +4,7 @@
 //! comma, a quote or a line break is quoted. Column names end in the unit. A measurement that an
 //! array does not have is an empty field.
 
+use crate::data::band::FigureBand;
 use crate::data::client_raid::ClientRaidFigures;
 use crate::data::json::ResultsError;
 use crate::data::machine::MachineFigures;
@@ -181,6 +182,29 @@ const CLIENT_RAID_COLUMNS: &[Column] = &[
     ("client_parity_cores_busy", |_, segment| of_clients(segment, |now| now.parity_cores)),
 ];
 
+/// Further columns at the end, in the results of a run with bands.
+const BAND_COLUMNS: &[Column] = &[
+    ("host_ops_per_s_low", |_, segment| of_band(segment, |band| Some(band.low))),
+    ("host_ops_per_s_high", |_, segment| of_band(segment, |band| Some(band.high))),
+    ("band_seeds_percent", |_, segment| of_band(segment, |band| band.seeds_percent)),
+    ("band_fitted_rows_percent_down", |_, segment| {
+        of_band(segment, |band| band.fitted_rows_percent_down)
+    }),
+    ("band_fitted_rows_percent_up", |_, segment| {
+        of_band(segment, |band| band.fitted_rows_percent_up)
+    }),
+    ("band_unknowns_percent_down", |_, segment| {
+        of_band(segment, |band| band.unknowns_percent_down)
+    }),
+    ("band_unknowns_percent_up", |_, segment| of_band(segment, |band| band.unknowns_percent_up)),
+    ("response_mean_low_ms", |_, segment| {
+        optional(segment.band.as_ref().and_then(|band| Some(band.response_ms?.low)))
+    }),
+    ("response_mean_high_ms", |_, segment| {
+        optional(segment.band.as_ref().and_then(|band| Some(band.response_ms?.high)))
+    }),
+];
+
 /// Writes one row per array and segment, after a row of column names.
 ///
 /// # Errors
@@ -226,6 +250,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     let of_clients = if_any(|segment| segment.client_raid.is_some(), CLIENT_RAID_COLUMNS);
     let any_phase = results.arrays.iter().any(|array| !array.phases.is_empty());
     let of_phases = if any_phase { PHASE_COLUMNS } else { &[] };
+    let of_bands = if_any(|segment| segment.band.is_some(), BAND_COLUMNS);
     COLUMNS
         .iter()
         .chain(of_failures)
@@ -234,6 +259,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
         .chain(of_page_cache)
         .chain(of_clients)
         .chain(of_phases)
+        .chain(of_bands)
 }
 
 /// Returns the table column by column: names, and the entry of each row.
@@ -250,6 +276,11 @@ pub(crate) fn segment_columns(results: &Results) -> Vec<(&'static str, Vec<Strin
             (*name, rows().map(|(array, segment)| value(array, segment)).collect())
         })
         .collect()
+}
+
+/// Returns a part of the band of a segment's IOPS; nothing if it has none.
+fn of_band(segment: &Segment, part: fn(&FigureBand) -> Option<f64>) -> String {
+    optional(segment.band.as_ref().and_then(|band| part(&band.iops)))
 }
 
 /// Returns a figure of what lay between hosts and array; nothing if nothing did.

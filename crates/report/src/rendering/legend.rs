@@ -16,6 +16,8 @@ pub(crate) const LEFT_PX: i32 = 16;
 const SAMPLE_PX: i32 = 42;
 const WORDS_PX: i32 = 50;
 const APART_PX: i32 = 24;
+/// Height of a sample of a band.
+const BAND_PX: i32 = 12;
 
 /// The mark that a sample shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub(crate) enum Sample {
     Hollow,
     /// The dash of a published figure.
     Published,
+    /// The shade of a band.
+    Band,
 }
 
 /// Draws a sample and its words, beginning at `x_px` from the left, around `middle_px` from the top.
@@ -40,10 +44,17 @@ pub(crate) fn entry(
 ) -> Result<(), ChartError> {
     let at = |x_px: i32| (x_px * PIXEL, middle_px * PIXEL);
     let mark = at(x_px + SAMPLE_PX / 2);
-    if sample == Sample::Published {
-        appearance.published(canvas, mark, PIXEL)?;
-    } else {
-        appearance.line(canvas, vec![at(x_px), at(x_px + SAMPLE_PX)], PIXEL)?;
+    match sample {
+        Sample::Published => appearance.published(canvas, mark, PIXEL)?,
+        Sample::Band => {
+            let [(left, middle), (right, _)] = [at(x_px), at(x_px + SAMPLE_PX)];
+            let (top, bottom) = (middle - BAND_PX * PIXEL / 2, middle + BAND_PX * PIXEL / 2);
+            let corners = vec![(left, top), (right, top), (right, bottom), (left, bottom)];
+            appearance.shade(canvas, corners)?;
+        }
+        Sample::Line | Sample::Filled | Sample::Hollow => {
+            appearance.line(canvas, vec![at(x_px), at(x_px + SAMPLE_PX)], PIXEL)?;
+        }
     }
     if matches!(sample, Sample::Filled | Sample::Hollow) {
         appearance.simulated(canvas, mark, sample == Sample::Hollow, PIXEL)?;

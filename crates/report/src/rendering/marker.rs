@@ -19,6 +19,9 @@ enum Shape {
 const SHAPES: [Shape; 5] =
     [Shape::Circle, Shape::Square, Shape::Triangle, Shape::Diamond, Shape::TriangleDown];
 
+/// Faint enough for markers and other areas to show, on light paper and on dark.
+const SHADE_OPACITY: f64 = 0.3;
+
 /// The appearance of one array's figures.
 #[derive(Clone, Copy)]
 pub(crate) struct Appearance {
@@ -166,6 +169,12 @@ impl Appearance {
             canvas.draw(&dash).map_err(ChartError::drawing)?;
         }
         Ok(())
+    }
+
+    /// Shades an area behind lines and markers.
+    pub(crate) fn shade(self, canvas: &Canvas<'_>, corners: Vec<Point>) -> Result<(), ChartError> {
+        let shade = Polygon::new(corners, self.colour.mix(SHADE_OPACITY).filled());
+        canvas.draw(&shade).map_err(ChartError::drawing)
     }
 
     /// Draws a section of the line that joins simulated figures.

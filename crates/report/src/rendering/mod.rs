@@ -2,6 +2,7 @@
 
 #[cfg(feature = "charts")]
 pub(crate) mod axis;
+pub(crate) mod band_words;
 #[cfg(feature = "charts")]
 mod bands;
 #[cfg(feature = "charts")]

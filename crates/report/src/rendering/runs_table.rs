@@ -28,7 +28,7 @@ impl RunsComparison {
             text.push_str(&self.differences(&array.name, &array.runs, &array.parameters));
             text.push_str(&format!("\n{}: IOPS\n\n", array.name));
             text.push_str(&self.figures_table(array, 0, |figures| {
-                (figures.iops, figures.iops_difference_percent)
+                (figures.iops, figures.iops_difference_percent, figures.iops_beyond_bands)
             }));
             // Files and flash answer within fractions of a millisecond.
             let mut figures =
@@ -36,7 +36,8 @@ impl RunsComparison {
             let decimals = response_decimals(figures.any(|figures| figures.response_ms < 10.0));
             text.push_str(&format!("\n{}: mean response time, ms\n\n", array.name));
             text.push_str(&self.figures_table(array, decimals, |figures| {
-                (figures.response_ms, figures.response_difference_percent)
+                let beyond = figures.response_beyond_bands;
+                (figures.response_ms, figures.response_difference_percent, beyond)
             }));
             text.push_str(&format!("\n{}: 95th and 99th percentile, ms\n\n", array.name));
             text.push_str(&self.percentiles_table(array, decimals));
@@ -45,6 +46,9 @@ impl RunsComparison {
                 text.push_str(&format!("\n{}: verdict\n\n", array.name));
                 array.verdicts.iter().for_each(|verdict| text.push_str(&format!(" {verdict}\n")));
             }
+        }
+        if !self.notes.is_empty() {
+            text.push_str(&format!("\n{}\n", self.notes.join("\n")));
         }
         if !self.left_out.is_empty() {
             text.push_str(&format!(
@@ -120,8 +124,10 @@ impl RunsComparison {
         &self,
         array: &ComparedArray,
         decimals: usize,
-        figure: fn(&RunFigures) -> (f64, Option<f64>),
+        figure: fn(&RunFigures) -> (f64, Option<f64>, Option<bool>),
     ) -> String {
+        let of_segments = array.segments.iter().flat_map(|segment| segment.figures.iter());
+        let marked = of_segments.flatten().any(|of| figure(of).2.is_some());
         let mut columns =
             Columns::<SegmentOfRuns>::new().number("segment", |row| row.index.to_string());
         for (position, run) in array.runs.iter().enumerate() {
@@ -131,8 +137,14 @@ impl RunsComparison {
             });
             if position > 0 {
                 columns = columns.number("%", move |row| {
-                    let difference = row.figures[position].and_then(|of| figure(&of).1);
-                    difference.map_or_else(|| "-".to_owned(), |percent| signed(percent, 1))
+                    let Some(of) = row.figures[position] else { return "-".to_owned() };
+                    let (_, difference, beyond) = figure(&of);
+                    let percent = optional(difference, |percent| signed(percent, 1));
+                    match (marked, beyond) {
+                        (false, _) => percent,
+                        (true, Some(true)) => percent + "*",
+                        (true, _) => percent + " ",
+                    }
                 });
             }
         }
@@ -159,10 +171,13 @@ impl RunsComparison {
             "controller_utilization_0_to_1",
             "spindle_utilization_0_to_1",
             "parity_spindle_utilization_0_to_1",
+            "host_ops_per_s_beyond_bands",
+            "response_mean_beyond_bands",
         ];
         let mut rows = vec![names.map(str::to_owned).to_vec()];
         let optional =
             |figure: Option<f64>| figure.map(|figure| figure.to_string()).unwrap_or_default();
+        let flag = |flag: Option<bool>| flag.map(|flag| flag.to_string()).unwrap_or_default();
         for array in &self.arrays {
             for (position, run) in array.runs.iter().enumerate() {
                 for segment in &array.segments {
@@ -184,6 +199,8 @@ impl RunsComparison {
                         of.utilization.controller.to_string(),
                         of.utilization.spindles.to_string(),
                         optional(of.utilization.parity_spindles),
+                        flag(of.iops_beyond_bands),
+                        flag(of.response_beyond_bands),
                     ]);
                 }
             }

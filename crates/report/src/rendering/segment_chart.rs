@@ -4,8 +4,11 @@
 //! parameter was fitted to that segment. A published figure is a horizontal dash under the marker.
 //! Both axes start at the quantity's own start, so heights compare as the numbers do.
 
+use crate::data::band::FigureBand;
 use crate::data::comparison::Metric;
+use crate::data::number::rounded;
 use crate::data::results::{ArrayResults, Origin, Results};
+use crate::data::segment::Segment;
 use crate::rendering::axis::Axis;
 use crate::rendering::bands::Band;
 use crate::rendering::canvas::Canvas;
@@ -90,6 +93,8 @@ struct Series<'a> {
     /// Segment, figure, and its origin.
     own: Vec<(u32, f64, Origin)>,
     published: Vec<(u32, f64)>,
+    /// Segment, and the ends of the figure's band.
+    band: Vec<(u32, [f64; 2])>,
 }
 
 impl Picture {
@@ -137,12 +142,29 @@ impl Picture {
             .filter(|_| shown.shows_published)
             .flat_map(|found| found.segments.iter())
             .map(|segment| Ok((segment.index, figure(segment.index, segment.published)?)));
+        let band = array.segments.iter().filter_map(|segment| {
+            let band = self.band_of(segment)?;
+            let index = segment.index;
+            let ends = figure(index, band.low).and_then(|low| Ok([low, figure(index, band.high)?]));
+            Some(ends.map(|ends| (index, ends)))
+        });
         Ok(Series {
+            band: band.collect::<Result<_, _>>()?,
             name: &shown.name,
             appearance: Appearance::of(position),
             own: own.collect::<Result<_, _>>()?,
             published: published.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Returns the band of the figure in a segment; none of a metric that has no bands.
+    fn band_of(&self, segment: &Segment) -> Option<FigureBand> {
+        let band = segment.band.as_ref()?;
+        match self.metric {
+            Metric::Iops => Some(band.iops),
+            Metric::MibPerS => None,
+            Metric::ResponseMs => band.response_ms,
+        }
     }
 
     /// Returns the description of a figure, shown under the pointer.
@@ -154,8 +176,13 @@ impl Picture {
             Some((_, figure)) => format!(", {kind}; published {} {unit}", Axis::format(figure)),
             None => String::new(),
         };
+        let band = series.band.iter().find(|band| band.0 == segment).map(|(_, ends)| {
+            let [low, high] = ends.map(|end| Axis::format(&rounded(end, 4)));
+            format!(", band {low} to {high}")
+        });
+        let band = band.unwrap_or_default();
         let figure = Axis::format(&figure);
-        format!("{}, segment {segment}: {figure} {unit}{beside}", series.name)
+        format!("{}, segment {segment}: {figure} {unit}{band}{beside}", series.name)
     }
 
     fn plot(
@@ -170,7 +197,9 @@ impl Picture {
         let first = all().map(|point| point.0).min().ok_or(ChartError::NothingToDraw)?;
         let last = all().map(|point| point.0).max().ok_or(ChartError::NothingToDraw)?;
         let published = series.iter().flat_map(|series| &series.published).map(|point| point.1);
-        let highest = all().map(|point| point.1).chain(published).fold(0.0, f64::max);
+        let bands_end = series.iter().flat_map(|series| &series.band).map(|band| band.1[1]);
+        let figures = all().map(|point| point.1).chain(published).chain(bands_end);
+        let highest = figures.fold(0.0, f64::max);
         let across = Labelled {
             axis: Axis::of_segments(first, last),
             label: &Axis::format,
@@ -180,6 +209,12 @@ impl Picture {
             Labelled { axis: Axis::from_zero_to(highest), label: &Axis::format, words: self.axis };
         let plot = Plot::begin(canvas, margins, across, up, bands)?;
         let place = |segment: u32, figure: f64| plot.place((f64::from(segment), figure));
+        for Series { appearance, band, .. } in series {
+            for corners in shaded(bands, band) {
+                let places = corners.iter().map(|point| plot.place(*point)).collect();
+                appearance.shade(canvas, places)?;
+            }
+        }
         for Series { appearance, own, .. } in series {
             let points: Vec<_> = own.iter().map(|point| (f64::from(point.0), point.1)).collect();
             for piece in Band::cut(bands, &points) {
@@ -208,11 +243,32 @@ impl Picture {
     }
 }
 
+/// Half the width of a band that is alone in its phase, in segments.
+const ALONE: f64 = 0.12;
+
+/// Returns the corners of the areas between the ends of a series' band, one for each phase.
+fn shaded(phases: &[Band], band: &[(u32, [f64; 2])]) -> Vec<Vec<(f64, f64)>> {
+    let ends = |end: usize| -> Vec<Vec<(f64, f64)>> {
+        let points = band.iter().map(|(segment, ends)| (f64::from(*segment), ends[end]));
+        Band::cut(phases, &points.collect::<Vec<_>>())
+    };
+    let areas = ends(0).into_iter().zip(ends(1)).filter(|(low, _)| !low.is_empty());
+    let area = |(low, high): (Vec<(f64, f64)>, Vec<(f64, f64)>)| match (&low[..], &high[..]) {
+        ([(at, low)], [(_, high)]) => {
+            let (left, right) = (at - ALONE, at + ALONE);
+            vec![(left, *low), (right, *low), (right, *high), (left, *high)]
+        }
+        _ => low.into_iter().chain(high.into_iter().rev()).collect(),
+    };
+    areas.map(area).collect()
+}
+
 /// The meaning of a mark.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Own(Origin),
     Published,
+    Band,
 }
 
 impl Kind {
@@ -222,6 +278,7 @@ impl Kind {
             Self::Own(Origin::Predicted) => "simulated, predicted",
             Self::Own(Origin::Fitted) => "simulated, fitted",
             Self::Published => "published",
+            Self::Band => "band",
         }
     }
 
@@ -230,6 +287,7 @@ impl Kind {
             Self::Own(Origin::Measured | Origin::Predicted) => Sample::Filled,
             Self::Own(Origin::Fitted) => Sample::Hollow,
             Self::Published => Sample::Published,
+            Self::Band => Sample::Band,
         }
     }
 
@@ -237,6 +295,7 @@ impl Kind {
         match self {
             Self::Own(origin) => series.own.iter().any(|point| point.2 == origin),
             Self::Published => !series.published.is_empty(),
+            Self::Band => !series.band.is_empty(),
         }
     }
 }
@@ -248,7 +307,7 @@ fn legend(canvas: &Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result<(),
     let first_px = legend::LEFT_PX + name_px.into_iter().max().unwrap_or_default() + 24;
     // A kind has the same column in every row, unless no array has it.
     let own = [Origin::Measured, Origin::Predicted, Origin::Fitted].map(Kind::Own);
-    let mut kinds = [&own[..], &[Kind::Published]].concat();
+    let mut kinds = [&own[..], &[Kind::Published, Kind::Band]].concat();
     kinds.retain(|kind| series.iter().any(|series| kind.is_in(series)));
     for (row, series) in series.iter().enumerate() {
         let middle_px = top_px + legend::ROW_PX * to_px(row) + legend::ROW_PX / 2;

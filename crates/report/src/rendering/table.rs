@@ -11,6 +11,7 @@ use crate::data::segment::Segment;
 use crate::data::snapshots::{Snapshots, gib_of};
 use crate::data::volume::VolumeFigures;
 use crate::data::workload::{OperationFigures, WorkloadFigures};
+use crate::rendering::band_words::{band_sentences, ends, range};
 use crate::rendering::client_raid_table::{CLIENT_RAID_HEADING, client_raid_table};
 use crate::rendering::columns::{
     Columns, optional, percent_of_one, response_decimals, segment_list, starving_note,
@@ -67,8 +68,14 @@ pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
     let is_real = results.real_spindles.is_some();
     let starves = results.drives_starve(array);
     let has_phases = !array.phases.is_empty();
-    let mut columns =
-        segment_columns(!comparisons.is_empty(), has_phases, writes_anywhere, is_real, starves);
+    let mut columns = segment_columns(&SegmentTable {
+        any_published: !comparisons.is_empty(),
+        any_band: array.segments.iter().any(|segment| segment.band.is_some()),
+        has_phases,
+        writes_anywhere,
+        is_real,
+        drives_starve: starves,
+    });
     if array.segments.iter().any(|segment| segment.redundancy.is_some()) {
         columns = redundancy_columns(columns);
     }
@@ -81,6 +88,10 @@ pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
     }
     if starves {
         table.push_str(&format!("\n{}\n", starving_note(array)));
+    }
+    let sentences = band_sentences(results, array);
+    if !sentences.is_empty() {
+        table.push_str(&format!("\n{}\n", sentences.join("\n")));
     }
     table
 }
@@ -184,13 +195,18 @@ pub(crate) fn missed_rates(results: &Results, array: &ArrayResults) -> Vec<Strin
         .collect()
 }
 
-fn segment_columns(
+/// What decides which columns a table of segments has.
+struct SegmentTable {
     any_published: bool,
+    any_band: bool,
     has_phases: bool,
     writes_anywhere: bool,
     is_real: bool,
     drives_starve: bool,
-) -> Columns<SegmentRow> {
+}
+
+fn segment_columns(of: &SegmentTable) -> Columns<SegmentRow> {
+    let SegmentTable { any_published, has_phases, writes_anywhere, is_real, .. } = *of;
     // Files and flash answer within fractions of a millisecond.
     let of_ms = response_decimals(is_real);
     let published = |columns: Columns<SegmentRow>, metric: Metric, decimals: usize| {
@@ -210,6 +226,12 @@ fn segment_columns(
         columns = columns.words("", |row| row.origin.as_str().to_owned());
     }
     columns = columns.number("IOPS", |row| fixed(row.segment.iops, 0));
+    if of.any_band {
+        columns = columns.number("band", |row| {
+            let band = row.segment.band.as_ref();
+            band.map_or_else(|| "-".to_owned(), |band| ends(&band.iops, 0))
+        });
+    }
     columns = published(columns, Metric::Iops, 0);
     if any_published {
         columns = columns
@@ -220,7 +242,7 @@ fn segment_columns(
     columns =
         columns.number("response\nmean, ms", move |row| fixed(row.segment.response_ms.mean, of_ms));
     columns = published(columns, Metric::ResponseMs, 1);
-    let [p95, p99] = match drives_starve {
+    let [p95, p99] = match of.drives_starve {
         true => ["p95*\nms", "p99*\nms"],
         false => ["p95\nms", "p99\nms"],
     };
@@ -233,9 +255,11 @@ fn segment_columns(
     if is_real {
         columns = columns.number("log\nbusy %", |row| optional(row.log, percent_of_one));
     }
-    columns = columns
-        .number("layout\nscore", |row| fixed(row.segment.layout.score, 3))
-        .number("span\n%", |row| fixed(row.segment.layout.span_percent, 1));
+    columns = columns.number("layout\nscore", |row| fixed(row.segment.layout.score, 3));
+    // Beside published figures and bands a terminal of 160 columns has no room for it.
+    if !(any_published && of.any_band) {
+        columns = columns.number("span\n%", |row| fixed(row.segment.layout.span_percent, 1));
+    }
     // With published figures a terminal has no room for more; `segments.csv` has everything.
     if any_published || !writes_anywhere {
         return columns;
@@ -288,19 +312,19 @@ fn fitted_or_predicted(fitted: bool) -> String {
 pub fn summary_table(results: &Results) -> String {
     let mut summary = String::new();
     if !results.published.is_empty() {
-        summary.push_str(&comparison_columns().render(&results.published));
+        summary.push_str(&comparison_columns(&results.published).render(&results.published));
     }
     if !results.ratios.is_empty() {
         if !summary.is_empty() {
             summary.push('\n');
         }
-        summary.push_str(&ratio_columns().render(&results.ratios));
+        summary.push_str(&ratio_columns(&results.ratios).render(&results.ratios));
     }
     summary
 }
 
-fn comparison_columns() -> Columns<PublishedComparison> {
-    Columns::<PublishedComparison>::new()
+fn comparison_columns(compared: &[PublishedComparison]) -> Columns<PublishedComparison> {
+    let columns = Columns::<PublishedComparison>::new()
         .words("array", |row| row.array.clone())
         .words("metric", |row| {
             let name = match row.metric {
@@ -319,17 +343,36 @@ fn comparison_columns() -> Columns<PublishedComparison> {
             optional(row.predicted_rms_error_percent, |error| fixed(error, 2))
         })
         .number("worst error\nof all, %", |row| signed(row.worst_error_percent, 2))
-        .number("in\nsegment", |row| row.worst_segment.to_string())
+        .number("in\nsegment", |row| row.worst_segment.to_string());
+    if compared.iter().all(|row| row.over_seeds.is_none()) {
+        return columns;
+    }
+    columns
+        .number("seeds", |row| row.over_seeds.map_or(1, |errors| errors.seeds).to_string())
+        .number("RMS error\nover seeds, %", |row| {
+            let errors = row.over_seeds.and_then(|errors| errors.predicted_rms_error_percent);
+            errors.map_or_else(|| "-".to_owned(), |errors| range(&errors, false))
+        })
+        .number("worst error\nover seeds, %", |row| {
+            let errors = row.over_seeds.map(|errors| errors.worst_error_percent);
+            errors.map_or_else(|| "-".to_owned(), |errors| range(&errors, true))
+        })
 }
 
-fn ratio_columns() -> Columns<Ratio> {
-    Columns::<Ratio>::new()
+fn ratio_columns(ratios: &[Ratio]) -> Columns<Ratio> {
+    let any_band = ratios.iter().any(|ratio| ratio.band.is_some());
+    let columns = Columns::<Ratio>::new()
         .words("ratio of IOPS", |row| format!("{} over {}", row.of, row.over))
         .words("", |row| row.name.clone())
         .number("segment", |row| row.segment.to_string())
         .number("published %", |row| fixed(row.published_percent, 1))
-        .number("simulated %", |row| fixed(row.simulated_percent, 1))
-        .words("", |row| fitted_or_predicted(row.fitted))
+        .number("simulated %", |row| fixed(row.simulated_percent, 1));
+    let columns = match any_band {
+        true => columns
+            .number("band %", |row| row.band.map_or_else(|| "-".to_owned(), |band| ends(&band, 1))),
+        false => columns,
+    };
+    columns.words("", |row| fitted_or_predicted(row.fitted))
 }
 
 /// Returns the spindles to be bought for each array, and what each of them delivers. The

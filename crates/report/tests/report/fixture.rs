@@ -90,6 +90,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         client_raid: None,
         host: None,
         by_workload: Vec::new(),
+        band: None,
     }
     .rounded(SIGNIFICANT_DIGITS)
 }
@@ -342,6 +343,7 @@ pub fn results() -> Results {
         ratios: ratios(&published(), &arrays, &fitted),
         overhead: overhead(&overhead_arrays, &overhead_configurations(), 1000.0).unwrap(),
         losses: vec![],
+        bands: None,
         arrays,
     }
 }

@@ -1,6 +1,7 @@
 //! The crate's promises to its callers: the file formats, the arithmetic, the tables, the charts.
 #![allow(clippy::unwrap_used)]
 
+mod bands;
 mod charts;
 mod comparison;
 mod csv;

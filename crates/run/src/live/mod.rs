@@ -281,6 +281,7 @@ fn outcome(
         ratios: Vec::new(),
         overhead: Vec::new(),
         losses: Vec::new(),
+        bands: None,
         arrays,
         wall_seconds: strewn_report::rounded(began.elapsed().as_secs_f64(), 4),
     };

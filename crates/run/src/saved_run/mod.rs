@@ -19,6 +19,7 @@ use strewn_sim::Simulated;
 
 use crate::array_run::ArrayRun;
 use crate::replace_file::Replacement;
+use crate::replicates::{sensitivity_path, sensitivity_text};
 use container::{Container, Kind};
 
 pub use error::SaveError;
@@ -54,6 +55,8 @@ struct Description {
     published: Option<String>,
     /// The drive profiles that are files, and their checksums.
     profiles: Vec<(PathBuf, u64)>,
+    /// The text of the sensitivities, if there are any.
+    sensitivity: Option<String>,
 }
 
 impl SavedRun {
@@ -75,6 +78,9 @@ impl SavedRun {
             let text = fs::read_to_string(path);
             text.map_err(|source| SaveError::Read { path: path.clone(), source })
         });
+        let sensitivities = sensitivity_path(name);
+        let sensitivity = sensitivity_text(&sensitivities)
+            .map_err(|source| SaveError::Read { path: sensitivities, source });
         let description = Description {
             text: text.to_owned(),
             name: name.to_owned(),
@@ -83,6 +89,7 @@ impl SavedRun {
             scale_down,
             published: published.transpose()?,
             profiles: profiles(scenario).map(checked).collect::<Result<_, _>>()?,
+            sensitivity: sensitivity?,
         };
         let unusable = |source| SaveError::Write { path: directory.clone(), source };
         fs::create_dir_all(&directory).map_err(|source| match directory.exists() {
@@ -157,6 +164,11 @@ impl SavedRun {
     /// The text of the published figures.
     pub(crate) fn published(&self) -> Option<&str> {
         self.description.published.as_deref()
+    }
+
+    /// The text of the sensitivities.
+    pub(crate) fn sensitivity(&self) -> Option<&str> {
+        self.description.sensitivity.as_deref()
     }
 
     /// Bytes of the arrays' files.

@@ -50,6 +50,16 @@ impl Cell {
         Self { text: grouped(text.as_ref()), ..Self::default() }
     }
 
+    /// Creates a range of figures that was computed from the results.
+    pub(super) fn range(low: f64, high: f64, decimals: usize) -> Self {
+        let [low, high] = [low, high].map(|end| grouped(&fixed(end, decimals)));
+        let text = match low.starts_with('\u{2212}') || high.starts_with('\u{2212}') {
+            true => format!("{low} to {high}"),
+            false => format!("{low}\u{2013}{high}"),
+        };
+        Self { text, ..Self::default() }
+    }
+
     /// Creates a cell of words.
     pub(super) fn words(text: impl Into<String>) -> Self {
         let text = text.into();

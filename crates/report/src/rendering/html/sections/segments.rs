@@ -1,5 +1,6 @@
 //! All segments of every array, in tables.
 
+use crate::data::band::FigureBand;
 use crate::data::comparison::{Metric, PublishedComparison};
 use crate::data::live::LogFigures;
 use crate::data::number::fixed;
@@ -52,9 +53,11 @@ fn segment_tables(results: &Results, position: usize, array: &ArrayResults) -> [
             "phase",
             "",
             "IOPS",
+            "band",
             "published",
             "MiB/s",
             "response ms",
+            "band",
             "published",
             "median",
             if starves { "p95*" } else { "p95" },
@@ -206,6 +209,14 @@ fn volumes(position: usize, array: &ArrayResults) -> Option<Block> {
     (!table.rows.is_empty()).then(|| table.block())
 }
 
+/// Returns the ends of a band; an empty cell without one.
+fn band(band: Option<FigureBand>, decimals: usize) -> Cell {
+    match band {
+        Some(FigureBand { low, high, .. }) => Cell::range(low, high, decimals),
+        None => Cell::number(""),
+    }
+}
+
 /// Returns the name of a segment's phase; an empty cell in a run without phases.
 fn phase(segment: &Segment) -> Cell {
     Cell::words(segment.phase.as_deref().unwrap_or_default())
@@ -238,9 +249,11 @@ fn host_row(results: &Results, position: usize, number: usize, segment: &Segment
         phase(segment),
         Cell::words(origin),
         Cell::figure(segment.iops, 0, path("iops")),
+        band(segment.band.as_ref().map(|band| band.iops), 0),
         beside(Metric::Iops, 0),
         Cell::figure(segment.mib_per_s, 1, path("mib_per_s")),
         Cell::figure(response.mean, of_ms, path("response_ms/mean")),
+        band(segment.band.as_ref().and_then(|band| band.response_ms), of_ms),
         beside(Metric::ResponseMs, 1),
         Cell::figure(response.p50, of_ms, path("response_ms/p50")),
         Cell::figure(response.p95, of_ms, path("response_ms/p95")),

@@ -2,6 +2,7 @@
 
 use crate::analysis::like::{LikePair, like_pairs, like_positions};
 use crate::analysis::loss;
+use crate::data::band::FigureBand;
 use crate::data::comparison::Metric;
 use crate::data::loss::{Cause, Loss, LossPart};
 use crate::data::number::{fixed, signed};
@@ -48,11 +49,12 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
         if let Some(rms) = compared.predicted_rms_error_percent {
             blocks.push(Block::paragraph(format!(
                 "{}: predicted IOPS, in segments that no parameter was fitted to, are within {} % RMS of the published ones; \
-                 the worst error of all segments is {} %, in segment {}.",
+                 the worst error of all segments is {} %, in segment {}.{}",
                 compared.array,
                 fixed(rms, 1),
                 percent_change(compared.worst_error_percent),
-                compared.worst_segment
+                compared.worst_segment,
+                published_and_band(results, &compared.array)
             )));
         }
     }
@@ -106,6 +108,19 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
         blocks.push(Block::note(NOT_ALIKE));
     }
     blocks
+}
+
+/// Says how many published figures are in the bands of an array; nothing without bands.
+fn published_and_band(results: &Results, array: &str) -> String {
+    let of_array = results.bands.as_ref().and_then(|bands| bands.array(array));
+    match of_array.filter(|of| !of.published.is_empty()) {
+        Some(of) => format!(
+            " Of {} published IOPS, {} are in the band, which \u{201c}Fitted and predicted\u{201d} explains.",
+            of.published.len(),
+            of.published.len() - of.published_outside.len()
+        ),
+        None => String::new(),
+    }
 }
 
 /// Describes the workload and the arrays, as far as the results say.
@@ -168,14 +183,22 @@ fn change_in_words(results: &Results, array: &ArrayResults, pair: &LikePair<'_>)
         return None;
     }
     let percent = 100.0 * (last.iops - first.iops) / first.iops;
+    let band = results.bands.as_ref().and_then(|bands| {
+        let mut changes = bands.array(&array.name)?.changes.iter();
+        let ends = (first.index, last.index);
+        let found = changes.find(|change| (change.from_segment, change.to_segment) == ends)?;
+        let FigureBand { low, high, .. } = found.band;
+        Some(format!(", band {} to {} %", percent_change(low), percent_change(high)))
+    });
     let change = format!(
-        "{} goes from {} IOPS in segment {} to {} in segment {} ({} %)",
+        "{} goes from {} IOPS in segment {} to {} in segment {} ({} %{})",
         subject(&array.name, workloads),
         whole(first.iops),
         first.index,
         whole(last.iops),
         last.index,
-        percent_change(percent)
+        percent_change(percent),
+        band.unwrap_or_default()
     );
     if let Some(unaccounted) = loss::unaccounted_between(array, pair) {
         return Some(format!("{change}. {}", unaccounted.reason()));

@@ -1,0 +1,163 @@
+//! Runs of one scenario with several seeds, and what is known of the effects of its constants: the sources of the bands
+//! around its figures.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use strewn_report::{ArrayResults, BandSources, Published, Results, Sensitivity};
+use strewn_scenario::Scenario;
+
+use crate::array_run::ArrayRun;
+use crate::results;
+use crate::run::{Observer, RunError};
+
+/// The ending of the name of a file of sensitivities, in place of a scenario's own.
+const SENSITIVITY_ENDING: &str = "sensitivity.toml";
+
+/// Most runs of one scenario.
+pub const MOST_REPLICATES: u32 = 1000;
+
+/// Returns where the sensitivities of the scenario at `path` are stored: beside it.
+#[must_use]
+pub fn sensitivity_path(path: &Path) -> PathBuf {
+    path.with_extension(SENSITIVITY_ENDING)
+}
+
+/// Reads the text of a file of sensitivities; none if there is no such file.
+pub(crate) fn sensitivity_text(path: &Path) -> std::io::Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns a digest of everything that the figures of array number `index` depend on, except the seed and the number of
+/// segments: the settings of workloads, run and array, defaults included. Sensitivities apply to a run whose scenario has
+/// the digest that they were measured with, before it is scaled down.
+///
+/// # Panics
+/// If the scenario has no such array.
+#[must_use]
+pub fn settings_digest(scenario: &Scenario, index: usize) -> String {
+    // FNV-1a.
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    const LABELS: [&str; 5] = ["name", "title", "seed", "segments", "published"];
+    let own = &scenario.arrays[index].name;
+    let others = scenario.arrays.iter().filter(|other| other.name != *own);
+    let others: Vec<String> = others.map(|other| format!("array.{}.", other.name)).collect();
+    let matters = |name: &str| {
+        !LABELS.contains(&name)
+            && !others.iter().any(|other| name.starts_with(other.as_str()))
+            // Prices and what says how far figures can be trusted.
+            && !name.starts_with("overhead.")
+            && !name.starts_with("unknown.")
+            && !name.ends_with(".fitted.row_scatter_percent")
+    };
+    let mut digest = OFFSET;
+    for (name, value) in scenario.every_setting() {
+        if matters(&name) {
+            for byte in format!("{name}={value}\n").bytes() {
+                digest = (digest ^ u64::from(byte)).wrapping_mul(PRIME);
+            }
+        }
+    }
+    format!("{digest:016x}")
+}
+
+/// Returns the scenario of each run: they differ by their seed, and the first is the scenario itself.
+pub(crate) fn scenarios(scenario: &Scenario, replicates: u32) -> Vec<Scenario> {
+    let seeds =
+        (0..u64::from(replicates.max(1))).map(|further| scenario.seed.wrapping_add(further));
+    seeds.map(|seed| Scenario { seed, ..scenario.clone() }).collect()
+}
+
+/// What the bands of a run are made of, besides its further runs.
+pub(crate) struct Uncertainty {
+    sensitivity: Option<Sensitivity>,
+    settings: Vec<String>,
+}
+
+impl Uncertainty {
+    /// Reads the sensitivities at `path`, if they are there, or takes `text` for their text. `scenario` is at full scale.
+    pub(crate) fn read(
+        scenario: &Scenario,
+        path: Option<&Path>,
+        text: Option<&str>,
+    ) -> Result<Self, RunError> {
+        let shown = path.unwrap_or(Path::new("sensitivities of the saved run"));
+        let text = match (text, path) {
+            (Some(text), _) => Some(text.to_owned()),
+            (None, Some(path)) => sensitivity_text(path)
+                .map_err(|source| RunError::SensitivityFile { path: path.to_owned(), source })?,
+            (None, None) => None,
+        };
+        let sensitivity = text.map(|text| Sensitivity::from_toml(&text, shown)).transpose()?;
+        let settings = match &sensitivity {
+            Some(_) => (0..scenario.arrays.len()).map(|at| settings_digest(scenario, at)).collect(),
+            None => Vec::new(),
+        };
+        Ok(Self { sensitivity, settings })
+    }
+
+    /// Adds bands to the results of the first run. `scenarios` are those of all runs, as they were simulated, and `further`
+    /// what the arrays did in all but the first.
+    pub(crate) fn add_bands(
+        &self,
+        results: &mut Results,
+        scenarios: &[Scenario],
+        further: &[Vec<ArrayRun>],
+        published: Option<&Published>,
+    ) {
+        let of_run = |(scenario, runs): (&Scenario, &Vec<ArrayRun>)| -> Vec<ArrayResults> {
+            let arrays = scenario.arrays.iter().zip(runs);
+            arrays.map(|(array, run)| results::of_array(scenario, array, run)).collect()
+        };
+        let replicates: Vec<Vec<ArrayResults>> =
+            scenarios.iter().skip(1).zip(further).map(of_run).collect();
+        let is_short = |(scenario, run): (&Scenario, &ArrayRun)| {
+            run.segments.len() < scenario.segments as usize
+                && !run.host_is_done
+                && run.data_loss.is_none()
+        };
+        let with_scenario = scenarios.iter().skip(1).zip(further);
+        let mut runs =
+            with_scenario.flat_map(|(scenario, runs)| runs.iter().map(move |run| (scenario, run)));
+        let sources = BandSources {
+            replicates: &replicates,
+            stopped: runs.any(is_short),
+            published,
+            sensitivity: self.sensitivity.as_ref(),
+            settings: &self.settings,
+        };
+        strewn_report::add_bands(results, &sources);
+    }
+}
+
+/// Watches the further runs: it only counts them, and stops them as the first is stopped.
+pub(crate) struct Further<'a> {
+    observer: &'a dyn Observer,
+    done: AtomicUsize,
+    all: usize,
+}
+
+impl<'a> Further<'a> {
+    /// Watches `all` simulations of single arrays.
+    pub(crate) fn new(observer: &'a dyn Observer, all: usize) -> Self {
+        Self { observer, done: AtomicUsize::new(0), all }
+    }
+
+    /// Says that another simulation is done.
+    pub(crate) fn one_is_done(&self) {
+        let done = 1 + self.done.fetch_add(1, Ordering::Relaxed);
+        self.observer.replicates(done, self.all);
+    }
+}
+
+impl Observer for Further<'_> {
+    fn stop(&self) -> bool {
+        self.observer.stop()
+    }
+}
