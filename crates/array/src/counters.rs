@@ -40,7 +40,7 @@ pub struct Counters {
     pub stripes_written: u64,
     /// Stripes written in full: every data block at once.
     pub full_stripes: u64,
-    /// Extents destaged from the write cache.
+    /// Destages from the write cache: of extents, or of stripes that go out together.
     pub destages: u64,
     /// Host sectors overwritten in the write cache before they were destaged.
     pub coalesced_sectors: u64,
@@ -64,6 +64,10 @@ pub struct Counters {
     pub repairs: u64,
     /// Blocks that could not be computed.
     pub blocks_gone: u64,
+    /// Stripes destaged in full, with nothing read for their parity.
+    pub full_stripe_destages: u64,
+    /// Stripes destaged by reading what was not dirty of them.
+    pub reconstruct_destages: u64,
 }
 
 macro_rules! counters_of {
@@ -80,7 +84,7 @@ macro_rules! each_count {
             checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
             snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,
-            blocks_gone,
+            blocks_gone, full_stripe_destages, reconstruct_destages,
         )
     };
 }

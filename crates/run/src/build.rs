@@ -156,7 +156,8 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 built.with_rebuild(Rebuild { spares, steps_in_flight }),
             ))
         }
-        ArrayLayout::InPlace(layout) => {
+        ArrayLayout::InPlace(in_place) => {
+            let layout = in_place;
             let spindle_sectors =
                 drive(&array.spindle)?.capacity_sectors() / u64::from(scenario.spindle_stretch);
             let write_cache_sectors = layout.write_cache_bytes / SECTOR_BYTES;
@@ -166,7 +167,9 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 // The array reserves two drives' capacity per failure.
                 let spares = group.protection_level.reserved_drives() / 2;
                 let config = DiskGroupConfig::new(layout, (in_flight.round() as u32).max(1));
-                Ok::<_, BuildError>(config.with_rebuild(Rebuild { spares, steps_in_flight }))
+                let rebuild = Rebuild { spares, steps_in_flight };
+                let full_stripes = in_place.full_stripe_destage;
+                Ok::<_, BuildError>(config.with_rebuild(rebuild).with_full_stripes(full_stripes))
             };
             let built = InPlace::new(InPlaceConfig {
                 groups: layout.groups.iter().map(disk_group).collect::<Result<_, _>>()?,
