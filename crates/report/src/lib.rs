@@ -47,7 +47,7 @@ pub use data::runs::{
 };
 pub use data::segment::{
     Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ResponseTime, Segment,
-    SegmentLayout, SpindleCommands, Utilization,
+    SegmentLayout, SpindleCommands, StripeDestages, Utilization,
 };
 pub use data::snapshots::Snapshots;
 pub use data::volume::VolumeFigures;

@@ -156,11 +156,11 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 built.with_rebuild(Rebuild { spares, steps_in_flight }),
             ))
         }
-        ArrayLayout::InPlace(in_place) => {
-            let layout = in_place;
+        ArrayLayout::InPlace(layout) => {
             let spindle_sectors =
                 drive(&array.spindle)?.capacity_sectors() / u64::from(scenario.spindle_stretch);
             let write_cache_sectors = layout.write_cache_bytes / SECTOR_BYTES;
+            let full_stripes = layout.full_stripe_destage;
             let disk_group = |group: &DiskGroup| {
                 let in_flight = layout.destages_per_spindle * f64::from(group.spindles);
                 let layout = lun_layout(group, spindle_sectors * SECTOR_BYTES)?;
@@ -168,7 +168,6 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 let spares = group.protection_level.reserved_drives() / 2;
                 let config = DiskGroupConfig::new(layout, (in_flight.round() as u32).max(1));
                 let rebuild = Rebuild { spares, steps_in_flight };
-                let full_stripes = in_place.full_stripe_destage;
                 Ok::<_, BuildError>(config.with_rebuild(rebuild).with_full_stripes(full_stripes))
             };
             let built = InPlace::new(InPlaceConfig {
