@@ -40,7 +40,7 @@ pub struct Counters {
     pub stripes_written: u64,
     /// Stripes written in full: every data block at once.
     pub full_stripes: u64,
-    /// Extents destaged from the write cache.
+    /// Destages from the write cache: of extents, or of stripes that go out together.
     pub destages: u64,
     /// Host sectors overwritten in the write cache before they were destaged.
     pub coalesced_sectors: u64,
@@ -82,6 +82,10 @@ pub struct Counters {
     pub scan_reads: u64,
     /// Map blocks that it found in the cache.
     pub scan_hits: u64,
+    /// Stripes destaged in full, with nothing read for their parity.
+    pub full_stripe_destages: u64,
+    /// Stripes destaged by reading what was not dirty of them.
+    pub reconstruct_destages: u64,
 }
 
 macro_rules! counters_of {
@@ -100,6 +104,7 @@ macro_rules! each_count {
             snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,
             blocks_gone, allocated_blocks, freed_blocks, changed_metadata_blocks, parity_sectors,
             reads_through_holes, hole_blocks, paced_regions, scan_reads, scan_hits,
+            blocks_gone, full_stripe_destages, reconstruct_destages,
         )
     };
 }

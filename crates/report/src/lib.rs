@@ -53,7 +53,7 @@ pub use data::runs::{
 };
 pub use data::segment::{
     Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ResponseTime, Segment,
-    SegmentLayout, SpindleCommands, Utilization,
+    SegmentLayout, SpindleCommands, StripeDestages, Utilization,
 };
 pub use data::sensitivity::{
     ArraySensitivity, RowOutcome, SENSITIVITY_SCHEMA, Sensitivity, SensitivityError,

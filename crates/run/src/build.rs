@@ -163,13 +163,15 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let spindle_sectors =
                 drive(&array.spindle)?.capacity_sectors() / u64::from(scenario.spindle_stretch);
             let write_cache_sectors = layout.write_cache_bytes / SECTOR_BYTES;
+            let full_stripes = layout.full_stripe_destage;
             let disk_group = |group: &DiskGroup| {
                 let in_flight = layout.destages_per_spindle * f64::from(group.spindles);
                 let layout = lun_layout(group, spindle_sectors * SECTOR_BYTES)?;
                 // The array reserves two drives' capacity per failure.
                 let spares = group.protection_level.reserved_drives() / 2;
                 let config = DiskGroupConfig::new(layout, (in_flight.round() as u32).max(1));
-                Ok::<_, BuildError>(config.with_rebuild(Rebuild { spares, steps_in_flight }))
+                let rebuild = Rebuild { spares, steps_in_flight };
+                Ok::<_, BuildError>(config.with_rebuild(rebuild).with_full_stripes(full_stripes))
             };
             let built = InPlace::new(InPlaceConfig {
                 groups: layout.groups.iter().map(disk_group).collect::<Result<_, _>>()?,

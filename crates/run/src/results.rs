@@ -9,8 +9,8 @@ use strewn_report::{
     HostProcessor, HostReadHits, Housekeeping, LayoutKind, LinkFigures, MachineFigures,
     OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
     PageCacheFigures, Parameter, ParityGroup, Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS,
-    SegmentLayout, Setting, Snapshots, SpindleCommands, SpindleFailure, Spindles, Utilization,
-    VolumeFigures, Workload, WorkloadFigures, rounded,
+    SegmentLayout, Setting, Snapshots, SpindleCommands, SpindleFailure, Spindles, StripeDestages,
+    Utilization, VolumeFigures, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
@@ -395,6 +395,7 @@ fn of_segment(
             blocks_per_cp: share(counters.checkpoint_blocks, counters.checkpoints),
             full_stripe_percent: 100.0 * share(counters.full_stripes, counters.stripes_written),
         }),
+        stripe_destages: stripe_destages(counters),
         checks: Checks {
             littles_law_error_percent: segment.laws.littles_law_error * 100.0,
             utilization_law_error_percent: segment.laws.utilization_law_error * 100.0,
@@ -425,6 +426,12 @@ fn of_segment(
 /// Returns a part of a whole; 0 of nothing.
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Returns the stripes that were destaged together, if there were any.
+fn stripe_destages(counters: &Counters) -> Option<StripeDestages> {
+    let (full, reconstructed) = (counters.full_stripe_destages, counters.reconstruct_destages);
+    (full + reconstructed > 0).then_some(StripeDestages { full, reconstructed })
 }
 
 /// Returns what the page cache of an array's hosts did.

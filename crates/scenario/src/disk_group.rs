@@ -224,6 +224,7 @@ fn refuse_others_keys(section: &mut Section<'_>) {
         ("format", "all disk groups have the array's format", shared),
         ("destage_low_percent", "all disk groups share the write cache", shared),
         ("destages_per_spindle", "is that of every spindle of the array", shared),
+        ("full_stripe_destage", "all disk groups destage alike", shared),
     ] {
         if section.gives(key) {
             section.get(key);

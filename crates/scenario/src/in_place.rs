@@ -25,8 +25,10 @@ pub struct InPlace {
     pub log_record_header_bytes: u64,
     /// How much of the write cache must be dirty before destaging starts, in percent.
     pub destage_low_percent: f64,
-    /// Extents being destaged at once in a disk group, per spindle of it.
+    /// Extents being destaged at once in a disk group, per spindle of it. Stripes count as several.
     pub destages_per_spindle: f64,
+    /// Whether stripes that are dirty as a whole, or nearly so, are destaged together.
+    pub full_stripe_destage: bool,
 }
 
 impl InPlace {
@@ -74,6 +76,7 @@ impl InPlace {
         let destage_low = s.required("destage_low_percent", "10.0", value::percent);
         SnapshotSchedule::refuse(s);
         let destages = s.required("destages_per_spindle", "4.0", value::positive_number);
+        let full_stripes = s.required("full_stripe_destage", "true", value::flag);
         section.finish();
         let log = log?;
         let mut groups = vec![first?];
@@ -86,6 +89,7 @@ impl InPlace {
             log_record_header_bytes: log.record_header_bytes,
             destage_low_percent: destage_low?,
             destages_per_spindle: destages?,
+            full_stripe_destage: full_stripes?,
         })
     }
 }

@@ -674,6 +674,7 @@ fn of_in_place(s: &mut Settings, layout: &InPlace) {
         log_record_header_bytes,
         destage_low_percent,
         destages_per_spindle,
+        full_stripe_destage,
     } = layout;
     let Some((first, further)) = groups.split_first() else { return };
     s.add("layout", first.layout.as_str());
@@ -686,6 +687,7 @@ fn of_in_place(s: &mut Settings, layout: &InPlace) {
     }
     s.add("destage_low_percent", *destage_low_percent);
     s.add("destages_per_spindle", *destages_per_spindle);
+    s.add("full_stripe_destage", *full_stripe_destage);
     for (number, group) in (1..).zip(further) {
         s.within(&format!("group.{number}"), |s| {
             s.add("layout", group.layout.as_str());

@@ -76,7 +76,12 @@ impl<P: Payload> InPlace<P> {
                 Some((place.spindle, place.sector_on_spindle))
             }
             Kind::Destage if !group.destages[slot].writing && !group.destages[slot].again => {
-                let first = group.destages[slot].sectors.start;
+                let destage = &group.destages[slot];
+                if let Some(one) = destage.reconstruct() {
+                    let at = one.place_of_read(layout, fields.detail);
+                    return self.recover_blocks((id, Some(tag)), at, sectors, payload, bad, driver);
+                }
+                let first = destage.sectors.start;
                 let unit = layout.stripe(group.stripe_of(first).0).unit(destage_member(fields));
                 Some((unit.spindle, unit.sector + first % layout.unit_sectors()))
             }
@@ -109,12 +114,13 @@ impl<P: Payload> InPlace<P> {
             return false;
         }
         degraded.set_aside.insert(stripe);
-        let Destage { sectors, of_checkpoint, .. } = group.destages.remove(slot);
-        if of_checkpoint && let Some(checkpoint) = &mut self.checkpoint {
-            checkpoint.give_back(id, &sectors);
+        let destage = group.remove_destage(slot);
+        if destage.of_checkpoint
+            && let Some(checkpoint) = &mut self.checkpoint
+        {
+            checkpoint.give_back(id, destage.taken());
         }
-        group.cache.put_back(sectors);
-        group.destaged_stripes.remove(stripe);
+        group.cache.put_back(destage.sectors);
         true
     }
 
@@ -147,6 +153,9 @@ impl<P: Payload> DiskGroup<P> {
     /// A destage's read has come, but for what is gone.
     pub(super) fn destage_has_read(&mut self, tag: TagFields, payload: &P, gone: &BlockSet) {
         let destage = &mut self.destages[tag.slot];
+        if destage.stripes.is_some() {
+            return self.reconstruct_has_read(tag, payload, gone);
+        }
         let (_, changed) = self.layout.stripe_of(destage.sectors.start);
         let Some(bytes) = &mut destage.bytes else { return };
         blocks::add(&mut bytes.parity, payload.bytes());

@@ -39,8 +39,18 @@ impl Checkpoint {
         self.dirty.range((group, 0)..).next().is_some_and(|((of, _), _)| *of == group)
     }
 
-    /// A destage takes `sectors` of `group`; whether some of them are the checkpoint's, which then waits for it.
-    pub(super) fn take(&mut self, group: GroupIndex, sectors: &Range<u64>) -> bool {
+    /// A destage takes these runs of sectors of `group`; whether some of them are the checkpoint's, which then waits for it.
+    #[inline]
+    pub(super) fn take(&mut self, group: GroupIndex, runs: &[Range<u64>]) -> bool {
+        let mut is_waited_for = false;
+        for sectors in runs {
+            is_waited_for |= self.take_run(group, sectors);
+        }
+        self.destages += usize::from(is_waited_for);
+        is_waited_for
+    }
+
+    fn take_run(&mut self, group: GroupIndex, sectors: &Range<u64>) -> bool {
         let overlapping: Vec<(u64, u64)> = self
             .dirty
             .range((group, 0)..(group, sectors.end))
@@ -57,7 +67,6 @@ impl Checkpoint {
                 self.dirty.insert((group, sectors.end), end);
             }
         }
-        self.destages += usize::from(!overlapping.is_empty());
         !overlapping.is_empty()
     }
 
@@ -67,10 +76,10 @@ impl Checkpoint {
         self.destages -= 1;
     }
 
-    /// A destage that it waited for has written nothing, and gives back the `sectors` of `group` that it took.
-    pub(super) fn give_back(&mut self, group: GroupIndex, sectors: &Range<u64>) {
+    /// A destage that it waited for has written nothing, and gives back the runs of sectors of `group` that it took.
+    pub(super) fn give_back(&mut self, group: GroupIndex, runs: &[Range<u64>]) {
         self.destage_ended();
-        self.dirty.insert((group, sectors.start), sectors.end);
+        self.dirty.extend(runs.iter().map(|sectors| ((group, sectors.start), sectors.end)));
     }
 
     fn is_written(&self) -> bool {
@@ -182,15 +191,18 @@ mod tests {
         };
         let dirty = runs(&[(10, 20), (24, 30), (40, 50)]);
         let mut checkpoint = Checkpoint { dirty, ..Checkpoint::default() };
-        assert!(!checkpoint.take(first, &(20..24)));
-        assert!(!checkpoint.take(second, &(10..20)) && !checkpoint.has_to_destage(second));
-        assert!(checkpoint.take(first, &(15..26)));
+        let runs_of = |runs: Range<u64>| [runs];
+        assert!(!checkpoint.take(first, &runs_of(20..24)));
+        assert!(!checkpoint.take(second, &runs_of(10..20)) && !checkpoint.has_to_destage(second));
+        assert!(checkpoint.take(first, &runs_of(15..26)));
         assert_eq!(checkpoint.dirty, runs(&[(10, 15), (26, 30), (40, 50)]));
-        assert!(checkpoint.take(first, &(0..100)) && !checkpoint.is_written());
-        checkpoint.give_back(first, &(0..100));
+        // Several runs of one destage are waited for once.
+        assert!(checkpoint.take(first, &[0..12, 12..100]) && !checkpoint.is_written());
+        checkpoint.give_back(first, &runs_of(0..100));
         checkpoint.dirty.insert((second, 5), 6);
         assert!(checkpoint.has_to_destage(first) && checkpoint.has_to_destage(second));
-        assert!(checkpoint.take(first, &(0..100)) && checkpoint.take(second, &(0..100)));
+        assert!(checkpoint.take(first, &runs_of(0..100)));
+        assert!(checkpoint.take(second, &runs_of(0..100)));
         (0..2).for_each(|_| checkpoint.destage_ended());
         assert!(!checkpoint.is_written());
         checkpoint.destage_ended();

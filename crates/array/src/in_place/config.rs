@@ -41,8 +41,10 @@ pub struct InPlaceConfig {
 pub struct DiskGroupConfig {
     /// The layout of the sectors of the group's LUNs and their parity.
     pub layout: LunLayout,
-    /// Extents destaged at once.
+    /// Extents destaged at once. Stripes count as the extents that keep the spindles busy as long.
     pub destages_in_flight: u32,
+    /// Whether stripes that are dirty as a whole or nearly so are destaged together.
+    pub full_stripes: bool,
     /// The distributed reserve, in failures that it absorbs, if the layout has any; and the rebuild's priority.
     pub rebuild: Rebuild,
 }
@@ -67,10 +69,17 @@ impl LunConfig {
 }
 
 impl DiskGroupConfig {
-    /// A disk group without reserve that rebuilds one segment at a time.
+    /// A disk group without reserve that rebuilds one segment at a time, and destages full stripes together.
     #[must_use]
     pub fn new(layout: impl Into<LunLayout>, destages_in_flight: u32) -> Self {
-        Self { layout: layout.into(), destages_in_flight, rebuild: Rebuild::default() }
+        let rebuild = Rebuild::default();
+        Self { layout: layout.into(), destages_in_flight, full_stripes: true, rebuild }
+    }
+
+    /// Sets whether stripes that are dirty as a whole or nearly so are destaged together.
+    #[must_use]
+    pub fn with_full_stripes(self, full_stripes: bool) -> Self {
+        Self { full_stripes, ..self }
     }
 
     /// Grants reserve for `rebuild.spares` failures, if the layout has any, and sets the rebuild's priority.
@@ -80,7 +89,7 @@ impl DiskGroupConfig {
     }
 
     fn stripe_sectors(&self) -> u64 {
-        u64::from(self.layout.shape().data_blocks()) * self.layout.unit_sectors()
+        self.layout.stripe_sectors()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! New parity is the exclusive or of the new data and everything that is read, whatever the plan reads: old data and
 //! old parity; the other data, if the old data are lost; or nothing, if parity is lost. A layout without parity reads
-//! nothing.
+//! nothing. Where stripes are dirty as a whole or nearly so, more than an extent goes out at once: see [`super::stripes`].
 
 use std::ops::Range;
 
@@ -14,21 +14,25 @@ use crate::driver::{Driver, SpindleCommand, Tag, Work};
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorWork;
 
-use super::InPlace;
 use super::blocks::{self, BlockSet};
 use super::group::DiskGroup;
+use super::reconstruct::Reconstruct;
+use super::stripes::StripeDestage;
 use super::tag::{Kind, TagFields};
+use super::{InPlace, LunLayout};
 
 /// Most chunks skipped in search of a stripe without a destage in flight.
 const SEARCH_CHUNKS: u32 = 16;
 
-/// An extent being destaged: old data and old parity are read, then both are written.
+/// An extent being destaged: old data and old parity are read, then both are written. Or stripes: see
+/// [`super::stripes`].
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Destage<P> {
     pub(super) sectors: Range<u64>,
-    place: ChunkLocation,
+    /// `None` if it takes more than an extent.
+    pub(super) place: Option<ChunkLocation>,
     pub(super) writing: bool,
-    awaited: u32,
+    pub(super) awaited: u32,
     /// A spindle failed during its reads: they are sent again.
     pub(super) again: bool,
     /// A checkpoint waits for it.
@@ -37,6 +41,8 @@ pub(super) struct Destage<P> {
     pub(super) data: P,
     /// `None` if the payload carries no data.
     pub(super) bytes: Option<Box<UpdateBytes>>,
+    /// `None` for an extent.
+    pub(super) stripes: Option<Box<StripeDestage<P>>>,
 }
 
 /// The bytes of a parity update.
@@ -75,24 +81,30 @@ impl<P: Payload> InPlace<P> {
         while self.has_to_destage(id) {
             let group = &mut self.groups[id];
             let Some((sectors, place)) = group.next_extent() else { break };
+            // Only what goes on in the next chunk can be worth more than an extent.
+            if u64::from(place.sectors_left_in_chunk) == sectors.end - sectors.start
+                && group.longest_command_sectors > 0
+                && let Some(stripes) = group.stripes_from(sectors.start)
+            {
+                if self.begin_stripes(id, stripes, driver) {
+                    continue;
+                }
+                break;
+            }
             group.cache.begin_destage(sectors.clone());
             group.cache.prefetch_next_dirty();
+            group.destage_load += 1;
             let is_new = group.destaged_stripes.insert(group.layout.stripe_of(sectors.start).0);
             assert!(is_new, "two destages are about to change the parity of one stripe");
             let count = (sectors.end - sectors.start) as u32;
             let data = group.contents.load(sectors.start, count);
-            let of_checkpoint =
-                self.checkpoint.as_mut().is_some_and(|checkpoint| checkpoint.take(id, &sectors));
-            let slot = group.destages.insert(Destage {
-                sectors,
-                place,
-                writing: false,
-                awaited: 0,
-                again: false,
-                of_checkpoint,
-                data,
-                bytes: None,
-            });
+            let of_checkpoint = self
+                .checkpoint
+                .as_mut()
+                .is_some_and(|checkpoint| checkpoint.take(id, std::slice::from_ref(&sectors)));
+            let destage =
+                Destage { of_checkpoint, ..Destage::of_extent(sectors, Some(place), data) };
+            let slot = group.destages.insert(destage);
             self.counters.destages += 1;
             self.send_reads(id, slot, driver);
         }
@@ -103,7 +115,7 @@ impl<P: Payload> InPlace<P> {
     #[inline(always)]
     fn has_to_destage(&self, id: GroupIndex) -> bool {
         let group = &self.groups[id];
-        group.destages.len() < group.most_destages
+        group.destage_load < group.most_destages
             && (group.cache.dirty_sectors() > group.destage_low_sectors
                 || !self.waiting_for_room.is_empty()
                 || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.has_to_destage(id)))
@@ -135,6 +147,9 @@ impl<P: Payload> InPlace<P> {
             return false;
         }
         if !destage.writing {
+            if destage.stripes.is_some() {
+                return self.reconstruct_is_read(id, slot, driver);
+            }
             if std::mem::take(&mut destage.again) {
                 self.send_reads(id, slot, driver);
             } else if destage.lacks_something() && self.is_set_aside(id, slot) {
@@ -145,18 +160,22 @@ impl<P: Payload> InPlace<P> {
             return false;
         }
         let group = &mut self.groups[id];
-        let Destage { sectors, of_checkpoint, bytes, .. } = group.destages.remove(slot);
-        group.cache.end_destage(sectors.clone());
-        group.destaged_stripes.remove(group.layout.stripe_of(sectors.start).0);
-        if of_checkpoint && let Some(checkpoint) = &mut self.checkpoint {
+        let destage = group.remove_destage(slot);
+        for sectors in destage.taken() {
+            group.cache.end_destage(sectors.clone());
+        }
+        if destage.of_checkpoint
+            && let Some(checkpoint) = &mut self.checkpoint
+        {
             checkpoint.destage_ended();
         }
         if P::CARRIES_DATA {
-            let first = sectors.start;
+            let sectors = destage.taken().iter().flat_map(Clone::clone);
             for sector in sectors.filter(|sector| group.cache.is_gone(*sector)) {
                 group.contents.forget(sector, 1);
             }
-            if let Some(bytes) = bytes.filter(|bytes| !bytes.gone.is_empty()) {
+            if let Some(bytes) = destage.bytes.as_ref().filter(|bytes| !bytes.gone.is_empty()) {
+                let first = destage.first_sector_of_parity(&group.layout);
                 self.mend_parity(id, first, &bytes.gone, driver);
             }
         }
@@ -220,7 +239,8 @@ impl<P: Payload> InPlace<P> {
         } else {
             destage.awaited = 1;
             let sectors = (destage.sectors.end - destage.sectors.start) as u32;
-            let place = (destage.place.spindle, destage.place.sector_on_spindle);
+            let Some(place) = destage.place else { return };
+            let place = (place.spindle, place.sector_on_spindle);
             self.send_member((id, slot, Member(0)), place, sectors, Direction::Write, driver);
         }
         driver.all_or_none_ends();
@@ -292,7 +312,7 @@ impl<P: Payload> InPlace<P> {
             Direction::Write => self.groups[id].written_to(slot, member),
         };
         let command = SpindleCommand {
-            tag: tag_of(id, slot, member),
+            tag: tag_of(id, slot, member.0.into()),
             spindle,
             direction,
             first_sector,
@@ -318,8 +338,8 @@ impl<P: Payload> InPlace<P> {
         let parity = group.layout.shape().row_parity();
         destage.awaited = 2;
         let sectors = (destage.sectors.end - destage.sectors.start) as u32;
-        let ChunkLocation { spindle, sector_on_spindle, parity_spindle, parity_sector, .. } =
-            destage.place;
+        let Some(place) = destage.place else { return };
+        let ChunkLocation { spindle, sector_on_spindle, parity_spindle, parity_sector, .. } = place;
         for (member, spindle, first_sector) in
             [(changed, spindle, sector_on_spindle), (parity, parity_spindle, parity_sector)]
         {
@@ -381,7 +401,36 @@ impl<P: Payload> DiskGroup<P> {
     }
 }
 
+impl<P> Destage<P> {
+    /// A destage of an extent; of more, with what stripes have beside.
+    #[inline(always)]
+    pub(super) fn of_extent(sectors: Range<u64>, place: Option<ChunkLocation>, data: P) -> Self {
+        Self {
+            sectors,
+            place,
+            writing: false,
+            awaited: 0,
+            again: false,
+            of_checkpoint: false,
+            data,
+            bytes: None,
+            stripes: None,
+        }
+    }
+
+    /// What it reconstructs, if it does.
+    pub(super) fn reconstruct(&self) -> Option<&Reconstruct<P>> {
+        self.stripes.as_ref()?.reconstruct.as_ref()
+    }
+
+    /// A sector of the LUNs in the first row whose parity it writes.
+    fn first_sector_of_parity(&self, layout: &LunLayout) -> u64 {
+        self.reconstruct().map_or(self.sectors.start, |one| one.first_sector(layout))
+    }
+}
+
+/// The tag of a command: `detail` is the member of an extent's stripe, or the number of a command of stripes.
 #[inline(always)]
-fn tag_of(group: GroupIndex, slot: usize, member: Member) -> Tag {
-    TagFields { kind: Kind::Destage, group, slot, detail: member.0.into() }.pack()
+pub(super) fn tag_of(group: GroupIndex, slot: usize, detail: u32) -> Tag {
+    TagFields { kind: Kind::Destage, group, slot, detail }.pack()
 }

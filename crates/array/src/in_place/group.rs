@@ -8,12 +8,14 @@ use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Member, StripedLayout};
 
 use crate::failure::Rebuild;
+use crate::format::Format;
 use crate::payload::Payload;
 
 use super::LunLayout;
 use super::config::DiskGroupConfig;
 use super::degraded::Degraded;
 use super::destage::Destage;
+use super::full_stripes::longest_command_sectors;
 use super::host::HostRead;
 use super::partial_writes::PartialWrites;
 use super::write_cache::WriteCache;
@@ -23,6 +25,8 @@ use super::write_cache::WriteCache;
 pub(super) struct DiskGroup<P: Payload> {
     pub(super) layout: LunLayout,
     pub(super) most_destages: usize,
+    /// The longest command of full stripes; 0 if only extents are destaged.
+    pub(super) longest_command_sectors: u64,
     /// Destaging pauses at this many dirty sectors, unless a write waits for room.
     pub(super) destage_low_sectors: u64,
     pub(super) rebuild: Rebuild,
@@ -32,6 +36,8 @@ pub(super) struct DiskGroup<P: Payload> {
     pub(super) contents: P::Contents,
     pub(super) reads: Slots<HostRead<P>>,
     pub(super) destages: Slots<Destage<P>>,
+    /// The extents that the destages in flight count as.
+    pub(super) destage_load: usize,
     /// The stripes whose parity a destage is about to change: one destage a stripe.
     pub(super) destaged_stripes: SummaryBitmap,
     pub(super) partial_writes: PartialWrites<P>,
@@ -41,8 +47,16 @@ pub(super) struct DiskGroup<P: Payload> {
 
 impl<P: Payload> DiskGroup<P> {
     /// Without anything cached, for LUNs that end at `end_sector`.
-    pub(super) fn new(config: &DiskGroupConfig, end_sector: u64, destage_low_sectors: u64) -> Self {
+    pub(super) fn new(
+        config: &DiskGroupConfig,
+        format: Format,
+        end_sector: u64,
+        destage_low_sectors: u64,
+    ) -> Self {
+        let longest_command_sectors =
+            if config.full_stripes { longest_command_sectors(format) } else { 0 };
         Self {
+            longest_command_sectors,
             layout: config.layout.clone(),
             most_destages: config.destages_in_flight as usize,
             destage_low_sectors,
@@ -52,6 +66,7 @@ impl<P: Payload> DiskGroup<P> {
             contents: P::Contents::default(),
             reads: Slots::new(),
             destages: Slots::new(),
+            destage_load: 0,
             destaged_stripes: SummaryBitmap::new(config.layout.stripes()),
             partial_writes: PartialWrites::default(),
             degraded: None,
@@ -66,8 +81,8 @@ impl<P: Payload> DiskGroup<P> {
     /// Whether a destage of one of `stripes` is in flight.
     pub(super) fn is_destaged(&self, stripes: Range<u64>) -> bool {
         self.destages.iter().any(|(_, destage)| {
-            let (stripe, _) = self.stripe_of(destage.sectors.start);
-            stripes.contains(&stripe)
+            let destaged = self.stripes_of(destage);
+            destaged.start < stripes.end && stripes.start < destaged.end
         })
     }
 
@@ -169,8 +184,8 @@ impl<P: Payload> IndexMut<GroupIndex> for DiskGroups<P> {
 strewn_base::saved_state! {
     impl for DiskGroup<()> {
         parts: cache, destaged_stripes;
-        values: reads, destages, partial_writes, degraded;
-        built: layout, most_destages, destage_low_sectors, rebuild, end_sector, contents;
+        values: reads, destages, destage_load, partial_writes, degraded;
+        built: layout, most_destages, longest_command_sectors, destage_low_sectors, rebuild, end_sector, contents;
     }
 }
 

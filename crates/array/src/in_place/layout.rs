@@ -1,5 +1,7 @@
 //! The layout of an in-place array's LUN.
 
+use std::ops::Range;
+
 use strewn_raid::{
     ChunkLocation, Member, Raid0Error, Raid0Group, Raid5Error, Raid5Group, SpareSegments,
     SpindleIndex, Stripe, StripeMember, StripeShape, StripedLayout, VraidLayout,
@@ -145,6 +147,24 @@ impl LunLayout {
             Self::Raid0(_) => (chunk, 0),
         };
         (stripe, Member(member as u8))
+    }
+
+    /// Sectors of data in a stripe.
+    pub(super) fn stripe_sectors(&self) -> u64 {
+        u64::from(self.shape().data_blocks()) * self.unit_sectors()
+    }
+
+    /// The sectors of the LUN in a stripe.
+    pub(super) fn sectors_of_stripe(&self, stripe: u64) -> Range<u64> {
+        let stripe_sectors = self.stripe_sectors();
+        stripe * stripe_sectors..(stripe + 1) * stripe_sectors
+    }
+
+    /// The sectors of the LUN in the unit of a stripe that holds `member`, which is data.
+    pub(super) fn sectors_of_unit(&self, stripe: u64, member: Member) -> Range<u64> {
+        let first = self.sectors_of_stripe(stripe).start;
+        let first = first + u64::from(member.0) * self.unit_sectors();
+        first..first + self.unit_sectors()
     }
 
     /// Whether stripes have parity.

@@ -1,9 +1,9 @@
 //! The in-place controller: write-back cache, destage, read-modify-write of VRAID-5 and RAID-5; RAID-0.
 //!
 //! A host write is acknowledged from a mirrored cache. An elevator destages dirty extents to where they belong: it
-//! reads the old data and the old parity of the sectors that change, and writes both; without parity, it only writes. A
-//! host read costs one spindle
-//! command for each chunk it touches, however long the array has been in use.
+//! reads the old data and the old parity of the sectors that change, and writes both; without parity, it only writes. If all
+//! data of a stripe are dirty, it writes the stripe and reads nothing. A host read costs one spindle command for each chunk
+//! it touches, however long the array has been in use.
 //!
 //! An array has one or several disk groups. Each LUN lies in one of them. Spindles, layout, destages, reserve, losses and
 //! rebuild are those of a group; the groups share the processor, the room in the write cache, and the log.
@@ -19,15 +19,18 @@ mod config;
 mod degraded;
 mod destage;
 mod failing;
+mod full_stripes;
 mod group;
 mod host;
 mod layout;
 mod partial_writes;
 mod rebuild;
+mod reconstruct;
 mod recovery;
 mod segments;
 mod slices;
 mod steps;
+mod stripes;
 mod tag;
 mod write_cache;
 
@@ -128,7 +131,7 @@ impl<P: Payload> InPlace<P> {
             config.groups.iter().map(|group| u64::from(group.layout.spindles())).sum();
         let disk_group = |(index, group): (GroupIndex, &DiskGroupConfig)| {
             let share = config.destage_low_sectors * u64::from(group.layout.spindles()) / spindles;
-            DiskGroup::new(group, config.end_sector(index), share)
+            DiskGroup::new(group, config.format, config.end_sector(index), share)
         };
         let mut disk_groups = (0..).map(GroupIndex).zip(&config.groups).map(disk_group);
         let Some(first) = disk_groups.next() else { return Err(InPlaceError::Groups { groups }) };
@@ -354,11 +357,11 @@ impl<P: Payload> Array<P> for InPlace<P> {
     fn assert_invariants(&self) {
         for group in self.groups.iter() {
             assert!(
-                group.destages.len() <= group.most_destages,
+                group.destage_load <= group.most_destages || group.destages.len() == 1,
                 "more destages are in flight than may be"
             );
-            let in_flight: u64 =
-                group.destages.iter().map(|(_, one)| one.sectors.end - one.sectors.start).sum();
+            let taken = group.destages.iter().flat_map(|(_, one)| one.taken());
+            let in_flight: u64 = taken.map(|sectors| sectors.end - sectors.start).sum();
             assert_eq!(
                 in_flight,
                 group.cache.sectors_in_flight(),

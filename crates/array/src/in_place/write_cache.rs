@@ -66,6 +66,19 @@ impl WriteCache {
         })
     }
 
+    /// The runs of dirty sectors within `sectors`.
+    pub(super) fn dirty_runs_within(
+        &self,
+        sectors: Range<u64>,
+    ) -> impl Iterator<Item = Range<u64>> + '_ {
+        let mut at = sectors.start;
+        std::iter::from_fn(move || {
+            let start = self.dirty.next_member(at).filter(|start| *start < sectors.end)?;
+            at = self.dirty.run_end(start, sectors.end);
+            Some(start..at)
+        })
+    }
+
     /// Prefetches the bits of `sector`.
     #[inline]
     pub(super) fn prefetch(&self, sector: u64) {

@@ -29,9 +29,14 @@ fn raid_0() -> LunLayout {
     Raid0Layout::new(4, chunk_bytes, 2 * chunk_bytes, 10 * 2 * chunk_bytes).unwrap().into()
 }
 
+/// A disk group that destages one extent at a time.
+fn extents(layout: LunLayout, destages_in_flight: u32) -> DiskGroupConfig {
+    DiskGroupConfig::new(layout, destages_in_flight).with_full_stripes(false)
+}
+
 fn roomy() -> InPlaceConfig {
     InPlaceConfig {
-        groups: vec![DiskGroupConfig::new(layout(vec![6]), 4)],
+        groups: vec![extents(layout(vec![6]), 4)],
         luns: vec![LunConfig { file_sectors: 100, ..LunConfig::whole(600) }],
         spindle_sectors: 10 * 2 * CHUNK_SECTORS,
         write_cache_sectors: 400,
@@ -54,13 +59,12 @@ pub fn any_in_place() -> impl Strategy<Value = InPlaceConfig> {
         1 => (1..=192u64, 1..=192u64, 1..=200u64)
             .prop_map(move |(first, second, third)| vec![lun(first), lun(second), lun(third)]),
     ];
-    (sets, luns, 1..400u64, low, 1..8u32).prop_map(
-        |(sets, luns, write_cache_sectors, destage_low_sectors, destages_in_flight)| {
+    (sets, luns, 1..400u64, low, (1..8u32, any::<bool>())).prop_map(
+        |(sets, luns, write_cache_sectors, destage_low_sectors, (in_flight, full_stripes))| {
+            let layout = if sets.is_empty() { raid_0() } else { layout(sets) };
+            let group = DiskGroupConfig::new(layout, in_flight).with_full_stripes(full_stripes);
             InPlaceConfig {
-                groups: vec![match sets.is_empty() {
-                    true => DiskGroupConfig::new(raid_0(), destages_in_flight),
-                    false => DiskGroupConfig::new(layout(sets), destages_in_flight),
-                }],
+                groups: vec![group],
                 luns,
                 write_cache_sectors,
                 destage_low_sectors,
@@ -74,7 +78,8 @@ pub fn any_in_place() -> impl Strategy<Value = InPlaceConfig> {
 pub fn fresh_in_place(config: InPlaceConfig) -> InPlaceBench {
     let layout = config.single_group().layout.clone();
     let lun_sectors = config.end_sector(GroupIndex(0));
-    let watch = DestageWatch::new(layout.clone());
+    let is_of_extents = !config.single_group().full_stripes;
+    let watch = DestageWatch::new(layout.clone(), is_of_extents);
     let luns = config.lun_sectors();
     let array = InPlace::new(config).unwrap();
     let mut harness = Harness::new(array, watch, 10 * 2 * CHUNK_SECTORS, lun_sectors);
@@ -96,10 +101,12 @@ pub fn lun_is_as_acknowledged(harness: &InPlaceBench) {
     }
 }
 
-/// Follows every destage: it reads data and the parity over it, then writes both, and no other is at work on the
+/// Follows every destage of an extent: it reads data and the parity over it, then writes both, and no other is at work on the
 /// same chunk of parity meanwhile.
 pub struct DestageWatch {
     layout: LunLayout,
+    /// Whether only extents are destaged. What it sees of others it takes for nothing.
+    is_of_extents: bool,
     destages: Vec<SeenDestage>,
 }
 
@@ -116,8 +123,8 @@ impl SeenDestage {
 }
 
 impl DestageWatch {
-    fn new(layout: LunLayout) -> Self {
-        Self { layout, destages: Vec::new() }
+    fn new(layout: LunLayout, is_of_extents: bool) -> Self {
+        Self { layout, is_of_extents, destages: Vec::new() }
     }
 
     /// The first sector of the LUN that a command covers; nothing for parity.
@@ -181,6 +188,9 @@ impl DestageWatch {
 
 impl Watch<InPlace<Bytes>> for DestageWatch {
     fn saw(&mut self, _array: &InPlace<Bytes>, _world: &MemoryDriver, events: &[Event]) {
+        if !self.is_of_extents {
+            return;
+        }
         for (at, event) in events.iter().enumerate() {
             match event {
                 Event::Issued(command) => self.issued(*command, events.get(at + 1)),
@@ -274,7 +284,7 @@ fn a_destage_reads_data_and_parity_then_writes_both() {
 
 #[test]
 fn without_parity_a_destage_writes_and_reads_nothing() {
-    let config = InPlaceConfig { groups: vec![DiskGroupConfig::new(raid_0(), 4)], ..roomy() };
+    let config = InPlaceConfig { groups: vec![extents(raid_0(), 4)], ..roomy() };
     let mut harness = fresh_in_place(config);
     harness.new_events();
     // Parts of three chunks, on three spindles, at once.
@@ -305,7 +315,7 @@ fn two_chunks_of_a_stripe_are_written_back_one_after_the_other() {
 fn writers_wait_for_room_and_are_let_in_in_order() {
     let config = InPlaceConfig {
         write_cache_sectors: 16,
-        groups: vec![DiskGroupConfig::new(layout(vec![6]), 1)],
+        groups: vec![extents(layout(vec![6]), 1)],
         ..roomy()
     };
     let mut harness = fresh_in_place(config);
@@ -357,8 +367,7 @@ fn sectors_written_again_in_the_cache_are_written_back_once() {
 
 #[test]
 fn the_elevator_goes_up_the_lun_and_begins_anew_at_its_end() {
-    let config =
-        InPlaceConfig { groups: vec![DiskGroupConfig::new(layout(vec![6]), 1)], ..roomy() };
+    let config = InPlaceConfig { groups: vec![extents(layout(vec![6]), 1)], ..roomy() };
     let mut harness = fresh_in_place(config);
     harness.new_events();
     for sector in [300, 500, 100, 400, 200, 350, 4] {

@@ -26,6 +26,7 @@ struct Setting {
     write_cache_sectors: u64,
     destage_low_sectors: u64,
     destages_in_flight: u32,
+    full_stripes: bool,
     rebuild: Rebuild,
     log: Option<u64>,
     format: Format,
@@ -44,30 +45,31 @@ fn any_setting() -> impl Strategy<Value = Setting> {
     let log = prop::option::of(4_000..60_000u64);
     let rebuild = (0..3u16, 1..4u32)
         .prop_map(|(spares, steps_in_flight)| Rebuild { spares, steps_in_flight });
-    (sets, 300..=1400u64, 40..400u64, 0..100u64, 1..8u32, rebuild, log, any::<(bool, bool)>())
-        .prop_map(
-            |((sets, raid_5), lun_sectors, cache, low, destages_in_flight, rebuild, log, flags)| {
-                // RAID-5 has no room for what is lost.
-                let spares = if raid_5 { 0 } else { rebuild.spares };
-                let rebuild = Rebuild { spares, ..rebuild };
-                let lun_sectors = match flags.0 {
-                    true => lun_sectors / BLOCK_SECTORS * BLOCK_SECTORS,
-                    false => lun_sectors,
-                };
-                Setting {
-                    sets,
-                    raid_5,
-                    lun_sectors,
-                    write_cache_sectors: cache,
-                    destage_low_sectors: low,
-                    destages_in_flight,
-                    rebuild,
-                    log,
-                    format: if flags.0 { Format::Durable } else { Format::Modelled },
-                    whole_blocks: flags.1,
-                }
-            },
-        )
+    let destages = (1..16u32, prop::bool::weighted(0.8));
+    (sets, 300..=1400u64, 40..400u64, 0..100u64, destages, rebuild, log, any::<(bool, bool)>())
+        .prop_map(|((sets, raid_5), lun_sectors, cache, low, destages, rebuild, log, flags)| {
+            let (destages_in_flight, full_stripes) = destages;
+            // RAID-5 has no room for what is lost.
+            let spares = if raid_5 { 0 } else { rebuild.spares };
+            let rebuild = Rebuild { spares, ..rebuild };
+            let lun_sectors = match flags.0 {
+                true => lun_sectors / BLOCK_SECTORS * BLOCK_SECTORS,
+                false => lun_sectors,
+            };
+            Setting {
+                sets,
+                raid_5,
+                lun_sectors,
+                write_cache_sectors: cache,
+                destage_low_sectors: low,
+                destages_in_flight,
+                full_stripes,
+                rebuild,
+                log,
+                format: if flags.0 { Format::Durable } else { Format::Modelled },
+                whole_blocks: flags.1,
+            }
+        })
 }
 
 fn roomy() -> Setting {
@@ -78,6 +80,7 @@ fn roomy() -> Setting {
         write_cache_sectors: 400,
         destage_low_sectors: 0,
         destages_in_flight: 4,
+        full_stripes: true,
         rebuild: Rebuild::default(),
         log: None,
         format: Format::Modelled,
@@ -98,7 +101,9 @@ fn array(setting: &Setting) -> InPlace<Described> {
     };
     let array = InPlace::<Described>::new(InPlaceConfig {
         groups: vec![
-            DiskGroupConfig::new(layout, setting.destages_in_flight).with_rebuild(setting.rebuild),
+            DiskGroupConfig::new(layout, setting.destages_in_flight)
+                .with_full_stripes(setting.full_stripes)
+                .with_rebuild(setting.rebuild),
         ],
         luns: vec![LunConfig::whole(setting.lun_sectors)],
         spindle_sectors: SPINDLE_SECTORS,
@@ -120,6 +125,8 @@ fn harness(setting: &Setting) -> FaultyHarness {
 enum Happening {
     Read(Index, u32),
     Write(Index, u32),
+    /// A write of so many half chunks, where the last one ended.
+    WriteOn(u32),
     Execute(Index),
     Complete(Index),
     CompleteNewest,
@@ -134,6 +141,7 @@ fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
     let happening = prop_oneof![
         6 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
         8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
+        8 => (1..=8u32).prop_map(Happening::WriteOn),
         4 => any::<Index>().prop_map(Happening::Execute),
         24 => any::<Index>().prop_map(Happening::Complete),
         6 => Just(Happening::CompleteNewest),
@@ -152,7 +160,14 @@ enum Spoils {
     Any,
 }
 
-fn take(harness: &mut FaultyHarness, setting: &Setting, happening: &Happening, spoils: Spoils) {
+/// `cursor` is where the last write of a stream ended.
+fn take(
+    harness: &mut FaultyHarness,
+    setting: &Setting,
+    happening: &Happening,
+    spoils: Spoils,
+    cursor: &mut u64,
+) {
     let commands = harness.commands_out();
     match happening {
         Happening::Read(at, sectors) | Happening::Write(at, sectors) => {
@@ -167,6 +182,15 @@ fn take(harness: &mut FaultyHarness, setting: &Setting, happening: &Happening, s
                 Happening::Read(..) => harness.read(first_sector as u64, sectors),
                 _ => harness.write(first_sector as u64, sectors),
             };
+        }
+        Happening::WriteOn(half_chunks) => {
+            // A stream ends with the LUN, and begins again.
+            let half_chunk = CHUNK_SECTORS / 2;
+            let first_sector = if *cursor + half_chunk > setting.lun_sectors { 0 } else { *cursor };
+            let sectors = u64::from(*half_chunks) * half_chunk;
+            let left = (setting.lun_sectors - first_sector) / half_chunk * half_chunk;
+            *cursor = first_sector + sectors.min(left);
+            harness.write(first_sector, sectors.min(left) as u32);
         }
         Happening::Execute(index) if commands > 0 => harness.execute(index.index(commands)),
         Happening::Complete(index) if commands > 0 => harness.complete(index.index(commands)),
@@ -213,11 +237,12 @@ fn live(
 ) -> FaultyHarness {
     let mut harness = harness(setting);
     harness.driver.may_refuse = spoils == Spoils::Any;
+    let mut cursor = 0;
     for (number, happening) in happenings.iter().enumerate() {
         for (_, fate) in fates.iter().filter(|(at, _)| *at == number) {
             befall(&mut harness, *fate);
         }
-        take(&mut harness, setting, happening, spoils);
+        take(&mut harness, setting, happening, spoils, &mut cursor);
     }
     for (_, fate) in fates.iter().filter(|(at, _)| *at >= happenings.len()) {
         befall(&mut harness, *fate);
@@ -327,6 +352,32 @@ proptest! {
         harness.driver.parity_is_right();
     }
 
+}
+
+/// The histories above have streams. Enough of them must be destaged in stripes, of either kind, for them to say anything.
+#[test]
+fn streams_go_out_in_stripes_and_parity_is_right() {
+    let strategy = (any_setting(), any_happenings(), 0..500usize, 0..6u16);
+    let seen = std::cell::Cell::new((0, 0));
+    cases_that_test(CASES, CASES, strategy, |(setting, happenings, at, spindle)| {
+        // A spindle is lost in half of the cases.
+        let fates = [(at, Fate::Lost(spindle)), (at + 20, Fate::Replaced(spindle))];
+        let fates = if at < 250 { &fates[..] } else { &[] };
+        let mut harness = run(&setting, &happenings, fates, Spoils::None);
+        harness.clean();
+        harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
+        harness.driver.parity_is_right();
+        harness.driver.descriptions_are_right();
+        let counters = *harness.array.counters();
+        prop_assert!(setting.full_stripes || counters.full_stripe_destages == 0);
+        let (full, reconstructed) = seen.get();
+        let full = full + counters.full_stripe_destages;
+        seen.set((full, reconstructed + counters.reconstruct_destages));
+        Ok((counters.full_stripe_destages + counters.reconstruct_destages) as u32)
+    });
+    let (full, reconstructed) = seen.get();
+    println!("{full} full stripes, {reconstructed} reconstruct-writes");
+    assert!(full > u64::from(CASES) && reconstructed > u64::from(CASES) / 4);
 }
 
 #[test]

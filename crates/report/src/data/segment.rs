@@ -43,6 +43,9 @@ pub struct Segment {
     pub free_space: Option<FreeSpace>,
     /// Consistency points begun in the segment; none for an array without them.
     pub consistency_points: Option<ConsistencyPoints>,
+    /// Stripes that an array in place destaged together; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stripe_destages: Option<StripeDestages>,
     /// Deviations of the measurements from laws that they must obey.
     pub checks: Checks,
     /// Each parity group; absent where the array has a single one.
@@ -229,6 +232,15 @@ pub struct ConsistencyPoints {
     pub full_stripe_percent: f64,
 }
 
+/// Stripes that an array in place wrote back together in a segment, instead of extent by extent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StripeDestages {
+    /// Those that were dirty as a whole: nothing was read for their parity.
+    pub full: u64,
+    /// Those that were completed by reading what was not dirty.
+    pub reconstructed: u64,
+}
+
 /// Differences between measurements and the laws they must obey, percent, without sign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Checks {
@@ -292,6 +304,7 @@ impl Segment {
             layout,
             free_space,
             consistency_points,
+            stripe_destages: _,
             checks: Checks { littles_law_error_percent, utilization_law_error_percent },
             groups,
             redundancy,

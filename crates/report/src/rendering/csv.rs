@@ -205,6 +205,14 @@ const BAND_COLUMNS: &[Column] = &[
     }),
 ];
 
+/// Further columns at the end, in the results of a run in which an array in place destaged stripes together.
+const STRIPE_DESTAGE_COLUMNS: &[Column] = &[
+    ("full_stripe_destages", |_, segment| optional(segment.stripe_destages.map(|now| now.full))),
+    ("reconstruct_destages", |_, segment| {
+        optional(segment.stripe_destages.map(|now| now.reconstructed))
+    }),
+];
+
 /// Writes one row per array and segment, after a row of column names.
 ///
 /// # Errors
@@ -248,6 +256,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     let of_machine = if_any(|segment| segment.machine.is_some(), MACHINE_COLUMNS);
     let of_page_cache = if_any(|segment| segment.page_cache.is_some(), PAGE_CACHE_COLUMNS);
     let of_clients = if_any(|segment| segment.client_raid.is_some(), CLIENT_RAID_COLUMNS);
+    let of_destages = if_any(|segment| segment.stripe_destages.is_some(), STRIPE_DESTAGE_COLUMNS);
     let any_phase = results.arrays.iter().any(|array| !array.phases.is_empty());
     let of_phases = if any_phase { PHASE_COLUMNS } else { &[] };
     let of_bands = if_any(|segment| segment.band.is_some(), BAND_COLUMNS);
@@ -259,6 +268,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
         .chain(of_page_cache)
         .chain(of_clients)
         .chain(of_phases)
+        .chain(of_destages)
         .chain(of_bands)
 }
 

@@ -79,6 +79,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         layout: SegmentLayout { score: 1.0, span_percent: 4.6, ..SegmentLayout::default() },
         free_space: None,
         consistency_points: None,
+        stripe_destages: None,
         checks: Checks { littles_law_error_percent: 0.01, utilization_law_error_percent: -0.02 },
         groups: Vec::new(),
         redundancy: None,

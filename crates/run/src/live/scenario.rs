@@ -174,5 +174,6 @@ fn in_place(configuration: &Configuration, layout: &LiveInPlaceLayout) -> InPlac
         log_record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
         destage_low_percent: layout.destage_low_percent.into(),
         destages_per_spindle: layout.destages_per_spindle.into(),
+        full_stripe_destage: true,
     }
 }

@@ -1,0 +1,352 @@
+//! Reconstruct-writes: most of the data in some rows of a stripe are dirty, so the rest of them is read, and data and
+//! parity are written.
+//!
+//! Read-modify-write takes four commands for each extent. A reconstruct-write takes one for each dirty run, one for each
+//! run that is missing, and one for parity. It begins in whole stripes only: what a lost unit needs is planned extent by
+//! extent.
+
+use std::ops::Range;
+
+use strewn_alloc::GroupIndex;
+use strewn_base::{BLOCK_SECTORS, Direction};
+use strewn_raid::{Member, SpindleIndex, StripedLayout};
+
+use crate::driver::{Driver, SpindleCommand};
+use crate::payload::{BlockContents, Contents, Payload};
+
+use super::blocks::{self, BlockSet, bytes_of};
+use super::destage::{UpdateBytes, tag_of};
+use super::group::DiskGroup;
+use super::stripes::load_of;
+use super::tag::TagFields;
+use super::{InPlace, LunLayout};
+
+/// Commands of the read-modify-write of an extent.
+const COMMANDS_OF_AN_EXTENT: usize = 4;
+
+/// A reconstruct-write of one stripe.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Reconstruct<P> {
+    pub(super) stripe: u64,
+    /// The sectors of each unit in which something changes: parity is written there.
+    rows: Range<u64>,
+    /// What is missing in them.
+    reads: Vec<Piece>,
+    /// What is dirty.
+    writes: Vec<Piece>,
+    /// The data of each write.
+    data: Vec<P>,
+}
+
+/// Sectors of a member of a stripe, counted from the beginning of its unit.
+#[derive(Clone)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+struct Piece {
+    member: Member,
+    sectors: Range<u64>,
+}
+
+impl Piece {
+    fn len(&self) -> u32 {
+        (self.sectors.end - self.sectors.start) as u32
+    }
+
+    fn is_of_blocks(&self) -> bool {
+        self.sectors.start.is_multiple_of(BLOCK_SECTORS)
+            && self.sectors.end.is_multiple_of(BLOCK_SECTORS)
+    }
+
+    /// Where it is within the rows.
+    fn within(&self, rows: &Range<u64>) -> Range<u32> {
+        (self.sectors.start - rows.start) as u32..(self.sectors.end - rows.start) as u32
+    }
+}
+
+impl<P> Reconstruct<P> {
+    /// The extents that it counts as.
+    pub(super) fn load(&self) -> usize {
+        let load = |pieces: &[Piece]| {
+            load_of(pieces.len(), pieces.iter().map(|piece| u64::from(piece.len())).sum())
+        };
+        let rows = Piece { member: Member(0), sectors: self.rows.clone() };
+        load(&self.reads).max(load(&[self.writes.as_slice(), &[rows]].concat()))
+    }
+
+    pub(super) fn dirty_sectors(&self, layout: &LunLayout) -> Vec<Range<u64>> {
+        let of_lun = |piece: &Piece| {
+            let first = layout.sectors_of_unit(self.stripe, piece.member).start;
+            first + piece.sectors.start..first + piece.sectors.end
+        };
+        self.writes.iter().map(of_lun).collect()
+    }
+
+    /// A sector of the LUNs in the first row that changes.
+    pub(super) fn first_sector(&self, layout: &LunLayout) -> u64 {
+        layout.sectors_of_stripe(self.stripe).start + self.rows.start
+    }
+
+    /// Where the sectors lie that a command reads.
+    pub(super) fn place_of_read(&self, layout: &LunLayout, index: u32) -> (SpindleIndex, u64) {
+        let piece = &self.reads[index as usize];
+        let unit = layout.stripe(self.stripe).unit(piece.member);
+        (unit.spindle, unit.sector + piece.sectors.start)
+    }
+}
+
+impl<P: Payload> Reconstruct<P> {
+    /// The exclusive or of the new data, for all rows.
+    fn sum_of_data(&self) -> Vec<u8> {
+        let mut sum = vec![0; bytes_of(&(0..(self.rows.end - self.rows.start) as u32)).len()];
+        for (piece, data) in self.writes.iter().zip(&self.data) {
+            add_at(&mut sum, &piece.within(&self.rows), data.bytes());
+        }
+        sum
+    }
+}
+
+/// Adds the bytes of `sectors` to a sum by exclusive or.
+fn add_at(sum: &mut [u8], sectors: &Range<u32>, bytes: &[u8]) {
+    for (sum, byte) in sum[bytes_of(sectors)].iter_mut().zip(bytes) {
+        *sum ^= byte;
+    }
+}
+
+impl<P: Payload> InPlace<P> {
+    pub(super) fn send_reconstruct_reads(
+        &mut self,
+        id: GroupIndex,
+        slot: usize,
+        driver: &mut impl Driver<P>,
+    ) {
+        let group = &mut self.groups[id];
+        let destage = &mut group.destages[slot];
+        let Some(one) = destage.reconstruct() else { return };
+        let at = |index| one.place_of_read(&group.layout, index);
+        // It began in a whole stripe, so every unit has a place.
+        let reads: Vec<_> = (0..)
+            .zip(&one.reads)
+            .filter_map(|(index, piece)| {
+                let (spindle, sector) = at(index);
+                let place = match &group.degraded {
+                    Some(degraded) => degraded.place(spindle, sector)?,
+                    None => (spindle, sector),
+                };
+                Some((index, place, piece.len()))
+            })
+            .collect();
+        if P::CARRIES_DATA {
+            let parity = one.sum_of_data();
+            destage.bytes = Some(Box::new(UpdateBytes { parity, ..UpdateBytes::default() }));
+        }
+        if reads.is_empty() {
+            // The rows are dirty in all units.
+            return self.send_reconstruct_writes(id, slot, driver);
+        }
+        destage.awaited = reads.len() as u32;
+        self.counters.parity_update_reads += reads.len() as u64;
+        for (index, (spindle, first_sector), sectors) in reads {
+            let command = SpindleCommand {
+                tag: tag_of(id, slot, index),
+                spindle,
+                direction: Direction::Read,
+                first_sector,
+                sectors,
+                payload: P::default(),
+                all_or_none: false,
+            };
+            self.send(id, command, driver);
+        }
+    }
+
+    /// All reads of a reconstruct-write have come, or failed. Returns whether it has ended: if a spindle was lost
+    /// meanwhile, nothing is written, and the elevator will come to the sectors again.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn reconstruct_is_read(
+        &mut self,
+        id: GroupIndex,
+        slot: usize,
+        driver: &mut impl Driver<P>,
+    ) -> bool {
+        let group = &mut self.groups[id];
+        let destage = &group.destages[slot];
+        let (stripe, _) = group.layout.stripe_of(destage.sectors.start);
+        if destage.again || destage.lacks_something() && !group.lost_of(stripe).is_empty() {
+            let destage = group.remove_destage(slot);
+            if destage.of_checkpoint
+                && let Some(checkpoint) = &mut self.checkpoint
+            {
+                checkpoint.give_back(id, destage.taken());
+            }
+            for sectors in destage.taken() {
+                group.cache.put_back(sectors.clone());
+            }
+            return true;
+        }
+        self.send_reconstruct_writes(id, slot, driver);
+        false
+    }
+
+    fn send_reconstruct_writes(
+        &mut self,
+        id: GroupIndex,
+        slot: usize,
+        driver: &mut impl Driver<P>,
+    ) {
+        let group = &mut self.groups[id];
+        let writes = group.reconstruct_writes(slot);
+        let destage = &mut group.destages[slot];
+        destage.writing = true;
+        destage.awaited = writes.len() as u32;
+        for (index, (piece, (spindle, first_sector), payload)) in (0..).zip(writes) {
+            let parity = u64::from(self.groups[id].layout.is_parity(piece.member));
+            self.counters.parity_writes += parity;
+            self.counters.data_writes += 1 - parity;
+            let command = SpindleCommand {
+                tag: tag_of(id, slot, index),
+                spindle,
+                direction: Direction::Write,
+                first_sector,
+                sectors: piece.len(),
+                payload,
+                all_or_none: true,
+            };
+            self.send(id, command, driver);
+        }
+        driver.all_or_none_ends();
+    }
+}
+
+impl<P: Payload> DiskGroup<P> {
+    /// The reconstruct-write of what is dirty in a stripe, if it takes fewer commands than extent by extent, and half of
+    /// the data in its rows are dirty: otherwise its reads would be long, and a drive's time is what counts.
+    pub(super) fn reconstruct_of(&self, stripe: u64) -> Option<Reconstruct<P>> {
+        let layout = &self.layout;
+        let of_lun = layout.sectors_of_stripe(stripe);
+        if !layout.has_parity() || of_lun.end > self.end_sector || !self.lost_of(stripe).is_empty()
+        {
+            return None;
+        }
+        let unit_sectors = layout.unit_sectors();
+        let data = u64::from(layout.shape().data_blocks());
+        // What is scattered over a stripe is as well off alone, and not worth listing.
+        let most = 2 * data as usize;
+        let writes: Vec<Piece> = layout
+            .shape()
+            .data()
+            .iter()
+            .flat_map(|member| {
+                let unit = layout.sectors_of_unit(stripe, member);
+                let runs = self.cache.dirty_runs_within(unit.clone());
+                runs.map(move |run| Piece {
+                    member,
+                    sectors: run.start - unit.start..run.end - unit.start,
+                })
+            })
+            .take(most + 1)
+            .collect();
+        let rows = writes.iter().map(|piece| piece.sectors.start).min()?
+            ..writes.iter().map(|piece| piece.sectors.end).max()?;
+        let dirty: u64 = writes.iter().map(|piece| u64::from(piece.len())).sum();
+        if writes.len() > most
+            || !writes.iter().all(Piece::is_of_blocks)
+            || 2 * dirty < data * (rows.end - rows.start)
+            || !unit_sectors.is_multiple_of(BLOCK_SECTORS)
+        {
+            return None;
+        }
+        let reads = missing(&writes, layout.shape().data().iter(), &rows);
+        if reads.len() + writes.len() + 1 >= COMMANDS_OF_AN_EXTENT * writes.len() {
+            return None;
+        }
+        let mut one = Reconstruct { stripe, rows, reads, writes, data: Vec::new() };
+        if P::CARRIES_DATA {
+            let sectors = one.dirty_sectors(layout).into_iter();
+            let load =
+                |run: Range<u64>| self.contents.load(run.start, (run.end - run.start) as u32);
+            one.data = sectors.map(load).collect();
+        }
+        Some(one)
+    }
+
+    /// A read of a reconstruct-write has come, but for what is gone.
+    pub(super) fn reconstruct_has_read(&mut self, tag: TagFields, payload: &P, gone: &BlockSet) {
+        let destage = &mut self.destages[tag.slot];
+        let Some(one) = destage.stripes.as_ref().and_then(|one| one.reconstruct.as_ref()) else {
+            return;
+        };
+        let Some(bytes) = &mut destage.bytes else { return };
+        let within = one.reads[tag.detail as usize].within(&one.rows);
+        add_at(&mut bytes.parity, &within, payload.bytes());
+        for block in gone.iter() {
+            bytes.gone.insert((u64::from(within.start) / BLOCK_SECTORS) as usize + block);
+        }
+    }
+
+    /// What a reconstruct-write writes, and where. Lost units are left out: parity covers data, and lost parity is rebuilt.
+    fn reconstruct_writes(&mut self, slot: usize) -> Vec<(Piece, (SpindleIndex, u64), P)> {
+        let layout = &self.layout;
+        let destage = &mut self.destages[slot];
+        let Some(one) = destage.stripes.as_mut().and_then(|one| one.reconstruct.as_mut()) else {
+            return Vec::new();
+        };
+        let data = std::mem::take(&mut one.data);
+        let parity = Piece { member: layout.shape().row_parity(), sectors: one.rows.clone() };
+        let pieces = one.writes.iter().chain([&parity]).cloned();
+        let mut payloads: Vec<P> = data;
+        payloads.resize_with(one.writes.len(), P::default);
+        let bytes = destage.bytes.as_mut();
+        payloads.push(P::from_bytes(
+            bytes.map(|bytes| std::mem::take(&mut bytes.parity)).unwrap_or_default(),
+        ));
+        let gone = destage.bytes.as_ref().map(|bytes| &bytes.gone);
+        let is_gone = |block| gone.is_some_and(|gone| gone.contains(block));
+        let units = layout.stripe(one.stripe);
+        let mut writes = Vec::new();
+        for (piece, mut payload) in pieces.zip(payloads) {
+            let unit = units.unit(piece.member);
+            let sector = unit.sector + piece.sectors.start;
+            let place = match &self.degraded {
+                Some(degraded) => degraded.place(unit.spindle, sector),
+                None => Some((unit.spindle, sector)),
+            };
+            let Some(place) = place else { continue };
+            if P::CARRIES_DATA {
+                let is_parity = layout.is_parity(piece.member);
+                let first = match is_parity {
+                    true => piece.sectors.start,
+                    false => {
+                        layout.sectors_of_unit(one.stripe, piece.member).start + piece.sectors.start
+                    }
+                };
+                blocks::describe(&mut payload, first, piece.len(), |block| match is_parity {
+                    true if is_gone(block) => BlockContents::Gone,
+                    true => BlockContents::Parity,
+                    false => BlockContents::lun(first / BLOCK_SECTORS + block as u64),
+                });
+            }
+            writes.push((piece, place, payload));
+        }
+        writes
+    }
+}
+
+/// What the pieces leave out of the rows of each member, in order.
+fn missing(
+    pieces: &[Piece],
+    members: impl Iterator<Item = Member>,
+    rows: &Range<u64>,
+) -> Vec<Piece> {
+    let mut missing = Vec::new();
+    for member in members {
+        let mut at = rows.start;
+        let ends = Piece { member, sectors: rows.end..rows.end };
+        for piece in pieces.iter().filter(|piece| piece.member == member).chain([&ends]) {
+            if at < piece.sectors.start {
+                missing.push(Piece { member, sectors: at..piece.sectors.start });
+            }
+            at = piece.sectors.end;
+        }
+    }
+    missing
+}

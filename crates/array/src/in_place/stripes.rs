@@ -1,0 +1,210 @@
+//! Destages of stripes: what is dirty in a stripe goes out together, if that takes fewer commands than extent by extent.
+//!
+//! * If all data of a stripe are dirty, data and new parity are written, and nothing is read: see [`super::full_stripes`].
+//! * If at least half of the data in the rows that change are dirty, the rest of these rows is read, and data and parity
+//!   are written: see [`super::reconstruct`].
+//!
+//! The elevator asks for more than an extent only where the extent reaches the end of its chunk, so small random writes
+//! pay for none of this.
+
+use std::ops::Range;
+
+use strewn_alloc::GroupIndex;
+use strewn_raid::{MemberSet, StripedLayout};
+
+use crate::driver::Driver;
+use crate::payload::Payload;
+
+use super::InPlace;
+use super::destage::Destage;
+use super::full_stripes::FullStripes;
+use super::group::DiskGroup;
+use super::reconstruct::Reconstruct;
+
+/// Sectors that a drive transfers in about the time that it takes to position.
+const SECTORS_OF_A_COMMAND: u64 = 512;
+
+/// What a destage of stripes has that one of an extent does not have.
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct StripeDestage<P> {
+    /// The dirty sectors that it took, in order.
+    taken: Vec<Range<u64>>,
+    /// The extents that it counts as.
+    load: usize,
+    pub(super) reconstruct: Option<Reconstruct<P>>,
+}
+
+/// What the elevator takes in place of an extent.
+pub(super) enum Stripes<P> {
+    Full(FullStripes),
+    Reconstruct(Reconstruct<P>),
+}
+
+/// The number of extents that commands count as which are in flight together. An extent has two commands at a time. A
+/// long command counts as the short ones that a drive would do in its time; otherwise a backlog of long commands would
+/// hold up reads longer than one of short commands.
+pub(super) fn load_of(commands: usize, sectors: u64) -> usize {
+    (commands + (sectors / SECTORS_OF_A_COMMAND) as usize).div_ceil(2)
+}
+
+impl<P: Payload> InPlace<P> {
+    /// Begins a destage of stripes. Returns false if it has to wait for others to end.
+    pub(super) fn begin_stripes(
+        &mut self,
+        id: GroupIndex,
+        stripes: Stripes<P>,
+        driver: &mut impl Driver<P>,
+    ) -> bool {
+        let group = &mut self.groups[id];
+        let load = stripes.load(group);
+        // One larger than all that may be in flight goes alone.
+        if group.destage_load + load > group.most_destages && !group.destages.is_empty() {
+            return false;
+        }
+        let taken = stripes.sectors_to_take(group);
+        for sectors in &taken {
+            group.cache.begin_destage(sectors.clone());
+        }
+        let numbers = stripes.numbers();
+        for stripe in numbers.clone() {
+            let is_new = group.destaged_stripes.insert(stripe);
+            assert!(is_new, "two destages are about to change the parity of one stripe");
+        }
+        group.destage_load += load;
+        let checkpoint = self.checkpoint.as_mut();
+        let of_checkpoint = checkpoint.is_some_and(|checkpoint| checkpoint.take(id, &taken));
+        self.counters.destages += 1;
+        let begin = |reconstruct| {
+            Destage::of_stripes(StripeDestage { taken, load, reconstruct }, of_checkpoint)
+        };
+        match stripes {
+            Stripes::Full(full) => {
+                let slot = group.destages.insert(begin(None));
+                if group.layout.has_parity() {
+                    self.counters.full_stripe_destages += numbers.end - numbers.start;
+                }
+                self.send_full_stripes(id, slot, full, driver);
+            }
+            Stripes::Reconstruct(reconstruct) => {
+                let slot = group.destages.insert(begin(Some(reconstruct)));
+                self.counters.reconstruct_destages += 1;
+                self.send_reconstruct_reads(id, slot, driver);
+            }
+        }
+        true
+    }
+}
+
+impl<P: Payload> DiskGroup<P> {
+    /// What an extent from `first` on is better destaged with, if there is anything. No destage of its stripe is in flight,
+    /// and nothing else keeps the stripe.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn stripes_from(&self, first: u64) -> Option<Stripes<P>> {
+        let (stripe, _) = self.layout.stripe_of(first);
+        if self.is_full(stripe) {
+            return self.full_stripes_from(stripe).map(Stripes::Full);
+        }
+        self.reconstruct_of(stripe).map(Stripes::Reconstruct)
+    }
+
+    /// Whether all data of a stripe are dirty.
+    pub(super) fn is_full(&self, stripe: u64) -> bool {
+        let sectors = self.layout.sectors_of_stripe(stripe);
+        sectors.end <= self.end_sector
+            && self.cache.dirty_run_end(sectors.start, sectors.end) == sectors.end
+    }
+
+    /// Whether a stripe is being read to compute lost chunks, or has data set aside.
+    pub(super) fn is_kept(&self, stripe: u64) -> bool {
+        self.degraded.as_ref().is_some_and(|degraded| {
+            degraded.end_of_step(stripe).is_some()
+                || degraded.is_read(stripe)
+                || degraded.set_aside.contains(&stripe)
+        })
+    }
+
+    /// The members of a stripe that are lost.
+    pub(super) fn lost_of(&self, stripe: u64) -> MemberSet {
+        let degraded = self.degraded.as_ref();
+        degraded.map_or(MemberSet::EMPTY, |degraded| degraded.lost_of(&self.layout, stripe))
+    }
+
+    /// Takes out a destage that has ended, or given up. Its sectors are still in flight.
+    #[inline(always)]
+    pub(super) fn remove_destage(&mut self, slot: usize) -> Destage<P> {
+        let destage = self.destages.remove(slot);
+        let load = destage.stripes.as_ref().map_or(1, |stripes| stripes.load);
+        self.destage_load -= load;
+        match &destage.stripes {
+            None => {
+                _ = self.destaged_stripes.remove(self.layout.stripe_of(destage.sectors.start).0)
+            }
+            Some(_) => {
+                for stripe in self.stripes_of(&destage) {
+                    self.destaged_stripes.remove(stripe);
+                }
+            }
+        }
+        destage
+    }
+
+    /// The stripes that a destage writes to.
+    pub(super) fn stripes_of(&self, destage: &Destage<P>) -> Range<u64> {
+        let (first, _) = self.layout.stripe_of(destage.sectors.start);
+        let (last, _) = self.layout.stripe_of(destage.sectors.end - 1);
+        first..last + 1
+    }
+}
+
+impl<P: Payload> Stripes<P> {
+    fn numbers(&self) -> Range<u64> {
+        match self {
+            Self::Full(full) => full.stripes(),
+            Self::Reconstruct(one) => one.stripe..one.stripe + 1,
+        }
+    }
+
+    fn load(&self, group: &DiskGroup<P>) -> usize {
+        match self {
+            Self::Full(full) => full.load(group.layout.unit_sectors()),
+            Self::Reconstruct(one) => one.load(),
+        }
+    }
+
+    /// The dirty sectors, in order.
+    fn sectors_to_take(&self, group: &DiskGroup<P>) -> Vec<Range<u64>> {
+        match self {
+            Self::Full(full) => {
+                let stripes = full.stripes();
+                let last = group.layout.sectors_of_stripe(stripes.end - 1);
+                vec![group.layout.sectors_of_stripe(stripes.start).start..last.end]
+            }
+            Self::Reconstruct(one) => one.dirty_sectors(&group.layout),
+        }
+    }
+}
+
+impl<P> Destage<P> {
+    /// A destage that takes what `stripes` took.
+    fn of_stripes(stripes: StripeDestage<P>, of_checkpoint: bool) -> Self
+    where
+        P: Payload,
+    {
+        let start = stripes.taken.first().map_or(0, |sectors| sectors.start);
+        let end = stripes.taken.last().map_or(0, |sectors| sectors.end);
+        Self {
+            of_checkpoint,
+            stripes: Some(Box::new(stripes)),
+            ..Self::of_extent(start..end, None, P::default())
+        }
+    }
+
+    /// The dirty sectors that it took.
+    pub(super) fn taken(&self) -> &[Range<u64>] {
+        match &self.stripes {
+            None => std::slice::from_ref(&self.sectors),
+            Some(stripes) => &stripes.taken,
+        }
+    }
+}
