@@ -64,6 +64,13 @@ pub struct Counters {
     pub repairs: u64,
     /// Blocks that could not be computed.
     pub blocks_gone: u64,
+    /// Blocks of 4 KiB asked of the spindles before a host read asked for them. The commands that read them count as
+    /// reads of data.
+    pub read_ahead_blocks: u64,
+    /// Those of them that a host read has found in memory, or waited for.
+    pub read_ahead_used: u64,
+    /// Those of them that left memory unused.
+    pub read_ahead_dropped: u64,
 }
 
 macro_rules! counters_of {
@@ -80,7 +87,7 @@ macro_rules! each_count {
             checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
             snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,
-            blocks_gone,
+            blocks_gone, read_ahead_blocks, read_ahead_used, read_ahead_dropped,
         )
     };
 }

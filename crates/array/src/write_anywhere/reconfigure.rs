@@ -88,7 +88,7 @@ impl<P: Payload> WriteAnywhere<P> {
         if let Err(error) = new.take_over(self, &renumbering, abandoned, to) {
             unreachable!("an array that was consistent is not: {error}");
         }
-        *self = new;
+        *self = new.with_read_ahead(self.read_ahead_bytes());
         Ok(())
     }
 

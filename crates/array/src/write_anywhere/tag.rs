@@ -17,6 +17,8 @@ pub(super) enum Owner {
     Rebuild,
     /// The write of a bad block in slot `slot`.
     Repair,
+    /// A stream of a host's reads, for blocks that it has not asked for yet.
+    ReadAhead,
 }
 
 /// A tag's fields: what waits, and the blocks that a read brings. They take 64 bits, so that a completion looks nothing
@@ -29,7 +31,7 @@ pub(super) struct TagFields {
     pub(super) first_key: u32,
     /// Below 2^8.
     pub(super) blocks: u32,
-    /// For an operation's read: the parity of the epoch it was sent in. See [`Reads`](super::reads::Reads).
+    /// For a read for hosts: the parity of the epoch it was sent in. See [`Reads`](super::reads::Reads).
     pub(super) epoch_parity: bool,
 }
 
@@ -57,7 +59,8 @@ impl TagFields {
                 2 => Owner::Tetris,
                 3 => Owner::Recovery,
                 4 => Owner::Rebuild,
-                _ => Owner::Repair,
+                5 => Owner::Repair,
+                _ => Owner::ReadAhead,
             },
             blocks: (tag.0 >> 2) as u32 & 0xFF,
             slot: (tag.0 >> 10) as u32 & 0xF_FFFF,
@@ -82,6 +85,7 @@ mod tests {
                 Just(Owner::Recovery),
                 Just(Owner::Rebuild),
                 Just(Owner::Repair),
+                Just(Owner::ReadAhead),
             ],
             slot in 0u32..1 << 20,
             first_key: u32,
