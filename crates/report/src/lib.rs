@@ -46,7 +46,7 @@ pub use data::runs::{
     SegmentOfRuns,
 };
 pub use data::segment::{
-    Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ResponseTime, Segment,
+    Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ReadAhead, ResponseTime, Segment,
     SegmentLayout, SpindleCommands, Utilization,
 };
 pub use data::snapshots::Snapshots;

@@ -152,9 +152,10 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 processor,
             })?;
             let spares = layout.spares;
-            BuiltArray::WriteAnywhere(Box::new(
-                built.with_rebuild(Rebuild { spares, steps_in_flight }),
-            ))
+            let built = built.with_rebuild(Rebuild { spares, steps_in_flight });
+            let mut built = Box::new(built);
+            built.set_read_ahead(layout.read_ahead_bytes);
+            BuiltArray::WriteAnywhere(built)
         }
         ArrayLayout::InPlace(layout) => {
             let spindle_sectors =
@@ -191,7 +192,9 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 }),
                 processor,
             })?;
-            BuiltArray::InPlace(Box::new(built))
+            let mut built = Box::new(built);
+            built.set_read_cache(layout.read_ahead_bytes, layout.read_cache_bytes);
+            BuiltArray::InPlace(built)
         }
     })
 }

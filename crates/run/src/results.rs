@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use strewn_array::{FailedSpindle, LunLayoutMeasures};
+use strewn_array::{Counters, FailedSpindle, LunLayoutMeasures};
 use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, ControllerFigures,
     CoresFigures, DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad,
     HostProcessor, HostReadHits, LayoutKind, LinkFigures, MachineFigures, OperationFigures,
     OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter,
-    ParityGroup, Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting,
+    ParityGroup, Phase, ReadAhead, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting,
     Snapshots, SpindleCommands, SpindleFailure, Spindles, Utilization, VolumeFigures, Workload,
     WorkloadFigures, rounded,
 };
@@ -366,6 +366,7 @@ fn of_segment(
                     .then(|| 100.0 * share(counters.host_read_hits, counters.host_read_blocks)),
             }),
             stalled_writes: counters.stalled_writes,
+            read_ahead: read_ahead(counters),
         },
         layout: of_layout(&layout),
         free_space: segment.layout.free_space.map(|free_space| FreeSpace {
@@ -407,6 +408,16 @@ fn of_segment(
 /// Returns a part of a whole; 0 of nothing.
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Returns what an array read ahead.
+fn read_ahead(counters: &Counters) -> Option<ReadAhead> {
+    let now = ReadAhead {
+        blocks: counters.read_ahead_blocks,
+        used: counters.read_ahead_used,
+        dropped: counters.read_ahead_dropped,
+    };
+    (now != ReadAhead::default()).then_some(now)
 }
 
 /// Returns what the page cache of an array's hosts did.

@@ -5,6 +5,7 @@ use strewn_base::BLOCK_BYTES;
 use crate::disk_group::DiskGroup;
 use crate::format::{Format, LogSize};
 use crate::quantity::Bytes;
+use crate::read_ahead;
 use crate::section::Section;
 use crate::snapshots::SnapshotSchedule;
 use crate::value;
@@ -27,6 +28,10 @@ pub struct InPlace {
     pub destage_low_percent: f64,
     /// Extents being destaged at once in a disk group, per spindle of it.
     pub destages_per_spindle: f64,
+    /// The most that a sequential stream of reads is read ahead of its host, in bytes; 0 for no read-ahead.
+    pub read_ahead_bytes: u64,
+    /// Memory for what hosts have read, in bytes; 0 for none. The disk groups have equal shares of it.
+    pub read_cache_bytes: u64,
 }
 
 impl InPlace {
@@ -74,6 +79,7 @@ impl InPlace {
         let destage_low = s.required("destage_low_percent", "10.0", value::percent);
         SnapshotSchedule::refuse(s);
         let destages = s.required("destages_per_spindle", "4.0", value::positive_number);
+        let (read_ahead, read_cache) = (read_ahead::read_ahead(s), read_ahead::read_cache(s));
         section.finish();
         let log = log?;
         let mut groups = vec![first?];
@@ -86,6 +92,8 @@ impl InPlace {
             log_record_header_bytes: log.record_header_bytes,
             destage_low_percent: destage_low?,
             destages_per_spindle: destages?,
+            read_ahead_bytes: read_ahead?,
+            read_cache_bytes: read_cache?,
         })
     }
 }

@@ -77,18 +77,21 @@ const COMMON: [Parameter; 4] = [
     ("processor.per_kib", ParameterUnit::Nanoseconds),
     ("commands_per_spindle", ParameterUnit::Count),
 ];
-const WRITE_ANYWHERE: [Parameter; 6] = [
+const WRITE_ANYWHERE: [Parameter; 7] = [
     ("write_anywhere.tetrises_in_flight", ParameterUnit::Count),
     ("write_anywhere.checkpoint_interval", ParameterUnit::Nanoseconds),
     ("write_anywhere.buffer_cache", ParameterUnit::Bytes),
     ("write_anywhere.protected_percent", ParameterUnit::Percent),
     ("write_anywhere.dirty_limit_percent", ParameterUnit::Percent),
     ("write_anywhere.delayed_free_percent", ParameterUnit::Percent),
+    ("write_anywhere.read_ahead", ParameterUnit::Bytes),
 ];
-const IN_PLACE: [Parameter; 3] = [
+const IN_PLACE: [Parameter; 5] = [
     ("in_place.write_cache", ParameterUnit::Bytes),
     ("in_place.destage_low_percent", ParameterUnit::Percent),
     ("in_place.destages_per_spindle", ParameterUnit::Number),
+    ("in_place.read_ahead", ParameterUnit::Bytes),
+    ("in_place.read_cache", ParameterUnit::Bytes),
 ];
 
 /// Returns the names of the parameters of an array with this layout.

@@ -12,7 +12,7 @@ impl Scenario {
     /// Returns the scenario at 1/`by` of its size, and a line for each change.
     ///
     /// The file, LUNs, volumes, segments, buffer and page caches, times of failures and of added parity groups, and times between
-    /// snapshots are divided by `by`. Spindles have
+    /// snapshots are divided by `by`, and so are read caches. Spindles have
     /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
     /// Log halves, checkpoint intervals and write caches are divided by the square root of `by`. A
@@ -159,6 +159,11 @@ impl Scale<'_> {
             }
             ArrayLayout::InPlace(layout) => {
                 root.size(&format!("write cache of {name}"), &mut layout.write_cache_bytes);
+                if layout.read_cache_bytes > 0 {
+                    let what = format!("read cache of {name}");
+                    let by = self.by;
+                    Scale { by, changes: &mut *root.changes }.size(&what, &mut layout.read_cache_bytes);
+                }
                 if layout.format.is_durable() {
                     root.size(&format!("log half of {name}"), &mut layout.log_half_bytes);
                 }

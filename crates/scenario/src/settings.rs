@@ -22,6 +22,7 @@ use crate::phase::Phase;
 use crate::processor::{Processor, ProcessorWork, WORK_WORDS};
 use crate::protocol;
 use crate::quantity::{Bytes, Nanoseconds};
+use crate::read_ahead::{READ_AHEAD, READ_CACHE};
 use crate::scenario::Scenario;
 use crate::snapshots::SnapshotSchedule;
 use crate::volume::Volume;
@@ -542,6 +543,7 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
         chunks,
         spares,
         snapshots,
+        read_ahead_bytes,
     } = layout;
     s.add(FORMAT, format.as_str());
     s.add("parity", word(&PARITY_WORDS, parity));
@@ -563,6 +565,7 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
     s.add("cache_start", word(&CACHE_START_WORDS, cache_start));
     s.add("chunks", word(&CHUNKS_WORDS, chunks));
     s.add("spares", *spares);
+    s.size(READ_AHEAD, *read_ahead_bytes);
     for (number, FurtherGroup { parity, data_spindles, at_ns }) in (1..).zip(further_groups) {
         s.within(&format!("group.{number}"), |s| {
             s.add("parity", word(&PARITY_WORDS, parity));
@@ -600,6 +603,8 @@ fn of_in_place(s: &mut Settings, layout: &InPlace) {
         log_record_header_bytes,
         destage_low_percent,
         destages_per_spindle,
+        read_ahead_bytes,
+        read_cache_bytes,
     } = layout;
     let Some((first, further)) = groups.split_first() else { return };
     s.add("layout", first.layout.as_str());
@@ -612,6 +617,8 @@ fn of_in_place(s: &mut Settings, layout: &InPlace) {
     }
     s.add("destage_low_percent", *destage_low_percent);
     s.add("destages_per_spindle", *destages_per_spindle);
+    s.size(READ_AHEAD, *read_ahead_bytes);
+    s.size(READ_CACHE, *read_cache_bytes);
     for (number, group) in (1..).zip(further) {
         s.within(&format!("group.{number}"), |s| {
             s.add("layout", group.layout.as_str());

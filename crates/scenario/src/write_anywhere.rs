@@ -7,6 +7,7 @@ use strewn_raid::Parity;
 use crate::format::{Format, LogSize};
 use crate::group::{FurtherGroup, check_group, check_total};
 use crate::quantity::Bytes;
+use crate::read_ahead;
 use crate::section::Section;
 use crate::snapshots::SnapshotSchedule;
 use crate::value;
@@ -60,6 +61,8 @@ pub struct WriteAnywhere {
     pub spares: u16,
     /// Snapshots of the volume, if it has any.
     pub snapshots: Option<SnapshotSchedule>,
+    /// The most that a sequential stream of reads is read ahead of its host, in bytes; 0 for no read-ahead.
+    pub read_ahead_bytes: u64,
 }
 
 /// Stripes of the largest tetris; an allocation area is a multiple of it.
@@ -158,6 +161,7 @@ impl WriteAnywhere {
             s.required("cache_start", "\"metadata\"", |v| value::choice(v, &CACHE_START_WORDS));
         let chunks = s.required("chunks", "\"aligned\"", |v| value::choice(v, &CHUNKS_WORDS));
         let spares = s.optional_or("spares", 0, value::spares);
+        let read_ahead = read_ahead::read_ahead(s);
         let snapshots_are_given = s.has(SnapshotSchedule::KEY);
         let snapshots = s.section(SnapshotSchedule::KEY);
         let snapshots = snapshots.and_then(|one| SnapshotSchedule::read(one, length_ns));
@@ -237,6 +241,7 @@ impl WriteAnywhere {
             chunks: chunks?,
             spares: spares?,
             snapshots: if snapshots_are_given { Some(snapshots?) } else { None },
+            read_ahead_bytes: read_ahead?,
         })
     }
 }

@@ -19,18 +19,22 @@ use super::tag::{Kind, TagFields};
 const MOST_BLOCKS: u64 = 256;
 
 impl<P: Payload> InPlace<P> {
-    /// Reads ahead of sequential streams, each by at most `read_ahead_bytes`, and keeps `read_cache_bytes` of what hosts
-    /// have read; 0 is not at all. It needs chunks of whole blocks of 4 KiB, and a disk group whose LUNs take less than
-    /// 16 TiB: without these, nothing is read ahead or kept.
-    #[must_use]
-    pub fn with_read_cache(mut self, read_ahead_bytes: u64, read_cache_bytes: u64) -> Self {
+    /// From now on, reads ahead of sequential streams, each by at most `read_ahead_bytes`, and keeps `read_cache_bytes` of
+    /// what hosts have read; 0 is not at all. It needs chunks of whole blocks of 4 KiB, and a disk group whose LUNs take
+    /// less than 16 TiB: without these, nothing is read ahead or kept.
+    ///
+    /// # Panics
+    /// If something is being read ahead.
+    pub fn set_read_cache(&mut self, read_ahead_bytes: u64, read_cache_bytes: u64) {
         let window = read_ahead_bytes / SECTOR_BYTES / BLOCK_SECTORS * BLOCK_SECTORS;
-        let groups = self.groups.indices().count() as u64;
+        let groups = self.config.groups.len() as u64;
         for id in self.groups.indices() {
             let group = &mut self.groups[id];
             let kept_sectors = read_cache_bytes / SECTOR_BYTES / groups;
             let is_wanted = window > 0 || kept_sectors >= BLOCK_SECTORS;
             let has_whole_blocks = group.layout.unit_sectors().is_multiple_of(BLOCK_SECTORS);
+            let is_reading = group.read_cache.as_ref().is_some_and(|cache| cache.is_reading());
+            assert!(!is_reading, "what is on its way was asked for by other rules");
             group.read_cache = None;
             if is_wanted && has_whole_blocks {
                 let luns = self.luns.iter().filter(|lun| lun.group == id).count();
@@ -48,7 +52,6 @@ impl<P: Payload> InPlace<P> {
             };
             self.streams = self.luns.iter().map(of_lun).collect();
         }
-        self
     }
 
     /// Notes a host's read, whose sectors are numbered through its group. Returns the sectors to read ahead once it has

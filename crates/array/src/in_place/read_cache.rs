@@ -69,6 +69,11 @@ impl<P: Payload> ReadCache<P> {
         self.blocks.blocks() != 0 || !self.on_their_way.is_empty()
     }
 
+    /// Whether blocks are on their way.
+    pub(super) fn is_reading(&self) -> bool {
+        !self.on_their_way.is_empty()
+    }
+
     pub(super) fn keeps_reads(&self) -> bool {
         self.keeps_reads
     }

@@ -32,24 +32,32 @@ pub(super) struct ReadAhead {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Reads ahead of sequential streams, each by at most `bytes`; less than a block is not at all.
-    #[must_use]
-    pub fn with_read_ahead(mut self, bytes: u64) -> Self {
+    /// From now on, reads ahead of sequential streams, each by at most `bytes`; less than a block is not at all.
+    ///
+    /// # Panics
+    /// If something is being read ahead.
+    pub fn set_read_ahead(&mut self, bytes: u64) {
+        assert!(!self.is_reading_ahead(), "what is on its way was asked for by other rules");
         let window = bytes / SECTOR_BYTES;
+        if window < u64::from(BLOCK_SECTORS) {
+            self.read_ahead = None;
+            return;
+        }
         let boundary = self.config.shape.chunk_blocks * u64::from(BLOCK_SECTORS);
-        self.read_ahead = (window >= u64::from(BLOCK_SECTORS)).then(|| {
-            let of_lun = |sectors: &Range<u64>| {
-                Streams::new(sectors.end - sectors.start, window, boundary)
-            };
-            Box::new(ReadAhead {
-                streams: self.lun_sectors.iter().map(of_lun).collect(),
-                on_their_way: SummaryBitmap::new(self.keys.end().into()),
-                waiters: Waiters::default(),
-                window_bytes: bytes,
-            })
-        });
+        let of_lun =
+            |sectors: &Range<u64>| Streams::new(sectors.end - sectors.start, window, boundary);
+        self.read_ahead = Some(Box::new(ReadAhead {
+            streams: self.lun_sectors.iter().map(of_lun).collect(),
+            on_their_way: SummaryBitmap::new(self.keys.end().into()),
+            waiters: Waiters::default(),
+            window_bytes: bytes,
+        }));
         self.cache.read_ahead();
-        self
+    }
+
+    /// Whether blocks that were read ahead are on their way.
+    pub(super) fn is_reading_ahead(&self) -> bool {
+        self.read_ahead.as_ref().is_some_and(|read_ahead| !read_ahead.on_their_way.is_empty())
     }
 
     /// Most bytes that a stream is read ahead of its host.

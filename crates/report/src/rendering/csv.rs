@@ -113,6 +113,15 @@ const SNAPSHOT_COLUMNS: &[Column] = &[
     }),
 ];
 
+/// Further columns at the end, in the results of a run in which arrays read ahead.
+const READ_AHEAD_COLUMNS: &[Column] = &[
+    ("read_ahead_blocks", |_, segment| optional(segment.cache.read_ahead.map(|now| now.blocks))),
+    ("read_ahead_used_blocks", |_, segment| optional(segment.cache.read_ahead.map(|now| now.used))),
+    ("read_ahead_dropped_blocks", |_, segment| {
+        optional(segment.cache.read_ahead.map(|now| now.dropped))
+    }),
+];
+
 /// A further column at the end, in the results of a run with phases.
 const PHASE_COLUMNS: &[Column] =
     &[("phase", |_, segment| segment.phase.clone().unwrap_or_default())];
@@ -224,6 +233,8 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     let of_machine = if_any(|segment| segment.machine.is_some(), MACHINE_COLUMNS);
     let of_page_cache = if_any(|segment| segment.page_cache.is_some(), PAGE_CACHE_COLUMNS);
     let of_clients = if_any(|segment| segment.client_raid.is_some(), CLIENT_RAID_COLUMNS);
+    let of_read_ahead =
+        if_any(|segment| segment.cache.read_ahead.is_some(), READ_AHEAD_COLUMNS);
     let any_phase = results.arrays.iter().any(|array| !array.phases.is_empty());
     let of_phases = if any_phase { PHASE_COLUMNS } else { &[] };
     COLUMNS
@@ -233,6 +244,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
         .chain(of_machine)
         .chain(of_page_cache)
         .chain(of_clients)
+        .chain(of_read_ahead)
         .chain(of_phases)
 }
 

@@ -143,6 +143,7 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         chunks: Chunks::Aligned,
         spares: 0,
         snapshots: None,
+        read_ahead_bytes: 0,
     }
 }
 
@@ -165,5 +166,7 @@ fn in_place(configuration: &Configuration, layout: &LiveInPlaceLayout) -> InPlac
         log_record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
         destage_low_percent: layout.destage_low_percent.into(),
         destages_per_spindle: layout.destages_per_spindle.into(),
+        read_ahead_bytes: 0,
+        read_cache_bytes: 0,
     }
 }
