@@ -70,6 +70,18 @@ pub(crate) struct BufferCache {
     /// Buffers in the protected list.
     protected: usize,
     dirty: u32,
+    unread: Unread,
+}
+
+/// Blocks that were read ahead and that no host has asked for yet. Their first use is what another block was read for:
+/// it protects them as little.
+#[derive(Debug, Default)]
+struct Unread {
+    /// One bit for each key; none if nothing is ever read ahead.
+    bits: Vec<u64>,
+    blocks: u32,
+    /// Those that were dropped without a use, since the cache was created.
+    dropped: u64,
 }
 
 impl BufferCache {
@@ -100,7 +112,59 @@ impl BufferCache {
             resident: zeroed_words(keys.end.div_ceil(64) as usize),
             protected: 0,
             dirty: 0,
+            unread: Unread::default(),
         }
+    }
+
+    /// From now on, blocks may be [`mark_unread`](Self::mark_unread)ed.
+    pub(crate) fn read_ahead(&mut self) {
+        self.unread.bits = zeroed_words(self.resident.len());
+    }
+
+    /// Notes that `key`, which is here, was read ahead.
+    pub(crate) fn mark_unread(&mut self, key: u32) {
+        debug_assert!(self.contains(key));
+        let word = &mut self.unread.bits[(key / 64) as usize];
+        self.unread.blocks += u32::from(*word & 1 << (key % 64) == 0);
+        *word |= 1 << (key % 64);
+    }
+
+    /// Uses `key` if it is here, was read ahead, and has not been used; whether it was.
+    #[inline(always)]
+    pub(crate) fn use_unread(&mut self, key: u32) -> bool {
+        self.unread.blocks != 0 && self.no_longer_unread(key)
+    }
+
+    fn no_longer_unread(&mut self, key: u32) -> bool {
+        let word = &mut self.unread.bits[(key / 64) as usize];
+        let was_unread = *word >> (key % 64) & 1 == 1;
+        *word &= !(1 << (key % 64));
+        self.unread.blocks -= u32::from(was_unread);
+        was_unread
+    }
+
+    /// Blocks that were read ahead and dropped without a use.
+    #[inline]
+    pub(crate) fn dropped_unread(&self) -> u64 {
+        self.unread.dropped
+    }
+
+    /// Blocks that were read ahead are not wanted any more as they come.
+    pub(crate) fn count_dropped_unread(&mut self, blocks: u32) {
+        self.unread.dropped += u64::from(blocks);
+    }
+
+    /// `key` is dropped or overwritten.
+    #[inline(always)]
+    fn drop_unread(&mut self, key: u32) {
+        if self.unread.blocks != 0 {
+            self.unread.dropped += u64::from(self.no_longer_unread(key));
+        }
+    }
+
+    /// Blocks that are here.
+    pub(crate) fn blocks(&self) -> usize {
+        self.blocks
     }
 
     /// Blocks that are dirty and not yet part of a consistency point.
@@ -221,6 +285,7 @@ impl BufferCache {
             self.dirty += 1;
             return (true, Evicted(evicted));
         }
+        self.drop_unread(key);
         let (link, at) = self.find(key);
         if at < self.first_pinned {
             self.pin(key, link, at, DIRTY);
@@ -544,6 +609,7 @@ impl BufferCache {
 
     #[inline]
     fn note_gone(&mut self, key: u32) {
+        self.drop_unread(key);
         self.blocks -= 1;
         self.resident[(key / 64) as usize] &= !(1 << (key % 64));
     }
@@ -582,9 +648,18 @@ impl BufferCache {
 #[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for BufferCache {
-        parts: lists, resident;
+        parts: lists, resident, unread;
         values: links, keys, flags, free, blocks, protected, dirty;
         built: capacity, protected_capacity, chain_mask, first_direct, first_place, first_pinned;
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for Unread {
+        parts: bits;
+        values: blocks, dropped;
+        built:;
     }
 }
 

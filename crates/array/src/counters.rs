@@ -86,6 +86,13 @@ pub struct Counters {
     pub full_stripe_destages: u64,
     /// Stripes destaged by reading what was not dirty of them.
     pub reconstruct_destages: u64,
+    /// Blocks of 4 KiB asked of the spindles before a host read asked for them. The commands that read them count as
+    /// reads of data.
+    pub read_ahead_blocks: u64,
+    /// Those of them that a host read has found in memory, or waited for.
+    pub read_ahead_used: u64,
+    /// Those of them that left memory unused.
+    pub read_ahead_dropped: u64,
 }
 
 macro_rules! counters_of {
@@ -104,7 +111,8 @@ macro_rules! each_count {
             snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,
             blocks_gone, allocated_blocks, freed_blocks, changed_metadata_blocks, parity_sectors,
             reads_through_holes, hole_blocks, paced_regions, scan_reads, scan_hits,
-            blocks_gone, full_stripe_destages, reconstruct_destages,
+            full_stripe_destages, reconstruct_destages,
+            read_ahead_blocks, read_ahead_used, read_ahead_dropped,
         )
     };
 }

@@ -127,6 +127,7 @@ pub mod in_place;
 mod log;
 mod payload;
 mod processor;
+mod read_ahead;
 mod slots;
 mod snapshot;
 mod units;

@@ -52,8 +52,8 @@ pub use data::runs::{
     SegmentOfRuns,
 };
 pub use data::segment::{
-    Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ResponseTime, Segment,
-    SegmentLayout, SpindleCommands, StripeDestages, Utilization,
+    Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ReadAhead,
+    ResponseTime, Segment, SegmentLayout, SpindleCommands, StripeDestages, Utilization,
 };
 pub use data::sensitivity::{
     ArraySensitivity, RowOutcome, SENSITIVITY_SCHEMA, Sensitivity, SensitivityError,

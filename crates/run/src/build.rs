@@ -157,7 +157,9 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 .with_rebuild(Rebuild { spares, steps_in_flight })
                 .with_reads_through_holes(layout.read_through_blocks)
                 .with_background(background_work(layout));
-            BuiltArray::WriteAnywhere(Box::new(built))
+            let mut built = Box::new(built);
+            built.set_read_ahead(layout.read_ahead_bytes);
+            BuiltArray::WriteAnywhere(built)
         }
         ArrayLayout::InPlace(layout) => {
             let spindle_sectors =
@@ -196,7 +198,9 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 }),
                 processor,
             })?;
-            BuiltArray::InPlace(Box::new(built))
+            let mut built = Box::new(built);
+            built.set_read_cache(layout.read_ahead_bytes, layout.read_cache_bytes);
+            BuiltArray::InPlace(built)
         }
     })
 }

@@ -56,8 +56,10 @@ pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
                 + layout.buffer_cache_bytes / BLOCK_BYTES * 128
                 + snapshot_bytes(scenario, array, aggregate_blocks)
         }
-        // Dirty and in-flight bits of every sector that the file covers.
-        ArrayLayout::InPlace(_) => file_bytes / SECTOR_BYTES / 4,
+        // Dirty and in-flight bits of every sector that the file covers; buffers of the read cache.
+        ArrayLayout::InPlace(layout) => {
+            file_bytes / SECTOR_BYTES / 4 + layout.read_cache_bytes / BLOCK_BYTES * 128
+        }
     }
 }
 

@@ -8,9 +8,9 @@ use strewn_report::{
     CoresFigures, DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad,
     HostProcessor, HostReadHits, Housekeeping, LayoutKind, LinkFigures, MachineFigures,
     OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
-    PageCacheFigures, Parameter, ParityGroup, Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS,
-    SegmentLayout, Setting, Snapshots, SpindleCommands, SpindleFailure, Spindles, StripeDestages,
-    Utilization, VolumeFigures, Workload, WorkloadFigures, rounded,
+    PageCacheFigures, Parameter, ParityGroup, Phase, ReadAhead, Redundancy, ResponseTime,
+    SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands, SpindleFailure,
+    Spindles, StripeDestages, Utilization, VolumeFigures, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
@@ -382,6 +382,7 @@ fn of_segment(
                     .then(|| 100.0 * share(counters.host_read_hits, counters.host_read_blocks)),
             }),
             stalled_writes: counters.stalled_writes,
+            read_ahead: read_ahead(counters),
         },
         layout: of_layout(&layout),
         free_space: segment.layout.free_space.map(|free_space| FreeSpace {
@@ -432,6 +433,16 @@ fn share(part: u64, whole: u64) -> f64 {
 fn stripe_destages(counters: &Counters) -> Option<StripeDestages> {
     let (full, reconstructed) = (counters.full_stripe_destages, counters.reconstruct_destages);
     (full + reconstructed > 0).then_some(StripeDestages { full, reconstructed })
+}
+
+/// Returns what an array read ahead.
+fn read_ahead(counters: &Counters) -> Option<ReadAhead> {
+    let now = ReadAhead {
+        blocks: counters.read_ahead_blocks,
+        used: counters.read_ahead_used,
+        dropped: counters.read_ahead_dropped,
+    };
+    (now != ReadAhead::default()).then_some(now)
 }
 
 /// Returns what the page cache of an array's hosts did.

@@ -5,6 +5,7 @@ use strewn_base::BLOCK_BYTES;
 use crate::disk_group::DiskGroup;
 use crate::format::{Format, LogSize};
 use crate::quantity::Bytes;
+use crate::read_ahead;
 use crate::section::Section;
 use crate::snapshots::SnapshotSchedule;
 use crate::value;
@@ -29,6 +30,10 @@ pub struct InPlace {
     pub destages_per_spindle: f64,
     /// Whether stripes that are dirty as a whole, or nearly so, are destaged together.
     pub full_stripe_destage: bool,
+    /// The most that a sequential stream of reads is read ahead of its host, in bytes; 0 for no read-ahead.
+    pub read_ahead_bytes: u64,
+    /// Memory for what hosts have read, in bytes; 0 for none. The disk groups have equal shares of it.
+    pub read_cache_bytes: u64,
 }
 
 impl InPlace {
@@ -77,6 +82,7 @@ impl InPlace {
         SnapshotSchedule::refuse(s);
         let destages = s.required("destages_per_spindle", "4.0", value::positive_number);
         let full_stripes = s.required("full_stripe_destage", "true", value::flag);
+        let (read_ahead, read_cache) = (read_ahead::read_ahead(s), read_ahead::read_cache(s));
         section.finish();
         let log = log?;
         let mut groups = vec![first?];
@@ -90,6 +96,8 @@ impl InPlace {
             destage_low_percent: destage_low?,
             destages_per_spindle: destages?,
             full_stripe_destage: full_stripes?,
+            read_ahead_bytes: read_ahead?,
+            read_cache_bytes: read_cache?,
         })
     }
 }

@@ -106,6 +106,7 @@ mod problem;
 mod processor;
 mod protocol;
 mod quantity;
+mod read_ahead;
 mod record;
 mod scale;
 mod scenario;

@@ -79,7 +79,7 @@ const COMMON: [Parameter; 6] = [
     ("processor.parity_per_kib", ParameterUnit::Nanoseconds),
     ("processor.interrupt", ParameterUnit::Nanoseconds),
 ];
-const WRITE_ANYWHERE: [Parameter; 9] = [
+const WRITE_ANYWHERE: [Parameter; 10] = [
     ("write_anywhere.tetrises_in_flight", ParameterUnit::Count),
     ("write_anywhere.checkpoint_interval", ParameterUnit::Nanoseconds),
     ("write_anywhere.buffer_cache", ParameterUnit::Bytes),
@@ -89,11 +89,14 @@ const WRITE_ANYWHERE: [Parameter; 9] = [
     ("processor.allocated_block", ParameterUnit::Nanoseconds),
     ("processor.freed_block", ParameterUnit::Nanoseconds),
     ("processor.metadata_block", ParameterUnit::Nanoseconds),
+    ("write_anywhere.read_ahead", ParameterUnit::Bytes),
 ];
-const IN_PLACE: [Parameter; 3] = [
+const IN_PLACE: [Parameter; 5] = [
     ("in_place.write_cache", ParameterUnit::Bytes),
     ("in_place.destage_low_percent", ParameterUnit::Percent),
     ("in_place.destages_per_spindle", ParameterUnit::Number),
+    ("in_place.read_ahead", ParameterUnit::Bytes),
+    ("in_place.read_cache", ParameterUnit::Bytes),
 ];
 
 /// Returns the names of the parameters of an array with this layout.

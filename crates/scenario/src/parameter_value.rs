@@ -62,6 +62,7 @@ fn write_anywhere_slot<'a>(layout: &'a mut WriteAnywhere, key: &str) -> Option<S
         "protected_percent" => Slot::Float(&mut layout.protected_percent),
         "dirty_limit_percent" => Slot::Float(&mut layout.dirty_limit_percent),
         "delayed_free_percent" => Slot::Float(&mut layout.delayed_free_percent),
+        "read_ahead" => Slot::Long(&mut layout.read_ahead_bytes),
         _ => return None,
     })
 }
@@ -71,6 +72,8 @@ fn in_place_slot<'a>(layout: &'a mut InPlace, key: &str) -> Option<Slot<'a>> {
         "write_cache" => Slot::Long(&mut layout.write_cache_bytes),
         "destage_low_percent" => Slot::Float(&mut layout.destage_low_percent),
         "destages_per_spindle" => Slot::Float(&mut layout.destages_per_spindle),
+        "read_ahead" => Slot::Long(&mut layout.read_ahead_bytes),
+        "read_cache" => Slot::Long(&mut layout.read_cache_bytes),
         _ => return None,
     })
 }

@@ -11,8 +11,8 @@ use crate::scenario::Scenario;
 impl Scenario {
     /// Returns the scenario at 1/`by` of its size, and a line for each change.
     ///
-    /// The file, LUNs, volumes, segments, buffer and page caches, times of failures and of added parity groups, times between
-    /// snapshots, and those of background work are divided by `by`. Spindles have
+    /// The file, LUNs, volumes, segments, buffer, page and read caches, times of failures and of added parity groups, times
+    /// between snapshots, and those of background work are divided by `by`. Spindles have
     /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
     /// Log halves, checkpoint intervals and write caches are divided by the square root of `by`. A
@@ -173,6 +173,12 @@ impl Scale<'_> {
             }
             ArrayLayout::InPlace(layout) => {
                 root.size(&format!("write cache of {name}"), &mut layout.write_cache_bytes);
+                if layout.read_cache_bytes > 0 {
+                    let what = format!("read cache of {name}");
+                    let by = self.by;
+                    Scale { by, changes: &mut *root.changes }
+                        .size(&what, &mut layout.read_cache_bytes);
+                }
                 if layout.format.is_durable() {
                     root.size(&format!("log half of {name}"), &mut layout.log_half_bytes);
                 }

@@ -23,6 +23,7 @@ use crate::phase::Phase;
 use crate::processor::{Processor, ProcessorWork, WORK_WORDS};
 use crate::protocol;
 use crate::quantity::{Bytes, Nanoseconds};
+use crate::read_ahead::{READ_AHEAD, READ_CACHE};
 use crate::scenario::Scenario;
 use crate::snapshots::SnapshotSchedule;
 use crate::unknown::Unknown;
@@ -600,6 +601,7 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
         read_through_blocks,
         reclaim_interval_ns,
         background_scan,
+        read_ahead_bytes,
     } = layout;
     s.add(FORMAT, format.as_str());
     s.add("parity", word(&PARITY_WORDS, parity));
@@ -621,6 +623,7 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
     s.add("cache_start", word(&CACHE_START_WORDS, cache_start));
     s.add("chunks", word(&CHUNKS_WORDS, chunks));
     s.add("spares", *spares);
+    s.size(READ_AHEAD, *read_ahead_bytes);
     for (number, FurtherGroup { parity, data_spindles, at_ns }) in (1..).zip(further_groups) {
         s.within(&format!("group.{number}"), |s| {
             s.add("parity", word(&PARITY_WORDS, parity));
@@ -675,6 +678,8 @@ fn of_in_place(s: &mut Settings, layout: &InPlace) {
         destage_low_percent,
         destages_per_spindle,
         full_stripe_destage,
+        read_ahead_bytes,
+        read_cache_bytes,
     } = layout;
     let Some((first, further)) = groups.split_first() else { return };
     s.add("layout", first.layout.as_str());
@@ -688,6 +693,8 @@ fn of_in_place(s: &mut Settings, layout: &InPlace) {
     s.add("destage_low_percent", *destage_low_percent);
     s.add("destages_per_spindle", *destages_per_spindle);
     s.add("full_stripe_destage", *full_stripe_destage);
+    s.size(READ_AHEAD, *read_ahead_bytes);
+    s.size(READ_CACHE, *read_cache_bytes);
     for (number, group) in (1..).zip(further) {
         s.within(&format!("group.{number}"), |s| {
             s.add("layout", group.layout.as_str());

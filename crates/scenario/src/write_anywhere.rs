@@ -8,6 +8,7 @@ use crate::background::BackgroundScan;
 use crate::format::{Format, LogSize};
 use crate::group::{FurtherGroup, check_group, check_total};
 use crate::quantity::Bytes;
+use crate::read_ahead;
 use crate::section::Section;
 use crate::snapshots::SnapshotSchedule;
 use crate::value;
@@ -68,6 +69,8 @@ pub struct WriteAnywhere {
     pub reclaim_interval_ns: Option<u64>,
     /// A scan that reads map files, if there is one.
     pub background_scan: Option<BackgroundScan>,
+    /// The most that a sequential stream of reads is read ahead of its host, in bytes; 0 for no read-ahead.
+    pub read_ahead_bytes: u64,
 }
 
 /// The key of the holes that reads go on through.
@@ -175,6 +178,7 @@ impl WriteAnywhere {
             s.required("cache_start", "\"metadata\"", |v| value::choice(v, &CACHE_START_WORDS));
         let chunks = s.required("chunks", "\"aligned\"", |v| value::choice(v, &CHUNKS_WORDS));
         let spares = s.optional_or("spares", 0, value::spares);
+        let read_ahead = read_ahead::read_ahead(s);
         let snapshots_are_given = s.has(SnapshotSchedule::KEY);
         let snapshots = s.section(SnapshotSchedule::KEY);
         let snapshots = snapshots.and_then(|one| SnapshotSchedule::read(one, length_ns));
@@ -274,6 +278,7 @@ impl WriteAnywhere {
                 None
             },
             background_scan: if scan_is_given { Some(scan?) } else { None },
+            read_ahead_bytes: read_ahead?,
         })
     }
 }

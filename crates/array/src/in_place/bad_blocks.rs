@@ -62,7 +62,8 @@ impl<P: Payload> InPlace<P> {
             payload = P::from_bytes(vec![0; bytes]);
             bad = BlockSet::all(touched);
         }
-        if bad.is_empty() {
+        // The operations that wait for what is bad read it themselves, and repair it.
+        if bad.is_empty() || TagFields::of(tag).kind == Kind::ReadAhead {
             return self.on_command_done(now_ns, tag, &payload, &bad, driver);
         }
         let fields = TagFields::of(tag);
@@ -87,7 +88,7 @@ impl<P: Payload> InPlace<P> {
             }
             Kind::Recovery => group.read_directly_by(fields),
             // What is read of the rest of a stripe has no other way to it.
-            Kind::Destage | Kind::Step => None,
+            Kind::Destage | Kind::Step | Kind::ReadAhead => None,
         };
         match at {
             Some(at) => self.recover_blocks((id, Some(tag)), at, sectors, payload, bad, driver),

@@ -12,6 +12,7 @@ use crate::failure::{DataLost, FailedSpindle};
 use crate::payload::Payload;
 
 use super::InPlace;
+use super::blocks::BlockSet;
 use super::degraded::{Degraded, LostSpindle};
 use super::group::DiskGroup;
 use super::segments::Segments;
@@ -135,6 +136,7 @@ impl<P: Payload> InPlace<P> {
                 }
             }
             Kind::Recovery => self.on_recovery_command_done(tag, None, driver),
+            Kind::ReadAhead => self.on_read_ahead_done(tag, None, &BlockSet::EMPTY, driver),
             // The step was given up when the spindle failed.
             Kind::Step => self.on_rebuild_command_done(now_ns, tag, None, driver),
         }

@@ -18,6 +18,7 @@ use super::destage::Destage;
 use super::full_stripes::longest_command_sectors;
 use super::host::HostRead;
 use super::partial_writes::PartialWrites;
+use super::read_cache::ReadCache;
 use super::write_cache::WriteCache;
 
 /// A disk group of an array. Its LUNs lie here alone: their sectors are numbered through within the group, as the layout
@@ -34,6 +35,8 @@ pub(super) struct DiskGroup<P: Payload> {
     pub(super) end_sector: u64,
     pub(super) cache: WriteCache,
     pub(super) contents: P::Contents,
+    /// `None` if the array neither reads ahead nor keeps what it has read.
+    pub(super) read_cache: Option<Box<ReadCache<P>>>,
     pub(super) reads: Slots<HostRead<P>>,
     pub(super) destages: Slots<Destage<P>>,
     /// The extents that the destages in flight count as.
@@ -64,6 +67,7 @@ impl<P: Payload> DiskGroup<P> {
             end_sector,
             cache: WriteCache::new(end_sector),
             contents: P::Contents::default(),
+            read_cache: None,
             reads: Slots::new(),
             destages: Slots::new(),
             destage_load: 0,
@@ -183,7 +187,7 @@ impl<P: Payload> IndexMut<GroupIndex> for DiskGroups<P> {
 #[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for DiskGroup<()> {
-        parts: cache, destaged_stripes;
+        parts: cache, destaged_stripes, read_cache;
         values: reads, destages, destage_load, partial_writes, degraded;
         built: layout, most_destages, longest_command_sectors, destage_low_sectors, rebuild, end_sector, contents;
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
 use strewn_base::{BLOCK_SECTORS, Direction};
+use strewn_raid::SpindleIndex;
 
 use crate::driver::{
     Acknowledge, Driver, HostOperation, LunId, OperationId, Refusal, SpindleCommand,
@@ -12,6 +13,8 @@ use crate::payload::{Contents, Payload};
 
 use super::InPlace;
 use super::blocks::{BlockSet, blocks_of, sectors_of_block};
+use super::group::DiskGroup;
+use super::read_cache::ReadCache;
 use super::tag::{Kind, TagFields};
 
 /// A read that waits for spindles.
@@ -20,6 +23,7 @@ pub(super) struct HostRead<P> {
     pub(super) host: HostOperation<P>,
     /// The write that needs it, if it is not the host's.
     edge_of: Option<u32>,
+    /// Commands in flight for it, and blocks that it waits for because they are being read ahead.
     awaited: u32,
     answer: P,
     /// Cached sectors within the ranges read, as of the beginning of the read, by offset in the answer. A spindle may
@@ -27,6 +31,8 @@ pub(super) struct HostRead<P> {
     newer: Vec<(u32, P)>,
     /// Sectors that can be neither read nor computed, by offset in the answer.
     gone: Vec<Range<u32>>,
+    /// Whether the read cache is to have what it brings.
+    is_kept: bool,
 }
 
 impl<P: Payload> InPlace<P> {
@@ -71,7 +77,9 @@ impl<P: Payload> InPlace<P> {
         let sectors = range_of(&host);
         let (answer, newer, gone) = (P::default(), Vec::new(), Vec::new());
         let group = &mut self.groups[id];
-        let slot = group.reads.insert(HostRead { host, edge_of, awaited: 0, answer, newer, gone });
+        let is_kept = group.is_to_be_kept(&sectors);
+        let read = HostRead { host, edge_of, awaited: 0, answer, newer, gone, is_kept };
+        let slot = group.reads.insert(read);
         let mut at = sectors.start;
         while at < sectors.end {
             let group = &mut self.groups[id];
@@ -87,32 +95,14 @@ impl<P: Payload> InPlace<P> {
                 self.counters.host_read_hits += blocks;
                 let part = group.contents.load(at, (end - at) as u32);
                 group.reads[slot].answer.splice(from_sector, &part);
+            } else if group.read_cache.as_ref().is_some_and(|cache| cache.has_any()) {
+                let at_spindle = (place.spindle, place.sector_on_spindle);
+                let hits = self.read_through_cache(id, slot, at..end, at_spindle, driver);
+                self.counters.cache_hits += u64::from(hits == touched.end - touched.start);
+                self.counters.host_read_hits += if edge_of.is_some() { 0 } else { hits };
             } else {
-                let kind = Kind::HostRead;
-                let tag = TagFields { kind, group: id, slot, detail: from_sector }.pack();
-                let (spindle, first_sector) = (place.spindle, place.sector_on_spindle);
-                match edge_of {
-                    None => self.counters.data_reads += 1,
-                    Some(_) => self.counters.edge_reads += 1,
-                }
-                group.reads[slot].awaited += 1;
-                let command = SpindleCommand {
-                    tag,
-                    spindle,
-                    direction: Direction::Read,
-                    first_sector,
-                    sectors: (end - at) as u32,
-                    payload: P::default(),
-                    all_or_none: false,
-                };
-                self.send_read(id, command, driver);
-                if P::CARRIES_DATA {
-                    let group = &mut self.groups[id];
-                    for held in group.cache.held(at..end) {
-                        let part = group.contents.load(held.start, (held.end - held.start) as u32);
-                        group.reads[slot].newer.push(((held.start - sectors.start) as u32, part));
-                    }
-                }
+                let at_spindle = (place.spindle, place.sector_on_spindle);
+                self.read_from_spindle(id, slot, at..end, at_spindle, driver);
             }
             at = end;
         }
@@ -120,6 +110,45 @@ impl<P: Payload> InPlace<P> {
         if reads[slot].awaited == 0 {
             let read = reads.remove(slot);
             self.read_is_over(id, read, Acknowledge::AfterProcessor, driver);
+        }
+    }
+
+    /// Reads a part of a chunk for the read in `slot`. `at` is where it begins on its spindle.
+    #[inline(always)]
+    pub(super) fn read_from_spindle(
+        &mut self,
+        id: GroupIndex,
+        slot: usize,
+        sectors: Range<u64>,
+        at: (SpindleIndex, u64),
+        driver: &mut impl Driver<P>,
+    ) {
+        let read = &mut self.groups[id].reads[slot];
+        let from_sector = (sectors.start - read.host.first_sector) as u32;
+        let count = (sectors.end - sectors.start) as u32;
+        match read.edge_of {
+            None => self.counters.data_reads += 1,
+            Some(_) => self.counters.edge_reads += 1,
+        }
+        read.awaited += 1;
+        let kind = Kind::HostRead;
+        let command = SpindleCommand {
+            tag: TagFields { kind, group: id, slot, detail: from_sector }.pack(),
+            spindle: at.0,
+            direction: Direction::Read,
+            first_sector: at.1,
+            sectors: count,
+            payload: P::default(),
+            all_or_none: false,
+        };
+        self.send_read(id, command, driver);
+        if P::CARRIES_DATA {
+            let group = &mut self.groups[id];
+            let before = group.reads[slot].host.first_sector;
+            for held in group.cache.held(sectors) {
+                let part = group.contents.load(held.start, (held.end - held.start) as u32);
+                group.reads[slot].newer.push(((held.start - before) as u32, part));
+            }
         }
     }
 
@@ -162,10 +191,30 @@ impl<P: Payload> InPlace<P> {
                 from_sector + of_block.start..from_sector + of_block.end
             }));
         }
-        if read.awaited > 0 {
-            return;
+        if read.awaited == 0 {
+            self.read_has_all(group, slot, driver);
         }
-        let mut read = reads.remove(slot);
+    }
+
+    /// A read waits for so many blocks less.
+    pub(super) fn no_longer_awaits(
+        &mut self,
+        group: GroupIndex,
+        slot: usize,
+        awaited: u32,
+        driver: &mut impl Driver<P>,
+    ) {
+        let read = &mut self.groups[group].reads[slot];
+        read.awaited -= awaited;
+        if read.awaited == 0 {
+            self.read_has_all(group, slot, driver);
+        }
+    }
+
+    /// Everything that a read waited for has come.
+    #[inline(always)]
+    fn read_has_all(&mut self, group: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
+        let mut read = self.groups[group].reads.remove(slot);
         if !read.gone.is_empty() && read.needs_gone() {
             self.bad_blocks.refused += 1;
             match read.edge_of {
@@ -178,6 +227,9 @@ impl<P: Payload> InPlace<P> {
         }
         for (at_sector, part) in std::mem::take(&mut read.newer) {
             read.answer.splice(at_sector, &part);
+        }
+        if read.is_kept && read.gone.is_empty() {
+            self.keep_read(group, &read.sectors(), &read.answer);
         }
         self.read_is_over(group, read, Acknowledge::Now, driver);
     }
@@ -219,6 +271,7 @@ impl<P: Payload> InPlace<P> {
         let of_lun = &mut self.groups[group];
         of_lun.cache.write(range_of(&host));
         of_lun.contents.store(host.first_sector, host.sectors, &host.payload);
+        self.drop_old_reads(group, &range_of(&host));
         driver.acknowledge(host.id, when, P::default());
         if self.config.format.is_durable() {
             self.blocks_are_free(group, &range_of(&host), driver);
@@ -247,7 +300,37 @@ impl<P: Payload> InPlace<P> {
     }
 }
 
+impl<P: Payload> DiskGroup<P> {
+    /// Whether the read cache is to have `sectors` once they have been read. Where the write cache has newer ones, no.
+    #[inline(always)]
+    fn is_to_be_kept(&self, sectors: &Range<u64>) -> bool {
+        let keeps_reads = |cache: &ReadCache<P>| cache.keeps_reads();
+        self.read_cache.as_deref().is_some_and(keeps_reads)
+            && !self.cache.holds_any(sectors.clone())
+    }
+}
+
 impl<P: Payload> HostRead<P> {
+    pub(super) fn sectors(&self) -> Range<u64> {
+        range_of(&self.host)
+    }
+
+    /// It waits for so many more blocks.
+    pub(super) fn awaits(&mut self, blocks: u32) {
+        self.awaited += blocks;
+    }
+
+    /// Lays a part of the answer.
+    pub(super) fn lay(&mut self, at_sector: u32, part: &P) {
+        self.answer.splice(at_sector, part);
+    }
+
+    /// Some of `blocks` are written: what it brings of them is old.
+    pub(super) fn is_not_kept_if_among(&mut self, blocks: &Range<u64>) {
+        let own = blocks_of(&range_of(&self.host));
+        self.is_kept &= own.end <= blocks.start || blocks.end <= own.start;
+    }
+
     /// Whether a sector that is gone was not in the cache either.
     fn needs_gone(&self) -> bool {
         let is_newer = |sector: u32| {

@@ -24,6 +24,8 @@ mod group;
 mod host;
 mod layout;
 mod partial_writes;
+mod read_ahead;
+mod read_cache;
 mod rebuild;
 mod reconstruct;
 mod recovery;
@@ -51,6 +53,7 @@ use crate::first_spindles::FirstSpindles;
 use crate::log::LogSize;
 use crate::payload::Payload;
 use crate::processor::{ProcessorCosts, ProcessorWork};
+use crate::read_ahead::Streams;
 
 pub use bad_blocks::BadBlocks;
 use blocks::BlockSet;
@@ -73,6 +76,8 @@ pub struct InPlace<P: Payload> {
     luns: Vec<PlacedLun>,
     groups: DiskGroups<P>,
     first_spindles: FirstSpindles,
+    /// The streams of each LUN; empty if the array does not read ahead.
+    streams: Vec<Streams>,
     waiting_for_room: VecDeque<HostOperation<P>>,
     failures: Vec<FailedSpindle>,
     /// Whether the half of the log in use has records.
@@ -140,6 +145,7 @@ impl<P: Payload> InPlace<P> {
             luns: luns.map(|(sectors, lun)| PlacedLun { group: lun.group, sectors }).collect(),
             groups: DiskGroups::new(first, disk_groups),
             first_spindles: config.first_spindles(),
+            streams: Vec::new(),
             waiting_for_room: VecDeque::new(),
             failures: Vec::new(),
             log_has_records: false,
@@ -211,6 +217,7 @@ impl<P: Payload> InPlace<P> {
             }
             Kind::Recovery => self.on_recovery_command_done(tag, outcome, driver),
             Kind::Step => self.on_rebuild_command_done(now_ns, tag, outcome, driver),
+            Kind::ReadAhead => self.on_read_ahead_done(tag, Some(payload), gone, driver),
         }
     }
 
@@ -247,10 +254,17 @@ impl<P: Payload> Array<P> for InPlace<P> {
             self.config.processor.of_operation(operation.sectors),
         );
         match operation.direction {
-            Direction::Read if group == GroupIndex(0) => {
-                self.read(GroupIndex(0), operation, driver);
+            Direction::Read => {
+                let ahead = self.note_read(&operation);
+                if group == GroupIndex(0) {
+                    self.read(GroupIndex(0), operation, driver);
+                } else {
+                    self.read(group, operation, driver);
+                }
+                if let Some(sectors) = ahead {
+                    self.read_ahead(group, sectors, driver);
+                }
             }
-            Direction::Read => self.read(group, operation, driver),
             Direction::Write => {
                 if self.config.format.is_durable() {
                     self.write_blocks(group, operation, driver);
@@ -340,6 +354,14 @@ impl<P: Payload> Array<P> for InPlace<P> {
         &self.failures
     }
 
+    fn forget_cache(&mut self) {
+        for group in self.groups.iter_mut() {
+            if let Some(cache) = &mut group.read_cache {
+                cache.clear();
+            }
+        }
+    }
+
     fn timer_fired(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}
 
     fn log_size(&self) -> Option<LogSize> {
@@ -367,6 +389,9 @@ impl<P: Payload> Array<P> for InPlace<P> {
                 group.cache.sectors_in_flight(),
                 "sectors on their way to the spindles"
             );
+            if let Some(cache) = &group.read_cache {
+                cache.assert_invariants();
+            }
         }
     }
 
@@ -401,7 +426,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
 strewn_base::saved_state! {
     impl for InPlace<()> {
         parts: groups;
-        values: waiting_for_room, failures, log_has_records, checkpoint, bad_blocks, counters;
+        values: streams, waiting_for_room, failures, log_has_records, checkpoint, bad_blocks, counters;
         built: config, luns, first_spindles;
     }
 }

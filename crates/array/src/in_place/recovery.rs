@@ -325,6 +325,7 @@ impl<P: Payload> InPlace<P> {
                         self.destage_ended(id, driver);
                     }
                 }
+                Kind::ReadAhead => self.on_read_ahead_done(tag, Some(&answer), &gone, driver),
                 Kind::Recovery | Kind::Step => {
                     self.on_recovery_command_done(tag, Some((&answer, &gone)), driver);
                 }

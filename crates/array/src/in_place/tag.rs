@@ -13,6 +13,8 @@ pub(super) enum Kind {
     Recovery = 2,
     /// A step of a rebuild.
     Step = 3,
+    /// Blocks that no host has asked for yet.
+    ReadAhead = 4,
 }
 
 /// The fields of a tag.
@@ -20,14 +22,14 @@ pub(super) enum Kind {
 pub(super) struct TagFields {
     pub(super) kind: Kind,
     pub(super) group: GroupIndex,
-    /// The slot of what the command belongs to, among those of its kind in the group.
+    /// The slot of what the command belongs to, among those of its kind in the group. Read-ahead: the first block.
     pub(super) slot: usize,
     /// Host read: where in the operation the command's sectors begin. Destage: the member of the stripe. Recovery: 1 if
-    /// the command reads the wanted sectors themselves.
+    /// the command reads the wanted sectors themselves. Read-ahead: the number of blocks.
     pub(super) detail: u32,
 }
 
-const KIND_BITS: u32 = 2;
+const KIND_BITS: u32 = 3;
 const GROUP_BITS: u32 = 3;
 const DETAIL_SHIFT: u32 = KIND_BITS + GROUP_BITS;
 const DETAIL_BITS: u32 = 32 - DETAIL_SHIFT;
@@ -52,7 +54,8 @@ impl TagFields {
             0 => Kind::HostRead,
             1 => Kind::Destage,
             2 => Kind::Recovery,
-            _ => Kind::Step,
+            3 => Kind::Step,
+            _ => Kind::ReadAhead,
         };
         Self {
             kind,
@@ -71,8 +74,8 @@ mod tests {
 
     #[test]
     fn a_tag_has_room_for_each_field() {
-        for kind in [Kind::HostRead, Kind::Destage, Kind::Recovery, Kind::Step] {
-            for (group, slot, detail) in [(0, 0, 0), (7, 1_000_000, (1 << 27) - 1), (3, 5, 64)] {
+        for kind in [Kind::HostRead, Kind::Destage, Kind::Recovery, Kind::Step, Kind::ReadAhead] {
+            for (group, slot, detail) in [(0, 0, 0), (7, 1_000_000, (1 << 26) - 1), (3, 5, 64)] {
                 let fields = TagFields { kind, group: GroupIndex(group), slot, detail };
                 assert_eq!(TagFields::of(fields.pack()), fields);
             }

@@ -98,6 +98,13 @@ impl WriteCache {
         self.dirty.covers_with(&self.in_flight, sectors)
     }
 
+    /// Whether some of `sectors` are in the cache.
+    pub(super) fn holds_any(&self, sectors: Range<u64>) -> bool {
+        let end = sectors.end.min(self.dirty.len());
+        let sectors = sectors.start.min(end)..end;
+        self.dirty.count_range(sectors.clone()) + self.in_flight.count_range(sectors) > 0
+    }
+
     /// The runs of `sectors` that are in the cache.
     pub(super) fn held(&self, sectors: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut at = sectors.start;

@@ -21,7 +21,7 @@ pub(super) struct PendingOperation<P> {
     /// Its sectors are numbered through all LUNs.
     host: HostOperation<P>,
     stage: Stage,
-    /// Spindle commands in flight for it.
+    /// Spindle commands in flight for it, and blocks that it waits for because they are being read ahead.
     awaited: u32,
     /// A read's answer so far.
     answer: P,
@@ -106,7 +106,12 @@ impl<P: Payload> WriteAnywhere<P> {
         let (first, last) =
             (self.keys.indirect_of(*blocks.start()), self.keys.indirect_of(*blocks.end()));
         for key in first..=last {
-            if !self.look_up(key) {
+            if self.look_up(key) {
+                continue;
+            }
+            if self.is_on_its_way(key) {
+                self.wait_for_read_ahead(slot, key);
+            } else {
                 self.read_for(slot, key, 1, driver);
                 self.counters.metadata_reads += 1;
             }
@@ -213,7 +218,6 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let operation = &mut self.operations[slot as usize];
         operation.stage = Stage::Blocks;
-        let reads = self.counters.data_reads + self.counters.edge_reads;
         match operation.host.direction {
             Direction::Read => {
                 let blocks = *operation.blocks().start()..operation.blocks().end() + 1;
@@ -231,7 +235,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 }
             }
         }
-        if self.counters.data_reads + self.counters.edge_reads == reads {
+        if self.operations[slot as usize].awaited == 0 {
             self.blocks_are_here(now_ns, slot, when, driver);
         }
     }
@@ -262,6 +266,11 @@ impl<P: Payload> WriteAnywhere<P> {
                 block += 1;
                 continue;
             };
+            if answer && self.is_on_its_way(block) {
+                self.wait_for_read_ahead(slot, block);
+                block += 1;
+                continue;
+            }
             self.counters.cache_lookups += u64::from(run.blocks - 1);
             self.read_run_for(slot, block, run, driver);
             commands += 1;
@@ -325,7 +334,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// The longest run of consecutive, uncached blocks that starts at `block`, ends before `end` and fits one command.
+    /// The longest run of consecutive blocks, neither cached nor being read ahead, that starts at `block`, ends before `end`
+    /// and fits one command.
     /// `None` if `block` was never written, or has been unmapped.
     #[inline(always)]
     pub(super) fn run_from(&self, block: u32, end: u32) -> Option<Run> {
@@ -333,6 +343,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let goes_on = |next, behind| {
             self.map.get(next) == Some(behind)
                 && !self.cache.contains(next)
+                && !self.is_on_its_way(next)
                 && !self.is_unmapped(next)
         };
         Some(self.longest_run(vbn, block..end, goes_on))
@@ -489,7 +500,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     #[inline(always)]
     pub(super) fn look_up(&mut self, key: u32) -> bool {
-        let hit = self.cache.touch(key);
+        let hit = self.use_unread(key) || self.cache.touch(key);
         self.counters.cache_lookups += 1;
         self.counters.cache_hits += u64::from(hit);
         hit
@@ -516,6 +527,44 @@ impl<P: Payload> WriteAnywhere<P> {
             TagFields { owner: Owner::HostOperation, slot, first_key, blocks, epoch_parity };
         self.operations[slot as usize].awaited += 1;
         self.send_read(driver, fields, run);
+    }
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// The operation in `slot` waits for block `key`, which is being read ahead.
+    #[cold]
+    fn wait_for_read_ahead(&mut self, slot: u32, key: u32) {
+        let Some(read_ahead) = &mut self.read_ahead else { return };
+        read_ahead.waiters.add(slot, key..key + 1);
+        self.operations[slot as usize].awaited += 1;
+    }
+
+    /// Blocks that the operation in `slot` waited for have been read ahead; without a payload, they could not be, and it
+    /// reads them itself.
+    pub(super) fn end_wait_for_read_ahead(
+        &mut self,
+        now_ns: u64,
+        slot: u32,
+        blocks: Range<u32>,
+        payload: Option<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        let operation = &mut self.operations[slot as usize];
+        let count = blocks.end - blocks.start;
+        operation.awaited -= count;
+        match (operation.stage, payload) {
+            (Stage::Blocks, Some(payload)) => {
+                lay_block_run(operation, blocks.start, count, &payload);
+            }
+            (Stage::Blocks, None) => {
+                self.counters.data_reads += self.read_missing(slot, blocks, true, driver);
+            }
+            // The map in memory has the contents of an indirect block.
+            (Stage::Indirect | Stage::Log | Stage::View, _) => {}
+        }
+        if self.operations[slot as usize].awaited == 0 {
+            self.on_stage_done(now_ns, slot, driver);
+        }
     }
 }
 

@@ -20,6 +20,7 @@ pub mod metadata;
 mod placement;
 mod prefetch;
 mod promises;
+mod read_ahead;
 mod reads;
 mod rebuild;
 mod rebuild_bytes;
@@ -75,6 +76,7 @@ use degraded::Degraded;
 pub use groups::PlacedGroup;
 pub use history::{DeadBlock, History};
 use host::PendingOperation;
+use read_ahead::ReadAhead;
 use reads::Reads;
 pub use reconfigure::{Reconfiguration, ReconfigurationError};
 pub use restore::RestoreError;
@@ -123,6 +125,8 @@ pub struct WriteAnywhere<P: Payload> {
     degraded: Option<Box<Degraded<P>>>,
     /// `None` until a snapshot is asked for. An array without snapshots must not depend on it.
     snapshots: Option<Box<Snapshots>>,
+    /// `None` if the array does not read ahead.
+    read_ahead: Option<Box<ReadAhead>>,
     /// LUNs as they are in snapshots, open for reading.
     views: Slots<View>,
     /// Whether the operations are those of a log, which have been admitted before.
@@ -238,6 +242,7 @@ impl<P: Payload> WriteAnywhere<P> {
             rebuild: Rebuild::default(),
             degraded: None,
             snapshots: None,
+            read_ahead: None,
             views: Slots::new(),
             is_replaying: false,
             counters: Counters::default(),
@@ -382,10 +387,12 @@ impl<P: Payload> WriteAnywhere<P> {
                 contents.store(sector, BLOCK_SECTORS, &part);
             }
         });
+        self.counters.read_ahead_dropped = self.cache.dropped_unread();
     }
 
     fn forget(&mut self, evicted: Evicted) {
         forget(&mut self.contents, evicted, self.keys.data().end);
+        self.counters.read_ahead_dropped = self.cache.dropped_unread();
     }
 
     /// A command has completed, or the recovery that replaced it. `payload` is a read's data.
@@ -411,6 +418,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::Repair => self.on_repair_done(now_ns, fields, driver),
             Owner::ThroughHoles => self.on_read_through_holes(now_ns, fields, payload, driver),
             Owner::Aside => self.on_scan_read_done(),
+            Owner::ReadAhead => self.on_read_ahead_done(now_ns, fields, Some(&payload), driver),
         }
     }
 
@@ -523,7 +531,11 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         operation.first_sector += lun.start;
         let end_sector = operation.first_sector + u64::from(operation.sectors);
         assert!(end_sector <= lun.end, "an operation ends behind its LUN");
+        let ahead = self.note_read(&operation);
         self.admit(now_ns, operation, false, driver);
+        if let Some(blocks) = ahead {
+            self.read_ahead(blocks, driver);
+        }
         self.end_recoveries(now_ns, driver);
     }
 
@@ -685,7 +697,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
 impl WriteAnywhere<()> {
     strewn_base::saved_state! {
         fns save_fields, restore_fields {
-            parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots;
+            parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots, read_ahead;
             values: superblock, operations, reads, waiting_for_log, room_blocks, checkpoint,
                 checkpoint_due_ns, degraded, views, is_replaying, counters, through_holes, background;
             built: config, first_spindles, keys, lun_sectors, contents, rebuild;

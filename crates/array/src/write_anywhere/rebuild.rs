@@ -12,8 +12,8 @@ use crate::driver::Driver;
 use crate::payload::Payload;
 
 use super::degraded::Degraded;
-use super::steps::{NUMBER_MASK, Stage, Step};
-use super::tag::{Owner, TagFields};
+use super::steps::{Stage, Step};
+use super::tag::{Owner, SLOT_MASK, TagFields};
 use super::{Run, WriteAnywhere};
 
 impl<P: Payload> WriteAnywhere<P> {
@@ -143,7 +143,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let Some(degraded) = &self.degraded else { return };
         let first_number = degraded.groups[run.group.index()].steps.first_number;
-        let slot = first_number.wrapping_add(position as u32) & NUMBER_MASK;
+        let slot = first_number.wrapping_add(position as u32) & SLOT_MASK;
         let fields = TagFields {
             owner: Owner::Rebuild,
             slot,

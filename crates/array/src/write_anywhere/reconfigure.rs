@@ -75,6 +75,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// If the array is not [clean](Self::is_clean), or an operation is in progress.
     pub fn reconfigure(&mut self, to: &Reconfiguration) -> Result<(), ReconfigurationError> {
         assert!(self.is_clean() && self.operations.is_empty(), "an array changes while at rest");
+        assert!(!self.is_reading_ahead(), "an array changes while at rest");
         let config = WriteAnywhereConfig { volumes: to.volumes.clone(), ..self.config.clone() };
         let mut new = Self::empty(config).map_err(RestoreError::Array)?;
         // At worst all of the new array's metadata is written, beside the old.
@@ -88,6 +89,7 @@ impl<P: Payload> WriteAnywhere<P> {
         if let Err(error) = new.take_over(self, &renumbering, abandoned, to) {
             unreachable!("an array that was consistent is not: {error}");
         }
+        new.set_read_ahead(self.read_ahead_bytes());
         *self = new;
         Ok(())
     }

@@ -274,6 +274,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.counters.blocks_gone += u64::from(run.blocks);
         match fields.owner {
             Owner::HostOperation => self.operation_lost_blocks(now_ns, fields, driver),
+            Owner::ReadAhead => self.on_read_ahead_done(now_ns, fields, None, driver),
             // What the metadata describes is in memory, and is written elsewhere.
             Owner::CheckpointRead => self.on_metadata_read(now_ns, fields, None, driver),
             Owner::Tetris

@@ -37,7 +37,9 @@ impl<P: Payload> WriteAnywhere<P> {
         self.counters.bad_blocks += new as u64;
         self.degraded = Some(degraded);
         match fields.owner {
-            Owner::HostOperation | Owner::CheckpointRead => self.recover(tag, run, driver),
+            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead => {
+                self.recover(tag, run, driver);
+            }
             Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
             Owner::Recovery => self.on_recovery_command_done(now_ns, fields, None, driver),
             // A step reads whole rows. Reading again would return the same, and the step does without known bad blocks.
@@ -65,7 +67,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let place = (run.group, dbn, run.spindle);
             let is_bad = degraded.groups[run.group.index()].bad.contains(&(dbn, run.spindle));
             let under_way = degraded.repairs.iter().any(|(_, other)| *other == place);
-            let is_moving = read.owner != Owner::HostOperation;
+            let is_moving = read.owner == Owner::CheckpointRead;
             if !is_bad || under_way || is_moving {
                 continue;
             }

@@ -5,10 +5,7 @@ use std::collections::VecDeque;
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{SpindleIndex, SpindleSet};
 
-use super::tag::TagFields;
-
-/// Bits of a step's number that its commands carry.
-pub(super) const NUMBER_MASK: u32 = (1 << 20) - 1;
+use super::tag::{SLOT_MASK, TagFields};
 
 /// The steps in flight, in stripe order.
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
@@ -75,6 +72,6 @@ impl<P> Steps<P> {
     }
 
     pub(super) fn position(&self, fields: TagFields) -> usize {
-        (fields.slot.wrapping_sub(self.first_number) & NUMBER_MASK) as usize
+        (fields.slot.wrapping_sub(self.first_number) & SLOT_MASK) as usize
     }
 }

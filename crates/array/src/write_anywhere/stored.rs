@@ -232,7 +232,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// cannot be checked.
     pub(super) fn wrong_read(&self, fields: TagFields, payload: &P) -> Option<(Run, Vec<bool>)> {
         let run = match fields.owner {
-            Owner::HostOperation | Owner::CheckpointRead => {
+            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead => {
                 let wrong = self.wrong_blocks(fields, payload)?;
                 // A command's blocks are consecutive.
                 let first = self.expected(fields, fields.first_key).0?;

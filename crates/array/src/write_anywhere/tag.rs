@@ -21,19 +21,25 @@ pub(super) enum Owner {
     ThroughHoles,
     /// Nothing. A background scan counts it.
     Aside,
+    /// A stream of a host's reads, for blocks that it has not asked for yet.
+    ReadAhead,
 }
+
+const SLOT_BITS: u32 = 19;
+/// The part of a number that a slot has room for.
+pub(super) const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
 
 /// A tag's fields: what waits, and the blocks that a read brings. They take 64 bits, so that a completion looks nothing
 /// up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TagFields {
     pub(super) owner: Owner,
-    /// Below 2^20.
+    /// Below 2^19.
     pub(super) slot: u32,
     pub(super) first_key: u32,
     /// Below 2^8.
     pub(super) blocks: u32,
-    /// For an operation's read: the parity of the epoch it was sent in. See [`Reads`](super::reads::Reads).
+    /// For a read for hosts: the parity of the epoch it was sent in. See [`Reads`](super::reads::Reads).
     pub(super) epoch_parity: bool,
 }
 
@@ -42,20 +48,20 @@ impl TagFields {
     pub(super) fn pack(self) -> Tag {
         // A message with numbers in it would have them lie in memory, for every command.
         assert!(
-            self.slot < 1 << 20 && self.blocks < 1 << 8,
+            self.slot < 1 << SLOT_BITS && self.blocks < 1 << 8,
             "a command's slot does not fit its tag"
         );
         Tag((self.owner as u64 & 3)
-            | (self.owner as u64 >> 2) << 31
+            | (self.owner as u64 >> 2) << 30
             | u64::from(self.blocks) << 2
             | u64::from(self.slot) << 10
-            | u64::from(self.epoch_parity) << 30
+            | u64::from(self.epoch_parity) << 29
             | u64::from(self.first_key) << 32)
     }
 
     pub(super) fn unpack(tag: Tag) -> Self {
         Self {
-            owner: match tag.0 & 3 | tag.0 >> 29 & 4 {
+            owner: match tag.0 & 3 | tag.0 >> 28 & 12 {
                 0 => Owner::HostOperation,
                 1 => Owner::CheckpointRead,
                 2 => Owner::Tetris,
@@ -63,11 +69,12 @@ impl TagFields {
                 4 => Owner::Rebuild,
                 5 => Owner::Repair,
                 6 => Owner::ThroughHoles,
-                _ => Owner::Aside,
+                7 => Owner::Aside,
+                _ => Owner::ReadAhead,
             },
             blocks: (tag.0 >> 2) as u32 & 0xFF,
-            slot: (tag.0 >> 10) as u32 & 0xF_FFFF,
-            epoch_parity: tag.0 >> 30 & 1 == 1,
+            slot: (tag.0 >> 10) as u32 & SLOT_MASK,
+            epoch_parity: tag.0 >> 29 & 1 == 1,
             first_key: (tag.0 >> 32) as u32,
         }
     }
@@ -90,8 +97,9 @@ mod tests {
                 Just(Owner::Repair),
                 Just(Owner::ThroughHoles),
                 Just(Owner::Aside),
+                Just(Owner::ReadAhead),
             ],
-            slot in 0u32..1 << 20,
+            slot in 0u32..1 << SLOT_BITS,
             first_key: u32,
             blocks in 0u32..256,
             epoch_parity: bool,

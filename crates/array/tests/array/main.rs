@@ -13,6 +13,7 @@ mod host;
 mod in_place;
 mod in_place_bytes;
 mod payloads;
+mod read_ahead;
 mod read_your_writes;
 mod room;
 mod snapshots;

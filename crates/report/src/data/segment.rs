@@ -171,6 +171,20 @@ pub struct Cache {
     pub host_reads: Option<HostReadHits>,
     /// Host writes that had to wait for room in the NVRAM log or the write cache.
     pub stalled_writes: u64,
+    /// What was read ahead of sequential streams; absent if nothing was, or was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead: Option<ReadAhead>,
+}
+
+/// Blocks of 4 KiB that were read ahead of sequential streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadAhead {
+    /// Blocks asked of the spindles before a host read asked for them.
+    pub blocks: u64,
+    /// Blocks read ahead that host reads used: found in memory, or waited for.
+    pub used: u64,
+    /// Blocks read ahead that left memory unused.
+    pub dropped: u64,
 }
 
 /// Blocks of host data that were in the controller's memory when the host read them.
@@ -300,7 +314,7 @@ impl Segment {
                     mean_queue_depth,
                     mean_service_ms,
                 },
-            cache: Cache { hit_percent, host_reads, stalled_writes: _ },
+            cache: Cache { hit_percent, host_reads, stalled_writes: _, read_ahead: _ },
             layout,
             free_space,
             consistency_points,

@@ -114,6 +114,15 @@ const SNAPSHOT_COLUMNS: &[Column] = &[
     }),
 ];
 
+/// Further columns at the end, in the results of a run in which arrays read ahead.
+const READ_AHEAD_COLUMNS: &[Column] = &[
+    ("read_ahead_blocks", |_, segment| optional(segment.cache.read_ahead.map(|now| now.blocks))),
+    ("read_ahead_used_blocks", |_, segment| optional(segment.cache.read_ahead.map(|now| now.used))),
+    ("read_ahead_dropped_blocks", |_, segment| {
+        optional(segment.cache.read_ahead.map(|now| now.dropped))
+    }),
+];
+
 /// A further column at the end, in the results of a run with phases.
 const PHASE_COLUMNS: &[Column] =
     &[("phase", |_, segment| segment.phase.clone().unwrap_or_default())];
@@ -257,6 +266,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     let of_page_cache = if_any(|segment| segment.page_cache.is_some(), PAGE_CACHE_COLUMNS);
     let of_clients = if_any(|segment| segment.client_raid.is_some(), CLIENT_RAID_COLUMNS);
     let of_destages = if_any(|segment| segment.stripe_destages.is_some(), STRIPE_DESTAGE_COLUMNS);
+    let of_read_ahead = if_any(|segment| segment.cache.read_ahead.is_some(), READ_AHEAD_COLUMNS);
     let any_phase = results.arrays.iter().any(|array| !array.phases.is_empty());
     let of_phases = if any_phase { PHASE_COLUMNS } else { &[] };
     let of_bands = if_any(|segment| segment.band.is_some(), BAND_COLUMNS);
@@ -267,6 +277,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
         .chain(of_machine)
         .chain(of_page_cache)
         .chain(of_clients)
+        .chain(of_read_ahead)
         .chain(of_phases)
         .chain(of_destages)
         .chain(of_bands)

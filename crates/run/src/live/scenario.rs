@@ -152,6 +152,7 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         read_through_blocks: 0,
         reclaim_interval_ns: None,
         background_scan: None,
+        read_ahead_bytes: 0,
     }
 }
 
@@ -175,5 +176,7 @@ fn in_place(configuration: &Configuration, layout: &LiveInPlaceLayout) -> InPlac
         destage_low_percent: layout.destage_low_percent.into(),
         destages_per_spindle: layout.destages_per_spindle.into(),
         full_stripe_destage: true,
+        read_ahead_bytes: 0,
+        read_cache_bytes: 0,
     }
 }

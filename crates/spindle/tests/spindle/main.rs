@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod agreement;
+mod back_to_back;
 mod bad_input;
 mod cache;
 mod first_requests;

@@ -1,0 +1,203 @@
+//! What a disk group has read and keeps: blocks read ahead of sequential streams, and with a read cache also those that
+//! hosts have read.
+//!
+//! A block is here only as the spindles have it. Of the sectors that the write cache holds, the spindles have older ones:
+//! their blocks are not read ahead, not kept, and dropped when they are written. What is written while it is on its way
+//! is dropped as it comes.
+
+use std::ops::Range;
+
+use strewn_alloc::SummaryBitmap;
+use strewn_base::BLOCK_SECTORS;
+
+use crate::buffer_cache::{BufferCache, Evicted};
+use crate::payload::{Contents, Payload};
+use crate::read_ahead::{MOST_STREAMS, Waiters};
+
+/// The blocks of a disk group that are kept or on their way. Blocks are numbered through the group, as its sectors are.
+pub(super) struct ReadCache<P: Payload> {
+    blocks: BufferCache,
+    contents: P::Contents,
+    /// Whether what hosts have read is kept. If not, a block is dropped when a read has come to its end.
+    keeps_reads: bool,
+    on_their_way: SummaryBitmap,
+    /// Those of them that have been written since.
+    overwritten: SummaryBitmap,
+    /// Reads that wait for blocks on their way.
+    pub(super) waiters: Waiters,
+}
+
+/// How a block can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    Cached,
+    OnItsWay,
+    Spindle,
+}
+
+impl<P: Payload> ReadCache<P> {
+    /// For a group of `group_sectors` with so many LUNs, whose streams are ahead by at most `window_sectors` each.
+    /// `kept_sectors` is the size of the read cache, if there is one. `None` if blocks of 4 KiB have no 32-bit numbers.
+    pub(super) fn new(
+        group_sectors: u64,
+        luns: usize,
+        window_sectors: u64,
+        kept_sectors: u64,
+    ) -> Option<Self> {
+        let blocks = group_sectors.div_ceil(BLOCK_SECTORS);
+        let keys = u32::try_from(blocks).ok().filter(|keys| *keys < u32::MAX)?;
+        // A stream has what it has been read ahead, and for a moment what it is being read.
+        let streams = (MOST_STREAMS * luns) as u64;
+        let buffers = 2 * streams * window_sectors.div_ceil(BLOCK_SECTORS);
+        let kept = kept_sectors / BLOCK_SECTORS;
+        let capacity = u32::try_from((buffers + kept).clamp(1, blocks.max(1))).ok()?;
+        let mut cache = BufferCache::new(keys..keys, capacity, (kept / 2) as u32);
+        cache.read_ahead();
+        Some(Self {
+            blocks: cache,
+            contents: P::Contents::default(),
+            keeps_reads: kept > 0,
+            on_their_way: SummaryBitmap::new(blocks),
+            overwritten: SummaryBitmap::new(blocks),
+            waiters: Waiters::default(),
+        })
+    }
+
+    /// Whether a read can find anything.
+    #[inline(always)]
+    pub(super) fn has_any(&self) -> bool {
+        self.blocks.blocks() != 0 || !self.on_their_way.is_empty()
+    }
+
+    /// Whether blocks are on their way.
+    pub(super) fn is_reading(&self) -> bool {
+        !self.on_their_way.is_empty()
+    }
+
+    pub(super) fn keeps_reads(&self) -> bool {
+        self.keeps_reads
+    }
+
+    /// Blocks that were read ahead and dropped without a use.
+    pub(super) fn dropped_unread(&self) -> u64 {
+        self.blocks.dropped_unread()
+    }
+
+    pub(super) fn source_of(&self, block: u32) -> Source {
+        if self.blocks.contains(block) {
+            Source::Cached
+        } else if self.on_their_way.contains(block.into())
+            && !self.overwritten.contains(block.into())
+        {
+            Source::OnItsWay
+        } else {
+            Source::Spindle
+        }
+    }
+
+    /// Whether reading `block` ahead would bring something new.
+    pub(super) fn lacks(&self, block: u32) -> bool {
+        !self.blocks.contains(block) && !self.on_their_way.contains(block.into())
+    }
+
+    /// `blocks` are being read ahead.
+    pub(super) fn are_on_their_way(&mut self, blocks: &Range<u32>) {
+        self.on_their_way.insert_range(blocks.start.into()..blocks.end.into());
+    }
+
+    /// Block `block`, which is here, is read. Returns whether that is its first use since it was read ahead.
+    pub(super) fn use_block(&mut self, block: u32) -> bool {
+        let is_first = self.blocks.use_unread(block);
+        if !is_first && self.keeps_reads {
+            self.blocks.touch(block);
+        }
+        is_first
+    }
+
+    /// Sectors that are here.
+    pub(super) fn load(&self, sectors: &Range<u64>) -> P {
+        self.contents.load(sectors.start, (sectors.end - sectors.start) as u32)
+    }
+
+    /// A host has read `sectors` out of the cache: those of its blocks that it has read to the end make room, unless they
+    /// are kept.
+    pub(super) fn are_read(&mut self, sectors: &Range<u64>) {
+        if !self.keeps_reads {
+            for block in sectors.start / BLOCK_SECTORS..sectors.end / BLOCK_SECTORS {
+                self.discard(block as u32);
+            }
+        }
+    }
+
+    /// A block that was on its way has come, with `contents` unless it could not be read. Returns false if it is not
+    /// wanted any more.
+    pub(super) fn has_come(&mut self, block: u32, contents: Option<&P>) -> bool {
+        self.on_their_way.remove(block.into());
+        let is_overwritten = self.overwritten.remove(block.into());
+        let Some(contents) = contents.filter(|_| !is_overwritten) else {
+            self.blocks.count_dropped_unread(1);
+            return false;
+        };
+        self.insert(block, contents);
+        self.blocks.mark_unread(block);
+        true
+    }
+
+    /// Keeps a block that a host has read.
+    pub(super) fn keep(&mut self, block: u32, contents: &P) {
+        // What is on its way would be put in a second time.
+        if self.lacks(block) {
+            self.insert(block, contents);
+        }
+    }
+
+    fn insert(&mut self, block: u32, contents: &P) {
+        if let Evicted(Some(evicted)) = self.blocks.insert(block) {
+            self.contents.forget(first_sector(evicted), BLOCK_SECTORS as u32);
+        }
+        self.contents.store(first_sector(block), BLOCK_SECTORS as u32, contents);
+    }
+
+    /// `blocks` are written: what is here of them, or comes, is old.
+    pub(super) fn are_written(&mut self, blocks: Range<u64>) {
+        let has_some_on_their_way = self.on_their_way.count_range(blocks.clone()) > 0;
+        for block in blocks {
+            self.discard(block as u32);
+            if has_some_on_their_way && self.on_their_way.contains(block) {
+                self.overwritten.insert(block);
+            }
+        }
+    }
+
+    fn discard(&mut self, block: u32) {
+        if self.blocks.contains(block) && self.blocks.discard(block) {
+            self.contents.forget(first_sector(block), BLOCK_SECTORS as u32);
+        }
+    }
+
+    /// Drops all that is here.
+    pub(super) fn clear(&mut self) {
+        for block in self.blocks.discard_clean() {
+            self.contents.forget(first_sector(block), BLOCK_SECTORS as u32);
+        }
+    }
+
+    pub(super) fn assert_invariants(&self) {
+        self.blocks.assert_invariants();
+        let waits_for_nothing = self.on_their_way.is_empty() && !self.waiters.is_empty();
+        assert!(!waits_for_nothing, "a read waits for blocks, and none is on its way");
+    }
+}
+
+fn first_sector(block: u32) -> u64 {
+    u64::from(block) * BLOCK_SECTORS
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for ReadCache<()> {
+        parts: blocks, on_their_way, overwritten;
+        values: waiters;
+        built: contents, keeps_reads;
+    }
+}
