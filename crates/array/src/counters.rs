@@ -64,6 +64,18 @@ pub struct Counters {
     pub repairs: u64,
     /// Blocks that could not be computed.
     pub blocks_gone: u64,
+    /// Blocks relocated because a host had read them in order.
+    pub read_reallocation_blocks: u64,
+    /// Spindle reads for those, of blocks that had left the cache.
+    pub read_reallocation_reads: u64,
+    /// Blocks relocated by reallocation scans.
+    pub scan_blocks: u64,
+    /// Spindle reads for those.
+    pub scan_reads: u64,
+    /// Blocks relocated to clean free space, metadata included.
+    pub cleaning_blocks: u64,
+    /// Spindle reads for those, of data.
+    pub cleaning_reads: u64,
 }
 
 macro_rules! counters_of {
@@ -80,7 +92,8 @@ macro_rules! each_count {
             checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
             snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,
-            blocks_gone,
+            blocks_gone, read_reallocation_blocks, read_reallocation_reads, scan_blocks, scan_reads,
+            cleaning_blocks, cleaning_reads,
         )
     };
 }
@@ -104,7 +117,15 @@ impl Counters {
         let asked_for =
             self.data_reads + self.edge_reads + self.metadata_reads + self.parity_update_reads;
         // A degraded read counts as its recovery reads only.
-        asked_for - self.degraded_reads + self.recovery_reads + self.rebuild_reads
+        asked_for + self.relocation_reads() - self.degraded_reads
+            + self.recovery_reads
+            + self.rebuild_reads
+    }
+
+    /// Spindle reads of blocks to relocate.
+    #[must_use]
+    pub fn relocation_reads(&self) -> u64 {
+        self.read_reallocation_reads + self.scan_reads + self.cleaning_reads
     }
 
     /// Spindle writes of any kind.

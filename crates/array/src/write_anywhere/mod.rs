@@ -23,6 +23,7 @@ mod rebuild;
 mod rebuild_bytes;
 mod reconfigure;
 mod recovery;
+mod relocation;
 mod repair;
 mod restore;
 mod room;
@@ -72,6 +73,8 @@ pub use history::{DeadBlock, History};
 use host::PendingOperation;
 use reads::Reads;
 pub use reconfigure::{Reconfiguration, ReconfigurationError};
+use relocation::Relocation;
+pub use relocation::{ReallocationScan, RelocationConfig, ScanProgress};
 pub use restore::RestoreError;
 use snapshots::Snapshots;
 pub use stored::CatalogBlocks;
@@ -122,6 +125,8 @@ pub struct WriteAnywhere<P: Payload> {
     /// Whether the operations are those of a log, which have been admitted before.
     is_replaying: bool,
     counters: Counters,
+    /// `None` in an array that relocates nothing. Nothing else must depend on it.
+    relocation: Option<Box<Relocation>>,
 }
 
 impl<P: Payload> WriteAnywhere<P> {
@@ -231,6 +236,7 @@ impl<P: Payload> WriteAnywhere<P> {
             views: Slots::new(),
             is_replaying: false,
             counters: Counters::default(),
+            relocation: None,
             keys,
             config,
         })
@@ -397,6 +403,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::Recovery => self.on_recovery_command_done(now_ns, fields, Some(payload), driver),
             Owner::Rebuild => self.on_rebuild_command_done(now_ns, fields, Some(payload), driver),
             Owner::Repair => self.on_repair_done(now_ns, fields, driver),
+            Owner::Relocation => self.on_relocation_read(now_ns, fields, Some(&payload), driver),
         }
     }
 
@@ -490,7 +497,8 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
 
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
-        driver.set_timer(self.checkpoint_due_ns);
+        self.start_relocation(now_ns);
+        self.set_timer(now_ns, driver);
         self.note_room();
     }
 
@@ -592,7 +600,10 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     }
 
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        if self.checkpoint.is_none() {
+        if self.relocation.is_some() {
+            self.relocation_timer_fired(now_ns, driver);
+            self.end_recoveries(now_ns, driver);
+        } else if self.checkpoint.is_none() {
             self.begin_checkpoint(now_ns, driver);
             self.end_recoveries(now_ns, driver);
         }
@@ -668,7 +679,8 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
 impl WriteAnywhere<()> {
     strewn_base::saved_state! {
         fns save_fields, restore_fields {
-            parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots;
+            parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots,
+                relocation;
             values: superblock, operations, reads, waiting_for_log, room_blocks, checkpoint,
                 checkpoint_due_ns, degraded, views, is_replaying, counters;
             built: config, first_spindles, keys, lun_sectors, contents, rebuild;

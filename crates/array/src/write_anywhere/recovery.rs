@@ -276,6 +276,8 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::HostOperation => self.operation_lost_blocks(now_ns, fields, driver),
             // What the metadata describes is in memory, and is written elsewhere.
             Owner::CheckpointRead => self.on_metadata_read(now_ns, fields, None, driver),
+            // It stays where it is.
+            Owner::Relocation => self.on_relocation_read(now_ns, fields, None, driver),
             Owner::Tetris | Owner::Recovery | Owner::Rebuild | Owner::Repair => {
                 unreachable!("only reads of the file and of metadata are recovered")
             }

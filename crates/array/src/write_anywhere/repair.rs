@@ -31,7 +31,9 @@ impl<P: Payload> WriteAnywhere<P> {
         self.degraded = Some(degraded);
         let fields = TagFields::unpack(tag);
         match fields.owner {
-            Owner::HostOperation | Owner::CheckpointRead => self.recover(tag, run, driver),
+            Owner::HostOperation | Owner::CheckpointRead | Owner::Relocation => {
+                self.recover(tag, run, driver);
+            }
             Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
             Owner::Recovery => self.on_recovery_command_done(now_ns, fields, None, driver),
             // A step reads whole rows. Reading again would return the same, and the step does without known bad blocks.

@@ -17,6 +17,8 @@ pub(super) enum Owner {
     Rebuild,
     /// The write of a bad block in slot `slot`.
     Repair,
+    /// The relocation in slot `slot`; `first_key` says which of its blocks is the first.
+    Relocation,
 }
 
 /// A tag's fields: what waits, and the blocks that a read brings. They take 64 bits, so that a completion looks nothing
@@ -57,7 +59,8 @@ impl TagFields {
                 2 => Owner::Tetris,
                 3 => Owner::Recovery,
                 4 => Owner::Rebuild,
-                _ => Owner::Repair,
+                5 => Owner::Repair,
+                _ => Owner::Relocation,
             },
             blocks: (tag.0 >> 2) as u32 & 0xFF,
             slot: (tag.0 >> 10) as u32 & 0xF_FFFF,
@@ -82,6 +85,7 @@ mod tests {
                 Just(Owner::Recovery),
                 Just(Owner::Rebuild),
                 Just(Owner::Repair),
+                Just(Owner::Relocation),
             ],
             slot in 0u32..1 << 20,
             first_key: u32,

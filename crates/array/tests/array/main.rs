@@ -14,6 +14,7 @@ mod in_place;
 mod in_place_bytes;
 mod payloads;
 mod read_your_writes;
+mod relocation;
 mod room;
 mod snapshots;
 mod stored;
