@@ -8,9 +8,9 @@ use strewn_report::{
     CoresFigures, DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad,
     HostProcessor, HostReadHits, LayoutKind, LinkFigures, MachineFigures, OperationFigures,
     OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter,
-    ParityGroup, Phase, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting,
-    Snapshots, SpindleCommands, SpindleFailure, Spindles, Utilization, VolumeFigures, Workload,
-    WorkloadFigures, rounded,
+    ParityGroup, Phase, ReallocationScan, Redundancy, Relocated, Relocation, ResponseTime,
+    SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands, SpindleFailure,
+    Spindles, Utilization, VolumeFigures, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
@@ -203,6 +203,25 @@ fn snapshots(segment: &Segment) -> Option<Snapshots> {
     })
 }
 
+/// Returns what was relocated in a segment, in an array that relocates anything.
+fn relocation(array: &Array, segment: &Segment) -> Option<Relocation> {
+    let ArrayLayout::WriteAnywhere(layout) = &array.layout else { return None };
+    let counters = &segment.counters;
+    (layout.relocation != strewn_scenario::Relocation::NONE).then(|| Relocation {
+        after_reads: Relocated::new(
+            counters.read_reallocation_blocks,
+            counters.read_reallocation_reads,
+        ),
+        by_scans: Relocated::new(counters.scan_blocks, counters.scan_reads),
+        by_cleaning: Relocated::new(counters.cleaning_blocks, counters.cleaning_reads),
+        scan: segment.scan.map(|scan| ReallocationScan {
+            begun: scan.begun,
+            passed_percent: 100.0 * scan.passed,
+            ended_at_seconds: scan.ended_ns.map(|at_ns| at_ns as f64 / NS_PER_S),
+        }),
+    })
+}
+
 /// Returns what the volumes had at the end of a segment, if the scenario describes some.
 fn volumes(array: &Array, segment: &Segment) -> Vec<VolumeFigures> {
     if array.volumes.is_empty() {
@@ -386,6 +405,7 @@ fn of_segment(
         groups: segment.groups.iter().map(|group| of_group(group, segment.length_ns)).collect(),
         redundancy: redundancy(segment),
         snapshots: snapshots(segment),
+        relocation: relocation(array, segment),
         volumes: volumes(array, segment),
         machine: of_machine(scenario, array, start_ns, segment),
         page_cache: page_cache(segment),

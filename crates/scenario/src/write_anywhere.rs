@@ -7,6 +7,7 @@ use strewn_raid::Parity;
 use crate::format::{Format, LogSize};
 use crate::group::{FurtherGroup, check_group, check_total};
 use crate::quantity::Bytes;
+use crate::relocation::Relocation;
 use crate::section::Section;
 use crate::snapshots::SnapshotSchedule;
 use crate::value;
@@ -60,6 +61,8 @@ pub struct WriteAnywhere {
     pub spares: u16,
     /// Snapshots of the volume, if it has any.
     pub snapshots: Option<SnapshotSchedule>,
+    /// What it relocates.
+    pub relocation: Relocation,
 }
 
 /// Stripes of the largest tetris; an allocation area is a multiple of it.
@@ -161,6 +164,7 @@ impl WriteAnywhere {
         let snapshots_are_given = s.has(SnapshotSchedule::KEY);
         let snapshots = s.section(SnapshotSchedule::KEY);
         let snapshots = snapshots.and_then(|one| SnapshotSchedule::read(one, length_ns));
+        let relocation = Relocation::read(s, length_ns);
 
         if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
             check_group(s, parity, data_spindles);
@@ -237,6 +241,7 @@ impl WriteAnywhere {
             chunks: chunks?,
             spares: spares?,
             snapshots: if snapshots_are_given { Some(snapshots?) } else { None },
+            relocation: relocation?,
         })
     }
 }

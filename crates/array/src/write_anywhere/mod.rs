@@ -635,6 +635,10 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         self.volume_ids().filter_map(|volume| self.measure_volume(volume)).collect()
     }
 
+    fn scan_progress(&self) -> Option<ScanProgress> {
+        self.measure_scan()
+    }
+
     fn log_size(&self) -> Option<LogSize> {
         Some(self.config.log)
     }

@@ -26,15 +26,14 @@ fn scan(begins_ns: u64, threshold: f64) -> ReallocationScan {
 }
 
 fn any_relocation() -> impl Strategy<Value = RelocationConfig> {
-    let scan = (1..200_000u64, prop::option::of(1..1_000_000u64), 1..64u32, 0..3u32).prop_map(
-        |(begins_ns, every_ns, stretch_blocks, threshold)| ReallocationScan {
+    let scan = (1..200_000u64, prop::option::of(50_000_000..100_000_000u64), 1..64u32, 0..3u32)
+        .prop_map(|(begins_ns, every_ns, stretch_blocks, threshold)| ReallocationScan {
             begins_ns,
             every_ns,
             blocks_per_s: 1e6,
             stretch_blocks,
             threshold: threshold.into(),
-        },
-    );
+        });
     let cleaned = prop::option::of(1..100u32);
     (any::<bool>(), prop::option::of(scan), cleaned, 1..9u32).prop_map(
         |(after_reads, scan, cleaned_blocks, reads_in_flight)| RelocationConfig {
@@ -135,6 +134,8 @@ fn a_full_scan_makes_the_layout_as_good_as_new() {
     let aged = score(&harness);
     assert!(aged < 0.3, "{aged}");
     assert_eq!(harness.array.scan_progress().unwrap().begun, 0);
+    harness.fire_timer();
+    harness.drain();
     let rewritten = harness.array.layout().luns[0].rewritten;
     come_to_rest(&mut harness);
     let counters = *harness.array.counters();
@@ -178,8 +179,8 @@ fn scans_recur() {
     }
     let progress = harness.array.scan_progress().unwrap();
     assert!((7..=8).contains(&progress.begun), "{progress:?}");
-    // New as it is, nothing is moved.
-    assert_eq!(harness.array.counters().scan_blocks, 0);
+    // New as it is, hardly anything is moved, and nothing twice.
+    assert!(harness.array.counters().scan_blocks <= 512);
 }
 
 #[test]
@@ -192,15 +193,15 @@ fn what_was_read_in_order_is_relocated_and_reads_well_the_next_time() {
         let aged = read_in_order(&mut harness);
         come_to_rest(&mut harness);
         let again = read_in_order(&mut harness);
-        assert!(aged > 20 * fresh, "{aged} commands, {fresh} when new");
+        assert!(aged > 10 * fresh, "{aged} commands, {fresh} when new");
         let counters = harness.array.counters();
         if relocation.after_reads {
-            assert!(again < 2 * fresh + 60, "{again} commands, {aged} before, {fresh} when new");
+            assert!(again < 2 * fresh, "{again} commands, {aged} before, {fresh} when new");
             assert!(counters.read_reallocation_blocks > 2_500);
             // They were in the cache.
             assert!(counters.read_reallocation_reads < 300, "{counters:?}");
         } else {
-            assert!(again > 20 * fresh && counters.read_reallocation_blocks == 0);
+            assert!(again > 10 * fresh && counters.read_reallocation_blocks == 0);
         }
         read_everything(&mut harness);
     }
@@ -220,12 +221,12 @@ fn random_reads_relocate_nothing() {
     assert_eq!(harness.array.counters().read_reallocation_blocks, 0);
 }
 
-/// Four fifths full: twenty areas, of which the LUN takes sixteen.
+/// Four fifths full: eighty areas, of which the LUN takes 63.
 fn tight() -> WriteAnywhereConfig {
     let group = ParityGroup::new(Parity::RaidDp, 4, 5_120).unwrap();
     WriteAnywhereConfig {
         groups: vec![group],
-        shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
+        shape: AllocationShape { area_stripes: 64, tetris_stripes: 64, chunk_blocks: 64 },
         volumes: vec![VolumeConfig::of_one_lun(40_000, 16_000)],
         log: LogSize { half_bytes: 1 << 20, record_header_bytes: 0 },
         cache_blocks: 2_000,
@@ -250,7 +251,7 @@ fn cleaning_brings_full_stripes_back() {
         read_everything(&mut harness);
         assert_eq!(harness.array.aggregate().verify(), Ok(()));
     }
-    assert!(shares[1] > 0.9 && shares[0] < 0.5, "full stripes: {shares:?}");
+    assert!(shares[1] > 0.65 && shares[0] < 0.1, "full stripes: {shares:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::data::machine::MachineFigures;
 use crate::data::number::rounded;
 use crate::data::page_cache::PageCacheFigures;
 use crate::data::redundancy::Redundancy;
+use crate::data::relocation::Relocation;
 use crate::data::snapshots::Snapshots;
 use crate::data::volume::VolumeFigures;
 use crate::data::workload::{HostFigures, WorkloadFigures};
@@ -74,6 +75,9 @@ pub struct Segment {
     /// absent otherwise. In a run with phases, only those of the segment's phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_workload: Vec<WorkloadFigures>,
+    /// What the array relocated; absent in one that relocates nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relocation: Option<Relocation>,
 }
 
 /// Response time of host operations, milliseconds.
@@ -294,6 +298,7 @@ impl Segment {
             client_raid,
             host,
             by_workload,
+            relocation,
         } = &mut self;
         let of_groups = groups.iter_mut().flat_map(|group| {
             [&mut group.spindles, &mut group.parity_spindles, &mut group.free_percent]
@@ -324,6 +329,9 @@ impl Segment {
         layout.round(significant_digits);
         if let Some(machine) = machine {
             machine.round(significant_digits);
+        }
+        if let Some(relocation) = relocation {
+            relocation.round(significant_digits);
         }
         if let Some(page_cache) = page_cache {
             page_cache.round(significant_digits);

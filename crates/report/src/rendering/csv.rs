@@ -7,6 +7,7 @@
 use crate::data::client_raid::ClientRaidFigures;
 use crate::data::json::ResultsError;
 use crate::data::machine::MachineFigures;
+use crate::data::relocation::{Relocated, Relocation};
 use crate::data::results::{ArrayResults, Results};
 use crate::data::segment::Segment;
 use std::io::Write;
@@ -110,6 +111,32 @@ const SNAPSHOT_COLUMNS: &[Column] = &[
     ("snapshot_freed_blocks", |_, segment| optional(segment.snapshots.map(|now| now.freed_blocks))),
     ("aggregate_used_percent", |_, segment| {
         optional(segment.snapshots.map(|now| now.aggregate_used_percent))
+    }),
+];
+
+/// Further columns at the end, in the results of a run with relocation.
+const RELOCATION_COLUMNS: &[Column] = &[
+    ("read_reallocation_blocks", |_, segment| {
+        of_relocation(segment, |now| now.after_reads, |cause| cause.blocks)
+    }),
+    ("read_reallocation_reads", |_, segment| {
+        of_relocation(segment, |now| now.after_reads, |cause| cause.reads)
+    }),
+    ("reallocation_scan_blocks", |_, segment| {
+        of_relocation(segment, |now| now.by_scans, |cause| cause.blocks)
+    }),
+    ("reallocation_scan_reads", |_, segment| {
+        of_relocation(segment, |now| now.by_scans, |cause| cause.reads)
+    }),
+    ("cleaning_blocks", |_, segment| {
+        of_relocation(segment, |now| now.by_cleaning, |cause| cause.blocks)
+    }),
+    ("cleaning_reads", |_, segment| {
+        of_relocation(segment, |now| now.by_cleaning, |cause| cause.reads)
+    }),
+    ("reallocation_scan_passed_percent", |_, segment| {
+        let scan = segment.relocation.and_then(|now| now.scan);
+        optional(scan.map(|scan| scan.passed_percent))
     }),
 ];
 
@@ -224,6 +251,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     let of_machine = if_any(|segment| segment.machine.is_some(), MACHINE_COLUMNS);
     let of_page_cache = if_any(|segment| segment.page_cache.is_some(), PAGE_CACHE_COLUMNS);
     let of_clients = if_any(|segment| segment.client_raid.is_some(), CLIENT_RAID_COLUMNS);
+    let of_relocation = if_any(|segment| segment.relocation.is_some(), RELOCATION_COLUMNS);
     let any_phase = results.arrays.iter().any(|array| !array.phases.is_empty());
     let of_phases = if any_phase { PHASE_COLUMNS } else { &[] };
     COLUMNS
@@ -234,6 +262,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
         .chain(of_page_cache)
         .chain(of_clients)
         .chain(of_phases)
+        .chain(of_relocation)
 }
 
 /// Returns the table column by column: names, and the entry of each row.
@@ -250,6 +279,16 @@ pub(crate) fn segment_columns(results: &Results) -> Vec<(&'static str, Vec<Strin
             (*name, rows().map(|(array, segment)| value(array, segment)).collect())
         })
         .collect()
+}
+
+/// Returns a figure of what was relocated for one cause; nothing in an array that relocates nothing.
+fn of_relocation(
+    segment: &Segment,
+    cause: fn(&Relocation) -> Option<Relocated>,
+    figure: fn(&Relocated) -> u64,
+) -> String {
+    let moved = |now: &Relocation| cause(now).as_ref().map_or(0, figure);
+    optional(segment.relocation.as_ref().map(moved))
 }
 
 /// Returns a figure of what lay between hosts and array; nothing if nothing did.

@@ -89,6 +89,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         client_raid: None,
         host: None,
         by_workload: Vec::new(),
+        relocation: None,
     }
     .rounded(SIGNIFICANT_DIGITS)
 }

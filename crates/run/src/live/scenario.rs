@@ -10,7 +10,8 @@ use strewn_live::format::LogLayout;
 use strewn_raid::ProtectionLevel;
 use strewn_scenario::{
     AccessSpecificationChoice, Array, ArrayLayout, CacheStart, DiskGroup, Format, FurtherGroup,
-    InPlace, InPlaceLayout, Lun, Processor, Scenario, SpindleChoice, Workload, WriteAnywhere,
+    InPlace, InPlaceLayout, Lun, Processor, Relocation, Scenario, SpindleChoice, Workload,
+    WriteAnywhere,
 };
 use strewn_spindle::Scheduler;
 
@@ -143,6 +144,7 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         chunks: Chunks::Aligned,
         spares: 0,
         snapshots: None,
+        relocation: Relocation::NONE,
     }
 }
 

@@ -3,7 +3,8 @@
 use strewn_raid::Parity;
 use strewn_scenario::{
     ArrayLayout, DiskGroup, FrontEnd, FurtherGroup, InPlaceLayout, Link, OtherData, ProcessorWork,
-    ProtectionLevel, Scenario, SnapshotSchedule, SpindleFailure, Template,
+    ProtectionLevel, ReallocationScan, Relocation, Scenario, SnapshotSchedule, SpindleFailure,
+    Template,
 };
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
 use strewn_transport::{
@@ -121,6 +122,18 @@ fn every_scenario() -> Vec<Scenario> {
         FurtherGroup { parity: Parity::RaidDp, data_spindles: 3, at_ns: Some(1_000_000_001) },
     ];
     layout.snapshots = Some(SnapshotSchedule { every_ns: 7_000_000_001, keep: 255 });
+    layout.relocation = Relocation {
+        read_reallocation: true,
+        reads_in_flight: 5,
+        scan: Some(ReallocationScan {
+            begins_ns: 1_000_000_003,
+            every_ns: Some(3_000_000_001),
+            bytes_per_s: 12_345_678,
+            stretch_blocks: 100,
+            threshold: 2.5,
+        }),
+        cleaned_blocks: Some(77),
+    };
     full.arrays[0].name = "with.dots \"and\" quotes".to_owned();
     full.arrays[0].failures =
         [1, 3].map(|at| SpindleFailure { at_ns: at, spindle: at as u16 }).to_vec();

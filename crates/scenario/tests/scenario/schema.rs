@@ -34,6 +34,10 @@ const EVERY_TABLE: &str = "
     zzzzzzzzzzzz = 1
     [array.write_anywhere.snapshots]
     zzzzzzzzzzzz = 1
+    [array.write_anywhere.reallocation_scan]
+    zzzzzzzzzzzz = 1
+    [array.write_anywhere.cleaning]
+    zzzzzzzzzzzz = 1
     [[array]]
     name = 'ip'
     [array.in_place]

@@ -40,6 +40,15 @@ impl Batch {
     }
 }
 
+/// When the next batch begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begins {
+    Now,
+    /// Once a batch has ended, or something is asked for.
+    Later,
+    OnceThereIsRoom,
+}
+
 impl Relocation {
     /// How many requests wait or are in progress for `cause`.
     pub(super) fn asked(&self, cause: Cause) -> usize {
@@ -72,43 +81,47 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Sends the reads that can be sent now, and begins and ends batches.
     pub(super) fn advance_relocation(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         let Some(mut relocation) = self.relocation.take() else { return };
-        loop {
+        let is_full = loop {
             let read = self.advance_batches(&mut relocation, driver);
             for slot in &read {
                 let batch = relocation.batches.remove(*slot);
                 self.make_dirty(&mut relocation, batch);
             }
-            if read.is_empty() && !self.begin_batch(&mut relocation) {
-                break;
+            let begins = self.begin_batch(&mut relocation);
+            if read.is_empty() && begins != Begins::Now {
+                break begins == Begins::OnceThereIsRoom && !relocation.dirty.is_empty();
             }
-        }
+        };
         self.relocation = Some(relocation);
-        if self.checkpoint.is_none() && self.is_much_dirty() {
+        // A consistency point makes the room that relocation waits for.
+        if self.checkpoint.is_none() && (is_full || self.is_much_dirty()) {
             self.begin_checkpoint(now_ns, driver);
         }
     }
 
     /// Begins the next batch, if there is one and room for it.
-    fn begin_batch(&mut self, relocation: &mut Relocation) -> bool {
+    fn begin_batch(&mut self, relocation: &mut Relocation) -> Begins {
         if relocation.batches.len() >= MOST_BATCHES {
-            return false;
+            return Begins::Later;
         }
         if relocation.waiting.is_empty() {
             self.ask_for_cleaning(relocation);
         }
-        let Some(request) = relocation.waiting.front() else { return false };
+        let Some(request) = relocation.waiting.front() else { return Begins::Later };
         let blocks = request.keys.len() as u64;
         let busy = relocation.dirty.count() + relocation.in_batches;
         let dirty = u64::from(self.cache.dirty_blocks()) + relocation.in_batches;
         if busy > 0 && busy + blocks > self.most_relocated()
             || dirty + blocks > self.room_blocks / 2
         {
-            return false;
+            return Begins::OnceThereIsRoom;
         }
-        let Some(Request { cause, keys }) = relocation.waiting.pop_front() else { return false };
+        let Some(Request { cause, keys }) = relocation.waiting.pop_front() else {
+            return Begins::Later;
+        };
         relocation.in_batches += blocks;
         relocation.batches.insert(Batch { cause, keys, next: 0, awaited: 0, held: Vec::new() });
-        true
+        Begins::Now
     }
 
     /// Goes on with the batches. Returns those that have all that they can have.

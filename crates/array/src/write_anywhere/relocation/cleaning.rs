@@ -21,8 +21,8 @@ use super::{Cause, Relocation, blocks_of};
 const MOST_AREAS: usize = 8;
 /// Most blocks that it finds: four megabytes.
 const MOST_BLOCKS: u64 = 1 << 20;
-/// Nothing is cleaned while the allocator has so many areas with hardly a block in use.
-const AREAS_READY: usize = 2;
+/// No further area is cleaned while those with hardly a block in use have room for so many consistency points.
+const CHECKPOINTS_READY: u64 = 2;
 /// Part of an area in use, in twentieths, up to which it is ready.
 const READY_TWENTIETHS: u64 = 1;
 /// Part of an area in use, in twentieths, above which emptying it costs too much: four moves for one free block.
@@ -32,7 +32,9 @@ const MOVES_PER_BLOCK: u64 = 4;
 /// Part of an area that cannot move, in twentieths, above which few stripes of it would come back.
 const MOST_IMMOVABLE_TWENTIETHS: u64 = 2;
 /// Part of the free blocks that may be withheld, as a divisor, unless a single area is more.
-const WITHHELD_DIVISOR: u64 = 8;
+const WITHHELD_DIVISOR: u64 = 4;
+/// Consistency points after which an area is released though some of its blocks could not move.
+const RELEASED_AFTER: u64 = 8;
 /// Consistency points after which areas are looked at again that had too much that cannot move.
 const FORGET_AFTER: u64 = 64;
 /// Blocks of a request.
@@ -50,6 +52,8 @@ pub(super) struct Cleaner {
     forgotten_at: u64,
     /// Blocks that may still be asked for.
     allowed: u64,
+    /// Blocks of data of the last consistency point.
+    checkpoint_blocks: u64,
     /// Metadata blocks that the next consistency point moves.
     metadata: Vec<u32>,
 }
@@ -62,15 +66,17 @@ struct CleanedArea {
     /// Its blocks in the order of their places, and the first that has not been asked for.
     keys: Vec<u32>,
     next: usize,
-    /// Commits when the last of them had been made dirty.
-    emptied_at: Option<u64>,
+    /// Commits when the last of them had been asked for.
+    asked_at: Option<u64>,
 }
 
 impl Cleaner {
-    /// A consistency point writes so many blocks of the hosts' data. It may clean for them, at most `most` blocks: an
-    /// array that nothing is written to cleans nothing.
-    pub(super) fn allow(&mut self, host_blocks: u64, most: u64) {
-        self.allowed = most.min(self.allowed + MOVES_PER_BLOCK * host_blocks);
+    /// A consistency point writes so many blocks of data, of which `relocated` are moved. It may clean for the others, at
+    /// most `most` blocks: an array that nothing is written to cleans nothing.
+    pub(super) fn allow(&mut self, blocks: u64, relocated: u64, most: u64) {
+        self.checkpoint_blocks = blocks;
+        let of_hosts = blocks.saturating_sub(relocated);
+        self.allowed = most.min(self.allowed + MOVES_PER_BLOCK * of_hosts);
     }
 }
 
@@ -81,26 +87,26 @@ impl<P: Payload> WriteAnywhere<P> {
             return;
         }
         self.release_clean_areas(relocation);
-        if relocation.cleaner.areas.is_empty() && relocation.cleaner.allowed > 0 {
+        let all_are_asked_for = relocation.cleaner.areas.iter().all(|area| area.asked_at.is_some());
+        if all_are_asked_for && relocation.cleaner.allowed > 0 {
             self.choose_areas(&mut relocation.cleaner);
         }
     }
 
     fn release_clean_areas(&mut self, relocation: &mut Relocation) {
         let commits = self.aggregate.consistency_points();
-        let is_moving = relocation.asked(Cause::Cleaning) > 0;
-        let cleaner = &mut relocation.cleaner;
-        for area in &mut cleaner.areas {
-            if area.next == area.keys.len() && !is_moving && area.emptied_at.is_none() {
-                area.emptied_at = Some(commits);
-            }
-        }
-        // What was dirty then has been moved by the consistency point that ends now.
-        let is_clean = |area: &CleanedArea| area.emptied_at.is_some_and(|at| at < commits);
-        for area in cleaner.areas.iter().filter(|area| is_clean(area)) {
+        let areas = std::mem::take(&mut relocation.cleaner.areas);
+        let (clean, others): (Vec<_>, Vec<_>) = areas.into_iter().partition(|area| {
+            area.asked_at.is_some_and(|at| {
+                // Those asked for last are the last to go.
+                let has_left = |key: &u32| !self.is_in_area(*key, area.group, area.area);
+                commits >= at + RELEASED_AFTER || area.keys.iter().rev().all(has_left)
+            })
+        });
+        for area in clean {
             self.aggregate.release_area(area.group, area.area);
         }
-        cleaner.areas.retain(|area| !is_clean(area));
+        relocation.cleaner.areas = others.into();
     }
 
     /// Chooses the areas with the fewest blocks to move, and withholds them.
@@ -110,7 +116,7 @@ impl<P: Payload> WriteAnywhere<P> {
             cleaner.forgotten_at = commits;
             cleaner.immovable.clear();
         }
-        let mut ready = 0;
+        let (mut ready, mut withheld) = (0, 0);
         let mut candidates = Vec::new();
         for (index, map) in (0..).map(GroupIndex).zip(self.aggregate.free_maps()) {
             for area in 0..map.areas().count() {
@@ -118,8 +124,12 @@ impl<P: Payload> WriteAnywhere<P> {
                 let blocks = (stripes.end - stripes.start) * u64::from(map.group().data_spindles());
                 let free = u64::from(map.areas().free_blocks_in(area));
                 let used = blocks - free;
+                if cleaner.areas.iter().any(|one| (one.group, one.area) == (index, area)) {
+                    withheld += free;
+                    continue;
+                }
                 if used * 20 <= blocks * READY_TWENTIETHS {
-                    ready += 1;
+                    ready += free;
                     continue;
                 }
                 let immovable = cleaner.immovable.get(&(index, area)).copied().unwrap_or(0);
@@ -132,20 +142,23 @@ impl<P: Payload> WriteAnywhere<P> {
                 }
             }
         }
-        if ready >= AREAS_READY {
+        if ready >= CHECKPOINTS_READY * cleaner.checkpoint_blocks {
             return;
         }
         candidates.sort_unstable();
         let most_withheld = self.aggregate.free_blocks() / WITHHELD_DIVISOR;
-        let (mut moves, mut withheld, mut chosen) = (0, 0, Vec::new());
+        let (mut moves, mut chosen) = (0, Vec::new());
         for (blocks, group, area, free) in candidates.into_iter().take(MOST_AREAS) {
             (moves, withheld) = (moves + blocks, withheld + free);
-            if !chosen.is_empty() && (moves > MOST_BLOCKS || withheld > most_withheld) {
+            let is_first = chosen.is_empty() && cleaner.areas.is_empty();
+            if !is_first && (moves > MOST_BLOCKS || withheld > most_withheld) {
                 break;
             }
             chosen.push((group, area));
         }
-        self.find_blocks_of(&chosen, cleaner);
+        if !chosen.is_empty() {
+            self.find_blocks_of(&chosen, cleaner);
+        }
     }
 
     /// Finds the blocks of the areas by a pass over the map, and withholds those areas that have any.
@@ -179,7 +192,7 @@ impl<P: Payload> WriteAnywhere<P> {
             blocks.sort_unstable();
             let keys = blocks.into_iter().map(|(_, key)| key).collect();
             self.aggregate.withhold_area(group, area);
-            cleaner.areas.push_back(CleanedArea { group, area, keys, next: 0, emptied_at: None });
+            cleaner.areas.push_back(CleanedArea { group, area, keys, next: 0, asked_at: None });
         }
     }
 
@@ -205,6 +218,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Asks for the next blocks of the areas being emptied, as many as may be moved before the next commit.
     pub(super) fn ask_for_cleaning(&self, relocation: &mut Relocation) {
         let cleaner = &mut relocation.cleaner;
+        let commits = self.aggregate.consistency_points();
         let mut keys = Vec::new();
         'areas: for area in &mut cleaner.areas {
             while area.next < area.keys.len() {
@@ -223,6 +237,7 @@ impl<P: Payload> WriteAnywhere<P> {
                     false => cleaner.metadata.push(key),
                 }
             }
+            area.asked_at.get_or_insert(commits);
         }
         if !keys.is_empty() {
             self.ask(relocation, Cause::Cleaning, keys);

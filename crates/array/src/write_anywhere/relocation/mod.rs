@@ -134,7 +134,7 @@ impl Relocation {
     /// A consistency point has taken all that is dirty: so many blocks of data.
     pub(super) fn nothing_is_dirty(&mut self, data_blocks: u64) {
         if let Some(most) = self.config.cleaned_blocks {
-            self.cleaner.allow(data_blocks - self.dirty.count().min(data_blocks), most.into());
+            self.cleaner.allow(data_blocks, self.dirty.count(), most.into());
         }
         self.dirty.clear();
     }
@@ -156,8 +156,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// The reallocation scan; `None` in an array without one.
-    #[must_use]
-    pub fn scan_progress(&self) -> Option<ScanProgress> {
+    pub(super) fn measure_scan(&self) -> Option<ScanProgress> {
         let relocation = self.relocation.as_ref()?;
         relocation.config.scan.map(|_| relocation.scan.progress(self.keys.data_blocks()))
     }

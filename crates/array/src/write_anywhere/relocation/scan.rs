@@ -41,6 +41,18 @@ pub struct ScanProgress {
     pub ended_ns: Option<u64>,
 }
 
+impl ScanProgress {
+    /// Those of two arrays together: of the one that is behind.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        Self {
+            begun: self.begun.min(other.begun),
+            passed: self.passed.min(other.passed),
+            ended_ns: self.ended_ns.zip(other.ended_ns).map(|(one, other)| one.max(other)),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct Scan {
