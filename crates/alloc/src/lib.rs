@@ -253,7 +253,9 @@ pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;
 pub use block_map::{BlockMap, BlockMapPart, TooManyBlocks};
 pub use dead_lists::{DeadLists, SnapshotDeletion};
-pub use defragmentation::{CleaningPlan, FileReallocation, Gain, Move, SegmentCleaning};
+pub use defragmentation::{
+    CleaningPlan, FileReallocation, Gain, Move, SegmentCleaning, expected_runs,
+};
 pub use delayed_frees::{DelayedFrees, REGION_BLOCKS};
 pub use free_map::FreeMap;
 pub use group_index::GroupIndex;

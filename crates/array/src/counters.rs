@@ -79,9 +79,9 @@ pub struct Counters {
     /// Regions whose delayed frees a paced scan reclaimed.
     pub paced_regions: u64,
     /// Map blocks that a background scan read from spindles.
-    pub scan_reads: u64,
+    pub map_scan_reads: u64,
     /// Map blocks that it found in the cache.
-    pub scan_hits: u64,
+    pub map_scan_hits: u64,
     /// Stripes destaged in full, with nothing read for their parity.
     pub full_stripe_destages: u64,
     /// Stripes destaged by reading what was not dirty of them.
@@ -93,6 +93,18 @@ pub struct Counters {
     pub read_ahead_used: u64,
     /// Those of them that left memory unused.
     pub read_ahead_dropped: u64,
+    /// Blocks relocated because a host had read them in order.
+    pub read_reallocation_blocks: u64,
+    /// Spindle reads for those, of blocks that had left the cache.
+    pub read_reallocation_reads: u64,
+    /// Blocks relocated by reallocation scans.
+    pub scan_blocks: u64,
+    /// Spindle reads for those.
+    pub scan_reads: u64,
+    /// Blocks relocated to clean free space, metadata included.
+    pub cleaning_blocks: u64,
+    /// Spindle reads for those, of data.
+    pub cleaning_reads: u64,
 }
 
 macro_rules! counters_of {
@@ -110,9 +122,11 @@ macro_rules! each_count {
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
             snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,
             blocks_gone, allocated_blocks, freed_blocks, changed_metadata_blocks, parity_sectors,
-            reads_through_holes, hole_blocks, paced_regions, scan_reads, scan_hits,
+            reads_through_holes, hole_blocks, paced_regions, map_scan_reads, map_scan_hits,
             full_stripe_destages, reconstruct_destages,
             read_ahead_blocks, read_ahead_used, read_ahead_dropped,
+            read_reallocation_blocks, read_reallocation_reads, scan_blocks, scan_reads,
+            cleaning_blocks, cleaning_reads,
         )
     };
 }
@@ -136,7 +150,15 @@ impl Counters {
         let asked_for =
             self.data_reads + self.edge_reads + self.metadata_reads + self.parity_update_reads;
         // A degraded read counts as its recovery reads only.
-        asked_for - self.degraded_reads + self.recovery_reads + self.rebuild_reads + self.scan_reads
+        asked_for + self.relocation_reads() + self.map_scan_reads - self.degraded_reads
+            + self.recovery_reads
+            + self.rebuild_reads
+    }
+
+    /// Spindle reads of blocks to relocate.
+    #[must_use]
+    pub fn relocation_reads(&self) -> u64 {
+        self.read_reallocation_reads + self.scan_reads + self.cleaning_reads
     }
 
     /// Spindle writes of any kind.

@@ -13,7 +13,7 @@ use crate::log::{LogRecord, LogSize, Logged};
 use crate::payload::Payload;
 use crate::processor::{ProcessorCosts, ProcessorWork};
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
-use crate::write_anywhere::CATALOG_BLOCKS;
+use crate::write_anywhere::{CATALOG_BLOCKS, ScanProgress};
 
 /// Identifies a host operation. The host chooses it; the acknowledgement carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -382,6 +382,11 @@ pub trait Array<P: Payload> {
     /// a snapshot.
     fn volume_measures(&self) -> Vec<VolumeMeasures> {
         Vec::new()
+    }
+
+    /// How far reallocation scans are; `None` in an array without them.
+    fn scan_progress(&self) -> Option<ScanProgress> {
+        None
     }
 
     /// The log that the array needs; `None` for an array whose cache protects what it acknowledges.

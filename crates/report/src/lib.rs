@@ -43,6 +43,7 @@ pub use data::page_cache::PageCacheFigures;
 pub use data::phase::Phase;
 pub use data::published::{Published, PublishedArray, PublishedError, PublishedRatio};
 pub use data::redundancy::{DataLoss, Redundancy, SpindleFailure};
+pub use data::relocation::{ReallocationScan, Relocated, Relocation};
 pub use data::results::{
     ArrayResults, LayoutKind, Origin, Parameter, ParityGroup, Results, SCHEMA, Scaled, Setting,
     Spindles,

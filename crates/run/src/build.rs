@@ -8,8 +8,8 @@ use strewn_array::in_place::{
     Raid5Layout,
 };
 use strewn_array::write_anywhere::{
-    BackgroundScan, BackgroundWork, CacheStart, OtherData, VolumeConfig, WriteAnywhere,
-    WriteAnywhereConfig, WriteAnywhereError,
+    BackgroundScan, BackgroundWork, CacheStart, OtherData, ReallocationScan, RelocationConfig,
+    VolumeConfig, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
 };
 use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild, WriteBackCosts};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
@@ -156,7 +156,8 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let built = built
                 .with_rebuild(Rebuild { spares, steps_in_flight })
                 .with_reads_through_holes(layout.read_through_blocks)
-                .with_background(background_work(layout));
+                .with_background(background_work(layout))
+                .with_relocation(relocation(&layout.relocation));
             let mut built = Box::new(built);
             built.set_read_ahead(layout.read_ahead_bytes);
             BuiltArray::WriteAnywhere(built)
@@ -254,6 +255,21 @@ fn volumes(
         })
     };
     by_volume.into_iter().map(of_volume).collect()
+}
+
+fn relocation(relocation: &strewn_scenario::Relocation) -> RelocationConfig {
+    RelocationConfig {
+        after_reads: relocation.read_reallocation,
+        scan: relocation.scan.map(|scan| ReallocationScan {
+            begins_ns: scan.begins_ns,
+            every_ns: scan.every_ns,
+            blocks_per_s: scan.bytes_per_s as f64 / BLOCK_BYTES as f64,
+            stretch_blocks: scan.stretch_blocks,
+            threshold: scan.threshold,
+        }),
+        cleaned_blocks: relocation.cleaned_blocks,
+        reads_in_flight: relocation.reads_in_flight,
+    }
 }
 
 fn cache_blocks(layout: &strewn_scenario::WriteAnywhere) -> u32 {

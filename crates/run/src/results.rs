@@ -8,9 +8,10 @@ use strewn_report::{
     CoresFigures, DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad,
     HostProcessor, HostReadHits, Housekeeping, LayoutKind, LinkFigures, MachineFigures,
     OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
-    PageCacheFigures, Parameter, ParityGroup, Phase, ReadAhead, Redundancy, ResponseTime,
-    SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands, SpindleFailure,
-    Spindles, StripeDestages, Utilization, VolumeFigures, Workload, WorkloadFigures, rounded,
+    PageCacheFigures, Parameter, ParityGroup, Phase, ReadAhead, ReallocationScan, Redundancy,
+    Relocated, Relocation, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots,
+    SpindleCommands, SpindleFailure, Spindles, StripeDestages, Utilization, VolumeFigures,
+    Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
@@ -200,8 +201,8 @@ fn housekeeping(counters: &Counters) -> Option<Housekeeping> {
         reads_through_holes: counters.reads_through_holes,
         hole_blocks: counters.hole_blocks,
         reclaimed_regions: counters.paced_regions,
-        scan_reads: counters.scan_reads,
-        scan_hits: counters.scan_hits,
+        map_scan_reads: counters.map_scan_reads,
+        map_scan_hits: counters.map_scan_hits,
     };
     (done != Housekeeping::default()).then_some(done)
 }
@@ -216,6 +217,25 @@ fn snapshots(segment: &Segment) -> Option<Snapshots> {
         held_blocks: now.blocks,
         freed_blocks: counters.snapshot_blocks_freed,
         aggregate_used_percent: 100.0 * now.used,
+    })
+}
+
+/// Returns what was relocated in a segment, in an array that relocates anything.
+fn relocation(array: &Array, segment: &Segment) -> Option<Relocation> {
+    let ArrayLayout::WriteAnywhere(layout) = &array.layout else { return None };
+    let counters = &segment.counters;
+    (layout.relocation != strewn_scenario::Relocation::NONE).then(|| Relocation {
+        after_reads: Relocated::new(
+            counters.read_reallocation_blocks,
+            counters.read_reallocation_reads,
+        ),
+        by_scans: Relocated::new(counters.scan_blocks, counters.scan_reads),
+        by_cleaning: Relocated::new(counters.cleaning_blocks, counters.cleaning_reads),
+        scan: segment.scan.map(|scan| ReallocationScan {
+            begun: scan.begun,
+            passed_percent: 100.0 * scan.passed,
+            ended_at_seconds: scan.ended_ns.map(|at_ns| at_ns as f64 / NS_PER_S),
+        }),
     })
 }
 
@@ -405,6 +425,7 @@ fn of_segment(
         redundancy: redundancy(segment),
         housekeeping: housekeeping(&segment.counters),
         snapshots: snapshots(segment),
+        relocation: relocation(array, segment),
         volumes: volumes(array, segment),
         machine: of_machine(scenario, array, start_ns, segment),
         page_cache: page_cache(segment),

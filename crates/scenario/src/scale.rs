@@ -11,11 +11,11 @@ use crate::scenario::Scenario;
 impl Scenario {
     /// Returns the scenario at 1/`by` of its size, and a line for each change.
     ///
-    /// The file, LUNs, volumes, segments, buffer, page and read caches, times of failures and of added parity groups, times
-    /// between snapshots, and those of background work are divided by `by`. Spindles have
+    /// The file, LUNs, volumes, segments, buffer, page and read caches, times of failures, of added parity groups and of
+    /// reallocation scans, times between snapshots, and those of background work are divided by `by`. Spindles have
     /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
-    /// Log halves, checkpoint intervals and write caches are divided by the square root of `by`. A
+    /// Log halves, checkpoint intervals, blocks cleaned per checkpoint and write caches are divided by the square root of `by`. A
     /// consistency point must end before the other half of the log is full, and the time of its
     /// spindle commands does not scale; but it must also write little compared with the buffer
     /// cache. A destage elevator needs enough dirty extents to choose from, but the cache must fill
@@ -163,6 +163,12 @@ impl Scale<'_> {
                     self.time(&format!("end of the background scan of {name}"), ends_ns);
                 }
             }
+            if let Some(scan) = &mut layout.relocation.scan {
+                self.time(&format!("reallocation scan of {name} begins"), &mut scan.begins_ns);
+                if let Some(every_ns) = &mut scan.every_ns {
+                    self.time(&format!("reallocation scan of {name} every"), every_ns);
+                }
+            }
         }
         let mut root = Scale { by: self.by.isqrt().max(1), changes: &mut *self.changes };
         match &mut array.layout {
@@ -170,6 +176,9 @@ impl Scale<'_> {
                 root.size(&format!("log half of {name}"), &mut layout.log_half_bytes);
                 let interval = &mut layout.checkpoint_interval_ns;
                 root.time(&format!("checkpoint interval of {name}"), interval);
+                if let Some(blocks) = &mut layout.relocation.cleaned_blocks {
+                    root.count(&format!("blocks cleaned per checkpoint of {name}"), blocks);
+                }
             }
             ArrayLayout::InPlace(layout) => {
                 root.size(&format!("write cache of {name}"), &mut layout.write_cache_bytes);
@@ -193,6 +202,12 @@ impl Scale<'_> {
         *bytes = whole.max(BLOCK_BYTES.min(before));
         let (before, after) = (Bytes(before).approximately(), Bytes(*bytes).approximately());
         self.changes.push(format!("{what} {before} -> {after}"));
+    }
+
+    fn count(&mut self, what: &str, count: &mut u32) {
+        let before = *count;
+        *count = (before / self.by).max(before.min(1));
+        self.changes.push(format!("{what} {before} -> {count}"));
     }
 
     fn time(&mut self, what: &str, time_ns: &mut u64) {

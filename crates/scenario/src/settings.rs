@@ -24,6 +24,7 @@ use crate::processor::{Processor, ProcessorWork, WORK_WORDS};
 use crate::protocol;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::read_ahead::{READ_AHEAD, READ_CACHE};
+use crate::relocation::{ReallocationScan, Relocation};
 use crate::scenario::Scenario;
 use crate::snapshots::SnapshotSchedule;
 use crate::unknown::Unknown;
@@ -602,6 +603,7 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
         reclaim_interval_ns,
         background_scan,
         read_ahead_bytes,
+        relocation,
     } = layout;
     s.add(FORMAT, format.as_str());
     s.add("parity", word(&PARITY_WORDS, parity));
@@ -655,6 +657,33 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
                 s.time(ends_key, *ends_ns);
             }
         });
+    }
+    of_relocation(s, relocation);
+}
+
+/// Adds nothing for an array that relocates nothing.
+fn of_relocation(s: &mut Settings, relocation: &Relocation) {
+    let Relocation { read_reallocation, reads_in_flight, scan, cleaned_blocks } = relocation;
+    if *relocation == Relocation::NONE {
+        return;
+    }
+    s.add(Relocation::READ_KEY, *read_reallocation);
+    s.add(Relocation::IN_FLIGHT_KEY, *reads_in_flight);
+    if let Some(scan) = scan {
+        let ReallocationScan { begins_ns, every_ns, bytes_per_s, stretch_blocks, threshold } = scan;
+        let [begins_key, every_key, rate_key, stretch_key, threshold_key] = Relocation::SCAN_KEYS;
+        s.within(Relocation::SCAN_KEY, |s| {
+            s.time(begins_key, *begins_ns);
+            if let Some(every_ns) = every_ns {
+                s.time(every_key, *every_ns);
+            }
+            s.size(rate_key, *bytes_per_s);
+            s.add(stretch_key, *stretch_blocks);
+            s.add(threshold_key, *threshold);
+        });
+    }
+    if let Some(blocks) = cleaned_blocks {
+        s.within(Relocation::CLEANING_KEY, |s| s.add(Relocation::CLEANED_KEY, *blocks));
     }
 }
 

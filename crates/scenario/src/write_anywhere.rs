@@ -9,6 +9,7 @@ use crate::format::{Format, LogSize};
 use crate::group::{FurtherGroup, check_group, check_total};
 use crate::quantity::Bytes;
 use crate::read_ahead;
+use crate::relocation::Relocation;
 use crate::section::Section;
 use crate::snapshots::SnapshotSchedule;
 use crate::value;
@@ -71,6 +72,8 @@ pub struct WriteAnywhere {
     pub background_scan: Option<BackgroundScan>,
     /// The most that a sequential stream of reads is read ahead of its host, in bytes; 0 for no read-ahead.
     pub read_ahead_bytes: u64,
+    /// What it relocates.
+    pub relocation: Relocation,
 }
 
 /// The key of the holes that reads go on through.
@@ -182,6 +185,7 @@ impl WriteAnywhere {
         let snapshots_are_given = s.has(SnapshotSchedule::KEY);
         let snapshots = s.section(SnapshotSchedule::KEY);
         let snapshots = snapshots.and_then(|one| SnapshotSchedule::read(one, length_ns));
+        let relocation = Relocation::read(s, length_ns);
 
         let read_through = s.optional_or(READ_THROUGH, 0, value::count);
         if let Some(blocks) = read_through.filter(|blocks| *blocks > MOST_READ_THROUGH) {
@@ -279,6 +283,7 @@ impl WriteAnywhere {
             },
             background_scan: if scan_is_given { Some(scan?) } else { None },
             read_ahead_bytes: read_ahead?,
+            relocation: relocation?,
         })
     }
 }

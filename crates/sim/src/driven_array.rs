@@ -400,7 +400,7 @@ impl<A: Array<()>> DrivenArray<A> {
         let costs = self.array.processor_costs();
         let operations = now.operations.since(before.operations);
         let commands = now.commands.since(before.commands);
-        let scanned = counters.scan_hits * strewn_base::BLOCK_SECTORS;
+        let scanned = counters.map_scan_hits * strewn_base::BLOCK_SECTORS;
         let sectors = operations.sectors + commands.sectors + scanned;
         let given_ns = (operations.count * costs.host_operation_ns
             + commands.count * costs.spindle_command_ns
@@ -414,7 +414,7 @@ impl<A: Array<()>> DrivenArray<A> {
             // Parity is charged once for each extent, and at most once for each stripe.
             rounding_ns: (operations.count
                 + commands.count
-                + counters.scan_hits
+                + counters.map_scan_hits
                 + counters.stripes_written
                 + counters.destages) as f64,
         }

@@ -1,5 +1,6 @@
 //! The measurements of a segment, and the laws that they must obey.
 
+use strewn_array::write_anywhere::ScanProgress;
 use strewn_array::{Counters, FailedSpindle, LayoutMeasures, SnapshotMeasures, VolumeMeasures};
 
 use hdrhistogram::Histogram;
@@ -42,6 +43,8 @@ pub struct Segment {
     pub layout: LayoutMeasures,
     /// What the array's snapshots hold at the end; `None` without snapshots.
     pub snapshots: Option<SnapshotMeasures>,
+    /// How far reallocation scans are at the end; `None` without them.
+    pub scan: Option<ScanProgress>,
     /// Each volume at the end, in an array with thin volumes or snapshots.
     pub volumes: Vec<VolumeMeasures>,
     /// Spindles failed by the end, with the progress of their rebuilds.

@@ -304,6 +304,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             groups: measures.groups,
             layout: array.layout(),
             snapshots: array.snapshot_measures(),
+            scan: array.scan_progress(),
             volumes: array.volume_measures(),
             failures: array.failures().to_vec(),
             by_direction: host.by_direction,

@@ -424,6 +424,17 @@ impl<T: Copy> Aggregate<T> {
         self.groups[group.index()].map.areas_mut().release(area);
     }
 
+    /// Whether the area of `vbn` is withheld from allocation.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    #[must_use]
+    pub fn is_withheld(&self, vbn: Vbn) -> bool {
+        let AggregateLocation { group, location } = self.place_of(vbn);
+        let map = &self.groups[group.index()].map;
+        map.areas().is_withheld(map.area_of(location.dbn.0))
+    }
+
     /// The scores of all areas as of the last commit, to be saved with the maps so that [`mount`](Self::mount) need not
     /// scan them.
     ///

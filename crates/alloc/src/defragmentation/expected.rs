@@ -7,7 +7,8 @@ use crate::free_map::FreeMap;
 
 /// The number of runs that `blocks` blocks will form if they fill the emptiest areas, chunk by chunk. O(areas log
 /// areas), plus a word of the maps for each 64 blocks visited.
-pub(crate) fn expected_runs<T: Copy>(aggregate: &Aggregate<T>, blocks: u64) -> u64 {
+#[must_use]
+pub fn expected_runs<T: Copy>(aggregate: &Aggregate<T>, blocks: u64) -> u64 {
     let chunk = aggregate.options().shape.chunk_blocks;
     let mut areas: Vec<(u32, &FreeMap, u32)> = aggregate
         .free_maps()

@@ -42,6 +42,7 @@ mod reallocation;
 use std::fmt;
 
 pub use cleaning::{CleaningPlan, SegmentCleaning};
+pub use expected::expected_runs;
 pub use reallocation::FileReallocation;
 
 pub use crate::volume::Move;

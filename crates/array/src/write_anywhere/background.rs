@@ -110,14 +110,10 @@ impl<P: Payload> WriteAnywhere<P> {
         Self { background, ..self }
     }
 
-    /// Sets the timer for whatever is due first.
-    #[inline]
-    pub(super) fn set_timer(&self, driver: &mut impl Driver<P>) {
-        let scan_ns = match &self.background {
-            Some(background) => background.scan.as_ref().map_or(u64::MAX, |scan| scan.due_ns),
-            None => u64::MAX,
-        };
-        driver.set_timer(self.checkpoint_due_ns.min(scan_ns));
+    /// When the background scan looks at the next block, if there is one.
+    pub(super) fn scan_due_ns(&self) -> Option<u64> {
+        let scan = self.background.as_ref().and_then(|background| background.scan.as_ref())?;
+        (scan.due_ns < u64::MAX).then_some(scan.due_ns)
     }
 
     /// A consistency point begins: notes how far the scan for delayed frees must have come.
@@ -154,46 +150,28 @@ impl<P: Payload> WriteAnywhere<P> {
         })
     }
 
-    /// The timer has expired: a scan looks at its next block if that is due. Returns whether a consistency point may be due
-    /// as well.
-    #[cold]
-    pub(super) fn scan(&mut self, now_ns: u64, driver: &mut impl Driver<P>) -> bool {
-        let checkpoint_is_due = now_ns >= self.checkpoint_due_ns;
+    /// The background scan looks at its next block, if that is due.
+    pub(super) fn scan_maps(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         let maps = self.keys.maps();
-        let Some(scan) = self.background.as_mut().and_then(|background| background.scan.as_mut())
-        else {
-            return true;
-        };
+        let scan = self.background.as_mut().and_then(|background| background.scan.as_mut());
+        let Some(scan) = scan.filter(|scan| now_ns >= scan.due_ns) else { return };
         let BackgroundScan { blocks_per_second, ends_ns, .. } = scan.settings;
-        let mut key = None;
-        if now_ns >= scan.due_ns {
-            let is_over = now_ns >= ends_ns;
-            scan.due_ns = match is_over {
-                true => u64::MAX,
-                false => now_ns + NS_PER_S / u64::from(blocks_per_second),
-            };
-            if !is_over && scan.in_flight < SCAN_READS_IN_FLIGHT {
-                key = Some(maps.start + (scan.looked_at % maps.len() as u64) as u32);
-                scan.looked_at += 1;
-            }
+        if now_ns >= ends_ns {
+            scan.due_ns = u64::MAX;
+            return;
         }
-        let scan_due_ns = scan.due_ns;
-        if let Some(key) = key {
+        scan.due_ns = now_ns + NS_PER_S / u64::from(blocks_per_second);
+        if scan.in_flight < SCAN_READS_IN_FLIGHT {
+            let key = maps.start + (scan.looked_at % maps.len() as u64) as u32;
+            scan.looked_at += 1;
             self.look_at_map(key, driver);
         }
-        // A consistency point that begins sets the timer anew. One in progress sees at its end that the next is due.
-        match checkpoint_is_due {
-            true if scan_due_ns < u64::MAX => driver.set_timer(scan_due_ns),
-            true => {}
-            false => self.set_timer(driver),
-        }
-        checkpoint_is_due
     }
 
     /// Looks at a map block. What the cache lacks is read, and not kept: a scan must not push out what hosts need.
     fn look_at_map(&mut self, key: u32, driver: &mut impl Driver<P>) {
         if self.cache.contains(key) {
-            self.counters.scan_hits += 1;
+            self.counters.map_scan_hits += 1;
             let cost_ns = self.processor().of_memory(BLOCK_SECTORS);
             return driver.processor(ProcessorWork::Scans, cost_ns);
         }
@@ -214,7 +192,7 @@ impl<P: Payload> WriteAnywhere<P> {
             blocks: 1,
             epoch_parity: false,
         };
-        self.counters.scan_reads += 1;
+        self.counters.map_scan_reads += 1;
         self.send(driver, fields, Direction::Read, run, P::default());
     }
 

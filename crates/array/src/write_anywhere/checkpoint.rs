@@ -96,7 +96,7 @@ impl<P: Payload> WriteAnywhere<P> {
     #[inline(never)]
     pub(super) fn begin_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
-        self.set_timer(driver);
+        self.set_timer(now_ns, driver);
         let unmapped = self.stored.as_mut().map(Stored::take_unmapped).unwrap_or_default();
         let for_snapshots = self.snapshots.as_ref().is_some_and(|snapshots| snapshots.has_work());
         let has_changed = self.stored.as_ref().is_some_and(|stored| stored.has_changed);
@@ -114,7 +114,13 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.rewritten.prefetch(coming.into());
             }
             self.cache.begin_flush(block);
-            self.rewritten.insert(u64::from(block));
+            let relocation = self.relocation.as_ref();
+            if !relocation.is_some_and(|relocation| relocation.is_why_dirty(block)) {
+                self.rewritten.insert(u64::from(block));
+            }
+        }
+        if let Some(relocation) = &mut self.relocation {
+            relocation.nothing_is_dirty(data.len() as u64);
         }
         assert!(
             self.dirty.is_empty() && self.cache.dirty_blocks() == 0,
@@ -256,6 +262,9 @@ impl<P: Payload> WriteAnywhere<P> {
         driver.checkpoint_ends();
         let before = driver.turn_to(Work::Service);
         self.admit_waiting(now_ns, driver);
+        if self.relocation.is_some() {
+            self.relocate_after_commit(now_ns, driver);
+        }
         driver.turn_to(before);
         if self.checkpoint.is_some() {
             self.counters.back_to_back_checkpoints += 1;

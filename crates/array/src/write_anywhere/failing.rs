@@ -107,7 +107,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let fields = TagFields::unpack(command.tag);
         match fields.owner {
-            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead => {
+            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead | Owner::Relocation => {
                 self.recover(command.tag, self.run_of(command), driver);
             }
             Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),

@@ -385,7 +385,11 @@ impl<P: Payload> WriteAnywhere<P> {
         match self.operations[slot as usize].host.direction {
             Direction::Read => {
                 let operation = self.operations.remove(slot as usize);
+                let (first, last) = operation.blocks().into_inner();
                 driver.acknowledge(operation.host.id, when, operation.answer);
+                if self.relocation.is_some() {
+                    self.note_host_read(now_ns, (first, last), driver);
+                }
             }
             Direction::Write => {
                 // Writes that wait for the log are served in order: a later one does not overtake them.
@@ -462,6 +466,8 @@ impl<P: Payload> WriteAnywhere<P> {
             self.forget(evicted);
             if newly_dirty {
                 self.dirty.insert(u64::from(block));
+            } else if let Some(relocation) = &mut self.relocation {
+                relocation.is_written(block);
             }
             if let Some(stored) = &mut self.stored {
                 stored.unmapped.remove(u64::from(block));

@@ -26,6 +26,7 @@ mod rebuild;
 mod rebuild_bytes;
 mod reconfigure;
 mod recovery;
+mod relocation;
 mod repair;
 mod restore;
 mod room;
@@ -37,6 +38,7 @@ mod tag;
 mod tetris;
 mod tetris_bytes;
 mod through_holes;
+mod timers;
 mod unmap;
 mod views;
 
@@ -79,6 +81,8 @@ use host::PendingOperation;
 use read_ahead::ReadAhead;
 use reads::Reads;
 pub use reconfigure::{Reconfiguration, ReconfigurationError};
+use relocation::Relocation;
+pub use relocation::{ReallocationScan, RelocationConfig, ScanProgress};
 pub use restore::RestoreError;
 use snapshots::Snapshots;
 pub use stored::CatalogBlocks;
@@ -136,6 +140,8 @@ pub struct WriteAnywhere<P: Payload> {
     through_holes: Option<Box<ThroughHoles>>,
     /// `None` unless something is done in the background.
     background: Option<Box<Background>>,
+    /// `None` in an array that relocates nothing. Nothing else must depend on it.
+    relocation: Option<Box<Relocation>>,
 }
 
 impl<P: Payload> WriteAnywhere<P> {
@@ -248,6 +254,7 @@ impl<P: Payload> WriteAnywhere<P> {
             counters: Counters::default(),
             through_holes: None,
             background: None,
+            relocation: None,
             keys,
             config,
         })
@@ -419,6 +426,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::ThroughHoles => self.on_read_through_holes(now_ns, fields, payload, driver),
             Owner::Aside => self.on_scan_read_done(),
             Owner::ReadAhead => self.on_read_ahead_done(now_ns, fields, Some(&payload), driver),
+            Owner::Relocation => self.on_relocation_read(now_ns, fields, Some(&payload), driver),
         }
     }
 
@@ -512,7 +520,8 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
 
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
-        self.set_timer(driver);
+        self.start_relocation(now_ns);
+        self.set_timer(now_ns, driver);
         self.note_room();
     }
 
@@ -618,10 +627,10 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     }
 
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        if self.background.is_some() && !self.scan(now_ns, driver) {
-            return;
-        }
-        if self.checkpoint.is_none() {
+        if self.background.is_some() || self.relocation.is_some() {
+            self.timers_fired(now_ns, driver);
+            self.end_recoveries(now_ns, driver);
+        } else if self.checkpoint.is_none() {
             self.begin_checkpoint(now_ns, driver);
             self.end_recoveries(now_ns, driver);
         }
@@ -651,6 +660,10 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
 
     fn volume_measures(&self) -> Vec<VolumeMeasures> {
         self.volume_ids().filter_map(|volume| self.measure_volume(volume)).collect()
+    }
+
+    fn scan_progress(&self) -> Option<ScanProgress> {
+        self.measure_scan()
     }
 
     fn log_size(&self) -> Option<LogSize> {
@@ -697,7 +710,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
 impl WriteAnywhere<()> {
     strewn_base::saved_state! {
         fns save_fields, restore_fields {
-            parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots, read_ahead;
+            parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots, read_ahead, relocation;
             values: superblock, operations, reads, waiting_for_log, room_blocks, checkpoint,
                 checkpoint_due_ns, degraded, views, is_replaying, counters, through_holes, background;
             built: config, first_spindles, keys, lun_sectors, contents, rebuild;

@@ -43,6 +43,9 @@ impl<P: Payload> WriteAnywhere<P> {
         if self.background.is_some() {
             self.reclaim_at_pace(checkpoint, &mut changed);
         }
+        for key in self.metadata_to_clean() {
+            changed.insert(key);
+        }
         if let Some(stored) = &mut self.stored {
             stored.has_changed = false;
             for key in stored.stale.drain(..) {
@@ -115,7 +118,8 @@ impl<P: Payload> WriteAnywhere<P> {
             Some(number) => {
                 changed.insert_as_before(1, self.keys.volume_bitmap_of(number.region));
                 changed.insert_as_before(2, self.keys.container_of(number.region, number.position));
-                self.leave(key, before.map(|before| (number.before, before)), changed);
+                let before = before.map(|before| (number.before, before));
+                self.leave(key, before, checkpoint, changed);
             }
             None => {
                 if let Some(before) = before {
@@ -133,20 +137,45 @@ impl<P: Payload> WriteAnywhere<P> {
     fn unplace(&mut self, key: u32, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
         self.remember(key, &mut checkpoint.old_locations);
         if let Some(before) = self.map.remove(key) {
-            self.leave(key, Some((self.regions[key as usize], before)), changed);
+            self.leave(key, Some((self.regions[key as usize], before)), checkpoint, changed);
         }
     }
 
     /// Block `key` of the volume has left its old place, if it had one. The free of that place is delayed, unless
     /// snapshots hold it.
     #[inline(always)]
-    fn leave(&mut self, key: u32, before: Option<(Region, Vbn)>, changed: &mut MetadataSet) {
+    fn leave(
+        &mut self,
+        key: u32,
+        before: Option<(Region, Vbn)>,
+        checkpoint: &mut Checkpoint<P>,
+        changed: &mut MetadataSet,
+    ) {
         if self.snapshots.is_some() {
-            return self.leave_to_snapshots(key, before, changed);
+            return self.leave_to_snapshots(key, before, checkpoint, changed);
         }
         let Some((region, before)) = before else { return };
         changed.insert(self.keys.volume_bitmap_of(region));
+        if self.relocation.is_some() && self.is_being_emptied(before) {
+            return self.free_at_once(region, before, checkpoint, changed);
+        }
         self.volumes.hold_back(region, before);
+    }
+
+    /// Frees a block of an area that is being emptied: a delay would keep the area from getting empty. The map that has
+    /// its number is not known, since the array does not keep numbers within a region; one of the region's is written.
+    fn free_at_once(
+        &mut self,
+        region: Region,
+        before: Vbn,
+        checkpoint: &mut Checkpoint<P>,
+        changed: &mut MetadataSet,
+    ) {
+        let within = (before.0 % u64::from(CONTAINER_BLOCKS_PER_REGION)) as u32;
+        changed.insert(self.keys.container_of(region, 0) + within);
+        changed.insert(self.keys.aggregate_bitmap_of(before));
+        self.volumes.release(region);
+        self.stop_using(before, checkpoint);
     }
 
     /// The same in an array that has, or had, snapshots.
@@ -155,12 +184,16 @@ impl<P: Payload> WriteAnywhere<P> {
         &mut self,
         key: u32,
         before: Option<(Region, Vbn)>,
+        checkpoint: &mut Checkpoint<P>,
         changed: &mut MetadataSet,
     ) {
         let left = self.is_replaced(key, before);
         let Some((region, before)) = before else { return };
         changed.insert(self.keys.volume_bitmap_of(region));
         match left {
+            LeftPlace::Free if self.relocation.is_some() && self.is_being_emptied(before) => {
+                self.free_at_once(region, before, checkpoint, changed);
+            }
             LeftPlace::Free => self.volumes.hold_back(region, before),
             LeftPlace::Held if !self.config.format.is_durable() => {}
             // Its number is free, its place is not.

@@ -37,7 +37,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.counters.bad_blocks += new as u64;
         self.degraded = Some(degraded);
         match fields.owner {
-            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead => {
+            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead | Owner::Relocation => {
                 self.recover(tag, run, driver);
             }
             Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),

@@ -329,6 +329,7 @@ impl<P: Payload> WriteAnywhere<P> {
     pub fn is_clean(&self) -> bool {
         let has_more = |stored: &Stored| !stored.unmapped.is_empty() || stored.has_changed;
         let has_more = self.stored.as_ref().is_some_and(has_more);
-        self.checkpoint.is_none() && self.dirty.is_empty() && !has_more
+        let is_relocating = self.relocation.as_ref().is_some_and(|one| !one.is_idle());
+        self.checkpoint.is_none() && self.dirty.is_empty() && !has_more && !is_relocating
     }
 }

@@ -215,12 +215,23 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
+    /// The key of one of a read's blocks.
+    fn key_of_read(&self, fields: TagFields, block: u32) -> u32 {
+        let in_batch = match fields.owner {
+            Owner::Relocation => self.relocation.as_ref(),
+            _ => None,
+        };
+        let key = in_batch.and_then(|relocation| relocation.key_of_read(fields, block));
+        key.unwrap_or(fields.first_key + block)
+    }
+
     /// Flags the blocks of a read that are not what was written; `None` if all are right.
     pub(super) fn wrong_blocks(&self, fields: TagFields, payload: &P) -> Option<Vec<bool>> {
         let blocks = payload.bytes().chunks(BLOCK_BYTES);
-        let wrong: Vec<bool> = (fields.first_key..fields.first_key + fields.blocks)
+        let wrong: Vec<bool> = (0..fields.blocks)
             .zip(blocks)
-            .map(|(key, bytes)| {
+            .map(|(block, bytes)| {
+                let key = self.key_of_read(fields, block);
                 let (_, expected) = self.expected(fields, key);
                 expected != 0 && metadata::checksum(bytes) != expected
             })
@@ -232,10 +243,10 @@ impl<P: Payload> WriteAnywhere<P> {
     /// cannot be checked.
     pub(super) fn wrong_read(&self, fields: TagFields, payload: &P) -> Option<(Run, Vec<bool>)> {
         let run = match fields.owner {
-            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead => {
+            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead | Owner::Relocation => {
                 let wrong = self.wrong_blocks(fields, payload)?;
                 // A command's blocks are consecutive.
-                let first = self.expected(fields, fields.first_key).0?;
+                let first = self.expected(fields, self.key_of_read(fields, 0)).0?;
                 return Some((Run { blocks: fields.blocks, ..self.run_at(first) }, wrong));
             }
             _ if payload.bytes().is_empty() => return None,

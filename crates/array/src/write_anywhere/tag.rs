@@ -23,6 +23,8 @@ pub(super) enum Owner {
     Aside,
     /// A stream of a host's reads, for blocks that it has not asked for yet.
     ReadAhead,
+    /// The relocation in slot `slot`; `first_key` says which of its blocks is the first.
+    Relocation,
 }
 
 const SLOT_BITS: u32 = 19;
@@ -70,7 +72,8 @@ impl TagFields {
                 5 => Owner::Repair,
                 6 => Owner::ThroughHoles,
                 7 => Owner::Aside,
-                _ => Owner::ReadAhead,
+                8 => Owner::ReadAhead,
+                _ => Owner::Relocation,
             },
             blocks: (tag.0 >> 2) as u32 & 0xFF,
             slot: (tag.0 >> 10) as u32 & SLOT_MASK,
@@ -98,6 +101,7 @@ mod tests {
                 Just(Owner::ThroughHoles),
                 Just(Owner::Aside),
                 Just(Owner::ReadAhead),
+                Just(Owner::Relocation),
             ],
             slot in 0u32..1 << SLOT_BITS,
             first_key: u32,

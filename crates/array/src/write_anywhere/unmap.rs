@@ -47,6 +47,9 @@ impl<P: Payload> WriteAnywhere<P> {
             let Some(stored) = &mut self.stored else { return };
             stored.unmapped.insert(block.into());
             self.dirty.remove(block.into());
+            if let Some(relocation) = &mut self.relocation {
+                relocation.is_written(block);
+            }
             if !self.cache.contains(block) {
                 continue;
             }

@@ -15,6 +15,7 @@ mod in_place_bytes;
 mod payloads;
 mod read_ahead;
 mod read_your_writes;
+mod relocation;
 mod room;
 mod snapshots;
 mod stored;

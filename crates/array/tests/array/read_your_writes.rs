@@ -15,7 +15,7 @@ use crate::write_anywhere::{
 
 /// What happens next.
 #[derive(Debug, Clone)]
-enum Happening {
+pub enum Happening {
     Read(Index, u32),
     Write(Index, u32),
     /// A spindle does one of its commands and does not say so yet.
@@ -32,7 +32,7 @@ enum Happening {
 }
 
 /// Any order of completion, from drawn by lot to nearly last in, first out.
-fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
+pub fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
     (0..=30u32).prop_flat_map(happenings_completed_by_lot)
 }
 
@@ -52,6 +52,14 @@ fn happenings_completed_by_lot(of_thirty: u32) -> impl Strategy<Value = Vec<Happ
 }
 
 fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[Happening]) {
+    let_happen(harness, happenings);
+    harness.run_to_quiescence();
+}
+
+pub fn let_happen<A: Array<Bytes>, W: Watch<A>>(
+    harness: &mut Harness<A, W>,
+    happenings: &[Happening],
+) {
     let lun_sectors = harness.driver.host.acknowledged.len();
     for happening in happenings {
         let commands = harness.commands_out();
@@ -83,10 +91,9 @@ fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[
             }
         }
     }
-    harness.run_to_quiescence();
 }
 
-fn read_everything<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>) {
+pub fn read_everything<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>) {
     for lun in harness.driver.host.luns.clone() {
         for first_sector in lun.clone().step_by(64) {
             harness.read(first_sector, 64.min(lun.end - first_sector) as u32);

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{
-    CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
+    CacheStart, OtherData, RelocationConfig, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
+    WriteAnywhereError,
 };
 use strewn_array::{Array, Format, LogSize, ProcessorCosts};
 use strewn_base::BLOCK_SECTORS;
@@ -92,17 +93,45 @@ pub fn any_write_anywhere() -> impl Strategy<Value = WriteAnywhereConfig> {
 
 /// A new array whose spindles hold the file as it was laid out.
 pub fn fresh_write_anywhere(config: WriteAnywhereConfig) -> WriteAnywhereBench {
+    fresh_relocating(config, RelocationConfig::NONE)
+}
+
+/// The same, with relocation.
+pub fn fresh_relocating(
+    config: WriteAnywhereConfig,
+    relocation: RelocationConfig,
+) -> WriteAnywhereBench {
     let group = *config.single_group();
     let file_blocks = config.lun_blocks() as u32;
-    let lun_sectors = u64::from(file_blocks) * BLOCK_SECTORS;
-    let array = WriteAnywhere::new(config).unwrap();
+    let array = WriteAnywhere::new(config).unwrap().with_relocation(relocation);
     let map = file_map(&array, file_blocks);
-    let committed = (map.clone(), vec![0; lun_sectors as usize]);
-    let watch = CheckpointWatch { group, map: map.clone(), committed, ..Default::default() };
+    let committed = (map.clone(), vec![0; file_blocks as usize * BLOCK_SECTORS as usize]);
+    let watch = CheckpointWatch { group, map, committed, ..Default::default() };
+    on_spindles(array, &group, file_blocks, watch)
+}
+
+/// The same, without a look at everything after each event.
+pub fn unwatched(
+    config: WriteAnywhereConfig,
+    relocation: RelocationConfig,
+) -> Harness<WriteAnywhere<Bytes>> {
+    let (group, file_blocks) = (*config.single_group(), config.lun_blocks() as u32);
+    let array = WriteAnywhere::new(config).unwrap().with_relocation(relocation);
+    on_spindles(array, &group, file_blocks, ())
+}
+
+fn on_spindles<W: Watch<WriteAnywhere<Bytes>>>(
+    array: WriteAnywhere<Bytes>,
+    group: &ParityGroup,
+    file_blocks: u32,
+    watch: W,
+) -> Harness<WriteAnywhere<Bytes>, W> {
+    let map = file_map(&array, file_blocks);
+    let lun_sectors = u64::from(file_blocks) * BLOCK_SECTORS;
     let sectors_per_spindle = group.blocks_per_spindle() * BLOCK_SECTORS;
     let mut harness = Harness::new(array, watch, sectors_per_spindle, lun_sectors);
     for lun_sector in 0..lun_sectors {
-        let (spindle, sector) = place_of(&group, &map, lun_sector);
+        let (spindle, sector) = place_of(group, &map, lun_sector);
         harness.driver.put_sector(spindle, sector, &content(lun_sector, 0));
     }
     harness

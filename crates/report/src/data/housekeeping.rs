@@ -28,10 +28,10 @@ pub struct Housekeeping {
     pub reclaimed_regions: u64,
     /// Map blocks that a background scan read from spindles.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub scan_reads: u64,
+    pub map_scan_reads: u64,
     /// Map blocks that it found in the cache.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub scan_hits: u64,
+    pub map_scan_hits: u64,
 }
 
 fn is_zero(count: &u64) -> bool {

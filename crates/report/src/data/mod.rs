@@ -18,6 +18,7 @@ pub(crate) mod phase;
 pub(crate) mod published;
 pub(crate) mod quantity;
 pub(crate) mod redundancy;
+pub(crate) mod relocation;
 pub(crate) mod results;
 pub(crate) mod runs;
 pub(crate) mod segment;

@@ -7,6 +7,7 @@ use crate::data::machine::MachineFigures;
 use crate::data::number::rounded;
 use crate::data::page_cache::PageCacheFigures;
 use crate::data::redundancy::Redundancy;
+use crate::data::relocation::Relocation;
 use crate::data::snapshots::Snapshots;
 use crate::data::volume::VolumeFigures;
 use crate::data::workload::{HostFigures, WorkloadFigures};
@@ -85,6 +86,9 @@ pub struct Segment {
     /// How far its figures may be off; absent if that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub band: Option<Box<SegmentBand>>,
+    /// What the array relocated; absent in one that relocates nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relocation: Option<Relocation>,
 }
 
 /// Response time of host operations, milliseconds.
@@ -332,6 +336,7 @@ impl Segment {
             housekeeping: _,
             // Rounded as it is made.
             band: _,
+            relocation,
         } = &mut self;
         let of_groups = groups.iter_mut().flat_map(|group| {
             [&mut group.spindles, &mut group.parity_spindles, &mut group.free_percent]
@@ -362,6 +367,9 @@ impl Segment {
         layout.round(significant_digits);
         if let Some(machine) = machine {
             machine.round(significant_digits);
+        }
+        if let Some(relocation) = relocation {
+            relocation.round(significant_digits);
         }
         if let Some(page_cache) = page_cache {
             page_cache.round(significant_digits);

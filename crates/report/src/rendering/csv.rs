@@ -8,6 +8,7 @@ use crate::data::band::FigureBand;
 use crate::data::client_raid::ClientRaidFigures;
 use crate::data::json::ResultsError;
 use crate::data::machine::MachineFigures;
+use crate::data::relocation::{Relocated, Relocation};
 use crate::data::results::{ArrayResults, Results};
 use crate::data::segment::Segment;
 use std::io::Write;
@@ -120,6 +121,32 @@ const READ_AHEAD_COLUMNS: &[Column] = &[
     ("read_ahead_used_blocks", |_, segment| optional(segment.cache.read_ahead.map(|now| now.used))),
     ("read_ahead_dropped_blocks", |_, segment| {
         optional(segment.cache.read_ahead.map(|now| now.dropped))
+    }),
+];
+
+/// Further columns at the end, in the results of a run with relocation.
+const RELOCATION_COLUMNS: &[Column] = &[
+    ("read_reallocation_blocks", |_, segment| {
+        of_relocation(segment, |now| now.after_reads, |cause| cause.blocks)
+    }),
+    ("read_reallocation_reads", |_, segment| {
+        of_relocation(segment, |now| now.after_reads, |cause| cause.reads)
+    }),
+    ("reallocation_scan_blocks", |_, segment| {
+        of_relocation(segment, |now| now.by_scans, |cause| cause.blocks)
+    }),
+    ("reallocation_scan_reads", |_, segment| {
+        of_relocation(segment, |now| now.by_scans, |cause| cause.reads)
+    }),
+    ("cleaning_blocks", |_, segment| {
+        of_relocation(segment, |now| now.by_cleaning, |cause| cause.blocks)
+    }),
+    ("cleaning_reads", |_, segment| {
+        of_relocation(segment, |now| now.by_cleaning, |cause| cause.reads)
+    }),
+    ("reallocation_scan_passed_percent", |_, segment| {
+        let scan = segment.relocation.and_then(|now| now.scan);
+        optional(scan.map(|scan| scan.passed_percent))
     }),
 ];
 
@@ -267,6 +294,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     let of_clients = if_any(|segment| segment.client_raid.is_some(), CLIENT_RAID_COLUMNS);
     let of_destages = if_any(|segment| segment.stripe_destages.is_some(), STRIPE_DESTAGE_COLUMNS);
     let of_read_ahead = if_any(|segment| segment.cache.read_ahead.is_some(), READ_AHEAD_COLUMNS);
+    let of_relocation = if_any(|segment| segment.relocation.is_some(), RELOCATION_COLUMNS);
     let any_phase = results.arrays.iter().any(|array| !array.phases.is_empty());
     let of_phases = if any_phase { PHASE_COLUMNS } else { &[] };
     let of_bands = if_any(|segment| segment.band.is_some(), BAND_COLUMNS);
@@ -279,6 +307,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
         .chain(of_clients)
         .chain(of_read_ahead)
         .chain(of_phases)
+        .chain(of_relocation)
         .chain(of_destages)
         .chain(of_bands)
 }
@@ -302,6 +331,16 @@ pub(crate) fn segment_columns(results: &Results) -> Vec<(&'static str, Vec<Strin
 /// Returns a part of the band of a segment's IOPS; nothing if it has none.
 fn of_band(segment: &Segment, part: fn(&FigureBand) -> Option<f64>) -> String {
     optional(segment.band.as_ref().and_then(|band| part(&band.iops)))
+}
+
+/// Returns a figure of what was relocated for one cause; nothing in an array that relocates nothing.
+fn of_relocation(
+    segment: &Segment,
+    cause: fn(&Relocation) -> Option<Relocated>,
+    figure: fn(&Relocated) -> u64,
+) -> String {
+    let moved = |now: &Relocation| cause(now).as_ref().map_or(0, figure);
+    optional(segment.relocation.as_ref().map(moved))
 }
 
 /// Returns a figure of what lay between hosts and array; nothing if nothing did.

@@ -92,6 +92,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         host: None,
         by_workload: Vec::new(),
         band: None,
+        relocation: None,
     }
     .rounded(SIGNIFICANT_DIGITS)
 }

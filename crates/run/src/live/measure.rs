@@ -131,6 +131,7 @@ impl Meter {
             groups: groups.collect(),
             layout: array.layout(),
             snapshots: array.snapshot_measures(),
+            scan: array.scan_progress(),
             volumes: Vec::new(),
             failures: array.failures().to_vec(),
             by_direction: host.by_direction,

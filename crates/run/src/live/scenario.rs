@@ -10,7 +10,8 @@ use strewn_live::format::LogLayout;
 use strewn_raid::ProtectionLevel;
 use strewn_scenario::{
     AccessSpecificationChoice, Array, ArrayLayout, CacheStart, DiskGroup, Format, FurtherGroup,
-    InPlace, InPlaceLayout, Lun, Processor, Scenario, SpindleChoice, Workload, WriteAnywhere,
+    InPlace, InPlaceLayout, Lun, Processor, Relocation, Scenario, SpindleChoice, Workload,
+    WriteAnywhere,
 };
 use strewn_spindle::Scheduler;
 
@@ -153,6 +154,7 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         reclaim_interval_ns: None,
         background_scan: None,
         read_ahead_bytes: 0,
+        relocation: Relocation::NONE,
     }
 }
 

@@ -3,7 +3,8 @@
 use strewn_raid::Parity;
 use strewn_scenario::{
     ArrayLayout, BackgroundScan, DiskGroup, FrontEnd, FurtherGroup, InPlaceLayout, Link, OtherData,
-    ProcessorWork, ProtectionLevel, Scenario, SnapshotSchedule, SpindleFailure, Template,
+    ProcessorWork, ProtectionLevel, ReallocationScan, Relocation, Scenario, SnapshotSchedule,
+    SpindleFailure, Template,
 };
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
 use strewn_transport::{
@@ -121,6 +122,18 @@ fn every_scenario() -> Vec<Scenario> {
         FurtherGroup { parity: Parity::RaidDp, data_spindles: 3, at_ns: Some(1_000_000_001) },
     ];
     layout.snapshots = Some(SnapshotSchedule { every_ns: 7_000_000_001, keep: 255 });
+    layout.relocation = Relocation {
+        read_reallocation: true,
+        reads_in_flight: 5,
+        scan: Some(ReallocationScan {
+            begins_ns: 1_000_000_003,
+            every_ns: Some(3_000_000_001),
+            bytes_per_s: 12_345_678,
+            stretch_blocks: 100,
+            threshold: 2.5,
+        }),
+        cleaned_blocks: Some(77),
+    };
     layout.read_through_blocks = 126;
     layout.reclaim_interval_ns = Some(300_000_000_001);
     layout.background_scan =

@@ -36,6 +36,10 @@ const EVERY_TABLE: &str = "
     zzzzzzzzzzzz = 1
     [array.write_anywhere.background_scan]
     zzzzzzzzzzzz = 1
+    [array.write_anywhere.reallocation_scan]
+    zzzzzzzzzzzz = 1
+    [array.write_anywhere.cleaning]
+    zzzzzzzzzzzz = 1
     [[array]]
     name = 'ip'
     [array.in_place]

@@ -1,5 +1,6 @@
 //! The measurements of a machine's segment.
 
+use strewn_array::write_anywhere::ScanProgress;
 use strewn_array::{Array, Counters, LayoutMeasures, SnapshotMeasures};
 use strewn_transport::{Link, LinkId, Toward};
 
@@ -79,6 +80,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let (mut law_error, mut law_unexplained) = (0.0_f64, 0.0_f64);
         let (mut layout, mut snapshots): (Option<LayoutMeasures>, Option<SnapshotMeasures>) =
             (None, None);
+        let mut scan: Option<ScanProgress> = None;
         let mut controllers = Vec::new();
         for controller in &mut self.controllers {
             let driven = &mut controller.driven;
@@ -100,6 +102,10 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
                 None => of_array,
             });
             snapshots = match (snapshots, driven.array.snapshot_measures()) {
+                (Some(one), Some(other)) => Some(one.with(&other)),
+                (one, other) => one.or(other),
+            };
+            scan = match (scan, driven.array.scan_progress()) {
                 (Some(one), Some(other)) => Some(one.with(&other)),
                 (one, other) => one.or(other),
             };
@@ -154,6 +160,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             groups,
             layout: layout.unwrap_or_else(LayoutMeasures::nothing),
             snapshots,
+            scan,
             volumes,
             failures: self.failures(),
             by_direction: host.by_direction,

@@ -2,6 +2,7 @@
 //! is returned, parity is right, what the root leads to is what was committed, and nothing wrong is ever returned.
 
 mod harness;
+mod relocation;
 
 use std::collections::BTreeSet;
 

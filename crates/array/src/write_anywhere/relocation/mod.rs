@@ -1,0 +1,229 @@
+//! Relocation: blocks are read and made dirty without a log record, and the next consistency point writes them to new
+//! places in file order.
+//!
+//! One mechanism ([`batch`]) with three clients:
+//!
+//! - read reallocation ([`read_streams`]) relocates what a host has just read in order, if it lay scattered;
+//! - a reallocation scan ([`scan`]) goes through all LUNs in order and relocates what lies worse than a threshold;
+//! - the cleaning of free space ([`cleaning`]) empties allocation areas, so that full stripes come back.
+//!
+//! A relocated block is dirty and not in the log. Its old place stays valid until the consistency point commits, so a
+//! crash loses nothing. An array without relocation has none of this state.
+
+mod batch;
+mod cleaning;
+mod layout;
+mod read_streams;
+mod scan;
+
+use std::collections::VecDeque;
+
+use strewn_alloc::SummaryBitmap;
+
+use crate::counters::Counters;
+use crate::driver::Driver;
+use crate::payload::Payload;
+use crate::slots::Slots;
+
+use super::WriteAnywhere;
+use batch::{Batch, Request};
+use cleaning::Cleaner;
+use read_streams::ReadStreams;
+use scan::Scan;
+
+pub use scan::{ReallocationScan, ScanProgress};
+
+/// Most requests of host reads that wait. Later ones are dropped: the blocks leave the cache, and the next read in order
+/// asks again.
+const MOST_WAITING: usize = 16;
+
+/// What an array relocates, and how hard it works on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RelocationConfig {
+    /// Whether blocks that a host reads in order are relocated if they lie scattered.
+    pub after_reads: bool,
+    /// The scan that reallocates the LUNs.
+    pub scan: Option<ReallocationScan>,
+    /// Most blocks that the cleaning of free space relocates for each consistency point; `None` if nothing is cleaned.
+    pub cleaned_blocks: Option<u32>,
+    /// Most reads in flight, of all spindles together: they are the background's priority.
+    pub reads_in_flight: u32,
+}
+
+impl RelocationConfig {
+    /// Nothing is relocated.
+    pub const NONE: Self =
+        Self { after_reads: false, scan: None, cleaned_blocks: None, reads_in_flight: 8 };
+
+    fn is_none(&self) -> bool {
+        !self.after_reads && self.scan.is_none() && self.cleaned_blocks.is_none()
+    }
+}
+
+/// Why blocks are relocated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+enum Cause {
+    AfterRead,
+    Scan,
+    Cleaning,
+}
+
+/// Spindle reads for `cause`.
+fn reads_of(counters: &mut Counters, cause: Cause) -> &mut u64 {
+    match cause {
+        Cause::AfterRead => &mut counters.read_reallocation_reads,
+        Cause::Scan => &mut counters.scan_reads,
+        Cause::Cleaning => &mut counters.cleaning_reads,
+    }
+}
+
+/// Blocks relocated for `cause`.
+fn blocks_of(counters: &mut Counters, cause: Cause) -> &mut u64 {
+    match cause {
+        Cause::AfterRead => &mut counters.read_reallocation_blocks,
+        Cause::Scan => &mut counters.scan_blocks,
+        Cause::Cleaning => &mut counters.cleaning_blocks,
+    }
+}
+
+/// What relocation is doing.
+pub(super) struct Relocation {
+    config: RelocationConfig,
+    /// Blocks that are dirty only because they are being relocated.
+    dirty: SummaryBitmap,
+    batches: Slots<Batch>,
+    /// Blocks of all batches in progress.
+    in_batches: u64,
+    reads_out: u32,
+    waiting: VecDeque<Request>,
+    streams: ReadStreams,
+    scan: Scan,
+    cleaner: Cleaner,
+    /// The length of run that blocks written now can expect; `None` if a commit has changed that.
+    expected_run: Option<f64>,
+}
+
+impl Relocation {
+    fn new(config: RelocationConfig, data_blocks: u32) -> Self {
+        Self {
+            dirty: SummaryBitmap::new(data_blocks.into()),
+            batches: Slots::new(),
+            in_batches: 0,
+            reads_out: 0,
+            waiting: VecDeque::new(),
+            streams: ReadStreams::default(),
+            scan: Scan::default(),
+            cleaner: Cleaner::default(),
+            expected_run: None,
+            config,
+        }
+    }
+
+    /// Whether `block` is dirty only because it is being relocated.
+    #[inline]
+    pub(super) fn is_why_dirty(&self, block: u32) -> bool {
+        self.dirty.contains(block.into())
+    }
+
+    /// A host has written or unmapped `block`.
+    pub(super) fn is_written(&mut self, block: u32) {
+        self.dirty.remove(block.into());
+    }
+
+    /// A consistency point has taken all that is dirty: so many blocks of data.
+    pub(super) fn nothing_is_dirty(&mut self, data_blocks: u64) {
+        if let Some(most) = self.config.cleaned_blocks {
+            self.cleaner.allow(data_blocks, self.dirty.count(), most.into());
+        }
+        self.dirty.clear();
+    }
+
+    /// Whether nothing is being relocated.
+    pub(super) fn is_idle(&self) -> bool {
+        self.batches.is_empty() && self.waiting.is_empty()
+    }
+}
+
+impl<P: Payload> WriteAnywhere<P> {
+    /// Relocates blocks as `config` says.
+    #[must_use]
+    pub fn with_relocation(mut self, config: RelocationConfig) -> Self {
+        let data_blocks = self.keys.data().end;
+        self.relocation =
+            (!config.is_none()).then(|| Box::new(Relocation::new(config, data_blocks)));
+        self
+    }
+
+    /// The reallocation scan; `None` in an array without one.
+    pub(super) fn measure_scan(&self) -> Option<ScanProgress> {
+        let relocation = self.relocation.as_ref()?;
+        relocation.config.scan.map(|_| relocation.scan.progress(self.keys.data_blocks()))
+    }
+
+    /// The array starts.
+    pub(super) fn start_relocation(&mut self, now_ns: u64) {
+        if let Some(relocation) = &mut self.relocation
+            && let Some(scan) = relocation.config.scan
+        {
+            relocation.scan.starts(now_ns.saturating_add(scan.begins_ns));
+        }
+    }
+
+    /// When a reallocation scan goes on, if there is one.
+    pub(super) fn reallocation_due_ns(&self) -> Option<u64> {
+        self.relocation.as_ref().and_then(|relocation| relocation.scan.due_ns())
+    }
+
+    /// A reallocation scan goes on, if that is due.
+    pub(super) fn go_on_with_reallocation(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        if self.relocation.is_some() {
+            self.step_scan(now_ns);
+            self.advance_relocation(now_ns, driver);
+        }
+    }
+
+    /// A host has read `blocks`, the first and the last one.
+    #[inline(never)]
+    pub(super) fn note_host_read(
+        &mut self,
+        now_ns: u64,
+        (first, last): (u32, u32),
+        driver: &mut impl Driver<P>,
+    ) {
+        let Some(mut relocation) = self.relocation.take() else { return };
+        let in_order = match relocation.config.after_reads {
+            true => relocation.streams.read(first..last + 1),
+            false => None,
+        };
+        let is_asked = in_order.is_some_and(|blocks| {
+            let few = relocation.waiting.len() < MOST_WAITING;
+            few && self.is_scattered(&mut relocation, blocks.clone(), read_streams::THRESHOLD) && {
+                self.ask(&mut relocation, Cause::AfterRead, blocks.collect());
+                true
+            }
+        });
+        self.relocation = Some(relocation);
+        if is_asked {
+            self.advance_relocation(now_ns, driver);
+        }
+    }
+
+    /// A consistency point has been committed.
+    pub(super) fn relocate_after_commit(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        let Some(mut relocation) = self.relocation.take() else { return };
+        relocation.expected_run = None;
+        self.plan_cleaning(&mut relocation);
+        self.relocation = Some(relocation);
+        self.advance_relocation(now_ns, driver);
+    }
+}
+
+#[cfg(feature = "state")]
+strewn_base::saved_state! {
+    impl for Relocation {
+        parts: dirty;
+        values: batches, in_batches, reads_out, waiting, streams, scan, cleaner, expected_run;
+        built: config;
+    }
+}
