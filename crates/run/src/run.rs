@@ -365,6 +365,8 @@ fn run_arrays(
     let run = |number: usize| {
         let (scenario, index) = (&scenarios[number / arrays], number % arrays);
         let done = match &further_options {
+            // An array is not set up to be stopped at once.
+            Some(_) if number >= arrays && further.stop() => return Ok(ArrayRun::default()),
             Some(options) if number >= arrays => {
                 let done = run_array(scenario, options, index, false, &further);
                 further.one_is_done();

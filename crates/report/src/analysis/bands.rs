@@ -6,12 +6,12 @@
 
 use crate::analysis::comparison::{compare, fitted_segments_by_array};
 use crate::analysis::effects::{Parts, effects_on, effects_on_quotient};
-use crate::analysis::like::{is_measure_of_array, like_pairs};
+use crate::analysis::like::{LikePair, is_measure_of_array, like_pairs};
 use crate::data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
 };
-use crate::data::comparison::{Metric, PublishedComparison};
+use crate::data::comparison::{Metric, PublishedComparison, Ratio};
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::published::Published;
 use crate::data::results::{ArrayResults, Results};
@@ -187,7 +187,7 @@ impl<'a> ArrayAndSources<'a> {
 
     fn changes(&self, results: &Results) -> Vec<ChangeBand> {
         let pairs = like_pairs(results.workload.as_ref(), self.own()).into_iter();
-        let change = |pair: crate::analysis::like::LikePair<'_>| {
+        let change = |pair: LikePair<'_>| {
             let (first, last) = (pair.first, pair.last);
             if first.index == last.index || first.iops <= 0.0 {
                 return None;
@@ -217,10 +217,7 @@ impl<'a> ArrayAndSources<'a> {
 }
 
 /// Returns the band around a published ratio of arrays, percent.
-fn ratio_band(
-    arrays: &[ArrayAndSources<'_>],
-    ratio: &crate::data::comparison::Ratio,
-) -> Option<FigureBand> {
+fn ratio_band(arrays: &[ArrayAndSources<'_>], ratio: &Ratio) -> Option<FigureBand> {
     let named = |name: &str| arrays.iter().find(|array| array.own().name == name);
     let (of, over) = (named(&ratio.of)?, named(&ratio.over)?);
     let in_run = |(of, over): (&ArrayResults, &ArrayResults)| {

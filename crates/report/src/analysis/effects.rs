@@ -8,7 +8,7 @@
 
 use crate::data::band::FigureBand;
 use crate::data::number::rounded;
-use crate::data::sensitivity::{ArraySensitivity, RowOutcome, VariedKind};
+use crate::data::sensitivity::{ArraySensitivity, RowOutcome, SensitivityRow, VariedKind};
 
 /// Significant digits of the parts of a band.
 const PART_DIGITS: usize = 3;
@@ -29,7 +29,7 @@ pub(super) fn effects_on<'a>(
     let Some(baseline) = figure(&array.iops).filter(|baseline| *baseline > 0.0) else {
         return Vec::new();
     };
-    let effect = |row: &'a crate::data::sensitivity::SensitivityRow| {
+    let effect = |row: &'a SensitivityRow| {
         let RowOutcome::Fit { iops, .. } = &row.outcome else { return None };
         let factor = figure(iops)? / baseline;
         Some(Effect { constant: &row.constant, kind: row.kind, factor })
@@ -38,36 +38,29 @@ pub(super) fn effects_on<'a>(
 }
 
 /// Returns the effects on the quotient of a figure of one array and of another. A row that both have is one change of one
-/// constant, which moves both.
+/// constant, which moves both; it is excluded if either array cannot be fitted with it. A row that only one has leaves the
+/// other as it is.
 pub(super) fn effects_on_quotient<'a>(
     [of, over]: [&'a ArraySensitivity; 2],
     figure: &dyn Fn(&[f64]) -> Option<f64>,
 ) -> Vec<Effect<'a>> {
-    let [Some(of_baseline), Some(over_baseline)] = [figure(&of.iops), figure(&over.iops)] else {
-        return Vec::new();
+    let same = |array: &'a ArraySensitivity, row: &SensitivityRow| {
+        let mut rows = array.rows.iter();
+        rows.find(|other| other.name == row.name && other.constant == row.constant)
     };
-    let factor = |array: &ArraySensitivity, name: &str, constant: &str, baseline: f64| {
-        let row = array.rows.iter().find(|row| row.name == name && row.constant == constant)?;
-        let RowOutcome::Fit { iops, .. } = &row.outcome else { return None };
-        Some(figure(iops)? / baseline)
-    };
-    let of_rows = of.rows.iter();
-    let over_alone = over.rows.iter().filter(|row| {
-        let is_same = |other: &&crate::data::sensitivity::SensitivityRow| {
-            other.name == row.name && other.constant == row.constant
-        };
-        !of.rows.iter().any(|other| is_same(&other))
-    });
-    let effect = |row: &'a crate::data::sensitivity::SensitivityRow| {
-        let above = factor(of, &row.name, &row.constant, of_baseline);
-        let below = factor(over, &row.name, &row.constant, over_baseline);
-        if above.is_none() && below.is_none() {
-            return None;
+    let factor = |array: &'a ArraySensitivity, row: &SensitivityRow| match same(array, row) {
+        None => Some(1.0),
+        Some(SensitivityRow { outcome: RowOutcome::NoFit { .. }, .. }) => None,
+        Some(SensitivityRow { outcome: RowOutcome::Fit { iops, .. }, .. }) => {
+            Some(figure(iops)? / figure(&array.iops)?)
         }
-        let factor = above.unwrap_or(1.0) / below.unwrap_or(1.0);
+    };
+    let effect = |row: &'a SensitivityRow| {
+        let factor = factor(of, row)? / factor(over, row)?;
         Some(Effect { constant: &row.constant, kind: row.kind, factor })
     };
-    of_rows.chain(over_alone).filter_map(effect).collect()
+    let over_alone = over.rows.iter().filter(|row| same(of, row).is_none());
+    of.rows.iter().chain(over_alone).filter_map(effect).collect()
 }
 
 /// What is known about a figure's uncertainty.
@@ -115,7 +108,6 @@ impl Parts<'_> {
 fn quadrature(effects: &[Effect<'_>], kind: VariedKind) -> Option<[f64; 2]> {
     let of_kind = || effects.iter().filter(move |effect| effect.kind == kind);
     let mut constants: Vec<&str> = of_kind().map(|effect| effect.constant).collect();
-    constants.dedup();
     constants.sort_unstable();
     constants.dedup();
     if constants.is_empty() {
@@ -201,6 +193,31 @@ mod tests {
         assert_eq!(parts.band(500.0).unwrap().seeds_percent, Some(4.3));
         let own = Parts { by_seed: vec![500.0, 500.0], effects: vec![seed(0.99), seed(1.01)] };
         assert_eq!(own.band(500.0).unwrap().seeds_percent, Some(0.0));
+    }
+
+    #[test]
+    fn a_change_of_two_arrays_is_one_and_excluded_if_either_has_no_fit() {
+        let fit = |iops: f64| RowOutcome::Fit { fitted: Vec::new(), iops: vec![iops] };
+        let row = |name: &str, outcome| SensitivityRow {
+            name: name.to_owned(),
+            constant: name.to_owned(),
+            kind: VariedKind::Unknown,
+            outcome,
+        };
+        let array = |rows| ArraySensitivity {
+            name: String::new(),
+            settings: String::new(),
+            iops: vec![100.0],
+            rows,
+        };
+        let off = RowOutcome::NoFit { errors_percent: vec![9.0] };
+        let of =
+            array(vec![row("file", fit(90.0)), row("cache", fit(80.0)), row("log", fit(70.0))]);
+        let over = array(vec![row("file", fit(90.0)), row("log", off), row("chunk", fit(50.0))]);
+        let effects = effects_on_quotient([&of, &over], &|iops| iops.first().copied());
+        let found: Vec<(&str, f64)> =
+            effects.iter().map(|effect| (effect.constant, effect.factor)).collect();
+        assert_eq!(found, [("file", 1.0), ("cache", 0.8), ("chunk", 2.0)]);
     }
 
     #[test]

@@ -7,6 +7,9 @@ use crate::data::runs::{
 use crate::rendering::columns::{Columns, optional, percent_of_one, response_decimals};
 use crate::rendering::csv::csv_text;
 
+/// A figure of a segment, its difference from the first run in percent, and whether that is beyond the bands.
+type Figure = fn(&RunFigures) -> (f64, Option<f64>, Option<bool>);
+
 impl RunsComparison {
     /// Returns as text the runs, and for each array its differing settings, the IOPS and the mean response times.
     #[must_use]
@@ -120,12 +123,7 @@ impl RunsComparison {
             .render(&rows)
     }
 
-    fn figures_table(
-        &self,
-        array: &ComparedArray,
-        decimals: usize,
-        figure: fn(&RunFigures) -> (f64, Option<f64>, Option<bool>),
-    ) -> String {
+    fn figures_table(&self, array: &ComparedArray, decimals: usize, figure: Figure) -> String {
         let of_segments = array.segments.iter().flat_map(|segment| segment.figures.iter());
         let marked = of_segments.flatten().any(|of| figure(of).2.is_some());
         let mut columns =

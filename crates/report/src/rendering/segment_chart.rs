@@ -246,21 +246,23 @@ impl Picture {
 /// Half the width of a band that is alone in its phase, in segments.
 const ALONE: f64 = 0.12;
 
+/// A segment and a figure.
+type Corner = (f64, f64);
+
 /// Returns the corners of the areas between the ends of a series' band, one for each phase.
-fn shaded(phases: &[Band], band: &[(u32, [f64; 2])]) -> Vec<Vec<(f64, f64)>> {
-    let ends = |end: usize| -> Vec<Vec<(f64, f64)>> {
+fn shaded(phases: &[Band], band: &[(u32, [f64; 2])]) -> Vec<Vec<Corner>> {
+    let ends = |end: usize| -> Vec<Vec<Corner>> {
         let points = band.iter().map(|(segment, ends)| (f64::from(*segment), ends[end]));
         Band::cut(phases, &points.collect::<Vec<_>>())
     };
-    let areas = ends(0).into_iter().zip(ends(1)).filter(|(low, _)| !low.is_empty());
-    let area = |(low, high): (Vec<(f64, f64)>, Vec<(f64, f64)>)| match (&low[..], &high[..]) {
+    let area = |(low, high): (Vec<Corner>, Vec<Corner>)| match (&low[..], &high[..]) {
         ([(at, low)], [(_, high)]) => {
             let (left, right) = (at - ALONE, at + ALONE);
             vec![(left, *low), (right, *low), (right, *high), (left, *high)]
         }
         _ => low.into_iter().chain(high.into_iter().rev()).collect(),
     };
-    areas.map(area).collect()
+    ends(0).into_iter().zip(ends(1)).filter(|(low, _)| !low.is_empty()).map(area).collect()
 }
 
 /// The meaning of a mark.
