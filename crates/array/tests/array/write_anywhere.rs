@@ -92,10 +92,18 @@ pub fn any_write_anywhere() -> impl Strategy<Value = WriteAnywhereConfig> {
 
 /// A new array whose spindles hold the file as it was laid out.
 pub fn fresh_write_anywhere(config: WriteAnywhereConfig) -> WriteAnywhereBench {
+    fresh_array(config, |array| array)
+}
+
+/// The same with what `with` adds to the array.
+pub fn fresh_array(
+    config: WriteAnywhereConfig,
+    with: impl FnOnce(WriteAnywhere<Bytes>) -> WriteAnywhere<Bytes>,
+) -> WriteAnywhereBench {
     let group = *config.single_group();
     let file_blocks = config.lun_blocks() as u32;
     let lun_sectors = u64::from(file_blocks) * BLOCK_SECTORS;
-    let array = WriteAnywhere::new(config).unwrap();
+    let array = with(WriteAnywhere::new(config).unwrap());
     let map = file_map(&array, file_blocks);
     let committed = (map.clone(), vec![0; lun_sectors as usize]);
     let watch = CheckpointWatch { group, map: map.clone(), committed, ..Default::default() };
