@@ -2,16 +2,18 @@
 //! is put on alone, the two fitted costs are fitted anew to segments 1 and 2, and segments 3 to 14 are predicted again.
 //!
 //! Runs at an eighth of full scale, with the EVA4400 all but idle. Whoever reads the table has seen all rows of the published one: a
-//! row that comes closer is no reason to prefer its mechanism.
+//! row that comes closer is no reason to prefer its mechanism. Arguments choose rows by words of their names.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use strewn::scenario::{Array, ArrayLayout, BackgroundScan, Scenario, WriteAnywhere};
 use strewn::terminal::{self, Ending, Failure};
-use strewn::{CalibrateError, RunOptions, calibrate, run};
+use strewn::{CalibrateError, Calibration, RunOptions, calibrate, run};
 
 const SCALE_DOWN: u32 = 8;
+/// Seeds that are tried for a fit.
+const MOST_SEEDS: u64 = 4;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Reading and writing a map block of 4 KiB at the 0.5 us/KiB of the scenario, in nanoseconds.
@@ -119,6 +121,18 @@ fn write_anywhere(array: &mut Array, change: impl Fn(&mut WriteAnywhere)) {
     }
 }
 
+/// Fits the costs to segments 1 and 2. A run is not smooth in them, so that a seed may have no fit; the next one is tried.
+fn fit(scenario: &mut Scenario) -> Result<Option<Vec<Calibration>>, Failure> {
+    for seed in 1..=MOST_SEEDS {
+        scenario.seed = seed;
+        match calibrate(scenario, 0, &()) {
+            Err(CalibrateError::NotConverged { .. }) => {}
+            fits => return Ok(Some(fits?)),
+        }
+    }
+    Ok(None)
+}
+
 fn main() -> ExitCode {
     terminal::exit_code(experiment())
 }
@@ -132,17 +146,18 @@ fn experiment() -> Result<Ending, Failure> {
     let [op, command, rms] = ["us/op", "us/cmd", "RMS %"];
     let title = "errors of segments 3 to 14, %";
     println!("{:48} {op:>8} {command:>8} {rms:>6}  {title}", "mechanism");
-    for (name, change) in MECHANISMS {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| name.contains(word));
+    for (name, change) in MECHANISMS.into_iter().filter(|(name, _)| is_wanted(name)) {
         let mut scenario = scenario.clone();
         change(&mut scenario.arrays[0]);
-        let fits = match calibrate(&scenario, 0, &()) {
-            Err(CalibrateError::NotConverged { errors, .. }) => {
-                let off: Vec<String> =
-                    errors.iter().map(|(_, error)| format!("{:+.1} %", error * 100.0)).collect();
-                println!("{name:48} no fit: its segments are off by {}", off.join(" and "));
-                continue;
-            }
-            fits => fits?,
+        let Some(fits) = fit(&mut scenario)? else {
+            println!("{name:48} no fit with seeds 1 to {MOST_SEEDS}");
+            continue;
+        };
+        let name = match scenario.seed {
+            1 => name.to_owned(),
+            seed => format!("{name} (seed {seed})"),
         };
         let mut fitted = Vec::new();
         for fit in fits {

@@ -19,18 +19,18 @@ use crate::machine::{direct, of_machine, segment};
 
 const FILE_SECTORS: u64 = 16_384 * 8;
 const COSTS: ProcessorCosts = ProcessorCosts {
-    host_operation_ns: 50_000,
-    spindle_command_ns: 100_000,
+    host_operation_ns: 300_000,
+    spindle_command_ns: 400_000,
     per_sector_ps: 250_000,
     write_back_percent: 50,
     write_back: WriteBackCosts::NONE,
     interrupt_ns: 0,
 };
 const WRITE_BACK: WriteBackCosts = WriteBackCosts {
-    allocated_block_ns: 1_100,
-    freed_block_ns: 1_300,
+    allocated_block_ns: 11_000,
+    freed_block_ns: 13_000,
     metadata_block_ns: 4_000,
-    parity_sector_ps: 250_777,
+    parity_sector_ps: 1_250_777,
 };
 
 fn accesses(read_percent: u8) -> AccessStream {
@@ -134,11 +134,11 @@ fn an_interrupt_is_shared_by_commands_that_complete_together() {
         run(write_anywhere(costs), 100, outstanding, 2)
     };
     // One operation at a time: nothing completes together with anything, and the cost is what it was.
-    let (whole, divided) = (with(0, 1), with(60_000, 1));
+    let (whole, divided) = (with(0, 1), with(200_000, 1));
     let busy_ns = |segment: &Segment| segment.processor_busy_ns as f64 / segment.operations as f64;
     assert!((busy_ns(&divided) / busy_ns(&whole) - 1.0).abs() < 0.01);
     // Many: the processor takes several at once.
-    let (whole, divided) = (with(0, 64), with(60_000, 64));
+    let (whole, divided) = (with(0, 64), with(200_000, 64));
     assert!(
         busy_ns(&divided) < 0.97 * busy_ns(&whole),
         "{} {}",
