@@ -320,6 +320,9 @@ fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
     named
         .filter_map(|name| {
             let (value, unit) = scenario.parameter(&array.name, name).ok()?;
+            if value == 0.0 && Array::is_optional_cost(name) {
+                return None;
+            }
             let fitted = array
                 .fitted
                 .as_ref()

@@ -85,6 +85,13 @@ impl Array {
         parameter::names(&self.layout)
     }
 
+    /// Whether `parameter` is a cost that an array has only if its scenario gives it.
+    #[must_use]
+    pub fn is_optional_cost(parameter: &str) -> bool {
+        let key = parameter.strip_prefix("processor.");
+        key.is_some_and(|key| Processor::OPTIONAL_COSTS.contains(&key))
+    }
+
     fn slot(&mut self, parameter: &str) -> Result<(Slot<'_>, ParameterUnit), ParameterError> {
         let unknown = ParameterError::UnknownParameter {
             array: self.name.clone(),

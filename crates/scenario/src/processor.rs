@@ -73,9 +73,17 @@ const DOMAINS_EXAMPLE: &str =
     "write serial_domains = [[\"operations\", \"commands\"]], or [] if nothing is serialized";
 
 impl Processor {
-    /// The keys of costs that nothing is charged for unless they are given.
+    /// The keys of costs that nothing is charged for unless they are given. The first three are of consistency points.
     pub(crate) const OPTIONAL_COSTS: [&str; 5] =
         ["allocated_block", "freed_block", "metadata_block", "parity_per_kib", "interrupt"];
+
+    /// Those that an array has.
+    pub(crate) fn optional_costs(is_in_place: bool) -> &'static [&'static str] {
+        match is_in_place {
+            true => &Self::OPTIONAL_COSTS[3..],
+            false => &Self::OPTIONAL_COSTS,
+        }
+    }
 
     /// What these are, in their order.
     pub(crate) fn optional_costs_ns(&self) -> [f64; 5] {

@@ -165,7 +165,8 @@ impl Scenario {
             keys.iter().map(|key| format!("{table}.{key}")).collect()
         };
         let names = self.arrays.iter().flat_map(|array| {
-            let mut names = within("processor", &Processor::OPTIONAL_COSTS);
+            let is_in_place = matches!(array.layout, ArrayLayout::InPlace(_));
+            let mut names = within("processor", Processor::optional_costs(is_in_place));
             match &array.layout {
                 ArrayLayout::InPlace(_) => names.extend(within("in_place", &LogSize::KEYS)),
                 ArrayLayout::WriteAnywhere(_) => {

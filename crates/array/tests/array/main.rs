@@ -10,6 +10,7 @@ mod failures;
 mod faulty;
 mod harness;
 mod host;
+mod housekeeping;
 mod in_place;
 mod in_place_bytes;
 mod payloads;

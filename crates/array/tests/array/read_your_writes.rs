@@ -4,13 +4,14 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use strewn_array::Array;
 use strewn_array::in_place::InPlace;
-use strewn_array::write_anywhere::WriteAnywhere;
+use strewn_array::write_anywhere::{BackgroundScan, BackgroundWork, WriteAnywhere};
 
 use crate::harness::{Harness, Watch};
 use crate::in_place::{DestageWatch, any_in_place, fresh_in_place, lun_is_as_acknowledged};
 use crate::payloads::Bytes;
 use crate::write_anywhere::{
-    CheckpointWatch, any_write_anywhere, fresh_write_anywhere, spindles_are_as_acknowledged,
+    CheckpointWatch, any_write_anywhere, fresh_array, fresh_write_anywhere,
+    spindles_are_as_acknowledged,
 };
 
 /// What happens next.
@@ -112,6 +113,35 @@ proptest! {
     ) {
         let mut harness: Harness<WriteAnywhere<Bytes>, CheckpointWatch> = fresh_write_anywhere(config);
         run(&mut harness, &happenings);
+        spindles_are_as_acknowledged(&harness);
+        prop_assert_eq!(harness.array.aggregate().verify(), Ok(()));
+        read_everything(&mut harness);
+    }
+
+    #[test]
+    fn with_reads_through_holes_and_background_work_it_keeps_it_too(
+        config in any_write_anywhere(),
+        holes in 0..=126u32,
+        reclaim_interval_ns in prop_oneof![Just(0), 1..200_000_000u64],
+        blocks_per_second in prop::option::of(1..2_000u32),
+        happenings in any_happenings(),
+    ) {
+        let scan = blocks_per_second.map(|blocks_per_second| BackgroundScan {
+            blocks_per_second,
+            begins_ns: 5_000_000,
+            ends_ns: 60_000_000,
+        });
+        let work = BackgroundWork { reclaim_interval_ns, scan };
+        let with = |array: WriteAnywhere<Bytes>| {
+            array.with_reads_through_holes(holes).with_background(work)
+        };
+        let mut harness: Harness<WriteAnywhere<Bytes>, CheckpointWatch> = fresh_array(config, with);
+        run(&mut harness, &happenings);
+        // A scan's turn is no consistency point.
+        let end_ns = harness.driver.now_ns + 100_000_000;
+        while harness.driver.now_ns < end_ns {
+            harness.run_to_quiescence();
+        }
         spindles_are_as_acknowledged(&harness);
         prop_assert_eq!(harness.array.aggregate().verify(), Ok(()));
         read_everything(&mut harness);

@@ -93,7 +93,7 @@ pub fn any_write_anywhere() -> impl Strategy<Value = WriteAnywhereConfig> {
 
 /// A new array whose spindles hold the file as it was laid out.
 pub fn fresh_write_anywhere(config: WriteAnywhereConfig) -> WriteAnywhereBench {
-    fresh_relocating(config, RelocationConfig::NONE)
+    fresh_array(config, |array| array)
 }
 
 /// The same, with relocation.
@@ -101,9 +101,18 @@ pub fn fresh_relocating(
     config: WriteAnywhereConfig,
     relocation: RelocationConfig,
 ) -> WriteAnywhereBench {
+    fresh_array(config, |array| array.with_relocation(relocation))
+}
+
+/// The same with what `with` adds to the array.
+pub fn fresh_array(
+    config: WriteAnywhereConfig,
+    with: impl FnOnce(WriteAnywhere<Bytes>) -> WriteAnywhere<Bytes>,
+) -> WriteAnywhereBench {
     let group = *config.single_group();
     let file_blocks = config.lun_blocks() as u32;
-    let array = WriteAnywhere::new(config).unwrap().with_relocation(relocation);
+    let lun_sectors = u64::from(file_blocks) * BLOCK_SECTORS;
+    let array = with(WriteAnywhere::new(config).unwrap());
     let map = file_map(&array, file_blocks);
     let committed = (map.clone(), vec![0; file_blocks as usize * BLOCK_SECTORS as usize]);
     let watch = CheckpointWatch { group, map, committed, ..Default::default() };

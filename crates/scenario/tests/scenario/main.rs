@@ -11,6 +11,7 @@ mod documents;
 mod format;
 mod good_scenarios;
 mod hosts;
+mod housekeeping;
 mod mutations;
 mod parameters;
 mod phases;

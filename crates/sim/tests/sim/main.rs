@@ -8,6 +8,7 @@ mod cores;
 mod disk_groups;
 mod failures;
 mod groups;
+mod housekeeping;
 mod luns;
 mod machine;
 mod page_cache;

@@ -112,6 +112,11 @@ fn happen(harness: &mut Harness, happening: &Happening) {
     }
 }
 
+/// Most blocks of a hole that reads go on through, in half of the cases none.
+fn any_holes() -> impl Strategy<Value = u32> {
+    prop_oneof![Just(0), 1..40u32]
+}
+
 fn any_history() -> impl Strategy<Value = Vec<Happening>> {
     prop::collection::vec(any_happening(), 1..500)
 }
@@ -140,10 +145,12 @@ proptest! {
         before in any_history(),
         lost in prop::collection::vec((any::<Index>(), any_history()), 1..5),
         with_spares: bool,
+        holes in any_holes(),
     ) {
         let groups = config.groups.clone();
         let mut lost_in = vec![0; groups.len()];
         let mut harness = Harness::empty(config);
+        harness.array = harness.array.with_reads_through_holes(holes);
         if with_spares {
             harness.array = harness.array.with_rebuild(Rebuild { spares: 4, steps_in_flight: 2 });
         }
@@ -204,9 +211,11 @@ fn any_bad_blocks(most: usize) -> impl Strategy<Value = Vec<(Index, Index, u8)>>
 
 #[test]
 fn bad_blocks_are_computed_and_written_again() {
-    let strategy = (any_config(), any_history(), any_bad_blocks(60), any_history());
-    cases_that_test(64, 64, strategy, |(config, before, bad, after)| {
+    let histories = (any_history(), any_history());
+    let strategy = (any_config(), any_holes(), any_bad_blocks(60), histories);
+    cases_that_test(64, 64, strategy, |(config, holes, bad, (before, after))| {
         let mut harness = Harness::empty(config);
+        harness.array = harness.array.with_reads_through_holes(holes);
         for happening in &before {
             happen(&mut harness, happening);
         }
@@ -234,9 +243,11 @@ fn bad_blocks_are_computed_and_written_again() {
 #[test]
 fn what_cannot_be_computed_is_refused_and_never_wrong() {
     let lost = any::<Option<Index>>();
-    let strategy = (any_config(), any_history(), any_bad_blocks(400), lost, any_history());
-    cases_that_test(64, 64, strategy, |(config, before, bad, lost, after)| {
+    let histories = (any_history(), any_history());
+    let strategy = (any_config(), any_holes(), any_bad_blocks(400), lost, histories);
+    cases_that_test(64, 64, strategy, |(config, holes, bad, lost, (before, after))| {
         let mut harness = Harness::empty(config);
+        harness.array = harness.array.with_reads_through_holes(holes);
         for happening in &before {
             happen(&mut harness, happening);
         }
