@@ -102,15 +102,6 @@ impl ReallocationScan {
                 format!("{} blocks would do", stretch.clamp(*least, *most)),
             );
         }
-        if let Some(threshold) = threshold
-            && threshold < 0.0
-        {
-            s.problem(
-                threshold_key,
-                "is negative",
-                "give 0 to relocate all that is not as new, or 4",
-            );
-        }
         section.finish();
         Some(Self {
             begins_ns: begins_ns?,

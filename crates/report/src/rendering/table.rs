@@ -82,6 +82,9 @@ pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
     if array.segments.iter().any(|segment| segment.snapshots.is_some()) {
         columns = snapshot_columns(columns);
     }
+    if array.segments.iter().any(|segment| segment.relocation.is_some()) {
+        columns = relocation_columns(columns);
+    }
     let mut table = columns.render(&rows);
     if let Some(note) = array.short_segment_note() {
         table.push_str(&format!("\n{note}\n"));
@@ -299,6 +302,21 @@ fn snapshot_columns(columns: Columns<SegmentRow>) -> Columns<SegmentRow> {
         .number("aggre-\ngate\nused %", |row| {
             let used = row.segment.snapshots.map(|now| now.aggregate_used_percent);
             optional(used, |percent| fixed(percent, 1))
+        })
+}
+
+/// Adds the columns shown of an array that relocates blocks.
+fn relocation_columns(columns: Columns<SegmentRow>) -> Columns<SegmentRow> {
+    columns
+        .number("relo-\ncated\nGiB", |row| {
+            optional(row.segment.relocation.map(|now| gib_of(now.blocks())), |gib| fixed(gib, 1))
+        })
+        .number("reads\nfor it", |row| {
+            row.segment.relocation.map_or(0, |now| now.reads()).to_string()
+        })
+        .number("scan\npassed\n%", |row| {
+            let scan = row.segment.relocation.and_then(|now| now.scan);
+            optional(scan.map(|scan| scan.passed_percent), |percent| fixed(percent, 0))
         })
 }
 

@@ -184,6 +184,26 @@ const CASES: &[Case] = &cases! {
         "[array.write_anywhere.other_data]\nfull_percent = 101.0\nrun_blocks = 1\n\n[[array]]\nname = \"inplace\"",
         "full_percent = 101", "array[anywhere].write_anywhere.other_data.full_percent", "is 101 %",
         "0 to 100";
+    "reallocation scan that begins after the run":
+        "[[array]]\nname = \"inplace\"" =>
+        "[array.write_anywhere.reallocation_scan]\nbegins = \"1000 h\"\n\n[[array]]\nname = \"inplace\"",
+        "begins", "array[anywhere].write_anywhere.reallocation_scan.begins",
+        "is 1000 h, and the run ends at", "give less than";
+    "reallocation scan in stretches of one block":
+        "[[array]]\nname = \"inplace\"" =>
+        "[array.write_anywhere.reallocation_scan]\nbegins = \"0 s\"\nstretch_blocks = 1\n\n[[array]]\nname = \"inplace\"",
+        "stretch_blocks", "array[anywhere].write_anywhere.reallocation_scan.stretch_blocks",
+        "a stretch of 1 blocks: it takes 16 to 512", "16 blocks would do";
+    "reallocation scan with a negative threshold":
+        "[[array]]\nname = \"inplace\"" =>
+        "[array.write_anywhere.reallocation_scan]\nbegins = \"0 s\"\nthreshold = -1.0\n\n[[array]]\nname = \"inplace\"",
+        "threshold", "array[anywhere].write_anywhere.reallocation_scan.threshold",
+        "is negative", "give zero or more";
+    "cleaning of nothing":
+        "[[array]]\nname = \"inplace\"" =>
+        "[array.write_anywhere.cleaning]\nblocks_per_checkpoint = 0\n\n[[array]]\nname = \"inplace\"",
+        "blocks_per_checkpoint", "array[anywhere].write_anywhere.cleaning.blocks_per_checkpoint",
+        "is zero", "";
     "chunk longer than a tetris":
         "chunk_blocks = 32" => "chunk_blocks = 128", "chunk_blocks",
         "array[anywhere].write_anywhere.chunk_blocks",
