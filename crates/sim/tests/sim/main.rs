@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod arithmetic;
 mod client_raid;
 mod closed_loop;
 mod cores;
