@@ -82,18 +82,23 @@ enum Happening {
     Timer,
     Drain,
     AddGroup,
+    ReadOn(u32),
+    /// From here on, streams are read ahead by so many bytes.
+    ReadAhead(u64),
 }
 
 fn any_happening() -> impl Strategy<Value = Happening> {
     let sectors = prop_oneof![4 => 1..=40u32, 1 => 1..=200u32];
     prop_oneof![
         5 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
+        5 => sectors.clone().prop_map(Happening::ReadOn),
         8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
         1 => (any::<Index>(), 1..40u32).prop_map(|(at, size)| Happening::Unmap(at, size)),
         30 => any::<Index>().prop_map(Happening::Complete),
         2 => Just(Happening::Timer),
         1 => Just(Happening::Drain),
         1 => Just(Happening::AddGroup),
+        1 => (0..200_000u64).prop_map(Happening::ReadAhead),
     ]
 }
 
@@ -107,6 +112,11 @@ fn happen(harness: &mut Harness, happening: &Happening) {
         Happening::Drain => harness.drain(),
         Happening::AddGroup => {
             harness.add_group();
+        }
+        Happening::ReadOn(sectors) => harness.read_on(*sectors),
+        Happening::ReadAhead(bytes) => {
+            harness.drain();
+            harness.array.set_read_ahead(*bytes);
         }
     }
 }
