@@ -537,6 +537,8 @@ impl FaultyHarness {
     }
 
     pub fn read_everything(&mut self) {
+        // Out of the cache, no read would find what is bad.
+        self.array.forget_cache();
         let lun_sectors = self.driver.lun_sectors;
         for first_sector in (0..lun_sectors).step_by(24) {
             self.read(first_sector, 24.min(lun_sectors - first_sector) as u32);

@@ -529,3 +529,27 @@ fn the_bitmap_of_a_later_group_grows_with_what_lies_there() {
     let mut harness = harness.restored();
     harness.read_everything();
 }
+
+#[test]
+fn read_ahead_that_fails_refuses_no_read_of_other_blocks() {
+    let mut harness = Harness::empty(config(Parity::Raid4, 4, 600));
+    harness.write_at(0, 400);
+    harness.bring_to_spindles();
+    harness.forget_cache();
+    // With the stripe's parity unreadable as well, the block can be neither read nor computed.
+    let (spindle, dbn) = harness.place_of(30);
+    assert!(harness.spoil(spindle, dbn, 0) && harness.spoil(4, dbn, 0));
+    harness.array.set_read_ahead(128 << 10);
+    harness.may_refuse = true;
+    for first_sector in (0..400).step_by(16) {
+        harness.read_at(first_sector, 16);
+        // The next read of the stream comes while blocks are on their way.
+        harness.read_at(first_sector + 16, 16);
+        harness.drain();
+        let is_of_block = (first_sector..first_sector + 32).contains(&240);
+        assert_eq!(harness.refused > 0, is_of_block, "reads from {first_sector} on");
+        harness.refused = 0;
+    }
+    let counters = harness.array.counters();
+    assert!(counters.read_ahead_used > 0 && counters.blocks_gone > 1, "{counters:?}");
+}
