@@ -8,6 +8,7 @@ use strewn_raid::{ProtectionLevel, VraidConfig};
 use crate::format::Format;
 use crate::group::{MOST_GROUPS, further_sections};
 use crate::quantity::Bytes;
+use crate::read_ahead::{READ_AHEAD, READ_CACHE};
 use crate::section::Section;
 use crate::value::{self, ValueError};
 
@@ -225,6 +226,8 @@ fn refuse_others_keys(section: &mut Section<'_>) {
         ("destage_low_percent", "all disk groups share the write cache", shared),
         ("destages_per_spindle", "is that of every spindle of the array", shared),
         ("full_stripe_destage", "all disk groups destage alike", shared),
+        (READ_AHEAD, "is that of every LUN of the array", shared),
+        (READ_CACHE, "all disk groups have equal shares of it", shared),
     ] {
         if section.gives(key) {
             section.get(key);

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
 use strewn_base::{BLOCK_SECTORS, Direction, SECTOR_BYTES};
-use strewn_raid::StripedLayout;
+use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::driver::{Driver, HostOperation, LunId, SpindleCommand};
-use crate::payload::Payload;
+use crate::payload::{Contents, Payload};
 use crate::read_ahead::Streams;
 
 use super::InPlace;
@@ -45,10 +45,8 @@ impl<P: Payload> InPlace<P> {
         self.streams.clear();
         if window > 0 {
             let of_lun = |lun: &super::PlacedLun| {
-                let layout = &self.groups[lun.group].layout;
-                let data_units = u64::from(layout.shape().data_blocks());
-                let (sectors, stripe) = (&lun.sectors, data_units * layout.unit_sectors());
-                Streams::new(sectors.end - sectors.start, window, stripe)
+                let chunk = self.groups[lun.group].layout.unit_sectors();
+                Streams::new(lun.sectors.end - lun.sectors.start, window, chunk)
             };
             self.streams = self.luns.iter().map(of_lun).collect();
         }
@@ -88,33 +86,44 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// The first run of blocks within `sectors` that it makes sense to read ahead. The spindles have old sectors where the
-    /// write cache has some.
+    /// The first run of blocks within `sectors` that are neither cached nor on their way. Where the write cache has all of
+    /// it, nothing needs to be read.
     fn next_run_to_read(&self, id: GroupIndex, sectors: &Range<u64>) -> Option<Range<u64>> {
         let group = &self.groups[id];
         let cache = group.read_cache.as_ref()?;
-        let has_dirty = group.cache.holds_any(sectors.clone());
-        let is_wanted = |block: u64| {
-            let of_block = block * BLOCK_SECTORS..(block + 1) * BLOCK_SECTORS;
-            cache.lacks(block as u32) && !(has_dirty && group.cache.holds_any(of_block))
-        };
+        let lacks = |block: u64| cache.lacks(block as u32);
         let mut blocks = blocks_of(sectors);
-        let first = blocks.clone().find(|block| is_wanted(*block))?;
-        blocks.end = blocks.end.min(first + MOST_BLOCKS);
-        let end = (first..blocks.end).find(|block| !is_wanted(*block)).unwrap_or(blocks.end);
-        Some(first * BLOCK_SECTORS..end * BLOCK_SECTORS)
+        loop {
+            let first = blocks.find(|block| lacks(*block))?;
+            let most = blocks.end.min(first + MOST_BLOCKS);
+            let end = (first..most).find(|block| !lacks(*block)).unwrap_or(most);
+            let run = first * BLOCK_SECTORS..end * BLOCK_SECTORS;
+            if !group.cache.holds_all(run.clone()) {
+                return Some(run);
+            }
+            blocks.start = end;
+        }
     }
 
     fn send_read_ahead(
         &mut self,
         id: GroupIndex,
-        (spindle, at, on_spindle): (strewn_raid::SpindleIndex, u64, u64),
+        (spindle, at, on_spindle): (SpindleIndex, u64, u64),
         run: Range<u64>,
         driver: &mut impl Driver<P>,
     ) {
         let blocks = (run.start / BLOCK_SECTORS) as u32..(run.end / BLOCK_SECTORS) as u32;
-        let Some(cache) = &mut self.groups[id].read_cache else { return };
+        let group = &mut self.groups[id];
+        let Some(cache) = &mut group.read_cache else { return };
         cache.are_on_their_way(&blocks);
+        // The spindles have old sectors where the write cache has some: a command is not cut up for these.
+        if group.cache.holds_any(run.clone()) {
+            for block in blocks.clone() {
+                if group.cache.holds_any(sectors_of(block)) {
+                    cache.is_written_meanwhile(block);
+                }
+            }
+        }
         let (slot, detail) = (blocks.start as usize, blocks.end - blocks.start);
         self.counters.data_reads += 1;
         self.counters.read_ahead_blocks += u64::from(detail);
@@ -209,13 +218,21 @@ impl<P: Payload> InPlace<P> {
         id: GroupIndex,
         slot: usize,
         sectors: Range<u64>,
-        (spindle, on_spindle): (strewn_raid::SpindleIndex, u64),
+        (spindle, on_spindle): (SpindleIndex, u64),
         driver: &mut impl Driver<P>,
     ) -> u64 {
         let (mut from, mut hits) = (sectors.start, 0);
         while from < sectors.end {
-            let Some(cache) = &mut self.groups[id].read_cache else { return hits };
-            let source = |block: u64| cache.source_of(block as u32);
+            let Some(cache) = &self.groups[id].read_cache else { return hits };
+            let write_cache = &self.groups[id].cache;
+            let source = |block: u64| {
+                let wanted = sectors_of(block as u32);
+                let wanted = wanted.start.max(sectors.start)..wanted.end.min(sectors.end);
+                match cache.source_of(block as u32) {
+                    Source::Spindle if write_cache.holds_all(wanted) => Source::WriteCache,
+                    source => source,
+                }
+            };
             let mut blocks = blocks_of(&(from..sectors.end));
             let of_first = source(blocks.start);
             let other = blocks.clone().find(|block| source(*block) != of_first);
@@ -232,9 +249,20 @@ impl<P: Payload> InPlace<P> {
                     let at = (from - read.sectors().start) as u32;
                     read.lay(at, &payload);
                 }
+                Source::WriteCache => {
+                    hits += u64::from(count);
+                    let group = &mut self.groups[id];
+                    let payload = group.contents.load(part.start, (part.end - part.start) as u32);
+                    let read = &mut group.reads[slot];
+                    let at = (from - read.sectors().start) as u32;
+                    read.lay(at, &payload);
+                }
                 Source::OnItsWay => {
-                    cache.waiters.add(slot as u32, blocks.start as u32..blocks.end as u32);
-                    self.groups[id].reads[slot].awaits(count);
+                    let group = &mut self.groups[id];
+                    if let Some(cache) = &mut group.read_cache {
+                        cache.waiters.add(slot as u32, blocks.start as u32..blocks.end as u32);
+                    }
+                    group.reads[slot].awaits(count);
                 }
                 Source::Spindle => {
                     let at = (spindle, on_spindle + (from - sectors.start));
@@ -275,9 +303,15 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
+    /// Recounts the blocks that were read ahead and dropped without a use.
     fn note_dropped(&mut self) {
         let caches = self.groups.iter().filter_map(|group| group.read_cache.as_ref());
         let dropped = caches.map(|cache| cache.dropped_unread()).sum();
         self.counters.read_ahead_dropped = dropped;
     }
+}
+
+/// The sectors of a block.
+fn sectors_of(block: u32) -> Range<u64> {
+    u64::from(block) * BLOCK_SECTORS..(u64::from(block) + 1) * BLOCK_SECTORS
 }

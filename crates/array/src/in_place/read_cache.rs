@@ -32,6 +32,7 @@ pub(super) struct ReadCache<P: Payload> {
 pub(super) enum Source {
     Cached,
     OnItsWay,
+    WriteCache,
     Spindle,
 }
 
@@ -103,6 +104,11 @@ impl<P: Payload> ReadCache<P> {
     /// `blocks` are being read ahead.
     pub(super) fn are_on_their_way(&mut self, blocks: &Range<u32>) {
         self.on_their_way.insert_range(blocks.start.into()..blocks.end.into());
+    }
+
+    /// Block `block` is on its way, and what comes is old.
+    pub(super) fn is_written_meanwhile(&mut self, block: u32) {
+        self.overwritten.insert(block.into());
     }
 
     /// Block `block`, which is here, is read. Returns whether that is its first use since it was read ahead.

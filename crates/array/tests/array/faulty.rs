@@ -334,6 +334,8 @@ impl FaultyDriver {
 pub struct FaultyHarness {
     pub array: InPlace<Described>,
     pub driver: FaultyDriver,
+    /// Where a stream of reads goes on.
+    pub goes_on_at: u64,
     now_ns: u64,
 }
 
@@ -376,7 +378,7 @@ impl FaultyHarness {
         }
         let mut array = array;
         array.start(0, &mut driver);
-        Self { array, driver, now_ns: 0 }
+        Self { array, driver, goes_on_at: 0, now_ns: 0 }
     }
 
     pub fn read(&mut self, first_sector: u64, sectors: u32) -> u32 {
@@ -535,6 +537,8 @@ impl FaultyHarness {
     }
 
     pub fn read_everything(&mut self) {
+        // Out of the cache, no read would find what is bad.
+        self.array.forget_cache();
         let lun_sectors = self.driver.lun_sectors;
         for first_sector in (0..lun_sectors).step_by(24) {
             self.read(first_sector, 24.min(lun_sectors - first_sector) as u32);

@@ -129,12 +129,12 @@ fn a_background_scan_keeps_to_its_time_and_its_rate() {
         }
     }
     let counters = harness.array.counters();
-    let all = counters.scan_reads + counters.scan_hits;
+    let all = counters.map_scan_reads + counters.map_scan_hits;
     assert!((29..=31).contains(&all), "{counters:?}");
-    assert_eq!(looked_at_ms.len() as u64, counters.scan_reads);
+    assert_eq!(looked_at_ms.len() as u64, counters.map_scan_reads);
     assert!(looked_at_ms.iter().all(|at_ms| (20..51).contains(at_ms)), "{looked_at_ms:?}");
     // Blocks that a scan looks at do not push others out.
-    assert!(counters.scan_reads > counters.scan_hits);
+    assert!(counters.map_scan_reads > counters.map_scan_hits);
 }
 
 #[test]

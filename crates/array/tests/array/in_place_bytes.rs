@@ -32,6 +32,8 @@ struct Setting {
     format: Format,
     /// Whether host operations are of whole blocks.
     whole_blocks: bool,
+    /// Bytes that a stream is read ahead, and of the read cache.
+    read_ahead: (u64, u64),
 }
 
 fn any_setting() -> impl Strategy<Value = Setting> {
@@ -45,10 +47,15 @@ fn any_setting() -> impl Strategy<Value = Setting> {
     let log = prop::option::of(4_000..60_000u64);
     let rebuild = (0..3u16, 1..4u32)
         .prop_map(|(spares, steps_in_flight)| Rebuild { spares, steps_in_flight });
-    let destages = (1..16u32, prop::bool::weighted(0.8));
-    (sets, 300..=1400u64, 40..400u64, 0..100u64, destages, rebuild, log, any::<(bool, bool)>())
-        .prop_map(|((sets, raid_5), lun_sectors, cache, low, destages, rebuild, log, flags)| {
-            let (destages_in_flight, full_stripes) = destages;
+    let read_ahead = prop_oneof![
+        2 => Just((0, 0)),
+        2 => (8_192..100_000u64).prop_map(|window| (window, 0)),
+        1 => (8_192..100_000u64, 4_096..100_000u64),
+    ];
+    let destages = (40..400u64, 0..100u64, 1..16u32, prop::bool::weighted(0.8));
+    (sets, 300..=1400u64, destages, rebuild, log, any::<(bool, bool)>(), read_ahead).prop_map(
+        |((sets, raid_5), lun_sectors, destages, rebuild, log, flags, read_ahead)| {
+            let (cache, low, destages_in_flight, full_stripes) = destages;
             // RAID-5 has no room for what is lost.
             let spares = if raid_5 { 0 } else { rebuild.spares };
             let rebuild = Rebuild { spares, ..rebuild };
@@ -68,8 +75,10 @@ fn any_setting() -> impl Strategy<Value = Setting> {
                 log,
                 format: if flags.0 { Format::Durable } else { Format::Modelled },
                 whole_blocks: flags.1,
+                read_ahead,
             }
-        })
+        },
+    )
 }
 
 fn roomy() -> Setting {
@@ -85,6 +94,7 @@ fn roomy() -> Setting {
         log: None,
         format: Format::Modelled,
         whole_blocks: true,
+        read_ahead: (0, 0),
     }
 }
 
@@ -113,7 +123,10 @@ fn array(setting: &Setting) -> InPlace<Described> {
         log: setting.log.map(|half_bytes| LogSize { half_bytes, record_header_bytes: 100 }),
         processor: ProcessorCosts::default(),
     });
-    array.unwrap()
+    let mut array = array.unwrap();
+    let (read_ahead_bytes, read_cache_bytes) = setting.read_ahead;
+    array.set_read_cache(read_ahead_bytes, read_cache_bytes);
+    array
 }
 
 fn harness(setting: &Setting) -> FaultyHarness {
@@ -123,6 +136,8 @@ fn harness(setting: &Setting) -> FaultyHarness {
 /// What happens next.
 #[derive(Debug, Clone)]
 enum Happening {
+    /// A stream of reads goes on.
+    ReadOn(u32),
     Read(Index, u32),
     Write(Index, u32),
     /// A write of so many half chunks, where the last one ended.
@@ -139,6 +154,7 @@ enum Happening {
 fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
     let sectors = prop_oneof![4 => 1..=20u32, 1 => 1..=120u32];
     let happening = prop_oneof![
+        6 => sectors.clone().prop_map(Happening::ReadOn),
         6 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
         8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
         8 => (1..=8u32).prop_map(Happening::WriteOn),
@@ -170,6 +186,13 @@ fn take(
 ) {
     let commands = harness.commands_out();
     match happening {
+        Happening::ReadOn(sectors) => {
+            let (first_sector, lun_sectors) = (harness.goes_on_at, setting.lun_sectors);
+            let sectors = if setting.whole_blocks { sectors.next_multiple_of(8) } else { *sectors };
+            let sectors = sectors.min((lun_sectors - first_sector) as u32);
+            harness.read(first_sector, sectors);
+            harness.goes_on_at = (first_sector + u64::from(sectors)) % lun_sectors;
+        }
         Happening::Read(at, sectors) | Happening::Write(at, sectors) => {
             let lun_sectors = setting.lun_sectors as usize;
             let (mut first_sector, mut sectors) = (at.index(lun_sectors), *sectors);

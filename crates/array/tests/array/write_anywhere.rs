@@ -111,7 +111,6 @@ pub fn fresh_array(
 ) -> WriteAnywhereBench {
     let group = *config.single_group();
     let file_blocks = config.lun_blocks() as u32;
-    let lun_sectors = u64::from(file_blocks) * BLOCK_SECTORS;
     let array = with(WriteAnywhere::new(config).unwrap());
     let map = file_map(&array, file_blocks);
     let committed = (map.clone(), vec![0; file_blocks as usize * BLOCK_SECTORS as usize]);

@@ -14,6 +14,7 @@ mod luns;
 mod machine;
 mod page_cache;
 mod phases;
+mod read_ahead;
 mod room;
 mod snapshots;
 mod workers;

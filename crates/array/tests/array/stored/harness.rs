@@ -109,6 +109,8 @@ pub struct Harness {
     /// Sectors that a write failed on: what they hold is what they held.
     pub refused: u32,
     pub may_refuse: bool,
+    /// Where a stream of reads goes on.
+    goes_on_at: u64,
 }
 
 /// What a sector holds in a version.
@@ -155,6 +157,7 @@ impl Harness {
             luns,
             versions: vec![0; sectors],
             refused: 0,
+            goes_on_at: 0,
             may_refuse: false,
         };
         harness.array.start(0, &mut harness.driver);
@@ -185,6 +188,14 @@ impl Harness {
                 *other >= end || first_sector >= *other + u64::from(*sectors)
             }
         })
+    }
+
+    /// A stream of reads goes on.
+    pub fn read_on(&mut self, sectors: u32) {
+        let (_, lun) = self.lun_of(self.goes_on_at);
+        let sectors = sectors.min((lun.end - self.goes_on_at) as u32);
+        self.read_at(self.goes_on_at, sectors);
+        self.goes_on_at = (self.goes_on_at + u64::from(sectors)) % self.versions.len() as u64;
     }
 
     pub fn read(&mut self, at: &Index, sectors: u32) {

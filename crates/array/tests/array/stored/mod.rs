@@ -83,18 +83,23 @@ enum Happening {
     Timer,
     Drain,
     AddGroup,
+    ReadOn(u32),
+    /// From here on, streams are read ahead by so many bytes.
+    ReadAhead(u64),
 }
 
 fn any_happening() -> impl Strategy<Value = Happening> {
     let sectors = prop_oneof![4 => 1..=40u32, 1 => 1..=200u32];
     prop_oneof![
         5 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
+        5 => sectors.clone().prop_map(Happening::ReadOn),
         8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
         1 => (any::<Index>(), 1..40u32).prop_map(|(at, size)| Happening::Unmap(at, size)),
         30 => any::<Index>().prop_map(Happening::Complete),
         2 => Just(Happening::Timer),
         1 => Just(Happening::Drain),
         1 => Just(Happening::AddGroup),
+        1 => (0..200_000u64).prop_map(Happening::ReadAhead),
     ]
 }
 
@@ -108,6 +113,11 @@ fn happen(harness: &mut Harness, happening: &Happening) {
         Happening::Drain => harness.drain(),
         Happening::AddGroup => {
             harness.add_group();
+        }
+        Happening::ReadOn(sectors) => harness.read_on(*sectors),
+        Happening::ReadAhead(bytes) => {
+            harness.drain();
+            harness.array.set_read_ahead(*bytes);
         }
     }
 }
@@ -530,4 +540,28 @@ fn the_bitmap_of_a_later_group_grows_with_what_lies_there() {
     assert!(harness.bitmap_is_right());
     let mut harness = harness.restored();
     harness.read_everything();
+}
+
+#[test]
+fn read_ahead_that_fails_refuses_no_read_of_other_blocks() {
+    let mut harness = Harness::empty(config(Parity::Raid4, 4, 600));
+    harness.write_at(0, 400);
+    harness.bring_to_spindles();
+    harness.forget_cache();
+    // With the stripe's parity unreadable as well, the block can be neither read nor computed.
+    let (spindle, dbn) = harness.place_of(30);
+    assert!(harness.spoil(spindle, dbn, 0) && harness.spoil(4, dbn, 0));
+    harness.array.set_read_ahead(128 << 10);
+    harness.may_refuse = true;
+    for first_sector in (0..400).step_by(16) {
+        harness.read_at(first_sector, 16);
+        // The next read of the stream comes while blocks are on their way.
+        harness.read_at(first_sector + 16, 16);
+        harness.drain();
+        let is_of_block = (first_sector..first_sector + 32).contains(&240);
+        assert_eq!(harness.refused > 0, is_of_block, "reads from {first_sector} on");
+        harness.refused = 0;
+    }
+    let counters = harness.array.counters();
+    assert!(counters.read_ahead_used > 0 && counters.blocks_gone > 1, "{counters:?}");
 }
