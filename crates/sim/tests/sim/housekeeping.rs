@@ -119,7 +119,7 @@ fn scans_and_paced_frees_obey_the_laws() {
         let segment = simulation.run_segment(5 * SECOND_NS, go_on).unwrap();
         assert!(segment.laws.hold(), "{:?}", segment.laws);
         assert!(segment.counters.paced_regions > 0);
-        scanned.push(segment.counters.scan_hits + segment.counters.scan_reads);
+        scanned.push(segment.counters.map_scan_hits + segment.counters.map_scan_reads);
     }
     // Turns that are skipped because reads are out look at nothing.
     assert!(scanned[0] > 1_000 && scanned[0] <= 2_500, "{scanned:?}");

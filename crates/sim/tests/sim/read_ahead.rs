@@ -104,6 +104,8 @@ const FREE: ProcessorCosts = ProcessorCosts {
     spindle_command_ns: 0,
     per_sector_ps: 0,
     write_back_percent: 50,
+    write_back: strewn_array::WriteBackCosts::NONE,
+    interrupt_ns: 0,
 };
 
 /// The costs that are fitted to the FAS2050: 66.179 us an operation, 108.606 us a command, 0.5 us a KiB.
@@ -112,6 +114,8 @@ const FAS2050: ProcessorCosts = ProcessorCosts {
     spindle_command_ns: 108_606,
     per_sector_ps: 250_000,
     write_back_percent: 50,
+    write_back: strewn_array::WriteBackCosts::NONE,
+    interrupt_ns: 0,
 };
 
 /// Those of the EVA4400: 20 us, 5 us, 0.2 us.
@@ -120,6 +124,8 @@ const EVA4400: ProcessorCosts = ProcessorCosts {
     spindle_command_ns: 5_000,
     per_sector_ps: 100_000,
     write_back_percent: 50,
+    write_back: strewn_array::WriteBackCosts::NONE,
+    interrupt_ns: 0,
 };
 
 // The drive turns in 60 s / 15,020 = 3.995 ms. Tracks of the outermost zone have 1,200 sectors, 600 KiB, and the skew from

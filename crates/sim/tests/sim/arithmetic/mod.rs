@@ -183,6 +183,8 @@ const FREE: ProcessorCosts = ProcessorCosts {
     spindle_command_ns: 0,
     per_sector_ps: 0,
     write_back_percent: 50,
+    write_back: strewn_array::WriteBackCosts::NONE,
+    interrupt_ns: 0,
 };
 
 /// The blocks in so many bytes.

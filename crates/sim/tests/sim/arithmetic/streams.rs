@@ -111,6 +111,8 @@ fn a_write_anywhere_stream_is_bound_by_the_fas2050s_processor() {
         spindle_command_ns: 108_606,
         per_sector_ps: 250_000,
         write_back_percent: 50,
+        write_back: strewn_array::WriteBackCosts::NONE,
+        interrupt_ns: 0,
     };
     let writes = (64 * MIB / (512 * KIB + 160)) as f64;
     let tetrises = (writes * 128.0 / (18.0 * 64.0)).ceil();
