@@ -110,12 +110,17 @@ pub(crate) fn check_replicates(
     if replicates <= 1 {
         return check(scenario, further_bytes);
     }
+    let at_once = at_once_bytes(scenario, replicates, parallel::at_once(jobs));
+    check_bytes(BASE_BYTES + at_once + further_bytes)
+}
+
+/// Returns the memory of the largest arrays that may run at once on this many threads, in bytes.
+fn at_once_bytes(scenario: &Scenario, replicates: u32, threads: usize) -> u64 {
     let arrays = scenario.arrays.iter().map(|array| machine_bytes(scenario, array));
     let mut all: Vec<u64> =
         arrays.flat_map(|bytes| std::iter::repeat_n(bytes, replicates as usize)).collect();
     all.sort_unstable_by_key(|bytes| std::cmp::Reverse(*bytes));
-    let at_once: u64 = all.iter().take(parallel::at_once(jobs)).sum();
-    check_bytes(BASE_BYTES + at_once + further_bytes)
+    all.iter().take(threads).sum()
 }
 
 /// Returns the available memory that Linux reports, or `None` without `/proc/meminfo`; then no run is refused.
@@ -124,4 +129,20 @@ fn available_bytes() -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_arrays_as_threads_run_at_once() {
+        let scenario = Scenario::default();
+        let bytes: Vec<u64> =
+            scenario.arrays.iter().map(|array| machine_bytes(&scenario, array)).collect();
+        let largest = bytes.iter().copied().max().unwrap();
+        assert_eq!(at_once_bytes(&scenario, 8, 1), largest);
+        assert_eq!(at_once_bytes(&scenario, 8, 3), 3 * largest);
+        assert_eq!(at_once_bytes(&scenario, 8, 1000), 8 * bytes.iter().sum::<u64>());
+    }
 }

@@ -244,7 +244,7 @@ impl Picture {
 }
 
 /// Half the width of a band that is alone in its phase, in segments.
-const ALONE: f64 = 0.12;
+const ALONE: f64 = 0.35;
 
 /// A segment and a figure.
 type Corner = (f64, f64);
