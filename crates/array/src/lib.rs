@@ -11,7 +11,7 @@
 //! - [`write_anywhere`] never overwrites. A write is logged in NVRAM and acknowledged; a consistency point later writes
 //!   all dirty blocks to free places, with the metadata that records where.
 //! - [`in_place`] overwrites each sector where it belongs. A write is acknowledged from a mirrored cache; an elevator
-//!   destages dirty extents by read-modify-write of data and parity.
+//!   destages dirty extents by read-modify-write of data and parity, or full stripes without a read.
 //!
 //! # An array and its driver
 //!

@@ -177,8 +177,9 @@ impl<P: Payload> Stripes<P> {
         match self {
             Self::Full(full) => {
                 let stripes = full.stripes();
+                let first = group.layout.sectors_of_stripe(stripes.start);
                 let last = group.layout.sectors_of_stripe(stripes.end - 1);
-                vec![group.layout.sectors_of_stripe(stripes.start).start..last.end]
+                std::iter::once(first.start..last.end).collect()
             }
             Self::Reconstruct(one) => one.dirty_sectors(&group.layout),
         }

@@ -158,12 +158,11 @@ fn stripes_are_full_until_the_write_point_has_been_round() {
     let full = |segment: &Segment| {
         segment.counters.full_stripes as f64 / segment.counters.stripes_written as f64
     };
-    let (mut written, mut rewritings) = (0, 0.0);
+    let mut written = 0;
     let mut fell_at = None;
     for (second, segment) in segments.iter().enumerate() {
         let before = written as f64 / free as f64;
         written += segment.counters.checkpoint_blocks;
-        rewritings += segment.counters.checkpoint_data_blocks as f64 / file_blocks as f64;
         let now = written as f64 / free as f64;
         let space = segment.layout.free_space.as_ref().unwrap();
         println!("{now:.3} round: {:.3} full, free space {:.3}", full(segment), space.score);
@@ -178,12 +177,13 @@ fn stripes_are_full_until_the_write_point_has_been_round() {
         if full(segment) < 0.9 {
             fell_at.get_or_insert(second as f64);
         }
-        // As in the test above: n / N is that of consistency points of 64 MiB.
-        let untouched = (-2.0 * rewritings).exp();
+        // As in the test above, by the share of blocks that no consistency point has placed.
+        let layout = segment.layout.of_all_luns();
+        let untouched = (1.0 - layout.rewritten.unwrap()).powi(2);
         let in_a_point = (64 * MIB / (4096 + 160)) as f64 / file_blocks as f64;
         let expected = 63.0 / 64.0 * (untouched + in_a_point / 2.0 * (1.0 - untouched));
-        let layout = segment.layout.of_all_luns().file.score;
-        assert!((layout - expected).abs() < 0.01, "layout score {layout}, expected {expected}");
+        let score = layout.file.score;
+        assert!((score - expected).abs() < 0.01, "layout score {score}, expected {expected}");
     }
     let a_second: u64 =
         segments[1..9].iter().map(|one| one.counters.checkpoint_blocks).sum::<u64>() / 8;
