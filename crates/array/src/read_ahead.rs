@@ -179,9 +179,8 @@ impl Waiters {
     /// Takes the first operation out that waits for some of `blocks`, with those of them that it waits for. What it waits
     /// for besides stays.
     pub(crate) fn take(&mut self, blocks: &Range<u32>) -> Option<(u32, Range<u32>)> {
-        let overlap = |waiter: &Waiter| {
-            waiter.blocks.0.max(blocks.start)..waiter.blocks.1.min(blocks.end)
-        };
+        let overlap =
+            |waiter: &Waiter| waiter.blocks.0.max(blocks.start)..waiter.blocks.1.min(blocks.end);
         let at = self.0.iter().position(|waiter| !overlap(waiter).is_empty())?;
         let (waiter, taken) = (self.0[at], overlap(&self.0[at]));
         let rest = [waiter.blocks.0..taken.start, taken.end..waiter.blocks.1];

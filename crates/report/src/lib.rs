@@ -46,8 +46,8 @@ pub use data::runs::{
     SegmentOfRuns,
 };
 pub use data::segment::{
-    Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ReadAhead, ResponseTime, Segment,
-    SegmentLayout, SpindleCommands, Utilization,
+    Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ReadAhead,
+    ResponseTime, Segment, SegmentLayout, SpindleCommands, Utilization,
 };
 pub use data::snapshots::Snapshots;
 pub use data::volume::VolumeFigures;

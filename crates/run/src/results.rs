@@ -8,9 +8,9 @@ use strewn_report::{
     CoresFigures, DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad,
     HostProcessor, HostReadHits, LayoutKind, LinkFigures, MachineFigures, OperationFigures,
     OverheadArray, OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter,
-    ParityGroup, Phase, ReadAhead, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting,
-    Snapshots, SpindleCommands, SpindleFailure, Spindles, Utilization, VolumeFigures, Workload,
-    WorkloadFigures, rounded,
+    ParityGroup, Phase, ReadAhead, Redundancy, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout,
+    Setting, Snapshots, SpindleCommands, SpindleFailure, Spindles, Utilization, VolumeFigures,
+    Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};

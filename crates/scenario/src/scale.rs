@@ -162,7 +162,8 @@ impl Scale<'_> {
                 if layout.read_cache_bytes > 0 {
                     let what = format!("read cache of {name}");
                     let by = self.by;
-                    Scale { by, changes: &mut *root.changes }.size(&what, &mut layout.read_cache_bytes);
+                    Scale { by, changes: &mut *root.changes }
+                        .size(&what, &mut layout.read_cache_bytes);
                 }
                 if layout.format.is_durable() {
                     root.size(&format!("log half of {name}"), &mut layout.log_half_bytes);

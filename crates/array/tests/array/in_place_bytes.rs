@@ -52,32 +52,31 @@ fn any_setting() -> impl Strategy<Value = Setting> {
         1 => (8_192..100_000u64, 4_096..100_000u64),
     ];
     let destages = (40..400u64, 0..100u64, 1..8u32);
-    (sets, 300..=1400u64, destages, rebuild, log, any::<(bool, bool)>(), read_ahead)
-        .prop_map(
-            |((sets, raid_5), lun_sectors, destages, rebuild, log, flags, read_ahead)| {
-                let (cache, low, destages_in_flight) = destages;
-                // RAID-5 has no room for what is lost.
-                let spares = if raid_5 { 0 } else { rebuild.spares };
-                let rebuild = Rebuild { spares, ..rebuild };
-                let lun_sectors = match flags.0 {
-                    true => lun_sectors / BLOCK_SECTORS * BLOCK_SECTORS,
-                    false => lun_sectors,
-                };
-                Setting {
-                    sets,
-                    raid_5,
-                    lun_sectors,
-                    write_cache_sectors: cache,
-                    destage_low_sectors: low,
-                    destages_in_flight,
-                    rebuild,
-                    log,
-                    format: if flags.0 { Format::Durable } else { Format::Modelled },
-                    whole_blocks: flags.1,
-                    read_ahead,
-                }
-            },
-        )
+    (sets, 300..=1400u64, destages, rebuild, log, any::<(bool, bool)>(), read_ahead).prop_map(
+        |((sets, raid_5), lun_sectors, destages, rebuild, log, flags, read_ahead)| {
+            let (cache, low, destages_in_flight) = destages;
+            // RAID-5 has no room for what is lost.
+            let spares = if raid_5 { 0 } else { rebuild.spares };
+            let rebuild = Rebuild { spares, ..rebuild };
+            let lun_sectors = match flags.0 {
+                true => lun_sectors / BLOCK_SECTORS * BLOCK_SECTORS,
+                false => lun_sectors,
+            };
+            Setting {
+                sets,
+                raid_5,
+                lun_sectors,
+                write_cache_sectors: cache,
+                destage_low_sectors: low,
+                destages_in_flight,
+                rebuild,
+                log,
+                format: if flags.0 { Format::Durable } else { Format::Modelled },
+                whole_blocks: flags.1,
+                read_ahead,
+            }
+        },
+    )
 }
 
 fn roomy() -> Setting {

@@ -53,10 +53,7 @@ fn any_window() -> impl Strategy<Value = u64> {
 }
 
 /// Does them, and returns how many blocks were read ahead and used.
-fn run<A: Array<Bytes>, W: Watch<A>>(
-    harness: &mut Harness<A, W>,
-    happenings: &[Happening],
-) -> u32 {
+fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[Happening]) -> u32 {
     let lun_sectors = harness.driver.host.acknowledged.len();
     let mut streams = [0; 3];
     // What does not fit its LUN ends with it.

@@ -233,8 +233,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     let of_machine = if_any(|segment| segment.machine.is_some(), MACHINE_COLUMNS);
     let of_page_cache = if_any(|segment| segment.page_cache.is_some(), PAGE_CACHE_COLUMNS);
     let of_clients = if_any(|segment| segment.client_raid.is_some(), CLIENT_RAID_COLUMNS);
-    let of_read_ahead =
-        if_any(|segment| segment.cache.read_ahead.is_some(), READ_AHEAD_COLUMNS);
+    let of_read_ahead = if_any(|segment| segment.cache.read_ahead.is_some(), READ_AHEAD_COLUMNS);
     let any_phase = results.arrays.iter().any(|array| !array.phases.is_empty());
     let of_phases = if any_phase { PHASE_COLUMNS } else { &[] };
     COLUMNS

@@ -249,8 +249,12 @@ fn on_a_strewn_lun_read_ahead_saves_waiting_and_no_commands() {
 fn a_read_cache_answers_what_was_read_before() {
     // The stream comes by its 64 MiB again and again.
     let sectors = 64 << 11;
-    let line =
-        AccessLine { bytes: 65_536, percent_of_accesses: 100, read_percent: 100, random_percent: 0 };
+    let line = AccessLine {
+        bytes: 65_536,
+        percent_of_accesses: 100,
+        read_percent: 100,
+        random_percent: 0,
+    };
     let reads = AccessSpecification::new("stream", vec![line], 4_096).unwrap();
     let worker = || {
         let stream = PatternStream::new(&Pattern::from(&reads), 0, sectors, 1).unwrap();
