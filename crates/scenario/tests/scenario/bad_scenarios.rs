@@ -176,7 +176,7 @@ const CASES: &[Case] = &cases! {
         "array[inplace].in_place.read_ahead", "1 GiB is more than an array reads ahead",
         "give at most 64 MiB";
     "read cache that holds nothing":
-        "read_cache = \"0 B\"" => "read_cache = \"1 KiB\"", "read_cache",
+        "read_cache = \"2 GiB\"" => "read_cache = \"1 KiB\"", "read_cache",
         "array[inplace].in_place.read_cache", "does not hold one block",
         "give at least 4 KiB, or \"0 B\" for none";
     "cache start that is unknown":
