@@ -168,15 +168,15 @@ const CASES: &[Case] = &cases! {
         "array[anywhere].write_anywhere.buffer_cache",
         "does not hold one block", "give at least 4 KiB";
     "read-ahead of less than two blocks":
-        "buffer_cache = \"1.3 GiB\"" => "buffer_cache = \"1.3 GiB\"\nread_ahead = \"4 KiB\"", "read_ahead",
+        "read_ahead = \"512 KiB\"" => "read_ahead = \"4 KiB\"", "read_ahead = \"4",
         "array[anywhere].write_anywhere.read_ahead", "4 KiB is less than two blocks",
         "give at least 8 KiB, or \"0 B\" for no read-ahead";
     "read-ahead of too much":
-        "write_cache = \"512 MiB\"" => "write_cache = \"512 MiB\"\nread_ahead = \"1 GiB\"", "read_ahead",
+        "read_ahead = \"1 MiB\"" => "read_ahead = \"1 GiB\"", "read_ahead = \"1",
         "array[inplace].in_place.read_ahead", "1 GiB is more than an array reads ahead",
         "give at most 64 MiB";
     "read cache that holds nothing":
-        "write_cache = \"512 MiB\"" => "write_cache = \"512 MiB\"\nread_cache = \"1 KiB\"", "read_cache",
+        "read_cache = \"2 GiB\"" => "read_cache = \"1 KiB\"", "read_cache",
         "array[inplace].in_place.read_cache", "does not hold one block",
         "give at least 4 KiB, or \"0 B\" for none";
     "cache start that is unknown":

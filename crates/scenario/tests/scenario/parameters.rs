@@ -156,6 +156,7 @@ fn scaled_down_keeps_what_rates_depend_on() {
             "checkpoint interval of anywhere 10 s -> 2.5 s",
             "LUN of inplace 500 GB -> 29.1 GiB",
             "write cache of inplace 512 MiB -> 128 MiB",
+            "read cache of inplace 2 GiB -> 128 MiB",
             "blocks of a spindle 16 times as far apart, so that seeks keep their lengths",
         ]
     );

@@ -17,14 +17,14 @@ fn one_problem_has_its_place_its_text_and_its_help() {
     let [problem] = error.problems() else { panic!("{error:?}") };
     assert_eq!(problem.kind(), ProblemKind::Value);
     assert_eq!(problem.field(), "array[anywhere].write_anywhere.area_stripes");
-    assert_eq!((problem.line(), problem.column()), (37, 16));
+    assert_eq!((problem.line(), problem.column()), (36, 16));
     assert_eq!(marked(&error, problem), "4100");
     assert_eq!(problem.label(), "this value");
     assert_eq!(problem.help(), "4160 stripes would do");
     assert_eq!(error.help(), Some("4160 stripes would do"));
     assert_eq!(
         error.to_string(),
-        "scenarios/good.toml:37:16: array[anywhere].write_anywhere.area_stripes: an allocation \
+        "scenarios/good.toml:36:16: array[anywhere].write_anywhere.area_stripes: an allocation \
          area of 4100 stripes is not a multiple of 64"
     );
 }
