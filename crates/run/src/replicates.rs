@@ -41,30 +41,7 @@ pub(crate) fn sensitivity_text(path: &Path) -> std::io::Result<Option<String>> {
 /// If the scenario has no such array.
 #[must_use]
 pub fn settings_digest(scenario: &Scenario, index: usize) -> String {
-    // FNV-1a.
-    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0100_0000_01b3;
-    const LABELS: [&str; 5] = ["name", "title", "seed", "segments", "published"];
-    let own = &scenario.arrays[index].name;
-    let others = scenario.arrays.iter().filter(|other| other.name != *own);
-    let others: Vec<String> = others.map(|other| format!("array.{}.", other.name)).collect();
-    let matters = |name: &str| {
-        !LABELS.contains(&name)
-            && !others.iter().any(|other| name.starts_with(other.as_str()))
-            // Prices and what says how far figures can be trusted.
-            && !name.starts_with("overhead.")
-            && !name.starts_with("unknown.")
-            && !name.ends_with(".fitted.row_scatter_percent")
-    };
-    let mut digest = OFFSET;
-    for (name, value) in scenario.every_setting() {
-        if matters(&name) {
-            for byte in format!("{name}={value}\n").bytes() {
-                digest = (digest ^ u64::from(byte)).wrapping_mul(PRIME);
-            }
-        }
-    }
-    format!("{digest:016x}")
+    format!("{:016x}", scenario.digest_of(&scenario.arrays[index]))
 }
 
 /// Returns the scenario of each run: they differ by their seed, and the first is the scenario itself.

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use strewn_report::{ArraySensitivity, RowOutcome, Sensitivity, SensitivityRow, VariedKind};
-use strewn_scenario::{Array, Scenario};
+use strewn_scenario::Scenario;
 
 use crate::refit::{self, Refit, RefitError, RefitOptions, Variation};
+use crate::replicates::settings_digest;
 use crate::run::Observer;
 
 /// Other seeds that are tried.
@@ -35,7 +36,6 @@ pub fn sensitivity(
     let scenario = Scenario::parse(text, name)?;
     let (names, variations) = rows(&scenario)?;
     let refits = refit::refit(text, name, &variations, options, observer, on_done)?;
-    let (small, _) = scenario.scaled_down(options.scale_down);
     let mut arrays = Vec::new();
     for (index, array) in scenario.arrays.iter().enumerate() {
         let mut of_array = refits.iter().filter(|refit| refit.array == index);
@@ -46,7 +46,7 @@ pub fn sensitivity(
         })?;
         arrays.push(ArraySensitivity {
             name: array.name.clone(),
-            settings: settings([array, &small.arrays[index]], [&scenario, &small]),
+            settings: settings_digest(&scenario, index),
             iops: baseline.iops,
             rows: of_array.map(|refit| row(&names[refit.variation], refit)).collect(),
         });
@@ -57,15 +57,6 @@ pub fn sensitivity(
         scale_down: options.scale_down.max(1),
         arrays,
     })
-}
-
-/// The digests of an array's settings, at full scale and at the scale measured: a run at either has these figures.
-fn settings(array: [&Array; 2], scenario: [&Scenario; 2]) -> String {
-    let digest = |at: usize| format!("{:016x}", scenario[at].digest_of(array[at]));
-    match [digest(0), digest(1)] {
-        [full, small] if full == small => full,
-        both => both.join(" "),
-    }
 }
 
 /// All rows, the baseline first.
