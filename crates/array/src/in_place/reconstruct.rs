@@ -1,5 +1,5 @@
-//! Reconstruct-writes: most of the data in some rows of a stripe are dirty, so the rest of them is read, and data and
-//! parity are written.
+//! Reconstruct-writes: most of a stripe's data are dirty, so the rest of the rows that change is read, and data and parity
+//! are written.
 //!
 //! Read-modify-write takes four commands for each extent. A reconstruct-write takes one for each dirty run, one for each
 //! run that is missing, and one for parity. It begins in whole stripes only: what a lost unit needs is planned extent by
@@ -219,18 +219,21 @@ impl<P: Payload> InPlace<P> {
 
 impl<P: Payload> DiskGroup<P> {
     /// The reconstruct-write of what is dirty in a stripe, if it takes fewer commands than extent by extent, and half of
-    /// the data in its rows are dirty: otherwise its reads would be long, and a drive's time is what counts.
+    /// the stripe's data are dirty: otherwise its reads would be long, and a drive's time is what counts.
     pub(super) fn reconstruct_of(&self, stripe: u64) -> Option<Reconstruct<P>> {
         let layout = &self.layout;
         let of_lun = layout.sectors_of_stripe(stripe);
-        if !layout.has_parity() || of_lun.end > self.end_sector || !self.lost_of(stripe).is_empty()
+        let is_mostly_dirty =
+            2 * self.cache.dirty_within(of_lun.clone()) >= layout.stripe_sectors();
+        if !is_mostly_dirty
+            || !layout.has_parity()
+            || of_lun.end > self.end_sector
+            || !self.lost_of(stripe).is_empty()
         {
             return None;
         }
-        let unit_sectors = layout.unit_sectors();
-        let data = u64::from(layout.shape().data_blocks());
         // What is scattered over a stripe is as well off alone, and not worth listing.
-        let most = 2 * data as usize;
+        let most = 2 * usize::from(layout.shape().data_blocks());
         let writes: Vec<Piece> = layout
             .shape()
             .data()
@@ -247,12 +250,7 @@ impl<P: Payload> DiskGroup<P> {
             .collect();
         let rows = writes.iter().map(|piece| piece.sectors.start).min()?
             ..writes.iter().map(|piece| piece.sectors.end).max()?;
-        let dirty: u64 = writes.iter().map(|piece| u64::from(piece.len())).sum();
-        if writes.len() > most
-            || !writes.iter().all(Piece::is_of_blocks)
-            || 2 * dirty < data * (rows.end - rows.start)
-            || !unit_sectors.is_multiple_of(BLOCK_SECTORS)
-        {
+        if writes.len() > most || !writes.iter().all(Piece::is_of_blocks) {
             return None;
         }
         let reads = missing(&writes, layout.shape().data().iter(), &rows);

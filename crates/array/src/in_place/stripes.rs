@@ -1,8 +1,8 @@
 //! Destages of stripes: what is dirty in a stripe goes out together, if that takes fewer commands than extent by extent.
 //!
 //! * If all data of a stripe are dirty, data and new parity are written, and nothing is read: see [`super::full_stripes`].
-//! * If at least half of the data in the rows that change are dirty, the rest of these rows is read, and data and parity
-//!   are written: see [`super::reconstruct`].
+//! * If at least half of its data are dirty, the rest of the rows that change is read, and data and parity are written:
+//!   see [`super::reconstruct`].
 //!
 //! The elevator asks for more than an extent only where the extent reaches the end of its chunk, so small random writes
 //! pay for none of this.

@@ -51,6 +51,11 @@ impl WriteCache {
         self.dirty.count_range(sectors)
     }
 
+    /// The number of dirty sectors among these.
+    pub(super) fn dirty_within(&self, sectors: Range<u64>) -> u64 {
+        self.dirty.count_range(sectors)
+    }
+
     /// Adds a write that there is room for.
     pub(super) fn write(&mut self, sectors: Range<u64>) {
         self.dirty.insert_range(sectors);
