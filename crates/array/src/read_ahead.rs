@@ -30,6 +30,8 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct Streams {
     /// Where reads ended that no stream matched, the oldest of them at `oldest`.
     ends: [u64; CANDIDATES],
+    /// The low halves of `ends`: nearly every random read is told by these, a cache line that is compared at once.
+    low_ends: [u32; CANDIDATES],
     matches: [u8; CANDIDATES],
     oldest: u8,
     streams: [Stream; MOST_STREAMS],
@@ -60,6 +62,7 @@ impl Streams {
         let whole_blocks = |sectors: u64| (sectors / BLOCK_SECTORS).max(1) * BLOCK_SECTORS;
         Self {
             ends: [NEVER; CANDIDATES],
+            low_ends: [NEVER as u32; CANDIDATES],
             matches: [0; CANDIDATES],
             oldest: 0,
             streams: [Stream::default(); MOST_STREAMS],
@@ -79,23 +82,33 @@ impl Streams {
         {
             return self.goes_on(stream, &sectors);
         }
-        let Some(at) = self.ends.iter().position(|end| *end == sectors.start) else {
-            let oldest = usize::from(self.oldest);
-            (self.ends[oldest], self.matches[oldest]) = (sectors.end, 0);
+        let low_start = sectors.start as u32;
+        let may_go_on = self.low_ends.iter().fold(false, |any, end| any | (*end == low_start));
+        let ends_there = |end: &u64| *end == sectors.start;
+        let at = if may_go_on { self.ends.iter().position(ends_there) } else { None };
+        let Some(at) = at else {
+            let oldest = usize::from(self.oldest) % CANDIDATES;
+            self.remember(oldest, sectors.end);
+            self.matches[oldest] = 0;
             self.oldest = (self.oldest + 1) % CANDIDATES as u8;
             return None;
         };
         self.candidate_goes_on(at, &sectors)
     }
 
+    #[inline]
+    fn remember(&mut self, at: usize, end: u64) {
+        (self.ends[at], self.low_ends[at]) = (end, end as u32);
+    }
+
     #[cold]
     fn candidate_goes_on(&mut self, at: usize, sectors: &Range<u64>) -> Option<Range<u64>> {
         self.matches[at] += 1;
-        self.ends[at] = sectors.end;
+        self.remember(at, sectors.end);
         if self.matches[at] < MATCHES_NEEDED {
             return None;
         }
-        self.ends[at] = NEVER;
+        self.remember(at, NEVER);
         let stream = if usize::from(self.in_use) < MOST_STREAMS {
             self.in_use += 1;
             usize::from(self.in_use) - 1
