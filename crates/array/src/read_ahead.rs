@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use strewn_base::BLOCK_SECTORS;
 
-/// Reads that may begin a stream and are remembered, per LUN: streams that begin among more other reads than this are
-/// not recognized.
-const CANDIDATES: usize = 16;
+/// Reads that may begin a stream and are remembered, per LUN, each in a place that follows from where it ended. A stream
+/// that begins among many more other reads than this is not recognized.
+const CANDIDATES: usize = 256;
 
 /// Streams that are read ahead, per LUN.
 pub(crate) const MOST_STREAMS: usize = 16;
@@ -28,12 +28,10 @@ const NEVER: u64 = u64::MAX;
 #[derive(Debug, Clone)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Streams {
-    /// Where reads ended that no stream matched, the oldest of them at `oldest`.
-    ends: [u64; CANDIDATES],
-    /// The low halves of `ends`: nearly every random read is told by these, a cache line that is compared at once.
-    low_ends: [u32; CANDIDATES],
-    matches: [u8; CANDIDATES],
-    oldest: u8,
+    /// Where reads ended that no stream matched, each at its [`candidate`].
+    ends: Vec<u64>,
+    /// How many reads in a row ended there, each beginning where the one before ended.
+    matches: Vec<u8>,
     streams: [Stream; MOST_STREAMS],
     in_use: u8,
     /// The reads of streams so far, which date them.
@@ -55,16 +53,22 @@ struct Stream {
     last_read: u64,
 }
 
+/// The place of a candidate that ends at `sector`.
+#[inline]
+fn candidate(sector: u64) -> usize {
+    // Fibonacci hashing: the top bits of the product are spread evenly, whatever the alignment.
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    (sector.wrapping_mul(GOLDEN) >> (u64::BITS - CANDIDATES.ilog2())) as usize
+}
+
 impl Streams {
     /// For a LUN of `lun_sectors`. Each stream is at most `window` sectors ahead. Read-ahead ends at multiples of
     /// `boundary` sectors, such as the LUN's chunks, so that commands are whole chunks; there are at least two to a window.
     pub(crate) fn new(lun_sectors: u64, window: u64, boundary: u64) -> Self {
         let whole_blocks = |sectors: u64| (sectors / BLOCK_SECTORS).max(1) * BLOCK_SECTORS;
         Self {
-            ends: [NEVER; CANDIDATES],
-            low_ends: [NEVER as u32; CANDIDATES],
-            matches: [0; CANDIDATES],
-            oldest: 0,
+            ends: vec![NEVER; CANDIDATES],
+            matches: vec![0; CANDIDATES],
             streams: [Stream::default(); MOST_STREAMS],
             in_use: 0,
             reads: 0,
@@ -82,33 +86,28 @@ impl Streams {
         {
             return self.goes_on(stream, &sectors);
         }
-        let low_start = sectors.start as u32;
-        let may_go_on = self.low_ends.iter().fold(false, |any, end| any | (*end == low_start));
-        let ends_there = |end: &u64| *end == sectors.start;
-        let at = if may_go_on { self.ends.iter().position(ends_there) } else { None };
-        let Some(at) = at else {
-            let oldest = usize::from(self.oldest) % CANDIDATES;
-            self.remember(oldest, sectors.end);
-            self.matches[oldest] = 0;
-            self.oldest = (self.oldest + 1) % CANDIDATES as u8;
+        let at = candidate(sectors.start);
+        if self.ends[at] != sectors.start {
+            self.remember(sectors.end, 0);
             return None;
-        };
+        }
         self.candidate_goes_on(at, &sectors)
     }
 
     #[inline]
-    fn remember(&mut self, at: usize, end: u64) {
-        (self.ends[at], self.low_ends[at]) = (end, end as u32);
+    fn remember(&mut self, end: u64, matches: u8) {
+        let at = candidate(end);
+        (self.ends[at], self.matches[at]) = (end, matches);
     }
 
     #[cold]
     fn candidate_goes_on(&mut self, at: usize, sectors: &Range<u64>) -> Option<Range<u64>> {
-        self.matches[at] += 1;
-        self.remember(at, sectors.end);
-        if self.matches[at] < MATCHES_NEEDED {
+        let matches = self.matches[at] + 1;
+        self.ends[at] = NEVER;
+        if matches < MATCHES_NEEDED {
+            self.remember(sectors.end, matches);
             return None;
         }
-        self.remember(at, NEVER);
         let stream = if usize::from(self.in_use) < MOST_STREAMS {
             self.in_use += 1;
             usize::from(self.in_use) - 1

@@ -340,13 +340,22 @@ impl<P: Payload> WriteAnywhere<P> {
     #[inline(always)]
     pub(super) fn run_from(&self, block: u32, end: u32) -> Option<Run> {
         let vbn = self.map.get(block).filter(|_| !self.is_unmapped(block))?;
-        let goes_on = |next, behind| {
-            self.map.get(next) == Some(behind)
-                && !self.cache.contains(next)
-                && !self.is_on_its_way(next)
-                && !self.is_unmapped(next)
-        };
-        Some(self.longest_run(vbn, block..end, goes_on))
+        let (mut run, most) = self.first_of_run(vbn, &(block..end));
+        while run.blocks < most
+            && self.goes_on(block + run.blocks, Vbn(vbn.0 + u64::from(run.blocks)))
+        {
+            run.blocks += 1;
+        }
+        Some(run)
+    }
+
+    /// Whether block `next` has the place `behind` and is to be read from there.
+    #[inline(always)]
+    fn goes_on(&self, next: u32, behind: Vbn) -> bool {
+        self.map.get(next) == Some(behind)
+            && !self.cache.contains(next)
+            && !self.is_on_its_way(next)
+            && !self.is_unmapped(next)
     }
 
     /// The longest run of consecutive places from `vbn` on, those of `blocks`, that fits one command. It goes on as long as
@@ -358,11 +367,7 @@ impl<P: Payload> WriteAnywhere<P> {
         blocks: Range<u32>,
         goes_on: impl Fn(u32, Vbn) -> bool,
     ) -> Run {
-        let mut run = self.run_at(vbn);
-        // The next VBN after a spindle's last block is on the next spindle.
-        let on_spindle = self.group(run.group).blocks_per_spindle() - run.dbn;
-        let wanted = COMMAND_BLOCKS.min(blocks.end - blocks.start);
-        let most = u64::from(wanted).min(on_spindle) as u32;
+        let (mut run, most) = self.first_of_run(vbn, &blocks);
         while run.blocks < most {
             let behind = Vbn(vbn.0 + u64::from(run.blocks));
             if !goes_on(blocks.start + run.blocks, behind) {
@@ -371,6 +376,16 @@ impl<P: Payload> WriteAnywhere<P> {
             run.blocks += 1;
         }
         run
+    }
+
+    /// The first block of a run from `vbn` on, those of `blocks`, and the most that the run may have.
+    #[inline(always)]
+    fn first_of_run(&self, vbn: Vbn, blocks: &Range<u32>) -> (Run, u32) {
+        let run = self.run_at(vbn);
+        // The next VBN after a spindle's last block is on the next spindle.
+        let on_spindle = self.group(run.group).blocks_per_spindle() - run.dbn;
+        let wanted = COMMAND_BLOCKS.min(blocks.end - blocks.start);
+        (run, u64::from(wanted).min(on_spindle) as u32)
     }
 
     /// Everything the operation needs is in memory.
