@@ -43,7 +43,8 @@ pub struct DiskGroupConfig {
     pub layout: LunLayout,
     /// Extents destaged at once. Stripes count as the extents that keep the spindles busy as long.
     pub destages_in_flight: u32,
-    /// Whether stripes that are dirty as a whole or nearly so are destaged together.
+    /// Whether stripes that are dirty as a whole or nearly so are destaged together. Only in
+    /// [`Format::Modelled`]: a durable array destages extents.
     pub full_stripes: bool,
     /// The distributed reserve, in failures that it absorbs, if the layout has any; and the rebuild's priority.
     pub rebuild: Rebuild,

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
-use strewn_base::{BLOCK_SECTORS, Direction, ROW_STRIPES};
+use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::{Member, SpindleIndex, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand};
@@ -23,11 +23,10 @@ use super::stripes::load_of;
 /// Sectors of the longest command that writes units of several stripes. Chosen.
 const LONGEST_COMMAND_SECTORS: u64 = 2048;
 
-/// Sectors of the longest command of full stripes in a format. What a durable array writes to stripes together goes through
-/// one record of its log, which takes a row of stripes.
+/// Sectors of the longest command of full stripes in a format; 0 if it destages extents alone. What a durable array writes
+/// to a stripe goes through one record of its log, and logs have room for the records of extents.
 pub(super) fn longest_command_sectors(format: Format) -> u64 {
-    let of_record = if format.is_durable() { ROW_STRIPES * BLOCK_SECTORS } else { u64::MAX };
-    LONGEST_COMMAND_SECTORS.min(of_record)
+    if format.is_durable() { 0 } else { LONGEST_COMMAND_SECTORS }
 }
 
 /// Full stripes that go out together; without parity, chunks.

@@ -223,11 +223,9 @@ impl<P: Payload> DiskGroup<P> {
     pub(super) fn reconstruct_of(&self, stripe: u64) -> Option<Reconstruct<P>> {
         let layout = &self.layout;
         let of_lun = layout.sectors_of_stripe(stripe);
-        let is_mostly_dirty =
-            2 * self.cache.dirty_within(of_lun.clone()) >= layout.stripe_sectors();
-        if !is_mostly_dirty
+        if of_lun.end > self.end_sector
+            || 2 * self.cache.dirty_within(of_lun) < layout.stripe_sectors()
             || !layout.has_parity()
-            || of_lun.end > self.end_sector
             || !self.lost_of(stripe).is_empty()
         {
             return None;
