@@ -97,7 +97,10 @@ impl Streams {
     #[inline]
     fn remember(&mut self, end: u64, matches: u8) {
         let at = candidate(end);
-        (self.ends[at], self.matches[at]) = (end, matches);
+        // The same read twice takes nothing from what has led there.
+        if self.ends[at] != end || self.matches[at] < matches {
+            (self.ends[at], self.matches[at]) = (end, matches);
+        }
     }
 
     #[cold]

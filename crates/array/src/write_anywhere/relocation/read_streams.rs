@@ -74,7 +74,9 @@ impl ReadStreams {
             return stretch;
         }
         let follows = |(start, end): &(u32, u32)| {
-            (blocks.start == *end || blocks.start + 1 == *end) || blocks.end == *start
+            // Reads that are not aligned share a block with the next.
+            let joins = |one: u32, other: u32| one == other || one == other + 1;
+            joins(*end, blocks.start) || joins(blocks.end, *start)
         };
         if let Some(at) = self.single.iter().position(follows)
             && let Some((start, end)) = self.single.remove(at)
@@ -96,6 +98,14 @@ impl ReadStreams {
             self.streams.remove(0);
         }
         let mut stream = Stream { first: blocks.start, end: blocks.end, ahead: Vec::new() };
+        // Reads that overtook these are its own.
+        self.single.retain(|&(start, end)| {
+            let is_its_own = stream.takes(&(start..end));
+            if is_its_own {
+                stream.take(start..end);
+            }
+            !is_its_own
+        });
         let stretch = stream.stretch();
         self.streams.push(stream);
         stretch
