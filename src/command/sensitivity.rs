@@ -125,7 +125,7 @@ fn table(
         row.push(shown(last.map(|(last, first)| 100.0 * (last / first - 1.0)), true));
         rows.push(row);
     };
-    add("nothing", None, baseline);
+    add("nothing", Some(&measured.fitted), baseline);
     let mut excluded = String::new();
     for row in &measured.rows {
         match &row.outcome {

@@ -47,6 +47,7 @@ pub fn sensitivity(
         arrays.push(ArraySensitivity {
             name: array.name.clone(),
             settings: settings_digest(&scenario, index),
+            fitted: baseline.fitted,
             iops: baseline.iops,
             rows: of_array.map(|refit| row(&names[refit.variation], refit)).collect(),
         });

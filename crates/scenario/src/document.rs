@@ -52,13 +52,14 @@ impl Scenario {
     }
 
     /// Returns the number of segments up to the last that a fit uses, in which a spindle, a blade, a link or a controller
-    /// fails or comes back, a parity group is added or a first snapshot is taken.
+    /// fails or comes back, a parity group is added, a first snapshot is taken or a reallocation scan begins.
     fn segments_spoken_of(&self) -> u32 {
         let fitted = self.arrays.iter().filter_map(|array| array.fitted.as_ref());
         let fitted = fitted.flat_map(|fitted| fitted.segments.iter().copied()).max();
         let failures = self.arrays.iter().flat_map(|array| &array.failures);
         let layouts = self.arrays.iter().filter_map(|array| array.layout.write_anywhere());
         let groups = layouts.clone().flat_map(|layout| &layout.further_groups);
+        let scans = layouts.clone().filter_map(|layout| layout.relocation.scan);
         let schedules = layouts.filter_map(|layout| layout.snapshots);
         let raids = self.arrays.iter().filter_map(|array| array.client_raid.as_ref());
         let lost = raids.filter_map(|raid| raid.lost);
@@ -71,6 +72,7 @@ impl Scenario {
             .chain(links.chain(takeovers).flatten())
             .chain(groups.filter_map(|group| group.at_ns))
             .chain(schedules.map(|schedule| schedule.every_ns))
+            .chain(scans.map(|scan| scan.begins_ns))
             .max();
         let happens = happens.map_or(0, |at_ns| at_ns / self.segment_ns + 1);
         let happens = u32::try_from(happens).unwrap_or(u32::MAX);

@@ -10,6 +10,7 @@ use crate::layout::ArrayLayout;
 use crate::nearest::near;
 use crate::problem::{Problem, ScenarioError};
 use crate::processor::Processor;
+use crate::relocation::Relocation;
 use crate::scenario::Scenario;
 use crate::snapshots::SnapshotSchedule;
 use crate::write_anywhere::{READ_THROUGH, RECLAIM_INTERVAL};
@@ -151,8 +152,12 @@ impl Scenario {
         if !matches!(found, Err(SetError::Unknown { .. })) {
             return found;
         }
-        match self.named_among(path, &self.absent_names()) {
-            Err(SetError::Unknown { .. }) => found,
+        let absent = self.absent_names();
+        match self.named_among(path, &absent) {
+            Err(SetError::Unknown { .. }) => {
+                let all = names.iter().chain(&absent).map(String::as_str);
+                Err(SetError::Unknown { path: path.to_owned(), nearest: near(path, all) })
+            }
             of_absent => of_absent,
         }
     }
@@ -167,6 +172,7 @@ impl Scenario {
         let names = self.arrays.iter().flat_map(|array| {
             let is_in_place = matches!(array.layout, ArrayLayout::InPlace(_));
             let mut names = within("processor", Processor::optional_costs(is_in_place));
+            names.extend(within("processor", &["cores", "serial_domains"]));
             match &array.layout {
                 ArrayLayout::InPlace(_) => names.extend(within("in_place", &LogSize::KEYS)),
                 ArrayLayout::WriteAnywhere(_) => {
@@ -176,6 +182,11 @@ impl Scenario {
                     names.extend(within(&snapshots, &SnapshotSchedule::KEYS));
                     let scan = format!("{table}.{}", BackgroundScan::KEY);
                     names.extend(within(&scan, &BackgroundScan::KEYS));
+                    names.extend(within(table, &[Relocation::READ_KEY, Relocation::IN_FLIGHT_KEY]));
+                    let scan = format!("{table}.{}", Relocation::SCAN_KEY);
+                    names.extend(within(&scan, &Relocation::SCAN_KEYS));
+                    let cleaning = format!("{table}.{}", Relocation::CLEANING_KEY);
+                    names.extend(within(&cleaning, &[Relocation::CLEANED_KEY]));
                 }
             }
             names.into_iter().map(|name| format!("{OF_ARRAYS}{}.{name}", array.name))

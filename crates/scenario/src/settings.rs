@@ -99,7 +99,12 @@ impl fmt::Display for SettingValue {
             Self::Number(number) => number.fmt(formatter),
             Self::Text(text) => text.fmt(formatter),
             Self::List(values) => {
-                let values: Vec<String> = values.iter().map(Self::to_string).collect();
+                let shown = |value: &Self| match value {
+                    // Lists within a list, each by itself.
+                    Self::List(_) => format!("[{value}]"),
+                    value => value.to_string(),
+                };
+                let values: Vec<String> = values.iter().map(shown).collect();
                 formatter.write_str(&values.join(", "))
             }
         }
@@ -661,14 +666,15 @@ fn of_write_anywhere(s: &mut Settings, layout: &WriteAnywhere) {
     of_relocation(s, relocation);
 }
 
-/// Adds nothing for an array that relocates nothing.
+/// Adds what is not as in an array that relocates nothing.
 fn of_relocation(s: &mut Settings, relocation: &Relocation) {
     let Relocation { read_reallocation, reads_in_flight, scan, cleaned_blocks } = relocation;
-    if *relocation == Relocation::NONE {
-        return;
+    if *read_reallocation {
+        s.add(Relocation::READ_KEY, true);
     }
-    s.add(Relocation::READ_KEY, *read_reallocation);
-    s.add(Relocation::IN_FLIGHT_KEY, *reads_in_flight);
+    if *reads_in_flight != Relocation::NONE.reads_in_flight {
+        s.add(Relocation::IN_FLIGHT_KEY, *reads_in_flight);
+    }
     if let Some(scan) = scan {
         let ReallocationScan { begins_ns, every_ns, bytes_per_s, stretch_blocks, threshold } = scan;
         let [begins_key, every_key, rate_key, stretch_key, threshold_key] = Relocation::SCAN_KEYS;

@@ -266,7 +266,27 @@ impl<P: Payload> InPlace<P> {
         driver: &mut impl Driver<P>,
     ) {
         let Range { start, end } = self.groups[id].destages[slot].sectors;
-        let sectors = (end - start) * passes;
+        self.charge_xor((end - start) * passes, driver);
+    }
+
+    /// Charges the processor for XORing so many sectors of data in full rows into their parity: one unit of a row is taken
+    /// as it is.
+    #[inline]
+    pub(super) fn charge_full_rows(
+        &mut self,
+        id: GroupIndex,
+        row_sectors: u64,
+        driver: &mut impl Driver<P>,
+    ) {
+        let layout = &self.groups[id].layout;
+        if self.config.processor.write_back.parity_sector_ps > 0 && layout.has_parity() {
+            let units = u64::from(layout.shape().data_blocks());
+            self.charge_xor(row_sectors * (units - 1), driver);
+        }
+    }
+
+    #[cold]
+    fn charge_xor(&mut self, sectors: u64, driver: &mut impl Driver<P>) {
         self.counters.parity_sectors += sectors;
         let cost_ns = self.config.processor.write_back.of_parity(sectors);
         driver.processor(ProcessorWork::Parity, cost_ns);

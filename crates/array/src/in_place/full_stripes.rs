@@ -77,6 +77,8 @@ impl<P: Payload> InPlace<P> {
         let has_parity = full.commands.iter().any(|command| command.units.iter().any(is_parity));
         self.counters.parity_writes += u64::from(has_parity);
         self.counters.data_writes += full.commands.len() as u64 - u64::from(has_parity);
+        let stripes = full.stripes.end - full.stripes.start;
+        self.charge_full_rows(id, stripes * unit_sectors, driver);
         for (index, command) in (0..).zip(&full.commands) {
             let command = SpindleCommand {
                 tag: tag_of(id, slot, index),

@@ -194,6 +194,9 @@ impl<P: Payload> InPlace<P> {
         driver: &mut impl Driver<P>,
     ) {
         let group = &mut self.groups[id];
+        let rows = group.destages[slot].reconstruct().map_or(0..0, |one| one.rows.clone());
+        self.charge_full_rows(id, rows.end - rows.start, driver);
+        let group = &mut self.groups[id];
         let writes = group.reconstruct_writes(slot);
         let destage = &mut group.destages[slot];
         destage.writing = true;

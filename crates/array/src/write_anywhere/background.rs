@@ -161,11 +161,21 @@ impl<P: Payload> WriteAnywhere<P> {
             return;
         }
         scan.due_ns = now_ns + NS_PER_S / u64::from(blocks_per_second);
-        if scan.in_flight < SCAN_READS_IN_FLIGHT {
-            let key = maps.start + (scan.looked_at % maps.len() as u64) as u32;
-            scan.looked_at += 1;
-            self.look_at_map(key, driver);
+        if scan.in_flight >= SCAN_READS_IN_FLIGHT {
+            return;
         }
+        // Blocks that were never written have nothing to read.
+        let blocks = maps.len() as u64;
+        let first = scan.looked_at;
+        let keys = (first..first + blocks).map(|at| (at, maps.start + (at % blocks) as u32));
+        let is_there =
+            |(_, key): &(u64, u32)| self.cache.contains(*key) || self.map.get(*key).is_some();
+        let Some((at, key)) = { keys }.find(is_there) else { return };
+        if let Some(scan) = self.background.as_mut().and_then(|background| background.scan.as_mut())
+        {
+            scan.looked_at = at + 1;
+        }
+        self.look_at_map(key, driver);
     }
 
     /// Looks at a map block. What the cache lacks is read, and not kept: a scan must not push out what hosts need.

@@ -207,6 +207,7 @@ mod tests {
         let array = |rows| ArraySensitivity {
             name: String::new(),
             settings: String::new(),
+            fitted: Vec::new(),
             iops: vec![100.0],
             rows,
         };

@@ -12,6 +12,7 @@
 //! [[array]]
 //! name = "FAS2050"
 //! settings = "1f3870be274f6c49"     # of the array and its workload, as a digest
+//! fitted = [66.7, 108.5]            # the fitted parameters of the baseline
 //! iops = [4873.0, 4511.0]           # the baseline, one figure a segment, from segment 1
 //!
 //! [[array.row]]
@@ -56,6 +57,8 @@ pub struct ArraySensitivity {
     pub name: String,
     /// A digest of all settings that the array's figures depend on. It is compared, never read.
     pub settings: String,
+    /// The fitted parameters with no constant changed, in the scenario's order and units; empty if that is not recorded.
+    pub fitted: Vec<f64>,
     /// Host operations per second with no constant changed, by segment, from segment 1.
     pub iops: Vec<f64>,
     /// One row for each change, each with another name.
@@ -170,6 +173,7 @@ impl Sensitivity {
     /// let array = ArraySensitivity {
     ///     name: "FAS2050".to_owned(),
     ///     settings: "1f3870be274f6c49".to_owned(),
+    ///     fitted: Vec::new(),
     ///     iops: vec![4873.0, 4511.0],
     ///     rows: Vec::new(),
     /// };
@@ -194,9 +198,13 @@ impl Sensitivity {
         );
         for array in &self.arrays {
             text += &format!(
-                "\n[[array]]\nname = {}\nsettings = {}\niops = {}\n",
+                "\n[[array]]\nname = {}\nsettings = {}\n{}iops = {}\n",
                 string(&array.name),
                 string(&array.settings),
+                match &array.fitted[..] {
+                    [] => String::new(),
+                    fitted => format!("fitted = {}\n", self::figures(fitted)),
+                },
                 figures(&array.iops)
             );
             for SensitivityRow { name, constant, kind, outcome } in &array.rows {
@@ -268,6 +276,8 @@ struct RawSensitivity {
 struct RawArray {
     name: Spanned<String>,
     settings: String,
+    #[serde(default)]
+    fitted: Option<Spanned<Vec<f64>>>,
     iops: Spanned<Vec<f64>>,
     #[serde(default)]
     row: Vec<RawRow>,
@@ -302,6 +312,9 @@ impl Reader<'_> {
 
     fn array(&self, raw: RawArray) -> Result<ArraySensitivity, SensitivityError> {
         self.positive(&raw.iops, "array.iops")?;
+        if let Some(fitted) = &raw.fitted {
+            self.finite(fitted, "array.fitted")?;
+        }
         let mut rows: Vec<SensitivityRow> = Vec::with_capacity(raw.row.len());
         for row in raw.row {
             if rows.iter().any(|other| other.name == *row.name.get_ref()) {
@@ -324,6 +337,7 @@ impl Reader<'_> {
         Ok(ArraySensitivity {
             name: raw.name.into_inner(),
             settings: raw.settings,
+            fitted: raw.fitted.map(Spanned::into_inner).unwrap_or_default(),
             iops: raw.iops.into_inner(),
             rows,
         })

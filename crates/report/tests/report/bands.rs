@@ -28,6 +28,7 @@ fn sensitivity(results: &Results, of_fas: Vec<SensitivityRow>) -> Sensitivity {
         ArraySensitivity {
             name: array.name.clone(),
             settings: settings.to_owned(),
+            fitted: Vec::new(),
             iops: iops(array, 1.0),
             rows,
         }

@@ -239,3 +239,34 @@ fn what_code_sets_is_checked_as_a_text_is() {
         "{error}"
     );
 }
+
+/// What an array does only if asked has no setting until then, and can be set all the same.
+#[test]
+fn options_that_are_off_can_be_set_by_name() {
+    let text = Scenario::default().to_toml().unwrap();
+    for (path, value, is_set) in [
+        ("read_reallocation", "true", "read_reallocation = true"),
+        ("reallocation_scan.begins", "1 min", "begins = \"1 min\""),
+        ("cleaning.blocks_per_checkpoint", "100", "blocks_per_checkpoint = 100"),
+        ("read_through_blocks", "16", "read_through_blocks = 16"),
+        ("reclaim_interval", "300 s", "reclaim_interval = \"300 s\""),
+        ("freed_block", "1 us", "freed_block = \"1 us\""),
+    ] {
+        let setting = [(path.to_owned(), value.to_owned())];
+        let (set, written) = Scenario::parse_with(&text, "set.toml", &setting).unwrap();
+        assert!(written.contains(is_set), "{path}: no {is_set:?} in\n{written}");
+        assert_eq!(Scenario::parse(&set.to_toml().unwrap(), "again.toml").unwrap(), set);
+    }
+    let misspelt = [("read_realocation".to_owned(), "true".to_owned())];
+    let error = Scenario::parse_with(&text, "set.toml", &misspelt).unwrap_err();
+    assert!(error.help().unwrap().contains("read_reallocation"), "{:?}", error.help());
+}
+
+#[test]
+fn a_shorter_run_need_not_come_to_a_reallocation_scan() {
+    let text = Scenario::default().to_toml().unwrap();
+    let setting = [("reallocation_scan.begins".to_owned(), "40 min".to_owned())];
+    let (mut scenario, _) = Scenario::parse_with(&text, "set.toml", &setting).unwrap();
+    scenario.segments = 1;
+    scenario.check().unwrap();
+}

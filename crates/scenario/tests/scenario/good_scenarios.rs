@@ -215,7 +215,10 @@ pub fn shipped() -> Vec<Scenario> {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name.ends_with(".toml") && !name.ends_with(".published.toml") {
+        if name.ends_with(".toml")
+            && !name.ends_with(".published.toml")
+            && !name.ends_with(".sensitivity.toml")
+        {
             loaded.push(Scenario::load(&path).unwrap());
         }
     }

@@ -105,6 +105,32 @@ fn parity_costs_an_array_in_place_two_passes_over_what_it_writes_back() {
     assert_eq!(counters.allocated_blocks + counters.freed_blocks, 0);
 }
 
+/// Full stripes read nothing, and their parity still has to be computed: of four data units, three are XORed into the fourth.
+#[test]
+fn parity_of_full_stripes_costs_what_is_xored_into_it() {
+    let line = AccessLine {
+        bytes: 256 << 10,
+        percent_of_accesses: 100,
+        read_percent: 0,
+        random_percent: 0,
+    };
+    let mix = AccessSpecification::new("256 KiB", vec![line], 4_096).unwrap();
+    let stream = AccessStream::new(&mix, 0, FILE_SECTORS, 5).unwrap();
+    let costs = ProcessorCosts { write_back: WRITE_BACK, ..COSTS };
+    let mut simulation = Simulation::new(raid5(costs), &spindles(), stream, 4).unwrap();
+    let mut counters = None;
+    for _ in 0..3 {
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let segment = simulation.run_segment(5 * SECOND_NS, go_on).unwrap();
+        assert!(segment.laws.hold(), "{:?}", segment.laws);
+        counters = Some(segment.counters);
+    }
+    let counters = counters.unwrap();
+    assert!(counters.full_stripe_destages > 10, "{counters:?}");
+    let unit_sectors = 128;
+    assert_eq!(counters.parity_sectors, counters.full_stripe_destages * 3 * unit_sectors);
+}
+
 #[test]
 fn scans_and_paced_frees_obey_the_laws() {
     let scan = BackgroundScan { blocks_per_second: 500, begins_ns: 0, ends_ns: 7 * SECOND_NS };
