@@ -23,6 +23,15 @@ pub(crate) fn sensitivity(arguments: &SensitivityArguments) -> Result<Ending, Fa
         ));
     }
     let (scenario, text) = scenario_file::load_with_text(path)?;
+    let file = scenario_file::sensitivity_of(path);
+    let unwritable = |error: std::io::Error| {
+        Failure::failed(format!("cannot write {}: {error}", file.display()))
+            .with_help("make room beside the scenario and give yourself the right to write there, or give --dry-run")
+    };
+    if !arguments.dry_run {
+        // Before minutes of work, not after: what is written here disappears again.
+        Replacement::write(&file, &[]).map_err(unwritable)?;
+    }
     let options = RefitOptions {
         jobs: arguments.jobs.unwrap_or_default(),
         scale_down: if arguments.quick { QUICK_SCALE_DOWN } else { 1 },
@@ -37,11 +46,8 @@ pub(crate) fn sensitivity(arguments: &SensitivityArguments) -> Result<Ending, Fa
     // Print first: minutes of work must not be lost if the file cannot be written.
     terminal::print(&tables(&scenario, &measured)?)?;
     if !arguments.dry_run {
-        let file = scenario_file::sensitivity_of(path);
         let written = Replacement::write(&file, measured.to_toml().as_bytes());
-        written.and_then(Replacement::put_in_place).map_err(|error| {
-            Failure::failed(format!("cannot write {}: {error}", file.display()))
-        })?;
+        written.and_then(Replacement::put_in_place).map_err(unwritable)?;
         terminal::print(&format!("Written to {}.\n", file.display()))?;
     }
     Ok(Ending::Complete)

@@ -74,7 +74,8 @@ fn what_cannot_be_measured_is_refused_before_the_first_simulation() {
         ("\"16\"", "\"17\"", "not a power of two"),
         ("\"16\"", "17", "a string"),
         ("values = [\"16\", \"32\"]", "values = []", "values"),
-        ("row_scatter_percent = 0.3", "row_scatter_percent = 120", "120 %"),
+        ("row_scatter_percent = 0.3", "row_scatter_percent = 20", "20 %"),
+        ("anywhere.chunk_blocks", "segments", "no constant of the experiment"),
         ("published = \"small.published.toml\"\n", "", "names no published figures"),
         (FITTED, "", "nothing to fit"),
     ] {

@@ -159,7 +159,8 @@ pub fn calibrate(
     parallel::map(jobs, fits, Fit::run)
 }
 
-/// Fits the parameters of one array, to its published figures each multiplied by its `factors`.
+/// Fits the parameters of one array, to its published figures each multiplied by its `factors`. What a published row
+/// scatters by, it may also be missed by: whether a change is compatible with the rows is the question, not how well.
 ///
 /// # Errors
 /// As [`calibrate`]; and if the array has no parameters that are fitted.
@@ -172,6 +173,7 @@ pub(crate) fn calibrate_array(
 ) -> Result<Calibration, CalibrateError> {
     let fitted = scenario.arrays[index].fitted.as_ref().ok_or(CalibrateError::NothingFitted)?;
     let mut fit = Fit::new(scenario, index, fitted, figures, observer)?;
+    fit.close_enough = CLOSE_ENOUGH.max(fitted.row_scatter_percent / 100.0);
     for (published, factor) in fit.published.iter_mut().zip(factors) {
         *published *= factor;
     }
@@ -186,6 +188,8 @@ struct Fit<'a> {
     published: Vec<f64>,
     observer: &'a dyn Observer,
     simulations: u32,
+    /// How far a fitted segment may be off, as a fraction.
+    close_enough: f64,
 }
 
 impl<'a> Fit<'a> {
@@ -208,7 +212,8 @@ impl<'a> Fit<'a> {
             .collect::<Result<_, _>>()?;
         let mut scenario = scenario.clone();
         scenario.segments = fitted.segments.iter().copied().max().unwrap_or(1);
-        Ok(Self { scenario, index, fitted, published, observer, simulations: 0 })
+        let close_enough = CLOSE_ENOUGH;
+        Ok(Self { scenario, index, fitted, published, observer, simulations: 0, close_enough })
     }
 
     fn run(mut self) -> Result<Calibration, CalibrateError> {
@@ -414,7 +419,7 @@ impl<'a> Fit<'a> {
         let predicted = circle[0].errors_at(&values);
         let surprise: Vec<f64> =
             errors.iter().zip(&predicted).map(|(error, predicted)| error - predicted).collect();
-        if largest(&surprise) > CLOSE_ENOUGH {
+        if largest(&surprise) > self.close_enough {
             return Err(self.not_converged(&errors));
         }
         Ok((values, simulated))

@@ -9,6 +9,9 @@ use crate::parameter;
 use crate::section::Section;
 use crate::value;
 
+/// The most that a fitted row may be said to scatter by, in percent.
+const MOST_SCATTER_PERCENT: f64 = 10.0;
+
 /// The parameters that calibration may set, and the segments that it may fit them to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
@@ -32,6 +35,13 @@ impl Fitted {
         let parameters = section.list("parameters", example, value::text);
         let used = section.list("segments", "[1, 2]", value::positive_count);
         let scatter = section.optional_or("row_scatter_percent", 0.0, value::percent);
+        if let Some(percent) = scatter.filter(|percent| *percent > MOST_SCATTER_PERCENT) {
+            section.problem(
+                "row_scatter_percent",
+                format!("rows that may be off by {percent} % say nothing"),
+                format!("give at most {MOST_SCATTER_PERCENT} %"),
+            );
+        }
         if let (Some(parameters), Some(layout)) = (&parameters, layout) {
             check_parameters(&section, parameters, layout);
         }

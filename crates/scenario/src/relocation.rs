@@ -32,6 +32,9 @@ pub struct ReallocationScan {
     pub threshold: f64,
 }
 
+/// The least time from one scan to the next, in nanoseconds.
+const LEAST_EVERY_NS: u64 = 1_000_000_000;
+
 /// Fewest and most blocks of a stretch.
 const STRETCH_BLOCKS: std::ops::RangeInclusive<u32> = 16..=512;
 
@@ -79,6 +82,13 @@ impl ReallocationScan {
         let begins_ns = s.required(begins_key, "\"2 h\"", value::nanoseconds);
         let recurs = s.has(every_key);
         let every_ns = s.optional(every_key, value::positive_nanoseconds);
+        if let Some(every_ns) = every_ns.filter(|every_ns| *every_ns < LEAST_EVERY_NS) {
+            s.problem(
+                every_key,
+                format!("a scan every {}", Nanoseconds(every_ns)),
+                format!("give at least {}", Nanoseconds(LEAST_EVERY_NS)),
+            );
+        }
         let bytes_per_s = s.optional_or(rate_key, 20 << 20, value::positive_bytes);
         let stretch_blocks = s.optional_or(stretch_key, 512, value::positive_count);
         let threshold = s.optional_or(threshold_key, 4.0, value::number);

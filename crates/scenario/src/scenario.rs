@@ -255,11 +255,18 @@ fn laid_out_bytes_of(workloads: &[Workload], array: &Array, lun: &Lun) -> u64 {
     lun.laid_out_bytes.map_or(file_bytes, |laid_out| laid_out.min(file_bytes))
 }
 
+/// Settings that are not of the experiment, or of how long it is.
+const LABELS: [&str; 6] = ["name", "title", "seed", "segments", "segment", "published"];
+
 /// Checks that the constants said to be unknown are settings.
 fn check_unknowns(section: &Section<'_>, scenario: &Scenario, places: Vec<Range<usize>>) {
     for ((number, unknown), place) in (1..).zip(&scenario.unknowns).zip(places) {
-        if let Err(error) = scenario.arrays_of_setting(&unknown.constant) {
-            let key = format!("{}[{number}].constant", Unknown::KEY);
+        let key = format!("{}[{number}].constant", Unknown::KEY);
+        if LABELS.contains(&unknown.constant.as_str()) {
+            let message = format!("`{}` is no constant of the experiment", unknown.constant);
+            let help = "give a setting of the workload or of an array; seeds are tried in any case";
+            section.problem_at(place, &key, message, help);
+        } else if let Err(error) = scenario.arrays_of_setting(&unknown.constant) {
             section.problem_at(place, &key, error.to_string(), error.help().unwrap_or_default());
         }
     }
