@@ -184,3 +184,69 @@ fn runs_are_compared_in_like_phases() {
         compared.arrays[0].verdicts
     );
 }
+
+/// Returns the results of phases of one segment each, in which nothing has a line.
+fn phases_of_one_segment() -> Results {
+    let mut results = fixture::results();
+    for array in &mut results.arrays {
+        array.segments.truncate(3);
+        for segment in &mut array.segments {
+            segment.phase = Some(format!("phase {}", segment.index));
+            segment.by_workload = fixture::two_workloads();
+            array.phases.push(Phase {
+                name: format!("phase {}", segment.index),
+                first_segment: segment.index,
+                segments: 1,
+                workloads: vec!["mail".to_owned(), "log".to_owned()],
+                outstanding: array.outstanding,
+            });
+        }
+    }
+    results
+}
+
+#[test]
+fn figures_without_lines_have_marks_of_their_own() {
+    let results = phases_of_one_segment();
+    let draw = |results: &Results, chart: ResultsChart| {
+        chart.draw(results, None, ChartStyle::default()).unwrap().unwrap()
+    };
+    let corners = |svg: &str, fill: &str, stroke: &str| {
+        let document = roxmltree::Document::parse(svg).unwrap();
+        let nodes: Vec<roxmltree::Node<'_, '_>> = document.descendants().collect();
+        // The outline follows what it is around.
+        let polygons = nodes.iter().enumerate().filter(|(at, node)| {
+            let mut next = nodes[at + 1..].iter().filter(|next| next.is_element());
+            node.has_tag_name("polygon")
+                && node.attribute("fill") == Some(fill)
+                && next.next().unwrap().attribute("stroke") == Some(stroke)
+        });
+        let count =
+            polygons.map(|(_, node)| node.attribute("points").unwrap().split_whitespace().count());
+        let mut all: Vec<usize> = count.collect();
+        all.sort_unstable();
+        all
+    };
+    // The first array: median, 95 and 99 % are circles, squares and triangles, in three segments and the legend.
+    let svg = draw(&results, ResultsChart::Percentiles);
+    let circles = |fill: &str| {
+        let filled = |line: &&str| line.starts_with("<circle") && line.contains(fill);
+        svg.lines().filter(filled).count()
+    };
+    assert_eq!((circles("fill=\"#0072B2\""), circles("fill=\"#FFFFFF\"")), (4, 4));
+    assert_eq!(corners(&svg, "#0072B2", "#0072B2"), [3, 3, 3, 3, 4, 4, 4, 4]);
+    // The second's are the same, hollow.
+    assert_eq!(corners(&svg, "#FFFFFF", "#D55E00"), [3, 3, 3, 3, 4, 4, 4, 4]);
+    let svg = draw(&results, ResultsChart::Workloads);
+    assert_eq!(corners(&svg, "#0072B2", "#0072B2"), [4; 4]);
+    assert_eq!(corners(&svg, "#FFFFFF", "#D55E00"), [4; 4]);
+    // Where every figure has a line, an array keeps its mark: all circles, all squares.
+    let mut with_lines = results;
+    for array in &mut with_lines.arrays {
+        array.phases.clear();
+        array.segments.iter_mut().for_each(|segment| segment.phase = None);
+    }
+    let svg = draw(&with_lines, ResultsChart::Percentiles);
+    assert!(corners(&svg, "#0072B2", "#0072B2").is_empty());
+    assert_eq!(corners(&svg, "#D55E00", "#D55E00"), [4; 12]);
+}
