@@ -178,10 +178,72 @@ fn runs_are_compared_in_like_phases() {
         compared.arrays[0].segments[index - 1].figures[1].unwrap().iops_difference_percent
     };
     assert_eq!((difference(10), difference(11)), (Some(0.0), None));
+    assert_eq!(
+        compared.arrays[0].verdicts,
+        [
+            "In segment 10 (scan, phase \"second scan\") other (362 IOPS against 362) is within 1 % of one.",
+            "In segment 7 (updates, phase \"first ageing\") other (3790 IOPS against 3790) is within 1 % of one. Nothing that \
+             changes figures was set differently."
+        ]
+    );
+}
+
+#[test]
+fn every_kind_of_phase_has_a_verdict_and_the_phase_that_differs_most_is_named() {
+    let (one, mut other) = (results(), results());
+    for segment in &mut other.arrays[0].segments {
+        match segment.index {
+            1..=2 => segment.iops *= 4.0,
+            8..=10 => segment.iops *= 1.2,
+            _ => {}
+        }
+    }
+    let verdicts = |one: &Results, other: &Results| {
+        let runs = [("one".to_owned(), one), ("other".to_owned(), other)];
+        compare_runs(&runs).unwrap().arrays[0].verdicts.clone()
+    };
+    let [scan, updates] = &verdicts(&one, &other)[..] else { panic!() };
+    assert_eq!(
+        scan,
+        "In segment 10 (scan, phase \"second scan\") other (435 IOPS against 362) is 20.0 % faster than one. In segment 2 \
+         (scan, phase \"fresh scan\") other (1822 IOPS against 456) is 300.0 % faster than one."
+    );
+    assert!(updates.contains("is within 1 % of one. Nothing"), "{updates}");
+    // The other run has no such phase.
+    for phase in other.arrays.iter_mut().flat_map(|array| &mut array.phases) {
+        if phase.workloads == ["updates"] {
+            phase.workloads = vec!["copy".to_owned()];
+        }
+    }
+    let [_, updates] = &verdicts(&one, &other)[..] else { panic!() };
     assert!(
-        compared.arrays[0].verdicts[0].starts_with("In segment 10 "),
-        "{:?}",
-        compared.arrays[0].verdicts
+        updates.starts_with("other and one have no segment of updates with the same operations"),
+        "{updates}"
+    );
+}
+
+#[test]
+fn where_hosts_set_the_pace_of_several_workloads_each_is_compared_by_itself() {
+    let mut one = phases_of_one_segment();
+    for segment in one.arrays.iter_mut().flat_map(|array| &mut array.segments) {
+        segment.host = Some(HostFigures { mean_outstanding: 9.0, ..HostFigures::default() });
+    }
+    let mut other = one.clone();
+    // The slow workload does more operations, so the mean of all rises although each is as fast as before, or faster.
+    for segment in &mut other.arrays[0].segments {
+        segment.response_ms.mean *= 1.5;
+        segment.by_workload[0].iops *= 3.0;
+        segment.by_workload[1].response_ms.mean = 2.0;
+    }
+    let runs = [("one".to_owned(), &one), ("other".to_owned(), &other)];
+    let compared = compare_runs(&runs).unwrap();
+    assert_eq!(
+        compared.arrays[0].verdicts,
+        [
+            "In segment 3 (mail + log, phase \"phase 3\") other is compared with one by workload, since hosts set the pace and \
+          the mixture may change: mail (300 IOPS against 100) is 200.0 % faster; log (2.00 ms on average against 2.50) is \
+          20.0 % faster. Nothing that changes figures was set differently."
+        ]
     );
 }
 
