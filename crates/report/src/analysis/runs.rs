@@ -185,9 +185,34 @@ fn figures(segment: &Segment, first: Option<&Segment>) -> RunFigures {
 /// The beginning of the names of an array's settings, before its name.
 const OF_ARRAYS: &str = "array.";
 
+/// The ends of the names of settings that are listed only beside another one that is on, and their defaults. Absent, they
+/// have these values.
+const DEFAULTS: [(&str, &str); 4] = [
+    ("write_anywhere.relocation_reads_in_flight", "8"),
+    ("write_anywhere.reallocation_scan.per_second", "20 MiB"),
+    ("write_anywhere.reallocation_scan.stretch_blocks", "512"),
+    ("write_anywhere.reallocation_scan.threshold", "4"),
+];
+
+/// Returns whether two runs were set differently. A setting that one lacks is off there, or at its default.
+pub(super) fn is_set_differently(name: &str, one: Option<&str>, other: Option<&str>) -> bool {
+    let is_as_if_absent = |value: &str| {
+        value == "false"
+            || DEFAULTS.iter().any(|(end, default)| name.ends_with(end) && value == *default)
+    };
+    match (one, other) {
+        (Some(value), None) | (None, Some(value)) => !is_as_if_absent(value),
+        (one, other) => one != other,
+    }
+}
+
 /// Returns a row of values, one for each run, if they are not all the same. Sizes and times are in one unit.
 fn row(name: &str, values: Vec<Option<String>>) -> Option<DifferingParameter> {
-    let differs = values.windows(2).any(|pair| pair[0] != pair[1]);
+    // Being the same is no chain: one that is absent is like its default.
+    let differs = values.iter().enumerate().any(|(at, one)| {
+        let mut others = values[at + 1..].iter();
+        others.any(|other| is_set_differently(name, one.as_deref(), other.as_deref()))
+    });
     let quantities: Vec<(f64, &str)> =
         values.iter().flatten().filter_map(|text| quantity::read(text)).collect();
     let as_many = quantities.len() == values.iter().flatten().count();

@@ -3,7 +3,7 @@
 
 use crate::analysis::beyond_bands::{BesideBands, beside_bands};
 use crate::analysis::like::{have_same_mix, is_measure_of_array, like_kinds};
-use crate::analysis::runs::InRun;
+use crate::analysis::runs::{InRun, is_set_differently};
 use crate::data::comparison::Metric;
 use crate::data::number::fixed;
 use crate::data::phase::kind_in_words;
@@ -44,7 +44,8 @@ pub(super) fn verdicts(
 /// Returns what was set differently in the run at `position` from the first.
 fn causes(settings: &[DifferingParameter], array: &ComparedArray, position: usize) -> String {
     let differs = |row: &DifferingParameter, run: usize, first: usize| {
-        row.values.get(run) != row.values.get(first)
+        let value = |of: usize| row.values.get(of)?.as_deref();
+        is_set_differently(&row.name, value(run), value(first))
     };
     let run_wide = settings
         .iter()

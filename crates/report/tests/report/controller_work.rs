@@ -83,3 +83,30 @@ fn columns_of_housekeeping_are_there_only_if_a_segment_has_some() {
     assert!(!page.to_html().unwrap().contains(HEADING));
     assert!(!all_tables(&fixture::results()).contains(HEADING));
 }
+
+#[test]
+fn the_parameters_have_what_is_switched_and_how_relocation_is_set() {
+    let mut results = results();
+    let text = |text: &str| Setting::Text(text.to_owned());
+    results.settings = [
+        ("array.FAS2050.write_anywhere.reallocation_scan.per_second", text("20 MiB")),
+        ("array.FAS2050.write_anywhere.read_reallocation", Setting::Flag(true)),
+        ("array.FAS2050.write_anywhere.policy", text("first-fit")),
+        ("array.EVA4400.in_place.full_stripe_destage", Setting::Flag(false)),
+    ]
+    .map(|(name, setting)| (name.to_owned(), setting))
+    .into();
+    let html = Report { results: &results, map: None, scenario: None }.to_html().unwrap();
+    let section = html.split("id=\"scenario\"").nth(1).unwrap();
+    let section = section.split("</section>").next().unwrap();
+    for part in [
+        "write_anywhere.reallocation_scan.per_second",
+        "20 MiB",
+        "write_anywhere.read_reallocation",
+        "in_place.full_stripe_destage",
+        "false",
+    ] {
+        assert!(section.contains(part), "no {part:?} in {section}");
+    }
+    assert!(!section.contains("write_anywhere.policy"), "{section}");
+}
