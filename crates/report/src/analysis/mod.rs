@@ -10,3 +10,4 @@ pub(crate) mod obstacle;
 pub(crate) mod overhead;
 pub(crate) mod phases;
 pub(crate) mod runs;
+mod verdicts;

@@ -2,9 +2,9 @@
 //! are matched by name. If every run has a single array, those are compared whatever their names.
 
 use crate::analysis::beyond_bands::{beside_bands, notes};
-use crate::analysis::like::{have_same_mix, is_measure_of_array};
+use crate::analysis::verdicts::verdicts;
 use crate::data::comparison::Metric;
-use crate::data::number::{SIGNIFICANT_DIGITS, fixed, rounded};
+use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::quantity;
 use crate::data::results::{ArrayResults, LayoutKind, Results, Setting};
 use crate::data::runs::{
@@ -101,7 +101,7 @@ fn comparison(
 }
 
 /// An array, and the results that it belongs to.
-type InRun<'a> = (&'a Results, &'a ArrayResults);
+pub(super) type InRun<'a> = (&'a Results, &'a ArrayResults);
 
 /// Compares arrays as one.
 fn compared_array(
@@ -182,16 +182,37 @@ fn figures(segment: &Segment, first: Option<&Segment>) -> RunFigures {
     }
 }
 
-/// The settings that tell runs apart and change no figure.
-const NAMES: [&str; 3] = ["name", "title", "published"];
-/// The beginning of the names of prices, which change no figure that is compared.
-const PRICES: &str = "overhead.";
 /// The beginning of the names of an array's settings, before its name.
 const OF_ARRAYS: &str = "array.";
 
+/// The ends of the names of settings that are listed only beside another one that is on, and their defaults. Absent, they
+/// have these values.
+const DEFAULTS: [(&str, &str); 4] = [
+    ("write_anywhere.relocation_reads_in_flight", "8"),
+    ("write_anywhere.reallocation_scan.per_second", "20 MiB"),
+    ("write_anywhere.reallocation_scan.stretch_blocks", "512"),
+    ("write_anywhere.reallocation_scan.threshold", "4"),
+];
+
+/// Returns whether two runs were set differently. A setting that one lacks is off there, or at its default.
+pub(super) fn is_set_differently(name: &str, one: Option<&str>, other: Option<&str>) -> bool {
+    let is_as_if_absent = |value: &str| {
+        value == "false"
+            || DEFAULTS.iter().any(|(end, default)| name.ends_with(end) && value == *default)
+    };
+    match (one, other) {
+        (Some(value), None) | (None, Some(value)) => !is_as_if_absent(value),
+        (one, other) => one != other,
+    }
+}
+
 /// Returns a row of values, one for each run, if they are not all the same. Sizes and times are in one unit.
 fn row(name: &str, values: Vec<Option<String>>) -> Option<DifferingParameter> {
-    let differs = values.windows(2).any(|pair| pair[0] != pair[1]);
+    // Being the same is no chain: one that is absent is like its default.
+    let differs = values.iter().enumerate().any(|(at, one)| {
+        let mut others = values[at + 1..].iter();
+        others.any(|other| is_set_differently(name, one.as_deref(), other.as_deref()))
+    });
     let quantities: Vec<(f64, &str)> =
         values.iter().flatten().filter_map(|text| quantity::read(text)).collect();
     let as_many = quantities.len() == values.iter().flatten().count();
@@ -282,108 +303,4 @@ fn own_settings<'a>((results, array): &InRun<'a>) -> Vec<(&'a str, &'a Setting)>
         |name: &'a str| name.strip_prefix(OF_ARRAYS)?.strip_prefix(&array.name)?.strip_prefix('.');
     let settings = results.settings.iter();
     settings.filter_map(|(name, setting)| Some((below(name)?, setting))).collect()
-}
-
-/// A difference smaller than this is none, if there are no bands to compare it with: other seeds differ as much.
-const SAME_PERCENT: f64 = 1.0;
-
-/// Returns which of an array's runs is faster than the first, by how much, and what was set differently.
-fn verdicts(
-    runs: &[(String, &Results)],
-    settings: &[DifferingParameter],
-    array: &ComparedArray,
-    in_runs: &[InRun<'_>],
-) -> Vec<String> {
-    let Some((baseline, others)) = in_runs.split_first() else { return Vec::new() };
-    let others = others.iter().enumerate();
-    others
-        .map(|(number, other)| {
-            let position = number + 1;
-            let [first_name, name] =
-                [array.runs[0], array.runs[position]].map(|run| runs[run].0.as_str());
-            let of_run = |row: &DifferingParameter, run: usize, first: usize| {
-                row.values.get(run) != row.values.get(first)
-            };
-            let run_wide = settings
-                .iter()
-                .filter(|row| of_run(row, array.runs[position], array.runs[0]))
-                .map(|row| row.name.as_str())
-                .filter(|name| !NAMES.contains(name) && !name.starts_with(PRICES));
-            let own = array.parameters.iter().filter(|row| of_run(row, position, 0));
-            let mut causes: Vec<&str> =
-                own.map(|row| row.name.as_str()).chain(run_wide).collect();
-            // Longer runs do not make a segment faster.
-            causes.retain(|name| *name != "segments");
-            let why = match causes.as_slice() {
-                [] => "Nothing that changes figures was set differently.".to_owned(),
-                [only] => format!("Set differently: {only}."),
-                several => {
-                    format!("Set differently, each a possible cause: {}.", several.join(", "))
-                }
-            };
-            match outcome(baseline, other) {
-                Some((segment, outcome, beside)) => {
-                    format!("In segment {segment} {name} {outcome} {first_name}{beside}. {why}")
-                }
-                None => format!(
-                    "{name} and {first_name} have no segment with the same operations in both. {why}"
-                ),
-            }
-        })
-        .collect()
-}
-
-/// Returns the last segment in which two runs did the same, how the second compares with the first there, to stand before
-/// the name of the first, and what their bands say, to stand after it. IOPS are compared where both arrays were the limit;
-/// otherwise response times are.
-fn outcome(first: &InRun<'_>, second: &InRun<'_>) -> Option<(u32, String, String)> {
-    let pairs = first.1.segments.iter().rev();
-    let mut pairs = pairs.filter_map(|segment| Some((segment, second.1.segment(segment.index)?)));
-    // Different accesses would be compared with each other.
-    if first.0.load_words() != second.0.load_words() {
-        return None;
-    }
-    let is_limit = |run: &InRun<'_>, segment: &Segment| {
-        is_measure_of_array(run.0.workload.as_ref(), run.1, segment)
-    };
-    let (one, other) = pairs.find(|(one, other)| {
-        one.ops > 0
-            && first.1.kind_of(one) == second.1.kind_of(other)
-            && have_same_mix(first.0.workload.as_ref(), one, other)
-    })?;
-    let by_iops = is_limit(first, one) && is_limit(second, other);
-    let (metric, more, less) = match by_iops {
-        true => (Metric::Iops, "faster", "slower"),
-        false => (Metric::ResponseMs, "slower", "faster"),
-    };
-    let (before, after) = (metric.of(one), metric.of(other));
-    let percent = 100.0 * (after - before) / before;
-    let decimals = match metric {
-        Metric::Iops => 0,
-        _ if before < 10.0 => 2,
-        _ => 1,
-    };
-    let (after, before) = (fixed(after, decimals), fixed(before, decimals));
-    let figures = match by_iops {
-        true => format!("({after} IOPS against {before})"),
-        false => format!("({after} ms on average against {before})"),
-    };
-    let beside = beside_bands((first.0, first.1, one), (second.0, second.1, other), metric);
-    let outcome = match percent {
-        percent if percent.abs() < SAME_PERCENT && beside.is_none() => {
-            format!("{figures} is within {SAME_PERCENT} % of")
-        }
-        percent if percent.abs() < 0.05 => format!("{figures} is as fast as"),
-        percent => {
-            let word = if percent > 0.0 { more } else { less };
-            format!("{figures} is {} % {word} than", fixed(percent.abs(), 1))
-        }
-    };
-    let beside = beside.map_or_else(String::new, |beside| {
-        let explained = fixed(beside.explained_percent, 2);
-        let what = if beside.seeds_alone { "other seeds make" } else { "their bands explain" };
-        let more = if beside.is_beyond { "more" } else { "no more" };
-        format!(", {more} than {what} ({explained} %)")
-    });
-    Some((one.index, outcome, beside))
 }

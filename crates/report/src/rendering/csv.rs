@@ -249,6 +249,27 @@ const STRIPE_DESTAGE_COLUMNS: &[Column] = &[
     }),
 ];
 
+/// Further columns at the end, in the results of a run whose controllers' other work is counted.
+const HOUSEKEEPING_COLUMNS: &[Column] = &[
+    ("allocated_blocks", |_, segment| {
+        optional(segment.housekeeping.map(|now| now.allocated_blocks))
+    }),
+    ("freed_blocks", |_, segment| optional(segment.housekeeping.map(|now| now.freed_blocks))),
+    ("changed_metadata_blocks", |_, segment| {
+        optional(segment.housekeeping.map(|now| now.changed_metadata_blocks))
+    }),
+    ("parity_xor_kib", |_, segment| optional(segment.housekeeping.map(|now| now.parity_kib))),
+    ("reads_through_holes", |_, segment| {
+        optional(segment.housekeeping.map(|now| now.reads_through_holes))
+    }),
+    ("hole_blocks", |_, segment| optional(segment.housekeeping.map(|now| now.hole_blocks))),
+    ("reclaimed_regions", |_, segment| {
+        optional(segment.housekeeping.map(|now| now.reclaimed_regions))
+    }),
+    ("map_scan_reads", |_, segment| optional(segment.housekeeping.map(|now| now.map_scan_reads))),
+    ("map_scan_hits", |_, segment| optional(segment.housekeeping.map(|now| now.map_scan_hits))),
+];
+
 /// Writes one row per array and segment, after a row of column names.
 ///
 /// # Errors
@@ -297,6 +318,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
     let of_relocation = if_any(|segment| segment.relocation.is_some(), RELOCATION_COLUMNS);
     let any_phase = results.arrays.iter().any(|array| !array.phases.is_empty());
     let of_phases = if any_phase { PHASE_COLUMNS } else { &[] };
+    let of_housekeeping = if_any(|segment| segment.housekeeping.is_some(), HOUSEKEEPING_COLUMNS);
     let of_bands = if_any(|segment| segment.band.is_some(), BAND_COLUMNS);
     COLUMNS
         .iter()
@@ -310,6 +332,7 @@ fn columns(results: &Results) -> impl Iterator<Item = &'static Column> {
         .chain(of_relocation)
         .chain(of_destages)
         .chain(of_bands)
+        .chain(of_housekeeping)
 }
 
 /// Returns the table column by column: names, and the entry of each row.

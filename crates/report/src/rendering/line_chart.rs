@@ -139,31 +139,45 @@ impl LineChart {
                 Up::FromZero(words) | Up::FromZeroTo(words, _) | Up::Logarithmic(words) => words,
             },
         };
-        let bands = match &self.across {
-            Across::Segments(_, bands) => bands.as_slice(),
-            Across::FromZero(_) | Across::Doubling(..) => &[],
-        };
+        let bands = self.bands();
         let plot = Plot::begin(canvas, margins, across, up, bands)?;
-        // A point that is alone in its phase has no line that would show it.
-        let mut alone: Vec<Vec<(f64, f64)>> = Vec::new();
         for line in &self.lines {
-            let pieces = Band::cut(bands, &line.points);
-            for piece in &pieces {
+            for piece in Band::cut(bands, &line.points) {
                 let places = piece.iter().map(|point| plot.place(self.scaled(*point)));
                 line.appearance.line(canvas, places.collect(), PIXEL)?;
             }
-            alone.push(pieces.into_iter().filter(|piece| piece.len() == 1).flatten().collect());
         }
+        let by_figure = self.marks_by_figure();
         let mut marks = Vec::new();
-        for (line, alone) in self.lines.iter().zip(&alone) {
-            let marked = if line.has_markers() { &line.points } else { alone };
-            for point in marked {
+        for line in &self.lines {
+            let marked = if line.has_markers() { line.points.clone() } else { self.alone(line) };
+            for point in &marked {
                 let place = plot.place(self.scaled(*point));
-                line.appearance.simulated(canvas, place, line.hollow, PIXEL)?;
+                let appearance = line.marked(by_figure);
+                appearance.simulated(canvas, place, line.hollow, PIXEL)?;
                 marks.push(ValueMark { place, words: self.words(line, *point) });
             }
         }
         Ok(marks)
+    }
+
+    fn bands(&self) -> &[Band] {
+        match &self.across {
+            Across::Segments(_, bands) => bands,
+            Across::FromZero(_) | Across::Doubling(..) => &[],
+        }
+    }
+
+    /// Returns the points of a line that are alone in their phase: nothing but a marker shows them.
+    fn alone(&self, line: &Line) -> Vec<(f64, f64)> {
+        let pieces = Band::cut(self.bands(), &line.points).into_iter();
+        pieces.filter(|piece| piece.len() == 1).flatten().collect()
+    }
+
+    /// Returns whether markers have to tell the figures of an array apart, since some have no line with dashes.
+    fn marks_by_figure(&self) -> bool {
+        self.lines.iter().any(|line| line.appearance.is_further_figure())
+            && self.lines.iter().any(|line| !self.alone(line).is_empty())
     }
 
     /// Returns the description of a point, shown under the pointer.
@@ -199,13 +213,24 @@ impl LineChart {
         let rows = lines.len().div_ceil(most).max(1);
         let columns = lines.len().div_ceil(rows).max(1);
         let columns = if fits(&columns) { columns } else { most };
-        Ok(Legend { lines, columns_px: in_columns(columns), columns })
+        let by_figure = self.marks_by_figure();
+        let entry = |line| {
+            let has_marks = Line::has_markers(line) || !self.alone(line).is_empty();
+            let sample = match has_marks {
+                true if line.hollow => Sample::Hollow,
+                true => Sample::Filled,
+                false => Sample::Line,
+            };
+            (line, line.marked(by_figure), sample)
+        };
+        let entries = lines.iter().map(entry).collect();
+        Ok(Legend { entries, columns_px: in_columns(columns), columns })
     }
 }
 
 /// The names below the plot, row by row.
 struct Legend<'a> {
-    lines: &'a [Line],
+    entries: Vec<(&'a Line, Appearance, Sample)>,
     columns: usize,
     /// Width of each column.
     columns_px: Vec<i32>,
@@ -213,20 +238,15 @@ struct Legend<'a> {
 
 impl Legend<'_> {
     fn rows(&self) -> usize {
-        self.lines.len().div_ceil(self.columns)
+        self.entries.len().div_ceil(self.columns)
     }
 
     fn draw(&self, canvas: &Canvas<'_>, top_px: i32) -> Result<(), ChartError> {
-        for (position, line) in self.lines.iter().enumerate() {
+        for (position, (line, appearance, sample)) in self.entries.iter().enumerate() {
             let (row, column) = (position / self.columns, position % self.columns);
             let x_px = legend::LEFT_PX + self.columns_px.iter().take(column).sum::<i32>();
             let middle_px = top_px + legend::ROW_PX * to_px(row) + legend::ROW_PX / 2;
-            let sample = match line.has_markers() {
-                true if line.hollow => Sample::Hollow,
-                true => Sample::Filled,
-                false => Sample::Line,
-            };
-            legend::entry(canvas, line.appearance, sample, &line.name, (x_px, middle_px))?;
+            legend::entry(canvas, *appearance, *sample, &line.name, (x_px, middle_px))?;
         }
         Ok(())
     }
@@ -235,5 +255,10 @@ impl Legend<'_> {
 impl Line {
     fn has_markers(&self) -> bool {
         self.points.len() <= MOST_MARKERS
+    }
+
+    /// Returns its appearance, with markers that tell figures and not arrays apart if `by_figure`.
+    fn marked(&self, by_figure: bool) -> Appearance {
+        if by_figure { self.appearance.marked_by_figure() } else { self.appearance }
     }
 }

@@ -31,6 +31,11 @@ pub(crate) struct Appearance {
     /// Parallel strokes of a published figure.
     strokes: i32,
     dash: Dash,
+    /// The number of the figure among those of the array.
+    figure: usize,
+    /// Whether markers are hollow even where nothing was fitted.
+    hollow: bool,
+    is_of_odd_array: bool,
 }
 
 /// The dashes of a line, which tell figures of one array apart without their colour.
@@ -45,7 +50,7 @@ pub(crate) enum Dash {
 
 impl Dash {
     /// Returns the dash of the figure at `position` among those of an array.
-    pub(crate) fn of(position: usize) -> Self {
+    const fn of(position: usize) -> Self {
         [Self::Solid, Self::Dashed, Self::Dotted, Self::Mixed][position % 4]
     }
 
@@ -108,15 +113,34 @@ impl Appearance {
             shape: SHAPES[position % SHAPES.len()],
             strokes: if position.is_multiple_of(2) { 1 } else { 2 },
             dash: Dash::Solid,
+            figure: 0,
+            hollow: false,
+            is_of_odd_array: !position.is_multiple_of(2),
         }
     }
 
-    /// Returns the same appearance with dashed lines.
-    pub(crate) fn dashed(self, dash: Dash) -> Self {
-        Self { dash, ..self }
+    /// Returns the appearance of the figure of this number among those of the array: its lines have dashes of their own.
+    pub(crate) fn of_figure(self, figure: usize) -> Self {
+        Self { dash: Dash::of(figure), figure, ..self }
     }
 
-    /// Draws a simulated figure: a filled marker, or a hollow one if it was `fitted`.
+    /// Returns whether it is another figure than the first of its array.
+    pub(crate) const fn is_further_figure(self) -> bool {
+        self.figure > 0
+    }
+
+    /// Returns the same appearance with markers that tell the array's figures apart, as dashes do, for points without a
+    /// line. The colour then tells arrays apart and, in grey, hollow markers do so for two.
+    pub(crate) fn marked_by_figure(self) -> Self {
+        let is_beyond_shapes = self.figure / SHAPES.len() % 2 == 1;
+        Self {
+            shape: SHAPES[self.figure % SHAPES.len()],
+            hollow: self.is_of_odd_array != is_beyond_shapes,
+            ..self
+        }
+    }
+
+    /// Draws a simulated figure: a filled marker, or a hollow one if it was `fitted`, or tells arrays apart.
     pub(crate) fn simulated(
         self,
         canvas: &Canvas<'_>,
@@ -130,7 +154,7 @@ impl Appearance {
             Shape::Square => pixel * 4,
             Shape::Triangle | Shape::Diamond | Shape::TriangleDown => pixel * 11 / 2,
         };
-        let fill = if fitted { PAPER } else { self.colour };
+        let fill = if fitted || self.hollow { PAPER } else { self.colour };
         let outline = self.colour.stroke_width((2 * pixel).unsigned_abs());
         let at = |across: i32, down: i32| (x + across * radius / 8, y + down * radius / 8);
         let corners = match self.shape {

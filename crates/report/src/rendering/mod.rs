@@ -13,6 +13,7 @@ mod canvas;
 pub(crate) mod chart;
 pub(crate) mod client_raid_table;
 mod columns;
+mod controller_work;
 pub(crate) mod cost_table;
 pub(crate) mod csv;
 #[cfg(feature = "charts")]

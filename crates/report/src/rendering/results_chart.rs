@@ -12,7 +12,7 @@ use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::line_chart::{Across, Line, LineChart, Up};
 use crate::rendering::machine_table::time_of_requests_notes;
 use crate::rendering::map_chart;
-use crate::rendering::marker::{Appearance, Dash};
+use crate::rendering::marker::Appearance;
 use crate::rendering::segment_chart::{iops_chart, response_chart, segment_axis, subtitles};
 use crate::rendering::sheet::high_enough;
 use crate::rendering::theme::{COLOURS, INK};
@@ -204,7 +204,7 @@ fn by_segment(
             let points = points.filter_map(|at| Some((f64::from(at.index), figure(at)?)));
             Line {
                 name: format!("{}: {words}", array.name),
-                appearance: Appearance::of(position).dashed(Dash::of(number)),
+                appearance: Appearance::of(position).of_figure(number),
                 hollow: false,
                 points: points.collect(),
             }
@@ -286,7 +286,7 @@ fn by_part(
                 .collect();
             lines.push(Line {
                 name: format!("{}: {name}", array.name),
-                appearance: Appearance::of(position).dashed(Dash::of(number)),
+                appearance: Appearance::of(position).of_figure(number),
                 hollow: false,
                 points,
             });

@@ -16,6 +16,7 @@ use crate::rendering::client_raid_table::{CLIENT_RAID_HEADING, client_raid_table
 use crate::rendering::columns::{
     Columns, optional, percent_of_one, response_decimals, segment_list, starving_note,
 };
+use crate::rendering::controller_work::{CONTROLLER_WORK_HEADING, controller_work_lines};
 use crate::rendering::failures_table::failures_table;
 use crate::rendering::groups_table::groups_table;
 use crate::rendering::headline::headline;
@@ -511,6 +512,7 @@ pub fn all_tables(results: &Results) -> String {
         section(&format!("{}: by volume", array.name), &volumes_table(array));
     }
     section("Phases", &phases_table(results));
+    section(CONTROLLER_WORK_HEADING, &controller_work_lines(results));
     section(&machine_heading(results), &machine_table(results));
     section(PAGE_CACHE_HEADING, &page_cache_table(results));
     section(CLIENT_RAID_HEADING, &client_raid_table(results));

@@ -4,6 +4,7 @@
 mod bands;
 mod charts;
 mod comparison;
+mod controller_work;
 mod csv;
 mod drives;
 mod fixture;

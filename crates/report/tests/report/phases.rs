@@ -178,9 +178,137 @@ fn runs_are_compared_in_like_phases() {
         compared.arrays[0].segments[index - 1].figures[1].unwrap().iops_difference_percent
     };
     assert_eq!((difference(10), difference(11)), (Some(0.0), None));
-    assert!(
-        compared.arrays[0].verdicts[0].starts_with("In segment 10 "),
-        "{:?}",
-        compared.arrays[0].verdicts
+    assert_eq!(
+        compared.arrays[0].verdicts,
+        [
+            "In segment 10 (scan, phase \"second scan\") other (362 IOPS against 362) is within 1 % of one.",
+            "In segment 7 (updates, phase \"first ageing\") other (3790 IOPS against 3790) is within 1 % of one. Nothing that \
+             changes figures was set differently."
+        ]
     );
+}
+
+#[test]
+fn every_kind_of_phase_has_a_verdict_and_the_phase_that_differs_most_is_named() {
+    let (one, mut other) = (results(), results());
+    for segment in &mut other.arrays[0].segments {
+        match segment.index {
+            1..=2 => segment.iops *= 4.0,
+            8..=10 => segment.iops *= 1.2,
+            _ => {}
+        }
+    }
+    let verdicts = |one: &Results, other: &Results| {
+        let runs = [("one".to_owned(), one), ("other".to_owned(), other)];
+        compare_runs(&runs).unwrap().arrays[0].verdicts.clone()
+    };
+    let [scan, updates] = &verdicts(&one, &other)[..] else { panic!() };
+    assert_eq!(
+        scan,
+        "In segment 10 (scan, phase \"second scan\") other (435 IOPS against 362) is 20.0 % faster than one. In segment 2 \
+         (scan, phase \"fresh scan\") other (1822 IOPS against 456) is 300.0 % faster than one."
+    );
+    assert!(updates.contains("is within 1 % of one. Nothing"), "{updates}");
+    // The other run has no such phase.
+    for phase in other.arrays.iter_mut().flat_map(|array| &mut array.phases) {
+        if phase.workloads == ["updates"] {
+            phase.workloads = vec!["copy".to_owned()];
+        }
+    }
+    let [_, updates] = &verdicts(&one, &other)[..] else { panic!() };
+    assert!(
+        updates.starts_with("other and one have no segment of updates with the same operations"),
+        "{updates}"
+    );
+}
+
+#[test]
+fn where_hosts_set_the_pace_of_several_workloads_each_is_compared_by_itself() {
+    let mut one = phases_of_one_segment();
+    for segment in one.arrays.iter_mut().flat_map(|array| &mut array.segments) {
+        segment.host = Some(HostFigures { mean_outstanding: 9.0, ..HostFigures::default() });
+    }
+    let mut other = one.clone();
+    // The slow workload does more operations, so the mean of all rises although each is as fast as before, or faster.
+    for segment in &mut other.arrays[0].segments {
+        segment.response_ms.mean *= 1.5;
+        segment.by_workload[0].iops *= 3.0;
+        segment.by_workload[1].response_ms.mean = 2.0;
+    }
+    let runs = [("one".to_owned(), &one), ("other".to_owned(), &other)];
+    let compared = compare_runs(&runs).unwrap();
+    assert_eq!(
+        compared.arrays[0].verdicts,
+        [
+            "In segment 3 (mail + log, phase \"phase 3\") other is compared with one by workload, since hosts set the pace and \
+          the mixture may change: mail (300 IOPS against 100) is 200.0 % faster; log (2.00 ms on average against 2.50) is \
+          20.0 % faster. Nothing that changes figures was set differently."
+        ]
+    );
+}
+
+/// Returns the results of phases of one segment each, in which nothing has a line.
+fn phases_of_one_segment() -> Results {
+    let mut results = fixture::results();
+    for array in &mut results.arrays {
+        array.segments.truncate(3);
+        for segment in &mut array.segments {
+            segment.phase = Some(format!("phase {}", segment.index));
+            segment.by_workload = fixture::two_workloads();
+            array.phases.push(Phase {
+                name: format!("phase {}", segment.index),
+                first_segment: segment.index,
+                segments: 1,
+                workloads: vec!["mail".to_owned(), "log".to_owned()],
+                outstanding: array.outstanding,
+            });
+        }
+    }
+    results
+}
+
+#[test]
+fn figures_without_lines_have_marks_of_their_own() {
+    let results = phases_of_one_segment();
+    let draw = |results: &Results, chart: ResultsChart| {
+        chart.draw(results, None, ChartStyle::default()).unwrap().unwrap()
+    };
+    let corners = |svg: &str, fill: &str, stroke: &str| {
+        let document = roxmltree::Document::parse(svg).unwrap();
+        let nodes: Vec<roxmltree::Node<'_, '_>> = document.descendants().collect();
+        // The outline follows what it is around.
+        let polygons = nodes.iter().enumerate().filter(|(at, node)| {
+            let mut next = nodes[at + 1..].iter().filter(|next| next.is_element());
+            node.has_tag_name("polygon")
+                && node.attribute("fill") == Some(fill)
+                && next.next().unwrap().attribute("stroke") == Some(stroke)
+        });
+        let count =
+            polygons.map(|(_, node)| node.attribute("points").unwrap().split_whitespace().count());
+        let mut all: Vec<usize> = count.collect();
+        all.sort_unstable();
+        all
+    };
+    // The first array: median, 95 and 99 % are circles, squares and triangles, in three segments and the legend.
+    let svg = draw(&results, ResultsChart::Percentiles);
+    let circles = |fill: &str| {
+        let filled = |line: &&str| line.starts_with("<circle") && line.contains(fill);
+        svg.lines().filter(filled).count()
+    };
+    assert_eq!((circles("fill=\"#0072B2\""), circles("fill=\"#FFFFFF\"")), (4, 4));
+    assert_eq!(corners(&svg, "#0072B2", "#0072B2"), [3, 3, 3, 3, 4, 4, 4, 4]);
+    // The second's are the same, hollow.
+    assert_eq!(corners(&svg, "#FFFFFF", "#D55E00"), [3, 3, 3, 3, 4, 4, 4, 4]);
+    let svg = draw(&results, ResultsChart::Workloads);
+    assert_eq!(corners(&svg, "#0072B2", "#0072B2"), [4; 4]);
+    assert_eq!(corners(&svg, "#FFFFFF", "#D55E00"), [4; 4]);
+    // Where every figure has a line, an array keeps its mark: all circles, all squares.
+    let mut with_lines = results;
+    for array in &mut with_lines.arrays {
+        array.phases.clear();
+        array.segments.iter_mut().for_each(|segment| segment.phase = None);
+    }
+    let svg = draw(&with_lines, ResultsChart::Percentiles);
+    assert!(corners(&svg, "#0072B2", "#0072B2").is_empty());
+    assert_eq!(corners(&svg, "#D55E00", "#D55E00"), [4; 12]);
 }

@@ -178,3 +178,50 @@ fn runs_of_unlike_operations_have_no_verdict_by_figures() {
     let verdict = &compared.arrays[0].verdicts[0];
     assert!(verdict.starts_with("b and a have no segment with the same operations"), "{verdict}");
 }
+
+#[test]
+fn a_default_in_one_run_and_nothing_in_the_other_is_no_difference() {
+    let with = |settings: &[(&str, Setting)]| {
+        let mut results = set("first-fit", "1 GiB", 1);
+        results.settings.extend(settings.iter().map(|(name, setting)| {
+            (format!("array.FAS2050.write_anywhere.{name}"), setting.clone())
+        }));
+        results
+    };
+    let text = |text: &str| Setting::Text(text.to_owned());
+    let none = with(&[]);
+    let scan = |per_second: &str| {
+        with(&[
+            ("read_reallocation", Setting::Flag(false)),
+            ("relocation_reads_in_flight", Setting::Count(8)),
+            ("reallocation_scan.begins", text("2 h")),
+            ("reallocation_scan.per_second", text(per_second)),
+            ("reallocation_scan.stretch_blocks", Setting::Count(512)),
+            ("reallocation_scan.threshold", Setting::Number(4.0)),
+        ])
+    };
+    let compare = |others: &[&Results]| {
+        let runs: Vec<(String, &Results)> = (0..)
+            .zip(others)
+            .map(|(number, one): (u32, _)| (format!("run {number}"), *one))
+            .collect();
+        let compared = compare_runs(&runs).unwrap().arrays.remove(0);
+        let names: Vec<String> = compared.parameters.into_iter().map(|row| row.name).collect();
+        (names, compared.verdicts)
+    };
+    let begins = "write_anywhere.reallocation_scan.begins";
+    let per_second = "write_anywhere.reallocation_scan.per_second";
+    for runs in [[&none, &scan("20 MiB")], [&scan("20 MiB"), &none]] {
+        let (names, verdicts) = compare(&runs);
+        assert_eq!(names, [begins]);
+        assert!(verdicts[0].ends_with(&format!("Set differently: {begins}.")), "{verdicts:?}");
+    }
+    // A third run with another rate: it has a cause more than the second.
+    let (names, verdicts) = compare(&[&none, &scan("20 MiB"), &scan("40 MiB")]);
+    assert_eq!(names, [begins, per_second]);
+    assert!(verdicts[0].ends_with(&format!("Set differently: {begins}.")), "{verdicts:?}");
+    assert!(verdicts[1].ends_with(&format!("cause: {begins}, {per_second}.")), "{verdicts:?}");
+    let switched = with(&[("read_reallocation", Setting::Flag(true))]);
+    let (names, _) = compare(&[&none, &switched]);
+    assert_eq!(names, ["write_anywhere.read_reallocation"]);
+}

@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod client_raid;
+mod controller_work;
 mod failures;
 mod groups;
 mod loss;
@@ -20,6 +21,7 @@ use crate::data::results::Results;
 use crate::data::segment::Segment;
 use crate::rendering::chart::ChartError;
 use crate::rendering::client_raid_table::CLIENT_RAID_HEADING;
+use crate::rendering::controller_work::CONTROLLER_WORK_HEADING;
 use crate::rendering::html::block::{Block, Section};
 use crate::rendering::html::table::Cell;
 use crate::rendering::page_cache_table::PAGE_CACHE_HEADING;
@@ -104,6 +106,11 @@ pub(super) fn all(
         section("loss", "Where the loss came from", losses),
         section("map", "The map", pictures),
         section("behaviour", "What the arrays did", behaviour),
+        section(
+            "controller-work",
+            CONTROLLER_WORK_HEADING,
+            controller_work::controller_work(results),
+        ),
         section("time-in", "Where the time of an operation went", machine),
         section("page-cache", PAGE_CACHE_HEADING, page_cache::page_cache(results)),
         section("client-raid", CLIENT_RAID_HEADING, client_raid::client_raid(results)),

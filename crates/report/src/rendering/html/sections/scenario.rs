@@ -39,10 +39,11 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
                 }),
             ]
         };
+        let rows = array.parameters.iter().enumerate().map(row);
         let table = Table {
             caption: &format!("{}: parameters", array.name),
             headers: &["parameter", "value", "unit", "where from"],
-            rows: array.parameters.iter().enumerate().map(row).collect(),
+            rows: rows.chain(mechanisms(results, &array.name)).collect(),
             has_total: false,
         };
         blocks.push(table.block());
@@ -57,4 +58,27 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
         blocks.push(Block::Source { summary, text: text.to_owned() });
     }
     blocks
+}
+
+/// The beginnings of the names of settings, below their array, that decide what a controller does and are no parameters:
+/// switches, and what is listed only where a switch is on.
+const MECHANISMS: [&str; 5] = [
+    "in_place.full_stripe_destage",
+    "write_anywhere.read_reallocation",
+    "write_anywhere.relocation_reads_in_flight",
+    "write_anywhere.reallocation_scan.",
+    "write_anywhere.cleaning.",
+];
+
+/// Returns a row for each setting of an array's mechanisms.
+fn mechanisms(results: &Results, array: &str) -> Vec<Vec<Cell>> {
+    let prefix = format!("array.{array}.");
+    let own = results.settings.iter().filter_map(|(name, setting)| {
+        let name = name.strip_prefix(&prefix)?;
+        MECHANISMS.iter().any(|one| name.starts_with(one)).then(|| {
+            let value = Cell::number(setting.to_string());
+            vec![Cell::words(name), value, Cell::words(""), Cell::words("scenario")]
+        })
+    });
+    own.collect()
 }
