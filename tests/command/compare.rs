@@ -131,3 +131,19 @@ fn runs_of_different_arrays_are_compared_as_far_as_they_go() {
     folder.strewn(&["compare", "one", "half", "--png"]).refused(&["--png needs --out"]);
     folder.strewn(&["compare", "one", "gone"]).refused(&["there is no gone"]);
 }
+
+#[test]
+fn defaults_that_are_listed_beside_a_switch_are_not_set_differently() {
+    let folder = Folder::new();
+    folder.strewn(&["run", "small.toml", "--out", "one"]).succeeded();
+    let policy = "policy = \"emptiest-area\"";
+    let scan = format!("{policy}\nreallocation_scan = {{ begins = \"1 s\" }}");
+    folder.write("scan.toml", &SMALL.replacen(policy, &scan, 1));
+    folder.strewn(&["run", "scan.toml", "--out", "two"]).succeeded();
+    let compared: RunsComparison =
+        serde_json::from_str(&folder.strewn(&["compare", "one", "two", "--json"]).succeeded())
+            .unwrap();
+    let names: Vec<&str> =
+        compared.arrays[0].parameters.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["write_anywhere.reallocation_scan.begins"]);
+}

@@ -55,15 +55,31 @@ pub(crate) fn works_of(array: &ArrayResults) -> Vec<&'static Work> {
     ALL.iter().filter(any).collect()
 }
 
-/// Returns a line for each array whose controller did any of this, with the sums over all segments. Empty if none did.
+/// Longest line of text, for a terminal and a log.
+const LONGEST_LINE: usize = 118;
+
+/// Returns lines for each array whose controller did any of this, with the sums over all segments. Empty if none did.
 pub(crate) fn controller_work_lines(results: &Results) -> String {
-    let line = |array: &ArrayResults| {
+    let mut text = String::new();
+    for array in &results.arrays {
         let sums = ALL.iter().filter_map(|work| Some((work.name, work.in_all(array)?)));
-        let sums: Vec<String> =
-            sums.map(|(name, sum)| format!("{name} {}", grouped(sum, false))).collect();
-        (!sums.is_empty()).then(|| format!(" {}: {}\n", array.name, sums.join("; ")))
-    };
-    results.arrays.iter().filter_map(line).collect()
+        let mut line = format!(" {}:", array.name);
+        for (name, sum) in sums {
+            let words = format!(" {name} {};", grouped(sum, false));
+            if line.len() + words.len() > LONGEST_LINE {
+                text.push_str(&line);
+                text.push('\n');
+                line = "  ".to_owned();
+            }
+            line.push_str(&words);
+        }
+        if line.ends_with(';') {
+            line.pop();
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    text
 }
 
 macro_rules! housekeeping {

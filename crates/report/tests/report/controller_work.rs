@@ -44,6 +44,8 @@ fn the_page_and_the_console_have_every_figure_that_is_not_zero() {
     ] {
         assert!(section.contains(part), "no {part:?} in {section}");
     }
+    // Two segments of the one array, one of the other.
+    assert_eq!(section.matches("<tr").count(), (1 + 2) + (1 + 1), "{section}");
     for part in ["by cleaning", "completed by reading", "KiB XORed"] {
         assert!(!section.contains(part), "{part:?} in {section}");
     }
@@ -51,6 +53,8 @@ fn the_page_and_the_console_have_every_figure_that_is_not_zero() {
     assert!(text.contains(HEADING), "{text}");
     assert!(text.contains("blocks relocated after reads 12,345;"), "{text}");
     assert!(text.contains("blocks freed at a cost 10,000;"), "{text}");
+    let section = text.split(HEADING).nth(1).unwrap();
+    assert!(section.lines().take(6).all(|line| line.len() <= 120), "{section}");
     assert!(text.contains("EVA4400: blocks read ahead 6,400;"), "{text}");
 }
 

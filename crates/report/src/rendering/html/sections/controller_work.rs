@@ -6,7 +6,7 @@ use crate::rendering::controller_work::{Work, works_of};
 use crate::rendering::html::block::Block;
 use crate::rendering::html::table::{Cell, Table};
 
-/// Returns a table for each array whose controller did any of this, with a row for each segment.
+/// Returns a table for each array whose controller did any of this, with a row for each segment in which it did.
 pub(super) fn controller_work(results: &Results) -> Vec<Block> {
     let mut blocks = Vec::new();
     for (position, array) in results.arrays.iter().enumerate() {
@@ -28,13 +28,16 @@ pub(super) fn controller_work(results: &Results) -> Vec<Block> {
         };
         let mut headers = vec!["segment", "phase"];
         headers.extend(works.iter().map(|work| work.name));
-        let rows = array.segments.iter().enumerate().map(row).collect();
+        let segments = array.segments.iter().enumerate();
+        let with_any =
+            segments.filter(|(_, of)| works.iter().any(|work| work.in_segment(of).is_some()));
+        let rows = with_any.map(row).collect();
         let caption = format!("{}: background work in each segment", array.name);
         blocks.push(Table { caption: &caption, headers: &headers, rows, has_total: false }.block());
     }
     if !blocks.is_empty() {
         blocks.push(Block::note(
-            "Blocks are of 4 KiB. Figures that are zero, or that the scenario does not ask for, are left out. Blocks read \
+            "Blocks are of 4 KiB. Figures that are zero, or that the scenario does not ask for, are left out, and so are segments without any. Blocks read \
              ahead that hosts use in a later segment count as used there.",
         ));
     }
