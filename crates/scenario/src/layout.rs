@@ -9,6 +9,7 @@ use crate::section::Section;
 use crate::write_anywhere::WriteAnywhere;
 
 /// Where an array writes an overwritten block.
+#[expect(clippy::large_enum_variant, reason = "a scenario has a handful of arrays")]
 #[derive(Debug, Clone, PartialEq)]
 pub enum ArrayLayout {
     /// At a new address: a copy-on-write layout over parity groups.
