@@ -91,3 +91,23 @@ fn what_cannot_be_measured_is_refused_before_the_first_simulation() {
     }
     folder.strewn(&["sensitivity", "-"]).refused(&["standard input", "--dry-run"]);
 }
+
+/// A change of the shipped scenario, or a setting that is new, needs its table measured again.
+#[test]
+fn the_shipped_table_is_of_the_shipped_scenario() {
+    let path = format!("{}/scenarios/making-sense-of-wafl-4", crate::common::PROJECT);
+    let scenario = Scenario::load(format!("{path}.toml")).unwrap();
+    let table = format!("{path}.sensitivity.toml");
+    let text = std::fs::read_to_string(&table).unwrap();
+    let measured = Sensitivity::from_toml(&text, &table).unwrap();
+    for array in &scenario.arrays {
+        let of_array = measured.array(&array.name).unwrap();
+        let now = format!("{:016x}", scenario.digest_of(array));
+        assert_eq!(of_array.settings, now, "{}: run `strewn sensitivity` again", array.name);
+        for unknown in &scenario.unknowns {
+            let is_of_array = unknown.constant.starts_with(&format!("{}.", array.name));
+            let has_row = of_array.rows.iter().any(|row| row.constant == unknown.constant);
+            assert!(has_row || !is_of_array, "no row of {}", unknown.constant);
+        }
+    }
+}
