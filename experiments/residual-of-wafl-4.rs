@@ -12,7 +12,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use strewn::report::Published;
+use strewn::report::root_mean_square;
 use strewn::scenario::Scenario;
 use strewn::terminal::{self, Ending, Failure, StudyTerminal};
 use strewn::{Prediction, RefitOptions, Variation, refit};
@@ -112,36 +112,26 @@ fn experiment() -> Result<Ending, Failure> {
     let progress = StudyTerminal::of_predictions();
     let on_done = |done, of| progress.done(done, of);
     let refits = refit(&text, Path::new(SCENARIO), &variations, options, &progress, &on_done)?;
-    let published = published(&scenario)?;
+    let published = strewn::published(&scenario)?;
+    let figures = published.as_ref().and_then(|published| published.array(ARRAY));
+    let figures = figures.ok_or_else(|| Failure::failed(format!("no figures of {ARRAY}")))?;
     let [op, command, rms, head] = ["us/op", "us/cmd", "RMS %", "error of segments 1 to 14, %"];
     println!("{:44} {op:>7} {command:>7} {rms:>6}  {head}", "switched on");
     for refit in refits {
         let name = &names[refit.variation];
         match refit.outcome {
             Err(no_fit) => println!("{name:44} reaches no fit: off by {:?} %", no_fit.off_percent),
-            Ok(prediction) => println!("{name:44} {}", row(&prediction, &published)),
+            Ok(prediction) => println!("{name:44} {}", row(&prediction, &figures.iops)),
         }
     }
     Ok(Ending::Complete)
-}
-
-fn published(scenario: &Scenario) -> Result<Vec<f64>, Failure> {
-    let path = scenario.published.as_deref();
-    let path = path.ok_or_else(|| Failure::failed(format!("{SCENARIO} names no figures")))?;
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::failed(format!("cannot read {}: {error}", path.display())))?;
-    let figures =
-        Published::from_toml(&text, path).map_err(|error| Failure::failed(error.to_string()))?;
-    let of_array = figures.array(ARRAY).map(|array| array.iops.clone());
-    of_array.ok_or_else(|| Failure::failed(format!("{} has no {ARRAY}", path.display())))
 }
 
 fn row(prediction: &Prediction, published: &[f64]) -> String {
     let errors = prediction.iops.iter().zip(published);
     let errors: Vec<f64> = errors.map(|(ours, theirs)| 100.0 * (ours / theirs - 1.0)).collect();
     let predicted = errors.get(2..).unwrap_or_default();
-    let squares: f64 = predicted.iter().map(|error| error * error).sum();
-    let rms = (squares / predicted.len() as f64).sqrt();
+    let rms = root_mean_square(predicted.iter().copied()).unwrap_or_default();
     let costs = prediction.fitted.iter().map(|ns| format!("{:>7.1} ", ns / 1e3));
     let listed = errors.iter().map(|error| format!(" {error:+.1}"));
     format!("{}{rms:>6.2} {}", costs.collect::<String>(), listed.collect::<String>())

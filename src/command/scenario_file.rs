@@ -131,8 +131,3 @@ fn scenarios_in(directory: &Path) -> Vec<String> {
     names.sort();
     names
 }
-
-/// Returns the path of the file of sensitivities beside a scenario's.
-pub(crate) fn sensitivity_of(path: &Path) -> PathBuf {
-    path.with_extension(&SENSITIVITY_ENDING[1..])
-}

@@ -3,7 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use strewn::report::{ArraySensitivity, Published, RowOutcome, Sensitivity};
+use strewn::report::{
+    ArraySensitivity, Metric, PublishedArray, RowOutcome, Sensitivity, SensitivityRow,
+    root_mean_square,
+};
 use strewn::scenario::{Array, ParameterUnit, Scenario};
 use strewn::terminal::{self, Ending, Failure, StudyTerminal};
 use strewn::{RefitOptions, Replacement};
@@ -23,7 +26,7 @@ pub(crate) fn sensitivity(arguments: &SensitivityArguments) -> Result<Ending, Fa
         ));
     }
     let (scenario, text) = scenario_file::load_with_text(path)?;
-    let file = scenario_file::sensitivity_of(path);
+    let file = strewn::sensitivity_path(path);
     let unwritable = |error: std::io::Error| {
         Failure::failed(format!("cannot write {}: {error}", file.display()))
             .with_help("make room beside the scenario and give yourself the right to write there, or give --dry-run")
@@ -54,25 +57,12 @@ pub(crate) fn sensitivity(arguments: &SensitivityArguments) -> Result<Ending, Fa
 }
 
 fn tables(scenario: &Scenario, measured: &Sensitivity) -> Result<String, Failure> {
-    let published = match &scenario.published {
-        Some(path) => {
-            let text = std::fs::read_to_string(path).map_err(|error| {
-                Failure::failed(format!("cannot read {}: {error}", path.display()))
-            })?;
-            let read = Published::from_toml(&text, path);
-            Some(read.map_err(|error| Failure::failed(error.to_string()))?)
-        }
-        None => None,
-    };
+    let published = strewn::published(scenario)?;
     let mut text = String::new();
     for of_array in &measured.arrays {
         if let Some(array) = scenario.array(&of_array.name) {
             let figures = published.as_ref().and_then(|all| all.array(&of_array.name));
-            let published_iops = |segment: usize| {
-                let figures = figures?;
-                figures.iops.get(segment).copied().or(figures.steady_iops)
-            };
-            text.push_str(&table(scenario, array, of_array, published_iops));
+            text.push_str(&table(scenario, array, of_array, figures));
         }
     }
     Ok(text)
@@ -83,83 +73,91 @@ fn table(
     scenario: &Scenario,
     array: &Array,
     measured: &ArraySensitivity,
-    published: impl Fn(usize) -> Option<f64>,
+    published: Option<&PublishedArray>,
 ) -> String {
-    let fitted = array.fitted.iter().flat_map(|fitted| &fitted.parameters);
-    let parameters: Vec<(&String, ParameterUnit)> = fitted
-        .map(|name| {
-            let unit =
-                scenario.parameter(&array.name, name).map_or(ParameterUnit::Number, |of| of.1);
-            (name, unit)
-        })
+    let names: Vec<&String> = array.fitted.iter().flat_map(|fitted| &fitted.parameters).collect();
+    let units: Vec<ParameterUnit> = names
+        .iter()
+        .map(|name| scenario.parameter(&array.name, name).map_or(ParameterUnit::Number, |of| of.1))
         .collect();
-    let fitted_to: Vec<u32> =
-        array.fitted.iter().flat_map(|fitted| fitted.segments.iter().copied()).collect();
-    let baseline = &measured.iops;
-    let mut rows = vec![vec!["changed".to_owned()]];
-    rows[0].extend(parameters.iter().map(|(name, _)| (*name).clone()));
-    rows[0].extend(["RMS %", "worst %", "last IOPS", "change %"].map(str::to_owned));
-    let columns = rows[0].len();
-    let mut add = |name: &str, fitted: Option<&[f64]>, iops: &[f64]| {
-        let mut row = vec![name.to_owned()];
-        row.extend(parameters.iter().enumerate().map(|(number, (_, unit))| {
-            let value = fitted.and_then(|fitted| fitted.get(number));
-            value.map_or_else(String::new, |value| quantity(*value, *unit))
-        }));
-        let errors: Vec<(u32, f64)> = (1..)
-            .zip(iops.iter().enumerate())
-            .filter_map(|(segment, (at, ours))| {
-                Some((segment, 100.0 * (ours / published(at)? - 1.0)))
-            })
-            .collect();
-        let predicted: Vec<f64> = { errors.iter() }
-            .filter(|(segment, _)| !fitted_to.contains(segment))
-            .map(|(_, error)| *error)
-            .collect();
-        let squares: f64 = predicted.iter().map(|error| error * error).sum();
-        let rms = (squares / predicted.len() as f64).sqrt();
-        let worst = errors.iter().map(|(_, error)| *error);
-        let worst = worst.max_by(|one, other| one.abs().total_cmp(&other.abs()));
-        let shown = |value: Option<f64>, signed: bool| match value {
-            Some(value) if value.is_finite() && signed => format!("{value:+.2}"),
-            Some(value) if value.is_finite() => format!("{value:.2}"),
-            _ => String::new(),
+    let row =
+        |name: &str, fitted: &[f64], iops: &[f64]| {
+            let (rms, worst) = errors(array, iops, published);
+            let last = iops.last().zip(measured.iops.last());
+            let change_percent = last.map(|(last, baseline)| 100.0 * (last / baseline - 1.0));
+            let mut row = vec![name.to_owned()];
+            row.extend(units.iter().enumerate().map(|(number, unit)| {
+                optional(fitted.get(number), |value| quantity(*value, *unit))
+            }));
+            row.push(optional(rms, |percent| format!("{percent:.2}")));
+            row.push(optional(worst, |percent| format!("{percent:+.2}")));
+            row.push(optional(last, |(last, _)| format!("{last:.0}")));
+            row.push(optional(change_percent, |percent| format!("{percent:+.2}")));
+            row
         };
-        row.extend([shown(Some(rms), false), shown(worst, true)]);
-        let last = iops.last().zip(baseline.last());
-        row.push(last.map_or_else(String::new, |(last, _)| format!("{last:.0}")));
-        row.push(shown(last.map(|(last, first)| 100.0 * (last / first - 1.0)), true));
-        rows.push(row);
-    };
-    add("nothing", Some(&measured.fitted), baseline);
+    let mut header = vec!["changed".to_owned()];
+    header.extend(names.iter().map(|name| (*name).clone()));
+    header.extend(["RMS %", "worst %", "last IOPS", "change %"].map(str::to_owned));
+    let mut rows = vec![header, row("nothing", &measured.fitted, &measured.iops)];
     let mut excluded = String::new();
-    for row in &measured.rows {
-        match &row.outcome {
-            RowOutcome::Fit { fitted, iops } => add(&row.name, Some(fitted), iops),
+    for SensitivityRow { name, outcome, .. } in &measured.rows {
+        match outcome {
+            RowOutcome::Fit { fitted, iops } => rows.push(row(name, fitted, iops)),
             RowOutcome::NoFit { errors_percent } => {
                 let off = errors_percent.iter().map(|off| format!("{off:+.1} %"));
                 let off = off.collect::<Vec<_>>().join(" and ");
                 let _ = writeln!(
                     excluded,
-                    "excluded: {} reaches no fit; its fitted segments are off by {off}",
-                    row.name
+                    "excluded: {name} reaches no fit; its fitted segments are off by {off}"
                 );
             }
         }
     }
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default())
+    let between = if excluded.is_empty() { "" } else { "\n" };
+    format!("{}\n\n{}{between}{excluded}\n", measured.name, aligned(&rows))
+}
+
+/// Returns the RMS error of the segments that nothing was fitted to, and the worst error of all, in percent.
+fn errors(
+    array: &Array,
+    iops: &[f64],
+    published: Option<&PublishedArray>,
+) -> (Option<f64>, Option<f64>) {
+    let is_fitted = |segment: &u32| {
+        array.fitted.as_ref().is_some_and(|fitted| fitted.segments.contains(segment))
+    };
+    let errors: Vec<(u32, f64)> = (1..)
+        .zip(iops)
+        .filter_map(|(segment, ours)| {
+            Some((segment, 100.0 * (ours / published?.figure(Metric::Iops, segment)? - 1.0)))
+        })
         .collect();
-    let mut text = format!("{}\n\n", measured.name);
-    for row in &rows {
-        let first = format!("{:width$}", row[0], width = widths[0]);
-        let rest = row[1..].iter().zip(&widths[1..]);
-        let rest = rest.map(|(cell, width)| format!("  {cell:>width$}")).collect::<String>();
-        let _ = writeln!(text, "{first}{rest}");
+    let predicted = errors.iter().filter(|(segment, _)| !is_fitted(segment));
+    let worst = errors.iter().map(|(_, error)| *error);
+    (
+        root_mean_square(predicted.map(|(_, error)| *error)),
+        worst.max_by(|one, other| one.abs().total_cmp(&other.abs())),
+    )
+}
+
+fn optional<T>(value: Option<T>, shown: impl Fn(T) -> String) -> String {
+    value.map_or_else(String::new, shown)
+}
+
+/// Formats rows of as many cells each: the first on the left, the others on the right of their columns.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or_default()).collect();
+    let mut text = String::new();
+    for row in rows {
+        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            let _ = match column {
+                0 => write!(text, "{cell:width$}"),
+                _ => write!(text, "  {cell:>width$}"),
+            };
+        }
+        text.push('\n');
     }
-    if !excluded.is_empty() {
-        let _ = write!(text, "\n{excluded}");
-    }
-    text.push('\n');
     text
 }

@@ -36,7 +36,7 @@ fn write_sensitivity(folder: &Folder, results: &Results) {
         };
         ArraySensitivity {
             name: array.name.clone(),
-            settings: strewn::settings_digest(&scenario, index),
+            settings: scenario.digest_of(&scenario.arrays[index]),
             fitted: Vec::new(),
             iops: by(1.0),
             rows: vec![row("nothing per KiB", 1.02), row("1 us per KiB", 0.97)],

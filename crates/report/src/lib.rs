@@ -7,7 +7,7 @@ mod data;
 mod rendering;
 
 pub use analysis::bands::{BandSources, add_bands};
-pub use analysis::comparison::{compare, fitted_segments_by_array, ratios};
+pub use analysis::comparison::{compare, fitted_segments_by_array, ratios, root_mean_square};
 pub use analysis::like::{LikePair, like_kinds, like_pairs};
 pub use analysis::loss::{loss, losses};
 pub use analysis::overhead::{

@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry;
 use strewn_array::DataLost;
 use strewn_report::{Metric, PublishedArray, SIGNIFICANT_DIGITS, rounded};
 use strewn_scenario::{Fitted, ParameterError, ParameterUnit, Scenario};
+use strewn_sim::Segment;
 use thiserror::Error;
 
 use crate::memory;
@@ -145,7 +146,7 @@ pub fn calibrate(
     observer: &dyn Observer,
 ) -> Result<Vec<Calibration>, CalibrateError> {
     scenario.check().map_err(RunError::from)?;
-    let published = run::read_published(scenario, None)?.ok_or(CalibrateError::NoPublished)?;
+    let published = run::published(scenario)?.ok_or(CalibrateError::NoPublished)?;
     memory::check(scenario, 0).map_err(RunError::from)?;
     let mut fits = Vec::new();
     for (index, array) in scenario.arrays.iter().enumerate() {
@@ -270,11 +271,8 @@ impl<'a> Fit<'a> {
         if segments.len() < self.scenario.segments as usize {
             return Err(CalibrateError::Stopped);
         }
-        let iops = |index: &u32| {
-            let segment = &segments[*index as usize - 1];
-            segment.operations as f64 * 1e9 / segment.length_ns as f64
-        };
-        Ok(self.fitted.segments.iter().map(iops).collect())
+        let of_segment = |index: &u32| iops(&segments[*index as usize - 1]);
+        Ok(self.fitted.segments.iter().map(of_segment).collect())
     }
 
     /// Returns the error of each fitted segment's time per operation, as a fraction of the published one. Where the
@@ -504,6 +502,11 @@ impl<'a> Fit<'a> {
         }
         Ok(norm(&self.errors(&tried[&count])))
     }
+}
+
+/// Host operations a second.
+pub(crate) fn iops(segment: &Segment) -> f64 {
+    segment.operations as f64 * 1e9 / segment.length_ns as f64
 }
 
 /// The nearest point of a grid whose steps are about a twentieth of the value: 1, 2 or 5 of a power of ten.

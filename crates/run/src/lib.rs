@@ -68,9 +68,10 @@ pub use parallel::ThreadsError;
 pub use record::{RecordError, iolog_of_array};
 pub use refit::{NoFit, Prediction, Refit, RefitError, RefitOptions, Variation, refit};
 pub use replace_file::Replacement;
-pub use replicates::{MOST_REPLICATES, sensitivity_path, settings_digest};
+pub use replicates::{MOST_REPLICATES, sensitivity_path};
 pub use run::{
-    Observer, RunError, RunOptions, Unrecorded, WithSimulation, run, run_with_map, simulate,
+    Observer, RunError, RunOptions, Unrecorded, WithSimulation, published, run, run_with_map,
+    simulate,
 };
 pub use saved_run::{SaveError, SavedRun};
 pub use sensitivity::sensitivity;

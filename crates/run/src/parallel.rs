@@ -6,7 +6,7 @@
 pub struct ThreadsError(String);
 
 /// Calls `work` for every item, on `jobs` threads or one for each core if 0, and returns what it made of them, in the
-/// order of the items. An error ends the work with the calls that are under way.
+/// order of the items. Earlier items begin first. An error ends the work with the calls that are under way.
 #[cfg(feature = "threads")]
 pub(crate) fn map<I, T, E>(
     jobs: usize,
@@ -21,7 +21,13 @@ where
     use rayon::prelude::*;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
     let pool = pool.map_err(|error| ThreadsError(error.to_string()))?;
-    pool.install(|| items.into_par_iter().map(work).collect())
+    // A list that is split in halves would begin in the middle.
+    let numbered = items.into_iter().enumerate().par_bridge();
+    let work = |(number, item)| work(item).map(|made| (number, made));
+    let done: Result<Vec<(usize, T)>, E> = pool.install(|| numbered.map(work).collect());
+    let mut done = done?;
+    done.sort_unstable_by_key(|(number, _)| *number);
+    Ok(done.into_iter().map(|(_, made)| made).collect())
 }
 
 /// Calls `work` for every item, one after another, and returns what it made of them. An error ends the work.
@@ -32,41 +38,6 @@ pub(crate) fn map<I, T, E: From<ThreadsError>>(
     work: impl Fn(I) -> Result<T, E>,
 ) -> Result<Vec<T>, E> {
     items.into_iter().map(work).collect()
-}
-
-/// Calls `work` for every number below `count`, on `jobs` threads or one for each core if 0, and returns what it made of
-/// them. Lower numbers begin first. An error ends the work with the calls that are under way.
-#[cfg(feature = "threads")]
-pub(crate) fn map_in_order<T, E>(
-    jobs: usize,
-    count: usize,
-    work: impl Fn(usize) -> Result<T, E> + Send + Sync,
-) -> Result<Vec<T>, E>
-where
-    T: Send,
-    E: Send + From<ThreadsError>,
-{
-    use rayon::prelude::*;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
-    let pool = pool.map_err(|error| ThreadsError(error.to_string()))?;
-    // A range that is split in halves would begin in the middle.
-    let work = |number| work(number).map(|made| (number, made));
-    let done: Result<Vec<(usize, T)>, E> =
-        pool.install(|| (0..count).par_bridge().map(work).collect());
-    let mut done = done?;
-    done.sort_unstable_by_key(|(number, _)| *number);
-    Ok(done.into_iter().map(|(_, made)| made).collect())
-}
-
-/// Calls `work` for every number below `count`, one after another, and returns what it made of them. An error ends the
-/// work.
-#[cfg(not(feature = "threads"))]
-pub(crate) fn map_in_order<T, E: From<ThreadsError>>(
-    _jobs: usize,
-    count: usize,
-    work: impl Fn(usize) -> Result<T, E>,
-) -> Result<Vec<T>, E> {
-    (0..count).map(work).collect()
 }
 
 /// Returns how many calls are under way at once.

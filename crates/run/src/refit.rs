@@ -123,7 +123,7 @@ pub fn refit(
     on_done: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<Refit>, RefitError> {
     let scenario = Scenario::parse(text, name)?;
-    let published = run::read_published(&scenario, None)?.ok_or(RefitError::NoPublished)?;
+    let published = run::published(&scenario)?.ok_or(RefitError::NoPublished)?;
     if scenario.arrays.iter().all(|array| array.fitted.is_none()) {
         return Err(RefitError::NothingFitted);
     }
@@ -202,10 +202,8 @@ impl Task {
         if done.segments.len() < scenario.segments as usize {
             return Err(RefitError::Stopped);
         }
-        let iops = done.segments.iter().map(|segment| {
-            let per_second = segment.operations as f64 * 1e9 / segment.length_ns as f64;
-            rounded(per_second, SIGNIFICANT_DIGITS)
-        });
+        let segments = done.segments.iter();
+        let iops = segments.map(|segment| rounded(calibrate::iops(segment), SIGNIFICANT_DIGITS));
         let fitted =
             { fit.parameters.iter() }.map(|parameter| rounded(parameter.after, SIGNIFICANT_DIGITS));
         let outcome = Ok(Prediction { fitted: fitted.collect(), iops: iops.collect() });

@@ -45,17 +45,6 @@ pub(crate) fn sensitivity_text(path: &Path) -> std::io::Result<Option<String>> {
     }
 }
 
-/// Returns a digest of everything that the figures of array number `index` depend on, except the seed and the number of
-/// segments: the settings of workloads, run and array, defaults included. Sensitivities apply to a run whose scenario has
-/// the digest that they were measured with, before it is scaled down.
-///
-/// # Panics
-/// If the scenario has no such array.
-#[must_use]
-pub fn settings_digest(scenario: &Scenario, index: usize) -> String {
-    format!("{:016x}", scenario.digest_of(&scenario.arrays[index]))
-}
-
 /// Returns the scenario of each run: they differ by their seed, and the first is the scenario itself.
 pub(crate) fn scenarios(scenario: &Scenario, replicates: u32) -> Vec<Scenario> {
     let seeds =
@@ -85,7 +74,7 @@ impl Uncertainty {
         };
         let sensitivity = text.map(|text| Sensitivity::from_toml(&text, shown)).transpose()?;
         let settings = match &sensitivity {
-            Some(_) => (0..scenario.arrays.len()).map(|at| settings_digest(scenario, at)).collect(),
+            Some(_) => scenario.arrays.iter().map(|array| scenario.digest_of(array)).collect(),
             None => Vec::new(),
         };
         Ok(Self { sensitivity, settings })

@@ -320,7 +320,15 @@ fn run_and_look(
     }
 }
 
-/// Reads the published figures that a scenario names, from `text` if their file has been read.
+/// Reads the published figures that a scenario names; `None` if it names none.
+///
+/// # Errors
+/// If the file cannot be read, is wrong, or has figures of an array that the scenario does not have.
+pub fn published(scenario: &Scenario) -> Result<Option<Published>, RunError> {
+    read_published(scenario, None)
+}
+
+/// The same, from `text` if their file has been read.
 pub(crate) fn read_published(
     scenario: &Scenario,
     text: Option<&str>,
@@ -380,7 +388,8 @@ fn run_arrays(
         done
     };
     // In order, so that a run that is stopped has its own figures before it has a band.
-    let mut done = parallel::map_in_order(options.jobs, scenarios.len() * arrays, run)?.into_iter();
+    let numbers = (0..scenarios.len() * arrays).collect();
+    let mut done = parallel::map(options.jobs, numbers, run)?.into_iter();
     Ok(scenarios.iter().map(|_| done.by_ref().take(arrays).collect()).collect())
 }
 

@@ -6,7 +6,6 @@ use strewn_report::{ArraySensitivity, RowOutcome, Sensitivity, SensitivityRow, V
 use strewn_scenario::Scenario;
 
 use crate::refit::{self, Refit, RefitError, RefitOptions, Variation};
-use crate::replicates::settings_digest;
 use crate::run::Observer;
 
 /// Other seeds that are tried.
@@ -46,7 +45,7 @@ pub fn sensitivity(
         })?;
         arrays.push(ArraySensitivity {
             name: array.name.clone(),
-            settings: settings_digest(&scenario, index),
+            settings: scenario.digest_of(array),
             fitted: baseline.fitted,
             iops: baseline.iops,
             rows: of_array.map(|refit| row(&names[refit.variation], refit)).collect(),

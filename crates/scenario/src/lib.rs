@@ -83,6 +83,7 @@ mod array;
 mod background;
 mod catalog;
 mod client_raid;
+mod digest;
 mod disk_group;
 mod document;
 mod failure;

@@ -168,14 +168,8 @@ impl Scenario {
         let overhead_is_given = s.has("overhead");
         let known = ArrayNames { names: &names, arrays: &arrays };
         let overhead = s.section("overhead").and_then(|section| Overhead::read(section, &known));
-        let unknowns = Unknown::read_all(s);
-        let (unknowns, places): (Option<Vec<_>>, _) = match unknowns {
-            Some(read) => {
-                let (unknowns, places): (Vec<_>, Vec<_>) = read.into_iter().unzip();
-                (Some(unknowns), places)
-            }
-            None => (None, Vec::new()),
-        };
+        let unknowns = Unknown::read_all(s).map(|read| read.into_iter().unzip());
+        let (unknowns, places): (Option<Vec<_>>, Option<Vec<_>>) = unknowns.unzip();
         let scenario = (|| {
             schema?;
             Some(Self {
@@ -195,7 +189,7 @@ impl Scenario {
                 unknowns: unknowns?,
             })
         })();
-        if let Some(scenario) = &scenario {
+        if let (Some(scenario), Some(places)) = (&scenario, places) {
             check_unknowns(&section, scenario, places);
         }
         section.finish();
@@ -260,13 +254,17 @@ const LABELS: [&str; 6] = ["name", "title", "seed", "segments", "segment", "publ
 
 /// Checks that the constants said to be unknown are settings.
 fn check_unknowns(section: &Section<'_>, scenario: &Scenario, places: Vec<Range<usize>>) {
+    if places.is_empty() {
+        return;
+    }
+    let names = scenario.setting_names();
     for ((number, unknown), place) in (1..).zip(&scenario.unknowns).zip(places) {
         let key = format!("{}[{number}].constant", Unknown::KEY);
         if LABELS.contains(&unknown.constant.as_str()) {
             let message = format!("`{}` is no constant of the experiment", unknown.constant);
             let help = "give a setting of the workload or of an array; seeds are tried in any case";
             section.problem_at(place, &key, message, help);
-        } else if let Err(error) = scenario.arrays_of_setting(&unknown.constant) {
+        } else if let Err(error) = scenario.named_among_all(&unknown.constant, &names) {
             section.problem_at(place, &key, error.to_string(), error.help().unwrap_or_default());
         }
     }

@@ -84,6 +84,14 @@ impl SetError {
     }
 }
 
+/// The names of a scenario's settings.
+pub(crate) struct SettingNames {
+    /// Those that it has, defaults included.
+    there: Vec<String>,
+    /// Those that arrays do not have and may be given.
+    absent: Vec<String>,
+}
+
 impl Scenario {
     /// Reads a scenario's text as [`parse`](Self::parse) does, with settings changed by name. Returns the scenario, and a
     /// text that reads as it: without the comments of the other if anything was changed.
@@ -145,21 +153,30 @@ impl Scenario {
     }
 
     /// Returns the full name of the one setting that `path` names.
-    pub(crate) fn setting_named(&self, path: &str) -> Result<String, SetError> {
-        let settings = self.every_setting().into_iter();
-        let names: Vec<String> = settings.map(|(name, _)| name).collect();
-        let found = self.named_among(path, &names);
-        if !matches!(found, Err(SetError::Unknown { .. })) {
-            return found;
-        }
-        let absent = self.absent_names();
-        match self.named_among(path, &absent) {
-            Err(SetError::Unknown { .. }) => {
-                let all = names.iter().chain(&absent).map(String::as_str);
-                Err(SetError::Unknown { path: path.to_owned(), nearest: near(path, all) })
+    fn setting_named(&self, path: &str) -> Result<String, SetError> {
+        self.named_among_all(path, &self.setting_names())
+    }
+
+    /// Returns the names of all settings.
+    pub(crate) fn setting_names(&self) -> SettingNames {
+        let there = self.every_setting().into_iter().map(|(name, _)| name).collect();
+        SettingNames { there, absent: self.absent_names() }
+    }
+
+    /// Returns the full name of the one of these that `path` names. One that arrays have comes before one that they do not
+    /// have.
+    pub(crate) fn named_among_all(
+        &self,
+        path: &str,
+        names: &SettingNames,
+    ) -> Result<String, SetError> {
+        for names in [&names.there, &names.absent] {
+            if let Some(found) = self.named_among(path, names)? {
+                return Ok(found);
             }
-            of_absent => of_absent,
         }
+        let all = names.there.iter().chain(&names.absent).map(String::as_str);
+        Err(SetError::Unknown { path: path.to_owned(), nearest: near(path, all) })
     }
 
     /// Returns the names of settings that arrays do not have and may be given: costs that are nothing otherwise, the log of
@@ -194,10 +211,10 @@ impl Scenario {
         names.collect()
     }
 
-    /// Returns the one of `names` that `path` names.
-    fn named_among(&self, path: &str, names: &[String]) -> Result<String, SetError> {
+    /// Returns the one of `names` that `path` names, if any is.
+    fn named_among(&self, path: &str, names: &[String]) -> Result<Option<String>, SetError> {
         if names.iter().any(|name| name == path) {
-            return Ok(path.to_owned());
+            return Ok(Some(path.to_owned()));
         }
         let ends_so = |name: &str, end: &str| {
             name.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
@@ -213,11 +230,8 @@ impl Scenario {
         };
         let found: Vec<&String> = names.iter().filter(matches).collect();
         match found.as_slice() {
-            [only] => Ok((*only).clone()),
-            [] => {
-                let nearest = near(path, names.iter().map(String::as_str));
-                Err(SetError::Unknown { path: path.to_owned(), nearest })
-            }
+            [] => Ok(None),
+            [only] => Ok(Some((*only).clone())),
             several => {
                 let short =
                     |name: &&String| name.strip_prefix(OF_ARRAYS).unwrap_or(name).to_owned();

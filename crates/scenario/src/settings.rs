@@ -7,6 +7,7 @@ use strewn_transport::Transport;
 use crate::array::{Array, Lun, SpindleChoice};
 use crate::background::BackgroundScan;
 use crate::client_raid::{self, ClientRaid};
+use crate::digest;
 use crate::disk_group::{DiskGroup, PROTECTION_WORDS};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
@@ -162,7 +163,7 @@ impl Scenario {
         let default = SettingValue::from(Format::default().as_str());
         settings
             .retain(|(name, value)| *value != default || name.rsplit('.').next() != Some(FORMAT));
-        settings.retain(|(name, _)| !of_uncertainty(name));
+        settings.retain(|(name, _)| !digest::is_of_uncertainty(name));
         settings
     }
 
@@ -246,37 +247,6 @@ impl Scenario {
         }
         found.all
     }
-
-    /// A number for everything that the figures of an array depend on, except the seed and how many segments there are: the
-    /// settings of workloads, run and array. Two scenarios with the same number give the array the same figures, by the same version of the program.
-    #[must_use]
-    pub fn digest_of(&self, array: &Array) -> u64 {
-        let others = self.arrays.iter().filter(|other| other.name != array.name);
-        let others: Vec<String> = others.map(|other| format!("array.{}.", other.name)).collect();
-        let mut digest = FNV_OFFSET;
-        for (name, value) in self.every_setting() {
-            let of_another = others.iter().any(|other| name.starts_with(other.as_str()));
-            let is_label =
-                matches!(name.as_str(), "name" | "title" | "seed" | "segments" | "published");
-            let is_price = name.starts_with("overhead.");
-            if !of_another && !is_label && !is_price && !of_uncertainty(&name) {
-                for byte in format!("{name}={value}\n").bytes() {
-                    digest = (digest ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
-                }
-            }
-        }
-        digest
-    }
-}
-
-/// The constants of the hash FNV-1a.
-const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const FNV_PRIME: u64 = 0x0100_0000_01b3;
-
-/// Whether a setting says how far figures can be trusted, and changes none.
-fn of_uncertainty(name: &str) -> bool {
-    name.ends_with(".fitted.row_scatter_percent")
-        || name.strip_prefix(Unknown::KEY).is_some_and(|rest| rest.starts_with('.'))
 }
 
 impl Scenario {

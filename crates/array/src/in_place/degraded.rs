@@ -148,21 +148,27 @@ impl<P: Payload> DiskGroup<P> {
         let units = self.layout.stripe(stripe);
         let placed = members.iter().filter_map(|member| {
             let unit = units.unit(member);
-            let sector = unit.sector + offset;
-            match &self.degraded {
-                Some(degraded) => degraded.place(unit.spindle, sector),
-                None => Some((unit.spindle, sector)),
-            }
+            self.place_now(unit.spindle, unit.sector + offset)
         });
         placed.collect()
     }
 
+    /// Where a sector that the layout puts on `spindle` is now; `None` if it is lost.
+    pub(super) fn place_now(
+        &self,
+        spindle: SpindleIndex,
+        sector: u64,
+    ) -> Option<(SpindleIndex, u64)> {
+        match &self.degraded {
+            Some(degraded) => degraded.place(spindle, sector),
+            None => Some((spindle, sector)),
+        }
+    }
+
     /// Plans an update of one member's data in a stripe with lost members.
     pub(super) fn plan_of_update(&self, stripe: u64, member: Member) -> StripePlan {
-        let layout = &self.layout;
-        let lost = self.degraded.as_ref();
-        let lost = lost.map_or(MemberSet::EMPTY, |degraded| degraded.lost_of(layout, stripe));
-        let plan = layout.shape().plan_update(MemberSet::single(member), lost);
+        let lost = self.lost_of(stripe);
+        let plan = self.layout.shape().plan_update(MemberSet::single(member), lost);
         // Failures that exceed parity have ended the run.
         plan.unwrap_or_else(|loss| unreachable!("{loss}"))
     }

@@ -118,11 +118,9 @@ impl<P: Payload> DiskGroup<P> {
         let is_first = full.commands.is_empty();
         let mut units = Vec::new();
         for (member, unit) in self.layout.stripe(stripe).units() {
-            let place = match &self.degraded {
-                Some(degraded) => degraded.place(unit.spindle, unit.sector),
-                None => Some((unit.spindle, unit.sector)),
+            let Some((spindle, sector)) = self.place_now(unit.spindle, unit.sector) else {
+                continue;
             };
-            let Some((spindle, sector)) = place else { continue };
             let command = full.commands.iter().position(|command| command.spindle == spindle);
             let before = command.map(|at| &full.commands[at]);
             let sectors = before.map_or(0, |command| command.units.len() as u64 * unit_sectors);

@@ -119,23 +119,18 @@ impl<P: Payload> InPlace<P> {
         driver: &mut impl Driver<P>,
     ) {
         let group = &mut self.groups[id];
-        let destage = &mut group.destages[slot];
-        let Some(one) = destage.reconstruct() else { return };
-        let at = |index| one.place_of_read(&group.layout, index);
+        let Some(one) = group.destages[slot].reconstruct() else { return };
         // It began in a whole stripe, so every unit has a place.
         let reads: Vec<_> = (0..)
             .zip(&one.reads)
             .filter_map(|(index, piece)| {
-                let (spindle, sector) = at(index);
-                let place = match &group.degraded {
-                    Some(degraded) => degraded.place(spindle, sector)?,
-                    None => (spindle, sector),
-                };
-                Some((index, place, piece.len()))
+                let (spindle, sector) = one.place_of_read(&group.layout, index);
+                Some((index, group.place_now(spindle, sector)?, piece.len()))
             })
             .collect();
-        if P::CARRIES_DATA {
-            let parity = one.sum_of_data();
+        let parity = if P::CARRIES_DATA { Some(one.sum_of_data()) } else { None };
+        let destage = &mut group.destages[slot];
+        if let Some(parity) = parity {
             destage.bytes = Some(Box::new(UpdateBytes { parity, ..UpdateBytes::default() }));
         }
         if reads.is_empty() {

@@ -223,10 +223,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 let blocks = *operation.blocks().start()..operation.blocks().end() + 1;
                 let hits = self.counters.cache_hits;
                 self.counters.host_read_blocks += u64::from(blocks.end - blocks.start);
-                self.counters.data_reads += match self.through_holes.is_some() {
-                    false => self.read_missing(slot, blocks, true, driver),
-                    true => self.read_through_holes(slot, blocks, driver),
-                };
+                self.counters.data_reads += self.read_missing(slot, blocks, true, driver);
                 self.counters.host_read_hits += self.counters.cache_hits - hits;
             }
             Direction::Write => {
@@ -272,16 +269,23 @@ impl<P: Payload> WriteAnywhere<P> {
                 continue;
             }
             self.counters.cache_lookups += u64::from(run.blocks - 1);
-            self.read_run_for(slot, block, run, driver);
-            commands += 1;
+            if answer && let Some(through_holes) = &mut self.through_holes {
+                through_holes.note_run(block, run);
+            } else {
+                self.read_run_for(slot, block, run, driver);
+                commands += 1;
+            }
             block += run.blocks;
+        }
+        if answer && self.through_holes.is_some() {
+            commands += self.read_noted_runs(slot, driver);
         }
         commands
     }
 
     /// Copies a cached block into a read's answer.
     #[inline(always)]
-    pub(super) fn answer_from_cache(&mut self, slot: u32, block: u32) {
+    fn answer_from_cache(&mut self, slot: u32, block: u32) {
         let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
         let part = self.contents.load(sector, BLOCK_SECTORS);
         lay_block_run(&mut self.operations[slot as usize], block, 1, &part);
@@ -520,7 +524,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     #[inline(always)]
-    pub(super) fn look_up(&mut self, key: u32) -> bool {
+    fn look_up(&mut self, key: u32) -> bool {
         let hit = self.use_unread(key) || self.cache.touch(key);
         self.counters.cache_lookups += 1;
         self.counters.cache_hits += u64::from(hit);

@@ -5,8 +5,6 @@
 //! 2005. To the operation, and to the consistency point that waits for late reads, a command through holes is as many
 //! reads as it has runs. So whatever happens to a hole (it is overwritten, lost, unreadable or wrong) matters to nobody.
 
-use std::ops::Range;
-
 use strewn_base::Direction;
 
 use crate::driver::Driver;
@@ -60,6 +58,13 @@ impl Read {
     }
 }
 
+impl ThroughHoles {
+    /// The operation at hand wants a run.
+    pub(super) fn note_run(&mut self, first_key: u32, run: Run) {
+        self.runs.push(Wanted { first_key, run });
+    }
+}
+
 impl<P: Payload> WriteAnywhere<P> {
     /// Has host reads go on through holes of at most so many blocks; 0 for never. Holes are what lies on a spindle between
     /// two runs that one operation wants.
@@ -71,30 +76,11 @@ impl<P: Payload> WriteAnywhere<P> {
         Self { through_holes, ..self }
     }
 
-    /// As [`read_missing`](Self::read_missing) for the answer of a read, with one command for all runs that lie close
-    /// together.
-    pub(super) fn read_through_holes(
-        &mut self,
-        slot: u32,
-        blocks: Range<u32>,
-        driver: &mut impl Driver<P>,
-    ) -> u64 {
+    /// Reads the runs that the operation in `slot` wants, those that lie close together with one command. Returns the
+    /// number of commands.
+    pub(super) fn read_noted_runs(&mut self, slot: u32, driver: &mut impl Driver<P>) -> u64 {
         let Some(state) = &mut self.through_holes else { return 0 };
         let (most_blocks, mut runs) = (state.most_blocks, std::mem::take(&mut state.runs));
-        let mut block = blocks.start;
-        while block < blocks.end {
-            if self.look_up(block) {
-                self.answer_from_cache(slot, block);
-                block += 1;
-            } else if let Some(run) = self.run_from(block, blocks.end) {
-                self.counters.cache_lookups += u64::from(run.blocks - 1);
-                runs.push(Wanted { first_key: block, run });
-                block += run.blocks;
-            } else {
-                self.never_written(slot, block, true);
-                block += 1;
-            }
-        }
         let place = |wanted: &Wanted| (wanted.run.group, wanted.run.spindle, wanted.run.dbn);
         runs.sort_unstable_by_key(place);
         let commands = runs

@@ -8,6 +8,7 @@ use crate::cases::cases_that_test;
 use crate::harness::{Harness, Watch};
 use crate::in_place::{any_in_place, fresh_in_place, lun_is_as_acknowledged};
 use crate::payloads::Bytes;
+use crate::read_your_writes::{Happening as Other, let_happen};
 use crate::write_anywhere::{any_write_anywhere, fresh_write_anywhere};
 
 /// What happens next.
@@ -17,16 +18,10 @@ enum Happening {
     GoOn(usize, u32),
     /// It begins elsewhere.
     Jump(usize, Index),
-    Read(Index, u32),
-    /// A write near the place of a stream, or anywhere.
+    /// A write near the place of a stream.
     WriteNear(usize, u32, u32),
-    Write(Index, u32),
-    Execute(Index),
-    Complete(Index),
-    CompleteNewest,
-    Drain,
-    Timer,
     Forget,
+    Other(Other),
 }
 
 fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
@@ -34,15 +29,15 @@ fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
     let happening = prop_oneof![
         12 => (0..3usize, sectors()).prop_map(|(stream, size)| Happening::GoOn(stream, size)),
         1 => (0..3usize, any::<Index>()).prop_map(|(stream, to)| Happening::Jump(stream, to)),
-        2 => (any::<Index>(), sectors()).prop_map(|(at, size)| Happening::Read(at, size)),
+        2 => (any::<Index>(), sectors()).prop_map(|(at, size)| Happening::Other(Other::Read(at, size))),
         4 => (0..3usize, 0..200u32, sectors())
             .prop_map(|(stream, ahead, size)| Happening::WriteNear(stream, ahead, size)),
-        2 => (any::<Index>(), sectors()).prop_map(|(at, size)| Happening::Write(at, size)),
-        6 => any::<Index>().prop_map(Happening::Execute),
-        16 => any::<Index>().prop_map(Happening::Complete),
-        4 => Just(Happening::CompleteNewest),
-        1 => Just(Happening::Drain),
-        2 => Just(Happening::Timer),
+        2 => (any::<Index>(), sectors()).prop_map(|(at, size)| Happening::Other(Other::Write(at, size))),
+        6 => any::<Index>().prop_map(|command| Happening::Other(Other::Execute(command))),
+        16 => any::<Index>().prop_map(|command| Happening::Other(Other::Complete(command))),
+        4 => Just(Happening::Other(Other::CompleteNewest)),
+        1 => Just(Happening::Other(Other::Drain)),
+        2 => Just(Happening::Other(Other::Timer)),
         1 => Just(Happening::Forget),
     ];
     prop::collection::vec(happening, 1..400)
@@ -62,7 +57,6 @@ fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[
         Some(sectors.min((lun.end - first) as u32))
     };
     for happening in happenings {
-        let commands = harness.commands_out();
         match happening {
             Happening::GoOn(stream, sectors) => {
                 let first = streams[*stream];
@@ -74,35 +68,14 @@ fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[
                 }
             }
             Happening::Jump(stream, to) => streams[*stream] = to.index(lun_sectors) as u64,
-            Happening::Read(at, sectors) => {
-                let first = at.index(lun_sectors) as u64;
-                if let Some(sectors) = most(harness, first, *sectors) {
-                    harness.read(first, sectors);
-                }
-            }
             Happening::WriteNear(stream, ahead, sectors) => {
                 let first = (streams[*stream] + u64::from(*ahead)) % lun_sectors as u64;
                 if let Some(sectors) = most(harness, first, *sectors) {
                     harness.write(first, sectors);
                 }
             }
-            Happening::Write(at, sectors) => {
-                let first = at.index(lun_sectors) as u64;
-                if let Some(sectors) = most(harness, first, *sectors) {
-                    harness.write(first, sectors);
-                }
-            }
-            Happening::Execute(index) if commands > 0 => harness.execute(index.index(commands)),
-            Happening::Complete(index) if commands > 0 => {
-                harness.complete(index.index(commands));
-            }
-            Happening::CompleteNewest if commands > 0 => {
-                harness.complete(commands - 1);
-            }
-            Happening::Execute(_) | Happening::Complete(_) | Happening::CompleteNewest => {}
-            Happening::Drain => harness.drain(),
-            Happening::Timer => harness.fire_timer(),
             Happening::Forget => harness.array.forget_cache(),
+            Happening::Other(other) => let_happen(harness, std::slice::from_ref(other)),
         }
         harness.array.assert_invariants();
     }

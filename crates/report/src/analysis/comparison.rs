@@ -86,9 +86,12 @@ fn compare_metric(
 /// Significant digits of errors and ratios.
 const ERROR_DIGITS: usize = 4;
 
-fn root_mean_square(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (count, sum) =
-        values.fold((0_u32, 0.0), |(count, sum), value| (count + 1, sum + value * value));
+/// Returns the root of the mean square; none of nothing.
+#[must_use]
+pub fn root_mean_square(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (count, sum) = values
+        .into_iter()
+        .fold((0_u32, 0.0), |(count, sum), value| (count + 1, sum + value * value));
     (count > 0).then(|| (sum / f64::from(count)).sqrt())
 }
 

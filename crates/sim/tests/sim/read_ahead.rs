@@ -10,6 +10,7 @@ use strewn_sim::{Segment, Simulation, Spindles, Worker, Workers};
 use strewn_spindle::Scheduler;
 use strewn_workload::{AccessLine, AccessSpecification, Pattern, PatternStream};
 
+use crate::arithmetic::{FAS2050, FREE};
 use crate::failures::{SECOND_NS, config, drive};
 
 const LUN_BLOCKS: u32 = 2 << 20;
@@ -99,33 +100,12 @@ fn is_about(mib_per_s: f64, arithmetic: f64) {
     assert!(off_percent.abs() < 10.0, "{mib_per_s} MiB/s, and arithmetic gives {arithmetic}");
 }
 
-const FREE: ProcessorCosts = ProcessorCosts {
-    host_operation_ns: 0,
-    spindle_command_ns: 0,
-    per_sector_ps: 0,
-    write_back_percent: 50,
-    write_back: strewn_array::WriteBackCosts::NONE,
-    interrupt_ns: 0,
-};
-
-/// The costs that are fitted to the FAS2050: 66.179 us an operation, 108.606 us a command, 0.5 us a KiB.
-const FAS2050: ProcessorCosts = ProcessorCosts {
-    host_operation_ns: 66_179,
-    spindle_command_ns: 108_606,
-    per_sector_ps: 250_000,
-    write_back_percent: 50,
-    write_back: strewn_array::WriteBackCosts::NONE,
-    interrupt_ns: 0,
-};
-
 /// Those of the EVA4400: 20 us, 5 us, 0.2 us.
 const EVA4400: ProcessorCosts = ProcessorCosts {
     host_operation_ns: 20_000,
     spindle_command_ns: 5_000,
     per_sector_ps: 100_000,
-    write_back_percent: 50,
-    write_back: strewn_array::WriteBackCosts::NONE,
-    interrupt_ns: 0,
+    ..FREE
 };
 
 // The drive turns in 60 s / 15,020 = 3.995 ms. Tracks of the outermost zone have 1,200 sectors, 600 KiB, and the skew from

@@ -10,9 +10,7 @@ fn a_processor_that_binds_gives_the_reciprocal_of_an_operations_cost() {
         host_operation_ns: 500_000,
         spindle_command_ns: 700_000,
         per_sector_ps: 1_000_000,
-        write_back_percent: 50,
-        write_back: strewn_array::WriteBackCosts::NONE,
-        interrupt_ns: 0,
+        ..FREE
     };
     let rate = |commands: f64, kib: f64| 1e6 / (500.0 + 700.0 * commands + 2.0 * kib);
     // A 4 KiB read moves 4 KiB twice, by one command. A write in place moves 4 KiB once, and four times by its commands.

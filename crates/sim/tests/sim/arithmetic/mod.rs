@@ -178,13 +178,21 @@ fn array_anywhere(config: WriteAnywhereConfig) -> WriteAnywhere<()> {
 }
 
 /// A processor that costs nothing.
-const FREE: ProcessorCosts = ProcessorCosts {
+pub const FREE: ProcessorCosts = ProcessorCosts {
     host_operation_ns: 0,
     spindle_command_ns: 0,
     per_sector_ps: 0,
     write_back_percent: 50,
     write_back: strewn_array::WriteBackCosts::NONE,
     interrupt_ns: 0,
+};
+
+/// The costs that are fitted to the FAS2050: 66.179 us an operation, 108.606 us a command, 0.5 us a KiB.
+pub const FAS2050: ProcessorCosts = ProcessorCosts {
+    host_operation_ns: 66_179,
+    spindle_command_ns: 108_606,
+    per_sector_ps: 250_000,
+    ..FREE
 };
 
 /// The blocks in so many bytes.

@@ -106,14 +106,6 @@ fn a_write_anywhere_stream_runs_at_the_rate_of_its_tetrises() {
 /// other; then the host waits for the end of the consistency point.
 #[test]
 fn a_write_anywhere_stream_is_bound_by_the_fas2050s_processor() {
-    let costs = ProcessorCosts {
-        host_operation_ns: 66_179,
-        spindle_command_ns: 108_606,
-        per_sector_ps: 250_000,
-        write_back_percent: 50,
-        write_back: strewn_array::WriteBackCosts::NONE,
-        interrupt_ns: 0,
-    };
     let writes = (64 * MIB / (512 * KIB + 160)) as f64;
     let tetrises = (writes * 128.0 / (18.0 * 64.0)).ceil();
     // 20 commands a tetris, of 256 KiB at 0.5 us a KiB.
@@ -123,6 +115,6 @@ fn a_write_anywhere_stream_is_bound_by_the_fas2050s_processor() {
     // superblock follow.
     let end_ms = tetris_ms() + 2.0 * (WRITE_OVERHEAD_MS + HALF_TURN_MS);
     let expected = writes / 2.0 * 1000.0 / (operations_ms + commands_ms + end_ms);
-    let segment = last(run(fas2050(costs), STREAM, 16 * GIB, &[2, 20]));
+    let segment = last(run(fas2050(FAS2050), STREAM, 16 * GIB, &[2, 20]));
     assert_near("MiB/s with a FAS2050's processor", mib_per_second(&segment), expected, 0.1);
 }
