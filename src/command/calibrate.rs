@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use strewn::scenario::{Bytes, ParameterUnit, Scenario, record_fitted};
+use strewn::scenario::{Bytes, ParameterUnit, Scenario, record_fitted, with_settings};
 use strewn::terminal::{self, Ending, Failure, Terminal};
-use strewn::{Calibration, FittedParameter};
+use strewn::{Calibration, FittedParameter, RowCalibration};
 
 use super::arguments::CalibrateArguments;
 use super::scenario_file;
@@ -21,23 +21,35 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<Ending, Failur
             "give the path of the scenario's file, or --dry-run",
         ));
     }
-    let scenario = scenario_file::load(path)?;
+    let (scenario, scenario_text) = scenario_file::load_with_text(path)?;
+    let jobs = arguments.jobs.unwrap_or_default();
     let terminal = Terminal::of_calibration(&scenario);
-    let calibrations = strewn::calibrate(&scenario, arguments.jobs.unwrap_or_default(), &terminal);
+    let by_segment = scenario.arrays.iter().any(|array| array.fitted.is_some());
+    let calibrations = match by_segment || scenario.fitted.is_empty() {
+        true => strewn::calibrate(&scenario, jobs, &terminal),
+        false => Ok(Vec::new()),
+    };
+    let of_rows = match scenario.fitted.is_empty() {
+        true => Ok(Vec::new()),
+        false => strewn::calibrate_rows(&scenario_text, path, jobs, &terminal).map(|done| done.0),
+    };
     // Clear the progress bars before anything is printed.
     drop(terminal);
-    let calibrations = calibrations?;
+    let (calibrations, of_rows) = (calibrations?, of_rows?);
 
     let mut text = String::new();
     for calibration in &calibrations {
         text.push_str(&described(calibration));
+    }
+    for calibration in &of_rows {
+        text.push_str(&described_rows(calibration));
     }
     // Print first: the fit must not be lost if the file cannot be written.
     terminal::print(&text)?;
     if arguments.dry_run {
         terminal::print(&format!("{} is unchanged.\n", path.display()))?;
     } else {
-        record(path, &calibrations)?;
+        record(path, &calibrations, &of_rows)?;
         terminal::print(&format!("Written to {}.\n", path.display()))?;
     }
     Ok(Ending::Complete)
@@ -45,7 +57,11 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<Ending, Failur
 
 /// Writes every fitted number into the scenario's file. The file is read again first, because it may have been edited
 /// meanwhile.
-fn record(path: &Path, calibrations: &[Calibration]) -> Result<(), Failure> {
+fn record(
+    path: &Path,
+    calibrations: &[Calibration],
+    of_rows: &[RowCalibration],
+) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::failed(format!("cannot write what was fitted into {}: {error}", path.display()))
             .with_help("the numbers above can be entered by hand")
@@ -58,6 +74,13 @@ fn record(path: &Path, calibrations: &[Calibration]) -> Result<(), Failure> {
             text = record_fitted(&text, &calibration.array, &parameter.name, parameter.after)
                 .map_err(|error| failed(&error))?;
         }
+    }
+    for calibration in of_rows {
+        let again = Scenario::parse(&text, path)?;
+        let names = again.fitted_values(&calibration.parameter)?;
+        let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
+        text = with_settings(&text, &names, &calibration.written())
+            .ok_or_else(|| failed(&"the file no longer gives the setting"))?;
     }
     Scenario::parse(&text, path)?;
     let replacement = Replacement::write(&file, text.as_bytes());
@@ -80,6 +103,21 @@ fn described(calibration: &Calibration) -> String {
             text,
             "  {:>7}  {:>14.0}  {:>14.0}  {error_percent:>+7.2}",
             segment.index, segment.published, segment.simulated
+        );
+    }
+    text.push('\n');
+    text
+}
+
+/// Formats the fit of a setting to rows.
+fn described_rows(calibration: &RowCalibration) -> String {
+    let RowCalibration { parameter, before, after, rows, simulations } = calibration;
+    let mut text = format!("{parameter}: {before} -> {after}, {simulations} simulations\n\n");
+    for (name, published, simulated) in rows {
+        let error_percent = 100.0 * (simulated / published - 1.0);
+        let _ = writeln!(
+            text,
+            "  {name}: published {published}, simulated {simulated:.2}, error {error_percent:+.2} %"
         );
     }
     text.push('\n');

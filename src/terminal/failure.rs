@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use strewn_run::{CalibrateError, LoadError, RefitError, RunError, SaveError};
+use strewn_run::{CalibrateError, CalibrateRowsError, LoadError, RefitError, RunError, SaveError};
 use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
@@ -133,9 +133,8 @@ impl From<RunError> for Failure {
             RunError::Load(error) => return error.into(),
             RunError::Scenario(error) => return error.into(),
             RunError::Save(error) => return error.into(),
-            RunError::PublishedArray { ref known, .. } => {
-                let help =
-                    format!("write the name as in the scenario, which has {}", known.join(", "));
+            RunError::PublishedName(error) => {
+                let help = error.help();
                 return Self::bad_input(error.to_string(), help);
             }
             error => error,
@@ -228,6 +227,26 @@ impl From<CalibrateError> for Failure {
             CalibrateError::Stopped => (INTERRUPTED_EXIT_CODE, "nothing was written"),
         };
         Self::new(exit_code, with_causes(&error), Some(help.to_owned()))
+    }
+}
+
+impl From<CalibrateRowsError> for Failure {
+    fn from(error: CalibrateRowsError) -> Self {
+        match error {
+            CalibrateRowsError::Run(error) => error.into(),
+            CalibrateRowsError::Set(error) => error.into(),
+            CalibrateRowsError::Stopped => Self::stopped(error.to_string()),
+            CalibrateRowsError::NotGiven { .. } => Self::bad_input(
+                error.to_string(),
+                "write it into the file, with a first guess: every array that has it must give it",
+            ),
+            CalibrateRowsError::NoRow { .. } | CalibrateRowsError::NoFigure { .. } => {
+                Self::bad_input(error.to_string(), "correct the names under [[fitted]] and [[row]]")
+            }
+            CalibrateRowsError::NotConverged { .. } => Self::failed(error.to_string()).with_help(
+                "something else limits these rows: fit another setting, or begin elsewhere",
+            ),
+        }
     }
 }
 

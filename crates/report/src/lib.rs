@@ -7,7 +7,9 @@ mod data;
 mod rendering;
 
 pub use analysis::bands::{BandSources, add_bands};
-pub use analysis::comparison::{compare, fitted_segments_by_array, ratios, root_mean_square};
+pub use analysis::comparison::{
+    compare, compare_rows, fitted_segments_by_array, ratios, root_mean_square,
+};
 pub use analysis::like::{LikePair, like_kinds, like_pairs};
 pub use analysis::loss::{loss, losses};
 pub use analysis::overhead::{
@@ -20,12 +22,15 @@ pub use data::band::{
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
 };
 pub use data::client_raid::ClientRaidFigures;
-pub use data::comparison::{ComparedSegment, Metric, PublishedComparison, Ratio};
+pub use data::comparison::{
+    ComparedRow, ComparedSegment, FittedSetting, Metric, PublishedComparison, Ratio, RowStatus,
+};
 pub use data::cost::{PartShare, SimulationCost};
 pub use data::drive::{
     ClosedLoopFigures, DRIVE_STUDY_SCHEMA, DriveFigures, DriveStudy, LoopPoint, ReplayFigures,
     SeekPoint, TransferPoint,
 };
+pub use data::figure::{FigureMetric, FigureOf, Last, SegmentChoice, Statistic};
 pub use data::housekeeping::Housekeeping;
 pub use data::json::{ResultsError, figures_json};
 pub use data::layout_map::{
@@ -42,6 +47,7 @@ pub use data::overhead::OverheadRow;
 pub use data::page_cache::PageCacheFigures;
 pub use data::phase::Phase;
 pub use data::published::{Published, PublishedArray, PublishedError, PublishedRatio};
+pub use data::published_row::PublishedRow;
 pub use data::redundancy::{DataLoss, Redundancy, SpindleFailure};
 pub use data::relocation::{ReallocationScan, Relocated, Relocation};
 pub use data::results::{
@@ -89,6 +95,7 @@ pub use rendering::phases_table::phases_table;
 pub use rendering::png::{PNG_SCALE, png};
 #[cfg(feature = "charts")]
 pub use rendering::results_chart::{RESULTS_CHARTS, ResultsChart};
+pub use rendering::rows_table::rows_table;
 #[cfg(feature = "charts")]
 pub use rendering::runs_chart::runs_chart;
 #[cfg(feature = "charts")]

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use strewn_array::{Counters, FailedSpindle, LunLayoutMeasures};
 use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, ControllerFigures,
-    CoresFigures, DataLoss, DiskGroupCapacity, FreeSpace, GroupFigures, HostFigures, HostLoad,
-    HostProcessor, HostReadHits, Housekeeping, LayoutKind, LinkFigures, MachineFigures,
+    CoresFigures, DataLoss, DiskGroupCapacity, FittedSetting, FreeSpace, GroupFigures, HostFigures,
+    HostLoad, HostProcessor, HostReadHits, Housekeeping, LayoutKind, LinkFigures, MachineFigures,
     OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
     PageCacheFigures, Parameter, ParityGroup, Phase, ReadAhead, ReallocationScan, Redundancy,
     Relocated, Relocation, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots,
     SpindleCommands, SpindleFailure, Spindles, StripeDestages, Utilization, VolumeFigures,
     Workload, WorkloadFigures, rounded,
 };
-use strewn_scenario::{Array, ArrayLayout, InPlaceLayout, Scenario, SettingValue};
+use strewn_scenario::{Array, ArrayLayout, FittedRows, InPlaceLayout, Scenario, SettingValue};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
 
 use crate::array_run::ArrayRun;
@@ -315,6 +315,20 @@ fn milliseconds(ns: u64) -> f64 {
 }
 
 /// Returns every parameter of the array, with those that were fitted marked.
+/// The settings that were fitted to published rows, with their values.
+pub(crate) fn fitted_settings(scenario: &Scenario) -> Vec<FittedSetting> {
+    let of_fitted = |fitted: &FittedRows| {
+        let values = scenario.fitted_values(&fitted.parameter).ok()?;
+        let (_, value) = values.first()?;
+        Some(FittedSetting {
+            parameter: fitted.parameter.clone(),
+            value: value.to_string(),
+            rows: fitted.rows.clone(),
+        })
+    };
+    scenario.fitted.iter().filter_map(of_fitted).collect()
+}
+
 fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
     let named = array.parameter_names().into_iter();
     named

@@ -26,6 +26,7 @@ use crate::load::{BuiltHost, Load, LoadError};
 use crate::machine::{self, MachineError};
 use crate::memory::{self, NotEnoughMemory};
 use crate::parallel::{self, ThreadsError};
+use crate::published_names::{self, PublishedNameError};
 use crate::record::{self, RecordError, Recording};
 use crate::replicates::{self, Further, Uncertainty};
 use crate::results;
@@ -148,16 +149,9 @@ pub enum RunError {
         /// The error.
         source: std::io::Error,
     },
-    /// The published figures name an array that the scenario does not have.
-    #[error("{}: there are figures of `{array}`, and the scenario has no such array", .path.display())]
-    PublishedArray {
-        /// The file.
-        path: PathBuf,
-        /// The name in it.
-        array: String,
-        /// The scenario's arrays.
-        known: Vec<String>,
-    },
+    /// The published figures name something that the scenario does not have, or the other way round.
+    #[error(transparent)]
+    PublishedName(#[from] PublishedNameError),
     /// The published figures are wrong.
     #[error(transparent)]
     Published(#[from] PublishedError),
@@ -306,6 +300,11 @@ fn run_and_look(
             .as_ref()
             .map(|figures| strewn_report::ratios(figures, &arrays, &fitted))
             .unwrap_or_default(),
+        published_rows: published
+            .as_ref()
+            .map(|figures| strewn_report::compare_rows(figures, &arrays, &fitted_rows(&scenario)))
+            .unwrap_or_default(),
+        fitted_settings: results::fitted_settings(&scenario),
         overhead,
         losses: Vec::new(),
         bands: None,
@@ -340,18 +339,14 @@ pub(crate) fn read_published(
             .map_err(|source| RunError::PublishedFile { path: path.clone(), source })?,
     };
     let published = Published::from_toml(&text, path)?;
-    let of_ratios = published.ratios.iter().flat_map(|ratio| [&ratio.of, &ratio.over]);
-    let mut named = published.arrays.iter().map(|array| &array.name).chain(of_ratios);
-    let unknown = named.find(|name| scenario.array(name).is_none()).cloned();
-    drop(named);
-    match unknown {
-        None => Ok(Some(published)),
-        Some(unknown) => Err(RunError::PublishedArray {
-            path: path.clone(),
-            array: unknown,
-            known: scenario.arrays.iter().map(|array| array.name.clone()).collect(),
-        }),
-    }
+    published_names::check(scenario, &published, path)?;
+    Ok(Some(published))
+}
+
+/// The names of the published rows that settings are fitted to.
+fn fitted_rows(scenario: &Scenario) -> Vec<&str> {
+    let rows = scenario.fitted.iter().flat_map(|fitted| &fitted.rows);
+    rows.map(String::as_str).collect()
 }
 
 /// Runs every array of every scenario, in parallel if there are threads, and returns what they did by scenario. The

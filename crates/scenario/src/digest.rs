@@ -1,6 +1,7 @@
 //! What the figures of an array depend on, as a digest.
 
 use crate::array::Array;
+use crate::fitted_rows::FittedRows;
 use crate::scenario::Scenario;
 use crate::set::OF_ARRAYS;
 use crate::unknown::Unknown;
@@ -38,6 +39,6 @@ impl Scenario {
 
 /// Whether a setting says how far figures can be trusted, and changes none.
 pub(crate) fn is_of_uncertainty(name: &str) -> bool {
-    name.ends_with(".fitted.row_scatter_percent")
-        || name.strip_prefix(Unknown::KEY).is_some_and(|rest| rest.starts_with('.'))
+    let is_of = |key: &str| name.strip_prefix(key).is_some_and(|rest| rest.starts_with('.'));
+    name.ends_with(".fitted.row_scatter_percent") || is_of(Unknown::KEY) || is_of(FittedRows::KEY)
 }

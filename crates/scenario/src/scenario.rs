@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use crate::array::{Array, Context, Lun};
+use crate::fitted_rows::FittedRows;
 use crate::host::Host;
 use crate::machine::Link;
 use crate::overhead::{ArrayNames, Overhead};
@@ -53,6 +54,8 @@ pub struct Scenario {
     pub overhead: Option<Overhead>,
     /// Constants that nobody published, and what else they might have been. No run depends on them.
     pub unknowns: Vec<Unknown>,
+    /// Settings that are fitted to rows of the published tables.
+    pub fitted: Vec<FittedRows>,
 }
 
 /// The version of the format that this crate reads.
@@ -128,7 +131,6 @@ impl Scenario {
         s.require_one_of(&["workload"], "add [workload] and its keys");
         let workloads = Workload::read_all(s);
         let phases = Phase::read_all(s, workloads.as_deref());
-        check_published(s);
         let segments = match phases.as_deref() {
             Some([]) => own_segments,
             Some(phases) => total_segments(s, phases),
@@ -170,6 +172,8 @@ impl Scenario {
         let overhead = s.section("overhead").and_then(|section| Overhead::read(section, &known));
         let unknowns = Unknown::read_all(s).map(|read| read.into_iter().unzip());
         let (unknowns, places): (Option<Vec<_>>, Option<Vec<_>>) = unknowns.unzip();
+        let fitted = FittedRows::read_all(s).map(|read| read.into_iter().unzip());
+        let (fitted, fitted_places): (Option<Vec<_>>, Option<Vec<_>>) = fitted.unzip();
         let scenario = (|| {
             schema?;
             Some(Self {
@@ -187,10 +191,14 @@ impl Scenario {
                 arrays,
                 overhead: if overhead_is_given { Some(overhead?) } else { None },
                 unknowns: unknowns?,
+                fitted: fitted?,
             })
         })();
         if let (Some(scenario), Some(places)) = (&scenario, places) {
             check_unknowns(&section, scenario, places);
+        }
+        if let (Some(scenario), Some(places)) = (&scenario, fitted_places) {
+            check_fitted(&section, scenario, places);
         }
         section.finish();
         scenario
@@ -270,6 +278,19 @@ fn check_unknowns(section: &Section<'_>, scenario: &Scenario, places: Vec<Range<
     }
 }
 
+/// Checks that what is fitted to rows are settings, and that there are rows.
+fn check_fitted(section: &Section<'_>, scenario: &Scenario, places: Vec<Range<usize>>) {
+    for ((number, fitted), place) in (1..).zip(&scenario.fitted).zip(places) {
+        let key = format!("{}[{number}].parameter", FittedRows::KEY);
+        if scenario.published.is_none() {
+            let message = "there are no published figures to fit to";
+            section.problem_at(place, &key, message, "add `published` with the name of their file");
+        } else if let Err(error) = scenario.fitted_values(&fitted.parameter) {
+            section.problem_at(place, &key, error.to_string(), error.help().unwrap_or_default());
+        }
+    }
+}
+
 /// Reads `segments`, which phases have themselves.
 fn read_segments(section: &mut Section<'_>) -> Option<u32> {
     if !section.has("phase") {
@@ -298,17 +319,6 @@ fn total_segments(section: &Section<'_>, phases: &[Phase]) -> Option<u32> {
         );
     }
     segments
-}
-
-/// Checks that published figures, which are of segments of one workload, are not compared with phases.
-fn check_published(section: &Section<'_>) {
-    if section.has("published") && section.has("phase") {
-        section.problem(
-            "published",
-            "is given beside [[phase]]: published figures are compared with a workload that runs throughout",
-            "leave it out, or write the phases into a scenario of their own",
-        );
-    }
 }
 
 /// Checks that every phase has a workload on each array.

@@ -11,6 +11,7 @@ use crate::digest;
 use crate::disk_group::{DiskGroup, PROTECTION_WORDS};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
+use crate::fitted_rows::FittedRows;
 use crate::format::{FORMAT, Format};
 use crate::front_end::{FORWARDINGS, FrontEnd};
 use crate::group::FurtherGroup;
@@ -186,6 +187,7 @@ impl Scenario {
             arrays,
             overhead,
             unknowns,
+            fitted,
         } = self;
         let s = &mut found;
         s.add("name", name.as_str());
@@ -243,6 +245,12 @@ impl Scenario {
             s.within(&format!("{}.{number}", Unknown::KEY), |s| {
                 s.add("constant", constant.as_str());
                 s.add("values", listed(values));
+            });
+        }
+        for (number, FittedRows { parameter, rows }) in (1..).zip(fitted) {
+            s.within(&format!("{}.{number}", FittedRows::KEY), |s| {
+                s.add("parameter", parameter.as_str());
+                s.add("rows", listed(rows));
             });
         }
         found.all

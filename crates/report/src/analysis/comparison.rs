@@ -3,9 +3,12 @@
 //! A segment that a parameter was fitted to says nothing about how well the model predicts, so the
 //! root-mean-square error leaves it out.
 
-use crate::data::comparison::{ComparedSegment, Metric, PublishedComparison, Ratio};
+use crate::data::comparison::{
+    ComparedRow, ComparedSegment, Metric, PublishedComparison, Ratio, RowStatus,
+};
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::published::{Published, PublishedArray};
+use crate::data::published_row::PublishedRow;
 use crate::data::results::ArrayResults;
 use std::collections::BTreeMap;
 
@@ -126,4 +129,58 @@ pub fn ratios(
         })
     };
     published.ratios.iter().filter_map(ratio).collect()
+}
+
+/// Sets every published row beside the simulated figure. `fitted_rows` are the names of those that settings were fitted to.
+#[must_use]
+pub fn compare_rows(
+    published: &Published,
+    arrays: &[ArrayResults],
+    fitted_rows: &[&str],
+) -> Vec<ComparedRow> {
+    let compared = |row: &PublishedRow| {
+        let simulated = row.of.value(arrays);
+        let error_percent = simulated.and_then(|simulated| row.error_percent(simulated));
+        let is_fitted = fitted_rows.contains(&row.name.as_str());
+        let (status, why) = match (&row.not_scored, error_percent) {
+            _ if is_fitted => (RowStatus::Fitted, None),
+            (Some(why), _) => (RowStatus::NotScored, Some(why.clone())),
+            (None, Some(_)) => (RowStatus::Predicted, None),
+            (None, None) => {
+                let why = match simulated {
+                    Some(_) => "the source gives no figure",
+                    None => "the run did not come to it",
+                };
+                (RowStatus::NotScored, Some(why.to_owned()))
+            }
+        };
+        let shown = |value: f64| rounded(value, SIGNIFICANT_DIGITS);
+        ComparedRow {
+            name: row.name.clone(),
+            published: row.figure,
+            range: row.range,
+            published_peak: row.peak,
+            simulated: simulated.map(shown),
+            simulated_peak: row.peak.and_then(|_| row.of.peak(arrays)).map(shown),
+            error_percent: error_percent.map(|error| rounded(error, ERROR_DIGITS)),
+            status,
+            why,
+            of: row.of.clone(),
+        }
+    };
+    published.rows.iter().map(compared).collect()
+}
+
+impl PublishedRow {
+    /// Returns how far a simulated figure is from what is published, in percent of that; none if nothing is.
+    #[must_use]
+    pub fn error_percent(&self, simulated: f64) -> Option<f64> {
+        let published = match (self.figure, self.range) {
+            (Some(figure), _) => figure,
+            (None, Some([low, high])) => simulated.clamp(low, high),
+            (None, None) => return None,
+        };
+        let error = simulated - published;
+        Some(if error == 0.0 { 0.0 } else { 100.0 * error / published })
+    }
 }

@@ -4,6 +4,7 @@ pub(crate) mod bands;
 mod beyond_bands;
 pub(crate) mod comparison;
 mod effects;
+mod figures;
 pub(crate) mod like;
 pub(crate) mod loss;
 pub(crate) mod obstacle;

@@ -1,6 +1,7 @@
 //! Simulated figures beside published ones, as `results.json` holds them.
 
 use crate::data::band::{ErrorsOverSeeds, FigureBand};
+use crate::data::figure::FigureOf;
 use crate::data::segment::Segment;
 use serde::{Deserialize, Serialize};
 
@@ -110,4 +111,79 @@ pub struct Ratio {
     /// How far the simulated ratio may be off; absent if that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub band: Option<FigureBand>,
+}
+
+/// A row of a published table beside the simulated figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparedRow {
+    /// Its name.
+    pub name: String,
+    /// What it is of.
+    #[serde(flatten)]
+    pub of: FigureOf,
+    /// The published figure, in the unit of the metric; none where there is none, or only a range.
+    pub published: Option<f64>,
+    /// What the words of the source allow, if they give no figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
+    /// The published peak, which is shown and never scored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_peak: Option<f64>,
+    /// The simulated figure; none if the run did not come to it.
+    pub simulated: Option<f64>,
+    /// The highest segment of it, if a peak is published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_peak: Option<f64>,
+    /// Simulated less published, percent of published; of a range, from its nearer end, and 0 inside.
+    pub error_percent: Option<f64>,
+    /// What the simulated figure is.
+    pub status: RowStatus,
+    /// Why it is not scored, if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What the simulated figure of a published row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowStatus {
+    /// A setting was fitted to it.
+    Fitted,
+    /// Nothing was fitted to it.
+    Predicted,
+    /// It is shown, and its error counts for nothing.
+    NotScored,
+}
+
+/// Errors up to this many percent count as close.
+pub(crate) const CLOSE_PERCENT: f64 = 5.0;
+
+impl ComparedRow {
+    /// Returns whether the simulated figure is close to what is published.
+    pub(crate) fn is_close(&self) -> bool {
+        self.error_percent.is_some_and(|error| error.abs() <= CLOSE_PERCENT)
+    }
+}
+
+impl RowStatus {
+    /// Returns the words for it in tables.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fitted => "fitted",
+            Self::Predicted => "predicted",
+            Self::NotScored => "not scored",
+        }
+    }
+}
+
+/// A setting that was fitted to published rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FittedSetting {
+    /// Its name in the scenario.
+    pub parameter: String,
+    /// Its value, with its unit.
+    pub value: String,
+    /// The rows.
+    pub rows: Vec<String>,
 }

@@ -24,9 +24,17 @@
 //! over = "EVA4400"
 //! segment = 1
 //! percent = 81.0
+//!
+//! [[row]]                        # a row of a table, for scenarios whose arrays have a figure or two each
+//! name = "iSCSI, read"
+//! array = "iSCSI"                # `phase`, `workload` or `link` narrow it down
+//! metric = "mb_per_s"            # `statistic`: over all of it ("mean") unless given
+//! figure = 224.47                # or `range`, or neither
+//! peak = 239.23                  # shown, never scored
 //! ```
 
 use crate::data::comparison::Metric;
+use crate::data::published_row::{self, PublishedRow, RawRow};
 use crate::data::toml_text::{line_at, place_of};
 use serde::Deserialize;
 use std::ops::Range;
@@ -46,6 +54,8 @@ pub struct Published {
     pub arrays: Vec<PublishedArray>,
     /// Ratios that the source states.
     pub ratios: Vec<PublishedRatio>,
+    /// Rows of tables, in the order of the file.
+    pub rows: Vec<PublishedRow>,
 }
 
 /// The published figures of one array. A metric has a figure per segment, one for all segments, or
@@ -105,9 +115,9 @@ impl Published {
     /// # Errors
     ///
     /// If the text is not TOML, has an unknown field or lacks a required one; if a figure is not a
-    /// positive number; if two arrays share a name, or a ratio names an unknown array; if the
+    /// positive number; if two arrays or two rows share a name, or a ratio names an unknown array; if the
     /// metrics of an array have different numbers of segments, or one is given both by segment and
-    /// as steady.
+    /// as steady; if a row has both a figure and a range, or a link has another metric than a rate.
     pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, PublishedError> {
         Self::read(&Reader { text, path: path.as_ref() })
     }
@@ -130,6 +140,7 @@ impl Published {
             author: raw.author,
             year: raw.year,
             ratios: ratios.collect::<Result<_, _>>()?,
+            rows: published_row::read(reader, raw.row)?,
             arrays,
         })
     }
@@ -175,6 +186,8 @@ struct RawPublished {
     array: Vec<RawArray>,
     #[serde(default)]
     ratio: Vec<RawRatio>,
+    #[serde(default)]
+    row: Vec<RawRow>,
 }
 
 #[derive(Deserialize)]
@@ -201,7 +214,7 @@ struct RawRatio {
 }
 
 /// The text being read, for turning byte ranges into lines.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     text: &'a str,
     path: &'a Path,
 }
@@ -291,7 +304,7 @@ impl Reader<'_> {
         })
     }
 
-    fn positive<T>(
+    pub(super) fn positive<T>(
         &self,
         place: &Spanned<T>,
         figures: &[f64],
@@ -310,7 +323,7 @@ impl Reader<'_> {
         }
     }
 
-    fn error(&self, span: Range<usize>, field: &str, message: String) -> PublishedError {
+    pub(super) fn error(&self, span: Range<usize>, field: &str, message: String) -> PublishedError {
         let (path, line) = (self.path.to_owned(), line_at(self.text, span.start));
         PublishedError { path, line, field: field.to_owned(), message }
     }

@@ -5,7 +5,7 @@
 //! schema.
 
 use crate::data::band::Bands;
-use crate::data::comparison::{PublishedComparison, Ratio};
+use crate::data::comparison::{ComparedRow, FittedSetting, PublishedComparison, Ratio};
 use crate::data::json::{ResultsError, check_schema};
 use crate::data::live::RealSpindles;
 use crate::data::loss::Loss;
@@ -73,6 +73,12 @@ pub struct Results {
     /// Published ratios of one array over another.
     #[serde(default)]
     pub ratios: Vec<Ratio>,
+    /// The rows of published tables; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published_rows: Vec<ComparedRow>,
+    /// The settings that were fitted to some of these rows; absent if none was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fitted_settings: Vec<FittedSetting>,
     /// The spindles to be bought for each array.
     #[serde(default)]
     pub overhead: Vec<OverheadRow>,

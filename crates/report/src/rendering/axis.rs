@@ -57,6 +57,13 @@ impl Axis {
         Self { ticks: ticks.filter(|tick| range.contains(tick)).collect(), range }
     }
 
+    /// Creates the axis of [`Axis::from_zero_to`] with at most five ticks, for a low plot.
+    pub(crate) fn few_from_zero_to(highest: f64) -> Self {
+        let Self { range, ticks } = Self::from_zero_to(highest);
+        let every = ticks.len().div_ceil(5).max(1);
+        Self { range, ticks: ticks.into_iter().step_by(every).collect() }
+    }
+
     /// Creates an axis from 0 to a little above `highest`, so that a marker there is whole. It has five to eleven
     /// ticks, 1, 2 or 5 times a power of ten apart.
     pub(crate) fn from_zero_to(highest: f64) -> Self {

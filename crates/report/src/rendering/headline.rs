@@ -1,6 +1,7 @@
 //! The run in a line and in a sentence.
 
 use crate::analysis::like::{LikePair, have_same_mix, is_measure_of_array, like_pairs};
+use crate::data::comparison::{CLOSE_PERCENT, RowStatus};
 use crate::data::number::{fixed, grouped, signed};
 use crate::data::phase::kind_in_words;
 use crate::data::results::{ArrayResults, LayoutKind, Results};
@@ -20,6 +21,9 @@ pub(crate) fn run_line(results: &Results) -> String {
 #[must_use]
 pub fn headline(results: &Results) -> String {
     let workload = results.workload.as_ref();
+    if let Some(words) = of_rows(results) {
+        return words;
+    }
     if let Some(words) = in_phases(results) {
         return words;
     }
@@ -55,6 +59,19 @@ pub fn headline(results: &Results) -> String {
     };
     let all: Vec<String> = results.arrays.iter().filter_map(one).collect();
     if all.is_empty() { results.scenario.clone() } else { all.join("; ") }
+}
+
+/// Returns how many of the predicted rows of a published table are close. None if there are no such rows.
+fn of_rows(results: &Results) -> Option<String> {
+    let predicted =
+        || results.published_rows.iter().filter(|row| row.status == RowStatus::Predicted);
+    let close = predicted().filter(|row| row.is_close()).count();
+    (predicted().count() > 0).then(|| {
+        format!(
+            "{close} of {} predicted rows are within {CLOSE_PERCENT} % of what is published",
+            predicted().count()
+        )
+    })
 }
 
 /// Returns the two segments that are compared in a run without phases.

@@ -45,6 +45,9 @@ pub(crate) mod png;
 #[cfg(feature = "charts")]
 pub(crate) mod results_chart;
 #[cfg(feature = "charts")]
+mod rows_chart;
+pub(crate) mod rows_table;
+#[cfg(feature = "charts")]
 pub(crate) mod runs_chart;
 mod runs_table;
 #[cfg(feature = "charts")]
@@ -56,5 +59,7 @@ pub(crate) mod table;
 mod text_outlines;
 #[cfg(feature = "charts")]
 pub(crate) mod theme;
+#[cfg(feature = "charts")]
+mod throughput_chart;
 #[cfg(feature = "charts")]
 mod value_mark;

@@ -13,13 +13,21 @@ use crate::rendering::line_chart::{Across, Line, LineChart, Up};
 use crate::rendering::machine_table::time_of_requests_notes;
 use crate::rendering::map_chart;
 use crate::rendering::marker::Appearance;
+use crate::rendering::rows_chart::{RowUnit, rows_chart};
 use crate::rendering::segment_chart::{iops_chart, response_chart, segment_axis, subtitles};
 use crate::rendering::sheet::high_enough;
 use crate::rendering::theme::{COLOURS, INK};
+use crate::rendering::throughput_chart::throughput_chart;
 use plotters::prelude::RGBColor;
 
 /// Every chart of results, in a reader's order.
-pub const RESULTS_CHARTS: [ResultsChart; 12] = [
+pub const RESULTS_CHARTS: [ResultsChart; 18] = [
+    ResultsChart::Rows,
+    ResultsChart::RowsIops,
+    ResultsChart::RowsResponse,
+    ResultsChart::RowsSeconds,
+    ResultsChart::RowsPercent,
+    ResultsChart::Throughput,
     ResultsChart::Iops,
     ResultsChart::Response,
     ResultsChart::Loss,
@@ -37,6 +45,18 @@ pub const RESULTS_CHARTS: [ResultsChart; 12] = [
 /// A chart of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultsChart {
+    /// Published rows of throughput beside simulated ones.
+    Rows,
+    /// The same of operations per second.
+    RowsIops,
+    /// The same of response times.
+    RowsResponse,
+    /// The same of how long something took.
+    RowsSeconds,
+    /// The same of ratios and shares.
+    RowsPercent,
+    /// Throughput over time, for runs with published rows and short segments.
+    Throughput,
     /// Host operations per second by segment, with published ones.
     Iops,
     /// Mean response time by segment, with published ones.
@@ -98,6 +118,12 @@ impl ResultsChart {
     #[must_use]
     pub const fn file_stem(self) -> &'static str {
         match self {
+            Self::Rows => "rows",
+            Self::RowsIops => "rows-iops",
+            Self::RowsResponse => "rows-response",
+            Self::RowsSeconds => "rows-seconds",
+            Self::RowsPercent => "rows-percent",
+            Self::Throughput => "throughput",
             Self::Iops => "iops",
             Self::Response => "response",
             Self::Loss => "loss",
@@ -114,7 +140,8 @@ impl ResultsChart {
     }
 
     /// Returns the chart as SVG; the same results give the same bytes. None if these results have nothing for it: no
-    /// map, no way to buy an array, no loss, no array with several parity groups, no several workloads, no links. If legend and
+    /// map, no way to buy an array, no loss, no array with several parity groups, no several workloads, no links, no published
+    /// rows. If legend and
     /// subtitles leave no room for the plot, the chart is higher than requested.
     ///
     /// # Errors
@@ -136,6 +163,12 @@ impl ResultsChart {
         style: ChartStyle,
     ) -> Result<Option<String>, ChartError> {
         match self {
+            Self::Rows => rows_chart(results, RowUnit::Throughput, style),
+            Self::RowsIops => rows_chart(results, RowUnit::Iops, style),
+            Self::RowsResponse => rows_chart(results, RowUnit::Milliseconds, style),
+            Self::RowsSeconds => rows_chart(results, RowUnit::Seconds, style),
+            Self::RowsPercent => rows_chart(results, RowUnit::Percent, style),
+            Self::Throughput => throughput_chart(results, style),
             Self::Iops => iops_chart(results, style).map(Some),
             Self::Response => response_chart(results, style).map(Some),
             Self::Loss => loss_chart(results, style),

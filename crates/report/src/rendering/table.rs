@@ -24,6 +24,7 @@ use crate::rendering::loss_table::losses_and_others;
 use crate::rendering::machine_table::{machine_heading, machine_table};
 use crate::rendering::page_cache_table::{PAGE_CACHE_HEADING, page_cache_table};
 use crate::rendering::phases_table::phases_table;
+use crate::rendering::rows_table::{ROWS_HEADING, rows_table};
 
 /// A segment with the published figures of its array beside it.
 struct SegmentRow {
@@ -491,6 +492,12 @@ pub fn all_tables(results: &Results) -> String {
             all.push_str(&format!("\n{title}\n\n{table}"));
         }
     };
+    // A published table has its rows in one; what each array did is in the files of the run.
+    if !results.published_rows.is_empty() {
+        section(ROWS_HEADING, &rows_table(results));
+        all.push_str("\nWhat each array did, by segment: --out DIR.\n");
+        return all;
+    }
     for array in &results.arrays {
         let spindles = match &results.real_spindles {
             // The spindles exist already: none to buy.

@@ -343,6 +343,8 @@ pub fn results() -> Results {
         workload: None,
         published: compare(&published(), &arrays, &fitted),
         ratios: ratios(&published(), &arrays, &fitted),
+        published_rows: Vec::new(),
+        fitted_settings: Vec::new(),
         overhead: overhead(&overhead_arrays, &overhead_configurations(), 1000.0).unwrap(),
         losses: vec![],
         bands: None,

@@ -279,6 +279,8 @@ fn outcome(
         real_spindles: Some(real),
         published: Vec::new(),
         ratios: Vec::new(),
+        published_rows: Vec::new(),
+        fitted_settings: Vec::new(),
         overhead: Vec::new(),
         losses: Vec::new(),
         bands: None,

@@ -112,6 +112,7 @@ pub(super) fn of(
         arrays: vec![array],
         overhead: None,
         unknowns: Vec::new(),
+        fitted: Vec::new(),
     })
 }
 

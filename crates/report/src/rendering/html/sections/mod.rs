@@ -12,6 +12,7 @@ mod page_cache;
 mod phases;
 mod prediction;
 mod price;
+mod rows;
 mod scenario;
 mod segments;
 mod summary;
@@ -26,6 +27,7 @@ use crate::rendering::html::block::{Block, Section};
 use crate::rendering::html::table::Cell;
 use crate::rendering::page_cache_table::PAGE_CACHE_HEADING;
 use crate::rendering::results_chart::ResultsChart;
+use crate::rendering::rows_table::ROWS_HEADING;
 
 /// The heading of [`cache_hits`], for these results.
 fn cache_hits_heading(results: &Results) -> &'static str {
@@ -64,6 +66,17 @@ pub(super) fn all(
     if !price.is_empty() {
         price.splice(0..0, chart(ResultsChart::PerSpindle, true)?);
     }
+    let mut rows = rows::rows(results);
+    for shown in [
+        ResultsChart::Rows,
+        ResultsChart::RowsIops,
+        ResultsChart::RowsResponse,
+        ResultsChart::RowsSeconds,
+        ResultsChart::RowsPercent,
+    ] {
+        rows.extend(chart(shown, true)?);
+    }
+    rows.extend(chart(ResultsChart::Throughput, true)?);
     let mut summary = summary::summary(results);
     for shown in [ResultsChart::Iops, ResultsChart::Response] {
         summary.extend(chart(shown, false)?);
@@ -101,6 +114,7 @@ pub(super) fn all(
         None => "The scenario",
     };
     let sections = [
+        section("rows", ROWS_HEADING, rows),
         section("summary", "Summary", summary),
         section("phases", "Phases", phases::phases(results)),
         section("loss", "Where the loss came from", losses),

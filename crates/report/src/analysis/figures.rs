@@ -1,0 +1,136 @@
+//! Single figures out of results.
+
+use crate::data::figure::{FigureMetric, FigureOf, SegmentChoice, Statistic};
+use crate::data::results::ArrayResults;
+use crate::data::segment::Segment;
+
+/// MB of a MiB.
+const MB_PER_MIB: f64 = 1.048_576;
+/// A segment is busy if it reaches this share of the highest.
+const BUSY_SHARE: f64 = 0.1;
+/// A last segment shorter than this share of the first one has rates that say nothing.
+const SHORTEST_SHARE: f64 = 0.5;
+
+/// A figure of one segment, and what it weighs beside others.
+#[derive(Clone, Copy)]
+struct Sample {
+    value: f64,
+    weight: f64,
+    seconds: f64,
+}
+
+impl FigureOf {
+    /// Returns the figure; none if the results have nothing of what it is of.
+    #[must_use]
+    pub fn value(&self, arrays: &[ArrayResults]) -> Option<f64> {
+        let own = self.of_array(arrays, &self.array, self.segment)?;
+        let other = match (&self.over, self.over_segment) {
+            (None, None) => return Some(own),
+            (Some(array), segment) => self.of_array(arrays, array, segment.or(self.segment))?,
+            (None, segment) => self.of_array(arrays, &self.array, segment)?,
+        };
+        (other > 0.0).then(|| 100.0 * own / other)
+    }
+
+    /// Returns the same figure of the highest segment; none where that would be another kind of figure.
+    #[must_use]
+    pub fn peak(&self, arrays: &[ArrayResults]) -> Option<f64> {
+        if self.is_percentage() || self.metric == FigureMetric::Seconds {
+            return None;
+        }
+        Self { statistic: Statistic::Peak, ..self.clone() }.value(arrays)
+    }
+
+    fn of_array(
+        &self,
+        arrays: &[ArrayResults],
+        name: &str,
+        segment: Option<SegmentChoice>,
+    ) -> Option<f64> {
+        let array = arrays.iter().find(|array| array.name == name)?;
+        let last = array.segments.last()?.index;
+        let is_meant = |one: &&Segment| {
+            let of_phase = self.phase.is_none() || one.phase == self.phase;
+            of_phase
+                && match segment {
+                    None => true,
+                    Some(SegmentChoice::Number(number)) => one.index == number,
+                    Some(SegmentChoice::Last(_)) => one.index == last,
+                }
+        };
+        let samples: Vec<Sample> = (array.segments.iter().filter(is_meant))
+            .filter_map(|segment| self.sample(segment))
+            .collect();
+        if samples.is_empty() {
+            return None;
+        }
+        let seconds = |samples: &[Sample]| samples.iter().map(|one| one.seconds).sum::<f64>();
+        if self.metric == FigureMetric::Seconds {
+            return Some(seconds(&samples));
+        }
+        let peak = highest(&samples);
+        let busy: Vec<Sample> =
+            samples.iter().copied().filter(|one| one.value >= BUSY_SHARE * peak).collect();
+        match self.statistic {
+            Statistic::Mean => mean(&samples),
+            Statistic::Peak => Some(peak),
+            Statistic::BusyMean => mean(&busy),
+            Statistic::BusyPercent => Some(100.0 * seconds(&busy) / seconds(&samples)),
+        }
+    }
+
+    /// Returns what the figure is in one segment.
+    fn sample(&self, segment: &Segment) -> Option<Sample> {
+        let seconds = segment.seconds;
+        let of_time = |value: f64| Some(Sample { value, weight: seconds, seconds });
+        let workload = match &self.workload {
+            None => None,
+            Some(name) => Some(segment.by_workload.iter().find(|one| one.name == *name)?),
+        };
+        let ops = workload.map_or(segment.ops, |one| one.ops()) as f64;
+        let of_operations = |value: f64| Some(Sample { value, weight: ops, seconds });
+        let mib_per_s = match (&self.link, workload) {
+            (Some(name), _) => {
+                let links = &segment.machine.as_ref()?.links;
+                let of_name = links.iter().filter(|link| is_lane_of(&link.name, name));
+                of_name.map(|link| link.mib_per_s_to_array).reduce(|one, other| one + other)?
+            }
+            (None, Some(workload)) => workload.mib_per_s,
+            (None, None) => segment.mib_per_s,
+        };
+        let response_ms = workload.map_or(&segment.response_ms, |one| &one.response_ms);
+        match self.metric {
+            FigureMetric::Iops => of_time(workload.map_or(segment.iops, |one| one.iops)),
+            FigureMetric::MbPerS => of_time(mib_per_s * MB_PER_MIB),
+            FigureMetric::MibPerS => of_time(mib_per_s),
+            FigureMetric::ResponseMs => of_operations(response_ms.mean),
+            FigureMetric::LongestMs => of_time(response_ms.max),
+            FigureMetric::Seconds => of_time(seconds),
+            FigureMetric::ControllerPercent => of_time(100.0 * segment.utilization.controller),
+            FigureMetric::SpindlesPercent => of_time(100.0 * segment.utilization.spindles),
+            FigureMetric::HitPercent => {
+                let reads = segment.cache.host_reads?;
+                Some(Sample { value: reads.hit_percent?, weight: reads.blocks as f64, seconds })
+            }
+            FigureMetric::CommandsPerOp => of_operations(segment.commands_per_host_op()),
+            FigureMetric::LayoutScore => of_time(segment.layout.score),
+        }
+    }
+}
+
+/// A link of several lanes has an entry for each.
+fn is_lane_of(entry: &str, name: &str) -> bool {
+    entry == name || entry.strip_prefix(name).is_some_and(|rest| rest.starts_with(", "))
+}
+
+fn mean(samples: &[Sample]) -> Option<f64> {
+    let weight: f64 = samples.iter().map(|one| one.weight).sum();
+    let sum: f64 = samples.iter().map(|one| one.weight * one.value).sum();
+    (weight > 0.0).then(|| sum / weight)
+}
+
+fn highest(samples: &[Sample]) -> f64 {
+    let shortest = SHORTEST_SHARE * samples[0].seconds;
+    let long_enough = samples.iter().filter(|one| one.seconds >= shortest);
+    long_enough.map(|one| one.value).fold(0.0, f64::max)
+}

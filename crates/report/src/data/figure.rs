@@ -1,0 +1,150 @@
+//! What a single figure of a run is of: whose it is, what it counts, and how it is taken from the segments.
+
+use serde::{Deserialize, Serialize};
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FigureMetric {
+    /// Host operations per second.
+    Iops,
+    /// Host data moved, MB (1,000,000 bytes) per second.
+    MbPerS,
+    /// Host data moved, MiB (1,048,576 bytes) per second.
+    MibPerS,
+    /// Mean response time, milliseconds.
+    ResponseMs,
+    /// Longest response time, milliseconds.
+    LongestMs,
+    /// Length, seconds: of the whole run, until all workloads have ended.
+    Seconds,
+    /// Busy share of the controller, percent.
+    ControllerPercent,
+    /// Busy share of the spindles that hold data, percent.
+    SpindlesPercent,
+    /// Blocks that host reads found in the controller's memory, percent.
+    HitPercent,
+    /// Spindle commands for each host operation.
+    CommandsPerOp,
+    /// Layout score, 0 to 1, when the segment ended.
+    LayoutScore,
+}
+
+/// How a figure is taken from several segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// Over all of them together: what was moved, in all of the time.
+    #[default]
+    Mean,
+    /// The highest segment.
+    Peak,
+    /// Over those segments alone that reach a tenth of the highest.
+    BusyMean,
+    /// The share of the time that those segments take, percent.
+    BusyPercent,
+}
+
+/// A segment by its number, or the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SegmentChoice {
+    /// By its number; the first is 1.
+    Number(u32),
+    /// The last one.
+    Last(Last),
+}
+
+/// The word for the last segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Last {
+    /// `last`.
+    Last,
+}
+
+/// A figure of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FigureOf {
+    /// Name of the array.
+    pub array: String,
+    /// Only of the segments of this phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Only of this segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<SegmentChoice>,
+    /// Only of this workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// Of what this link carried toward the array, headers included, instead of what hosts moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// What it counts.
+    pub metric: FigureMetric,
+    /// How it is taken from several segments.
+    #[serde(default, skip_serializing_if = "is_mean")]
+    pub statistic: Statistic,
+    /// In percent of the same figure of this array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
+    /// In percent of the same figure of this segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_segment: Option<SegmentChoice>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature is serde's
+fn is_mean(statistic: &Statistic) -> bool {
+    *statistic == Statistic::Mean
+}
+
+impl FigureMetric {
+    /// Returns the word for it in files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Iops => "iops",
+            Self::MbPerS => "mb_per_s",
+            Self::MibPerS => "mib_per_s",
+            Self::ResponseMs => "response_ms",
+            Self::LongestMs => "longest_ms",
+            Self::Seconds => "seconds",
+            Self::ControllerPercent => "controller_percent",
+            Self::SpindlesPercent => "spindles_percent",
+            Self::HitPercent => "hit_percent",
+            Self::CommandsPerOp => "commands_per_op",
+            Self::LayoutScore => "layout_score",
+        }
+    }
+
+    /// Returns the unit of its values, for a reader.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::Iops => "IOPS",
+            Self::MbPerS => "MB/s",
+            Self::MibPerS => "MiB/s",
+            Self::ResponseMs | Self::LongestMs => "ms",
+            Self::Seconds => "s",
+            Self::ControllerPercent | Self::SpindlesPercent | Self::HitPercent => "%",
+            Self::CommandsPerOp => "commands",
+            Self::LayoutScore => "",
+        }
+    }
+}
+
+impl FigureOf {
+    /// Returns the unit of its value, for a reader.
+    #[must_use]
+    pub const fn unit(&self) -> &'static str {
+        if self.is_percentage() { "%" } else { self.metric.unit() }
+    }
+
+    /// Returns whether its value is a share of something, in percent, and not in the unit of its metric.
+    #[must_use]
+    pub const fn is_percentage(&self) -> bool {
+        self.over.is_some()
+            || self.over_segment.is_some()
+            || matches!(self.statistic, Statistic::BusyPercent)
+    }
+}

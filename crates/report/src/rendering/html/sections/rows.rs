@@ -1,0 +1,52 @@
+//! Rows of published tables beside simulated figures.
+
+use crate::data::comparison::ComparedRow;
+use crate::data::results::Results;
+use crate::rendering::html::block::Block;
+use crate::rendering::html::table::{Cell, Table};
+use crate::rendering::rows_table::{ROWS_HEADING, decimals, row_sentences, unit};
+
+pub(super) fn rows(results: &Results) -> Vec<Block> {
+    if results.published_rows.is_empty() {
+        return Vec::new();
+    }
+    let row = |(position, row): (usize, &ComparedRow)| {
+        let path = |field: &str| format!("published_rows/{position}/{field}");
+        let figure = |value: Option<f64>, field: &str| match value {
+            Some(value) => Cell::figure(value, decimals(value), path(field)),
+            None => Cell::number(""),
+        };
+        let published = match (row.published, row.range) {
+            (None, Some([low, high])) => Cell::range(low, high, decimals(high)),
+            (published, _) => figure(published, "published"),
+        };
+        vec![
+            Cell::words(&row.name),
+            Cell::words(unit(row)),
+            published,
+            figure(row.simulated, "simulated"),
+            Cell::optional(row.error_percent, 1, path("error_percent")),
+            Cell::words(row.status.as_str()),
+            figure(row.published_peak, "published_peak"),
+            figure(row.simulated_peak, "simulated_peak"),
+        ]
+    };
+    let table = Table {
+        caption: ROWS_HEADING,
+        headers: &[
+            "row",
+            "unit",
+            "published",
+            "simulated",
+            "error %",
+            "",
+            "peak published",
+            "peak simulated",
+        ],
+        rows: results.published_rows.iter().enumerate().map(row).collect(),
+        has_total: false,
+    };
+    let mut blocks = vec![table.block()];
+    blocks.extend(row_sentences(results).into_iter().map(Block::note));
+    blocks
+}

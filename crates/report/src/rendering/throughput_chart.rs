@@ -1,0 +1,151 @@
+//! Throughput over time, a panel for each array: steady streams, bursts and pauses.
+
+use crate::data::results::{ArrayResults, Results};
+use crate::data::segment::Segment;
+use crate::rendering::axis::Axis;
+use crate::rendering::canvas::{Canvas, PIXEL, text, to_px};
+use crate::rendering::chart::{ChartError, ChartStyle};
+use crate::rendering::marker::Appearance;
+use crate::rendering::plot::{Labelled, Plot};
+use crate::rendering::segment_chart::subtitles;
+use crate::rendering::sheet::{Margins, Sheet};
+use crate::rendering::value_mark::ValueMark;
+use plotters::coord::ranged1d::ValueFormatter;
+use plotters::style::text_anchor::VPos;
+
+/// Fewer samples of an array are no course of time.
+const LEAST_SAMPLES: usize = 20;
+/// Longer segments are averages of what this chart is to show.
+const LONGEST_SEGMENT_S: f64 = 10.0;
+/// With more arrays than this, those that are steady are left out.
+const MOST_PANELS: usize = 12;
+/// An array is steady whose lowest sample is above this share of the highest.
+const STEADY_SHARE: f64 = 0.5;
+/// Height of a panel, with its heading; and what the last one's axis adds.
+const PANEL_PX: i32 = 150;
+const HEADING_PX: i32 = 18;
+const MB_PER_MIB: f64 = 1.048_576;
+
+/// One array over time.
+struct Panel<'a> {
+    array: &'a ArrayResults,
+    position: usize,
+    /// The link on which it is watched, if the published figures are of one.
+    link: Option<&'a str>,
+    /// End of a segment in seconds, and MB/s in it.
+    samples: Vec<(f64, f64)>,
+}
+
+impl<'a> Panel<'a> {
+    fn of(results: &'a Results, position: usize) -> Option<Self> {
+        let array = &results.arrays[position];
+        let is_short = |segment: &Segment| segment.seconds <= LONGEST_SEGMENT_S;
+        if array.segments.len() < LEAST_SAMPLES || !array.segments.iter().all(is_short) {
+            return None;
+        }
+        let of_array = results.published_rows.iter().filter(|row| row.of.array == array.name);
+        let link = of_array.filter_map(|row| row.of.link.as_deref()).next();
+        let mut seconds = 0.0;
+        let samples = array.segments.iter().map(|segment| {
+            seconds += segment.seconds;
+            let mib_per_s = match link {
+                None => segment.mib_per_s,
+                Some(link) => segment.machine.as_ref().map_or(0.0, |machine| {
+                    let of_name = machine.links.iter().filter(|one| one.name == link);
+                    of_name.map(|one| one.mib_per_s_to_array).sum()
+                }),
+            };
+            (seconds, mib_per_s * MB_PER_MIB)
+        });
+        let samples: Vec<_> = samples.collect();
+        Some(Self { array, position, link, samples })
+    }
+
+    fn highest(&self) -> f64 {
+        self.samples.iter().map(|sample| sample.1).fold(0.0, f64::max)
+    }
+
+    /// The last segment may be short, the first one begins with empty caches.
+    fn is_steady(&self) -> bool {
+        let inner = &self.samples[1..self.samples.len() - 1];
+        inner.iter().all(|sample| sample.1 > STEADY_SHARE * self.highest())
+    }
+
+    fn heading(&self) -> String {
+        match self.link {
+            None => format!("{}: what hosts moved", self.array.name),
+            Some(link) => format!("{}: on the link {link}", self.array.name),
+        }
+    }
+}
+
+/// Draws the throughput of the arrays of a run in short segments; none if no array has enough of them, or no published rows
+/// are compared.
+pub(crate) fn throughput_chart(
+    results: &Results,
+    style: ChartStyle,
+) -> Result<Option<String>, ChartError> {
+    if results.published_rows.is_empty() {
+        return Ok(None);
+    }
+    let all = 0..results.arrays.len();
+    let mut panels: Vec<Panel<'_>> =
+        all.filter_map(|position| Panel::of(results, position)).collect();
+    if panels.len() > MOST_PANELS {
+        panels.retain(|panel| !panel.is_steady());
+        panels.truncate(MOST_PANELS);
+    }
+    if panels.is_empty() {
+        return Ok(None);
+    }
+    let plot_px = PANEL_PX * to_px(panels.len()) + 24;
+    let title = "Throughput over time";
+    let sheet = Sheet::around(style, title, subtitles(results), plot_px)?;
+    let longest = panels.iter().filter_map(|panel| panel.samples.last()).map(|last| last.0);
+    let longest = longest.fold(0.0, f64::max);
+    let highest = panels.iter().map(Panel::highest).fold(0.0, f64::max);
+    let svg = sheet.draw(|canvas, margins| {
+        let mut marks = Vec::new();
+        let mut top_px = margins.top_px;
+        for panel in &panels {
+            marks.extend(draw_panel(canvas, panel, top_px, longest, highest)?);
+            top_px += PANEL_PX;
+        }
+        Ok(marks)
+    })?;
+    Ok(Some(svg))
+}
+
+fn draw_panel(
+    canvas: &Canvas<'_>,
+    panel: &Panel<'_>,
+    top_px: i32,
+    longest: f64,
+    highest: f64,
+) -> Result<Vec<ValueMark>, ChartError> {
+    text(canvas, &panel.heading(), (16, top_px + 2), 13, VPos::Top)?;
+    let (width, _) = canvas.dim_in_pixel();
+    let area = canvas.clone().shrink(
+        (0, (top_px + HEADING_PX) * PIXEL),
+        (width, (PANEL_PX - HEADING_PX).unsigned_abs() * PIXEL.unsigned_abs()),
+    );
+    let across =
+        Labelled { axis: Axis::from_zero_to(longest), label: &Axis::format, words: "seconds" };
+    let up =
+        Labelled { axis: Axis::few_from_zero_to(highest), label: &Axis::format, words: "MB/s" };
+    let margins = Margins { top_px: 4, legend_px: -14 };
+    let plot = Plot::begin(&area, &margins, across, up, &[])?;
+    let appearance = Appearance::of(panel.position);
+    let places = panel.samples.iter().map(|sample| plot.place(*sample)).collect();
+    appearance.line(canvas, places, PIXEL)?;
+    let marks = panel.samples.iter().map(|sample| ValueMark {
+        place: plot.place(*sample),
+        words: format!(
+            "{}, {} s: {} MB/s",
+            panel.array.name,
+            Axis::format(&sample.0),
+            Axis::format(&crate::rounded(sample.1, 4))
+        ),
+    });
+    Ok(marks.collect())
+}

@@ -1,0 +1,148 @@
+//! Whether a file of published figures and its scenario know each other's names.
+
+use std::path::{Path, PathBuf};
+
+use strewn_report::{FigureOf, Published};
+use strewn_scenario::Scenario;
+use thiserror::Error;
+
+/// A name that one of the two does not know.
+#[derive(Debug, Error)]
+pub enum PublishedNameError {
+    /// The published figures name something that the scenario does not have.
+    #[error("{}: there are figures of `{name}`, and the scenario has no such {kind}", .path.display())]
+    NotInScenario {
+        /// The file.
+        path: PathBuf,
+        /// What it is: `array`, `phase`, `workload` or `link`.
+        kind: &'static str,
+        /// The name in the file.
+        name: String,
+        /// The scenario's names.
+        known: Vec<String>,
+    },
+    /// A setting is fitted to a row that is not in the file.
+    #[error("{}: there is no row `{row}`, to which `{parameter}` is fitted", .path.display())]
+    NoRow {
+        /// The file.
+        path: PathBuf,
+        /// The row.
+        row: String,
+        /// The setting.
+        parameter: String,
+    },
+    /// A setting is fitted to a row that has no figure.
+    #[error("{}: row `{row}` has no figure to which `{parameter}` could be fitted", .path.display())]
+    NoFigure {
+        /// The file.
+        path: PathBuf,
+        /// The row.
+        row: String,
+        /// The setting.
+        parameter: String,
+    },
+    /// There are figures by segment, and the scenario has phases.
+    #[error("{}: there are figures of array `{array}` by segment, and the scenario has phases", .path.display())]
+    BySegmentInPhases {
+        /// The file.
+        path: PathBuf,
+        /// The array.
+        array: String,
+    },
+}
+
+impl PublishedNameError {
+    /// Returns the remedy.
+    #[must_use]
+    pub fn help(&self) -> String {
+        match self {
+            Self::NotInScenario { kind, known, .. } if known.is_empty() => {
+                format!("the scenario has no {kind} with a name")
+            }
+            Self::NotInScenario { known, .. } => format!("it has: {}", known.join(", ")),
+            Self::NoRow { .. } => "give the name of a [[row]], as it is there".to_owned(),
+            Self::NoFigure { .. } => "give a row with `figure`".to_owned(),
+            Self::BySegmentInPhases { .. } => {
+                "give them as [[row]], each with its `phase`".to_owned()
+            }
+        }
+    }
+}
+
+/// Checks that every name in the published figures is one of the scenario, and every fitted row one of the figures.
+pub(crate) fn check(
+    scenario: &Scenario,
+    published: &Published,
+    path: &Path,
+) -> Result<(), PublishedNameError> {
+    let names = Names::of(scenario);
+    let unknown = |kind, name: &str, known: &[String]| PublishedNameError::NotInScenario {
+        path: path.to_owned(),
+        kind,
+        name: name.to_owned(),
+        known: known.to_vec(),
+    };
+    let of_ratios = published.ratios.iter().flat_map(|ratio| [&ratio.of, &ratio.over]);
+    let mut arrays = published.arrays.iter().map(|array| &array.name).chain(of_ratios);
+    if let Some(name) = arrays.find(|name| !names.arrays.contains(name)) {
+        return Err(unknown("array", name, &names.arrays));
+    }
+    if let (Some(array), false) = (published.arrays.first(), scenario.phases.is_empty()) {
+        let array = array.name.clone();
+        return Err(PublishedNameError::BySegmentInPhases { path: path.to_owned(), array });
+    }
+    for row in &published.rows {
+        if let Some((kind, name, known)) = names.unknown(&row.of) {
+            return Err(unknown(kind, name, known));
+        }
+    }
+    for fitted in &scenario.fitted {
+        for row in &fitted.rows {
+            let (row, parameter) = (row.clone(), fitted.parameter.clone());
+            let path = path.to_owned();
+            match published.rows.iter().find(|published| published.name == row) {
+                None => return Err(PublishedNameError::NoRow { path, row, parameter }),
+                Some(published) if published.figure.is_none() => {
+                    return Err(PublishedNameError::NoFigure { path, row, parameter });
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The names that a scenario has.
+struct Names {
+    arrays: Vec<String>,
+    phases: Vec<String>,
+    workloads: Vec<String>,
+    links: Vec<String>,
+}
+
+impl Names {
+    fn of(scenario: &Scenario) -> Self {
+        let workloads = scenario.workloads.iter().filter_map(|one| one.named.as_ref());
+        Self {
+            arrays: scenario.arrays.iter().map(|array| array.name.clone()).collect(),
+            phases: scenario.phases.iter().map(|phase| phase.name.clone()).collect(),
+            workloads: workloads.map(|named| named.name.clone()).collect(),
+            links: scenario.links.iter().map(|link| link.name.clone()).collect(),
+        }
+    }
+
+    /// Returns the first name of a figure that there is not, with its kind and what there is.
+    fn unknown<'s>(&'s self, of: &'s FigureOf) -> Option<(&'static str, &'s str, &'s [String])> {
+        let named = [
+            ("array", Some(&of.array), &self.arrays),
+            ("array", of.over.as_ref(), &self.arrays),
+            ("phase", of.phase.as_ref(), &self.phases),
+            ("workload", of.workload.as_ref(), &self.workloads),
+            ("link", of.link.as_ref(), &self.links),
+        ];
+        named.into_iter().find_map(|(kind, name, known)| {
+            let name = name.filter(|name| !known.contains(name))?;
+            Some((kind, name.as_str(), known.as_slice()))
+        })
+    }
+}

@@ -1,0 +1,155 @@
+//! Settings that are fitted to rows of published tables.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::scenario::Scenario;
+use crate::section::Section;
+use crate::set::SetError;
+use crate::settings::SettingValue;
+use crate::value;
+
+/// A setting, and the published rows that it is fitted to. Every other row is a prediction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FittedRows {
+    /// The setting, by the name that [`Scenario::parse_with`](crate::Scenario::parse_with) takes. If several arrays have it,
+    /// it is one number, the same in all of them.
+    pub parameter: String,
+    /// The names of the rows, as in the file of published figures.
+    pub rows: Vec<String>,
+}
+
+/// The most settings that a scenario may fit to rows. Few keep the rest a prediction.
+const MOST_FITTED: usize = 4;
+
+impl FittedRows {
+    /// The key of the tables.
+    pub(crate) const KEY: &str = "fitted";
+
+    /// Reads every `[[fitted]]`, with the place of its setting; a scenario may have none.
+    pub(crate) fn read_all(section: &mut Section<'_>) -> Option<Vec<(Self, Range<usize>)>> {
+        let is_given = section.has(Self::KEY);
+        let sections = section.sections(Self::KEY);
+        if !is_given {
+            return Some(Vec::new());
+        }
+        let sections = sections?;
+        if sections.len() > MOST_FITTED {
+            section.problem(
+                Self::KEY,
+                format!("{} settings are fitted", sections.len()),
+                format!(
+                    "few fitted numbers keep the rest a prediction: list at most {MOST_FITTED}"
+                ),
+            );
+        }
+        let mut all: Vec<(Self, Range<usize>)> = Vec::new();
+        let mut all_good = true;
+        for mut section in sections {
+            let at = section.get("parameter").map(Spanned::span).unwrap_or_default();
+            let parameter =
+                section.required("parameter", "\"link.adapter.per_second\"", value::name);
+            let rows = section.list("rows", "[\"iSCSI, read\"]", value::name);
+            let is_listed = |row: &Spanned<String>| {
+                let listed = all.iter().flat_map(|(fitted, _)| &fitted.rows);
+                listed.into_iter().any(|other| other == row.get_ref())
+            };
+            if let Some(row) = rows.iter().flatten().find(|row| is_listed(row)) {
+                section.problem_at(
+                    row.span(),
+                    "rows",
+                    format!("`{}` is fitted to already", row.get_ref()),
+                    "a row has one setting that is fitted to it",
+                );
+            }
+            section.finish();
+            match (parameter, rows) {
+                (Some(parameter), Some(rows)) => {
+                    let rows = rows.into_iter().map(Spanned::into_inner).collect();
+                    all.push((Self { parameter, rows }, at));
+                }
+                _ => all_good = false,
+            }
+        }
+        all_good.then_some(all)
+    }
+}
+
+impl Scenario {
+    /// Returns the settings that `parameter` names, with their values: one, or the same one of several arrays.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such setting, or if it is that of several links or workloads.
+    pub fn fitted_values(&self, parameter: &str) -> Result<Vec<(String, SettingValue)>, SetError> {
+        let names = match self.named_among_all(parameter, &self.setting_names()) {
+            Ok(name) => vec![name],
+            Err(SetError::Ambiguous { candidates, path }) => {
+                let full: Vec<String> = candidates
+                    .iter()
+                    .map(|name| format!("{}{name}", crate::set::OF_ARRAYS))
+                    .collect();
+                // A name that begins with a link, or with anything but an array, must name one setting.
+                let known: BTreeMap<String, SettingValue> =
+                    self.every_setting().into_iter().collect();
+                if !full.iter().all(|name| known.contains_key(name)) {
+                    return Err(SetError::Ambiguous { path, candidates });
+                }
+                full
+            }
+            Err(error) => return Err(error),
+        };
+        let all = self.every_setting();
+        let value = |name: &String| all.iter().find(|(full, _)| full == name).cloned();
+        Ok(names.iter().filter_map(value).collect())
+    }
+}
+
+/// Returns the text of a scenario with the settings of these full names set to `value`, written as in the file. Every other
+/// byte stays as it is. None if the text does not give one of them.
+#[must_use]
+pub fn with_settings(text: &str, names: &[String], value: &str) -> Option<String> {
+    let document = DeTable::parse(text).ok()?;
+    let mut places: Vec<Range<usize>> =
+        names.iter().map(|name| place_of(document.get_ref(), name)).collect::<Option<_>>()?;
+    // From the end, so that those before stay where they are.
+    places.sort_by_key(|place| std::cmp::Reverse(place.start));
+    let mut text = text.to_owned();
+    for place in places {
+        text.replace_range(place, value);
+    }
+    Some(text)
+}
+
+/// Returns where a text has the value of a setting. Names of settings have the names of arrays and links in them.
+fn place_of<'t>(table: &'t DeTable<'t>, name: &str) -> Option<Range<usize>> {
+    for (key, value) in table {
+        let Some(rest) = name.strip_prefix(key.get_ref().as_ref()) else { continue };
+        if rest.is_empty() {
+            return Some(value.span());
+        }
+        let Some(rest) = rest.strip_prefix('.') else { continue };
+        let found = match value.get_ref() {
+            DeValue::Table(inner) => place_of(inner, rest),
+            DeValue::Array(entries) => place_in_list(entries, rest),
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+fn place_in_list<'t>(entries: &'t [Spanned<DeValue<'t>>], name: &str) -> Option<Range<usize>> {
+    (1..).zip(entries).find_map(|(number, entry)| {
+        let entry = entry.get_ref().as_table()?;
+        let own = entry.get("name").and_then(|name| name.get_ref().as_str());
+        let numbered = format!("{number}");
+        let mut beginnings = own.into_iter().chain([numbered.as_str()]);
+        beginnings.find_map(|own| place_of(entry, name.strip_prefix(own)?.strip_prefix('.')?))
+    })
+}
