@@ -139,6 +139,20 @@ impl ResultsChart {
         }
     }
 
+    /// Returns whether it has a point for each segment of each array.
+    const fn is_by_segment(self) -> bool {
+        !matches!(
+            self,
+            Self::Rows
+                | Self::RowsIops
+                | Self::RowsResponse
+                | Self::RowsSeconds
+                | Self::RowsPercent
+                | Self::Throughput
+                | Self::PerSpindle
+        )
+    }
+
     /// Returns the chart as SVG; the same results give the same bytes. None if these results have nothing for it: no
     /// map, no way to buy an array, no loss, no array with several parity groups, no several workloads, no links, no published
     /// rows. If legend and
@@ -162,6 +176,9 @@ impl ResultsChart {
         map: Option<&LayoutMap>,
         style: ChartStyle,
     ) -> Result<Option<String>, ChartError> {
+        if self.is_by_segment() && is_a_table_of_many(results) {
+            return Ok(None);
+        }
         match self {
             Self::Rows => rows_chart(results, RowUnit::Throughput, style),
             Self::RowsIops => rows_chart(results, RowUnit::Iops, style),
@@ -213,6 +230,15 @@ impl ResultsChart {
             Self::PerSpindle => per_spindle_chart(results, style),
         }
     }
+}
+
+/// The most segments, of all arrays together, that charts by segment show of a run with published rows. Where each row has an
+/// array, and samples of a second, charts of rows and of throughput over time say more.
+const MOST_SEGMENTS_DRAWN: usize = 200;
+
+fn is_a_table_of_many(results: &Results) -> bool {
+    let segments: usize = results.arrays.iter().map(|array| array.segments.len()).sum();
+    !results.published_rows.is_empty() && segments > MOST_SEGMENTS_DRAWN
 }
 
 /// Returns the axis of segments, with the phases that they are in.

@@ -19,6 +19,7 @@ mod parquet;
 mod phases;
 mod published;
 mod results_charts;
+mod rows;
 mod runs;
 mod sensitivity;
 mod snapshots;

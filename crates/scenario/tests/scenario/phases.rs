@@ -103,11 +103,6 @@ fn mistakes_are_refused_with_place_and_remedy() {
             "segments: is given beside [[phase]], each of which has its own; leave it out here",
         ),
         (
-            "seed = 1\n",
-            "seed = 1\npublished = \"figures.toml\"\n",
-            "published: is given beside [[phase]]: published figures are compared with a workload that runs throughout; leave",
-        ),
-        (
             "[[phase]]\nname = \"fresh scan\"",
             "[[workload]]\nname = \"idle\"\nlun = \"database\"\nfile = \"1 GiB\"\noutstanding = 1\n\
              access_specification = \"file-server\"\n[[phase]]\nname = \"fresh scan\"",
