@@ -6,6 +6,7 @@ mod arguments;
 mod array;
 mod bench;
 mod calibrate;
+mod claims;
 mod compare;
 mod generated;
 mod load;
@@ -55,6 +56,7 @@ pub(crate) fn main() -> ExitCode {
         Action::Man => generated::man(),
         Action::Report(arguments) => report::report(arguments),
         Action::Compare(arguments) => compare::compare(arguments),
+        Action::Claims(arguments) => claims::claims(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
         #[cfg(unix)]
         Action::Torture(arguments) => torture::torture(arguments),

@@ -7,6 +7,7 @@ mod data;
 mod rendering;
 
 pub use analysis::bands::{BandSources, add_bands};
+pub use analysis::claims::{ClaimVerdict, JudgedClaim, JudgedFigure, judge};
 pub use analysis::comparison::{
     compare, compare_rows, fitted_segments_by_array, ratios, root_mean_square,
 };
@@ -21,6 +22,7 @@ pub use data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
 };
+pub use data::claim::{Claim, ClaimTest, ClaimedFigure, ClaimedOf, Claims, ClaimsError};
 pub use data::client_raid::ClientRaidFigures;
 pub use data::comparison::{
     ComparedRow, ComparedSegment, FittedSetting, Metric, PublishedComparison, Ratio, RowStatus,
@@ -74,6 +76,7 @@ pub use data::workload::{
 };
 #[cfg(feature = "charts")]
 pub use rendering::chart::{ChartError, ChartSize, ChartStyle};
+pub use rendering::claims_table::claims_table;
 pub use rendering::client_raid_table::client_raid_table;
 pub use rendering::cost_table::cost_tables;
 pub use rendering::csv::write_segments_csv;

@@ -14,7 +14,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub(crate) use output::{PictureArguments, TableArguments, TableFormat};
-pub(crate) use results::{CompareArguments, ReportArguments};
+pub(crate) use results::{ClaimsArguments, CompareArguments, ReportArguments};
 pub(crate) use run::{LoadArguments, RunArguments, Shape};
 pub(crate) use spindle::SpindleArguments;
 pub(crate) use values::{MOST_SEGMENTS, seed, segments, whole_number};
@@ -120,6 +120,8 @@ pub(crate) enum Action {
     Report(ReportArguments),
     /// Compare runs, and list what differs
     Compare(CompareArguments),
+    /// Say of what documents claim whether runs reproduce it
+    Claims(ClaimsArguments),
     /// Characterize a drive model, replay commands on it, or fit one to a real drive
     Spindle(SpindleArguments),
     /// Create, serve, measure and maintain arrays on real files and block devices

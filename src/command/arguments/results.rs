@@ -1,4 +1,4 @@
-//! The flags of the commands that read results: `strewn report` and `strewn compare`.
+//! The flags of the commands that read results: `strewn report`, `strewn compare` and `strewn claims`.
 
 use std::path::PathBuf;
 
@@ -16,6 +16,11 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   strewn compare results other-results
   strewn compare seed-1 seed-2 seed-3 --out comparison";
+
+const CLAIMS_EXAMPLES: &str = "\
+Examples:
+  for name in $(strewn claims --list); do strewn run scenarios/$name.toml --out results/$name; done
+  strewn claims results/* > claims.md";
 
 const REPORT_EXIT_CODES: &str = "\
 Exit codes:
@@ -62,4 +67,19 @@ pub(crate) struct CompareArguments {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
+}
+
+/// `strewn claims`.
+#[derive(Debug, Args)]
+#[command(after_help = with_examples(CLAIMS_EXAMPLES, REPORT_EXIT_CODES))]
+pub(crate) struct ClaimsArguments {
+    /// Directories that `strewn run --out` wrote, or results.json files, one of each scenario
+    #[arg(value_name = "RUN")]
+    pub(crate) runs: Vec<PathBuf>,
+    /// A file of claims of your own, instead of those of the five documents (docs/claims.toml)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) claims: Option<PathBuf>,
+    /// Print the names of the scenarios whose results are needed, and nothing else
+    #[arg(long)]
+    pub(crate) list: bool,
 }

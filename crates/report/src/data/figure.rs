@@ -1,6 +1,7 @@
 //! What a single figure of a run is of: whose it is, what it counts, and how it is taken from the segments.
 
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What a figure counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -53,6 +54,15 @@ pub enum SegmentChoice {
     Number(u32),
     /// The last one.
     Last(Last),
+}
+
+impl fmt::Display for SegmentChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(formatter),
+            Self::Last(_) => formatter.write_str("last"),
+        }
+    }
 }
 
 /// The word for the last segment.

@@ -1,6 +1,7 @@
 //! The data read and written: results, maps, published figures, drive studies, comparisons of runs.
 
 pub(crate) mod band;
+pub(crate) mod claim;
 pub(crate) mod client_raid;
 pub(crate) mod comparison;
 pub(crate) mod cost;

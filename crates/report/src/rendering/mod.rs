@@ -11,6 +11,7 @@ mod bar_chart;
 mod canvas;
 #[cfg(feature = "charts")]
 pub(crate) mod chart;
+pub(crate) mod claims_table;
 pub(crate) mod client_raid_table;
 mod columns;
 mod controller_work;

@@ -1,0 +1,223 @@
+//! What documents claim, and the figures of runs by which that is tested.
+//!
+//! ```toml
+//! [[claim]]
+//! document = "making-sense-of-wafl-4"
+//! claim = "After fourteen segments the filer delivers 58 % of the EVA4400's IOPS."
+//! [[claim.figure]]                   # all of them must hold
+//! run = "making-sense-of-wafl-4"     # the name of a scenario
+//! array = "FAS2050"                  # or `row`, a row of that scenario's published table
+//! metric = "iops"
+//! segment = 14
+//! over = "EVA4400"
+//! range = [55.0, 61.0]               # or `least`, or `most`
+//!
+//! [[claim]]
+//! document = "making-sense-of-wafl-4"
+//! claim = "Customers notice."
+//! not_testable = "what customers notice is not simulated"
+//! ```
+
+use crate::data::figure::{FigureMetric, FigureOf, SegmentChoice, Statistic};
+use crate::data::toml_text::{line_at, place_of};
+use serde::Deserialize;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+
+/// What several documents claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claims {
+    /// In the order of the file.
+    pub claims: Vec<Claim>,
+}
+
+/// What a document claims.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Short name of the document.
+    pub document: String,
+    /// What it claims, in a sentence.
+    pub claim: String,
+    /// How that is tested.
+    pub test: ClaimTest,
+}
+
+/// How a claim is tested.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClaimTest {
+    /// By figures, all of which must be within their bounds.
+    Figures(Vec<ClaimedFigure>),
+    /// Not at all, and why.
+    NotTestable(String),
+}
+
+/// A figure of a run, and the bounds within which a claim holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimedFigure {
+    /// The scenario whose results have it.
+    pub run: String,
+    /// What it is of.
+    pub of: ClaimedOf,
+    /// The lowest value with which the claim holds.
+    pub least: Option<f64>,
+    /// The highest.
+    pub most: Option<f64>,
+}
+
+/// What the figure of a claim is of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClaimedOf {
+    /// A figure of an array.
+    Figure(FigureOf),
+    /// The simulated figure of a row of the published table, by its name.
+    Row(String),
+}
+
+/// What is wrong with a file of claims, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{line}: {field}: {message}", path.display())]
+pub struct ClaimsError {
+    /// The file.
+    pub path: PathBuf,
+    /// Line in the file, from 1.
+    pub line: usize,
+    /// The field, with its table.
+    pub field: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawClaims {
+    #[serde(default)]
+    claim: Vec<RawClaim>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawClaim {
+    document: String,
+    claim: Spanned<String>,
+    #[serde(default)]
+    figure: Vec<Spanned<RawFigure>>,
+    not_testable: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFigure {
+    run: String,
+    array: Option<String>,
+    row: Option<String>,
+    phase: Option<String>,
+    segment: Option<SegmentChoice>,
+    workload: Option<String>,
+    link: Option<String>,
+    metric: Option<FigureMetric>,
+    #[serde(default)]
+    statistic: Statistic,
+    over: Option<String>,
+    over_segment: Option<SegmentChoice>,
+    range: Option<[f64; 2]>,
+    least: Option<f64>,
+    most: Option<f64>,
+}
+
+impl Claims {
+    /// Reads the text of a file of claims. `path` is used in messages only.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not TOML, or has an unknown field; if a claim has neither figures nor a reason why it cannot be tested, or
+    /// both; if two claims are alike; if a figure has no bounds, or bounds that nothing is within.
+    pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, ClaimsError> {
+        let path = path.as_ref();
+        let raw: RawClaims = toml::from_str(text).map_err(|error| {
+            let (line, field) = place_of(text, &error);
+            let message = error.message().to_owned();
+            ClaimsError { path: path.to_owned(), line, field, message }
+        })?;
+        let error = |span: Range<usize>, field: &str, message: &str| ClaimsError {
+            path: path.to_owned(),
+            line: line_at(text, span.start),
+            field: field.to_owned(),
+            message: message.to_owned(),
+        };
+        let mut claims: Vec<Claim> = Vec::with_capacity(raw.claim.len());
+        for RawClaim { document, claim, figure, not_testable } in raw.claim {
+            let is_it =
+                |other: &Claim| other.document == document && other.claim == *claim.get_ref();
+            if claims.iter().any(is_it) {
+                return Err(error(claim.span(), "claim.claim", "is already there"));
+            }
+            let test = match (figure.is_empty(), not_testable) {
+                (true, Some(why)) => ClaimTest::NotTestable(why),
+                (false, None) => {
+                    let read = |figure: Spanned<RawFigure>| {
+                        let span = figure.span();
+                        let read = figure.into_inner().read();
+                        read.map_err(|message| error(span, "claim.figure", message))
+                    };
+                    ClaimTest::Figures(figure.into_iter().map(read).collect::<Result<_, _>>()?)
+                }
+                _ => {
+                    let message = "give [[claim.figure]], or `not_testable` with the reason";
+                    return Err(error(claim.span(), "claim.claim", message));
+                }
+            };
+            claims.push(Claim { document, claim: claim.into_inner(), test });
+        }
+        Ok(Self { claims })
+    }
+
+    /// Returns the scenarios whose results are needed, in the order of the file, each once.
+    #[must_use]
+    pub fn runs(&self) -> Vec<&str> {
+        let mut runs: Vec<&str> = Vec::new();
+        for claim in &self.claims {
+            let ClaimTest::Figures(figures) = &claim.test else { continue };
+            for figure in figures {
+                if !runs.contains(&figure.run.as_str()) {
+                    runs.push(&figure.run);
+                }
+            }
+        }
+        runs
+    }
+}
+
+impl RawFigure {
+    fn read(self) -> Result<ClaimedFigure, &'static str> {
+        let (least, most) = match (self.range, self.least, self.most) {
+            (Some([least, most]), None, None) => (Some(least), Some(most)),
+            (None, least, most) => (least, most),
+            _ => return Err("give `range`, or `least` and `most`, not both"),
+        };
+        if least.is_none() && most.is_none() {
+            return Err("give bounds: `range`, `least` or `most`");
+        }
+        if let (Some(least), Some(most)) = (least, most)
+            && least.partial_cmp(&most) != Some(std::cmp::Ordering::Less)
+        {
+            return Err("nothing is within these bounds");
+        }
+        let of = match (self.array, self.row, self.metric) {
+            (Some(array), None, Some(metric)) => ClaimedOf::Figure(FigureOf {
+                array,
+                phase: self.phase,
+                segment: self.segment,
+                workload: self.workload,
+                link: self.link,
+                metric,
+                statistic: self.statistic,
+                over: self.over,
+                over_segment: self.over_segment,
+            }),
+            (None, Some(row), None) => ClaimedOf::Row(row),
+            _ => return Err("give `array` and `metric`, or `row` alone"),
+        };
+        Ok(ClaimedFigure { run: self.run, of, least, most })
+    }
+}

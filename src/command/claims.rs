@@ -1,0 +1,81 @@
+//! `strewn claims`.
+
+use std::path::Path;
+
+use strewn::report::{self, ClaimVerdict, Claims, JudgedClaim, Results};
+use strewn::terminal::{self, Ending, Failure};
+
+use super::arguments::ClaimsArguments;
+use super::results_directory;
+
+/// What the five documents claim from which Strewn was made.
+const SHIPPED: &str = include_str!("../../docs/claims.toml");
+const SHIPPED_NAME: &str = "docs/claims.toml";
+
+/// Prints what documents claim, with what runs say of it.
+pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
+    let claims = read(arguments.claims.as_deref())?;
+    if arguments.list {
+        let lines = claims.runs().into_iter().map(|run| format!("{run}\n"));
+        terminal::print(&lines.collect::<String>())?;
+        return Ok(Ending::Complete);
+    }
+    let mut runs: Vec<Results> = Vec::new();
+    for path in &arguments.runs {
+        let results = results_directory::results(path)?;
+        if runs.iter().any(|other| other.scenario == results.scenario) {
+            return Err(Failure::bad_input(
+                format!(
+                    "{}: there is another run of {} before it",
+                    path.display(),
+                    results.scenario
+                ),
+                "give one run of each scenario",
+            ));
+        }
+        for caveat in results.caveats() {
+            terminal::say(&format!("warning: {}: {caveat}", path.display()));
+        }
+        runs.push(results);
+    }
+    let judged: Vec<JudgedClaim<'_>> =
+        claims.claims.iter().map(|claim| report::judge(claim, &runs)).collect();
+    terminal::print(&report::claims_table(&judged))?;
+    let is_there = |name: &&str| runs.iter().any(|results| results.scenario == **name);
+    let missing: Vec<&str> = claims.runs().into_iter().filter(|name| !is_there(name)).collect();
+    if !missing.is_empty() {
+        terminal::say(&format!(
+            "There are no results of {}. Run each: strewn run scenarios/NAME.toml --out results/NAME; then strewn claims \
+             results/*",
+            missing.join(", ")
+        ));
+    }
+    let without = |judged: &JudgedClaim<'_>| judged.verdict == ClaimVerdict::NoResults;
+    let stale = judged.iter().find(|judged| {
+        let there = |figure: &report::JudgedFigure<'_>| is_there(&figure.figure.run.as_str());
+        without(judged) && judged.figures.iter().all(there)
+    });
+    match stale {
+        Some(judged) => Err(Failure::bad_input(
+            format!("the results have no figure of \"{}\"", judged.claim.claim),
+            "correct the names under [[claim.figure]], or run the scenario to its end",
+        )),
+        None => Ok(Ending::Complete),
+    }
+}
+
+fn read(path: Option<&Path>) -> Result<Claims, Failure> {
+    let wrong = |error: report::ClaimsError| {
+        Failure::bad_input(error.to_string(), "correct the file of claims")
+    };
+    let Some(path) = path else {
+        return Claims::from_toml(SHIPPED, SHIPPED_NAME).map_err(wrong);
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::bad_input(
+            format!("{} cannot be read: {error}", path.display()),
+            "give a file of claims, such as docs/claims.toml",
+        )
+    })?;
+    Claims::from_toml(&text, path).map_err(wrong)
+}
