@@ -23,6 +23,7 @@ mod new;
 mod out_directory;
 mod outages;
 mod phases;
+mod published_rows;
 mod replicates;
 mod report;
 mod run;

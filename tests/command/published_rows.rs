@@ -1,0 +1,164 @@
+//! Rows of published tables: printed instead of tables of segments, fitted to, and judged as claims.
+
+use crate::common::{Folder, SMALL};
+use strewn::report::{Results, RowStatus};
+
+const ROWS: &str = r#"
+title = "Small arrays"
+author = "Nobody"
+year = 2026
+
+[[row]]
+name = "anywhere, in all"
+array = "anywhere"
+metric = "iops"
+figure = 900
+
+[[row]]
+name = "anywhere over inplace"
+array = "anywhere"
+metric = "iops"
+over = "inplace"
+range = [30, 90]
+
+[[row]]
+name = "response"
+array = "inplace"
+metric = "response_ms"
+figure = 5
+not_scored = "made up"
+"#;
+
+const FITTED: &str = "[[fitted]]\nparameter = \"anywhere.host_operation\"\nrows = [\"anywhere, in all\"]\n\n[workload]";
+
+/// A folder whose scenario has rows, to one of which a cost is fitted.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    let fitted = "[array.fitted]\nparameters = [\"processor.host_operation\"]\nsegments = [1]\n";
+    assert!(SMALL.contains(fitted));
+    let text = SMALL.replace(fitted, "").replacen("[workload]", FITTED, 1);
+    folder.write("small.toml", &text);
+    folder.write("small.published.toml", ROWS);
+    folder
+}
+
+#[test]
+fn a_table_of_rows_says_what_was_fitted_and_the_fit_is_written_into_the_file() {
+    let folder = folder();
+    let before = folder.strewn(&["run", "small.toml"]).succeeded();
+    for part in [
+        "anywhere, in all",
+        "fitted",
+        "predicted",
+        "not scored",
+        "Not scored: response: made up.",
+        "Fitted: anywhere.host_operation = 500 us, to anywhere, in all.",
+        "2 of 3 rows are scored: 1 fitted, 1 predicted.",
+    ] {
+        assert!(before.contains(part), "no {part:?} in\n{before}");
+    }
+    let said = folder.strewn(&["calibrate", "small.toml"]).succeeded();
+    assert!(said.contains("anywhere.host_operation: 500 us -> "), "{said}");
+    folder.strewn(&["run", "small.toml", "--out", "out"]).succeeded();
+    let results = Results::from_json(&folder.read("out/results.json")).unwrap();
+    let row = &results.published_rows[0];
+    assert_eq!(row.status, RowStatus::Fitted);
+    assert!(row.error_percent.unwrap().abs() < 0.5, "{row:?}");
+    assert!(folder.path("out/rows-iops.svg").exists() && !folder.path("out/rows.svg").exists());
+    assert!(folder.read("out/report.html").contains("anywhere over inplace"));
+}
+
+#[test]
+fn names_that_do_not_fit_are_refused() {
+    for (from, to, says) in [
+        (
+            "array = \"inplace\"",
+            "array = \"in place\"",
+            ["`in place`, and the scenario has no such array", "anywhere, inplace"],
+        ),
+        (
+            "metric = \"response_ms\"",
+            "metric = \"response_ms\"\nphase = \"late\"",
+            ["`late`", "no such phase"],
+        ),
+        (
+            "name = \"anywhere, in all\"",
+            "name = \"anywhere in all\"",
+            ["there is no row `anywhere, in all`", "anywhere.host_operation"],
+        ),
+        ("figure = 900", "range = [1, 2]", ["has no figure", "give a row with `figure`"]),
+    ] {
+        let folder = folder();
+        assert!(ROWS.contains(from));
+        folder.write("small.published.toml", &ROWS.replacen(from, to, 1));
+        folder.strewn(&["run", "small.toml"]).refused(&says);
+    }
+}
+
+const CLAIMS: &str = r#"
+[[claim]]
+document = "small"
+claim = "The first is slower."
+[[claim.figure]]
+run = "small"
+array = "anywhere"
+metric = "iops"
+over = "inplace"
+most = 100
+
+[[claim]]
+document = "small"
+claim = "The row is small."
+[[claim.figure]]
+run = "small"
+row = "anywhere, in all"
+most = 1
+
+[[claim]]
+document = "small"
+claim = "Everybody likes it."
+not_testable = "likes are not simulated"
+"#;
+
+#[test]
+fn claims_are_judged_by_results() {
+    let folder = folder();
+    folder.write("claims.toml", CLAIMS);
+    assert_eq!(
+        folder.strewn(&["claims", "--claims", "claims.toml", "--list"]).succeeded(),
+        "small\n"
+    );
+    let none = folder.strewn(&["claims", "--claims", "claims.toml"]);
+    assert!(
+        none.stdout.contains("2 without results") && none.stderr.contains("no results of small")
+    );
+    folder.strewn(&["run", "small.toml", "--out", "out"]).succeeded();
+    let table = folder.strewn(&["claims", "--claims", "claims.toml", "out"]).succeeded();
+    for part in [
+        "3 claims: 1 reproduced, 1 contradicted, 1 not testable.",
+        "| The first is slower. | reproduced |",
+        "| The row is small. | **contradicted** |",
+        "| Everybody likes it. | not testable: likes are not simulated |",
+        "at most 1 IOPS | small: anywhere, in all |",
+    ] {
+        assert!(table.contains(part), "no {part:?} in\n{table}");
+    }
+    folder
+        .strewn(&["claims", "--claims", "claims.toml", "out", "out"])
+        .refused(&["another run of small"]);
+    let wrong = CLAIMS.replacen("array = \"anywhere\"", "array = \"anywere\"", 1);
+    folder.write("claims.toml", &wrong);
+    let stale = folder.strewn(&["claims", "--claims", "claims.toml", "out"]);
+    assert!(
+        stale.code == Some(2) && stale.stderr.contains("no figure of \"The first is slower.\"")
+    );
+    for (from, to, error) in [
+        ("most = 100", "", "claims.toml:5: claim.figure: give bounds"),
+        ("most = 100", "least = 3\nmost = 2", "nothing is within these bounds"),
+        ("not_testable", "# not_testable", "give [[claim.figure]], or `not_testable`"),
+        ("row = ", "rows = ", "unknown field `rows`"),
+    ] {
+        folder.write("claims.toml", &CLAIMS.replacen(from, to, 1));
+        folder.strewn(&["claims", "--claims", "claims.toml", "out"]).refused(&[error]);
+    }
+}
