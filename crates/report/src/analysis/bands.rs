@@ -11,7 +11,7 @@ use crate::data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
 };
-use crate::data::comparison::{Metric, PublishedComparison, Ratio};
+use crate::data::comparison::{ComparedRow, Metric, PublishedComparison, Ratio};
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::published::Published;
 use crate::data::results::{ArrayResults, Results};
@@ -53,6 +53,9 @@ pub fn add_bands(results: &mut Results, sources: &BandSources<'_>) {
     let of_ratios: Vec<Option<FigureBand>> =
         results.ratios.iter().map(|ratio| ratio_band(&arrays, ratio)).collect();
     let over_seeds = errors_over_seeds(results, sources);
+    for row in &mut results.published_rows {
+        row.over_seeds = row_over_seeds(row, sources.replicates);
+    }
     let is_used = arrays.iter().any(|array| array.measured.is_ok());
     for (array, bands) in results.arrays.iter_mut().zip(of_segments) {
         for (segment, band) in array.segments.iter_mut().zip(bands) {
@@ -74,6 +77,15 @@ pub fn add_bands(results: &mut Results, sources: &BandSources<'_>) {
         }),
         arrays: of_arrays,
     });
+}
+
+/// Returns the lowest and the highest figure of a row, in the run itself and the further ones.
+fn row_over_seeds(row: &ComparedRow, replicates: &[Vec<ArrayResults>]) -> Option<[f64; 2]> {
+    let further = replicates.iter().filter_map(|arrays| row.of.value(arrays));
+    let own = row.simulated.filter(|_| !replicates.is_empty())?;
+    let (low, high) =
+        further.fold((own, own), |(low, high), value| (low.min(value), high.max(value)));
+    Some([low, high].map(|value| rounded(value, SIGNIFICANT_DIGITS)))
 }
 
 /// One array of the run, and what is known about the uncertainty of its figures.

@@ -161,6 +161,7 @@ pub fn compare_rows(
             range: row.range,
             published_peak: row.peak,
             simulated: simulated.map(shown),
+            over_seeds: None,
             simulated_peak: row.peak.and_then(|_| row.of.peak(arrays)).map(shown),
             error_percent: error_percent.map(|error| rounded(error, ERROR_DIGITS)),
             status,

@@ -131,6 +131,9 @@ pub struct ComparedRow {
     pub published_peak: Option<f64>,
     /// The simulated figure; none if the run did not come to it.
     pub simulated: Option<f64>,
+    /// The lowest and the highest figure of runs with several seeds; absent if there was one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_seeds: Option<[f64; 2]>,
     /// The highest segment of it, if a peak is published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_peak: Option<f64>,

@@ -25,6 +25,12 @@ pub fn rows_table(results: &Results) -> String {
         .number("simulated", |row| optional(row.simulated, shown))
         .number("error\n%", |row| optional(row.error_percent, |error| signed(error, 1)))
         .words("", |row| row.status.as_str().to_owned());
+    if rows.iter().any(|row| row.over_seeds.is_some()) {
+        columns = columns.number("over\nseeds", |row| match row.over_seeds {
+            Some([low, high]) => format!("{}-{}", shown(low), shown(high)),
+            None => "-".to_owned(),
+        });
+    }
     if rows.iter().any(|row| row.published_peak.is_some()) {
         columns = columns
             .number("peak\npublished", |row| optional(row.published_peak, shown))

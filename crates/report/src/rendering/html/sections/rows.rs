@@ -27,6 +27,10 @@ pub(super) fn rows(results: &Results) -> Vec<Block> {
             figure(row.simulated, "simulated"),
             Cell::optional(row.error_percent, 1, path("error_percent")),
             Cell::words(row.status.as_str()),
+            match row.over_seeds {
+                Some([low, high]) => Cell::range(low, high, decimals(high)),
+                None => Cell::number(""),
+            },
             figure(row.published_peak, "published_peak"),
             figure(row.simulated_peak, "simulated_peak"),
         ]
@@ -40,6 +44,7 @@ pub(super) fn rows(results: &Results) -> Vec<Block> {
             "simulated",
             "error %",
             "",
+            "over seeds",
             "peak published",
             "peak simulated",
         ],
