@@ -13,7 +13,7 @@ use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::fitted_rows::FittedRows;
 use crate::format::{FORMAT, Format};
-use crate::front_end::{FORWARDINGS, FrontEnd};
+use crate::front_end::{FORWARDINGS, FrontEnd, HOST_RECEIVES, HostReceives};
 use crate::group::FurtherGroup;
 use crate::host::Host;
 use crate::in_place::InPlace;
@@ -488,6 +488,8 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
         host_per_kib_ns,
         controller_pdu_ns,
         controller_per_kib_ns,
+        host_interrupt_delay_ns,
+        host_receives,
     } = front_end;
     let word_for_it = protocol::word_for(protocol);
     s.add("protocol", word_for_it);
@@ -505,6 +507,13 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
     s.cost("host_per_kib", *host_per_kib_ns);
     s.cost("controller_pdu", *controller_pdu_ns);
     s.cost("controller_per_kib", *controller_per_kib_ns);
+    // Where they are as they always were, results list what they always did.
+    if *host_interrupt_delay_ns > 0 {
+        s.time("host_interrupt_delay", *host_interrupt_delay_ns);
+    }
+    if *host_receives != HostReceives::WhenComplete {
+        s.add("host_receives", word(&HOST_RECEIVES, host_receives));
+    }
     let (mut protocol, mut transport) = (*protocol, *transport);
     s.within(word_for_it, |s| protocol::of_protocol(s, &mut protocol, &mut transport));
     if let Transport::Tcp(mut tcp) = transport {

@@ -10,12 +10,34 @@ use crate::host::Host;
 /// How a host takes in what arrives for it over a port. By default it begins when all of an answer is there, at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Receiving {
-    /// Nanoseconds from an arrival to the interrupt by which the host learns of it. An adapter that moderates interrupts
-    /// holds them back.
+    /// Nanoseconds for which the adapter collects frames before it interrupts the host: from the first frame of an answer to
+    /// the first interrupt, and from one to the next while the rest arrives.
     pub interrupt_delay_ns: u64,
-    /// Whether the host begins with the first frame of an answer, and works while the rest arrives. The last PDU is
-    /// processed when it is complete.
+    /// Whether the host works on what each interrupt brings while the rest arrives; without a delay, on each frame.
     pub as_it_arrives: bool,
+}
+
+impl Receiving {
+    /// When the host learns of the last frame of an answer.
+    fn last_interrupt_ns(&self, first_ns: u64, last_ns: u64) -> u64 {
+        match (last_ns - first_ns).div_ceil(self.interrupt_delay_ns.max(1)) {
+            _ if self.interrupt_delay_ns == 0 => last_ns,
+            interrupts => first_ns + interrupts.max(1) * self.interrupt_delay_ns,
+        }
+    }
+
+    /// The share of an answer's work that begins with the last interrupt, of `cost_ns`. Frames arrive at equal intervals.
+    fn last_work_ns(&self, first_ns: u64, last_ns: u64, frames: u64, cost_ns: u64) -> u64 {
+        let span_ns = last_ns - first_ns;
+        let in_last_ns = match self.interrupt_delay_ns {
+            0 => span_ns / frames.max(1),
+            delay_ns => (last_ns + delay_ns) - self.last_interrupt_ns(first_ns, last_ns),
+        };
+        match u128::from(cost_ns) * u128::from(in_last_ns.min(span_ns)) {
+            _ if span_ns == 0 => cost_ns,
+            product => (product / u128::from(span_ns)) as u64,
+        }
+    }
 }
 
 impl<A: Array<()>, H: Host> Machine<A, H> {
@@ -34,13 +56,18 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let Some(last_ns) = self.send(now_ns, slot, Toward::Host) else { return };
         let request = self.requests.get_mut(slot);
         let receiving = self.receiving[request.round.port()];
-        let first_ns = std::mem::replace(&mut request.since_ns, last_ns);
-        let begins_ns = if receiving.as_it_arrives { first_ns.max(now_ns) } else { last_ns };
-        let at_ns = begins_ns + receiving.interrupt_delay_ns;
-        self.events.schedule(at_ns, Word::Replied(slot));
+        let first_ns = request.since_ns.clamp(now_ns, last_ns);
+        request.departs_ns = first_ns;
+        request.since_ns = last_ns;
+        let begins_ns = match receiving.as_it_arrives {
+            true => first_ns + receiving.interrupt_delay_ns,
+            false => receiving.last_interrupt_ns(first_ns, last_ns),
+        };
+        self.events.schedule(begins_ns, Word::Replied(slot));
     }
 
-    /// A host begins with an answer that was complete, or will be, at the request's `since_ns`.
+    /// A host begins with an answer, of which the first frame came at the request's `departs_ns` and the last one comes at its
+    /// `since_ns`.
     #[cold]
     pub(super) fn replied_for_receiving(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);
@@ -48,10 +75,14 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let receiving = self.receiving[request.round.port()];
         let round = self.rounds.of(request.round, port, request.connection, &self.network);
         let cost_ns = request.costs.host_receives_ns;
-        let pdus = round.trains.as_ref().map_or(1, |[_, to_host]| to_host.train().pdus().max(1));
-        let last_ns = request.since_ns;
+        let frames = round.trains.as_ref().map_or(1, |[_, to_host]| to_host.frames());
+        let (first_ns, last_ns) = (request.departs_ns, request.since_ns);
+        let last_work_ns = match receiving.as_it_arrives {
+            true => receiving.last_work_ns(first_ns, last_ns, frames, cost_ns),
+            false => cost_ns,
+        };
+        let least_ns = receiving.last_interrupt_ns(first_ns, last_ns) + last_work_ns;
         let cores = &mut self.host_cores[usize::from(port.host.0)];
-        let least_ns = last_ns + receiving.interrupt_delay_ns + cost_ns / u64::from(pdus);
         let done_ns = cores.serve(now_ns, cost_ns).max(least_ns);
         request.time.host_ns += done_ns - last_ns;
         self.events.schedule(done_ns, Word::Done(slot));
