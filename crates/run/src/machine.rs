@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use strewn_array::{Array, LunId, ProcessorWork, VolumeId};
 use strewn_raid::SpindleIndex;
 use strewn_scenario as scenario;
-use strewn_scenario::{Link, PerKib, Scenario};
+use strewn_scenario::{HostReceives, Link, PerKib, Scenario};
 use strewn_sim::{
     ControllerId, Host, HostId, Interconnect, Machine, PairSettings, Port, PortId, ProcessorCores,
-    SimulationError, Spindles,
+    Receiving, SimulationError, Spindles,
 };
 use strewn_transport::{
     Framing, FrontEnd, Hop, LinkProfile, Network, NetworkError, ProcessorCosts, Protocol, Switch,
@@ -223,6 +223,10 @@ fn add_ports<A: Array<()>, H: Host>(
         host_costs: costs(front_end.host_pdu_ns, front_end.host_per_kib),
         target_costs: costs(front_end.controller_pdu_ns, front_end.controller_per_kib),
     };
+    let receiving = Receiving {
+        interrupt_delay_ns: front_end.host_interrupt_delay_ns,
+        as_it_arrives: front_end.host_receives == HostReceives::AsItArrives,
+    };
     let own_paths = match scenario.hosts_of(&array.name).as_slice() {
         [] => vec![&[][..]],
         several => several.iter().map(|host| host.path.as_slice()).collect(),
@@ -255,7 +259,9 @@ fn add_ports<A: Array<()>, H: Host>(
             let connections = (flows.by_ref().take(front_end.connections as usize))
                 .map(|flow| machine.network().connect(path, flow, front_end.transport))
                 .collect::<Result<Vec<_>, _>>()?;
-            of_host.push(machine.add_port(Port { host, front_end: protocol, connections }));
+            let port = machine.add_port(Port { host, front_end: protocol, connections });
+            machine.receive(port, receiving);
+            of_host.push(port);
         }
         ports.push(of_host);
     }

@@ -36,6 +36,10 @@ pub struct FrontEnd {
     pub controller_pdu_ns: f64,
     /// Cost of a KiB of data for the controller's processor.
     pub controller_per_kib: PerKib,
+    /// For how long the host's adapter collects frames of an answer before it interrupts the host, in nanoseconds.
+    pub host_interrupt_delay_ns: u64,
+    /// When a host begins with an answer.
+    pub host_receives: HostReceives,
 }
 
 /// What a KiB of data costs a processor.
@@ -81,6 +85,19 @@ pub(crate) const HOST_PER_KIB: [&str; 3] =
 /// The keys of what a KiB costs a controller.
 pub(crate) const CONTROLLER_PER_KIB: [&str; 3] =
     ["controller_per_kib", "controller_read_per_kib", "controller_write_per_kib"];
+
+/// When a host begins with an answer that arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostReceives {
+    /// When all of it is there.
+    WhenComplete,
+    /// With its first frames, and works while the rest arrives.
+    AsItArrives,
+}
+
+/// The words for when a host begins with an answer.
+pub(crate) const HOST_RECEIVES: [(&str, HostReceives); 2] =
+    [("when-complete", HostReceives::WhenComplete), ("as-it-arrives", HostReceives::AsItArrives)];
 
 /// The words for how switches pass frames on.
 pub(crate) const FORWARDINGS: [(&str, Forwarding); 2] =
@@ -128,6 +145,11 @@ impl FrontEnd {
         let controller_pdu_ns = cost("controller_pdu");
         let host_per_kib = PerKib::read(s, HOST_PER_KIB);
         let controller_per_kib = PerKib::read(s, CONTROLLER_PER_KIB);
+        let host_interrupt_delay_ns =
+            s.optional_or("host_interrupt_delay", 0, value::at_most_a_second);
+        let host_receives = s.optional_or("host_receives", HostReceives::WhenComplete, |v| {
+            value::choice(v, &HOST_RECEIVES)
+        });
         let settings = protocol::read(s, protocol.unwrap_or(Protocol::Direct));
         let router = protocol::read_router(s);
         if let (Some(path), Some(links), Some(hosts), Some(protocol)) =
@@ -158,6 +180,8 @@ impl FrontEnd {
             host_per_kib: host_per_kib?,
             controller_pdu_ns: controller_pdu_ns?,
             controller_per_kib: controller_per_kib?,
+            host_interrupt_delay_ns: host_interrupt_delay_ns?,
+            host_receives: host_receives?,
         })
     }
 }

@@ -13,7 +13,9 @@ use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::fitted_rows::FittedRows;
 use crate::format::{FORMAT, Format};
-use crate::front_end::{CONTROLLER_PER_KIB, FORWARDINGS, FrontEnd, HOST_PER_KIB, PerKib};
+use crate::front_end::{
+    CONTROLLER_PER_KIB, FORWARDINGS, FrontEnd, HOST_PER_KIB, HOST_RECEIVES, HostReceives, PerKib,
+};
 use crate::group::FurtherGroup;
 use crate::host::Host;
 use crate::in_place::InPlace;
@@ -505,6 +507,8 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
         host_per_kib,
         controller_pdu_ns,
         controller_per_kib,
+        host_interrupt_delay_ns,
+        host_receives,
     } = front_end;
     let word_for_it = protocol::word_for(protocol);
     s.add("protocol", word_for_it);
@@ -522,6 +526,13 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
     of_per_kib(s, HOST_PER_KIB, host_per_kib);
     s.cost("controller_pdu", *controller_pdu_ns);
     of_per_kib(s, CONTROLLER_PER_KIB, controller_per_kib);
+    // Where they are as they always were, results list what they always did.
+    if *host_interrupt_delay_ns > 0 {
+        s.time("host_interrupt_delay", *host_interrupt_delay_ns);
+    }
+    if *host_receives != HostReceives::WhenComplete {
+        s.add("host_receives", word(&HOST_RECEIVES, host_receives));
+    }
     let (mut protocol, mut transport) = (*protocol, *transport);
     s.within(word_for_it, |s| protocol::of_protocol(s, &mut protocol, &mut transport));
     if let Transport::Tcp(mut tcp) = transport {
