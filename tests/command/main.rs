@@ -35,4 +35,5 @@ mod spindle;
 mod spindle_fit;
 mod spindle_study;
 mod volumes;
+mod wires;
 mod workloads;

@@ -10,6 +10,9 @@ use crate::rendering::columns::{Columns, optional};
 /// The heading of the table.
 pub(crate) const ROWS_HEADING: &str = "Published rows";
 
+/// More rows than these are not named in the sentence that says why they are not scored.
+const MOST_NAMED: usize = 4;
+
 /// Returns the published rows with the simulated figures, what was fitted, and how close the predicted ones are. Empty if
 /// there are none.
 #[must_use]
@@ -56,7 +59,11 @@ pub(crate) fn row_sentences(results: &Results) -> Vec<String> {
         }
     }
     for (why, names) in reasons {
-        sentences.push(format!("Not scored: {}: {why}.", names.join("; ")));
+        let names = match names.len() {
+            1..=MOST_NAMED => names.join("; "),
+            many => format!("{many} rows"),
+        };
+        sentences.push(format!("Not scored: {names}: {why}."));
     }
     for fitted in &results.fitted_settings {
         sentences.push(format!(
