@@ -203,8 +203,10 @@ fn housekeeping(counters: &Counters) -> Option<Housekeeping> {
         reclaimed_regions: counters.paced_regions,
         map_scan_reads: counters.map_scan_reads,
         map_scan_hits: counters.map_scan_hits,
+        checkpoint_ms: 0,
     };
-    (done != Housekeeping::default()).then_some(done)
+    let checkpoint_ms = counters.checkpoint_ns / 1_000_000;
+    (done != Housekeeping::default()).then_some(Housekeeping { checkpoint_ms, ..done })
 }
 
 /// Returns what snapshots held at the end of a segment, or `None` in an array without snapshots.
