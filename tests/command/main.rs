@@ -11,6 +11,7 @@ mod bad_input;
 mod bench;
 mod calibrate;
 mod cisco_sn5420;
+mod claims_page;
 mod client_raid;
 mod common;
 mod compare;

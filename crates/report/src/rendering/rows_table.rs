@@ -86,12 +86,17 @@ fn verdict(rows: &[ComparedRow]) -> Option<String> {
     let (worst, error) = errors().max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
     let close = predicted.iter().filter(|row| row.is_close()).count();
     let fitted = rows.iter().filter(|row| row.status == RowStatus::Fitted).count();
-    Some(format!(
-        "{} of {} rows are scored: {fitted} fitted, {} predicted. Of the predicted, {close} are within {CLOSE_PERCENT} %; RMS \
-         error {} %; worst {} % ({worst}).",
+    let scored = format!(
+        "{} of {} rows are scored: {fitted} fitted, {} predicted.",
         fitted + predicted.len(),
         rows.len(),
-        predicted.len(),
+        predicted.len()
+    );
+    if error == 0.0 {
+        return Some(format!("{scored} All of the predicted are within their ranges."));
+    }
+    Some(format!(
+        "{scored} Of the predicted, {close} are within {CLOSE_PERCENT} %; RMS error {} %; worst {} % ({worst}).",
         fixed(rms, 1),
         signed(error, 1)
     ))
