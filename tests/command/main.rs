@@ -20,6 +20,7 @@ mod full_disk;
 mod generated;
 mod groups;
 mod interrupt;
+mod juniper_fas3040c;
 mod making_sense_of_wafl_4;
 mod new;
 mod out_directory;
