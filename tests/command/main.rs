@@ -10,6 +10,7 @@ mod array_run;
 mod bad_input;
 mod bench;
 mod calibrate;
+mod cisco_sn5420;
 mod client_raid;
 mod common;
 mod compare;

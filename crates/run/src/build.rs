@@ -333,6 +333,7 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
     let (array, seed) = (&scenario.arrays[index], seed(scenario, index));
     if let [only] = scenario.workloads.as_slice()
         && only.named.is_none()
+        && only.total_bytes.is_none()
     {
         let sectors = only.file_bytes / SECTOR_BYTES;
         let accesses = AccessStream::new(&only.specification()?, 0, sectors, seed)?;
@@ -392,7 +393,7 @@ pub(crate) fn with_page_cache(
         copy_kib_ns: cache.copy_kib_ns,
     };
     let lun_sectors = luns(array).iter().map(|lun| lun.bytes / SECTOR_BYTES).collect();
-    let hosts = scenario.hosts.len().max(1) as u16;
+    let hosts = scenario.hosts_of(&array.name).len().max(1) as u16;
     Ok(BuiltHost::Other(match host {
         BuiltHost::ClosedLoop(host) => {
             Box::new(CachedHost::of_hosts(hosts, *host, settings, lun_sectors)?)
@@ -442,7 +443,7 @@ fn worker(
     let luns = luns(array);
     let lun = luns.iter().position(|lun| workload.is_on(&array.name, lun)).unwrap_or(0);
     // Each host has numbers of its own for the LUNs.
-    let lun = scenario.host_of(workload) * luns.len() + lun;
+    let lun = scenario.host_of(&array.name, workload) * luns.len() + lun;
     let specification = workload.specification()?;
     let (first, length) = (sectors.start, sectors.end - sectors.start);
     let accesses = PatternStream::new(&Pattern::from(&specification), first, length, seed)?;
@@ -453,6 +454,7 @@ fn worker(
         lun: LunId(lun as u16),
         rate: per_second.map(|per_second| Rate::Operations(per_second.into())),
         workload: named.map(|named| named.name.as_str().into()),
+        most_bytes: workload.total_bytes,
         ..Worker::closed_loop(Box::new(accesses), outstanding)
     })
 }

@@ -539,11 +539,10 @@ fn of_machine(
         mib_per_s_to_array: mib_per_s(link.wire_bytes[0]),
         mib_per_s_to_host: mib_per_s(link.wire_bytes[1]),
     });
-    let hosts = scenario
-        .hosts
-        .iter()
-        .zip(&measured.hosts_busy_ns)
-        .map(|(host, &busy_ns)| HostProcessor { name: host.name.clone(), cores: busy(busy_ns) });
+    let hosts =
+        scenario.hosts_of(&array.name).into_iter().zip(&measured.hosts_busy_ns).map(
+            |(host, &busy_ns)| HostProcessor { name: host.name.clone(), cores: busy(busy_ns) },
+        );
     Some(Box::new(MachineFigures {
         time_in_ms: strewn_report::TimeIn {
             host: part_ms(host_ns),

@@ -133,7 +133,7 @@ pub use failure::SpindleFailure;
 pub use fitted::Fitted;
 pub use fitted_rows::{FittedRows, with_settings};
 pub use format::Format;
-pub use front_end::FrontEnd;
+pub use front_end::{FrontEnd, HostReceives, PerKib};
 pub use group::{FurtherGroup, MOST_GROUPS, PlacedGroup};
 pub use host::Host;
 pub use in_place::InPlace;
@@ -155,7 +155,9 @@ pub use snapshots::SnapshotSchedule;
 pub use strewn_alloc::{Chunks, PolicyName};
 pub use strewn_raid::{Parity, ProtectionLevel};
 pub use strewn_spindle::Scheduler;
-pub use strewn_transport::{Forwarding, LaneRule, Protocol, RouterSettings, Transport};
+pub use strewn_transport::{
+    Forwarding, LaneRule, Protocol, RouterSettings, RouterStorage, Transport,
+};
 pub use strewn_workload::AccessLine;
 pub use template::Template;
 pub use unknown::Unknown;

@@ -2,8 +2,8 @@
 
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
 use strewn_transport::{
-    FibreChannelSettings, IdleRestart, InitialWindow, Protocol, RouterSettings, SlowStart,
-    TcpSettings, Transport,
+    FibreChannelSettings, IdleRestart, InitialWindow, Protocol, RouterSettings, RouterStorage,
+    SlowStart, TcpSettings, Transport,
 };
 
 use crate::key_list::{KeyList, Multiple, ReadKeys};
@@ -63,6 +63,9 @@ const IN_FLIGHT: std::ops::RangeInclusive<u32> = 1..=65_535;
 const SECOND_NS: u64 = 1_000_000_000;
 /// What a router adds.
 const ROUTER_TIMES: std::ops::RangeInclusive<u64> = 0..=SECOND_NS;
+
+const ROUTER_STORAGES: [(&str, RouterStorage); 2] =
+    [("pdu", RouterStorage::Pdu), ("frame", RouterStorage::Frame)];
 
 const DIALECTS: [(&str, Smb2Dialect); 2] =
     [("2.0.2", Smb2Dialect::Smb202), ("2.1", Smb2Dialect::Smb210)];
@@ -220,11 +223,12 @@ pub(crate) fn of_tcp(keys: &mut impl KeyList, tcp: &mut TcpSettings) {
 
 /// Goes over the keys of a router's table.
 pub(crate) fn of_router(keys: &mut impl KeyList, router: &mut RouterSettings) {
-    let RouterSettings { latency_ns, command_ns, pdu_ns, kib_ns } = router;
+    let RouterSettings { latency_ns, command_ns, pdu_ns, kib_ns, storage } = router;
     keys.time("latency", latency_ns, ROUTER_TIMES);
     keys.time("command", command_ns, ROUTER_TIMES);
     keys.time("pdu", pdu_ns, ROUTER_TIMES);
     keys.time("per_kib", kib_ns, ROUTER_TIMES);
+    keys.choice("storage", storage, &ROUTER_STORAGES);
 }
 
 /// Reads the tables of a front end that belong to `protocol`, and refuses those of others. `None` if something is wrong.

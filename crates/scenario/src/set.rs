@@ -6,7 +6,9 @@ use toml::{Table, Value};
 
 use crate::background::BackgroundScan;
 use crate::format::LogSize;
+use crate::front_end::{CONTROLLER_PER_KIB, FrontEnd, HOST_PER_KIB};
 use crate::layout::ArrayLayout;
+use crate::machine::PER_SECOND;
 use crate::nearest::near;
 use crate::problem::{Problem, ScenarioError};
 use crate::processor::Processor;
@@ -17,6 +19,8 @@ use crate::write_anywhere::{READ_THROUGH, RECLAIM_INTERVAL};
 
 /// The beginning of the names of an array's settings, before its name.
 pub(crate) const OF_ARRAYS: &str = "array.";
+/// The beginning of the names of a link's settings, before its number.
+const OF_LINKS: &str = "link.";
 /// Most names that an error lists.
 const MOST_LISTED: usize = 6;
 
@@ -170,6 +174,8 @@ impl Scenario {
         path: &str,
         names: &SettingNames,
     ) -> Result<String, SetError> {
+        let numbered = self.numbered(path);
+        let path = numbered.as_deref().unwrap_or(path);
         for names in [&names.there, &names.absent] {
             if let Some(found) = self.named_among(path, names)? {
                 return Ok(found);
@@ -177,6 +183,15 @@ impl Scenario {
         }
         let all = names.there.iter().chain(&names.absent).map(String::as_str);
         Err(SetError::Unknown { path: path.to_owned(), nearest: near(path, all) })
+    }
+
+    /// Returns a name that begins with a link by its name with the number of the link instead, as settings have it.
+    fn numbered(&self, path: &str) -> Option<String> {
+        let rest = path.strip_prefix(OF_LINKS)?;
+        (1..).zip(&self.links).find_map(|(number, link)| {
+            let below = rest.strip_prefix(link.name.as_str())?.strip_prefix('.')?;
+            Some(format!("{OF_LINKS}{number}.{below}"))
+        })
     }
 
     /// Returns the names of settings that arrays do not have and may be given: costs that are nothing otherwise, the log of
@@ -206,9 +221,16 @@ impl Scenario {
                     names.extend(within(&cleaning, &[Relocation::CLEANED_KEY]));
                 }
             }
+            if array.front_end.is_some() {
+                let optional =
+                    [HOST_PER_KIB, CONTROLLER_PER_KIB].map(|[_, read, write]| [read, write]);
+                names.extend(within(FrontEnd::KEY, &optional.concat()));
+            }
             names.into_iter().map(|name| format!("{OF_ARRAYS}{}.{name}", array.name))
         });
-        names.collect()
+        let of_links =
+            (1..=self.links.len()).map(|number| format!("{OF_LINKS}{number}.{PER_SECOND}"));
+        names.chain(of_links).collect()
     }
 
     /// Returns the one of `names` that `path` names, if any is.

@@ -23,6 +23,9 @@ pub struct Workload {
     pub alignment_bytes: u32,
     /// Length of the file under load, which lies in the lowest addresses of the LUN, in bytes.
     pub file_bytes: u64,
+    /// Bytes after which it has ended; `None` if it goes on to the end of the run. In each phase that it runs in, if there are
+    /// phases.
+    pub total_bytes: Option<u64>,
 }
 
 /// What makes a workload one of several, each `[[workload]]`.
@@ -149,6 +152,12 @@ impl Workload {
         only.is_empty() || only.iter().any(|name| name == array)
     }
 
+    /// Returns whether the host of this name has it.
+    #[must_use]
+    pub fn is_of_host(&self, host: &str) -> bool {
+        self.named.as_ref().is_some_and(|named| named.host.as_deref() == Some(host))
+    }
+
     /// Returns whether it works on this LUN of the array of that name, or on the only one.
     #[must_use]
     pub fn is_on(&self, array: &str, lun: &Lun) -> bool {
@@ -189,6 +198,8 @@ impl Workload {
         };
         let alignment = section.optional_or("alignment", SECTOR_BYTES as u32, value::whole_sectors);
         let file = section.required("file", "\"100 GiB\"", value::positive_bytes);
+        let total = section.optional("total", value::positive_bytes);
+        let total_is_good = section.has("total") == total.is_some();
         if let (Some(file), Some(choice)) = (file, &choice) {
             let threads = named.as_ref().and_then(Option::as_ref).map_or(1, |named| named.threads);
             check_longest(&section, file, choice, threads);
@@ -199,6 +210,7 @@ impl Workload {
             access_specification: choice?,
             alignment_bytes: alignment?,
             file_bytes: file?,
+            total_bytes: if total_is_good { total } else { return None },
         })
     }
 }

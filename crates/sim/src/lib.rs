@@ -96,7 +96,7 @@ pub use driven_array::Spindles;
 pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved, WorkloadMeasures};
 pub use machine::{
     ControllerId, ControllerSegment, HostId, Interconnect, LinkSegment, Machine, MachineMeasures,
-    PairSettings, Port, PortId, TimeIn,
+    PairSettings, Port, PortId, Receiving, TimeIn,
 };
 pub use next_completions::NextCompletions;
 pub use pace::Rate;

@@ -58,7 +58,8 @@
 //!
 //! A frame occupies a link for its bytes on the wire. Links that a switch joins pipeline frames: while the second link
 //! sends one frame, the first one sends the next. With store-and-forward, a frame leaves the switch when all of it has
-//! arrived; with cut-through, when its header has. A router ([`Hop::Router`]) stores whole PDUs and cuts them anew.
+//! arrived; with cut-through, when its header has. A router ([`Hop::Router`]) stores whole PDUs, or frames, and cuts
+//! them for the next link.
 //! All of this is a closed form per train and link; the tests compare it with a model that moves each frame by itself.
 //!
 //! Several links can serve as one, by a [`LaneRule`]: the number of the flow as with LACP, round robin, or
@@ -135,7 +136,7 @@ pub use path::Hop;
 pub use pdu::PduKind;
 pub use profile::{Framing, LinkProfile};
 pub use strewn_base::Direction;
-pub use switch::{Forwarding, RouterSettings, Switch};
+pub use switch::{Forwarding, RouterSettings, RouterStorage, Switch};
 pub use tcp::{IdleRestart, InitialWindow, SlowStart, TcpSettings};
 pub use toward::Toward;
 pub use train::{PreparedTrain, Train, TrainPart};

@@ -4,7 +4,7 @@ use crate::frames::{FrameShape, Frames, RUNS};
 use crate::link::Progress;
 use crate::network::Parts;
 use crate::plain_path::PlainPath;
-use crate::{Arrival, Forwarding, LanesId, LinkId, RouterId, Switch, Toward, Train};
+use crate::{Arrival, Forwarding, LanesId, LinkId, RouterId, RouterStorage, Switch, Toward, Train};
 
 /// A part of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum Hop {
     Lanes(LanesId),
     /// A switch between two links.
     Switch(Switch),
-    /// A router between two links, which stores whole PDUs.
+    /// A router between two links, which stores whole PDUs, or frames.
     Router(RouterId),
 }
 
@@ -60,7 +60,7 @@ enum Pending {
     Nothing,
     /// Frames leave when they begin to arrive, unless this link is faster than the one with this time for a full frame.
     CutThrough { full_frame_ns: u64 },
-    /// Frames are to be cut; the last PDU is ready at `last_ready_ns`.
+    /// Frames are to be cut; the last PDU or frame that a router stored is ready at `last_ready_ns`.
     Cut { last_ready_ns: u64 },
 }
 
@@ -73,6 +73,8 @@ impl Crossing<'_> {
         let mut other_frames = None;
         let mut pending = Pending::Cut { last_ready_ns: 0 };
         let mut last_frame_ns = 0;
+        // What the last router passed on at once: PDUs or frames.
+        let mut pieces = 1;
         let mut sent_ns = None;
         for step in 0..hops.len() {
             let hop = match self.toward {
@@ -96,10 +98,19 @@ impl Crossing<'_> {
                     continue;
                 }
                 Hop::Router(router) => {
-                    let (first_ns, last_ns) = self.first_and_last_pdu(&progress, frames);
                     let router = &mut parts.routers[router.index()];
+                    let (first_ns, last_ns);
+                    (pieces, first_ns, last_ns) = match router.settings.storage {
+                        RouterStorage::Pdu => {
+                            let (first_ns, last_ns) = self.first_and_last_pdu(&progress, frames);
+                            (u64::from(self.train.pdus()).max(1), first_ns, last_ns)
+                        }
+                        RouterStorage::Frame => {
+                            (frames.count(), progress.first_ns(), progress.last_ns(frames))
+                        }
+                    };
                     let (first_ready_ns, last_ready_ns) =
-                        router.store(self.now_ns, self.train, first_ns, last_ns);
+                        router.store(self.now_ns, self.train, pieces, first_ns, last_ns);
                     progress = Progress::ready(first_ready_ns, last_ready_ns);
                     pending = Pending::Cut { last_ready_ns };
                     continue;
@@ -119,9 +130,10 @@ impl Crossing<'_> {
                         let cut = Frames::cut(self.train, shape, link.byte_time());
                         frames = other_frames.insert(cut);
                     }
-                    if last_ready_ns > 0 && self.train.pdus() > 1 {
-                        let pdu_bytes = frames.wire_bytes() / u64::from(self.train.pdus());
-                        progress.last_stored_ns = last_ready_ns + link.serialization_ns(pdu_bytes);
+                    if last_ready_ns > 0 && pieces > 1 {
+                        let piece_bytes = frames.wire_bytes() / pieces;
+                        progress.last_stored_ns =
+                            last_ready_ns + link.serialization_ns(piece_bytes);
                     }
                 }
             }

@@ -23,13 +23,24 @@ pub struct Switch {
     pub forwarding: Forwarding,
 }
 
-/// A router such as the Cisco SN 5420, between iSCSI in front and Fibre Channel behind. It stores each PDU, spends
+/// What a router has to have before it passes on any of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+pub enum RouterStorage {
+    /// A whole PDU.
+    #[default]
+    Pdu,
+    /// A frame: the next link has the beginning of a PDU while the rest of it arrives.
+    Frame,
+}
+
+/// A router such as the Cisco SN 5420, between iSCSI in front and Fibre Channel behind. It stores each PDU or frame, spends
 /// processor time on it, and passes it on in Fibre Channel's frames, or takes it from them. It asks for a write's data with
 /// an R2T when the array asks for it with FCP_XFER_RDY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct RouterSettings {
-    /// Nanoseconds that each PDU spends in the router besides its processor's.
+    /// Nanoseconds that each PDU, or frame, spends in the router besides its processor's.
     pub latency_ns: u64,
     /// Nanoseconds of its processor for each SCSI command.
     pub command_ns: u64,
@@ -37,6 +48,8 @@ pub struct RouterSettings {
     pub pdu_ns: u64,
     /// Nanoseconds of its processor for each KiB of payload.
     pub kib_ns: u64,
+    /// What it stores before it passes it on.
+    pub storage: RouterStorage,
 }
 
 /// A router and its processor's work.
@@ -48,12 +61,13 @@ pub(crate) struct Router {
 }
 
 impl Router {
-    /// Takes in the PDUs of `train`, the first of which is complete at `first_ns` and the last at `last_ns`. Returns when
-    /// the first and the last of them can leave.
+    /// Takes in `train` in equal `pieces`, PDUs or frames, the first of which is complete at `first_ns` and the last at
+    /// `last_ns`. Returns when the first and the last of them can leave.
     pub(crate) fn store(
         &mut self,
         now_ns: u64,
         train: &Train,
+        pieces: u64,
         first_ns: u64,
         last_ns: u64,
     ) -> (u64, u64) {
@@ -66,8 +80,9 @@ impl Router {
         let pdus = u64::from(train.pdus()).max(1);
         let pdus_ns = settings.pdu_ns * pdus + settings.kib_ns * train.payload_bytes() / 1024;
         let booking = self.processor.book(now_ns, first_ns, command_ns + pdus_ns);
-        let first_ready_ns = booking.start_ns + command_ns + pdus_ns / pdus;
-        let last_ready_ns = booking.finish_ns.max(last_ns + pdus_ns / pdus);
+        let piece_ns = pdus_ns / pieces.max(1);
+        let first_ready_ns = booking.start_ns + command_ns + piece_ns;
+        let last_ready_ns = booking.finish_ns.max(last_ns + piece_ns);
         (first_ready_ns + settings.latency_ns, last_ready_ns + settings.latency_ns)
     }
 }

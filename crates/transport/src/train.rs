@@ -121,4 +121,10 @@ impl PreparedTrain {
     pub fn train(&self) -> &Train {
         &self.train
     }
+
+    /// Number of frames on the first link; 0 if there is nothing to send.
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        self.frames.as_ref().map_or(0, Frames::count)
+    }
 }

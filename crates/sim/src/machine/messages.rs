@@ -162,20 +162,22 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
-    /// Sends a train of a request. Returns when all of it arrives. If it is lost, the request begins again later, or
-    /// fails.
+    /// Sends a train of a request. Returns when all of it arrives; its first frame does at the request's `since_ns`. If it
+    /// is lost, the request begins again later, or fails.
     #[inline(never)]
-    fn send(&mut self, at_ns: u64, slot: u32, toward: Toward) -> Option<u64> {
+    pub(super) fn send(&mut self, at_ns: u64, slot: u32, toward: Toward) -> Option<u64> {
         let request = self.requests.get_mut(slot);
         let port = &mut self.ports[request.round.port()];
         let round = self.rounds.of(request.round, port, request.connection, &self.network);
         let connection = port.connections.get_mut(request.connection as usize);
         let (Some(connection), Some(trains)) = (connection, &round.trains) else {
+            request.since_ns = at_ns;
             return Some(at_ns);
         };
         match self.network.send_prepared(at_ns, connection, toward, &trains[toward as usize]) {
             Ok(arrival) => {
                 request.time.wire_ns += arrival.last_ns - at_ns;
+                request.since_ns = arrival.first_ns;
                 Some(arrival.last_ns)
             }
             Err(Lost { lost_ns, retry_ns }) => {
@@ -380,6 +382,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     #[inline(always)]
     fn answer_leaves(&mut self, now_ns: u64, slot: u32) {
+        if self.receives_apart {
+            return self.answer_leaves_for_receiving(now_ns, slot);
+        }
         match self.send(now_ns, slot, Toward::Host) {
             Some(arrives_ns) if arrives_ns == now_ns => self.replied(now_ns, slot),
             Some(arrives_ns) => self.events.schedule(arrives_ns, Word::Replied(slot)),
@@ -390,6 +395,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     /// All of an answer is at the host.
     #[inline(never)]
     fn replied(&mut self, now_ns: u64, slot: u32) {
+        if self.receives_apart {
+            return self.replied_for_receiving(now_ns, slot);
+        }
         let request = self.requests.get_mut(slot);
         let host = self.ports[request.round.port()].host;
         let cores = &mut self.host_cores[usize::from(host.0)];

@@ -9,6 +9,7 @@ mod events;
 mod log_mirror;
 mod messages;
 mod pair;
+mod receiving;
 mod requests;
 mod rounds;
 mod segment;
@@ -39,6 +40,7 @@ pub(crate) use cores::Cores;
 pub use log_mirror::Interconnect;
 pub(crate) use log_mirror::LogMirror;
 pub use pair::PairSettings;
+pub use receiving::Receiving;
 pub use requests::TimeIn;
 pub use segment::{ControllerSegment, LinkSegment, MachineMeasures};
 
@@ -171,6 +173,9 @@ pub struct Machine<A, H = ClosedLoop> {
     ports: Vec<Port>,
     /// How often each port has been used.
     uses: Vec<u32>,
+    /// How the host of each port takes in what arrives, and whether any does so otherwise than at once.
+    receiving: Vec<Receiving>,
+    receives_apart: bool,
     targets: Vec<Target>,
     /// What the host said when it was spoken to last, for every event to read: when it issues an operation by the clock,
     /// and whether it is done.
@@ -208,6 +213,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             controllers: Vec::new(),
             ports: Vec::new(),
             uses: Vec::new(),
+            receiving: Vec::new(),
+            receives_apart: false,
             targets: Vec::new(),
             issue_ns: u64::MAX,
             host_is_done: false,
@@ -290,6 +297,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         assert!(usize::from(port.host.0) < self.host_cores.len(), "there is no {:?}", port.host);
         self.ports.push(port);
         self.uses.push(0);
+        self.receiving.push(Receiving::default());
         PortId(self.ports.len() as u16 - 1)
     }
 
@@ -572,7 +580,7 @@ impl<A: SavedState, H> Machine<A, H> {
             values: host_cores, network, ports, uses, operations, requests, events, turns, now_ns, is_started,
                 is_in_segment, segment, segment_start_ns, operations_before, time_in, lost, links_before,
                 routers_before;
-            built: host, issue_ns, host_is_done, rounds, targets, pair;
+            built: host, issue_ns, host_is_done, rounds, targets, pair, receiving, receives_apart;
         }
     }
 }

@@ -7,7 +7,7 @@ use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{
     ClosedLoop, ControllerId, Host, HostId, Interconnect, Machine, MachineMeasures, PairSettings,
-    Port, ProcessorCores, Segment, Spindles, TimeIn, Worker, Workers,
+    Port, PortId, ProcessorCores, Segment, Spindles, TimeIn, Worker, Workers,
 };
 use strewn_spindle::Scheduler;
 use strewn_transport::front_end::{Fcp, Iscsi};
@@ -42,6 +42,15 @@ pub fn direct() -> Port {
 
 /// A machine with one array over iSCSI and a link.
 fn over_iscsi<H: Host>(host: H, link: &str, front_end: FrontEnd) -> Machine<WriteAnywhere<()>, H> {
+    over_iscsi_port(host, link, front_end).0
+}
+
+/// The same, and the port.
+pub fn over_iscsi_port<H: Host>(
+    host: H,
+    link: &str,
+    front_end: FrontEnd,
+) -> (Machine<WriteAnywhere<()>, H>, PortId) {
     let mut machine = Machine::new(host).with_host_cores(1);
     let controller =
         machine.add_controller(array(), &spindles(), &ProcessorCores::default()).unwrap();
@@ -51,7 +60,7 @@ fn over_iscsi<H: Host>(host: H, link: &str, front_end: FrontEnd) -> Machine<Writ
     let connection = machine.network().connect(path, 1, transport).unwrap();
     let port = machine.add_port(Port { host: HostId(0), front_end, connections: vec![connection] });
     machine.add_lun(controller, LunId(0), port);
-    machine
+    (machine, port)
 }
 
 pub fn segment<H: Host>(machine: &mut Machine<WriteAnywhere<()>, H>, seconds: u64) -> Segment {
@@ -156,7 +165,7 @@ fn two_hosts(own: [&str; 2], shared: &str, pdu_ns: u64) -> Segment {
     };
     let own = own.map(&mut link);
     let shared = link(shared);
-    let costs = ProcessorCosts { pdu_ns, kib_ns: 0 };
+    let costs = ProcessorCosts::of_both(pdu_ns, 0);
     let free = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
     let front_end = FrontEnd { host_costs: costs, ..free };
     for (flow, (host, own)) in (1..).zip(hosts.into_iter().zip(own)) {
@@ -211,8 +220,13 @@ fn hosts_have_processors_of_their_own() {
 
 #[test]
 fn a_router_is_as_busy_as_its_commands_and_answers_make_it() {
-    let settings =
-        RouterSettings { latency_ns: 30_000, command_ns: 100_000, pdu_ns: 20_000, kib_ns: 500 };
+    let settings = RouterSettings {
+        latency_ns: 30_000,
+        command_ns: 100_000,
+        pdu_ns: 20_000,
+        kib_ns: 500,
+        ..Default::default()
+    };
     let line = AccessLine {
         bytes: 8_192,
         percent_of_accesses: 100,
@@ -258,7 +272,7 @@ fn a_router_is_as_busy_as_its_commands_and_answers_make_it() {
 
 #[test]
 fn network_processing_costs_both_ends() {
-    let costs = ProcessorCosts { pdu_ns: 20_000, kib_ns: 1_000 };
+    let costs = ProcessorCosts::of_both(20_000, 1_000);
     let free = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
     let mut cheap = over_iscsi(file_server(8), "ethernet-1g", free);
     let dear = FrontEnd { host_costs: costs, target_costs: costs, ..free };
@@ -355,7 +369,7 @@ fn what_the_array_has_no_part_in_waits_for_the_processor() {
         let path = network.add_path(&[Hop::Link(link)]).unwrap();
         let transport = Transport::FibreChannel(FibreChannelSettings::default());
         let connections = vec![network.connect(path, 1, transport).unwrap()];
-        let target_costs = ProcessorCosts { pdu_ns, kib_ns: 0 };
+        let target_costs = ProcessorCosts::of_both(pdu_ns, 0);
         let free = FrontEnd::from(Protocol::Fcp(Fcp::default()));
         let front_end = FrontEnd { target_costs, ..free };
         let port = machine.add_port(Port { host: HostId(0), front_end, connections });

@@ -15,6 +15,7 @@ mod machine;
 mod page_cache;
 mod phases;
 mod read_ahead;
+mod receiving;
 mod room;
 mod snapshots;
 mod workers;

@@ -3,7 +3,7 @@
 use strewn_transport::front_end::Iscsi;
 use strewn_transport::{
     Connection, Direction, FrontEnd, Hop, LinkId, Network, Protocol, RouterId, RouterSettings,
-    Toward, Transport,
+    RouterStorage, Toward, Transport,
 };
 
 use super::{shipped, tcp};
@@ -30,8 +30,13 @@ fn fibre_ns(wire_bytes: u64) -> u64 {
 
 #[test]
 fn a_pdu_crosses_one_link_after_the_other() {
-    let settings =
-        RouterSettings { latency_ns: 7_000, command_ns: 100_000, pdu_ns: 20_000, kib_ns: 100 };
+    let settings = RouterSettings {
+        latency_ns: 7_000,
+        command_ns: 100_000,
+        pdu_ns: 20_000,
+        kib_ns: 100,
+        storage: RouterStorage::Pdu,
+    };
     let (mut network, mut connection, router, fibre) = routed(settings);
     let read = front_end(Iscsi::open_iscsi()).exchange(Direction::Read, 65_536);
     let round = read.round(0, 0).unwrap();
@@ -64,6 +69,46 @@ fn small_pdus_overlap_on_the_two_links() {
     let expected_ns = fibre_ns(32 * 2_108 + 84) + 50 + (8_240 + 6 * 78) * 8 + 50;
     assert!(overlapped_ns.abs_diff(expected_ns) < 2_000, "{overlapped_ns} {expected_ns}");
     assert!(whole_ns > overlapped_ns + 450_000);
+}
+
+#[test]
+fn frames_that_a_router_passes_on_overlap_within_a_pdu() {
+    // 64 KiB in one PDU and in eight: with frames passed on, how the target cuts them decides the last frame's size alone.
+    let read = |iscsi, storage| {
+        let settings = RouterSettings { storage, ..Default::default() };
+        let (mut network, mut connection, ..) = routed(settings);
+        let round = front_end(iscsi).exchange(Direction::Read, 65_536).round(0, 0).unwrap();
+        network.send(0, &mut connection, Toward::Host, &round.to_host.train).unwrap().last_ns
+    };
+    let frame_ns = read(Iscsi::open_iscsi(), RouterStorage::Frame);
+    // All of Fibre Channel, and then one frame of Ethernet: less than one of 1,538 bytes.
+    let fibre_channel_ns = fibre_ns(32 * 2_108 + 84) + 50;
+    assert!(frame_ns > fibre_channel_ns, "{frame_ns}");
+    assert!(frame_ns - fibre_channel_ns < 2 * 1_538 * 8 + 50, "{frame_ns} {fibre_channel_ns}");
+    assert!(frame_ns + 500_000 < read(Iscsi::open_iscsi(), RouterStorage::Pdu));
+    let of_small_ns = read(Iscsi::default(), RouterStorage::Frame);
+    assert!(of_small_ns.abs_diff(frame_ns) < 1_538 * 8, "{of_small_ns} {frame_ns}");
+}
+
+#[test]
+fn a_router_that_passes_frames_on_works_as_long_and_waits_for_its_processor() {
+    let settings = |storage| RouterSettings {
+        command_ns: 100_000,
+        pdu_ns: 20_000,
+        kib_ns: 50_000,
+        storage,
+        ..Default::default()
+    };
+    let [pdus, frames] = [RouterStorage::Pdu, RouterStorage::Frame].map(|storage| {
+        let (mut network, mut connection, router, _) = routed(settings(storage));
+        let round = front_end(Iscsi::default()).exchange(Direction::Read, 65_536);
+        let reply = round.round(0, 0).unwrap().to_host.train;
+        let last_ns = network.send(0, &mut connection, Toward::Host, &reply).unwrap().last_ns;
+        (last_ns, network.router_busy_ns(router, 100_000_000))
+    });
+    // 8 PDUs and 64 KiB of 50 us take 3.36 ms, longer than any wire: the processor decides.
+    assert_eq!((pdus.1, frames.1), (3_360_000, 3_360_000));
+    assert!(frames.0 < pdus.0 && frames.0 > 3_360_000, "{frames:?} {pdus:?}");
 }
 
 #[test]
