@@ -174,24 +174,26 @@ impl Scenario {
         path: &str,
         names: &SettingNames,
     ) -> Result<String, SetError> {
-        let numbered = self.numbered(path);
-        let path = numbered.as_deref().unwrap_or(path);
         for names in [&names.there, &names.absent] {
-            if let Some(found) = self.named_among(path, names)? {
-                return Ok(found);
+            for path in std::iter::once(path.to_owned()).chain(self.numbered(path)) {
+                if let Some(found) = self.named_among(&path, names)? {
+                    return Ok(found);
+                }
             }
         }
         let all = names.there.iter().chain(&names.absent).map(String::as_str);
         Err(SetError::Unknown { path: path.to_owned(), nearest: near(path, all) })
     }
 
-    /// Returns a name that begins with a link by its name with the number of the link instead, as settings have it.
-    fn numbered(&self, path: &str) -> Option<String> {
-        let rest = path.strip_prefix(OF_LINKS)?;
-        (1..).zip(&self.links).find_map(|(number, link)| {
+    /// Returns what a name that begins with a link by its name may mean, with the number of the link instead, as settings have
+    /// it.
+    fn numbered(&self, path: &str) -> Vec<String> {
+        let rest = path.strip_prefix(OF_LINKS).unwrap_or_default();
+        let links = (1..).zip(&self.links).filter_map(|(number, link)| {
             let below = rest.strip_prefix(link.name.as_str())?.strip_prefix('.')?;
             Some(format!("{OF_LINKS}{number}.{below}"))
-        })
+        });
+        links.collect()
     }
 
     /// Returns the names of settings that arrays do not have and may be given: costs that are nothing otherwise, the log of
@@ -230,7 +232,12 @@ impl Scenario {
         });
         let of_links =
             (1..=self.links.len()).map(|number| format!("{OF_LINKS}{number}.{PER_SECOND}"));
-        names.chain(of_links).collect()
+        let of_workloads =
+            (1..).zip(&self.workloads).map(|(number, workload)| match workload.named {
+                None => "workload.total".to_owned(),
+                Some(_) => format!("workload.{number}.total"),
+            });
+        names.chain(of_links).chain(of_workloads).collect()
     }
 
     /// Returns the one of `names` that `path` names, if any is.
