@@ -119,7 +119,7 @@ fn phases(scenario: &Scenario, array: &Array) -> Vec<Phase> {
             first_segment,
             segments: phase.segments,
             workloads: running().filter_map(named).map(|named| named.name).collect(),
-            outstanding: here.filter_map(named).map(|named| named.outstanding).sum(),
+            outstanding: here.filter_map(named).map(|named| named.all_outstanding()).sum(),
         }
     });
     phases.collect()
