@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use strewn_array::{Array, LunId, ProcessorWork, VolumeId};
 use strewn_raid::SpindleIndex;
 use strewn_scenario as scenario;
-use strewn_scenario::{HostReceives, Link, Scenario};
+use strewn_scenario::{HostReceives, Link, PerKib, Scenario};
 use strewn_sim::{
     ControllerId, Host, HostId, Interconnect, Machine, PairSettings, Port, PortId, ProcessorCores,
     Receiving, SimulationError, Spindles,
@@ -115,7 +115,7 @@ pub(crate) fn build<A: Array<()>, H: Host>(
 
 /// The cores of each host.
 pub(crate) fn host_cores(scenario: &Scenario, array: &scenario::Array) -> Vec<u32> {
-    match scenario.hosts.as_slice() {
+    match scenario.hosts_of(&array.name).as_slice() {
         [] => vec![array.front_end.as_ref().map_or(0, |front_end| front_end.host_cores)],
         several => several.iter().map(|host| host.cores).collect(),
     }
@@ -213,20 +213,21 @@ fn add_ports<A: Array<()>, H: Host>(
         (Some(raid), None) => behind.resize(raid.blades.into(), None),
         (None, _) => behind.push(None),
     }
-    let costs = |pdu_ns: f64, kib_ns: f64| ProcessorCosts {
+    let costs = |pdu_ns: f64, kib_ns: PerKib| ProcessorCosts {
         pdu_ns: pdu_ns.round() as u64,
-        kib_ns: kib_ns.round() as u64,
+        read_kib_ns: kib_ns.read_ns().round() as u64,
+        write_kib_ns: kib_ns.write_ns().round() as u64,
     };
     let protocol = FrontEnd {
         protocol: front_end.protocol,
-        host_costs: costs(front_end.host_pdu_ns, front_end.host_per_kib_ns),
-        target_costs: costs(front_end.controller_pdu_ns, front_end.controller_per_kib_ns),
+        host_costs: costs(front_end.host_pdu_ns, front_end.host_per_kib),
+        target_costs: costs(front_end.controller_pdu_ns, front_end.controller_per_kib),
     };
     let receiving = Receiving {
         interrupt_delay_ns: front_end.host_interrupt_delay_ns,
         as_it_arrives: front_end.host_receives == HostReceives::AsItArrives,
     };
-    let own_paths = match scenario.hosts.as_slice() {
+    let own_paths = match scenario.hosts_of(&array.name).as_slice() {
         [] => vec![&[][..]],
         several => several.iter().map(|host| host.path.as_slice()).collect(),
     };
@@ -277,7 +278,8 @@ pub(crate) fn blade_link<'s>(scenario: &'s Scenario, array: &scenario::Array) ->
 pub(crate) fn links_of<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Vec<&'s Link> {
     let Some(front_end) = &array.front_end else { return Vec::new() };
     let mut links: Vec<&Link> = Vec::new();
-    for name in scenario.hosts.iter().flat_map(|host| &host.path).chain(&front_end.path) {
+    let hosts = scenario.hosts_of(&array.name);
+    for name in hosts.into_iter().flat_map(|host| &host.path).chain(&front_end.path) {
         if !links.iter().any(|link| link.name == *name) {
             links.extend(scenario.links.iter().find(|link| link.name == *name));
         }
@@ -289,7 +291,9 @@ pub(crate) fn links_of<'s>(scenario: &'s Scenario, array: &scenario::Array) -> V
 fn profile_of(link: &Link) -> Result<LinkProfile, BuildError> {
     let shipped = LinkProfile::shipped(&link.kind);
     let shipped = shipped.ok_or_else(|| BuildError::NoLink(link.kind.clone()))?;
+    let bits_per_second = link.bytes_per_second.map(|bytes| bytes.saturating_mul(8));
     Ok(LinkProfile {
+        bits_per_second: bits_per_second.unwrap_or(shipped.bits_per_second),
         propagation_ns: link.propagation_ns.unwrap_or(shipped.propagation_ns),
         buffer_credits: link.buffer_credits.or(shipped.buffer_credits),
         ..shipped

@@ -119,7 +119,7 @@ fn phases(scenario: &Scenario, array: &Array) -> Vec<Phase> {
             first_segment,
             segments: phase.segments,
             workloads: running().filter_map(named).map(|named| named.name).collect(),
-            outstanding: here.filter_map(named).map(|named| named.outstanding).sum(),
+            outstanding: here.filter_map(named).map(|named| named.all_outstanding()).sum(),
         }
     });
     phases.collect()
@@ -203,8 +203,10 @@ fn housekeeping(counters: &Counters) -> Option<Housekeeping> {
         reclaimed_regions: counters.paced_regions,
         map_scan_reads: counters.map_scan_reads,
         map_scan_hits: counters.map_scan_hits,
+        checkpoint_ms: 0,
     };
-    (done != Housekeeping::default()).then_some(done)
+    let checkpoint_ms = counters.checkpoint_ns / 1_000_000;
+    (done != Housekeeping::default()).then_some(Housekeeping { checkpoint_ms, ..done })
 }
 
 /// Returns what snapshots held at the end of a segment, or `None` in an array without snapshots.
@@ -539,11 +541,10 @@ fn of_machine(
         mib_per_s_to_array: mib_per_s(link.wire_bytes[0]),
         mib_per_s_to_host: mib_per_s(link.wire_bytes[1]),
     });
-    let hosts = scenario
-        .hosts
-        .iter()
-        .zip(&measured.hosts_busy_ns)
-        .map(|(host, &busy_ns)| HostProcessor { name: host.name.clone(), cores: busy(busy_ns) });
+    let hosts =
+        scenario.hosts_of(&array.name).into_iter().zip(&measured.hosts_busy_ns).map(
+            |(host, &busy_ns)| HostProcessor { name: host.name.clone(), cores: busy(busy_ns) },
+        );
     Some(Box::new(MachineFigures {
         time_in_ms: strewn_report::TimeIn {
             host: part_ms(host_ns),

@@ -20,7 +20,7 @@ use crate::processor::Processor;
 use crate::section::Section;
 use crate::value;
 use crate::volume::{Volume, VolumeLuns};
-use crate::workload::Workload;
+use crate::workload::{NamedWorkload, Workload};
 
 /// Most host operations that may be outstanding at an array. A spindle command's tag has room for no more than twice as
 /// many.
@@ -289,10 +289,22 @@ impl Context<'_> {
     fn outstanding(&self, workloads: &[Workload], array: &str) -> u32 {
         let together = |runs: &dyn Fn(&Workload) -> bool| -> u32 {
             let here = workloads.iter().filter(|one| one.runs_on(array) && runs(one));
-            here.filter_map(|one| one.named.as_ref()).map(|named| named.outstanding).sum()
+            here.filter_map(|one| one.named.as_ref()).map(NamedWorkload::all_outstanding).sum()
         };
         let of_phases = self.phases.iter().map(|phase| together(&|one| phase.runs(one)));
         of_phases.max().unwrap_or_else(|| together(&|_| true))
+    }
+
+    /// Returns the hosts with a workload on the array of a name; all of them if the workloads are not known.
+    fn hosts_of(&self, array: Option<&str>) -> Option<Vec<Host>> {
+        let is_here = |host: &&Host| match (self.named_workloads, array) {
+            (Some(workloads), Some(array)) if !workloads.is_empty() => {
+                let mut here = workloads.iter().filter(|one| one.runs_on(array));
+                here.any(|one| one.is_of_host(&host.name))
+            }
+            _ => true,
+        };
+        Some(self.hosts?.iter().filter(is_here).cloned().collect())
     }
 }
 
@@ -343,13 +355,15 @@ impl Array {
             DEFAULT_REBUILD_STEPS,
             value::positive_count,
         );
+        let hosts = context.hosts_of(name.as_deref());
+        let hosts = hosts.as_deref();
         let front_end_is_given = section.has(FrontEnd::KEY);
         let front_end = section.section(FrontEnd::KEY);
         let blade_link = ClientRaid::peek_blade_link(&section);
         let blade_link = blade_link.as_deref();
-        let front_end = front_end
-            .and_then(|table| FrontEnd::read(table, context.links, context.hosts, blade_link));
-        if !front_end_is_given && context.hosts.is_some_and(|hosts| !hosts.is_empty()) {
+        let front_end =
+            front_end.and_then(|table| FrontEnd::read(table, context.links, hosts, blade_link));
+        if !front_end_is_given && hosts.is_some_and(|hosts| !hosts.is_empty()) {
             section.problem(
                 FrontEnd::KEY,
                 "there are several hosts, and no way from them to the array",
@@ -371,7 +385,7 @@ impl Array {
         let client_raid_is_given = section.has(ClientRaid::KEY);
         let around = Surroundings {
             links: context.links,
-            hosts: context.hosts,
+            hosts,
             luns: luns.as_deref(),
             layout: layout.as_ref(),
             front_end: front_end.as_ref(),

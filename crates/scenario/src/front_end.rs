@@ -30,17 +30,61 @@ pub struct FrontEnd {
     pub host_cores: u32,
     /// Cost of a PDU for the host's processor, in nanoseconds.
     pub host_pdu_ns: f64,
-    /// Cost of a KiB of data for the host's processor, in nanoseconds.
-    pub host_per_kib_ns: f64,
+    /// Cost of a KiB of data for the host's processor.
+    pub host_per_kib: PerKib,
     /// Cost of a PDU for the controller's processor, in nanoseconds.
     pub controller_pdu_ns: f64,
-    /// Cost of a KiB of data for the controller's processor, in nanoseconds.
-    pub controller_per_kib_ns: f64,
+    /// Cost of a KiB of data for the controller's processor.
+    pub controller_per_kib: PerKib,
     /// For how long the host's adapter collects frames of an answer before it interrupts the host, in nanoseconds.
     pub host_interrupt_delay_ns: u64,
     /// When a host begins with an answer.
     pub host_receives: HostReceives,
 }
+
+/// What a KiB of data costs a processor.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PerKib {
+    /// In nanoseconds, whatever the direction.
+    pub both_ns: f64,
+    /// In nanoseconds for reads, if that is another cost.
+    pub read_ns: Option<f64>,
+    /// In nanoseconds for writes, if that is another cost.
+    pub write_ns: Option<f64>,
+}
+
+impl PerKib {
+    /// Returns the cost of a KiB that is read.
+    #[must_use]
+    pub fn read_ns(&self) -> f64 {
+        self.read_ns.unwrap_or(self.both_ns)
+    }
+
+    /// Returns the cost of a KiB that is written.
+    #[must_use]
+    pub fn write_ns(&self) -> f64 {
+        self.write_ns.unwrap_or(self.both_ns)
+    }
+
+    /// Reads the keys `<of>_per_kib`, `<of>_read_per_kib` and `<of>_write_per_kib`.
+    fn read(section: &mut Section<'_>, [both, read, write]: [&'static str; 3]) -> Option<Self> {
+        let both_ns = section.optional_or(both, 0, value::at_most_a_second);
+        let mut own = |key| {
+            let ns = section.optional(key, value::at_most_a_second);
+            let is_good = section.has(key) == ns.is_some();
+            is_good.then(|| ns.map(|ns| ns as f64))
+        };
+        let (read_ns, write_ns) = (own(read), own(write));
+        Some(Self { both_ns: both_ns? as f64, read_ns: read_ns?, write_ns: write_ns? })
+    }
+}
+
+/// The keys of what a KiB costs a host.
+pub(crate) const HOST_PER_KIB: [&str; 3] =
+    ["host_per_kib", "host_read_per_kib", "host_write_per_kib"];
+/// The keys of what a KiB costs a controller.
+pub(crate) const CONTROLLER_PER_KIB: [&str; 3] =
+    ["controller_per_kib", "controller_read_per_kib", "controller_write_per_kib"];
 
 /// When a host begins with an answer that arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,9 +142,9 @@ impl FrontEnd {
             ns.map(|ns| ns as f64)
         };
         let host_pdu_ns = cost("host_pdu");
-        let host_per_kib_ns = cost("host_per_kib");
         let controller_pdu_ns = cost("controller_pdu");
-        let controller_per_kib_ns = cost("controller_per_kib");
+        let host_per_kib = PerKib::read(s, HOST_PER_KIB);
+        let controller_per_kib = PerKib::read(s, CONTROLLER_PER_KIB);
         let host_interrupt_delay_ns =
             s.optional_or("host_interrupt_delay", 0, value::at_most_a_second);
         let host_receives = s.optional_or("host_receives", HostReceives::WhenComplete, |v| {
@@ -133,9 +177,9 @@ impl FrontEnd {
             connections: connections?,
             host_cores: host_cores?,
             host_pdu_ns: host_pdu_ns?,
-            host_per_kib_ns: host_per_kib_ns?,
+            host_per_kib: host_per_kib?,
             controller_pdu_ns: controller_pdu_ns?,
-            controller_per_kib_ns: controller_per_kib_ns?,
+            controller_per_kib: controller_per_kib?,
             host_interrupt_delay_ns: host_interrupt_delay_ns?,
             host_receives: host_receives?,
         })

@@ -133,7 +133,7 @@ pub use failure::SpindleFailure;
 pub use fitted::Fitted;
 pub use fitted_rows::{FittedRows, with_settings};
 pub use format::Format;
-pub use front_end::{FrontEnd, HostReceives};
+pub use front_end::{FrontEnd, HostReceives, PerKib};
 pub use group::{FurtherGroup, MOST_GROUPS, PlacedGroup};
 pub use host::Host;
 pub use in_place::InPlace;

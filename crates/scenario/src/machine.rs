@@ -29,7 +29,12 @@ pub struct Link {
     pub propagation_ns: Option<u64>,
     /// Buffer credits of Fibre Channel; `None` for as many as never bind.
     pub buffer_credits: Option<u32>,
+    /// Bytes a second on the wire, headers included; `None` for the kind's rate.
+    pub bytes_per_second: Option<u64>,
 }
+
+/// The key of a link's own rate.
+pub(crate) const PER_SECOND: &str = "per_second";
 
 /// The words for the rules by which lanes are chosen.
 pub(crate) const LANE_RULES: [(&str, LaneRule); 3] = [
@@ -68,6 +73,7 @@ impl Link {
             let detection_ns = table.optional_or("detection", DETECTION_NS, value::nanoseconds);
             let propagation_ns = table.optional("propagation", value::at_most_a_second);
             let buffer_credits = table.optional("buffer_credits", value::positive_count);
+            let per_second = table.optional(PER_SECOND, value::positive_bytes);
             let is_ethernet = kind.as_deref().is_some_and(|kind| !is_fibre_channel(kind));
             if is_ethernet && table.has("buffer_credits") {
                 table.problem(
@@ -108,7 +114,8 @@ impl Link {
             let is_good = table.has("down") == down_ns.is_some()
                 && table.has("up") == up_ns.is_some()
                 && table.has("propagation") == propagation_ns.is_some()
-                && table.has("buffer_credits") == buffer_credits.is_some();
+                && table.has("buffer_credits") == buffer_credits.is_some()
+                && table.has(PER_SECOND) == per_second.is_some();
             table.finish();
             let of_lanes = lanes.zip(down_lanes).zip(lane_rule);
             links.push(match (name, kind, of_lanes, detection_ns) {
@@ -128,6 +135,7 @@ impl Link {
                     detection_ns,
                     propagation_ns,
                     buffer_credits,
+                    bytes_per_second: per_second,
                 }),
                 _ => None,
             });

@@ -40,6 +40,9 @@ impl Scenario {
                 .as_ref()
                 .map_or_else(|| "file".to_owned(), |named| format!("file of {}", named.name));
             scale.size(&what, &mut workload.file_bytes);
+            if let Some(total) = &mut workload.total_bytes {
+                scale.size(&format!("total, as {what}"), total);
+            }
         }
         scale.time("segment", &mut scaled.segment_ns);
         for link in &mut scaled.links {

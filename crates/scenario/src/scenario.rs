@@ -210,11 +210,22 @@ impl Scenario {
         self.arrays.iter().find(|array| array.name == name)
     }
 
-    /// Returns the number of the host that has a workload: its place in [`hosts`](Self::hosts), or 0 if these have no names.
+    /// Returns the hosts of an array, in the order of the file: those with a workload that runs on it. None if hosts have no
+    /// names.
     #[must_use]
-    pub fn host_of(&self, workload: &Workload) -> usize {
-        let name = workload.named.as_ref().and_then(|named| named.host.as_ref());
-        let place = name.and_then(|name| self.hosts.iter().position(|host| host.name == *name));
+    pub fn hosts_of(&self, array: &str) -> Vec<&Host> {
+        let has_workload = |host: &&Host| {
+            let here = self.workloads.iter().filter(|workload| workload.runs_on(array));
+            here.into_iter().any(|workload| workload.is_of_host(&host.name))
+        };
+        self.hosts.iter().filter(has_workload).collect()
+    }
+
+    /// Returns the number of the host that has a workload of an array: its place in [`hosts_of`](Self::hosts_of), or 0 if hosts
+    /// have no names.
+    #[must_use]
+    pub fn host_of(&self, array: &str, workload: &Workload) -> usize {
+        let place = self.hosts_of(array).iter().position(|host| workload.is_of_host(&host.name));
         place.unwrap_or(0)
     }
 

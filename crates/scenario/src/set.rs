@@ -6,7 +6,9 @@ use toml::{Table, Value};
 
 use crate::background::BackgroundScan;
 use crate::format::LogSize;
+use crate::front_end::{CONTROLLER_PER_KIB, FrontEnd, HOST_PER_KIB};
 use crate::layout::ArrayLayout;
+use crate::machine::PER_SECOND;
 use crate::nearest::near;
 use crate::problem::{Problem, ScenarioError};
 use crate::processor::Processor;
@@ -17,6 +19,8 @@ use crate::write_anywhere::{READ_THROUGH, RECLAIM_INTERVAL};
 
 /// The beginning of the names of an array's settings, before its name.
 pub(crate) const OF_ARRAYS: &str = "array.";
+/// The beginning of the names of a link's settings, before its number.
+const OF_LINKS: &str = "link.";
 /// Most names that an error lists.
 const MOST_LISTED: usize = 6;
 
@@ -171,12 +175,25 @@ impl Scenario {
         names: &SettingNames,
     ) -> Result<String, SetError> {
         for names in [&names.there, &names.absent] {
-            if let Some(found) = self.named_among(path, names)? {
-                return Ok(found);
+            for path in std::iter::once(path.to_owned()).chain(self.numbered(path)) {
+                if let Some(found) = self.named_among(&path, names)? {
+                    return Ok(found);
+                }
             }
         }
         let all = names.there.iter().chain(&names.absent).map(String::as_str);
         Err(SetError::Unknown { path: path.to_owned(), nearest: near(path, all) })
+    }
+
+    /// Returns what a name that begins with a link by its name may mean, with the number of the link instead, as settings have
+    /// it.
+    fn numbered(&self, path: &str) -> Vec<String> {
+        let rest = path.strip_prefix(OF_LINKS).unwrap_or_default();
+        let links = (1..).zip(&self.links).filter_map(|(number, link)| {
+            let below = rest.strip_prefix(link.name.as_str())?.strip_prefix('.')?;
+            Some(format!("{OF_LINKS}{number}.{below}"))
+        });
+        links.collect()
     }
 
     /// Returns the names of settings that arrays do not have and may be given: costs that are nothing otherwise, the log of
@@ -206,9 +223,21 @@ impl Scenario {
                     names.extend(within(&cleaning, &[Relocation::CLEANED_KEY]));
                 }
             }
+            if array.front_end.is_some() {
+                let optional =
+                    [HOST_PER_KIB, CONTROLLER_PER_KIB].map(|[_, read, write]| [read, write]);
+                names.extend(within(FrontEnd::KEY, &optional.concat()));
+            }
             names.into_iter().map(|name| format!("{OF_ARRAYS}{}.{name}", array.name))
         });
-        names.collect()
+        let of_links =
+            (1..=self.links.len()).map(|number| format!("{OF_LINKS}{number}.{PER_SECOND}"));
+        let of_workloads =
+            (1..).zip(&self.workloads).map(|(number, workload)| match workload.named {
+                None => "workload.total".to_owned(),
+                Some(_) => format!("workload.{number}.total"),
+            });
+        names.chain(of_links).chain(of_workloads).collect()
     }
 
     /// Returns the one of `names` that `path` names, if any is.

@@ -13,12 +13,14 @@ use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::fitted_rows::FittedRows;
 use crate::format::{FORMAT, Format};
-use crate::front_end::{FORWARDINGS, FrontEnd, HOST_RECEIVES, HostReceives};
+use crate::front_end::{
+    CONTROLLER_PER_KIB, FORWARDINGS, FrontEnd, HOST_PER_KIB, HOST_RECEIVES, HostReceives, PerKib,
+};
 use crate::group::FurtherGroup;
 use crate::host::Host;
 use crate::in_place::InPlace;
 use crate::layout::ArrayLayout;
-use crate::machine::{LANE_RULES, Link, Pair};
+use crate::machine::{LANE_RULES, Link, PER_SECOND, Pair};
 use crate::overhead::OverheadConfiguration;
 use crate::page_cache::{CacheWrites, PageCache};
 use crate::phase::Phase;
@@ -275,9 +277,11 @@ impl Array {
 }
 
 fn of_workload(s: &mut Settings, workload: &Workload) {
-    let Workload { named, access_specification, alignment_bytes, file_bytes } = workload;
+    let Workload { named, access_specification, alignment_bytes, file_bytes, total_bytes } =
+        workload;
     if let Some(named) = named {
-        let NamedWorkload { name, lun, arrays, host, outstanding, operations_per_second } = named;
+        let NamedWorkload { name, lun, arrays, host, outstanding, operations_per_second, threads } =
+            named;
         s.add("name", name.as_str());
         s.add("lun", lun.as_str());
         if !arrays.is_empty() {
@@ -289,6 +293,9 @@ fn of_workload(s: &mut Settings, workload: &Workload) {
         s.add("outstanding", *outstanding);
         if let Some(per_second) = operations_per_second {
             s.add("operations_per_second", *per_second);
+        }
+        if *threads > 1 {
+            s.add("threads", *threads);
         }
     }
     match access_specification {
@@ -306,6 +313,9 @@ fn of_workload(s: &mut Settings, workload: &Workload) {
     }
     s.size("alignment", (*alignment_bytes).into());
     s.size("file", *file_bytes);
+    if let Some(bytes) = total_bytes {
+        s.size("total", *bytes);
+    }
 }
 
 fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
@@ -419,6 +429,7 @@ fn of_link(s: &mut Settings, link: &Link) {
         detection_ns,
         propagation_ns,
         buffer_credits,
+        bytes_per_second,
     } = link;
     s.add("name", name.as_str());
     s.add("kind", kind.as_str());
@@ -437,6 +448,9 @@ fn of_link(s: &mut Settings, link: &Link) {
     }
     if let Some(credits) = buffer_credits {
         s.add("buffer_credits", *credits);
+    }
+    if let Some(bytes) = bytes_per_second {
+        s.size(PER_SECOND, *bytes);
     }
 }
 
@@ -474,6 +488,15 @@ fn of_processor(s: &mut Settings, processor: &Processor) {
     }
 }
 
+fn of_per_kib(s: &mut Settings, [both, read, write]: [&str; 3], cost: &PerKib) {
+    s.cost(both, cost.both_ns);
+    for (key, ns) in [(read, cost.read_ns), (write, cost.write_ns)] {
+        if let Some(ns) = ns {
+            s.cost(key, ns);
+        }
+    }
+}
+
 fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
     let FrontEnd {
         protocol,
@@ -485,9 +508,9 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
         connections,
         host_cores,
         host_pdu_ns,
-        host_per_kib_ns,
+        host_per_kib,
         controller_pdu_ns,
-        controller_per_kib_ns,
+        controller_per_kib,
         host_interrupt_delay_ns,
         host_receives,
     } = front_end;
@@ -504,9 +527,9 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
         s.add("host_cores", *host_cores);
     }
     s.cost("host_pdu", *host_pdu_ns);
-    s.cost("host_per_kib", *host_per_kib_ns);
+    of_per_kib(s, HOST_PER_KIB, host_per_kib);
     s.cost("controller_pdu", *controller_pdu_ns);
-    s.cost("controller_per_kib", *controller_per_kib_ns);
+    of_per_kib(s, CONTROLLER_PER_KIB, controller_per_kib);
     // Where they are as they always were, results list what they always did.
     if *host_interrupt_delay_ns > 0 {
         s.time("host_interrupt_delay", *host_interrupt_delay_ns);

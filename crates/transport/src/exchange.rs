@@ -8,15 +8,27 @@ use crate::{Direction, FrontEnd, Train, WireCounts};
 pub struct ProcessorCosts {
     /// Nanoseconds for each PDU sent or received.
     pub pdu_ns: u64,
-    /// Nanoseconds for each KiB of payload sent or received.
-    pub kib_ns: u64,
+    /// Nanoseconds for each KiB of payload of operations that read.
+    pub read_kib_ns: u64,
+    /// Nanoseconds for each KiB of payload of operations that write.
+    pub write_kib_ns: u64,
 }
 
 impl ProcessorCosts {
-    /// Nanoseconds for a train.
+    /// Costs that do not depend on the direction.
     #[must_use]
-    pub const fn of(&self, train: &Train) -> u64 {
-        self.pdu_ns * train.pdus() as u64 + self.kib_ns * train.payload_bytes() / 1024
+    pub const fn of_both(pdu_ns: u64, kib_ns: u64) -> Self {
+        Self { pdu_ns, read_kib_ns: kib_ns, write_kib_ns: kib_ns }
+    }
+
+    /// Nanoseconds for a train of an operation.
+    #[must_use]
+    pub fn of(&self, direction: Direction, train: &Train) -> u64 {
+        let kib_ns = match direction {
+            Direction::Read => self.read_kib_ns,
+            Direction::Write => self.write_kib_ns,
+        };
+        self.pdu_ns * u64::from(train.pdus()) + kib_ns * train.payload_bytes() / 1024
     }
 }
 

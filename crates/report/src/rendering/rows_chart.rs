@@ -31,8 +31,11 @@ impl RowUnit {
             FigureMetric::Seconds => Some(Self::Seconds),
             FigureMetric::ControllerPercent
             | FigureMetric::SpindlesPercent
-            | FigureMetric::HitPercent => Some(Self::Percent),
-            FigureMetric::CommandsPerOp | FigureMetric::LayoutScore => None,
+            | FigureMetric::HitPercent
+            | FigureMetric::CheckpointPercent => Some(Self::Percent),
+            FigureMetric::CommandsPerOp | FigureMetric::LayoutScore | FigureMetric::CoresBusy => {
+                None
+            }
         }
     }
 
@@ -68,8 +71,16 @@ pub(crate) fn rows_chart(
     if !rows.iter().any(|row| row.simulated.is_some()) {
         return Ok(None);
     }
-    let mut drawn =
-        vec![Row::Key(vec![(INK, "published"), (COLOURS[0], "simulated; hollow: fitted")])];
+    let is_published = |row: &&ComparedRow| row.published.is_some() || row.range.is_some();
+    let simulated = match rows.iter().any(|row| row.status == RowStatus::Fitted) {
+        true => "simulated; hollow: fitted",
+        false => "simulated",
+    };
+    let mut key = vec![(COLOURS[0], simulated)];
+    if rows.iter().any(is_published) {
+        key.insert(0, (INK, "published; hollow: a range"));
+    }
+    let mut drawn = vec![Row::Key(key)];
     drawn.extend(rows.into_iter().map(row_of));
     let subtitles = subtitles(results);
     BarChart { title: unit.title(), subtitles, axis: unit.axis(), rows: drawn }

@@ -10,6 +10,9 @@ use crate::rendering::columns::{Columns, optional};
 /// The heading of the table.
 pub(crate) const ROWS_HEADING: &str = "Published rows";
 
+/// More rows than these are not named in the sentence that says why they are not scored.
+const MOST_NAMED: usize = 4;
+
 /// Returns the published rows with the simulated figures, what was fitted, and how close the predicted ones are. Empty if
 /// there are none.
 #[must_use]
@@ -56,7 +59,11 @@ pub(crate) fn row_sentences(results: &Results) -> Vec<String> {
         }
     }
     for (why, names) in reasons {
-        sentences.push(format!("Not scored: {}: {why}.", names.join("; ")));
+        let names = match names.len() {
+            1..=MOST_NAMED => names.join("; "),
+            many => format!("{many} rows"),
+        };
+        sentences.push(format!("Not scored: {names}: {why}."));
     }
     for fitted in &results.fitted_settings {
         sentences.push(format!(
@@ -79,12 +86,17 @@ fn verdict(rows: &[ComparedRow]) -> Option<String> {
     let (worst, error) = errors().max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
     let close = predicted.iter().filter(|row| row.is_close()).count();
     let fitted = rows.iter().filter(|row| row.status == RowStatus::Fitted).count();
-    Some(format!(
-        "{} of {} rows are scored: {fitted} fitted, {} predicted. Of the predicted, {close} are within {CLOSE_PERCENT} %; RMS \
-         error {} %; worst {} % ({worst}).",
+    let scored = format!(
+        "{} of {} rows are scored: {fitted} fitted, {} predicted.",
         fitted + predicted.len(),
         rows.len(),
-        predicted.len(),
+        predicted.len()
+    );
+    if error == 0.0 {
+        return Some(format!("{scored} All of the predicted are within their ranges."));
+    }
+    Some(format!(
+        "{scored} Of the predicted, {close} are within {CLOSE_PERCENT} %; RMS error {} %; worst {} % ({worst}).",
         fixed(rms, 1),
         signed(error, 1)
     ))

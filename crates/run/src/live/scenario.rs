@@ -105,6 +105,7 @@ pub(super) fn of(
             access_specification: plan.accesses.clone(),
             alignment_bytes: plan.alignment_bytes,
             file_bytes,
+            total_bytes: None,
         }],
         phases: Vec::new(),
         hosts: Vec::new(),

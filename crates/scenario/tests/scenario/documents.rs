@@ -3,8 +3,8 @@
 use strewn_raid::Parity;
 use strewn_scenario::{
     ArrayLayout, BackgroundScan, DiskGroup, FrontEnd, FurtherGroup, HostReceives, InPlaceLayout,
-    Link, OtherData, ProcessorWork, ProtectionLevel, ReallocationScan, Relocation, Scenario,
-    SnapshotSchedule, SpindleFailure, Template,
+    Link, OtherData, PerKib, ProcessorWork, ProtectionLevel, ReallocationScan, Relocation,
+    Scenario, SnapshotSchedule, SpindleFailure, Template,
 };
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
 use strewn_transport::{
@@ -104,9 +104,9 @@ fn every_front_end() -> impl Iterator<Item = FrontEnd> {
             connections: 3,
             host_cores: 2,
             host_pdu_ns: 1.0,
-            host_per_kib_ns: 2.0,
+            host_per_kib: PerKib { both_ns: 2.0, read_ns: Some(5.0), write_ns: None },
             controller_pdu_ns: 3.0,
-            controller_per_kib_ns: 4.0,
+            controller_per_kib: PerKib { both_ns: 4.0, read_ns: None, write_ns: Some(6.0) },
             host_interrupt_delay_ns: 5,
             host_receives: HostReceives::AsItArrives,
         }
@@ -180,6 +180,7 @@ fn every_scenario() -> Vec<Scenario> {
             detection_ns: 1,
             propagation_ns: Some(50_000),
             buffer_credits: kind.starts_with("fc").then_some(16),
+            bytes_per_second: Some(100_000_000),
         };
         scenario.links = vec![link("front", "ethernet-1g"), link("behind", "fc-2g")];
         scenario.arrays[0].front_end = Some(front_end);

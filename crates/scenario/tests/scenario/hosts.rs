@@ -103,8 +103,64 @@ fn workloads_belong_to_hosts() {
     let scenario = Scenario::parse(TWO_HOSTS, "two-hosts.toml").unwrap();
     let hosts: Vec<_> = scenario.hosts.iter().map(|host| (&*host.name, host.cores)).collect();
     assert_eq!(hosts, [("one", 4), ("other", 1)]);
-    let of: Vec<_> = scenario.workloads.iter().map(|one| scenario.host_of(one)).collect();
+    let of: Vec<_> =
+        scenario.workloads.iter().map(|one| scenario.host_of("EVA4400", one)).collect();
     assert_eq!(of, [0, 1]);
+}
+
+/// The second host is on Fibre Channel, with an array of its own.
+#[test]
+fn a_host_takes_part_only_where_it_has_a_workload() {
+    let text = TWO_HOSTS
+        .replace("kind = \"ethernet-100m\"", "kind = \"fc-4g\"")
+        .replace(
+            "lun = \"data\"\nhost = \"one\"",
+            "lun = \"data\"\narrays = [\"EVA4400\"]\nhost = \"one\"",
+        )
+        .replace(
+            "lun = \"data\"\nhost = \"other\"",
+            "lun = \"data\"\narrays = [\"FC\"]\nhost = \"other\"",
+        );
+    let on_fibre_channel = "
+[[link]]
+name = \"to the array\"
+kind = \"fc-4g\"
+
+[[array]]
+name = \"FC\"
+controller = \"eva4400\"
+[[array.lun]]
+name = \"data\"
+size = \"2 GiB\"
+[array.front_end]
+protocol = \"fcp\"
+path = [\"to the array\"]
+";
+    let scenario = Scenario::parse(&(text + on_fibre_channel), "two-hosts.toml").unwrap();
+    let names = |array| -> Vec<&str> {
+        scenario.hosts_of(array).into_iter().map(|host| host.name.as_str()).collect()
+    };
+    assert_eq!((names("EVA4400"), names("FC")), (vec!["one"], vec!["other"]));
+    assert_eq!(scenario.host_of("FC", &scenario.workloads[1]), 0);
+}
+
+#[test]
+fn links_with_a_rate_of_their_own_and_workloads_with_an_end() {
+    let text = TWO_HOSTS
+        .replacen("kind = \"ethernet-1g\"", "kind = \"ethernet-1g\"\nper_second = \"50 MB\"", 1)
+        .replacen("file = \"1 GiB\"", "file = \"1 GiB\"\ntotal = \"3 GiB\"", 1);
+    let scenario = Scenario::parse(&text, "two-hosts.toml").unwrap();
+    assert_eq!(scenario.links[0].bytes_per_second, Some(50_000_000));
+    assert_eq!(scenario.workloads[0].total_bytes, Some(3 << 30));
+    assert_eq!(scenario.scaled_down(8).0.workloads[0].total_bytes, Some(3 << 27));
+    // By the name of the link, where several have it.
+    let set = [("link.one.per_second".to_owned(), "60 MB".to_owned())];
+    let (scenario, _) = Scenario::parse_with(&text, "two-hosts.toml", &set).unwrap();
+    assert_eq!(scenario.links[0].bytes_per_second, Some(60_000_000));
+    let set = [("host_read_per_kib".to_owned(), "2 us".to_owned())];
+    let (scenario, _) = Scenario::parse_with(&text, "two-hosts.toml", &set).unwrap();
+    let cost = scenario.arrays[0].front_end.as_ref().unwrap().host_per_kib;
+    assert_eq!((cost.read_ns(), cost.write_ns()), (2_000.0, 0.0));
 }
 
 /// The only problem of the scenario with the first `from` changed to `to`, without its line.
@@ -117,6 +173,16 @@ fn refused(from: &str, to: &str) -> String {
 #[test]
 fn what_is_wrong_with_hosts_is_said_with_its_place() {
     for (from, to, expected) in [
+        (
+            "kind = \"ethernet-100m\"\n",
+            "kind = \"ethernet-100m\"\nper_second = \"0 B\"\n",
+            "link[other].per_second: is zero; give a size of one byte or more",
+        ),
+        (
+            "file = \"1 GiB\"\n",
+            "file = \"1 GiB\"\ntotal = \"0 B\"\n",
+            "workload[first].total: is zero; give a size of one byte or more",
+        ),
         (
             "host = \"one\"\n",
             "",

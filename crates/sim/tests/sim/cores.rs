@@ -144,7 +144,7 @@ fn networking_beside_a_serial_domain_costs_it_nothing() {
         let transport = Transport::Tcp(TcpSettings::default());
         let connections = vec![network.connect(path, 1, transport).unwrap()];
         let free = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
-        let target_costs = strewn_transport::ProcessorCosts { pdu_ns, kib_ns: 0 };
+        let target_costs = strewn_transport::ProcessorCosts::of_both(pdu_ns, 0);
         let front_end = FrontEnd { target_costs, ..free };
         let port = machine.add_port(Port { host: HostId(0), front_end, connections });
         machine.add_lun(machine.controllers().next().unwrap(), LunId(0), port);

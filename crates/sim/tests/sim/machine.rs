@@ -165,7 +165,7 @@ fn two_hosts(own: [&str; 2], shared: &str, pdu_ns: u64) -> Segment {
     };
     let own = own.map(&mut link);
     let shared = link(shared);
-    let costs = ProcessorCosts { pdu_ns, kib_ns: 0 };
+    let costs = ProcessorCosts::of_both(pdu_ns, 0);
     let free = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
     let front_end = FrontEnd { host_costs: costs, ..free };
     for (flow, (host, own)) in (1..).zip(hosts.into_iter().zip(own)) {
@@ -272,7 +272,7 @@ fn a_router_is_as_busy_as_its_commands_and_answers_make_it() {
 
 #[test]
 fn network_processing_costs_both_ends() {
-    let costs = ProcessorCosts { pdu_ns: 20_000, kib_ns: 1_000 };
+    let costs = ProcessorCosts::of_both(20_000, 1_000);
     let free = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
     let mut cheap = over_iscsi(file_server(8), "ethernet-1g", free);
     let dear = FrontEnd { host_costs: costs, target_costs: costs, ..free };
@@ -369,7 +369,7 @@ fn what_the_array_has_no_part_in_waits_for_the_processor() {
         let path = network.add_path(&[Hop::Link(link)]).unwrap();
         let transport = Transport::FibreChannel(FibreChannelSettings::default());
         let connections = vec![network.connect(path, 1, transport).unwrap()];
-        let target_costs = ProcessorCosts { pdu_ns, kib_ns: 0 };
+        let target_costs = ProcessorCosts::of_both(pdu_ns, 0);
         let free = FrontEnd::from(Protocol::Fcp(Fcp::default()));
         let front_end = FrontEnd { target_costs, ..free };
         let port = machine.add_port(Port { host: HostId(0), front_end, connections });

@@ -24,7 +24,7 @@ fn reads(bytes: u32, host_costs: ProcessorCosts, receiving: Option<Receiving>) -
     (measured, mean_ns)
 }
 
-const COSTS: ProcessorCosts = ProcessorCosts { pdu_ns: 10_000, kib_ns: 5_000 };
+const COSTS: ProcessorCosts = ProcessorCosts::of_both(10_000, 5_000);
 
 #[test]
 fn receiving_by_default_changes_nothing() {
@@ -59,7 +59,7 @@ fn work_on_an_answer_that_arrives_overlaps_with_the_wire() {
     };
     assert!((busy_ns(&measured) - busy_ns(&whole)).abs() < 500.0);
     // What takes longer than the wire waits for the processor: 1.28 ms after the first frame.
-    let slow = ProcessorCosts { pdu_ns: 0, kib_ns: 20_000 };
+    let slow = ProcessorCosts::of_both(0, 20_000);
     let (_, slow_ns) = reads(65_536, slow, Some(as_it_arrives));
     assert!((1_280_000.0 - 560_000.0..1_280_000.0 - 540_000.0).contains(&slow_ns), "{slow_ns}");
 }
@@ -72,7 +72,7 @@ fn interrupts_come_at_intervals_while_an_answer_arrives() {
     let (_, mean_ns) = reads(65_536, free, Some(delay));
     assert!((40_000.0..56_000.0).contains(&mean_ns), "{mean_ns}");
     // What came since the fourth is all that is left to do.
-    let costs = ProcessorCosts { pdu_ns: 0, kib_ns: 5_000 };
+    let costs = ProcessorCosts::of_both(0, 5_000);
     let (_, with_costs_ns) = reads(65_536, costs, Some(delay));
     let last_work_ns = 320_000.0 * (120_000.0 - mean_ns) / 554_000.0;
     let expected_ns = mean_ns + last_work_ns;

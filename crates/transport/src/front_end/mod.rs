@@ -96,8 +96,8 @@ impl FrontEnd {
     ) -> Option<Round> {
         let turn = self.turn(sub_request.kind, direction, sub_request.bytes, round)?;
         let leg = |train: Train| Leg {
-            host_ns: self.host_costs.of(&train),
-            target_ns: self.target_costs.of(&train),
+            host_ns: self.host_costs.of(direction, &train),
+            target_ns: self.target_costs.of(direction, &train),
             train,
         };
         Some(Round {

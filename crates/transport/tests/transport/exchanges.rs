@@ -226,8 +226,8 @@ fn nothing_crosses_a_wire_without_a_protocol() {
 #[test]
 fn processors_pay_for_pdus_and_for_bytes() {
     let front_end = FrontEnd {
-        host_costs: ProcessorCosts { pdu_ns: 2_000, kib_ns: 100 },
-        target_costs: ProcessorCosts { pdu_ns: 10_000, kib_ns: 500 },
+        host_costs: ProcessorCosts::of_both(2_000, 100),
+        target_costs: ProcessorCosts::of_both(10_000, 500),
         ..FrontEnd::from(Protocol::Iscsi(Iscsi::default()))
     };
     let round = front_end.exchange(Direction::Read, 65_536).round(0, 0).unwrap();
