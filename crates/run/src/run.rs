@@ -21,6 +21,7 @@ use thiserror::Error;
 use crate::array_run::ArrayRun;
 use crate::build::{self, BuildError, BuiltArray};
 use crate::client_raid;
+use crate::gateway;
 use crate::layout_map::{self, Mapped};
 use crate::load::{BuiltHost, Load, LoadError};
 use crate::machine::{self, MachineError};
@@ -526,7 +527,8 @@ fn simulate_built<W: WithSimulation>(
     with: W,
 ) -> Result<W::Output, RunError> {
     let array = &scenario.arrays[index];
-    let host = build::with_page_cache(scenario, host, array)
+    let host = gateway::with_gateway(scenario, host, array)
+        .and_then(|host| build::with_page_cache(scenario, host, array))
         .and_then(|host| client_raid::with_client_raid(scenario, host, array))
         .map_err(|source| RunError::Build { array: array.name.clone(), source })?;
     match host {

@@ -16,6 +16,7 @@ use crate::format::{FORMAT, Format};
 use crate::front_end::{
     CONTROLLER_PER_KIB, FORWARDINGS, FrontEnd, HOST_PER_KIB, HOST_RECEIVES, HostReceives, PerKib,
 };
+use crate::gateway::Gateway;
 use crate::group::FurtherGroup;
 use crate::host::Host;
 use crate::in_place::InPlace;
@@ -280,7 +281,8 @@ fn of_workload(s: &mut Settings, workload: &Workload) {
     let Workload { named, access_specification, alignment_bytes, file_bytes, total_bytes } =
         workload;
     if let Some(named) = named {
-        let NamedWorkload { name, lun, arrays, host, outstanding, operations_per_second } = named;
+        let NamedWorkload { name, lun, arrays, host, outstanding, operations_per_second, threads } =
+            named;
         s.add("name", name.as_str());
         s.add("lun", lun.as_str());
         if !arrays.is_empty() {
@@ -292,6 +294,9 @@ fn of_workload(s: &mut Settings, workload: &Workload) {
         s.add("outstanding", *outstanding);
         if let Some(per_second) = operations_per_second {
             s.add("operations_per_second", *per_second);
+        }
+        if *threads > 1 {
+            s.add("threads", *threads);
         }
     }
     match access_specification {
@@ -332,6 +337,7 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
         pair,
         page_cache,
         client_raid,
+        gateway,
     } = array;
     if !scenario.is_named() {
         s.add("outstanding", *outstanding);
@@ -379,7 +385,7 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
     s.add("rebuild_steps_in_flight", *rebuild_steps_in_flight);
     s.within("processor", |s| of_processor(s, processor));
     if let Some(front_end) = front_end {
-        s.within(FrontEnd::KEY, |s| of_front_end(s, front_end, scenario));
+        s.within(FrontEnd::KEY, |s| of_front_end(s, front_end, scenario.hosts.is_empty()));
     }
     if let Some(pair) = pair {
         s.within(Pair::KEY, |s| of_pair(s, pair));
@@ -389,6 +395,12 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
     }
     if let Some(raid) = client_raid {
         s.within(ClientRaid::KEY, |s| client_raid::listed(raid, s));
+    }
+    if let Some(gateway) = gateway {
+        s.within(Gateway::KEY, |s| {
+            gateway.listed(s);
+            of_front_end(s, &gateway.front_end, true);
+        });
     }
     if let Some(Fitted { parameters, segments, row_scatter_percent }) = fitted {
         s.within("fitted", |s| {
@@ -493,7 +505,7 @@ fn of_per_kib(s: &mut Settings, [both, read, write]: [&str; 3], cost: &PerKib) {
     }
 }
 
-fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
+fn of_front_end(s: &mut Settings, front_end: &FrontEnd, has_host_cores: bool) {
     let FrontEnd {
         protocol,
         transport,
@@ -519,7 +531,7 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
     s.time("switch_latency", *switch_latency_ns);
     s.add("switch_forwarding", word(&FORWARDINGS, switch_forwarding));
     s.add("connections", *connections);
-    if scenario.hosts.is_empty() {
+    if has_host_cores {
         s.add("host_cores", *host_cores);
     }
     s.cost("host_pdu", *host_pdu_ns);
