@@ -1,5 +1,6 @@
 //! Builds the arrays and spindles that a scenario describes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use strewn_alloc::{AllocationShape, GroupIndex, VirtualSpace};
@@ -343,7 +344,7 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
     let mut workers = Vec::new();
     if scenario.phases.is_empty() {
         for (number, workload) in workloads().filter(|(_, workload)| here(workload)) {
-            workers.push(worker(scenario, array, workload, seed_of_worker(seed, number))?);
+            workers.extend(threads(scenario, array, workload, seed_of_worker(seed, number))?);
         }
     }
     let mut start_ns = 0;
@@ -353,12 +354,13 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
         for (number, workload) in running {
             // Another phase of the same workload draws other places, or the second would undo what the first did.
             let number = position * scenario.workloads.len() + number;
-            workers.push(Worker {
+            let threads = threads(scenario, array, workload, seed_of_worker(seed, number))?;
+            workers.extend(threads.into_iter().map(|thread| Worker {
                 start_delay_ns: start_ns,
                 runtime_ns: Some(length_ns),
                 measures_late: false,
-                ..worker(scenario, array, workload, seed_of_worker(seed, number))?
-            });
+                ..thread
+            }));
         }
         start_ns += length_ns;
     }
@@ -402,11 +404,40 @@ pub(crate) fn with_page_cache(
     }))
 }
 
-/// Returns a worker that does a workload from the start of the run to its end.
+/// Separates the seeds of a workload's threads.
+const SEED_OF_THREAD: u64 = 0xA076_1D64_78BD_642F;
+
+/// Returns the threads of a workload, each of which works from the start of the run to its end on a part of the file: as
+/// many operations of the longest kind as fit, so that parts begin where operations do.
+fn threads(
+    scenario: &Scenario,
+    array: &Array,
+    workload: &Workload,
+    seed: u64,
+) -> Result<Vec<Worker>, BuildError> {
+    let threads = workload.named.as_ref().map_or(1, |named| named.threads.max(1));
+    let sectors = workload.file_bytes / SECTOR_BYTES;
+    let mut part = sectors / u64::from(threads);
+    if threads > 1 {
+        let lines = workload.specification()?;
+        let longest = lines.lines().iter().map(|line| u64::from(line.bytes)).max().unwrap_or(1);
+        let longest = (longest / SECTOR_BYTES).max(1);
+        part = (part / longest).max(1) * longest;
+    }
+    (0..u64::from(threads))
+        .map(|thread| {
+            let seed = seed.wrapping_add(thread.wrapping_mul(SEED_OF_THREAD));
+            worker(scenario, array, workload, thread * part..(thread + 1) * part, seed)
+        })
+        .collect()
+}
+
+/// Returns a worker that does a workload on `sectors` of its LUN from the start of the run to its end.
 fn worker(
     scenario: &Scenario,
     array: &Array,
     workload: &Workload,
+    sectors: Range<u64>,
     seed: u64,
 ) -> Result<Worker, BuildError> {
     let luns = luns(array);
@@ -414,8 +445,8 @@ fn worker(
     // Each host has numbers of its own for the LUNs.
     let lun = scenario.host_of(&array.name, workload) * luns.len() + lun;
     let specification = workload.specification()?;
-    let sectors = workload.file_bytes / SECTOR_BYTES;
-    let accesses = PatternStream::new(&Pattern::from(&specification), 0, sectors, seed)?;
+    let (first, length) = (sectors.start, sectors.end - sectors.start);
+    let accesses = PatternStream::new(&Pattern::from(&specification), first, length, seed)?;
     let named = workload.named.as_ref();
     let outstanding = named.map_or(array.outstanding, |named| named.outstanding);
     let per_second = named.and_then(|named| named.operations_per_second);

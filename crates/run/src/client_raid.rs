@@ -23,6 +23,7 @@ pub(crate) fn with_client_raid(
         lost: raid
             .lost
             .map(|lost| LostBlade { blade: lost.blade.saturating_sub(1), at_ns: lost.at_ns }),
+        copy_kib_ns: raid.copy_kib_ns,
     };
     let luns = build::luns(array).into_iter().enumerate();
     let files = luns.map(|(files_before, lun)| raid.object_layout(files_before, lun.bytes));

@@ -120,7 +120,7 @@ fn phases(scenario: &Scenario, array: &Array) -> Vec<Phase> {
             first_segment,
             segments: phase.segments,
             workloads: running().filter_map(named).map(|named| named.name).collect(),
-            outstanding: here.filter_map(named).map(|named| named.outstanding).sum(),
+            outstanding: here.filter_map(named).map(|named| named.all_outstanding()).sum(),
         }
     });
     phases.collect()
@@ -204,8 +204,10 @@ fn housekeeping(counters: &Counters) -> Option<Housekeeping> {
         reclaimed_regions: counters.paced_regions,
         map_scan_reads: counters.map_scan_reads,
         map_scan_hits: counters.map_scan_hits,
+        checkpoint_ms: 0,
     };
-    (done != Housekeeping::default()).then_some(done)
+    let checkpoint_ms = counters.checkpoint_ns / 1_000_000;
+    (done != Housekeeping::default()).then_some(Housekeeping { checkpoint_ms, ..done })
 }
 
 /// Returns what snapshots held at the end of a segment, or `None` in an array without snapshots.

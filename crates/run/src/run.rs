@@ -33,6 +33,11 @@ use crate::replicates::{self, Further, Uncertainty};
 use crate::results;
 use crate::saved_run::{SaveError, SavedRun};
 
+/// A run of so many segments,
+const MANY_SEGMENTS: u32 = 20;
+/// each no longer than this, is one whose throughput is drawn over time; its map is not taken after every segment.
+const SHORT_SEGMENT_NS: u64 = 10_000_000_000;
+
 /// Watches a run and may stop it. Called from several threads.
 pub trait Observer: Sync {
     /// The array with index `array` has reached `progress`.
@@ -587,6 +592,12 @@ fn simulate_host<H: Host + 'static, W: WithSimulation>(
     }
 }
 
+/// Whether a map is taken after every segment, and not only before the first and after the last: a look at a large aggregate
+/// takes longer than many a second of a run.
+fn maps_every_segment(scenario: &Scenario) -> bool {
+    scenario.segments < MANY_SEGMENTS || scenario.segment_ns > SHORT_SEGMENT_NS
+}
+
 /// All segments of a scenario, for array number `index`.
 struct Segments<'a> {
     scenario: &'a Scenario,
@@ -651,7 +662,10 @@ impl WithSimulation for Segments<'_> {
                 Ok(mut segment) => {
                     observer.segment(index, &segment);
                     segment.forget_responses();
-                    look_at_file(simulation.array(), &mut run.map, segment.index);
+                    let is_last = segment.index >= scenario.segments || simulation.is_done();
+                    if is_last || maps_every_segment(scenario) {
+                        look_at_file(simulation.array(), &mut run.map, segment.index);
+                    }
                     run.segments.push(segment);
                 }
                 Err(SimulationError::Stopped) => is_stopped = true,

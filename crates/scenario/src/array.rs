@@ -21,7 +21,7 @@ use crate::processor::Processor;
 use crate::section::Section;
 use crate::value;
 use crate::volume::{Volume, VolumeLuns};
-use crate::workload::Workload;
+use crate::workload::{NamedWorkload, Workload};
 
 /// Most host operations that may be outstanding at an array. A spindle command's tag has room for no more than twice as
 /// many.
@@ -292,7 +292,7 @@ impl Context<'_> {
     fn outstanding(&self, workloads: &[Workload], array: &str) -> u32 {
         let together = |runs: &dyn Fn(&Workload) -> bool| -> u32 {
             let here = workloads.iter().filter(|one| one.runs_on(array) && runs(one));
-            here.filter_map(|one| one.named.as_ref()).map(|named| named.outstanding).sum()
+            here.filter_map(|one| one.named.as_ref()).map(NamedWorkload::all_outstanding).sum()
         };
         let of_phases = self.phases.iter().map(|phase| together(&|one| phase.runs(one)));
         of_phases.max().unwrap_or_else(|| together(&|_| true))

@@ -34,6 +34,8 @@ pub struct ClientRaid {
     pub blade_link: Option<String>,
     /// A blade that is lost.
     pub lost: Option<LostBlade>,
+    /// What a KiB that an application reads or writes takes of a client's core, in nanoseconds.
+    pub copy_kib_ns: u64,
 }
 
 /// A blade that clients cannot reach.
@@ -117,6 +119,7 @@ impl ClientRaid {
         keys.count("group_depth", &mut self.group_depth, DEPTHS);
         keys.size("largest_request", &mut self.largest_request_bytes, SIZES, Multiple::Block);
         keys.time("parity_per_kib", &mut self.parity_kib_ns, 0..=1_000_000_000);
+        keys.time("copy_per_kib", &mut self.copy_kib_ns, 0..=1_000_000_000);
     }
 
     /// Returns the link of a blade that `[array.client_raid]` names, before the table is read.
@@ -146,6 +149,7 @@ impl ClientRaid {
             parity_kib_ns: 0,
             blade_link: None,
             lost: None,
+            copy_kib_ns: 0,
         };
         let mut keys = ReadKeys::new(s);
         raid.of_keys(&mut keys);

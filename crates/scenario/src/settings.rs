@@ -281,7 +281,8 @@ fn of_workload(s: &mut Settings, workload: &Workload) {
     let Workload { named, access_specification, alignment_bytes, file_bytes, total_bytes } =
         workload;
     if let Some(named) = named {
-        let NamedWorkload { name, lun, arrays, host, outstanding, operations_per_second } = named;
+        let NamedWorkload { name, lun, arrays, host, outstanding, operations_per_second, threads } =
+            named;
         s.add("name", name.as_str());
         s.add("lun", lun.as_str());
         if !arrays.is_empty() {
@@ -293,6 +294,9 @@ fn of_workload(s: &mut Settings, workload: &Workload) {
         s.add("outstanding", *outstanding);
         if let Some(per_second) = operations_per_second {
             s.add("operations_per_second", *per_second);
+        }
+        if *threads > 1 {
+            s.add("threads", *threads);
         }
     }
     match access_specification {

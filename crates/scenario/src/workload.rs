@@ -39,10 +39,12 @@ pub struct NamedWorkload {
     pub arrays: Vec<String>,
     /// The name of the host that has it, if hosts have names.
     pub host: Option<String>,
-    /// Operations kept outstanding.
+    /// Operations kept outstanding, by each thread.
     pub outstanding: u32,
     /// Most operations issued a second; `None` for as many as are answered.
     pub operations_per_second: Option<u32>,
+    /// Threads, each in a loop of its own over an equal part of the file. 1 unless the file says otherwise.
+    pub threads: u32,
 }
 
 /// Where an access specification comes from.
@@ -56,6 +58,9 @@ pub enum AccessSpecificationChoice {
 
 /// Most workloads of a scenario: the simulation measures no more by themselves.
 const MOST_WORKLOADS: usize = 64;
+
+/// Most threads of a workload. Chosen: more than any benchmark of a file system runs on a client.
+const MOST_THREADS: u32 = 1024;
 
 /// The name of a specification written in a scenario.
 const INLINE_NAME: &str = "inline";
@@ -128,7 +133,7 @@ impl Workload {
             return None;
         }
         let outstanding = workloads.iter().filter_map(|one| one.named.as_ref());
-        let outstanding: u64 = outstanding.map(|named| u64::from(named.outstanding)).sum();
+        let outstanding: u64 = outstanding.map(|named| u64::from(named.all_outstanding())).sum();
         if outstanding > MOST_OUTSTANDING.into() {
             section.problem(
                 "workload",
@@ -196,7 +201,8 @@ impl Workload {
         let total = section.optional("total", value::positive_bytes);
         let total_is_good = section.has("total") == total.is_some();
         if let (Some(file), Some(choice)) = (file, &choice) {
-            check_longest(&section, file, choice);
+            let threads = named.as_ref().and_then(Option::as_ref).map_or(1, |named| named.threads);
+            check_longest(&section, file, choice, threads);
         }
         section.finish();
         Some(Self {
@@ -210,6 +216,12 @@ impl Workload {
 }
 
 impl NamedWorkload {
+    /// Returns the operations that all of its threads keep outstanding.
+    #[must_use]
+    pub fn all_outstanding(&self) -> u32 {
+        self.outstanding.saturating_mul(self.threads)
+    }
+
     fn read(section: &mut Section<'_>) -> Option<Self> {
         let name = section.required("name", "\"database\"", value::name);
         let lun = section.required("lun", "\"database\"", value::name);
@@ -226,6 +238,23 @@ impl NamedWorkload {
         let outstanding = section.required("outstanding", "32", value::outstanding);
         let limited = section.has("operations_per_second");
         let per_second = section.optional("operations_per_second", value::positive_count);
+        let threads = section.optional_or("threads", 1, value::positive_count);
+        if let (Some(threads), true) = (threads, limited)
+            && threads > 1
+        {
+            section.problem(
+                "threads",
+                "is given beside operations_per_second, which is one limit",
+                "leave one of them out, or write a [[workload]] for each thread",
+            );
+        }
+        if let Some(threads) = threads.filter(|threads| *threads > MOST_THREADS) {
+            section.problem(
+                "threads",
+                format!("{threads} are too many"),
+                format!("give at most {MOST_THREADS}"),
+            );
+        }
         Some(Self {
             name: name?,
             lun: lun?,
@@ -233,6 +262,7 @@ impl NamedWorkload {
             host: if host_is_given { Some(host?) } else { None },
             outstanding: outstanding?,
             operations_per_second: if limited { Some(per_second?) } else { None },
+            threads: threads?,
         })
     }
 }
@@ -246,16 +276,23 @@ fn is_known(section: &Section<'_>, name: &str) -> bool {
     true
 }
 
-/// Checks that every operation fits into the file.
-fn check_longest(section: &Section<'_>, file_bytes: u64, choice: &AccessSpecificationChoice) {
+/// Checks that every operation fits into the file, or into each thread's part of it.
+fn check_longest(
+    section: &Section<'_>,
+    file_bytes: u64,
+    choice: &AccessSpecificationChoice,
+    threads: u32,
+) {
     let longest = choice.lines().iter().map(|line| u64::from(line.bytes)).max();
-    if let Some(longest) = longest.filter(|longest| *longest > file_bytes) {
-        let longest = Bytes(longest);
-        section.problem(
-            "file",
-            format!("is shorter than an operation of {longest}"),
-            format!("give {longest} or more"),
-        );
+    let Some(longest) = longest else { return };
+    let least = longest.saturating_mul(threads.into());
+    if least > file_bytes {
+        let of = match threads {
+            1 => format!("an operation of {}", Bytes(longest)),
+            _ => format!("an operation of {} for each of {threads} threads", Bytes(longest)),
+        };
+        let help = format!("give {} or more", Bytes(least));
+        section.problem("file", format!("is shorter than {of}"), help);
     }
 }
 

@@ -18,13 +18,14 @@ macro_rules! shipped {
         [$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),*]
     };
 }
-const SHIPPED: [(&str, &str); 6] = shipped![
+const SHIPPED: [(&str, &str); 7] = shipped![
     "seagate-cheetah-15k5-st3146855fc",
     "seagate-cheetah-15k4-st3146854fc",
     "seagate-cheetah-15k6-st3146356fc",
     "seagate-cheetah-15k7-st3450857ss",
     "seagate-cheetah-x15-st318451fc",
     "nearline-7200-16tb",
+    "seagate-barracuda-es2-st3500320ns",
 ];
 
 /// A drive as measured. See the shipped TOML files for an example of every field.

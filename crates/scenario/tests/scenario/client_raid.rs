@@ -77,6 +77,7 @@ fn blades_and_what_is_not_given() {
         group_depth: 1,
         largest_request_bytes: 512 << 10,
         parity_kib_ns: 0,
+        copy_kib_ns: 0,
         blade_link: Some("blade".to_owned()),
         lost: Some(LostBlade { blade: 3, at_ns: 5_000_000_000 }),
     };

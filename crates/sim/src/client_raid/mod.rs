@@ -105,7 +105,7 @@ enum Stage {
     Stripes,
     /// What it reads.
     Reads,
-    /// A core that computes parity.
+    /// A core that copies and computes parity.
     Parity,
     /// What it writes.
     Writes,
@@ -254,20 +254,23 @@ impl<H: Host> ClientRaid<H> {
         }
     }
 
-    /// Computes parity, or what a lost blade had.
+    /// Copies between an application and what is sent or has arrived, and computes parity, or what a lost blade had.
     fn compute(&mut self, now_ns: u64, id: u32) {
         let operation = self.operation(id);
         operation.stage = Stage::Parity;
         let operation = *operation;
-        let mut done_ns = now_ns;
+        // A KiB has two sectors.
+        let mut cost_ns = u64::from(operation.sectors) * self.settings.copy_kib_ns / 2;
         if self.settings.parity_kib_ns > 0 {
             let shape = self.layout(operation.lun).shape();
             let added = self
                 .plan(&operation)
                 .into_iter()
                 .map(|column| u64::from(column.plan.blocks_added(shape)) * column.unit_sectors());
-            // A KiB has two sectors.
-            let cost_ns = added.sum::<u64>() * self.settings.parity_kib_ns / 2;
+            cost_ns += added.sum::<u64>() * self.settings.parity_kib_ns / 2;
+        }
+        let mut done_ns = now_ns;
+        if cost_ns > 0 {
             let client = usize::from(operation.lun.0) / self.files.len();
             done_ns = self.state.cores[client].serve(now_ns, cost_ns);
         }

@@ -12,10 +12,13 @@ pub struct ClientRaidSettings {
     pub largest_request_sectors: u64,
     /// What a KiB that goes into parity takes of a client's core, in nanoseconds.
     pub parity_kib_ns: u64,
-    /// The cores of each client. They compute parity, and nothing else here.
+    /// The cores of each client. They copy and compute parity, and nothing else here.
     pub cores: Vec<u32>,
     /// A blade that is lost.
     pub lost: Option<LostBlade>,
+    /// What a KiB that an application reads or writes takes of a client's core, in nanoseconds: of a read when all of it
+    /// has arrived, of a write before its parity is computed.
+    pub copy_kib_ns: u64,
 }
 
 /// A blade that clients cannot reach.
@@ -81,16 +84,16 @@ pub struct ClientRaidMeasures {
     pub reconstructed_sectors: u64,
     /// How long operations waited for others that wrote the same stripes, summed, in nanoseconds.
     pub stripe_wait_ns: u64,
-    /// Time that the cores of each client computed parity, in nanoseconds, summed over its cores.
+    /// Time that the cores of each client copied and computed parity, in nanoseconds, summed over its cores.
     pub parity_busy_ns: Vec<u64>,
 }
 
 impl ClientRaidSettings {
-    /// Clients with so many cores each, to whom parity costs nothing, and whose requests are of up to 512 KiB.
+    /// Clients with so many cores each, to whom parity and copies cost nothing, and whose requests are of up to 512 KiB.
     #[must_use]
     pub fn new(cores: Vec<u32>) -> Self {
         let largest_request_sectors = (512 << 10) / SECTOR_BYTES;
-        Self { largest_request_sectors, parity_kib_ns: 0, cores, lost: None }
+        Self { largest_request_sectors, parity_kib_ns: 0, cores, lost: None, copy_kib_ns: 0 }
     }
 
     /// The blade that is lost at `now_ns`.
