@@ -442,8 +442,8 @@ const CASES: &[Case] = &cases! {
     "a gateway that serves blocks":
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[array.gateway]\nprotocol = \"iscsi\"\npath = [\"one\"]\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
-        "\"iscsi\"", "array[anywhere].gateway.protocol", "a gateway serves files", "give \"nfs\"";
-    "a router in front of a gateway":
+        "protocol =", "array[anywhere].gateway.protocol", "a gateway serves files", "give \"nfs\"";
+    "an adapter's setting in front of a gateway":
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[array.gateway]\nprotocol = \"nfs\"\npath = [\"one\"]\nhost_receives = \"as-it-arrives\"\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
         "host_receives =", "array[anywhere].gateway.host_receives", "reaches a gateway without this", "leave it out";
