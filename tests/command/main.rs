@@ -21,6 +21,7 @@ mod generated;
 mod groups;
 mod interrupt;
 mod making_sense_of_wafl_4;
+mod nas_gateways;
 mod new;
 mod out_directory;
 mod outages;
