@@ -142,7 +142,7 @@ pub use in_place::InPlace;
 pub use layout::ArrayLayout;
 pub use machine::{Link, Pair};
 pub use overhead::{Overhead, OverheadConfiguration};
-pub use page_cache::{CacheWrites, PageCache};
+pub use page_cache::{CacheWrites, PageCache, WakeUps};
 pub use parameter::{ParameterError, ParameterUnit};
 pub use phase::Phase;
 pub use problem::{Problem, ProblemKind, ScenarioError};

@@ -23,7 +23,7 @@ use crate::in_place::InPlace;
 use crate::layout::ArrayLayout;
 use crate::machine::{LANE_RULES, Link, PER_SECOND, Pair};
 use crate::overhead::OverheadConfiguration;
-use crate::page_cache::{CacheWrites, PageCache};
+use crate::page_cache::{CacheWrites, PageCache, WAKE_UPS, WakeUps};
 use crate::phase::Phase;
 use crate::processor::{Processor, ProcessorWork, WORK_WORDS};
 use crate::protocol;
@@ -561,12 +561,22 @@ fn of_page_cache(s: &mut Settings, page_cache: &PageCache) {
     s.size("size", *bytes);
     match writes {
         CacheWrites::Through => s.add("writes", "through"),
-        CacheWrites::Behind { dirty_percent, background_percent, wake_up_ns, expiry_ns } => {
+        CacheWrites::Behind {
+            dirty_percent,
+            background_percent,
+            wake_up_ns,
+            expiry_ns,
+            wake_ups,
+        } => {
             s.add("writes", "behind");
             s.add("dirty_percent", *dirty_percent);
             s.add("dirty_background_percent", *background_percent);
             s.time("wake_up", *wake_up_ns);
             s.time("expiry", *expiry_ns);
+            // Results list what they always did.
+            if *wake_ups != WakeUps::Periodic {
+                s.add(PageCache::WAKE_UPS, word(&WAKE_UPS, wake_ups));
+            }
         }
     }
     s.size("largest_request", *largest_request_bytes);

@@ -103,7 +103,7 @@ pub use machine::{
 pub use next_completions::NextCompletions;
 pub use pace::Rate;
 pub use page_cache::{
-    PageCacheError, PageCacheMeasures, PageCacheSettings, WriteBehind, WritePolicy,
+    PageCacheError, PageCacheMeasures, PageCacheSettings, WakeUps, WriteBehind, WritePolicy,
 };
 pub use processor::{CoresSegment, ProcessorCores};
 pub use remote_clients::{RemoteClients, RemoteClientsSettings, RemoteMeasures};
