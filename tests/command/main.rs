@@ -24,6 +24,7 @@ mod making_sense_of_wafl_4;
 mod new;
 mod out_directory;
 mod outages;
+mod panasas_arista;
 mod phases;
 mod published_rows;
 mod replicates;
