@@ -71,7 +71,7 @@ fn simulate(scenario: &Scenario) -> Result<Results, Failure> {
 fn scaled(clients: u32, copy_ns: u64) -> String {
     let each = clients / HOSTS;
     let mut text = String::from(
-        "schema = 1\nname = \"panasas-scaling\"\ntitle = \"More clients, more shelves\"\nseed = 1\nsegment = \"20 s\"\n",
+        "schema = 1\nname = \"panasas-scaling\"\ntitle = \"More clients, more shelves\"\nseed = 1\nsegment = \"6 s\"\n",
     );
     text += "[[link]]\nname = \"blade\"\nkind = \"ethernet-1g\"\n";
     let names = |direction: &str| -> Vec<String> {
