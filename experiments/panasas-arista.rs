@@ -41,7 +41,7 @@ fn experiment() -> Result<Ending, Failure> {
     for clients in CLIENTS {
         let scaled = simulate(&Scenario::parse(&scaled(clients, copy_ns), Path::new("scaled"))?)?;
         for (array, shelves) in scaled.arrays.iter().zip(SHELVES) {
-            for (segment, direction) in array.segments[1..].iter().step_by(2).zip(DIRECTIONS) {
+            for (segment, direction) in array.segments.iter().skip(1).step_by(2).zip(DIRECTIONS) {
                 let mb_per_s = segment.mib_per_s * 1.048_576;
                 let links = segment.machine.iter().flat_map(|machine| &machine.links);
                 let busy = links.filter(|link| link.name.starts_with("client"));
