@@ -26,6 +26,7 @@ mod nas_gateways;
 mod new;
 mod out_directory;
 mod outages;
+mod panasas_arista;
 mod phases;
 mod published_rows;
 mod replicates;

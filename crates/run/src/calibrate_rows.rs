@@ -12,6 +12,9 @@ use crate::run::{self, Observer, RunError, RunOptions};
 
 /// Rows that are off by no more than this fraction on average are reached.
 const CLOSE_ENOUGH: f64 = 0.000_5;
+/// Of a setting that works in steps, as a size of read-ahead does, the nearest value is taken if its rows are off by no more
+/// than this fraction on average.
+const CLOSE_ENOUGH_IN_STEPS: f64 = 0.01;
 /// Most simulations for a setting.
 const MOST_SIMULATIONS: u32 = 40;
 /// A setting changes by this factor until the rows lie between two values.
@@ -190,7 +193,7 @@ impl Fit<'_> {
                 if tried.error.signum() == low.error.signum() { &mut low } else { &mut high };
             *side = tried;
         }
-        if best.error.abs() > 10.0 * CLOSE_ENOUGH {
+        if best.error.abs() > CLOSE_ENOUGH_IN_STEPS {
             let nearest = unit.shown(best.value);
             return Err(CalibrateRowsError::NotConverged { parameter, nearest, error: best.error });
         }

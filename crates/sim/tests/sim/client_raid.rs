@@ -223,6 +223,21 @@ fn parity_takes_the_cores_of_its_client() {
 }
 
 #[test]
+fn copying_takes_a_core_once_a_read_has_arrived_and_before_a_write_leaves() {
+    // 512 KiB at 1 us a KiB, and a request takes a millisecond: one after the other, on one core.
+    for direction in [Direction::Read, Direction::Write] {
+        let settings =
+            ClientRaidSettings { copy_kib_ns: 1_000, ..ClientRaidSettings::new(vec![1]) };
+        let accesses = [access(direction, 0, STRIPE)];
+        let mut host =
+            ClientRaid::new(application(accesses, 1), settings, vec![file(9, 100)]).unwrap();
+        let (_, ended_ns, measured) = serve(&mut host, MS, None);
+        assert_eq!(ended_ns, MS + 512_000, "{direction:?}");
+        assert_eq!(raid(&measured).parity_busy_ns, [512_000]);
+    }
+}
+
+#[test]
 fn a_page_cache_joins_what_an_application_writes_to_full_stripes() {
     // 16 MiB, 64 KiB at a time.
     let writes = |_| (0..256).map(|unit| access(Direction::Write, unit * UNIT, UNIT));
