@@ -20,13 +20,16 @@ fn latencies_ms(results: &Results) -> [[f64; 3]; 3] {
 #[test]
 fn iscsi_through_the_router_is_slower_at_every_size_and_minimally_so() {
     let results = run(&[]);
-    for [direct_ms, routed_ms, passed_on_ms] in latencies_ms(&results) {
-        assert!(direct_ms < passed_on_ms && passed_on_ms < routed_ms);
-        assert!(routed_ms < 1.1 * direct_ms, "{routed_ms} {direct_ms}");
+    for (phase, [direct_ms, routed_ms, passed_on_ms]) in latencies_ms(&results).iter().enumerate() {
+        assert!(direct_ms < passed_on_ms);
+        // 1 KB is one frame, which either router stores; of more, one that passes frames on stores less.
+        let saved_ms = routed_ms - passed_on_ms;
+        assert_eq!(saved_ms > 0.05, phase > 0, "{routed_ms} {passed_on_ms}");
+        assert!(*routed_ms < 1.1 * direct_ms, "{routed_ms} {direct_ms}");
     }
     // At least as many reads as the source made of each size.
     for segment in results.arrays.iter().flat_map(|array| &array.segments) {
-        assert!(segment.ops > 98_000, "{}", segment.ops);
+        assert!(segment.ops > 100_000, "{}", segment.ops);
     }
     let of = |status| results.published_rows.iter().filter(|row| row.status == status).count();
     assert_eq!((of(RowStatus::Fitted), of(RowStatus::Predicted)), (0, 6));

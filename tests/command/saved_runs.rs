@@ -183,6 +183,17 @@ fn random_scenario(seed: u64) -> String {
         let cores = rng.within(2..4);
         text += &format!("[array.processor]\ncores = {cores}\n{domains}");
     }
+    if !has_blades && !text.contains("[[host]]") && rng.one_in(3) {
+        let (protocol, settings) = *rng.pick(&[
+            ("nfs", "tcp = { window = \"16 KiB\", slow_start = \"rfc-3390\" }\n"),
+            ("smb1", "host_pdu = \"20 us\"\ncontroller_write_per_kib = \"2 us\"\ncores = 2\n"),
+        ]);
+        text += &format!(
+            "[[link]]\nname = \"in front\"\nkind = \"ethernet-100m\"\nlanes = {}\ndown = \"4 s\"\nup = \"4.5 s\"\n\
+             [array.gateway]\nprotocol = \"{protocol}\"\npath = [\"in front\"]\nconnections = 2\n{settings}",
+            rng.within(1..3),
+        );
+    }
     if rng.one_in(3) {
         text += "[array.page_cache]\nsize = \"2 MiB\"\nwake_up = \"700 ms\"\nexpiry = \"1.5 s\"\n";
     }

@@ -105,6 +105,8 @@ pub struct Counters {
     pub cleaning_blocks: u64,
     /// Spindle reads for those, of data.
     pub cleaning_reads: u64,
+    /// Nanoseconds from begin to commit of those consistency points that have committed.
+    pub checkpoint_ns: u64,
 }
 
 macro_rules! counters_of {
@@ -126,7 +128,7 @@ macro_rules! each_count {
             full_stripe_destages, reconstruct_destages,
             read_ahead_blocks, read_ahead_used, read_ahead_dropped,
             read_reallocation_blocks, read_reallocation_reads, scan_blocks, scan_reads,
-            cleaning_blocks, cleaning_reads,
+            cleaning_blocks, cleaning_reads, checkpoint_ns,
         )
     };
 }

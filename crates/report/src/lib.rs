@@ -33,6 +33,7 @@ pub use data::drive::{
     SeekPoint, TransferPoint,
 };
 pub use data::figure::{FigureMetric, FigureOf, Last, SegmentChoice, Statistic};
+pub use data::gateway::GatewayFigures;
 pub use data::housekeeping::Housekeeping;
 pub use data::json::{ResultsError, figures_json};
 pub use data::layout_map::{

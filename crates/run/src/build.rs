@@ -24,7 +24,7 @@ use strewn_scenario::{
 };
 use strewn_sim::{
     CachedHost, ClientRaidError, ClosedLoop, PageCacheError, PageCacheSettings, Rate, Spindles,
-    Worker, Workers, WriteBehind, WritePolicy,
+    WakeUps, Worker, Workers, WriteBehind, WritePolicy,
 };
 use strewn_spindle::{Drive, Profile, ProfileError};
 use strewn_workload::{
@@ -378,14 +378,22 @@ pub(crate) fn with_page_cache(
         bytes: cache.bytes,
         writes: match cache.writes {
             CacheWrites::Through => WritePolicy::Through,
-            CacheWrites::Behind { dirty_percent, background_percent, wake_up_ns, expiry_ns } => {
-                WritePolicy::Behind(WriteBehind {
-                    dirty_percent: dirty_percent.into(),
-                    background_percent: background_percent.into(),
-                    wake_up_ns,
-                    expiry_ns,
-                })
-            }
+            CacheWrites::Behind {
+                dirty_percent,
+                background_percent,
+                wake_up_ns,
+                expiry_ns,
+                wake_ups,
+            } => WritePolicy::Behind(WriteBehind {
+                dirty_percent: dirty_percent.into(),
+                background_percent: background_percent.into(),
+                wake_up_ns,
+                wake_ups: match wake_ups {
+                    strewn_scenario::WakeUps::Periodic => WakeUps::Periodic,
+                    strewn_scenario::WakeUps::AfterFirstWrite => WakeUps::AfterFirstWrite,
+                },
+                expiry_ns,
+            }),
         },
         largest_request_bytes: cache.largest_request_bytes,
         stripe_bytes: client_raid::stripe_bytes(array).unwrap_or(BLOCK_BYTES),

@@ -40,6 +40,7 @@ mod calibrate_rows;
 mod client_raid;
 mod cost;
 mod export;
+mod gateway;
 mod layout_map;
 #[cfg(all(unix, feature = "live"))]
 pub mod live;

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use strewn_array::{Array, LunId, ProcessorWork, VolumeId};
 use strewn_raid::SpindleIndex;
+use strewn_report::LinkFigures;
 use strewn_scenario as scenario;
 use strewn_scenario::{HostReceives, Link, PerKib, Scenario};
 use strewn_sim::{
-    ControllerId, Host, HostId, Interconnect, Machine, PairSettings, Port, PortId, ProcessorCores,
-    Receiving, SimulationError, Spindles,
+    ControllerId, Host, HostId, Interconnect, LinkSegment, Machine, PairSettings, Port, PortId,
+    ProcessorCores, Receiving, SimulationError, Spindles,
 };
 use strewn_transport::{
     Framing, FrontEnd, Hop, LinkProfile, Network, NetworkError, ProcessorCosts, Protocol, Switch,
@@ -21,6 +22,7 @@ pub(crate) fn is_needed(array: &scenario::Array) -> bool {
     array.front_end.is_some()
         || array.pair.is_some()
         || array.client_raid.is_some()
+        || array.gateway.is_some()
         || array.processor.cores > 1
 }
 
@@ -213,16 +215,7 @@ fn add_ports<A: Array<()>, H: Host>(
         (Some(raid), None) => behind.resize(raid.blades.into(), None),
         (None, _) => behind.push(None),
     }
-    let costs = |pdu_ns: f64, kib_ns: PerKib| ProcessorCosts {
-        pdu_ns: pdu_ns.round() as u64,
-        read_kib_ns: kib_ns.read_ns().round() as u64,
-        write_kib_ns: kib_ns.write_ns().round() as u64,
-    };
-    let protocol = FrontEnd {
-        protocol: front_end.protocol,
-        host_costs: costs(front_end.host_pdu_ns, front_end.host_per_kib),
-        target_costs: costs(front_end.controller_pdu_ns, front_end.controller_per_kib),
-    };
+    let protocol = protocol_of(front_end);
     let receiving = Receiving {
         interrupt_delay_ns: front_end.host_interrupt_delay_ns,
         as_it_arrives: front_end.host_receives == HostReceives::AsItArrives,
@@ -268,6 +261,20 @@ fn add_ports<A: Array<()>, H: Host>(
     Ok(ports)
 }
 
+/// The protocol of a front end, and what it costs.
+pub(crate) fn protocol_of(front_end: &scenario::FrontEnd) -> FrontEnd {
+    let costs = |pdu_ns: f64, kib_ns: PerKib| ProcessorCosts {
+        pdu_ns: pdu_ns.round() as u64,
+        read_kib_ns: kib_ns.read_ns().round() as u64,
+        write_kib_ns: kib_ns.write_ns().round() as u64,
+    };
+    FrontEnd {
+        protocol: front_end.protocol,
+        host_costs: costs(front_end.host_pdu_ns, front_end.host_per_kib),
+        target_costs: costs(front_end.controller_pdu_ns, front_end.controller_per_kib),
+    }
+}
+
 /// The link of which each blade of an array has one like it.
 pub(crate) fn blade_link<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Option<&'s Link> {
     let name = array.client_raid.as_ref()?.blade_link.as_ref()?;
@@ -288,7 +295,7 @@ pub(crate) fn links_of<'s>(scenario: &'s Scenario, array: &scenario::Array) -> V
 }
 
 /// The kind of a link, with what the scenario says of this one.
-fn profile_of(link: &Link) -> Result<LinkProfile, BuildError> {
+pub(crate) fn profile_of(link: &Link) -> Result<LinkProfile, BuildError> {
     let shipped = LinkProfile::shipped(&link.kind);
     let shipped = shipped.ok_or_else(|| BuildError::NoLink(link.kind.clone()))?;
     let bits_per_second = link.bytes_per_second.map(|bytes| bytes.saturating_mul(8));
@@ -301,11 +308,11 @@ fn profile_of(link: &Link) -> Result<LinkProfile, BuildError> {
 }
 
 /// Adds a link, or its lanes.
-fn add_link(
+pub(crate) fn add_link(
     network: &mut Network,
     link: &Link,
     profile: &LinkProfile,
-) -> Result<Hop, MachineError> {
+) -> Result<Hop, NetworkError> {
     let lanes = (0..link.lanes.max(1))
         .map(|_| network.add_link(profile.clone()))
         .collect::<Result<Vec<_>, _>>()?;
@@ -330,11 +337,33 @@ pub(crate) fn link_names(scenario: &Scenario, array: &scenario::Array) -> Vec<St
     let of_blades = blade_link(scenario, array).into_iter().flat_map(|link| {
         (1..=blades).map(move |blade| (link, format!("{}, blade {blade}", link.name)))
     });
-    let names = links.chain(of_blades).flat_map(|(link, name)| {
-        (1..=link.lanes).map(move |lane| match link.lanes {
-            1 => name.clone(),
-            _ => format!("{name}, lane {lane}"),
-        })
+    links.chain(of_blades).flat_map(|(link, name)| lane_names(link, &name)).collect()
+}
+
+/// The names of the lanes of a link of this name.
+pub(crate) fn lane_names(link: &Link, name: &str) -> Vec<String> {
+    let numbered = (1..=link.lanes).map(|lane| match link.lanes {
+        1 => name.to_owned(),
+        _ => format!("{name}, lane {lane}"),
     });
-    names.collect()
+    numbered.collect()
+}
+
+/// What links of these names carried in a segment of so many nanoseconds.
+pub(crate) fn link_figures(
+    names: impl IntoIterator<Item = String>,
+    links: &[LinkSegment],
+    length_ns: u64,
+) -> Vec<LinkFigures> {
+    let length_ns = length_ns.max(1) as f64;
+    let busy = |busy_ns: u64| busy_ns as f64 / length_ns;
+    let mib_per_s = |bytes: u64| bytes as f64 / f64::from(1 << 20) * 1e9 / length_ns;
+    let figures = names.into_iter().zip(links).map(|(name, link)| LinkFigures {
+        name,
+        utilization_to_array: busy(link.busy_ns[0]),
+        utilization_to_host: busy(link.busy_ns[1]),
+        mib_per_s_to_array: mib_per_s(link.wire_bytes[0]),
+        mib_per_s_to_host: mib_per_s(link.wire_bytes[1]),
+    });
+    figures.collect()
 }

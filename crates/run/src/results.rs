@@ -6,7 +6,7 @@ use strewn_array::{Counters, FailedSpindle, LunLayoutMeasures};
 use strewn_report::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, ControllerFigures,
     CoresFigures, DataLoss, DiskGroupCapacity, FittedSetting, FreeSpace, GroupFigures, HostFigures,
-    HostLoad, HostProcessor, HostReadHits, Housekeeping, LayoutKind, LinkFigures, MachineFigures,
+    HostLoad, HostProcessor, HostReadHits, Housekeeping, LayoutKind, MachineFigures,
     OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
     PageCacheFigures, Parameter, ParityGroup, Phase, ReadAhead, ReallocationScan, Redundancy,
     Relocated, Relocation, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots,
@@ -19,6 +19,7 @@ use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasu
 use crate::array_run::ArrayRun;
 use crate::build;
 use crate::client_raid;
+use crate::gateway;
 use crate::machine;
 use crate::machine_events;
 
@@ -203,8 +204,10 @@ fn housekeeping(counters: &Counters) -> Option<Housekeeping> {
         reclaimed_regions: counters.paced_regions,
         map_scan_reads: counters.map_scan_reads,
         map_scan_hits: counters.map_scan_hits,
+        checkpoint_ms: 0,
     };
-    (done != Housekeeping::default()).then_some(done)
+    let checkpoint_ms = counters.checkpoint_ns / 1_000_000;
+    (done != Housekeeping::default()).then_some(Housekeeping { checkpoint_ms, ..done })
 }
 
 /// Returns what snapshots held at the end of a segment, or `None` in an array without snapshots.
@@ -446,6 +449,7 @@ fn of_segment(
         volumes: volumes(array, segment),
         machine: of_machine(scenario, array, start_ns, segment),
         page_cache: page_cache(segment),
+        gateway: gateway::figures(segment),
         client_raid: client_raid::figures(segment),
         host: host(segment),
         band: None,
@@ -514,7 +518,8 @@ fn of_machine(
     let mib_per_s = |bytes: u64| bytes as f64 / MIB * NS_PER_S / length_ns;
     // Requests of one operation overlap, and some began before the segment. Those of a page cache are not an operation's, and
     // clients' operations also wait for stripes.
-    let are_summed = segment.page_cache.is_some() || segment.client_raid.is_some();
+    let are_summed =
+        segment.page_cache.is_some() || segment.client_raid.is_some() || segment.remote.is_some();
     let part_ms = |part_ns: u64| match measured.time_in.total_ns() {
         0 => 0.0,
         _ if are_summed => share(part_ns, segment.operations) / NS_PER_MS,
@@ -532,13 +537,8 @@ fn of_machine(
         copied_mib_per_s: array.pair.is_some().then(|| mib_per_s(one.copied_bytes)),
     });
     let names = machine::link_names(scenario, array);
-    let links = names.into_iter().zip(&measured.links).map(|(name, link)| LinkFigures {
-        name,
-        utilization_to_array: busy(link.busy_ns[0]),
-        utilization_to_host: busy(link.busy_ns[1]),
-        mib_per_s_to_array: mib_per_s(link.wire_bytes[0]),
-        mib_per_s_to_host: mib_per_s(link.wire_bytes[1]),
-    });
+    let mut links = gateway::link_figures(scenario, array, segment);
+    links.extend(machine::link_figures(names, &measured.links, segment.length_ns));
     let hosts =
         scenario.hosts_of(&array.name).into_iter().zip(&measured.hosts_busy_ns).map(
             |(host, &busy_ns)| HostProcessor { name: host.name.clone(), cores: busy(busy_ns) },
@@ -553,7 +553,7 @@ fn of_machine(
             outage: part_ms(outage_ns),
         },
         controllers: controllers.collect(),
-        links: links.collect(),
+        links,
         router_utilization: measured.routers_busy_ns.first().map(|&busy_ns| busy(busy_ns)),
         host_cores: busy(measured.hosts_busy_ns.iter().sum()),
         hosts: hosts.collect(),

@@ -21,6 +21,7 @@ use thiserror::Error;
 use crate::array_run::ArrayRun;
 use crate::build::{self, BuildError, BuiltArray};
 use crate::client_raid;
+use crate::gateway;
 use crate::layout_map::{self, Mapped};
 use crate::load::{BuiltHost, Load, LoadError};
 use crate::machine::{self, MachineError};
@@ -31,6 +32,11 @@ use crate::record::{self, RecordError, Recording};
 use crate::replicates::{self, Further, Uncertainty};
 use crate::results;
 use crate::saved_run::{SaveError, SavedRun};
+
+/// A run of so many segments,
+const MANY_SEGMENTS: u32 = 20;
+/// each no longer than this, is one whose throughput is drawn over time; its map is not taken after every segment.
+const SHORT_SEGMENT_NS: u64 = 10_000_000_000;
 
 /// Watches a run and may stop it. Called from several threads.
 pub trait Observer: Sync {
@@ -521,7 +527,8 @@ fn simulate_built<W: WithSimulation>(
     with: W,
 ) -> Result<W::Output, RunError> {
     let array = &scenario.arrays[index];
-    let host = build::with_page_cache(scenario, host, array)
+    let host = gateway::with_gateway(scenario, host, array)
+        .and_then(|host| build::with_page_cache(scenario, host, array))
         .and_then(|host| client_raid::with_client_raid(scenario, host, array))
         .map_err(|source| RunError::Build { array: array.name.clone(), source })?;
     match host {
@@ -583,6 +590,12 @@ fn simulate_host<H: Host + 'static, W: WithSimulation>(
         BuiltArray::WriteAnywhere(built) => simulate!(built, WriteAnywhere),
         BuiltArray::InPlace(built) => simulate!(built, InPlace),
     }
+}
+
+/// Whether a map is taken after every segment, and not only before the first and after the last: a look at a large aggregate
+/// takes longer than many a second of a run.
+fn maps_every_segment(scenario: &Scenario) -> bool {
+    scenario.segments < MANY_SEGMENTS || scenario.segment_ns > SHORT_SEGMENT_NS
 }
 
 /// All segments of a scenario, for array number `index`.
@@ -649,7 +662,10 @@ impl WithSimulation for Segments<'_> {
                 Ok(mut segment) => {
                     observer.segment(index, &segment);
                     segment.forget_responses();
-                    look_at_file(simulation.array(), &mut run.map, segment.index);
+                    let is_last = segment.index >= scenario.segments || simulation.is_done();
+                    if is_last || maps_every_segment(scenario) {
+                        look_at_file(simulation.array(), &mut run.map, segment.index);
+                    }
                     run.segments.push(segment);
                 }
                 Err(SimulationError::Stopped) => is_stopped = true,

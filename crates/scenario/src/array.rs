@@ -10,6 +10,7 @@ use crate::client_raid::{ClientRaid, Surroundings};
 use crate::failure::SpindleFailure;
 use crate::fitted::Fitted;
 use crate::front_end::FrontEnd;
+use crate::gateway::Gateway;
 use crate::host::Host;
 use crate::layout::ArrayLayout;
 use crate::machine::{Link, Pair};
@@ -67,6 +68,8 @@ pub struct Array {
     pub page_cache: Option<PageCache>,
     /// Hosts that compute parity over several such arrays; `None` for one array.
     pub client_raid: Option<ClientRaid>,
+    /// A gateway that is its host, and has a client of its own; `None` for hosts on which the workload runs.
+    pub gateway: Option<Gateway>,
 }
 
 /// A LUN of an array.
@@ -397,6 +400,13 @@ impl Array {
         if let Some(raid) = &client_raid {
             raid.check(&section, &around);
         }
+        let gateway_is_given = section.has(Gateway::KEY);
+        let gateway = section.section(Gateway::KEY);
+        let gateway = gateway.and_then(|table| Gateway::read(table, context.links));
+        if let Some(gateway) = &gateway {
+            let page_cache = page_cache.as_ref();
+            gateway.check(&section, hosts, front_end.as_ref(), page_cache);
+        }
         let fitted_is_given = section.has("fitted");
         let fitted = section
             .section("fitted")
@@ -442,6 +452,7 @@ impl Array {
             pair: if pair_is_given { Some(pair?) } else { None },
             page_cache: if page_cache_is_given { Some(page_cache?) } else { None },
             client_raid: if client_raid_is_given { Some(client_raid?) } else { None },
+            gateway: if gateway_is_given { Some(gateway?) } else { None },
         })
         .filter(|_| !controller_is_given || controller.is_some())
     }

@@ -35,8 +35,23 @@ pub enum CacheWrites {
         wake_up_ns: u64,
         /// How long a file may be dirty, in nanoseconds.
         expiry_ns: u64,
+        /// From when the time between two looks counts.
+        wake_ups: WakeUps,
     },
 }
+
+/// From when the times between two looks of a page cache count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WakeUps {
+    /// From the start of the run.
+    Periodic,
+    /// From when a page becomes dirty and no other is.
+    AfterFirstWrite,
+}
+
+/// The words for [`WakeUps`].
+pub(crate) const WAKE_UPS: [(&str, WakeUps); 2] =
+    [("periodic", WakeUps::Periodic), ("after-first-write", WakeUps::AfterFirstWrite)];
 
 /// The words for [`CacheWrites`]: whether they are behind.
 const WRITES: [(&str, bool); 2] = [("behind", true), ("through", false)];
@@ -45,11 +60,14 @@ const WRITES: [(&str, bool); 2] = [("behind", true), ("through", false)];
 const WAKE_UPS_NS: RangeInclusive<u64> = 10_000_000..=3_600_000_000_000;
 
 /// The keys that only a cache has that writes behind.
-const BEHIND_KEYS: [&str; 4] = ["dirty_percent", "dirty_background_percent", "wake_up", "expiry"];
+const BEHIND_KEYS: [&str; 5] =
+    ["dirty_percent", "dirty_background_percent", "wake_up", "expiry", PageCache::WAKE_UPS];
 
 impl PageCache {
     /// The key of the table.
     pub(crate) const KEY: &str = "page_cache";
+    /// The key of [`WakeUps`].
+    pub(crate) const WAKE_UPS: &str = "wake_ups";
 
     /// Reads `[array.page_cache]`.
     pub(crate) fn read(mut section: Section<'_>) -> Option<Self> {
@@ -62,6 +80,8 @@ impl PageCache {
         let wake_up_ns =
             s.optional_or("wake_up", 5_000_000_000, |v| value::nanoseconds_of(v, &WAKE_UPS_NS));
         let expiry_ns = s.optional_or("expiry", 30_000_000_000, value::nanoseconds);
+        let wake_ups =
+            s.optional_or(Self::WAKE_UPS, WakeUps::Periodic, |v| value::choice(v, &WAKE_UPS));
         let largest_request_bytes =
             s.optional_or("largest_request", 512 << 10, value::positive_bytes);
         let write_requests = s.optional_or("write_requests", 128, value::positive_count);
@@ -88,6 +108,7 @@ impl PageCache {
                     background_percent: background_percent?,
                     wake_up_ns: wake_up_ns?,
                     expiry_ns: expiry_ns?,
+                    wake_ups: wake_ups?,
                 },
             },
             largest_request_bytes: largest_request_bytes?,

@@ -10,13 +10,15 @@ use toml::de::{DeTable, DeValue};
 pub(crate) enum Controller {
     Fas2050,
     Eva4400,
+    Fas3040c,
     PanasasSb1000,
 }
 
 /// The words for a controller.
-pub(crate) const CONTROLLER_WORDS: [(&str, Controller); 3] = [
+pub(crate) const CONTROLLER_WORDS: [(&str, Controller); 4] = [
     ("fas2050", Controller::Fas2050),
     ("eva4400", Controller::Eva4400),
+    ("fas3040c", Controller::Fas3040c),
     ("panasas-sb1000", Controller::PanasasSb1000),
 ];
 
@@ -25,6 +27,7 @@ type Document = LazyLock<Spanned<DeTable<'static>>>;
 static DEFAULTS: Document = LazyLock::new(|| read(include_str!("../presets/defaults.toml")));
 static FAS2050: Document = LazyLock::new(|| read(include_str!("../presets/fas2050.toml")));
 static EVA4400: Document = LazyLock::new(|| read(include_str!("../presets/eva4400.toml")));
+static FAS3040C: Document = LazyLock::new(|| read(include_str!("../presets/fas3040c.toml")));
 static PANASAS_SB1000: Document =
     LazyLock::new(|| read(include_str!("../presets/panasas-sb1000.toml")));
 
@@ -41,6 +44,7 @@ pub(crate) fn of_array(controller: Option<Controller>) -> Option<&'static DeTabl
     match controller {
         Some(Controller::Fas2050) => Some(FAS2050.get_ref()),
         Some(Controller::Eva4400) => Some(EVA4400.get_ref()),
+        Some(Controller::Fas3040c) => Some(FAS3040C.get_ref()),
         Some(Controller::PanasasSb1000) => Some(PANASAS_SB1000.get_ref()),
         None => table("array"),
     }
@@ -61,6 +65,7 @@ mod tests {
             include_str!("../presets/defaults.toml"),
             include_str!("../presets/fas2050.toml"),
             include_str!("../presets/eva4400.toml"),
+            include_str!("../presets/fas3040c.toml"),
             include_str!("../presets/panasas-sb1000.toml"),
         ] {
             DeTable::parse(text).unwrap();

@@ -39,7 +39,11 @@ impl Scenario {
                 .named
                 .as_ref()
                 .map_or_else(|| "file".to_owned(), |named| format!("file of {}", named.name));
+            let whole_bytes = workload.file_bytes;
             scale.size(&what, &mut workload.file_bytes);
+            // An operation keeps its length, and must fit.
+            let least = workload.longest_bytes().next_multiple_of(BLOCK_BYTES).min(whole_bytes);
+            workload.file_bytes = workload.file_bytes.max(least);
             if let Some(total) = &mut workload.total_bytes {
                 scale.size(&format!("total, as {what}"), total);
             }

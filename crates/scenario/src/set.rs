@@ -7,9 +7,11 @@ use toml::{Table, Value};
 use crate::background::BackgroundScan;
 use crate::format::LogSize;
 use crate::front_end::{CONTROLLER_PER_KIB, FrontEnd, HOST_PER_KIB};
+use crate::gateway::Gateway;
 use crate::layout::ArrayLayout;
 use crate::machine::PER_SECOND;
 use crate::nearest::near;
+use crate::page_cache::PageCache;
 use crate::problem::{Problem, ScenarioError};
 use crate::processor::Processor;
 use crate::relocation::Relocation;
@@ -227,6 +229,14 @@ impl Scenario {
                 let optional =
                     [HOST_PER_KIB, CONTROLLER_PER_KIB].map(|[_, read, write]| [read, write]);
                 names.extend(within(FrontEnd::KEY, &optional.concat()));
+            }
+            if array.page_cache.is_some() {
+                names.extend(within(PageCache::KEY, &[PageCache::WAKE_UPS]));
+            }
+            if array.gateway.is_some() {
+                let optional =
+                    [HOST_PER_KIB, CONTROLLER_PER_KIB].map(|[_, read, write]| [read, write]);
+                names.extend(within(Gateway::KEY, &optional.concat()));
             }
             names.into_iter().map(|name| format!("{OF_ARRAYS}{}.{name}", array.name))
         });

@@ -16,13 +16,14 @@ use crate::format::{FORMAT, Format};
 use crate::front_end::{
     CONTROLLER_PER_KIB, FORWARDINGS, FrontEnd, HOST_PER_KIB, HOST_RECEIVES, HostReceives, PerKib,
 };
+use crate::gateway::Gateway;
 use crate::group::FurtherGroup;
 use crate::host::Host;
 use crate::in_place::InPlace;
 use crate::layout::ArrayLayout;
 use crate::machine::{LANE_RULES, Link, PER_SECOND, Pair};
 use crate::overhead::OverheadConfiguration;
-use crate::page_cache::{CacheWrites, PageCache};
+use crate::page_cache::{CacheWrites, PageCache, WAKE_UPS, WakeUps};
 use crate::phase::Phase;
 use crate::processor::{Processor, ProcessorWork, WORK_WORDS};
 use crate::protocol;
@@ -336,6 +337,7 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
         pair,
         page_cache,
         client_raid,
+        gateway,
     } = array;
     if !scenario.is_named() {
         s.add("outstanding", *outstanding);
@@ -383,7 +385,7 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
     s.add("rebuild_steps_in_flight", *rebuild_steps_in_flight);
     s.within("processor", |s| of_processor(s, processor));
     if let Some(front_end) = front_end {
-        s.within(FrontEnd::KEY, |s| of_front_end(s, front_end, scenario));
+        s.within(FrontEnd::KEY, |s| of_front_end(s, front_end, scenario.hosts.is_empty()));
     }
     if let Some(pair) = pair {
         s.within(Pair::KEY, |s| of_pair(s, pair));
@@ -393,6 +395,12 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
     }
     if let Some(raid) = client_raid {
         s.within(ClientRaid::KEY, |s| client_raid::listed(raid, s));
+    }
+    if let Some(gateway) = gateway {
+        s.within(Gateway::KEY, |s| {
+            gateway.listed(s);
+            of_front_end(s, &gateway.front_end, true);
+        });
     }
     if let Some(Fitted { parameters, segments, row_scatter_percent }) = fitted {
         s.within("fitted", |s| {
@@ -497,7 +505,7 @@ fn of_per_kib(s: &mut Settings, [both, read, write]: [&str; 3], cost: &PerKib) {
     }
 }
 
-fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
+fn of_front_end(s: &mut Settings, front_end: &FrontEnd, has_host_cores: bool) {
     let FrontEnd {
         protocol,
         transport,
@@ -523,7 +531,7 @@ fn of_front_end(s: &mut Settings, front_end: &FrontEnd, scenario: &Scenario) {
     s.time("switch_latency", *switch_latency_ns);
     s.add("switch_forwarding", word(&FORWARDINGS, switch_forwarding));
     s.add("connections", *connections);
-    if scenario.hosts.is_empty() {
+    if has_host_cores {
         s.add("host_cores", *host_cores);
     }
     s.cost("host_pdu", *host_pdu_ns);
@@ -553,12 +561,22 @@ fn of_page_cache(s: &mut Settings, page_cache: &PageCache) {
     s.size("size", *bytes);
     match writes {
         CacheWrites::Through => s.add("writes", "through"),
-        CacheWrites::Behind { dirty_percent, background_percent, wake_up_ns, expiry_ns } => {
+        CacheWrites::Behind {
+            dirty_percent,
+            background_percent,
+            wake_up_ns,
+            expiry_ns,
+            wake_ups,
+        } => {
             s.add("writes", "behind");
             s.add("dirty_percent", *dirty_percent);
             s.add("dirty_background_percent", *background_percent);
             s.time("wake_up", *wake_up_ns);
             s.time("expiry", *expiry_ns);
+            // Results list what they always did.
+            if *wake_ups != WakeUps::Periodic {
+                s.add(PageCache::WAKE_UPS, word(&WAKE_UPS, wake_ups));
+            }
         }
     }
     s.size("largest_request", *largest_request_bytes);

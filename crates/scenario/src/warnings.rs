@@ -57,7 +57,13 @@ impl Scenario {
             let front_ends = self.arrays.iter().filter_map(|array| array.front_end.as_ref());
             let raids = self.arrays.iter().filter_map(|array| array.client_raid.as_ref());
             let hosts = self.hosts.iter().flat_map(|host| &host.path);
-            front_ends.flat_map(|one| &one.path).chain(hosts).any(|used| used == name)
+            let gateways = self.arrays.iter().filter_map(|array| array.gateway.as_ref());
+            let gateways = gateways.flat_map(|one| &one.front_end.path);
+            front_ends
+                .flat_map(|one| &one.path)
+                .chain(hosts)
+                .chain(gateways)
+                .any(|used| used == name)
                 || raids.filter_map(|raid| raid.blade_link.as_ref()).any(|used| used == name)
         };
         let unused = self.links.iter().filter(|link| !is_used(&link.name)).map(|link| {

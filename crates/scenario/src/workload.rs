@@ -152,6 +152,12 @@ impl Workload {
         only.is_empty() || only.iter().any(|name| name == array)
     }
 
+    /// Returns the length of its longest operation, in bytes.
+    pub(crate) fn longest_bytes(&self) -> u64 {
+        let lines = self.access_specification.lines();
+        lines.iter().map(|line| u64::from(line.bytes)).max().unwrap_or(0)
+    }
+
     /// Returns whether the host of this name has it.
     #[must_use]
     pub fn is_of_host(&self, host: &str) -> bool {

@@ -11,7 +11,7 @@ use strewn_workload::Access;
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved};
 use crate::page_cache::{
-    PAGE_SECTORS, PageCacheError, PageCacheMeasures, PageCacheSettings, Pages, pages_of,
+    PAGE_SECTORS, PageCacheError, PageCacheMeasures, PageCacheSettings, Pages, WakeUps, pages_of,
 };
 
 /// A host whose applications, another [`Host`], reach their LUNs through a page cache; or several hosts, each with one.
@@ -241,13 +241,17 @@ impl<H: Host> CachedHost<H> {
         let InProgress { lun, direction, first_sector, sectors, is_written, is_refused, .. } =
             *operation;
         let pages = pages_of(first_sector, sectors).map(|page| (lun.0, page));
-        match (direction, self.settings.behind()) {
+        match (direction, self.settings.behind().copied()) {
             _ if is_refused => self.end_at(now_ns, id),
             (Direction::Read, _) => {
                 pages.for_each(|page| self.cache(lun).pages.touch(page));
                 self.end_after_copy(now_ns, id, sectors);
             }
-            (Direction::Write, Some(_)) => {
+            (Direction::Write, Some(behind)) => {
+                let was_clean = self.state.caches.iter().all(|cache| cache.pages.is_clean());
+                if behind.wake_ups == WakeUps::AfterFirstWrite && was_clean {
+                    self.state.next_wake_up_ns = now_ns + behind.wake_up_ns;
+                }
                 let cache = self.cache(lun);
                 pages.for_each(|page| cache.pages.soil(now_ns, page));
                 if cache.pages.is_too_dirty() {
@@ -332,7 +336,10 @@ impl<H: Host> CachedHost<H> {
             self.state.caches.iter_mut().for_each(|cache| cache.pages.flush(now_ns, age_ns));
         }
         if now_ns >= self.state.next_wake_up_ns {
-            self.state.next_wake_up_ns = (now_ns / behind.wake_up_ns + 1) * behind.wake_up_ns;
+            self.state.next_wake_up_ns = match behind.wake_ups {
+                WakeUps::Periodic => (now_ns / behind.wake_up_ns + 1) * behind.wake_up_ns,
+                WakeUps::AfterFirstWrite => now_ns + behind.wake_up_ns,
+            };
         }
         let most = self.settings.largest_request_pages();
         for index in 0..self.state.caches.len() {

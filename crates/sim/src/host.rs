@@ -11,6 +11,7 @@ use strewn_workload::Access;
 
 use crate::client_raid::ClientRaidMeasures;
 use crate::page_cache::PageCacheMeasures;
+use crate::remote_clients::RemoteMeasures;
 use crate::segment::{Laws, Response, ratio, relative};
 
 /// Longest response time that the histogram distinguishes: half an hour.
@@ -139,6 +140,8 @@ pub struct HostMeasures {
     pub page_cache: Option<Box<PageCacheMeasures>>,
     /// What it did as clients that compute parity, if it is them.
     pub client_raid: Option<Box<ClientRaidMeasures>>,
+    /// What lay between it and clients of its own, if it is a gateway.
+    pub remote: Option<Box<RemoteMeasures>>,
 }
 
 /// What a host measured of one of its workloads in a segment.
@@ -250,6 +253,7 @@ impl HostMeasures {
             by_workload: Vec::new(),
             page_cache: None,
             client_raid: None,
+            remote: None,
         }
     }
 

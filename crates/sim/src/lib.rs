@@ -51,7 +51,8 @@
 //! [`ClosedLoop`] keeps a constant number of operations outstanding and replaces each the moment it is answered.
 //! [`Workers`] are the general host: each worker has its own accesses, depth, rate, pauses and end, or replays arrivals
 //! by the clock. [`CachedHost`] puts a page cache under either, which writes through or behind. [`ClientRaid`] makes either,
-//! or a cached host, clients that lay files out over the objects of several blades and compute parity. Any other [`Host`]
+//! or a cached host, clients that lay files out over the objects of several blades and compute parity. [`RemoteClients`] makes either clients
+//! of a gateway, which a cached host around them can be. Any other [`Host`]
 //! can be run by [`Simulation::with_host`].
 //!
 //! # Failures
@@ -80,6 +81,7 @@ mod next_completions;
 mod pace;
 mod page_cache;
 mod processor;
+mod remote_clients;
 mod segment;
 mod simulated;
 mod simulation;
@@ -101,9 +103,10 @@ pub use machine::{
 pub use next_completions::NextCompletions;
 pub use pace::Rate;
 pub use page_cache::{
-    PageCacheError, PageCacheMeasures, PageCacheSettings, WriteBehind, WritePolicy,
+    PageCacheError, PageCacheMeasures, PageCacheSettings, WakeUps, WriteBehind, WritePolicy,
 };
 pub use processor::{CoresSegment, ProcessorCores};
+pub use remote_clients::{RemoteClients, RemoteClientsSettings, RemoteMeasures};
 pub use segment::{GroupSegment, Laws, Response, Segment, SpindleGroup};
 pub use simulated::Simulated;
 pub use simulation::{Progress, Simulation, SimulationError};

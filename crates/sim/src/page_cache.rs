@@ -52,9 +52,21 @@ pub struct WriteBehind {
     pub background_percent: u32,
     /// `dirty_writeback_centisecs`: how often the cache looks for files that have been dirty for too long, in nanoseconds.
     pub wake_up_ns: u64,
+    /// From when these times count.
+    pub wake_ups: WakeUps,
     /// `dirty_expire_centisecs`: how long a file, here a LUN, may have dirty pages until all of them are written, in
     /// nanoseconds.
     pub expiry_ns: u64,
+}
+
+/// From when the times between two looks count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum WakeUps {
+    /// From the start of the run: up to Linux 2.6.35, whose `pdflush` had one timer for all.
+    #[default]
+    Periodic,
+    /// From when a page becomes dirty and no other is: since Linux 2.6.36 (`wb_wakeup_delayed` of fs/fs-writeback.c).
+    AfterFirstWrite,
 }
 
 impl Default for WriteBehind {
@@ -63,6 +75,7 @@ impl Default for WriteBehind {
             dirty_percent: 20,
             background_percent: 10,
             wake_up_ns: 5_000_000_000,
+            wake_ups: WakeUps::default(),
             expiry_ns: 30_000_000_000,
         }
     }
@@ -297,6 +310,11 @@ impl Pages {
     /// Whether applications that write have to wait.
     pub(crate) fn is_too_dirty(&self) -> bool {
         self.unwritten() > self.most_dirty
+    }
+
+    /// Whether no page waits to be written.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.dirty.is_empty()
     }
 
     /// Pages dirty or being written.

@@ -9,6 +9,7 @@ use crate::client_raid::ClientRaidMeasures;
 use crate::host::{DirectionMeasures, WorkloadMeasures};
 use crate::machine::MachineMeasures;
 use crate::page_cache::PageCacheMeasures;
+use crate::remote_clients::RemoteMeasures;
 
 /// A span of virtual time, measured.
 #[derive(Debug, Clone)]
@@ -57,6 +58,8 @@ pub struct Segment {
     pub page_cache: Option<Box<PageCacheMeasures>>,
     /// What the hosts did as clients that compute parity, if they are.
     pub client_raid: Option<Box<ClientRaidMeasures>>,
+    /// What lay between the host and clients of its own, if it is a gateway.
+    pub remote: Option<Box<RemoteMeasures>>,
     /// What a [`Machine`](crate::Machine) measures besides.
     pub machine: Option<Box<MachineMeasures>>,
     /// Deviations from the operational laws.

@@ -311,6 +311,7 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             by_workload: host.by_workload,
             page_cache: host.page_cache,
             client_raid: host.client_raid,
+            remote: host.remote,
             machine: None,
             laws,
         }

@@ -78,11 +78,14 @@ impl Router {
             .any(|part| matches!(part.kind, PduKind::IscsiCommand | PduKind::FcpCommand));
         let command_ns = if is_command { settings.command_ns } else { 0 };
         let pdus = u64::from(train.pdus()).max(1);
-        let pdus_ns = settings.pdu_ns * pdus + settings.kib_ns * train.payload_bytes() / 1024;
-        let booking = self.processor.book(now_ns, first_ns, command_ns + pdus_ns);
-        let piece_ns = pdus_ns / pieces.max(1);
-        let first_ready_ns = booking.start_ns + command_ns + piece_ns;
-        let last_ready_ns = booking.finish_ns.max(last_ns + piece_ns);
+        let data_ns = settings.kib_ns * train.payload_bytes() / 1024;
+        let work_ns = command_ns + settings.pdu_ns * pdus + data_ns;
+        let booking = self.processor.book(now_ns, first_ns, work_ns);
+        // What a PDU costs is spent on its first piece.
+        let of_piece_ns = data_ns / pieces.max(1);
+        let of_last_ns = if pieces > pdus { of_piece_ns } else { settings.pdu_ns + of_piece_ns };
+        let first_ready_ns = booking.start_ns + command_ns + settings.pdu_ns + of_piece_ns;
+        let last_ready_ns = booking.finish_ns.max(last_ns + of_last_ns);
         (first_ready_ns + settings.latency_ns, last_ready_ns + settings.latency_ns)
     }
 }

@@ -48,6 +48,7 @@ pub(super) struct Checkpoint<P> {
     pub(super) freed: Vec<Vbn>,
     /// Blocks that it frees and that the processor has not been charged for.
     pub(super) frees_to_charge: u64,
+    began_ns: u64,
 }
 
 /// A tetris in flight: it reads what parity needs, then writes.
@@ -141,6 +142,7 @@ impl<P: Payload> WriteAnywhere<P> {
             old_locations: BTreeMap::new(),
             freed: Vec::new(),
             frees_to_charge: 0,
+            began_ns: now_ns,
         };
         self.take_stock_of_frees(now_ns);
         if let Err(full) = self.place_all(&mut checkpoint) {
@@ -255,6 +257,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.snapshots_are_committed(&checkpoint.snapshots_of);
         self.counters.checkpoints += 1;
+        self.counters.checkpoint_ns += now_ns.saturating_sub(checkpoint.began_ns);
         self.counters.checkpoint_blocks +=
             (checkpoint.data.len() + checkpoint.metadata.len()) as u64;
         self.counters.checkpoint_data_blocks += checkpoint.data.len() as u64;

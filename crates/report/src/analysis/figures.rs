@@ -1,6 +1,7 @@
 //! Single figures out of results.
 
 use crate::data::figure::{FigureMetric, FigureOf, SegmentChoice, Statistic};
+use crate::data::machine::ControllerFigures;
 use crate::data::results::ArrayResults;
 use crate::data::segment::Segment;
 
@@ -114,6 +115,16 @@ impl FigureOf {
             }
             FigureMetric::CommandsPerOp => of_operations(segment.commands_per_host_op()),
             FigureMetric::LayoutScore => of_time(segment.layout.score),
+            FigureMetric::CoresBusy => {
+                let controllers = &segment.machine.as_ref()?.controllers;
+                let busy = |one: &ControllerFigures| {
+                    one.cores.as_ref().map_or(one.utilization, |cores| cores.busy)
+                };
+                of_time(controllers.iter().map(busy).sum())
+            }
+            FigureMetric::CheckpointPercent => {
+                of_time(segment.housekeeping?.checkpoint_ms as f64 / (10.0 * seconds))
+            }
         }
     }
 }

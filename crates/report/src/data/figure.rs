@@ -29,6 +29,10 @@ pub enum FigureMetric {
     CommandsPerOp,
     /// Layout score, 0 to 1, when the segment ended.
     LayoutScore,
+    /// Cores of the controllers that were busy.
+    CoresBusy,
+    /// Share of the time in consistency points, percent, where the scenario charges the processor for them.
+    CheckpointPercent,
 }
 
 /// How a figure is taken from several segments.
@@ -124,6 +128,8 @@ impl FigureMetric {
             Self::HitPercent => "hit_percent",
             Self::CommandsPerOp => "commands_per_op",
             Self::LayoutScore => "layout_score",
+            Self::CoresBusy => "cores_busy",
+            Self::CheckpointPercent => "checkpoint_percent",
         }
     }
 
@@ -136,7 +142,11 @@ impl FigureMetric {
             Self::MibPerS => "MiB/s",
             Self::ResponseMs | Self::LongestMs => "ms",
             Self::Seconds => "s",
-            Self::ControllerPercent | Self::SpindlesPercent | Self::HitPercent => "%",
+            Self::ControllerPercent
+            | Self::SpindlesPercent
+            | Self::HitPercent
+            | Self::CheckpointPercent => "%",
+            Self::CoresBusy => "cores",
             Self::CommandsPerOp => "commands",
             Self::LayoutScore => "",
         }

@@ -32,6 +32,10 @@ pub struct Housekeeping {
     /// Map blocks that it found in the cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub map_scan_hits: u64,
+    /// Milliseconds that consistency points took which ended in the segment, where the scenario charges for any of the
+    /// above.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub checkpoint_ms: u64,
 }
 
 fn is_zero(count: &u64) -> bool {

@@ -7,6 +7,7 @@ pub(crate) mod comparison;
 pub(crate) mod cost;
 pub(crate) mod drive;
 pub(crate) mod figure;
+pub(crate) mod gateway;
 pub(crate) mod housekeeping;
 pub(crate) mod json;
 pub(crate) mod layout_map;

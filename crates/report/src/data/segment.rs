@@ -2,6 +2,7 @@
 
 use crate::data::band::SegmentBand;
 use crate::data::client_raid::ClientRaidFigures;
+use crate::data::gateway::GatewayFigures;
 use crate::data::housekeeping::Housekeeping;
 use crate::data::machine::MachineFigures;
 use crate::data::number::rounded;
@@ -73,6 +74,9 @@ pub struct Segment {
     /// What hosts did as clients that compute parity over blades; absent if they are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_raid: Option<ClientRaidFigures>,
+    /// What lay between a gateway and its client; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<GatewayFigures>,
     /// More of the host's measurements, if its load is not a plain closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFigures>,
@@ -283,7 +287,7 @@ impl Segment {
     /// parity overlap.
     #[must_use]
     pub const fn time_is_of_requests(&self) -> bool {
-        self.page_cache.is_some() || self.client_raid.is_some()
+        self.page_cache.is_some() || self.client_raid.is_some() || self.gateway.is_some()
     }
 
     /// Returns whether a link or a controller went out of service in it or came back, or operations felt it.
@@ -331,6 +335,7 @@ impl Segment {
             machine,
             page_cache,
             client_raid,
+            gateway,
             host,
             by_workload,
             housekeeping: _,
@@ -376,6 +381,9 @@ impl Segment {
         }
         if let Some(client_raid) = client_raid {
             client_raid.round(significant_digits);
+        }
+        if let Some(gateway) = gateway {
+            gateway.round(significant_digits);
         }
         *host = host.map(|host| host.rounded(significant_digits));
         let host_hits = host_reads.iter_mut().flat_map(|reads| &mut reads.hit_percent);

@@ -91,7 +91,7 @@ macro_rules! housekeeping {
 }
 
 /// Every figure, in the order in which they are shown.
-static ALL: [Work; 23] = [
+static ALL: [Work; 24] = [
     Work::count("blocks read ahead", "cache/read_ahead/blocks", |segment| {
         read_ahead(segment, |now| now.blocks)
     }),
@@ -143,6 +143,7 @@ static ALL: [Work; 23] = [
     housekeeping!("regions reclaimed", reclaimed_regions),
     housekeeping!("map blocks that scans read", map_scan_reads),
     housekeeping!("map blocks that scans found in memory", map_scan_hits),
+    housekeeping!("ms in consistency points", checkpoint_ms),
 ];
 
 fn read_ahead(segment: &Segment, figure: fn(&ReadAhead) -> u64) -> Option<f64> {

@@ -268,6 +268,7 @@ const HOUSEKEEPING_COLUMNS: &[Column] = &[
     }),
     ("map_scan_reads", |_, segment| optional(segment.housekeeping.map(|now| now.map_scan_reads))),
     ("map_scan_hits", |_, segment| optional(segment.housekeeping.map(|now| now.map_scan_hits))),
+    ("checkpoint_ms", |_, segment| optional(segment.housekeeping.map(|now| now.checkpoint_ms))),
 ];
 
 /// Writes one row per array and segment, after a row of column names.

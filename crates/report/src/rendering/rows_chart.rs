@@ -31,8 +31,11 @@ impl RowUnit {
             FigureMetric::Seconds => Some(Self::Seconds),
             FigureMetric::ControllerPercent
             | FigureMetric::SpindlesPercent
-            | FigureMetric::HitPercent => Some(Self::Percent),
-            FigureMetric::CommandsPerOp | FigureMetric::LayoutScore => None,
+            | FigureMetric::HitPercent
+            | FigureMetric::CheckpointPercent => Some(Self::Percent),
+            FigureMetric::CommandsPerOp | FigureMetric::LayoutScore | FigureMetric::CoresBusy => {
+                None
+            }
         }
     }
 

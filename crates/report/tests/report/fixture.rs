@@ -89,6 +89,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         machine: None,
         page_cache: None,
         client_raid: None,
+        gateway: None,
         host: None,
         by_workload: Vec::new(),
         band: None,

@@ -138,6 +138,7 @@ impl Meter {
             by_workload: host.by_workload,
             page_cache: host.page_cache,
             client_raid: host.client_raid,
+            remote: host.remote,
             machine: None,
             laws,
         }

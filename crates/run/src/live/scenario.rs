@@ -91,6 +91,7 @@ pub(super) fn of(
         pair: None,
         page_cache: None,
         client_raid: None,
+        gateway: None,
     };
     Ok(Scenario {
         name: name.to_owned(),

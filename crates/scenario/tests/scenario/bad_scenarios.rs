@@ -439,6 +439,23 @@ const CASES: &[Case] = &cases! {
         "\n[array.page_cache]\nsize = \"1 GiB\"\nwrites = \"through\"\nexpiry = \"3 s\"\n\n[[array]]\nname = \"inplace\"",
         "expiry = \"3 s\"", "array[anywhere].page_cache.expiry",
         "a cache that writes through has no dirty pages", "leave it out";
+    "a gateway that serves blocks":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.gateway]\nprotocol = \"iscsi\"\npath = [\"one\"]\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "protocol =", "array[anywhere].gateway.protocol", "a gateway serves files", "give \"nfs\"";
+    "an adapter's setting in front of a gateway":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.gateway]\nprotocol = \"nfs\"\npath = [\"one\"]\nhost_receives = \"as-it-arrives\"\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "host_receives =", "array[anywhere].gateway.host_receives", "reaches a gateway without this", "leave it out";
+    "a gateway whose two networks share a link":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.gateway]\nprotocol = \"nfs\"\npath = [\"one\"]\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\"]\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "path = [\"one\"]", "array[anywhere].gateway.path", "the link `one` is in the path of [array.front_end] too",
+        "links of its own";
+    "a gateway that commits before its cache does":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.gateway]\nprotocol = \"nfs\"\npath = [\"one\"]\nnfs = { stability = \"commit\" }\n[array.page_cache]\nsize = \"1 GiB\"\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "nfs = {", "array[anywhere].gateway.nfs", "nothing is stable before a file is closed", "writes = \"through\"";
     "a page cache of less than a page":
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[array.page_cache]\nsize = \"4 kB\"\n\n[[array]]\nname = \"inplace\"",

@@ -262,3 +262,16 @@ fn a_host_without_hosts_is_refused() {
         "{refusal}"
     );
 }
+
+/// A quick run of a small file had operations that were longer than the file.
+#[test]
+fn regression_a_file_is_not_scaled_below_its_longest_operation() {
+    let text = TWO_HOSTS.replace("file = \"1 GiB\"", "file = \"256 KiB\"");
+    let (scaled, _) = Scenario::parse(&text, "two-hosts.toml").unwrap().scaled_down(256);
+    // The file server's longest operation has 64 KiB.
+    assert!(
+        scaled.workloads.iter().all(|one| one.file_bytes == 64 << 10),
+        "{:?}",
+        scaled.workloads
+    );
+}

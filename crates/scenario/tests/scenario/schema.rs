@@ -107,6 +107,13 @@ const NETWORK_TABLES: &str = "
     protocol = 'nfs'
     [array.front_end.nfs]
     zzzzzzzzzzzz = 1
+    [array.gateway]
+    protocol = 'nfs'
+    zzzzzzzzzzzz = 1
+    [array.gateway.nfs]
+    zzzzzzzzzzzz = 1
+    [array.gateway.tcp]
+    zzzzzzzzzzzz = 1
     [[array]]
     name = 'smb1'
     [array.front_end]

@@ -31,17 +31,18 @@ use crate::processor::ProcessorCores;
 use crate::segment::Segment;
 use crate::simulation::{EVENTS_PER_LOOK, Progress, SimulationError};
 
-use events::EventQueue;
 use pair::Turn;
-use requests::{Operations, Requests};
-use rounds::Rounds;
 
 pub(crate) use cores::Cores;
+pub(crate) use events::{EventQueue, Word};
 pub use log_mirror::Interconnect;
 pub(crate) use log_mirror::LogMirror;
 pub use pair::PairSettings;
 pub use receiving::Receiving;
 pub use requests::TimeIn;
+pub(crate) use requests::{Operation, Operations, Request, Requests};
+pub(crate) use rounds::{RoundCosts, RoundKey, Rounds};
+pub(crate) use segment::links_since;
 pub use segment::{ControllerSegment, LinkSegment, MachineMeasures};
 
 /// Looks without any time in between, until time stands still. Large operations may begin millions of requests at once.

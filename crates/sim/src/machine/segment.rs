@@ -2,7 +2,7 @@
 
 use strewn_array::write_anywhere::ScanProgress;
 use strewn_array::{Array, Counters, LayoutMeasures, SnapshotMeasures};
-use strewn_transport::{Link, LinkId, Toward};
+use strewn_transport::{Link, LinkId, Network, Toward};
 
 use crate::driven_array::ProcessorMeasures;
 use crate::host::Host;
@@ -135,7 +135,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self.operations_before += host.operations;
         let machine = MachineMeasures {
             time_in: std::mem::take(&mut self.time_in),
-            links: self.measure_links(end_ns),
+            links: links_since(&self.network, &mut self.links_before, end_ns),
             routers_busy_ns: self.measure_routers(end_ns),
             hosts_busy_ns: self
                 .host_cores
@@ -167,20 +167,10 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             by_workload: host.by_workload,
             page_cache: host.page_cache,
             client_raid: host.client_raid,
+            remote: host.remote,
             machine: Some(Box::new(machine)),
             laws,
         }
-    }
-
-    fn measure_links(&mut self, end_ns: u64) -> Vec<LinkSegment> {
-        let measure = |(_, link): (LinkId, &Link)| LinkSegment {
-            busy_ns: Toward::BOTH.map(|toward| link.busy_ns(toward, end_ns)),
-            wire_bytes: Toward::BOTH.map(|toward| link.wire_bytes_until(toward, end_ns)),
-        };
-        let now: Vec<LinkSegment> = self.network.links().map(measure).collect();
-        self.links_before.resize(now.len(), LinkSegment::default());
-        let before = std::mem::replace(&mut self.links_before, now.clone());
-        now.iter().zip(&before).map(|(now, before)| now.since(before)).collect()
     }
 
     fn measure_routers(&mut self, end_ns: u64) -> Vec<u64> {
@@ -191,4 +181,21 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let before = std::mem::replace(&mut self.routers_before, now.clone());
         now.iter().zip(&before).map(|(now, before)| now - before).collect()
     }
+}
+
+/// What the links of a network carried until `end_ns`, since they had carried what is in `before`, which is brought up to
+/// date.
+pub(crate) fn links_since(
+    network: &Network,
+    before: &mut Vec<LinkSegment>,
+    end_ns: u64,
+) -> Vec<LinkSegment> {
+    let measure = |(_, link): (LinkId, &Link)| LinkSegment {
+        busy_ns: Toward::BOTH.map(|toward| link.busy_ns(toward, end_ns)),
+        wire_bytes: Toward::BOTH.map(|toward| link.wire_bytes_until(toward, end_ns)),
+    };
+    let now: Vec<LinkSegment> = network.links().map(measure).collect();
+    before.resize(now.len(), LinkSegment::default());
+    let before = std::mem::replace(before, now.clone());
+    now.iter().zip(&before).map(|(now, before)| now.since(before)).collect()
 }

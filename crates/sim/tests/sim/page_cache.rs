@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use strewn_array::{Direction, HostOperation, LunId, OperationId};
 use strewn_sim::{
     Accesses, AccessesError, CachedHost, Host, HostMeasures, PageCacheError, PageCacheSettings,
-    TimedAccess, Worker, Workers, WriteBehind, WritePolicy,
+    TimedAccess, WakeUps, Worker, Workers, WriteBehind, WritePolicy,
 };
 use strewn_workload::Access;
 
@@ -293,6 +293,7 @@ fn everything_written_reaches_the_lun_and_everything_read_was_there() {
                     dirty_percent: 1 + draw(100) as u32,
                     background_percent: draw(100) as u32,
                     wake_up_ns: 1 + draw(5 * SECOND),
+                    wake_ups: [WakeUps::Periodic, WakeUps::AfterFirstWrite][draw(2) as usize],
                     expiry_ns: draw(30 * SECOND),
                 }),
             },

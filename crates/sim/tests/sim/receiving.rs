@@ -11,7 +11,7 @@ use super::machine::{over_iscsi_port, segment};
 fn reads(bytes: u32, host_costs: ProcessorCosts, receiving: Option<Receiving>) -> (Segment, f64) {
     let line =
         AccessLine { bytes, percent_of_accesses: 100, read_percent: 100, random_percent: 100 };
-    let reads = AccessSpecification::new("reads", vec![line], bytes.into()).unwrap();
+    let reads = AccessSpecification::new("reads", vec![line], bytes).unwrap();
     let host = ClosedLoop::new(AccessStream::new(&reads, 0, 1 << 17, 5).unwrap(), 1);
     let free = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
     let (mut machine, port) = over_iscsi_port(host, "ethernet-1g", FrontEnd { host_costs, ..free });
