@@ -3,8 +3,8 @@
 //!
 //!     cargo run --release -p experiments --bin panasas-arista
 //!
-//! docs/studies/panasas-arista.md has these tables. A scenario has at most 64 hosts, so each of 16 hosts stands for as many
-//! clients as its link has lanes, each of which runs one thread.
+//! docs/studies/panasas-arista.md has these tables. Each of 16 hosts stands for several clients of one thread, with
+//! a lane of its link for each; a link has at most eight lanes, so two of 256 clients share one.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -70,6 +70,7 @@ fn simulate(scenario: &Scenario) -> Result<Results, Failure> {
 /// The scenario of so many clients, on each number of shelves. The second segment of a phase is the one that counts.
 fn scaled(clients: u32, copy_ns: u64) -> String {
     let each = clients / HOSTS;
+    let lanes = each.min(8);
     let mut text = String::from(
         "schema = 1\nname = \"panasas-scaling\"\ntitle = \"More clients, more shelves\"\nseed = 1\nsegment = \"6 s\"\n",
     );
@@ -80,7 +81,7 @@ fn scaled(clients: u32, copy_ns: u64) -> String {
     for host in 1..=HOSTS {
         let _ = write!(
             text,
-            "[[link]]\nname = \"client-{host}\"\nkind = \"ethernet-10g\"\nlanes = {each}\n\
+            "[[link]]\nname = \"client-{host}\"\nkind = \"ethernet-10g\"\nlanes = {lanes}\n\
              [[host]]\nname = \"host-{host}\"\npath = [\"client-{host}\"]\ncores = {}\n",
             8 * each
         );
@@ -104,7 +105,7 @@ fn scaled(clients: u32, copy_ns: u64) -> String {
         let _ = write!(
             text,
             "[[array]]\nname = \"{shelves} shelves\"\ncontroller = \"panasas-sb1000\"\n[array.front_end]\n\
-             protocol = \"iscsi\"\nconnections = {each}\n[array.client_raid]\nblades = {}\nblade_link = \"blade\"\n\
+             protocol = \"iscsi\"\nconnections = {lanes}\n[array.client_raid]\nblades = {}\nblade_link = \"blade\"\n\
              {CLIENT_RAID}\"{copy_ns} ns\"\n",
             10 * shelves
         );

@@ -70,6 +70,7 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
         segments: starting
             .map(|(start_ns, segment)| of_segment(scenario, array, start_ns, segment))
             .collect(),
+        ended: done.host_is_done,
         failures: done.failures.iter().map(of_failure).collect(),
         data_loss: done.data_loss.as_ref().map(|lost| DataLoss {
             at_seconds: rounded(lost.at_ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS),

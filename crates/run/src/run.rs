@@ -308,7 +308,14 @@ fn run_and_look(
             .unwrap_or_default(),
         published_rows: published
             .as_ref()
-            .map(|figures| strewn_report::compare_rows(figures, &arrays, &fitted_rows(&scenario)))
+            .map(|figures| {
+                strewn_report::compare_rows(
+                    figures,
+                    &arrays,
+                    &fitted_rows(&scenario),
+                    options.scale_down > 1,
+                )
+            })
             .unwrap_or_default(),
         fitted_settings: results::fitted_settings(&scenario),
         overhead,

@@ -1,6 +1,7 @@
 //! Whether runs bear out what documents claim.
 
 use crate::data::claim::{Claim, ClaimTest, ClaimedFigure, ClaimedOf};
+use crate::data::comparison::RowStatus;
 use crate::data::results::Results;
 
 /// What runs say of a claim.
@@ -38,6 +39,8 @@ pub struct JudgedFigure<'a> {
     pub value: Option<f64>,
     /// Its unit.
     pub unit: &'static str,
+    /// Whether it is a row to which a setting was fitted.
+    pub is_fitted: bool,
 }
 
 /// A claim, and what runs say of it.
@@ -82,12 +85,13 @@ fn judged_figure<'a>(figure: &'a ClaimedFigure, runs: &[Results]) -> JudgedFigur
     match &figure.of {
         ClaimedOf::Figure(of) => {
             let value = run.and_then(|run| of.value(&run.arrays));
-            JudgedFigure { figure, value, unit: of.unit() }
+            JudgedFigure { figure, value, unit: of.unit(), is_fitted: false }
         }
         ClaimedOf::Row(name) => {
             let row = run.and_then(|run| run.published_rows.iter().find(|row| row.name == *name));
             let value = row.and_then(|row| row.simulated);
-            JudgedFigure { figure, value, unit: row.map_or("", |row| row.of.unit()) }
+            let is_fitted = row.is_some_and(|row| row.status == RowStatus::Fitted);
+            JudgedFigure { figure, value, unit: row.map_or("", |row| row.of.unit()), is_fitted }
         }
     }
 }

@@ -6,6 +6,7 @@
 use crate::data::comparison::{
     ComparedRow, ComparedSegment, Metric, PublishedComparison, Ratio, RowStatus,
 };
+use crate::data::figure::FigureMetric;
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::published::{Published, PublishedArray};
 use crate::data::published_row::PublishedRow;
@@ -131,25 +132,32 @@ pub fn ratios(
     published.ratios.iter().filter_map(ratio).collect()
 }
 
-/// Sets every published row beside the simulated figure. `fitted_rows` are the names of those that settings were fitted to.
+/// Sets every published row beside the simulated figure. `fitted_rows` are the names of those that settings were fitted to. In a
+/// run that is scaled down, nothing takes as long as at full scale.
 #[must_use]
 pub fn compare_rows(
     published: &Published,
     arrays: &[ArrayResults],
     fitted_rows: &[&str],
+    is_scaled: bool,
 ) -> Vec<ComparedRow> {
     let compared = |row: &PublishedRow| {
+        let is_shorter =
+            is_scaled && row.of.metric == FigureMetric::Seconds && !row.of.is_percentage();
         let simulated = row.of.value(arrays);
         let error_percent = simulated.and_then(|simulated| row.error_percent(simulated));
         let is_fitted = fitted_rows.contains(&row.name.as_str());
         let (status, why) = match (&row.not_scored, error_percent) {
             _ if is_fitted => (RowStatus::Fitted, None),
             (Some(why), _) => (RowStatus::NotScored, Some(why.clone())),
+            _ if is_shorter => {
+                (RowStatus::NotScored, Some("a quick run takes less time".to_owned()))
+            }
             (None, Some(_)) => (RowStatus::Predicted, None),
             (None, None) => {
                 let why = match simulated {
                     Some(_) => "the source gives no figure",
-                    None => "the run did not come to it",
+                    None => "the run has no such figure, or did not come to it",
                 };
                 (RowStatus::NotScored, Some(why.to_owned()))
             }

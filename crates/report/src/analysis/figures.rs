@@ -67,12 +67,18 @@ impl FigureOf {
         }
         let seconds = |samples: &[Sample]| samples.iter().map(|one| one.seconds).sum::<f64>();
         if self.metric == FigureMetric::Seconds {
-            return Some(seconds(&samples));
+            // How long something took is known once it has ended.
+            let is_known = array.ended || self.phase.is_some() || segment.is_some();
+            return is_known.then(|| seconds(&samples));
         }
         let peak = highest(&samples);
         let busy: Vec<Sample> =
             samples.iter().copied().filter(|one| one.value >= BUSY_SHARE * peak).collect();
         match self.statistic {
+            // The longest of several segments is the longest of all.
+            Statistic::Mean if self.metric == FigureMetric::LongestMs => {
+                Some(samples.iter().map(|one| one.value).fold(0.0, f64::max))
+            }
             Statistic::Mean => mean(&samples),
             Statistic::Peak => Some(peak),
             Statistic::BusyMean => mean(&busy),

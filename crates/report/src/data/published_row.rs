@@ -28,7 +28,7 @@ pub(super) struct RawRow {
     name: Spanned<String>,
     array: String,
     phase: Option<String>,
-    workload: Option<String>,
+    workload: Option<Spanned<String>>,
     link: Option<Spanned<String>>,
     metric: FigureMetric,
     #[serde(default)]
@@ -79,6 +79,18 @@ fn read_row(reader: &Reader<'_>, raw: RawRow) -> Result<PublishedRow, PublishedE
         let message = "a link has `mb_per_s` and `mib_per_s` alone".to_owned();
         return Err(reader.error(link.span(), "row.link", message));
     }
+    let of_workloads = matches!(
+        raw.metric,
+        FigureMetric::Iops
+            | FigureMetric::MbPerS
+            | FigureMetric::MibPerS
+            | FigureMetric::ResponseMs
+            | FigureMetric::LongestMs
+    );
+    if let Some(workload) = raw.workload.as_ref().filter(|_| !of_workloads) {
+        let message = "this metric is of the array, not of a workload".to_owned();
+        return Err(reader.error(workload.span(), "row.workload", message));
+    }
     if let Some(why) = raw.not_scored.as_ref().filter(|why| why.get_ref().trim().is_empty()) {
         let message = "does not say why".to_owned();
         return Err(reader.error(why.span(), "row.not_scored", message));
@@ -89,7 +101,7 @@ fn read_row(reader: &Reader<'_>, raw: RawRow) -> Result<PublishedRow, PublishedE
             array: raw.array,
             phase: raw.phase,
             segment: None,
-            workload: raw.workload,
+            workload: raw.workload.map(Spanned::into_inner),
             link: raw.link.map(Spanned::into_inner),
             metric: raw.metric,
             statistic: raw.statistic,

@@ -138,6 +138,9 @@ pub struct ArrayResults {
     pub parameters: Vec<Parameter>,
     /// Measurements, in order of `index`.
     pub segments: Vec<Segment>,
+    /// Whether its hosts were done before the last segment; absent if they were not, or never are.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ended: bool,
     /// Spindles that failed, in order of failure; absent if none did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<SpindleFailure>,

@@ -62,6 +62,9 @@ fn row(judged: &JudgedClaim<'_>) -> String {
         lines.join("<br>")
     };
     let simulated = each(&|figure| match figure.value {
+        Some(value) if figure.is_fitted => {
+            format!("{}, fitted", with_unit(&shown(value), figure.unit))
+        }
         Some(value) => with_unit(&shown(value), figure.unit),
         None => "-".to_owned(),
     });

@@ -74,7 +74,7 @@ impl<'a> Panel<'a> {
     fn heading(&self) -> String {
         match self.link {
             None => format!("{}: what hosts moved", self.array.name),
-            Some(link) => format!("{}: on the link {link}", self.array.name),
+            Some(link) => format!("{}: on the link {link}, toward the array", self.array.name),
         }
     }
 }

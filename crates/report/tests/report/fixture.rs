@@ -141,6 +141,7 @@ fn write_anywhere() -> ArrayResults {
             parameter("processor.per_kib", "us", 0.5, &[]),
         ],
         segments: segments.collect(),
+        ended: false,
         parity_groups: Vec::new(),
         phases: Vec::new(),
         failures: Vec::new(),
@@ -160,6 +161,7 @@ fn in_place() -> ArrayResults {
             .zip(EVA_IOPS)
             .map(|(index, iops)| segment(index, iops, 170, 1.53))
             .collect(),
+        ended: false,
         parity_groups: Vec::new(),
         phases: Vec::new(),
         failures: Vec::new(),

@@ -60,7 +60,8 @@ figure = 16800.0
 /// Puts these rows into results.
 pub fn add_rows(results: &mut Results) {
     let published = Published::from_toml(ROWS, "rows.published.toml").unwrap();
-    results.published_rows = compare_rows(&published, &results.arrays, &["FAS2050, IOPS"]);
+    results.arrays.iter_mut().for_each(|array| array.ended = true);
+    results.published_rows = compare_rows(&published, &results.arrays, &["FAS2050, IOPS"], false);
 }
 
 fn results() -> Results {
@@ -101,7 +102,7 @@ fn bursts_are_told_from_pauses() {
             "title=\"\"\nauthor=\"\"\nyear=2004\n[[row]]\nname=\"x\"\narray=\"FAS2050\"\nmetric=\"mib_per_s\"\nstatistic=\"{statistic}\""
         );
         let published = Published::from_toml(&text, "x").unwrap();
-        compare_rows(&published, &results.arrays, &[])[0].simulated
+        compare_rows(&published, &results.arrays, &[], false)[0].simulated
     };
     assert_eq!(value("mean"), Some(16.2));
     assert_eq!(value("peak"), Some(50.0));
@@ -128,6 +129,32 @@ fn a_row_says_what_its_figure_is_and_only_predictions_are_judged() {
     }
 }
 
+/// How long something took was that of the run, ended or not, and of a quick run at that.
+#[test]
+fn regression_seconds_are_known_once_something_has_ended() {
+    let published = Published::from_toml(ROWS, "rows.published.toml").unwrap();
+    let mut results = fixture::results();
+    let row = |results: &Results, is_scaled| {
+        compare_rows(&published, &results.arrays, &[], is_scaled).pop().unwrap()
+    };
+    assert_eq!(row(&results, false).simulated, None);
+    results.arrays.iter_mut().for_each(|array| array.ended = true);
+    assert_eq!(row(&results, false).status, RowStatus::Predicted);
+    assert_eq!(row(&results, true).status, RowStatus::NotScored);
+}
+
+/// It was the mean of the segments' longest.
+#[test]
+fn regression_the_longest_response_is_the_longest_of_all_segments() {
+    let text =
+        ROWS.replace("metric = \"mib_per_s\"\nstatistic = \"peak\"", "metric = \"longest_ms\"");
+    let published = Published::from_toml(&text, "rows.published.toml").unwrap();
+    let results = fixture::results();
+    let segments = &results.array("FAS2050").unwrap().segments;
+    let longest = segments.iter().map(|one| one.response_ms.max).fold(0.0, f64::max);
+    assert_eq!(compare_rows(&published, &results.arrays, &[], false)[1].simulated, Some(longest));
+}
+
 #[test]
 fn bad_rows_are_refused_with_their_place() {
     let row = |rest: &str| {
@@ -142,6 +169,7 @@ fn bad_rows_are_refused_with_their_place() {
         ("metric=\"iops\"\nfigure=1\nrange=[1,2]", "row.range: given beside a figure"),
         ("metric=\"furlongs\"", "rows.toml:7: row.metric: unknown variant `furlongs`"),
         ("metric=\"iops\"\nlink=\"san\"", "row.link: a link has `mb_per_s` and `mib_per_s` alone"),
+        ("metric=\"hit_percent\"\nworkload=\"w\"", "row.workload: this metric is of the array"),
         ("metric=\"iops\"\nnot_scored=\"\"", "row.not_scored: does not say why"),
         ("metric=\"iops\"\nfigur=1", "unknown field `figur`"),
         (
