@@ -72,9 +72,12 @@ pub(crate) fn rows_chart(
         return Ok(None);
     }
     let is_published = |row: &&ComparedRow| row.published.is_some() || row.range.is_some();
-    let simulated = match rows.iter().any(|row| row.status == RowStatus::Fitted) {
-        true => "simulated; hollow: fitted",
-        false => "simulated",
+    let any = |status| rows.iter().any(|row| row.status == status && row.published.is_some());
+    let simulated = match (any(RowStatus::Fitted), any(RowStatus::NotScored)) {
+        (true, true) => "simulated; hollow: fitted; *: not scored",
+        (true, false) => "simulated; hollow: fitted",
+        (false, true) => "simulated; *: not scored",
+        (false, false) => "simulated",
     };
     let mut key = vec![(COLOURS[0], simulated)];
     if rows.iter().any(is_published) {

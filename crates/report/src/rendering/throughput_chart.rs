@@ -25,6 +25,8 @@ const STEADY_SHARE: f64 = 0.5;
 const PANEL_PX: i32 = 150;
 const HEADING_PX: i32 = 18;
 const MB_PER_MIB: f64 = 1.048_576;
+/// A last segment shorter than this share of the first one is not drawn.
+const SHORTEST_SHARE: f64 = 0.5;
 
 /// One array over time.
 struct Panel<'a> {
@@ -57,7 +59,13 @@ impl<'a> Panel<'a> {
             };
             (seconds, mib_per_s * MB_PER_MIB)
         });
-        let samples: Vec<_> = samples.collect();
+        let mut samples: Vec<_> = samples.collect();
+        // A last segment that ended early has the rate of a moment.
+        if let [first, .., last] = array.segments.as_slice()
+            && last.seconds < SHORTEST_SHARE * first.seconds
+        {
+            samples.pop();
+        }
         Some(Self { array, position, link, samples })
     }
 
