@@ -187,3 +187,27 @@ fn a_wire_that_does_not_carry_its_protocol_is_refused() {
         folder.strewn(&["run", "wires.toml"]).refused(&says);
     }
 }
+
+const ROW: &str = r#"
+title = "Wires"
+author = "Nobody"
+year = 2026
+[[row]]
+name = "reads"
+array = "iSCSI"
+workload = "reads by FCP"
+metric = "iops"
+"#;
+
+/// Such a row showed the figures of all of the array's workloads, or nothing.
+#[test]
+fn regression_a_row_of_a_workload_that_is_elsewhere_is_refused() {
+    let folder = Folder::new();
+    folder.write("wires.published.toml", ROW);
+    let text = TWO_WIRES.replace("seed = 1", "seed = 1\npublished = \"wires.published.toml\"");
+    folder.write("wires.toml", &text);
+    folder.strewn(&["run", "wires.toml"]).refused(&[
+        "figures of workload `reads by FCP` on array `iSCSI`, where it does not run",
+        "these do: reads by iSCSI",
+    ]);
+}

@@ -21,6 +21,18 @@ pub enum PublishedNameError {
         /// The scenario's names.
         known: Vec<String>,
     },
+    /// The published figures are of a workload that does not run on their array.
+    #[error("{}: there are figures of workload `{name}` on array `{array}`, where it does not run", .path.display())]
+    NotOnArray {
+        /// The file.
+        path: PathBuf,
+        /// The workload.
+        name: String,
+        /// The array.
+        array: String,
+        /// The workloads that run on it.
+        known: Vec<String>,
+    },
     /// A setting is fitted to a row that is not in the file.
     #[error("{}: there is no row `{row}`, to which `{parameter}` is fitted", .path.display())]
     NoRow {
@@ -60,6 +72,7 @@ impl PublishedNameError {
                 format!("the scenario has no {kind} with a name")
             }
             Self::NotInScenario { known, .. } => format!("it has: {}", known.join(", ")),
+            Self::NotOnArray { known, .. } => format!("these do: {}", known.join(", ")),
             Self::NoRow { .. } => "give the name of a [[row]], as it is there".to_owned(),
             Self::NoFigure { .. } => "give a row with `figure`".to_owned(),
             Self::BySegmentInPhases { .. } => {
@@ -95,6 +108,9 @@ pub(crate) fn check(
         if let Some((kind, name, known)) = names.unknown(&row.of) {
             return Err(unknown(kind, name, known));
         }
+        for array in std::iter::once(&row.of.array).chain(&row.of.over) {
+            check_workload(scenario, &row.of, array, path)?;
+        }
     }
     for fitted in &scenario.fitted {
         for row in &fitted.rows {
@@ -110,6 +126,27 @@ pub(crate) fn check(
         }
     }
     Ok(())
+}
+
+/// Checks that the workload of a figure runs on `array`.
+fn check_workload(
+    scenario: &Scenario,
+    of: &FigureOf,
+    array: &str,
+    path: &Path,
+) -> Result<(), PublishedNameError> {
+    let here = scenario.workloads.iter().filter(|workload| workload.runs_on(array));
+    let known: Vec<String> =
+        here.filter_map(|workload| Some(workload.named.as_ref()?.name.clone())).collect();
+    match &of.workload {
+        Some(name) if !known.contains(name) => Err(PublishedNameError::NotOnArray {
+            path: path.to_owned(),
+            name: name.clone(),
+            array: array.to_owned(),
+            known,
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The names that a scenario has.

@@ -85,6 +85,8 @@ impl FigureOf {
         let seconds = segment.seconds;
         let of_time = |value: f64| Some(Sample { value, weight: seconds, seconds });
         let workload = match &self.workload {
+            // Where several workloads are not told apart, there is only one.
+            _ if segment.by_workload.is_empty() => None,
             None => None,
             Some(name) => Some(segment.by_workload.iter().find(|one| one.name == *name)?),
         };

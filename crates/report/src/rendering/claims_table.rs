@@ -4,10 +4,17 @@ use crate::analysis::claims::{ClaimVerdict, JudgedClaim, JudgedFigure};
 use crate::data::claim::{ClaimTest, ClaimedOf};
 use crate::rendering::rows_table::shown;
 
+/// What the verdicts mean.
+const MEANING: &str = "\
+Reproduced: every figure is within the bounds that the claim's own words set. Contradicted: one is not. A claim about a system
+says so of the system; of a figure that was measured, a contradiction is a miss of the simulation as much as of the document.
+Fitted rows are no evidence for the claim that they were fitted to.
+";
+
 /// Returns the claims as Markdown: a sentence with the counts, then a table for each document.
 #[must_use]
 pub fn claims_table(judged: &[JudgedClaim<'_>]) -> String {
-    let mut text = counts(judged);
+    let mut text = format!("{}\n{MEANING}", counts(judged));
     let mut documents: Vec<&str> = Vec::new();
     for claim in judged {
         if !documents.contains(&claim.claim.document.as_str()) {

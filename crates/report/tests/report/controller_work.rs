@@ -82,7 +82,10 @@ fn columns_of_housekeeping_are_there_only_if_a_segment_has_some() {
     };
     assert!(!header(&fixture::results()).contains("map_scan_reads"));
     let with = header(&results());
-    assert!(with.ends_with(",reclaimed_regions,map_scan_reads,map_scan_hits"), "{with}");
+    assert!(
+        with.ends_with(",reclaimed_regions,map_scan_reads,map_scan_hits,checkpoint_ms"),
+        "{with}"
+    );
     let page = Report { results: &fixture::results(), map: None, scenario: None };
     assert!(!page.to_html().unwrap().contains(HEADING));
     assert!(!all_tables(&fixture::results()).contains(HEADING));
