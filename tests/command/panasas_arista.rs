@@ -69,12 +69,12 @@ fn each_thread_of_a_workload_reads_a_part_of_its_own() {
 
     let folder = Folder::new();
     for (line, says) in [
-        ("threads = 0\n", "threads"),
+        ("threads = 0\n", "is zero"),
         ("threads = 2000\n", "give at most 1024"),
         ("threads = 2\noperations_per_second = 5\n", "is given beside operations_per_second"),
     ] {
         folder.write("threads.toml", &threads(line));
-        folder.strewn(&["run", "threads.toml"]).refused(&["workload[reads].threads", says]);
+        folder.strewn(&["run", "threads.toml"]).refused(&["threads: ", says]);
     }
     folder.write("threads.toml", &threads("threads = 1024\n").replace("1 GiB", "32 MiB"));
     folder.strewn(&["run", "threads.toml"]).refused(&["for each of 1024 threads"]);
