@@ -21,6 +21,8 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
         return Ok(Ending::Complete);
     }
     let mut runs: Vec<Results> = Vec::new();
+    // What is kept of the tables says it too.
+    let mut notes = String::new();
     for path in &arguments.runs {
         let results = results_directory::results(path)?;
         if runs.iter().any(|other| other.scenario == results.scenario) {
@@ -35,12 +37,13 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
         }
         for caveat in results.caveats() {
             terminal::say(&format!("warning: {}: {caveat}", path.display()));
+            notes.push_str(&format!("\n{}: {caveat}\n", results.scenario));
         }
         runs.push(results);
     }
     let judged: Vec<JudgedClaim<'_>> =
         claims.claims.iter().map(|claim| report::judge(claim, &runs)).collect();
-    terminal::print(&report::claims_table(&judged))?;
+    terminal::print(&(report::claims_table(&judged) + &notes))?;
     let is_there = |name: &&str| runs.iter().any(|results| results.scenario == **name);
     let missing: Vec<&str> = claims.runs().into_iter().filter(|name| !is_there(name)).collect();
     if !missing.is_empty() {

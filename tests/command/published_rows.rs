@@ -157,6 +157,7 @@ fn claims_are_judged_by_results() {
         ("most = 100", "least = 3\nmost = 2", "nothing is within these bounds"),
         ("not_testable", "# not_testable", "give [[claim.figure]], or `not_testable`"),
         ("row = ", "rows = ", "unknown field `rows`"),
+        ("row = ", "phase = \"x\"\nrow = ", "a `row` says all of what it is of"),
     ] {
         folder.write("claims.toml", &CLAIMS.replacen(from, to, 1));
         folder.strewn(&["claims", "--claims", "claims.toml", "out"]).refused(&[error]);

@@ -6,6 +6,8 @@ use strewn_report::{FigureOf, Published};
 use strewn_scenario::Scenario;
 use thiserror::Error;
 
+use crate::machine;
+
 /// A name that one of the two does not know.
 #[derive(Debug, Error)]
 pub enum PublishedNameError {
@@ -31,6 +33,18 @@ pub enum PublishedNameError {
         /// The array.
         array: String,
         /// The workloads that run on it.
+        known: Vec<String>,
+    },
+    /// The published figures are of a link that does not lead to their array.
+    #[error("{}: there are figures of link `{name}` on the way to array `{array}`, which does not have it", .path.display())]
+    LinkElsewhere {
+        /// The file.
+        path: PathBuf,
+        /// The link.
+        name: String,
+        /// The array.
+        array: String,
+        /// The links that lead to it.
         known: Vec<String>,
     },
     /// A setting is fitted to a row that is not in the file.
@@ -72,7 +86,13 @@ impl PublishedNameError {
                 format!("the scenario has no {kind} with a name")
             }
             Self::NotInScenario { known, .. } => format!("it has: {}", known.join(", ")),
+            Self::NotOnArray { known, .. } | Self::LinkElsewhere { known, .. }
+                if known.is_empty() =>
+            {
+                "there is none: leave it out".to_owned()
+            }
             Self::NotOnArray { known, .. } => format!("these do: {}", known.join(", ")),
+            Self::LinkElsewhere { known, .. } => format!("it has: {}", known.join(", ")),
             Self::NoRow { .. } => "give the name of a [[row]], as it is there".to_owned(),
             Self::NoFigure { .. } => "give a row with `figure`".to_owned(),
             Self::BySegmentInPhases { .. } => {
@@ -110,6 +130,7 @@ pub(crate) fn check(
         }
         for array in std::iter::once(&row.of.array).chain(&row.of.over) {
             check_workload(scenario, &row.of, array, path)?;
+            check_link(scenario, &row.of, array, path)?;
         }
     }
     for fitted in &scenario.fitted {
@@ -146,6 +167,27 @@ fn check_workload(
             known,
         }),
         _ => Ok(()),
+    }
+}
+
+/// Checks that the link of a figure leads to `array`.
+fn check_link(
+    scenario: &Scenario,
+    of: &FigureOf,
+    array: &str,
+    path: &Path,
+) -> Result<(), PublishedNameError> {
+    let (Some(link), Some(array)) = (&of.link, scenario.array(array)) else { return Ok(()) };
+    let known = machine::link_names(scenario, array);
+    let is_it = |name: &String| name == link || name.starts_with(&format!("{link}, "));
+    match known.iter().any(is_it) {
+        true => Ok(()),
+        false => Err(PublishedNameError::LinkElsewhere {
+            path: path.to_owned(),
+            name: link.clone(),
+            array: array.name.clone(),
+            known,
+        }),
     }
 }
 

@@ -112,6 +112,9 @@ impl Scenario {
 /// byte stays as it is. None if the text does not give one of them.
 #[must_use]
 pub fn with_settings(text: &str, names: &[String], value: &str) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
     let document = DeTable::parse(text).ok()?;
     let mut places: Vec<Range<usize>> =
         names.iter().map(|name| place_of(document.get_ref(), name)).collect::<Option<_>>()?;

@@ -25,7 +25,7 @@ pub trait Simulated {
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Segment, SimulationError>;
 
-    /// Whether the host has nothing more to issue and everything is answered.
+    /// Whether the host has nothing more to issue, everything is answered, and no segment is left to be measured.
     fn is_done(&self) -> bool;
 
     /// Its array; the first controller's in a machine with several.

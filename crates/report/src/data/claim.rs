@@ -203,6 +203,14 @@ impl RawFigure {
         {
             return Err("nothing is within these bounds");
         }
+        let narrows = [&self.phase, &self.workload, &self.link, &self.over].map(Option::is_some);
+        let is_narrowed = narrows.contains(&true)
+            || self.segment.is_some()
+            || self.over_segment.is_some()
+            || self.statistic != Statistic::Mean;
+        if self.row.is_some() && is_narrowed {
+            return Err("a `row` says all of what it is of: leave the other keys out");
+        }
         let of = match (self.array, self.row, self.metric) {
             (Some(array), None, Some(metric)) => ClaimedOf::Figure(FigureOf {
                 array,

@@ -399,7 +399,9 @@ fn time_in_chart(results: &Results, style: ChartStyle) -> Result<Option<String>,
             rows.push(Row::Stack { words: format!("segment {}", segment.index), bars });
         }
     }
-    if rows.len() == 1 {
+    // An array that answered nothing has no times.
+    let is_drawn = |row: &Row| matches!(row, Row::Stack { bars, .. } if !bars.is_empty());
+    if !rows.iter().any(is_drawn) {
         return Ok(None);
     }
     let mut subtitles = subtitles(results);

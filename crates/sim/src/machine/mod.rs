@@ -388,10 +388,11 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self.controllers[0].driven.driver.components.at_work()
     }
 
-    /// Returns whether the host has nothing more to issue and everything is answered. A closed loop is never done.
+    /// Returns whether the host has nothing more to issue, everything is answered, and no segment is left to be measured. A closed
+    /// loop is never done.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.is_started && self.host.is_done()
+        self.is_started && !self.is_in_segment && self.host.is_done()
     }
 
     /// Runs and measures `length_ns` of virtual time, or until the host is done. `observer` is called from time to time

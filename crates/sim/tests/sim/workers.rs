@@ -261,3 +261,16 @@ fn a_failure_to_get_an_access_ends_the_run() {
     let ended = simulation(host).run_segment(MS, &mut |_| ControlFlow::Continue(()));
     assert!(ended.is_err_and(|error| error.to_string().contains("line 7 is damaged")));
 }
+
+/// A run that was stopped as its host was done, and resumed, lacked the last segment.
+#[test]
+fn regression_a_segment_that_was_stopped_at_its_end_is_measured_by_the_next_call() {
+    let worker = Worker { most_accesses: Some(20), ..Worker::closed_loop(stream(100, 1, 0), 4) };
+    let mut simulation = simulation(Workers::new(vec![worker]));
+    let stopped = simulation.run_segment(10_000 * MS, &mut |_| ControlFlow::Break(()));
+    assert!(matches!(stopped, Err(SimulationError::Stopped)));
+    assert!(!simulation.is_done());
+    let segment = simulation.run_segment(10_000 * MS, &mut |_| ControlFlow::Continue(())).unwrap();
+    assert_eq!(segment.operations, 20);
+    assert!(simulation.is_done());
+}

@@ -15,10 +15,12 @@ parser.add_argument("--mb-per-s", type=float, default=11.0)
 parser.add_argument("--seconds", type=float, default=65.0)
 parser.add_argument("--expire", type=int, default=1000)
 parser.add_argument("--wake-up", type=int, default=200)
+parser.add_argument("--device-mb-per-s", type=float, help="throttle the device (blkio of cgroup v1)")
 parser.add_argument("--folder", default="/var/tmp")
 options = parser.parse_args()
 
 VM = "/proc/sys/vm/"
+THROTTLE = "/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device"
 INTERVAL = 0.25
 CHUNK = 64 << 10
 
@@ -53,6 +55,14 @@ before = {name: read(VM + name).strip() for name in settings}
 folder = tempfile.mkdtemp(dir=options.folder)
 image, mount = os.path.join(folder, "image"), os.path.join(folder, "mount")
 device, is_mounted, stop = None, False, threading.Event()
+
+
+def throttle(mb_per_s):
+    number = read("/sys/block/%s/dev" % os.path.basename(device)).strip()
+    with open(THROTTLE, "w") as file:
+        file.write(f"{number} {int(mb_per_s * 1e6)}")
+
+
 try:
     os.mkdir(mount)
     run("fallocate", "-l", str(int(options.mb_per_s * 1e6 * options.seconds) + (1 << 30)), image)
@@ -61,6 +71,8 @@ try:
     run("mount", device, mount)
     is_mounted = True
     os.sync()
+    if options.device_mb_per_s:
+        throttle(options.device_mb_per_s)
     for name, value in settings.items():
         with open(VM + name, "w") as file:
             file.write(str(value))
@@ -77,12 +89,15 @@ try:
     limits = {name: read(VM + name).strip() for name in sorted(os.listdir(VM)) if name.startswith("dirty_")}
     with open(options.output, "w") as file:
         file.write(f"# {os.uname().sysname} {os.uname().release}, {options.file_system} on a loop device with direct I/O; "
-                   f"a file written at {options.mb_per_s} MB/s\n")
+                   f"a file written at {options.mb_per_s} MB/s"
+                   + (f"; the device takes {options.device_mb_per_s:g} MB/s" if options.device_mb_per_s else "") + "\n")
         file.write("# " + ", ".join(f"{name} {value}" for name, value in limits.items()) + "\n")
         file.write("seconds,device_bytes,nr_dirty,nr_writeback,nr_dirtied,nr_written\n")
         file.writelines(",".join(map(str, row)) + "\n" for row in rows)
 finally:
     stop.set()
+    if device and options.device_mb_per_s:
+        throttle(0)
     for name, value in before.items():
         with open(VM + name, "w") as file:
             file.write(value)
