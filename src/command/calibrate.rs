@@ -31,7 +31,7 @@ pub(crate) fn calibrate(arguments: &CalibrateArguments) -> Result<Ending, Failur
     };
     let of_rows = match scenario.fitted.is_empty() {
         true => Ok(Vec::new()),
-        false => strewn::calibrate_rows(&scenario_text, path, jobs, &terminal).map(|done| done.0),
+        false => strewn::calibrate_rows(&scenario_text, path, jobs, &terminal),
     };
     // Clear the progress bars before anything is printed.
     drop(terminal);

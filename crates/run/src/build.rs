@@ -423,13 +423,11 @@ fn threads(
     workload: &Workload,
     seed: u64,
 ) -> Result<Vec<Worker>, BuildError> {
-    let threads = workload.named.as_ref().map_or(1, |named| named.threads.max(1));
+    let threads = workload.threads().max(1);
     let sectors = workload.file_bytes / SECTOR_BYTES;
     let mut part = sectors / u64::from(threads);
     if threads > 1 {
-        let lines = workload.specification()?;
-        let longest = lines.lines().iter().map(|line| u64::from(line.bytes)).max().unwrap_or(1);
-        let longest = (longest / SECTOR_BYTES).max(1);
+        let longest = (workload.longest_bytes() / SECTOR_BYTES).max(1);
         part = (part / longest).max(1) * longest;
     }
     (0..u64::from(threads))

@@ -95,8 +95,7 @@ pub enum CalibrateRowsError {
 }
 
 /// Fits the settings of `[[fitted]]` in the text of a scenario to their published rows, one after another, and to nothing
-/// else. Only the arrays of these rows are simulated. Returns the fits and the text with the fitted values. `name` is the path of
-/// the scenario's file.
+/// else. Only the arrays of these rows are simulated. `name` is the path of the scenario's file.
 ///
 /// # Errors
 /// See [`CalibrateRowsError`].
@@ -105,7 +104,7 @@ pub fn calibrate_rows(
     name: &Path,
     jobs: usize,
     observer: &dyn Observer,
-) -> Result<(Vec<RowCalibration>, String), CalibrateRowsError> {
+) -> Result<Vec<RowCalibration>, CalibrateRowsError> {
     let scenario = Scenario::parse(text, name).map_err(RunError::from)?;
     let published = run::published(&scenario)?;
     let mut text = text.to_owned();
@@ -129,7 +128,7 @@ pub fn calibrate_rows(
             break;
         }
     }
-    Ok((calibrations, text))
+    Ok(calibrations)
 }
 
 fn rows_of<'p>(
@@ -153,10 +152,13 @@ struct Fit<'a> {
     simulations: u32,
 }
 
-/// A value of the setting, and the mean error of the rows with it, as a fraction.
-#[derive(Clone, Copy)]
+/// A value of the setting, and what it gave.
+#[derive(Clone)]
 struct Tried {
     value: f64,
+    /// The figures of the rows.
+    simulated: Vec<f64>,
+    /// Their mean error, as a fraction.
     error: f64,
 }
 
@@ -174,7 +176,7 @@ impl Fit<'_> {
             with_settings(self.text, &names, &unit.written(value)).ok_or_else(not_given)
         };
         let [mut low, mut high] = self.bracket(start, &change)?;
-        let mut best = if low.error.abs() < high.error.abs() { low } else { high };
+        let mut best = if low.error.abs() < high.error.abs() { &low } else { &high }.clone();
         // Regula falsi with bisection: every other step halves what is left.
         while best.error.abs() > CLOSE_ENOUGH && self.simulations < MOST_SIMULATIONS {
             let by_line =
@@ -187,7 +189,7 @@ impl Fit<'_> {
             }
             let tried = self.at(value, &change)?;
             if tried.error.abs() < best.error.abs() {
-                best = tried;
+                best = tried.clone();
             }
             let side =
                 if tried.error.signum() == low.error.signum() { &mut low } else { &mut high };
@@ -198,9 +200,8 @@ impl Fit<'_> {
             return Err(CalibrateRowsError::NotConverged { parameter, nearest, error: best.error });
         }
         let text = change(best.value)?;
-        let simulated = self.simulate(&text)?;
         let rows =
-            self.rows.iter().zip(simulated).map(|(row, simulated)| {
+            self.rows.iter().zip(best.simulated).map(|(row, simulated)| {
                 (row.name.clone(), row.figure.unwrap_or_default(), simulated)
             });
         let rows = rows.collect();
@@ -216,24 +217,23 @@ impl Fit<'_> {
     ) -> Result<[Tried; 2], CalibrateRowsError> {
         let first = self.at(start, change)?;
         if first.error.abs() <= CLOSE_ENOUGH {
-            return Ok([first; 2]);
+            return Ok([first.clone(), first]);
         }
-        let mut nearest = [first; 2];
+        let mut nearest = [first.clone(), first.clone()];
         for _ in 0..MOST_LEAPS {
             for (side, leap) in [LEAP, 1.0 / LEAP].into_iter().enumerate() {
-                let before = nearest[side];
-                let there = self.at(before.value * leap, change)?;
+                let there = self.at(nearest[side].value * leap, change)?;
+                let before = std::mem::replace(&mut nearest[side], there.clone());
                 if there.error.signum() != before.error.signum() {
                     return Ok([before, there]);
                 }
-                nearest[side] = there;
             }
         }
         let [up, down] = nearest;
-        let nearest = [first, up, down]
-            .into_iter()
-            .min_by(|one, other| one.error.abs().total_cmp(&other.error.abs()))
-            .unwrap_or(first);
+        let nearer = |one: Tried, other: Tried| {
+            if other.error.abs() < one.error.abs() { other } else { one }
+        };
+        let nearest = nearer(nearer(first, up), down);
         Err(CalibrateRowsError::NotConverged {
             parameter: self.fitted.parameter.clone(),
             nearest: nearest.value.to_string(),
@@ -253,7 +253,7 @@ impl Fit<'_> {
             .zip(&simulated)
             .map(|(row, simulated)| simulated / row.figure.unwrap_or(*simulated) - 1.0);
         let error = errors.sum::<f64>() / simulated.len() as f64;
-        Ok(Tried { value, error })
+        Ok(Tried { value, simulated, error })
     }
 
     /// Returns the figures of the rows with a text.

@@ -318,7 +318,6 @@ fn milliseconds(ns: u64) -> f64 {
     ns as f64 / NS_PER_MS
 }
 
-/// Returns every parameter of the array, with those that were fitted marked.
 /// The settings that were fitted to published rows, with their values.
 pub(crate) fn fitted_settings(scenario: &Scenario) -> Vec<FittedSetting> {
     let of_fitted = |fitted: &FittedRows| {
@@ -333,6 +332,7 @@ pub(crate) fn fitted_settings(scenario: &Scenario) -> Vec<FittedSetting> {
     scenario.fitted.iter().filter_map(of_fitted).collect()
 }
 
+/// Returns every parameter of the array, with those that were fitted marked.
 fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
     let named = array.parameter_names().into_iter();
     named

@@ -300,14 +300,13 @@ impl Context<'_> {
 
     /// Returns the hosts with a workload on the array of a name; all of them if the workloads are not known.
     fn hosts_of(&self, array: Option<&str>) -> Option<Vec<Host>> {
-        let is_here = |host: &&Host| match (self.named_workloads, array) {
+        let hosts = self.hosts?;
+        match (self.named_workloads, array) {
             (Some(workloads), Some(array)) if !workloads.is_empty() => {
-                let mut here = workloads.iter().filter(|one| one.runs_on(array));
-                here.any(|one| one.is_of_host(&host.name))
+                Some(Host::of_array(hosts, workloads, array).into_iter().cloned().collect())
             }
-            _ => true,
-        };
-        Some(self.hosts?.iter().filter(is_here).cloned().collect())
+            _ => Some(hosts.to_vec()),
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Settings that are fitted to rows of published tables.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -8,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::scenario::Scenario;
 use crate::section::Section;
-use crate::set::SetError;
+use crate::set::{OF_ARRAYS, SetError};
 use crate::settings::SettingValue;
 use crate::value;
 
@@ -85,26 +84,18 @@ impl Scenario {
     ///
     /// If there is no such setting, or if it is that of several links or workloads.
     pub fn fitted_values(&self, parameter: &str) -> Result<Vec<(String, SettingValue)>, SetError> {
-        let names = match self.named_among_all(parameter, &self.setting_names()) {
-            Ok(name) => vec![name],
-            Err(SetError::Ambiguous { candidates, path }) => {
-                let full: Vec<String> = candidates
-                    .iter()
-                    .map(|name| format!("{}{name}", crate::set::OF_ARRAYS))
-                    .collect();
-                // A name that begins with a link, or with anything but an array, must name one setting.
-                let known: BTreeMap<String, SettingValue> =
-                    self.every_setting().into_iter().collect();
-                if !full.iter().all(|name| known.contains_key(name)) {
-                    return Err(SetError::Ambiguous { path, candidates });
-                }
-                full
-            }
-            Err(error) => return Err(error),
-        };
         let all = self.every_setting();
         let value = |name: &String| all.iter().find(|(full, _)| full == name).cloned();
-        Ok(names.iter().filter_map(value).collect())
+        match self.named_among_all(parameter, &self.setting_names()) {
+            Ok(name) => Ok(value(&name).into_iter().collect()),
+            Err(SetError::Ambiguous { path, candidates }) => {
+                // What is not of arrays must be one setting.
+                let of_arrays: Option<Vec<_>> =
+                    candidates.iter().map(|name| value(&format!("{OF_ARRAYS}{name}"))).collect();
+                of_arrays.ok_or(SetError::Ambiguous { path, candidates })
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::machine::Link;
 use crate::section::Section;
 use crate::value;
+use crate::workload::Workload;
 
 /// A host. A scenario that names none has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,19 @@ const MOST_HOSTS: usize = 64;
 impl Host {
     /// The key of the tables.
     pub(crate) const KEY: &str = "host";
+
+    /// Returns those of `hosts` that have one of `workloads` on the array of a name, in their order.
+    pub(crate) fn of_array<'h>(
+        hosts: &'h [Self],
+        workloads: &[Workload],
+        array: &str,
+    ) -> Vec<&'h Self> {
+        let has_workload = |host: &&Self| {
+            let mut here = workloads.iter().filter(|workload| workload.runs_on(array));
+            here.any(|workload| workload.is_of_host(&host.name))
+        };
+        hosts.iter().filter(has_workload).collect()
+    }
 
     /// Reads every `[[host]]`; a scenario may have none.
     pub(crate) fn read_all(section: &mut Section<'_>, links: Option<&[Link]>) -> Option<Vec<Self>> {

@@ -41,8 +41,9 @@ impl Scenario {
                 .map_or_else(|| "file".to_owned(), |named| format!("file of {}", named.name));
             let whole_bytes = workload.file_bytes;
             scale.size(&what, &mut workload.file_bytes);
-            // An operation keeps its length, and must fit.
-            let least = workload.longest_bytes().next_multiple_of(BLOCK_BYTES).min(whole_bytes);
+            // An operation keeps its length, and must fit into each thread's part.
+            let least = workload.longest_bytes().saturating_mul(workload.threads().into());
+            let least = least.next_multiple_of(BLOCK_BYTES).min(whole_bytes);
             workload.file_bytes = workload.file_bytes.max(least);
             if let Some(total) = &mut workload.total_bytes {
                 scale.size(&format!("total, as {what}"), total);

@@ -214,11 +214,7 @@ impl Scenario {
     /// names.
     #[must_use]
     pub fn hosts_of(&self, array: &str) -> Vec<&Host> {
-        let has_workload = |host: &&Host| {
-            let here = self.workloads.iter().filter(|workload| workload.runs_on(array));
-            here.into_iter().any(|workload| workload.is_of_host(&host.name))
-        };
-        self.hosts.iter().filter(has_workload).collect()
+        Host::of_array(&self.hosts, &self.workloads, array)
     }
 
     /// Returns the number of the host that has a workload of an array: its place in [`hosts_of`](Self::hosts_of), or 0 if hosts

@@ -75,6 +75,11 @@ impl AccessSpecificationChoice {
         }
     }
 
+    /// Returns the length of its longest operation, in bytes; 0 if it has none.
+    fn longest_bytes(&self) -> u64 {
+        self.lines().iter().map(|line| u64::from(line.bytes)).max().unwrap_or(0)
+    }
+
     /// Returns the lines chosen; none if no specification of this name ships.
     fn lines(&self) -> Vec<AccessLine> {
         match self {
@@ -153,9 +158,15 @@ impl Workload {
     }
 
     /// Returns the length of its longest operation, in bytes.
-    pub(crate) fn longest_bytes(&self) -> u64 {
-        let lines = self.access_specification.lines();
-        lines.iter().map(|line| u64::from(line.bytes)).max().unwrap_or(0)
+    #[must_use]
+    pub fn longest_bytes(&self) -> u64 {
+        self.access_specification.longest_bytes()
+    }
+
+    /// Returns its threads: loops of their own, each over an equal part of the file.
+    #[must_use]
+    pub fn threads(&self) -> u32 {
+        self.named.as_ref().map_or(1, |named| named.threads)
     }
 
     /// Returns whether the host of this name has it.
@@ -289,8 +300,7 @@ fn check_longest(
     choice: &AccessSpecificationChoice,
     threads: u32,
 ) {
-    let longest = choice.lines().iter().map(|line| u64::from(line.bytes)).max();
-    let Some(longest) = longest else { return };
+    let longest = choice.longest_bytes();
     let least = longest.saturating_mul(threads.into());
     if least > file_bytes {
         let of = match threads {

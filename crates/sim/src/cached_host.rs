@@ -248,8 +248,9 @@ impl<H: Host> CachedHost<H> {
                 self.end_after_copy(now_ns, id, sectors);
             }
             (Direction::Write, Some(behind)) => {
-                let was_clean = self.state.caches.iter().all(|cache| cache.pages.is_clean());
-                if behind.wake_ups == WakeUps::AfterFirstWrite && was_clean {
+                if behind.wake_ups == WakeUps::AfterFirstWrite
+                    && self.state.caches.iter().all(|cache| cache.pages.is_clean())
+                {
                     self.state.next_wake_up_ns = now_ns + behind.wake_up_ns;
                 }
                 let cache = self.cache(lun);

@@ -6,7 +6,7 @@ use crate::data::results::ArrayResults;
 use crate::data::segment::Segment;
 
 /// MB of a MiB.
-const MB_PER_MIB: f64 = 1.048_576;
+pub(crate) const MB_PER_MIB: f64 = 1.048_576;
 /// A segment is busy if it reaches this share of the highest.
 const BUSY_SHARE: f64 = 0.1;
 /// A last segment shorter than this share of the first one has rates that say nothing.
@@ -99,11 +99,7 @@ impl FigureOf {
         let ops = workload.map_or(segment.ops, |one| one.ops()) as f64;
         let of_operations = |value: f64| Some(Sample { value, weight: ops, seconds });
         let mib_per_s = match (&self.link, workload) {
-            (Some(name), _) => {
-                let links = &segment.machine.as_ref()?.links;
-                let of_name = links.iter().filter(|link| is_lane_of(&link.name, name));
-                of_name.map(|link| link.mib_per_s_to_array).reduce(|one, other| one + other)?
-            }
+            (Some(name), _) => mib_per_s_on(segment, name)?,
             (None, Some(workload)) => workload.mib_per_s,
             (None, None) => segment.mib_per_s,
         };
@@ -137,6 +133,18 @@ impl FigureOf {
     }
 }
 
+/// Returns what a link carried toward the array in a segment, MiB/s; none if there is no such link.
+pub(crate) fn mib_per_s_on(segment: &Segment, link: &str) -> Option<f64> {
+    let links = &segment.machine.as_ref()?.links;
+    let of_name = links.iter().filter(|one| is_lane_of(&one.name, link));
+    of_name.map(|one| one.mib_per_s_to_array).reduce(|one, other| one + other)
+}
+
+/// Whether a segment of so many seconds, beside a first one of so many, is too short for a rate: a last one ended early.
+pub(crate) fn is_a_moment(seconds: f64, first_seconds: f64) -> bool {
+    seconds < SHORTEST_SHARE * first_seconds
+}
+
 /// A link of several lanes has an entry for each.
 fn is_lane_of(entry: &str, name: &str) -> bool {
     entry == name || entry.strip_prefix(name).is_some_and(|rest| rest.starts_with(", "))
@@ -149,7 +157,7 @@ fn mean(samples: &[Sample]) -> Option<f64> {
 }
 
 fn highest(samples: &[Sample]) -> f64 {
-    let shortest = SHORTEST_SHARE * samples[0].seconds;
-    let long_enough = samples.iter().filter(|one| one.seconds >= shortest);
+    let first = samples[0].seconds;
+    let long_enough = samples.iter().filter(|one| !is_a_moment(one.seconds, first));
     long_enough.map(|one| one.value).fold(0.0, f64::max)
 }

@@ -5,7 +5,7 @@ mod beyond_bands;
 pub(crate) mod claims;
 pub(crate) mod comparison;
 mod effects;
-mod figures;
+pub(crate) mod figures;
 pub(crate) mod like;
 pub(crate) mod loss;
 pub(crate) mod obstacle;

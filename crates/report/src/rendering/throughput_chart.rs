@@ -1,5 +1,6 @@
 //! Throughput over time, a panel for each array: steady streams, bursts and pauses.
 
+use crate::analysis::figures::{MB_PER_MIB, is_a_moment, mib_per_s_on};
 use crate::data::results::{ArrayResults, Results};
 use crate::data::segment::Segment;
 use crate::rendering::axis::Axis;
@@ -24,9 +25,6 @@ const STEADY_SHARE: f64 = 0.5;
 /// Height of a panel, with its heading; and what the last one's axis adds.
 const PANEL_PX: i32 = 150;
 const HEADING_PX: i32 = 18;
-const MB_PER_MIB: f64 = 1.048_576;
-/// A last segment shorter than this share of the first one is not drawn.
-const SHORTEST_SHARE: f64 = 0.5;
 
 /// One array over time.
 struct Panel<'a> {
@@ -52,17 +50,14 @@ impl<'a> Panel<'a> {
             seconds += segment.seconds;
             let mib_per_s = match link {
                 None => segment.mib_per_s,
-                Some(link) => segment.machine.as_ref().map_or(0.0, |machine| {
-                    let of_name = machine.links.iter().filter(|one| one.name == link);
-                    of_name.map(|one| one.mib_per_s_to_array).sum()
-                }),
+                Some(link) => mib_per_s_on(segment, link).unwrap_or_default(),
             };
             (seconds, mib_per_s * MB_PER_MIB)
         });
         let mut samples: Vec<_> = samples.collect();
         // A last segment that ended early has the rate of a moment.
         if let [first, .., last] = array.segments.as_slice()
-            && last.seconds < SHORTEST_SHARE * first.seconds
+            && is_a_moment(last.seconds, first.seconds)
         {
             samples.pop();
         }

@@ -275,3 +275,11 @@ fn regression_a_file_is_not_scaled_below_its_longest_operation() {
         scaled.workloads
     );
 }
+
+/// The parts of a workload's threads reached beyond the end of its file.
+#[test]
+fn regression_a_file_is_not_scaled_below_an_operation_for_each_thread() {
+    let text = TWO_HOSTS.replace("outstanding = 4", "outstanding = 4\nthreads = 8");
+    let (scaled, _) = Scenario::parse(&text, "two-hosts.toml").unwrap().scaled_down(4096);
+    assert!(scaled.workloads.iter().all(|one| one.file_bytes == 8 * (64 << 10)));
+}
