@@ -68,7 +68,7 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
 }
 
 fn read(path: Option<&Path>) -> Result<Claims, Failure> {
-    let wrong = |error: report::ClaimsError| {
+    let wrong = |error: report::TomlError| {
         Failure::bad_input(error.to_string(), "correct the file of claims")
     };
     let Some(path) = path else {

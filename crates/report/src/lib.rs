@@ -22,7 +22,7 @@ pub use data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
 };
-pub use data::claim::{Claim, ClaimTest, ClaimedFigure, ClaimedOf, Claims, ClaimsError};
+pub use data::claim::{Claim, ClaimTest, ClaimedFigure, ClaimedOf, Claims};
 pub use data::client_raid::ClientRaidFigures;
 pub use data::comparison::{
     ComparedRow, ComparedSegment, FittedSetting, Metric, PublishedComparison, Ratio, RowStatus,
@@ -49,7 +49,7 @@ pub use data::number::{SIGNIFICANT_DIGITS, rounded};
 pub use data::overhead::OverheadRow;
 pub use data::page_cache::PageCacheFigures;
 pub use data::phase::Phase;
-pub use data::published::{Published, PublishedArray, PublishedError, PublishedRatio};
+pub use data::published::{Published, PublishedArray, PublishedRatio};
 pub use data::published_row::PublishedRow;
 pub use data::redundancy::{DataLoss, Redundancy, SpindleFailure};
 pub use data::relocation::{ReallocationScan, Relocated, Relocation};
@@ -66,10 +66,13 @@ pub use data::segment::{
     ResponseTime, Segment, SegmentLayout, SpindleCommands, StripeDestages, Utilization,
 };
 pub use data::sensitivity::{
-    ArraySensitivity, RowOutcome, SENSITIVITY_SCHEMA, Sensitivity, SensitivityError,
-    SensitivityRow, VariedKind,
+    ArraySensitivity, RowOutcome, SENSITIVITY_SCHEMA, Sensitivity, SensitivityRow, VariedKind,
 };
 pub use data::snapshots::Snapshots;
+pub use data::sweep::{
+    AxisValue, MissingRun, SWEEP_SCHEMA, Sweep, SweepAxis, SweepDifference, SweepFigure, SweepRow,
+};
+pub use data::toml_text::{TomlError, TomlText};
 pub use data::volume::VolumeFigures;
 pub use data::workload::{
     AccessMix, HostFigures, HostLoad, Ignored, OperationFigures, TraceReplay, Workload,

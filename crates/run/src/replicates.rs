@@ -72,7 +72,8 @@ impl Uncertainty {
                 .map_err(|source| RunError::SensitivityFile { path: path.to_owned(), source })?,
             (None, None) => None,
         };
-        let sensitivity = text.map(|text| Sensitivity::from_toml(&text, shown)).transpose()?;
+        let read = |text: String| Sensitivity::from_toml(&text, shown);
+        let sensitivity = text.map(read).transpose().map_err(RunError::Sensitivity)?;
         let settings = match &sensitivity {
             Some(_) => scenario.arrays.iter().map(|array| scenario.digest_of(array)).collect(),
             None => Vec::new(),

@@ -11,8 +11,7 @@ use strewn_array::VolumeId;
 use strewn_base::state::SavedState;
 use strewn_raid::SpindleIndex;
 use strewn_report::{
-    ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, PublishedError, Results, SCHEMA,
-    Scaled, SensitivityError,
+    ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, Results, SCHEMA, Scaled, TomlError,
 };
 use strewn_scenario::{Scenario, ScenarioError};
 use strewn_sim::{Host, Progress, Segment, Simulated, Simulation, SimulationError};
@@ -160,7 +159,7 @@ pub enum RunError {
     PublishedName(#[from] PublishedNameError),
     /// The published figures are wrong.
     #[error(transparent)]
-    Published(#[from] PublishedError),
+    Published(TomlError),
     /// The sensitivities cannot be read.
     #[error("{}: the sensitivities cannot be read: {source}", .path.display())]
     SensitivityFile {
@@ -171,7 +170,7 @@ pub enum RunError {
     },
     /// The sensitivities are wrong.
     #[error(transparent)]
-    Sensitivity(#[from] SensitivityError),
+    Sensitivity(TomlError),
     /// The run would not fit the machine's memory.
     #[error(transparent)]
     Memory(#[from] NotEnoughMemory),
@@ -351,7 +350,7 @@ pub(crate) fn read_published(
         None => std::fs::read_to_string(path)
             .map_err(|source| RunError::PublishedFile { path: path.clone(), source })?,
     };
-    let published = Published::from_toml(&text, path)?;
+    let published = Published::from_toml(&text, path).map_err(RunError::Published)?;
     published_names::check(scenario, &published, path)?;
     Ok(Some(published))
 }

@@ -19,10 +19,9 @@
 //! ```
 
 use crate::data::figure::{FigureMetric, FigureOf, SegmentChoice, Statistic};
-use crate::data::toml_text::{line_at, place_of};
+use crate::data::toml_text::{TomlError, TomlText};
 use serde::Deserialize;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use toml::Spanned;
 
 /// What several documents claim.
@@ -74,20 +73,6 @@ pub enum ClaimedOf {
     Row(String),
 }
 
-/// What is wrong with a file of claims, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}:{line}: {field}: {message}", path.display())]
-pub struct ClaimsError {
-    /// The file.
-    pub path: PathBuf,
-    /// Line in the file, from 1.
-    pub line: usize,
-    /// The field, with its table.
-    pub field: String,
-    /// What is wrong with it.
-    pub message: String,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawClaims {
@@ -132,25 +117,15 @@ impl Claims {
     ///
     /// If the text is not TOML, or has an unknown field; if a claim has neither figures nor a reason why it cannot be tested, or
     /// both; if two claims are alike; if a figure has no bounds, or bounds that nothing is within.
-    pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, ClaimsError> {
-        let path = path.as_ref();
-        let raw: RawClaims = toml::from_str(text).map_err(|error| {
-            let (line, field) = place_of(text, &error);
-            let message = error.message().to_owned();
-            ClaimsError { path: path.to_owned(), line, field, message }
-        })?;
-        let error = |span: Range<usize>, field: &str, message: &str| ClaimsError {
-            path: path.to_owned(),
-            line: line_at(text, span.start),
-            field: field.to_owned(),
-            message: message.to_owned(),
-        };
+    pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, TomlError> {
+        let text = TomlText::new(text, path.as_ref());
+        let raw: RawClaims = text.parse()?;
         let mut claims: Vec<Claim> = Vec::with_capacity(raw.claim.len());
         for RawClaim { document, claim, figure, not_testable } in raw.claim {
             let is_it =
                 |other: &Claim| other.document == document && other.claim == *claim.get_ref();
             if claims.iter().any(is_it) {
-                return Err(error(claim.span(), "claim.claim", "is already there"));
+                return Err(text.error(claim.span(), "claim.claim", "is already there"));
             }
             let test = match (figure.is_empty(), not_testable) {
                 (true, Some(why)) => ClaimTest::NotTestable(why),
@@ -158,13 +133,13 @@ impl Claims {
                     let read = |figure: Spanned<RawFigure>| {
                         let span = figure.span();
                         let read = figure.into_inner().read();
-                        read.map_err(|message| error(span, "claim.figure", message))
+                        read.map_err(|message| text.error(span, "claim.figure", message))
                     };
                     ClaimTest::Figures(figure.into_iter().map(read).collect::<Result<_, _>>()?)
                 }
                 _ => {
                     let message = "give [[claim.figure]], or `not_testable` with the reason";
-                    return Err(error(claim.span(), "claim.claim", message));
+                    return Err(text.error(claim.span(), "claim.claim", message));
                 }
             };
             claims.push(Claim { document, claim: claim.into_inner(), test });

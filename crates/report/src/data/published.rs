@@ -35,10 +35,10 @@
 
 use crate::data::comparison::Metric;
 use crate::data::published_row::{self, PublishedRow, RawRow};
-use crate::data::toml_text::{line_at, place_of};
+use crate::data::toml_text::{TomlError, TomlText};
 use serde::Deserialize;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use toml::Spanned;
 
 /// The figures of one published source.
@@ -95,20 +95,6 @@ pub struct PublishedRatio {
     pub percent: f64,
 }
 
-/// What is wrong with a file of published figures, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}:{line}: {field}: {message}", path.display())]
-pub struct PublishedError {
-    /// The file.
-    pub path: PathBuf,
-    /// Line in the file, from 1.
-    pub line: usize,
-    /// The field, with its table: `array.iops`. `(syntax)` if the text is not TOML.
-    pub field: String,
-    /// What is wrong with it.
-    pub message: String,
-}
-
 impl Published {
     /// Reads the text of a file of published figures. `path` is used in messages only.
     ///
@@ -118,14 +104,13 @@ impl Published {
     /// positive number; if two arrays or two rows share a name, or a ratio names an unknown array; if the
     /// metrics of an array have different numbers of segments, or one is given both by segment and
     /// as steady; if a row has both a figure and a range, or a link has another metric than a rate.
-    pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, PublishedError> {
-        Self::read(&Reader { text, path: path.as_ref() })
+    pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, TomlError> {
+        Self::read(&Reader(TomlText::new(text, path.as_ref())))
     }
 
     /// Not generic, so that it is compiled here and not again by each caller.
-    fn read(reader: &Reader) -> Result<Self, PublishedError> {
-        let raw: RawPublished =
-            toml::from_str(reader.text).map_err(|error| reader.syntax(&error))?;
+    fn read(reader: &Reader) -> Result<Self, TomlError> {
+        let raw: RawPublished = reader.0.parse()?;
         let mut arrays: Vec<PublishedArray> = Vec::with_capacity(raw.array.len());
         for array in raw.array {
             if arrays.iter().any(|other| other.name == *array.name.get_ref()) {
@@ -213,14 +198,11 @@ struct RawRatio {
     percent: Spanned<f64>,
 }
 
-/// The text being read, for turning byte ranges into lines.
-pub(super) struct Reader<'a> {
-    text: &'a str,
-    path: &'a Path,
-}
+/// The text being read.
+pub(super) struct Reader<'a>(TomlText<'a>);
 
 impl Reader<'_> {
-    fn array(&self, raw: RawArray) -> Result<PublishedArray, PublishedError> {
+    fn array(&self, raw: RawArray) -> Result<PublishedArray, TomlError> {
         let segments = [&raw.iops, &raw.mib_per_s, &raw.response_ms];
         let steady = [&raw.steady_iops, &raw.steady_mib_per_s, &raw.steady_response_ms];
         let mut count: Option<(Metric, usize)> = None;
@@ -265,7 +247,7 @@ impl Reader<'_> {
         &self,
         range: &Spanned<[f64; 2]>,
         steady: Option<&Spanned<f64>>,
-    ) -> Result<(), PublishedError> {
+    ) -> Result<(), TomlError> {
         const FIELD: &str = "array.steady_iops_range";
         let [lowest, highest] = *range.get_ref();
         self.positive(range, range.get_ref(), FIELD)?;
@@ -279,11 +261,7 @@ impl Reader<'_> {
         Err(self.error(range.span(), FIELD, message))
     }
 
-    fn ratio(
-        &self,
-        raw: RawRatio,
-        arrays: &[PublishedArray],
-    ) -> Result<PublishedRatio, PublishedError> {
+    fn ratio(&self, raw: RawRatio, arrays: &[PublishedArray]) -> Result<PublishedRatio, TomlError> {
         for (field, name) in [("ratio.of", &raw.of), ("ratio.over", &raw.over)] {
             if !arrays.iter().any(|array| array.name == *name.get_ref()) {
                 let message = format!("there is no array {:?}", name.get_ref());
@@ -309,7 +287,7 @@ impl Reader<'_> {
         place: &Spanned<T>,
         figures: &[f64],
         field: &str,
-    ) -> Result<(), PublishedError> {
+    ) -> Result<(), TomlError> {
         let wrong = |figure: &&f64| !(figure.is_finite() && **figure > 0.0);
         match figures.iter().find(wrong) {
             Some(figure) => {
@@ -323,14 +301,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn error(&self, span: Range<usize>, field: &str, message: String) -> PublishedError {
-        let (path, line) = (self.path.to_owned(), line_at(self.text, span.start));
-        PublishedError { path, line, field: field.to_owned(), message }
-    }
-
-    fn syntax(&self, error: &toml::de::Error) -> PublishedError {
-        let (line, field) = place_of(self.text, error);
-        let message = error.message().to_owned();
-        PublishedError { path: self.path.to_owned(), line, field, message }
+    pub(super) fn error(&self, span: Range<usize>, field: &str, message: String) -> TomlError {
+        self.0.error(span, field, message)
     }
 }

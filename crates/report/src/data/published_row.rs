@@ -1,7 +1,8 @@
 //! Rows of published tables: single figures, each of its own array, phase or workload.
 
 use crate::data::figure::{FigureMetric, FigureOf, Statistic};
-use crate::data::published::{PublishedError, Reader};
+use crate::data::published::Reader;
+use crate::data::toml_text::TomlError;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -41,10 +42,7 @@ pub(super) struct RawRow {
 }
 
 /// Reads the rows of a file.
-pub(super) fn read(
-    reader: &Reader<'_>,
-    raw: Vec<RawRow>,
-) -> Result<Vec<PublishedRow>, PublishedError> {
+pub(super) fn read(reader: &Reader<'_>, raw: Vec<RawRow>) -> Result<Vec<PublishedRow>, TomlError> {
     let mut rows: Vec<PublishedRow> = Vec::with_capacity(raw.len());
     for row in raw {
         if rows.iter().any(|other| other.name == *row.name.get_ref()) {
@@ -56,7 +54,7 @@ pub(super) fn read(
     Ok(rows)
 }
 
-fn read_row(reader: &Reader<'_>, raw: RawRow) -> Result<PublishedRow, PublishedError> {
+fn read_row(reader: &Reader<'_>, raw: RawRow) -> Result<PublishedRow, TomlError> {
     for (figure, field) in [(&raw.figure, "row.figure"), (&raw.peak, "row.peak")] {
         if let Some(figure) = figure {
             reader.positive(figure, &[*figure.get_ref()], field)?;

@@ -29,9 +29,9 @@
 //! no_fit = [-12.9, -15.1]           # errors of the fitted segments in percent: no fit was reached
 //! ```
 
-use crate::data::toml_text::{line_at, place_of};
+use crate::data::toml_text::{TomlError, TomlText};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use toml::Spanned;
 
 /// The version of the format that this crate reads and writes.
@@ -107,20 +107,6 @@ pub enum RowOutcome {
     },
 }
 
-/// What is wrong with a file of sensitivities, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}:{line}: {field}: {message}", path.display())]
-pub struct SensitivityError {
-    /// The file.
-    pub path: PathBuf,
-    /// Line in the file, from 1.
-    pub line: usize,
-    /// The field, with its table: `array.row.iops`. `(syntax)` if the text is not TOML.
-    pub field: String,
-    /// What is wrong with it.
-    pub message: String,
-}
-
 impl Sensitivity {
     /// Reads the text of a file of sensitivities. `path` is used in messages only.
     ///
@@ -129,13 +115,13 @@ impl Sensitivity {
     /// If the text is not TOML, is of another schema, has an unknown field or lacks a required one; if a figure is not a
     /// positive number; if two arrays, or two rows of an array, share a name; if a row has another number of segments than
     /// the baseline, has both IOPS and `no_fit` or neither; or if rows of one constant differ in kind.
-    pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, SensitivityError> {
-        Self::read(&Reader { text, path: path.as_ref() })
+    pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, TomlError> {
+        Self::read(&Reader(TomlText::new(text, path.as_ref())))
     }
 
-    fn read(reader: &Reader) -> Result<Self, SensitivityError> {
+    fn read(reader: &Reader) -> Result<Self, TomlError> {
         // The schema first: the shape of another one would only give a puzzling message.
-        let SchemaOnly { schema } = reader.parse()?;
+        let SchemaOnly { schema } = reader.0.parse()?;
         if *schema.get_ref() != u64::from(SENSITIVITY_SCHEMA) {
             let message = format!(
                 "schema {} cannot be read, only schema {SENSITIVITY_SCHEMA}",
@@ -143,7 +129,7 @@ impl Sensitivity {
             );
             return Err(reader.error(&schema, "schema", message));
         }
-        let raw: RawSensitivity = reader.parse()?;
+        let raw: RawSensitivity = reader.0.parse()?;
         if *raw.scale_down.get_ref() == 0 {
             let message = "is at least 1, which is full scale".to_owned();
             return Err(reader.error(&raw.scale_down, "scale_down", message));
@@ -186,7 +172,7 @@ impl Sensitivity {
     /// let text = measured.to_toml();
     /// assert!(text.contains("iops = [4873.0, 4511.0]\n"));
     /// assert_eq!(Sensitivity::from_toml(&text, "wafl.sensitivity.toml")?, measured);
-    /// # Ok::<(), strewn_report::SensitivityError>(())
+    /// # Ok::<(), strewn_report::TomlError>(())
     /// ```
     #[must_use]
     pub fn to_toml(&self) -> String {
@@ -295,22 +281,11 @@ struct RawRow {
     no_fit: Option<Spanned<Vec<f64>>>,
 }
 
-/// The text being read, for turning byte ranges into lines.
-struct Reader<'a> {
-    text: &'a str,
-    path: &'a Path,
-}
+/// The text being read.
+struct Reader<'a>(TomlText<'a>);
 
 impl Reader<'_> {
-    fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, SensitivityError> {
-        toml::from_str(self.text).map_err(|error| {
-            let (line, field) = place_of(self.text, &error);
-            let message = error.message().to_owned();
-            SensitivityError { path: self.path.to_owned(), line, field, message }
-        })
-    }
-
-    fn array(&self, raw: RawArray) -> Result<ArraySensitivity, SensitivityError> {
+    fn array(&self, raw: RawArray) -> Result<ArraySensitivity, TomlError> {
         self.positive(&raw.iops, "array.iops")?;
         if let Some(fitted) = &raw.fitted {
             self.finite(fitted, "array.fitted")?;
@@ -343,7 +318,7 @@ impl Reader<'_> {
         })
     }
 
-    fn row(&self, raw: RawRow, segments: usize) -> Result<SensitivityRow, SensitivityError> {
+    fn row(&self, raw: RawRow, segments: usize) -> Result<SensitivityRow, TomlError> {
         const ROW: &str = "array.row";
         if let Some(fitted) = &raw.fitted {
             self.finite(fitted, "array.row.fitted")?;
@@ -384,7 +359,7 @@ impl Reader<'_> {
         })
     }
 
-    fn positive(&self, figures: &Spanned<Vec<f64>>, field: &str) -> Result<(), SensitivityError> {
+    fn positive(&self, figures: &Spanned<Vec<f64>>, field: &str) -> Result<(), TomlError> {
         if figures.get_ref().is_empty() {
             return Err(self.error(figures, field, "no figures".to_owned()));
         }
@@ -397,15 +372,14 @@ impl Reader<'_> {
         }
     }
 
-    fn finite(&self, figures: &Spanned<Vec<f64>>, field: &str) -> Result<(), SensitivityError> {
+    fn finite(&self, figures: &Spanned<Vec<f64>>, field: &str) -> Result<(), TomlError> {
         match figures.get_ref().iter().find(|figure| !figure.is_finite()) {
             Some(figure) => Err(self.error(figures, field, format!("{figure} is not a number"))),
             None => Ok(()),
         }
     }
 
-    fn error<T>(&self, place: &Spanned<T>, field: &str, message: String) -> SensitivityError {
-        let (path, line) = (self.path.to_owned(), line_at(self.text, place.span().start));
-        SensitivityError { path, line, field: field.to_owned(), message }
+    fn error<T>(&self, place: &Spanned<T>, field: &str, message: String) -> TomlError {
+        self.0.error(place.span(), field, message)
     }
 }

@@ -1,13 +1,68 @@
-//! Where something is in a text of TOML, for messages.
+//! Reading files of TOML: where something is in a text, for messages.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What is wrong with a file, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{line}: {field}: {message}", path.display())]
+pub struct TomlError {
+    /// The file.
+    pub path: PathBuf,
+    /// Line in the file, from 1.
+    pub line: usize,
+    /// The field, with its table: `array.iops`. `(syntax)` if the text is not TOML.
+    pub field: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// A text of TOML that is being read: turns places in it into errors.
+#[derive(Clone, Copy, Debug)]
+pub struct TomlText<'a> {
+    text: &'a str,
+    path: &'a Path,
+}
+
+impl<'a> TomlText<'a> {
+    /// Returns a text for reading. `path` is used in messages only.
+    #[must_use]
+    pub fn new(text: &'a str, path: &'a Path) -> Self {
+        Self { text, path }
+    }
+
+    /// Reads the text as a value.
+    ///
+    /// # Errors
+    /// If the text is not TOML, or not that of such a value.
+    pub fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, TomlError> {
+        toml::from_str(self.text).map_err(|error| {
+            let (line, field) = place_of(self.text, &error);
+            let message = error.message().to_owned();
+            TomlError { path: self.path.to_owned(), line, field, message }
+        })
+    }
+
+    /// Returns the error that the value at `span`, of `field`, is wrong.
+    #[must_use]
+    pub fn error(&self, span: Range<usize>, field: &str, message: impl Into<String>) -> TomlError {
+        TomlError {
+            path: self.path.to_owned(),
+            line: line_at(self.text, span.start),
+            field: field.to_owned(),
+            message: message.into(),
+        }
+    }
+}
 
 /// Returns the line of a text, from 1, that byte `start` is in.
-pub(super) fn line_at(text: &str, start: usize) -> usize {
+fn line_at(text: &str, start: usize) -> usize {
     let before = text.as_bytes().iter().take(start);
     1 + before.filter(|byte| **byte == b'\n').count()
 }
 
 /// Returns the line of a parser's error, and the field with its table: `array.iops`. `(syntax)` if the text is not TOML.
-pub(super) fn place_of(text: &str, error: &toml::de::Error) -> (usize, String) {
+fn place_of(text: &str, error: &toml::de::Error) -> (usize, String) {
     let line = line_at(text, error.span().map_or(0, |span| span.start));
     let (table, key) = field(text, line);
     // A missing field has no line of its own, so the error is located at its table.
