@@ -69,8 +69,10 @@ pub use data::sensitivity::{
     ArraySensitivity, RowOutcome, SENSITIVITY_SCHEMA, Sensitivity, SensitivityRow, VariedKind,
 };
 pub use data::snapshots::Snapshots;
+pub use data::study_text::{Argument, Prediction, StudyText};
 pub use data::sweep::{
-    AxisValue, MissingRun, SWEEP_SCHEMA, Sweep, SweepAxis, SweepDifference, SweepFigure, SweepRow,
+    AxisValue, MissingRun, SWEEP_SCHEMA, Sweep, SweepAxis, SweepChartKind, SweepChartSpec,
+    SweepDifference, SweepFigure, SweepRow,
 };
 pub use data::toml_text::{TomlError, TomlText};
 pub use data::volume::VolumeFigures;

@@ -131,3 +131,38 @@ pub struct MissingRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
+
+/// A chart of a sweep that a study asks for, instead of the charts that follow from its axes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepChartSpec {
+    /// The quantities that it shows ([`SweepFigure::quantity`]).
+    pub figures: Vec<String>,
+    /// Title, for a reader.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The axis along x; `segment` for figures by segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
+    /// The axis that lines differ by; in a heat map, the axis along y.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<String>,
+    /// The axis that panels differ by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub panels: Option<String>,
+    /// How it is drawn; as the axes have it if none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<SweepChartKind>,
+}
+
+/// How a chart of a sweep is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SweepChartKind {
+    /// Lines with bands.
+    Lines,
+    /// Dots with error bars.
+    Dots,
+    /// A field of colours, by two axes.
+    HeatMap,
+}
