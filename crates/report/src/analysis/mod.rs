@@ -12,4 +12,5 @@ pub(crate) mod obstacle;
 pub(crate) mod overhead;
 pub(crate) mod phases;
 pub(crate) mod runs;
+pub(crate) mod sweep;
 mod verdicts;
