@@ -18,6 +18,8 @@ pub use analysis::overhead::{
 };
 pub use analysis::phases::{PhaseFigures, phase_figures};
 pub use analysis::runs::{CompareError, compare_runs};
+pub use analysis::study::{JudgedPrediction, PredictionVerdict, combination_at};
+pub use analysis::sweep::{differences, mean_and_interval, noise_sentence, students_t};
 pub use data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,

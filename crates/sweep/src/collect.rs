@@ -2,7 +2,7 @@
 
 use strewn_report::{
     ArrayResults, FigureOf, MissingRun, SWEEP_SCHEMA, SegmentChoice, Sweep, SweepFigure, SweepRow,
-    mean_and_interval, sweep_differences,
+    differences, mean_and_interval,
 };
 
 use crate::plan::{Plan, PlannedStudy};
@@ -52,7 +52,7 @@ pub fn collect(plan: &Plan, store: &Store, end: &SweepEnd) -> Result<Sweep, Stor
         differences: Vec::new(),
         missing,
     };
-    sweep.differences = sweep_differences(&sweep);
+    sweep.differences = differences(&sweep.axes, &sweep.figures, &sweep.rows);
     Ok(sweep)
 }
 
@@ -82,22 +82,23 @@ fn rows_of(
 ) -> Vec<SweepRow> {
     let mut rows = Vec::new();
     for figure in 0..figures {
-        let values =
-            |run: &Option<&Measured>| run.map(|run| run[figure].as_slice()).unwrap_or_default();
-        let mut segments: Vec<Option<u32>> =
-            runs.iter().flat_map(|run| values(run).iter().map(|(segment, _)| *segment)).collect();
+        let of_figure: Vec<&[(Option<u32>, f64)]> = runs
+            .iter()
+            .map(|run| run.map(|run| run[figure].as_slice()).unwrap_or_default())
+            .collect();
+        let mut segments: Vec<Option<u32>> = of_figure
+            .iter()
+            .flat_map(|values| values.iter().map(|(segment, _)| *segment))
+            .collect();
         segments.sort_unstable();
         segments.dedup();
         for segment in segments {
-            let value = |run| {
-                values(run).iter().find(|(other, _)| *other == segment).map(|(_, value)| *value)
+            let value = |values: &&[(Option<u32>, f64)]| {
+                values.iter().find(|(other, _)| *other == segment).map(|(_, value)| *value)
             };
-            let samples: Vec<Option<f64>> = runs.iter().map(value).collect();
+            let samples: Vec<Option<f64>> = of_figure.iter().map(value).collect();
             let there: Vec<f64> = samples.iter().copied().flatten().collect();
-            let (mean, interval) = match mean_and_interval(&there) {
-                Some((mean, interval)) => (Some(mean), interval),
-                None => (None, None),
-            };
+            let (mean, interval) = mean_and_interval(&there);
             rows.push(SweepRow {
                 combination,
                 at: at.to_vec(),

@@ -1,6 +1,6 @@
 //! Combinations of the axes' values.
 
-use strewn_base::rng::Rng;
+use strewn_base::Rng;
 
 use crate::study::axis::{Axis, Level, Values};
 use crate::study::{Design, Study};

@@ -33,6 +33,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod amount;
+mod cluster;
 mod collect;
 mod design;
 mod error;
@@ -43,6 +44,7 @@ mod runner;
 mod store;
 mod study;
 
+pub use cluster::{Tasks, kubernetes_job, slurm_script};
 pub use collect::collect;
 pub use error::StudyError;
 pub use estimate::{Estimate, estimate};

@@ -1,7 +1,7 @@
 //! The directory of a sweep: its plan, and its finished runs.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -99,6 +99,12 @@ impl Store {
         &self.directory
     }
 
+    /// Returns whether a sweep was planned here.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.directory.join(STUDY).is_file()
+    }
+
     /// Writes a plan. Runs that are there stay, also those that the plan does not have.
     ///
     /// # Errors
@@ -129,7 +135,7 @@ impl Store {
     }
 
     fn read_study(&self) -> Result<PlannedStudy, StoreError> {
-        if !self.directory.join(STUDY).is_file() {
+        if !self.is_there() {
             return Err(StoreError::Nothing { path: self.directory.clone() });
         }
         #[derive(Deserialize)]
@@ -216,8 +222,13 @@ impl Store {
         let failed = |source| StoreError::Io { path: path.clone(), source };
         let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
         fs::create_dir_all(&temporary).map_err(failed)?;
-        fs::write(temporary.join(SCENARIO), &point.scenario).map_err(failed)?;
-        fs::write(temporary.join(RESULTS), json).map_err(failed)?;
+        for (name, text) in [(SCENARIO, &point.scenario), (RESULTS, &json)] {
+            // Synced first: a rename may reach the disk before the contents do.
+            let written = fs::File::create(temporary.join(name)).and_then(|mut file| {
+                file.write_all(text.as_bytes()).and_then(|()| file.sync_all())
+            });
+            written.map_err(failed)?;
+        }
         match fs::rename(&temporary, &path) {
             Err(_) if self.has(point) => {
                 let _ = fs::remove_dir_all(&temporary);

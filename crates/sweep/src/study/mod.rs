@@ -121,6 +121,12 @@ struct RawStudy {
 }
 
 impl Study {
+    /// Returns by how much smaller than full scale its runs are.
+    #[must_use]
+    pub fn scale_down(&self) -> u32 {
+        self.scale_down
+    }
+
     /// Reads a study's file, and the scenarios that it names.
     ///
     /// # Errors
