@@ -5,6 +5,7 @@
 //! names the field of each.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 
@@ -164,8 +165,12 @@ impl Profile {
 
     /// The shipped profile of this name, if there is one. Shipped profiles are valid.
     pub fn shipped(name: &str) -> Option<Self> {
-        let (_, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
-        Self::from_toml(text, name).ok()
+        // A sweep asks for the same few thousands of times.
+        static PARSED: [OnceLock<Option<Profile>>; SHIPPED.len()] =
+            [const { OnceLock::new() }; SHIPPED.len()];
+        let index = SHIPPED.iter().position(|(shipped, _)| *shipped == name)?;
+        let parse = || Self::from_toml(SHIPPED[index].1, name).ok();
+        PARSED[index].get_or_init(parse).clone()
     }
 
     /// Reads and validates the profile in a file.
