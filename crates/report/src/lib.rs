@@ -109,6 +109,7 @@ pub use rendering::runs_chart::runs_chart;
 #[cfg(feature = "charts")]
 pub use rendering::segment_chart::{iops_chart, response_chart};
 pub use rendering::sweep_csv::{write_differences_csv, write_sweep_csv};
+pub use rendering::sweep_table::sweep_table;
 pub use rendering::table::{
     all_tables, fitted_table, overhead_table, segments_table, summary_table, volumes_table,
     workloads_table,

@@ -13,4 +13,5 @@ pub(crate) mod overhead;
 pub(crate) mod phases;
 pub(crate) mod runs;
 pub(crate) mod sweep;
+pub(crate) mod sweep_design;
 mod verdicts;

@@ -56,6 +56,8 @@ pub(crate) mod segment_chart;
 #[cfg(feature = "charts")]
 mod sheet;
 pub(crate) mod sweep_csv;
+pub(crate) mod sweep_table;
+mod sweep_words;
 pub(crate) mod table;
 mod table_column;
 #[cfg(feature = "png")]

@@ -3,6 +3,7 @@
 //! Comma-separated values as [`write_segments_csv`](crate::write_segments_csv) writes them. The same sweep gives the same
 //! bytes.
 
+use crate::analysis::sweep_design::Design;
 use crate::data::json::ResultsError;
 use crate::data::sweep::{Sweep, SweepAxis, SweepDifference, SweepFigure};
 use crate::rendering::table_column::{TableColumn, write_csv};
@@ -97,10 +98,10 @@ pub(crate) fn sweep_columns(sweep: &Sweep) -> Vec<TableColumn> {
 fn difference_columns(sweep: &Sweep) -> Vec<TableColumn> {
     let all = || sweep.differences.iter();
     let figures = || all().map(|one| sweep.figures.get(one.figure));
-    let places = Places::of(sweep);
+    let design = Design::of(sweep);
     let axis_of = |one: &SweepDifference| sweep.axes.get(one.axis);
     let label = |one: &SweepDifference, side: usize, axis: usize| {
-        places.label(sweep, one.combinations[side], axis)
+        design.label(one.combinations[side], axis).to_owned()
     };
     let axes = all().map(|one| axis_of(one).map(|axis| axis.name.clone()).unwrap_or_default());
     let mut columns = vec![
@@ -161,35 +162,4 @@ fn axis_column(sweep: &Sweep, axis: &SweepAxis, taken: &[&str]) -> String {
 
 fn number_column(axis: &str) -> String {
     format!("{axis}_number")
-}
-
-/// The value of each axis in each combination.
-pub(crate) struct Places<'a>(Vec<&'a [usize]>);
-
-impl<'a> Places<'a> {
-    pub(crate) fn of(sweep: &'a Sweep) -> Self {
-        let mut places: Vec<&[usize]> = Vec::new();
-        for row in &sweep.rows {
-            // By combination, so that each extends the list by one.
-            if places.len() <= row.combination {
-                places.resize(row.combination + 1, &[]);
-            }
-            places[row.combination] = &row.at;
-        }
-        Self(places)
-    }
-
-    /// Returns the combinations, by number. One without a row is empty.
-    pub(crate) fn all(&self) -> &[&'a [usize]] {
-        &self.0
-    }
-
-    /// Returns the label of an axis' value in a combination; empty if there is no such combination.
-    pub(crate) fn label(&self, sweep: &Sweep, combination: usize, axis: usize) -> String {
-        let value = || {
-            let at = *self.0.get(combination)?.get(axis)?;
-            Some(sweep.axes.get(axis)?.values.get(at)?.label.clone())
-        };
-        value().unwrap_or_default()
-    }
 }

@@ -3,3 +3,4 @@
 mod differences;
 mod files;
 pub(crate) mod fixture;
+mod table;
