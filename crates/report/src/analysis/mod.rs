@@ -12,6 +12,7 @@ pub(crate) mod obstacle;
 pub(crate) mod overhead;
 pub(crate) mod phases;
 pub(crate) mod runs;
+pub(crate) mod study;
 pub(crate) mod sweep;
 pub(crate) mod sweep_design;
 mod verdicts;
