@@ -24,4 +24,5 @@ mod rows;
 mod runs;
 mod sensitivity;
 mod snapshots;
+mod sweep;
 mod tables;
