@@ -19,7 +19,7 @@ macro_rules! shipped {
         [$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),*]
     };
 }
-const SHIPPED: [(&str, &str); 7] = shipped![
+const SHIPPED: [(&str, &str); 8] = shipped![
     "seagate-cheetah-15k5-st3146855fc",
     "seagate-cheetah-15k4-st3146854fc",
     "seagate-cheetah-15k6-st3146356fc",
@@ -27,6 +27,7 @@ const SHIPPED: [(&str, &str); 7] = shipped![
     "seagate-cheetah-x15-st318451fc",
     "nearline-7200-16tb",
     "seagate-barracuda-es2-st3500320ns",
+    "seagate-cheetah-10k7-st3146707fc",
 ];
 
 /// A drive as measured. See the shipped TOML files for an example of every field.
