@@ -52,9 +52,11 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod failure;
 #[cfg(feature = "command")]
 pub mod terminal;
 
+pub use failure::Failure;
 pub use strewn_run::*;
 
 pub use strewn_alloc as alloc;
@@ -67,6 +69,10 @@ pub use strewn_sim as sim;
 pub use strewn_spindle as spindle;
 pub use strewn_transport as transport;
 pub use strewn_workload as workload;
+
+/// How many times smaller `--quick` runs: at 8 the shipped scenario takes seconds, and both arrays stay near their
+/// full-scale curves (docs/model.md says how near).
+pub const QUICK_SCALE_DOWN: u32 = 8;
 
 #[cfg(test)]
 mod tests {

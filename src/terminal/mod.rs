@@ -24,7 +24,6 @@
 //! ```
 
 mod ending;
-mod failure;
 mod interrupt;
 mod late_bar;
 mod progress;
@@ -32,8 +31,8 @@ mod reading;
 mod report;
 mod study_progress;
 
+pub use crate::failure::Failure;
 pub use ending::{Ending, exit_code, print, say, say_to_person};
-pub use failure::Failure;
 pub use progress::Terminal;
 pub use reading::ReadingTerminal;
 pub use report::color_messages;
