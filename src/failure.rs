@@ -7,6 +7,7 @@ use strewn_run::{CalibrateError, CalibrateRowsError, LoadError, RefitError, RunE
 use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
+use strewn_sweep::{PointError, StoreError, StudyError};
 
 /// A failure that ends a program: a message, a remedy, and the exit code.
 #[derive(Debug)]
@@ -273,8 +274,35 @@ impl From<RefitError> for Failure {
     }
 }
 
+impl From<StudyError> for Failure {
+    fn from(error: StudyError) -> Self {
+        let help = error.help();
+        match error {
+            StudyError::Scenario(error) => error.into(),
+            error => Self::new(BAD_INPUT, error.to_string(), help),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let exit_code = if matches!(error, StoreError::Io { .. }) { FAILED } else { BAD_INPUT };
+        Self::new(exit_code, error.to_string(), Some(error.help().to_owned()))
+    }
+}
+
+impl From<PointError> for Failure {
+    fn from(error: PointError) -> Self {
+        match error {
+            PointError::Run(error) => error.into(),
+            PointError::Store(error) => error.into(),
+            PointError::Threads(error) => RunError::from(error).into(),
+        }
+    }
+}
+
 /// Formats an error and its causes on one line. A cause is left out if the error's message contains it.
-fn with_causes(error: &dyn Error) -> String {
+pub(crate) fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

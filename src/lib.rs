@@ -36,6 +36,7 @@
 //! | [`transport`] | models links, and the protocols over them |
 //! | [`sim`] | runs arrays in virtual time |
 //! | [`report`] | writes results as tables, charts and files |
+//! | [`sweep`] | runs studies: many runs that differ by axes |
 //!
 //! # Features
 //!
@@ -67,6 +68,7 @@ pub use strewn_report as report;
 pub use strewn_scenario as scenario;
 pub use strewn_sim as sim;
 pub use strewn_spindle as spindle;
+pub use strewn_sweep as sweep;
 pub use strewn_transport as transport;
 pub use strewn_workload as workload;
 

@@ -20,6 +20,9 @@ mod scenario_file;
 mod sensitivity;
 mod spindle;
 mod spindle_fit;
+mod sweep;
+mod sweep_files;
+mod sweep_point;
 #[cfg(unix)]
 mod torture;
 
@@ -57,6 +60,8 @@ pub(crate) fn main() -> ExitCode {
         Action::Report(arguments) => report::report(arguments),
         Action::Compare(arguments) => compare::compare(arguments),
         Action::Claims(arguments) => claims::claims(arguments),
+        Action::Sweep(arguments) => sweep::sweep(arguments),
+        Action::SweepPoint(arguments) => sweep_point::sweep_point(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
         #[cfg(unix)]
         Action::Torture(arguments) => torture::torture(arguments),

@@ -30,6 +30,7 @@ mod progress;
 mod reading;
 mod report;
 mod study_progress;
+mod sweep_progress;
 
 pub use crate::failure::Failure;
 pub use ending::{Ending, exit_code, print, say, say_to_person};
@@ -37,6 +38,7 @@ pub use progress::Terminal;
 pub use reading::ReadingTerminal;
 pub use report::color_messages;
 pub use study_progress::StudyTerminal;
+pub use sweep_progress::{SweepTerminal, roughly};
 
 /// Watches for Ctrl-C from now on. The returned function tells whether there was one. A second Ctrl-C ends the
 /// program at once.

@@ -18,6 +18,8 @@ pub use analysis::overhead::{
 };
 pub use analysis::phases::{PhaseFigures, phase_figures};
 pub use analysis::runs::{CompareError, compare_runs};
+pub use analysis::study::{JudgedPrediction, PredictionVerdict, combination_at};
+pub use analysis::sweep::{differences, mean_and_interval, noise_sentence, students_t};
 pub use data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
@@ -69,8 +71,10 @@ pub use data::sensitivity::{
     ArraySensitivity, RowOutcome, SENSITIVITY_SCHEMA, Sensitivity, SensitivityRow, VariedKind,
 };
 pub use data::snapshots::Snapshots;
+pub use data::study_text::{Argument, Prediction, StudyText};
 pub use data::sweep::{
-    AxisValue, MissingRun, SWEEP_SCHEMA, Sweep, SweepAxis, SweepDifference, SweepFigure, SweepRow,
+    AxisValue, MissingRun, SWEEP_SCHEMA, Sweep, SweepAxis, SweepChartKind, SweepChartSpec,
+    SweepDifference, SweepFigure, SweepRow,
 };
 pub use data::toml_text::{TomlError, TomlText};
 pub use data::volume::VolumeFigures;

@@ -157,7 +157,7 @@ pub fn calibrate(
     if fits.is_empty() {
         return Err(CalibrateError::NothingFitted);
     }
-    parallel::map(jobs, fits, Fit::run)
+    parallel::over_threads(jobs, fits, Fit::run)
 }
 
 /// Fits the parameters of one array, to its published figures each multiplied by its `factors`. What a published row

@@ -272,7 +272,7 @@ impl Fit<'_> {
             let done = run::run_array(&scenario, &options, index, false, self.observer)?;
             Ok::<ArrayResults, RunError>(results::of_array(&scenario, &arrays[index], &done))
         };
-        let done = parallel::map(self.jobs, numbers, simulate)?;
+        let done = parallel::over_threads(self.jobs, numbers, simulate)?;
         if self.observer.stop() {
             return Err(CalibrateRowsError::Stopped);
         }

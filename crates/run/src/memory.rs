@@ -110,7 +110,7 @@ pub(crate) fn check_replicates(
     if replicates <= 1 {
         return check(scenario, further_bytes);
     }
-    let at_once = at_once_bytes(scenario, replicates, parallel::at_once(jobs));
+    let at_once = at_once_bytes(scenario, replicates, parallel::threads(jobs));
     check_bytes(BASE_BYTES + at_once + further_bytes)
 }
 
@@ -124,7 +124,8 @@ fn at_once_bytes(scenario: &Scenario, replicates: u32, threads: usize) -> u64 {
 }
 
 /// Returns the available memory that Linux reports, or `None` without `/proc/meminfo`; then no run is refused.
-fn available_bytes() -> Option<u64> {
+#[must_use]
+pub fn available_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;

@@ -6,9 +6,12 @@
 pub struct ThreadsError(String);
 
 /// Calls `work` for every item, on `jobs` threads or one for each core if 0, and returns what it made of them, in the
-/// order of the items. Earlier items begin first. An error ends the work with the calls that are under way.
+/// order of the items. Earlier items begin first.
+///
+/// # Errors
+/// If threads cannot be started, and the first error of `work`, which ends the work with the calls that are under way.
 #[cfg(feature = "threads")]
-pub(crate) fn map<I, T, E>(
+pub fn over_threads<I, T, E>(
     jobs: usize,
     items: Vec<I>,
     work: impl Fn(I) -> Result<T, E> + Send + Sync,
@@ -30,9 +33,12 @@ where
     Ok(done.into_iter().map(|(_, made)| made).collect())
 }
 
-/// Calls `work` for every item, one after another, and returns what it made of them. An error ends the work.
+/// Calls `work` for every item, one after another, and returns what it made of them.
+///
+/// # Errors
+/// The first error of `work`, which ends the work.
 #[cfg(not(feature = "threads"))]
-pub(crate) fn map<I, T, E: From<ThreadsError>>(
+pub fn over_threads<I, T, E: From<ThreadsError>>(
     _jobs: usize,
     items: Vec<I>,
     work: impl Fn(I) -> Result<T, E>,
@@ -41,7 +47,8 @@ pub(crate) fn map<I, T, E: From<ThreadsError>>(
 }
 
 /// Returns how many calls are under way at once.
-pub(crate) fn at_once(jobs: usize) -> usize {
+#[must_use]
+pub fn threads(jobs: usize) -> usize {
     match (cfg!(feature = "threads"), jobs) {
         (false, _) => 1,
         (true, 0) => std::thread::available_parallelism().map_or(1, usize::from),

@@ -147,7 +147,7 @@ pub fn refit(
     }
     let (count, done) = (tasks.len(), AtomicUsize::new(0));
     on_done(0, count);
-    parallel::map(options.jobs, tasks, |task| {
+    parallel::over_threads(options.jobs, tasks, |task| {
         let refit = task.run(&published, observer);
         on_done(done.fetch_add(1, Ordering::Relaxed) + 1, count);
         refit

@@ -396,7 +396,7 @@ fn run_arrays(
     };
     // In order, so that a run that is stopped has its own figures before it has a band.
     let numbers = (0..scenarios.len() * arrays).collect();
-    let mut done = parallel::map(options.jobs, numbers, run)?.into_iter();
+    let mut done = parallel::over_threads(options.jobs, numbers, run)?.into_iter();
     Ok(scenarios.iter().map(|_| done.by_ref().take(arrays).collect()).collect())
 }
 

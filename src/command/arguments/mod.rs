@@ -4,6 +4,7 @@ mod output;
 mod results;
 mod run;
 mod spindle;
+mod sweep;
 mod values;
 
 use std::ffi::OsString;
@@ -17,6 +18,7 @@ pub(crate) use output::{PictureArguments, TableArguments, TableFormat};
 pub(crate) use results::{ClaimsArguments, CompareArguments, ReportArguments};
 pub(crate) use run::{LoadArguments, RunArguments, Shape};
 pub(crate) use spindle::SpindleArguments;
+pub(crate) use sweep::{SweepArguments, SweepPointArguments};
 pub(crate) use values::{MOST_SEGMENTS, seed, segments, whole_number};
 
 use values::{bench_seconds, jobs};
@@ -122,6 +124,10 @@ pub(crate) enum Action {
     Compare(CompareArguments),
     /// Say of what documents claim whether runs reproduce it
     Claims(ClaimsArguments),
+    /// Run a study: a scenario many times, with other settings and seeds, into one table and report
+    Sweep(SweepArguments),
+    /// Run some of the runs that `strewn sweep` has planned, as a task of a cluster
+    SweepPoint(SweepPointArguments),
     /// Characterize a drive model, replay commands on it, or fit one to a real drive
     Spindle(SpindleArguments),
     /// Create, serve, measure and maintain arrays on real files and block devices

@@ -45,6 +45,14 @@ pub(super) fn bench_seconds(text: &str) -> Result<f64, String> {
     })
 }
 
+pub(super) fn hours(text: &str) -> Result<f64, String> {
+    let is_some = |hours: &f64| hours.is_finite() && *hours > 0.0;
+    text.parse()
+        .ok()
+        .filter(is_some)
+        .ok_or_else(|| "give a number of hours above zero, such as --max-hours 8".into())
+}
+
 pub(crate) fn segments(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(0) => Err("zero segments measure nothing; give 1 or more".into()),

@@ -12,4 +12,6 @@ pub(crate) mod obstacle;
 pub(crate) mod overhead;
 pub(crate) mod phases;
 pub(crate) mod runs;
+pub(crate) mod study;
+pub(crate) mod sweep;
 mod verdicts;

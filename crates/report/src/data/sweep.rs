@@ -1,6 +1,7 @@
 //! A sweep: figures of many runs of one scenario, which differ by the values of axes.
 
 use crate::data::figure::FigureOf;
+use crate::data::json::{ResultsError, check_schema};
 use serde::{Deserialize, Serialize};
 
 /// The version of the format that this crate reads and writes.
@@ -34,6 +35,34 @@ pub struct Sweep {
     pub differences: Vec<SweepDifference>,
     /// Runs that are not there.
     pub missing: Vec<MissingRun>,
+}
+
+impl Sweep {
+    /// Writes the sweep as JSON: indented, ending in a newline, the same bytes for equal figures.
+    ///
+    /// # Errors
+    ///
+    /// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
+    pub fn to_json_string(&self) -> Result<String, ResultsError> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        // serde_json writes `null` for what is not finite, without an error.
+        match serde_json::from_str::<Self>(&text) {
+            Ok(read) if read == *self => Ok(text),
+            _ => Err(ResultsError::NotFinite),
+        }
+    }
+
+    /// Reads the text of a `sweep.json`.
+    ///
+    /// # Errors
+    ///
+    /// [`ResultsError::Schema`] for another schema than [`SWEEP_SCHEMA`], [`ResultsError::Json`] for text that is not JSON or
+    /// lacks a field.
+    pub fn from_json(text: &str) -> Result<Self, ResultsError> {
+        check_schema(text, "a sweep", SWEEP_SCHEMA)?;
+        Ok(serde_json::from_str(text)?)
+    }
 }
 
 /// What the runs of a sweep differ by.
@@ -130,4 +159,39 @@ pub struct MissingRun {
     /// Why it failed; none if it has not been run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// A chart of a sweep that a study asks for, instead of the charts that follow from its axes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepChartSpec {
+    /// The quantities that it shows ([`SweepFigure::quantity`]).
+    pub figures: Vec<String>,
+    /// Title, for a reader.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The axis along x; `segment` for figures by segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub x: Option<String>,
+    /// The axis that lines differ by; in a heat map, the axis along y.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<String>,
+    /// The axis that panels differ by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub panels: Option<String>,
+    /// How it is drawn; as the axes have it if none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<SweepChartKind>,
+}
+
+/// How a chart of a sweep is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SweepChartKind {
+    /// Lines with bands.
+    Lines,
+    /// Dots with error bars.
+    Dots,
+    /// A field of colours, by two axes.
+    HeatMap,
 }

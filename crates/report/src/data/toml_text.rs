@@ -48,10 +48,22 @@ impl<'a> TomlText<'a> {
     pub fn error(&self, span: Range<usize>, field: &str, message: impl Into<String>) -> TomlError {
         TomlError {
             path: self.path.to_owned(),
-            line: line_at(self.text, span.start),
+            line: self.line(span),
             field: field.to_owned(),
             message: message.into(),
         }
+    }
+
+    /// Returns the line that a span begins in, from 1.
+    #[must_use]
+    pub fn line(&self, span: Range<usize>) -> usize {
+        line_at(self.text, span.start)
+    }
+
+    /// Returns the path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.path
     }
 }
 

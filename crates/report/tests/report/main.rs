@@ -23,4 +23,5 @@ mod rows;
 mod runs;
 mod sensitivity;
 mod snapshots;
+mod sweep;
 mod tables;

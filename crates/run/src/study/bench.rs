@@ -109,7 +109,7 @@ impl Bench<'_> {
     }
 
     fn measure_all(&self, loops: Vec<Loop>) -> Result<Vec<LoopPoint>, StudyError> {
-        parallel::map(0, loops, |wanted| self.measure(wanted))
+        parallel::over_threads(0, loops, |wanted| self.measure(wanted))
     }
 
     fn measure(&self, wanted: Loop) -> Result<LoopPoint, StudyError> {

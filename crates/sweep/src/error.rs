@@ -1,0 +1,48 @@
+//! Why a study cannot be used.
+
+use std::path::PathBuf;
+
+use strewn_report::TomlError;
+use strewn_scenario::ScenarioError;
+
+/// Why a study cannot be planned.
+#[derive(Debug, thiserror::Error)]
+pub enum StudyError {
+    /// Something in the study's file is wrong.
+    #[error("{error}")]
+    Study {
+        /// What is wrong, and where.
+        error: Box<TomlError>,
+        /// The remedy.
+        help: String,
+    },
+    /// A file cannot be read.
+    #[error("{} cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        source: std::io::Error,
+    },
+    /// A scenario that the study names is not valid by itself.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+}
+
+impl StudyError {
+    /// Returns the remedy, if the message does not give it already.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Study { help, .. } => Some(help.clone()),
+            Self::Unreadable { .. } => Some(
+                "give the path of a study's file; `scenario` is a path from its folder".to_owned(),
+            ),
+            Self::Scenario(error) => error.help().map(str::to_owned),
+        }
+    }
+
+    pub(crate) fn study(error: TomlError, help: impl Into<String>) -> Self {
+        Self::Study { error: Box::new(error), help: help.into() }
+    }
+}

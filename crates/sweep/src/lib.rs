@@ -1,0 +1,57 @@
+#![doc = include_str!("../README.md")]
+//!
+//! ```
+//! use strewn_sweep::{Store, Study, SweepOptions, collect, run_points};
+//!
+//! let text = r#"
+//! schema = 1
+//! name = "alignment"
+//! title = "Requests that straddle blocks"
+//! scenario = "../../scenarios/making-sense-of-wafl-4.toml"
+//! arrays = ["FAS2050"]
+//! segments = 2
+//! scale_down = 256
+//!
+//! [[axis]]
+//! name = "alignment"
+//! setting = "workload.alignment"
+//! values = ["512 B", "4 KiB"]
+//! "#;
+//! let plan = Study::parse(text, "alignment.toml")?.plan(None)?;
+//! # let directory = std::env::temp_dir().join(format!("strewn-sweep-doc.{}", std::process::id()));
+//! let store = Store::new(&directory);
+//! store.write_plan(&plan)?;
+//! let end = run_points(&plan, &store, &SweepOptions::default(), &())?;
+//! let sweep = collect(&plan, &store, &end)?;
+//! assert_eq!(sweep.axes[0].values[1].number, Some(4096.0));
+//! assert!(sweep.missing.is_empty());
+//! # std::fs::remove_dir_all(&directory)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod amount;
+mod cluster;
+mod collect;
+mod design;
+mod error;
+mod estimate;
+mod plan;
+mod point;
+mod runner;
+mod store;
+mod study;
+
+pub use cluster::{Tasks, kubernetes_job, slurm_script};
+pub use collect::collect;
+pub use error::StudyError;
+pub use estimate::{Estimate, estimate};
+pub use plan::{MOST_RUNS, Plan, PlannedStudy};
+pub use point::Point;
+pub use runner::{
+    PointError, SweepEnd, SweepObserver, SweepOptions, jobs_that_fit, run_one, run_points,
+};
+pub use store::{Store, StoreError};
+pub use study::{Design, MOST_REPLICATES, Study};

@@ -1,0 +1,107 @@
+//! One run of a study, complete in itself.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use strewn_report::Results;
+use strewn_run::{Observer, RunError, RunOptions, SavedRun, needed_bytes, run};
+use strewn_scenario::{Scenario, ScenarioError, SpindleChoice};
+
+use crate::plan::absolute;
+
+/// Letters of a run's name: 64 bits of a digest, so that of a million runs two have the same name with a probability of
+/// 3 in 100 million.
+const ID_LETTERS: usize = 16;
+
+/// One run: a scenario with a seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Its number in the plan, from 0.
+    pub index: usize,
+    /// Names its directory: a digest of the scenario, the drive profiles in it, its seed, its scale and the version of the
+    /// program.
+    pub id: String,
+    /// The value of each axis, as `axis` and `label`; of the first combination, if several come to the same run.
+    pub at: Vec<(String, String)>,
+    /// Its seed.
+    pub seed: u64,
+    /// It runs at 1/`scale_down` of full scale.
+    pub scale_down: u32,
+    /// The memory that it needs, bytes.
+    pub memory_bytes: u64,
+    /// The text of its scenario, at full scale.
+    pub scenario: String,
+}
+
+/// Where a scenario's text comes from, in messages.
+const NAME: &str = "scenario.toml";
+
+impl Point {
+    /// Returns the run of a scenario, or why there is none.
+    pub(crate) fn of(
+        scenario: &Scenario,
+        scale_down: u32,
+        at: &[(String, String)],
+    ) -> Result<Self, String> {
+        let mut scenario = scenario.clone();
+        let mut digest = Sha256::new();
+        digest.update(format!("strewn {}\n1/{scale_down}\n", env!("CARGO_PKG_VERSION")));
+        let mut unnamed = scenario.clone();
+        for (array, unnamed) in scenario.arrays.iter_mut().zip(&mut unnamed.arrays) {
+            if let SpindleChoice::File(path) = &mut array.spindle {
+                let text = std::fs::read(&*path)
+                    .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+                digest.update(text.len().to_le_bytes());
+                digest.update(&text);
+                *path = absolute(path);
+                unnamed.spindle = SpindleChoice::File("profile.toml".into());
+            }
+        }
+        let text = |scenario: &Scenario| {
+            scenario.to_toml().ok_or_else(|| "the scenario cannot be written as a file".to_owned())
+        };
+        digest.update(text(&unnamed)?);
+        let id = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let memory_bytes = needed_bytes(&scenario.scaled_down(scale_down).0);
+        Ok(Self {
+            index: 0,
+            id: id[..ID_LETTERS].to_owned(),
+            at: at.to_vec(),
+            seed: scenario.seed,
+            scale_down,
+            memory_bytes,
+            scenario: text(&scenario)?,
+        })
+    }
+
+    /// Returns its scenario, at full scale.
+    ///
+    /// # Errors
+    /// If a drive profile that it names is not there.
+    pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
+        Scenario::parse(&self.scenario, NAME)
+    }
+
+    /// Returns the values of the axes in a line.
+    #[must_use]
+    pub fn described(&self) -> String {
+        let at = self.at.iter().map(|(axis, label)| format!("{axis} = {label}, "));
+        format!("{}seed {}", at.collect::<String>(), self.seed)
+    }
+
+    /// Runs it, on one thread. The results are marked as partial if `observer` stopped it.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub fn run(
+        &self,
+        save: Option<Arc<SavedRun>>,
+        observer: &dyn Observer,
+    ) -> Result<Results, RunError> {
+        let scenario = self.scenario()?;
+        let options =
+            RunOptions { jobs: 1, scale_down: self.scale_down, save, ..RunOptions::default() };
+        run(&scenario, &options, observer)
+    }
+}

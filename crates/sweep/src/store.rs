@@ -1,0 +1,299 @@
+//! The directory of a sweep: its plan, and its finished runs.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use strewn_report::Results;
+use strewn_run::{Replacement, SavedRun};
+
+use crate::plan::{Plan, PlannedStudy};
+use crate::point::Point;
+
+const MANIFEST: &str = "manifest.jsonl";
+const STUDY: &str = "study.json";
+const POINTS: &str = "points";
+const RESULTS: &str = "results.json";
+const SCENARIO: &str = "scenario.toml";
+
+/// The directory of a sweep.
+#[derive(Clone, Debug)]
+pub struct Store {
+    directory: PathBuf,
+}
+
+/// Why a directory of a sweep cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+    /// A file is not what a sweep writes.
+    #[error("{}: line {line}: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// No sweep is there.
+    #[error("{} has no sweep", path.display())]
+    Nothing {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The plan is of another version.
+    #[error("{} was planned by Strewn {planned}, and this is {here}", path.display())]
+    Version {
+        /// The directory.
+        path: PathBuf,
+        /// The version that planned it.
+        planned: String,
+        /// This version.
+        here: &'static str,
+    },
+    /// The plan has no such run.
+    #[error("there is no run number {index}: the sweep has {count}")]
+    NoPoint {
+        /// The number asked for.
+        index: usize,
+        /// Runs of the plan.
+        count: usize,
+    },
+}
+
+impl StoreError {
+    /// Returns the remedy.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "make room, or give a directory that you may read and write",
+            Self::Damaged { .. } => {
+                "plan the sweep again: strewn sweep STUDY.toml --out DIR keeps the runs that are there"
+            }
+            Self::Nothing { .. } => "begin one: strewn sweep STUDY.toml --out DIR",
+            Self::Version { .. } => "plan the sweep again with this version, in another directory",
+            Self::NoPoint { .. } => "runs are numbered from 0",
+        }
+    }
+}
+
+impl Store {
+    /// Returns the store in a directory, which need not be there yet.
+    #[must_use]
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    /// Returns the directory.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Returns whether a sweep was planned here.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.directory.join(STUDY).is_file()
+    }
+
+    /// Writes a plan. Runs that are there stay, also those that the plan does not have.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_plan(&self, plan: &Plan) -> Result<(), StoreError> {
+        let points = self.directory.join(POINTS);
+        fs::create_dir_all(&points).map_err(|source| StoreError::Io { path: points, source })?;
+        let mut lines = Vec::new();
+        for point in &plan.points {
+            to_json(&mut lines, point, false).map_err(|source| self.io(MANIFEST, source))?;
+        }
+        let mut study = Vec::new();
+        to_json(&mut study, &plan.study, true).map_err(|source| self.io(STUDY, source))?;
+        self.write(MANIFEST, &lines)?;
+        // Last: what has a study has a manifest.
+        self.write(STUDY, &study)
+    }
+
+    /// Reads the plan.
+    ///
+    /// # Errors
+    /// If there is none, or it is damaged or of another version.
+    pub fn read_plan(&self) -> Result<Plan, StoreError> {
+        let study = self.read_study()?;
+        let text = self.read(MANIFEST)?;
+        let points = text.lines().enumerate().map(|(index, line)| self.point(index, line));
+        Ok(Plan { study, points: points.collect::<Result<_, _>>()? })
+    }
+
+    fn read_study(&self) -> Result<PlannedStudy, StoreError> {
+        if !self.is_there() {
+            return Err(StoreError::Nothing { path: self.directory.clone() });
+        }
+        #[derive(Deserialize)]
+        struct VersionOnly {
+            strewn: String,
+        }
+        let text = self.read(STUDY)?;
+        let damaged = |error: serde_json::Error| self.damaged(STUDY, error.line(), &error);
+        let VersionOnly { strewn } = serde_json::from_str(&text).map_err(damaged)?;
+        let here = env!("CARGO_PKG_VERSION");
+        if strewn != here {
+            return Err(StoreError::Version {
+                path: self.directory.clone(),
+                planned: strewn,
+                here,
+            });
+        }
+        serde_json::from_str(&text).map_err(damaged)
+    }
+
+    /// Reads one run of the plan, by its number from 0.
+    ///
+    /// # Errors
+    /// As [`read_plan`](Self::read_plan), and if there is no such run.
+    pub fn read_point(&self, index: usize) -> Result<Point, StoreError> {
+        self.read_study()?;
+        let text = self.read(MANIFEST)?;
+        let line = text.lines().nth(index);
+        let line =
+            line.ok_or_else(|| StoreError::NoPoint { index, count: text.lines().count() })?;
+        self.point(index, line)
+    }
+
+    fn point(&self, index: usize, line: &str) -> Result<Point, StoreError> {
+        let point: Point = serde_json::from_str(line)
+            .map_err(|error| self.damaged(MANIFEST, index + 1, &error))?;
+        if point.index != index {
+            return Err(StoreError::Damaged {
+                path: self.directory.join(MANIFEST),
+                line: index + 1,
+                message: format!("is run {}, not {index}", point.index),
+            });
+        }
+        Ok(point)
+    }
+
+    fn directory_of(&self, point: &Point) -> PathBuf {
+        self.directory.join(POINTS).join(&point.id)
+    }
+
+    /// Returns whether a run is there.
+    #[must_use]
+    pub fn has(&self, point: &Point) -> bool {
+        self.directory_of(point).join(RESULTS).is_file()
+    }
+
+    /// Reads the results of a run; none if it is not there.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn results(&self, point: &Point) -> Result<Option<Results>, StoreError> {
+        let path = self.directory_of(point).join(RESULTS);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(StoreError::Io { path, source }),
+        };
+        Results::from_json(&text).map(Some).map_err(|error| StoreError::Damaged {
+            path,
+            line: 1,
+            message: error.to_string(),
+        })
+    }
+
+    /// Keeps the results of a finished run, all of it or nothing. Those that are there already stay: they are the same.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn keep(&self, point: &Point, results: &Results) -> Result<(), StoreError> {
+        let json = results.to_json_string().map_err(|error| {
+            self.io(RESULTS, io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+        })?;
+        let path = self.directory_of(point);
+        let failed = |source| StoreError::Io { path: path.clone(), source };
+        let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
+        fs::create_dir_all(&temporary).map_err(failed)?;
+        for (name, text) in [(SCENARIO, &point.scenario), (RESULTS, &json)] {
+            // Synced first: a rename may reach the disk before the contents do.
+            let written = fs::File::create(temporary.join(name)).and_then(|mut file| {
+                file.write_all(text.as_bytes()).and_then(|()| file.sync_all())
+            });
+            written.map_err(failed)?;
+        }
+        match fs::rename(&temporary, &path) {
+            Err(_) if self.has(point) => {
+                let _ = fs::remove_dir_all(&temporary);
+            }
+            renamed => renamed.map_err(failed)?,
+        }
+        // It may have been saved on the way.
+        let _ = fs::remove_dir_all(self.saved_path(point));
+        Ok(())
+    }
+
+    fn saved_path(&self, point: &Point) -> PathBuf {
+        self.directory_of(point).with_extension("saved")
+    }
+
+    /// Opens the saved state of an unfinished run, or begins to save it.
+    ///
+    /// # Errors
+    /// If it cannot be, also because another process runs it.
+    pub fn saved(&self, point: &Point) -> Result<SavedRun, strewn_run::RunError> {
+        let path = self.saved_path(point);
+        match SavedRun::open(&path) {
+            Err(strewn_run::SaveError::Nothing { .. }) => {}
+            opened => return Ok(opened?),
+        }
+        let scenario = point.scenario()?;
+        Ok(SavedRun::create(
+            &path,
+            &scenario,
+            &point.scenario,
+            Path::new(SCENARIO),
+            point.scale_down,
+        )?)
+    }
+
+    /// Returns whether a saved state of an unfinished run is there.
+    #[must_use]
+    pub fn is_saved(&self, point: &Point) -> bool {
+        self.saved_path(point).is_dir()
+    }
+
+    fn read(&self, name: &str) -> Result<String, StoreError> {
+        fs::read_to_string(self.directory.join(name)).map_err(|source| self.io(name, source))
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        Replacement::write(&self.directory.join(name), bytes)
+            .and_then(Replacement::put_in_place)
+            .map_err(|source| self.io(name, source))
+    }
+
+    fn io(&self, name: &str, source: io::Error) -> StoreError {
+        StoreError::Io { path: self.directory.join(name), source }
+    }
+
+    fn damaged(&self, name: &str, line: usize, error: &serde_json::Error) -> StoreError {
+        StoreError::Damaged { path: self.directory.join(name), line, message: error.to_string() }
+    }
+}
+
+fn to_json(bytes: &mut Vec<u8>, value: &impl serde::Serialize, is_pretty: bool) -> io::Result<()> {
+    match is_pretty {
+        true => serde_json::to_writer_pretty(&mut *bytes, value)?,
+        false => serde_json::to_writer(&mut *bytes, value)?,
+    }
+    bytes.push(b'\n');
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! The arguments of `strewn sweep` and `strewn sweep-point`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::{hours, jobs};
+use super::{EXIT_CODES, PictureArguments, with_examples};
+
+const SWEEP_EXAMPLES: &str = "\
+Examples:
+  strewn sweep study.toml --out results --dry-run     (says what it will take)
+  strewn sweep study.toml --out results               (then open results/report.html)
+  strewn sweep --resume results                       (after Ctrl-C, or a crash)
+  strewn sweep study.toml --out results --slurm && sbatch results/sweep.sbatch";
+
+const POINT_EXAMPLES: &str = "\
+Examples:
+  strewn sweep-point results --index 7
+  SLURM_ARRAY_TASK_ID=7 strewn sweep-point results";
+
+/// `strewn sweep`.
+#[derive(Debug, Args)]
+#[command(after_help = with_examples(SWEEP_EXAMPLES, EXIT_CODES))]
+pub(crate) struct SweepArguments {
+    /// The study: a TOML file with a scenario and axes. Shipped studies are in scenarios/studies/
+    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    pub(crate) study: Option<PathBuf>,
+    /// Directory of the sweep. Runs that are there, of this study or another, are not run again
+    #[arg(long, value_name = "DIR", required_unless_present = "resume", conflicts_with = "resume")]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on with the sweep in this directory, and make its table, charts and report again
+    #[arg(long, value_name = "DIR", conflicts_with = "quick")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Run at an eighth of full scale, unless the study is smaller
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Number of runs at once [default: one per core, as far as memory allows]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
+    pub(crate) jobs: Option<usize>,
+    /// Refuse a sweep that is estimated to take longer, and stop one that does
+    #[arg(long, value_name = "H", allow_negative_numbers = true, value_parser = hours)]
+    pub(crate) max_hours: Option<f64>,
+    /// Save each run after each of its segments, so that a sweep that is killed goes on inside its runs
+    #[arg(long)]
+    pub(crate) save: bool,
+    /// Only say how many runs there are, and what they will take
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Run nothing: write DIR/sweep.sbatch, which runs the sweep as a Slurm array
+    #[arg(long, conflicts_with_all = ["dry_run", "kubernetes"])]
+    pub(crate) slurm: bool,
+    /// Run nothing: write DIR/job.yaml, which runs the sweep as an indexed Kubernetes job of this image, which has `strewn`
+    #[arg(long, value_name = "IMAGE", conflicts_with = "dry_run")]
+    pub(crate) kubernetes: Option<String>,
+    /// The claim of the volume that is DIR for the pods
+    #[arg(long, value_name = "NAME", requires = "kubernetes", default_value = "strewn-sweep")]
+    pub(crate) claim: String,
+    /// Print the table as JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArguments,
+}
+
+/// `strewn sweep-point`.
+#[derive(Debug, Args)]
+#[command(after_help = with_examples(POINT_EXAMPLES, EXIT_CODES))]
+pub(crate) struct SweepPointArguments {
+    /// The directory that `strewn sweep` was given
+    pub(crate) directory: PathBuf,
+    /// Number of the task, from 0 [default: SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX of the environment]
+    #[arg(long, value_name = "N")]
+    pub(crate) index: Option<usize>,
+    /// Runs of a task: task I has those numbered from I times K on
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub(crate) runs_each: usize,
+    /// Save a run after each of its segments, so that a task that is killed goes on inside it
+    #[arg(long)]
+    pub(crate) save: bool,
+}
