@@ -48,7 +48,7 @@
 //!   results.
 //! - `charts` (default): charts as SVG, and the report in HTML.
 //! - `png` (default): charts as PNG too (`--png`).
-//! - `parquet`: the table of segments as Parquet (`--format parquet`).
+//! - `parquet` (default): the table of segments as Parquet (`--format parquet`), and the table of a sweep.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

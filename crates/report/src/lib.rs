@@ -100,7 +100,7 @@ pub use rendering::loss_table::loss_table;
 pub use rendering::machine_table::machine_table;
 pub use rendering::page_cache_table::page_cache_table;
 #[cfg(feature = "parquet")]
-pub use rendering::parquet::write_segments_parquet;
+pub use rendering::parquet::{write_segments_parquet, write_sweep_parquet};
 pub use rendering::phases_table::phases_table;
 #[cfg(feature = "png")]
 pub use rendering::png::{PNG_SCALE, png};
@@ -111,6 +111,8 @@ pub use rendering::rows_table::rows_table;
 pub use rendering::runs_chart::runs_chart;
 #[cfg(feature = "charts")]
 pub use rendering::segment_chart::{iops_chart, response_chart};
+pub use rendering::sweep_csv::{write_differences_csv, write_sweep_csv};
+pub use rendering::sweep_table::sweep_table;
 pub use rendering::table::{
     all_tables, fitted_table, overhead_table, segments_table, summary_table, volumes_table,
     workloads_table,

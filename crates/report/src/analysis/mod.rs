@@ -14,4 +14,5 @@ pub(crate) mod phases;
 pub(crate) mod runs;
 pub(crate) mod study;
 pub(crate) mod sweep;
+pub(crate) mod sweep_design;
 mod verdicts;

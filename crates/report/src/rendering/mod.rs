@@ -55,7 +55,11 @@ mod runs_table;
 pub(crate) mod segment_chart;
 #[cfg(feature = "charts")]
 mod sheet;
+pub(crate) mod sweep_csv;
+pub(crate) mod sweep_table;
+mod sweep_words;
 pub(crate) mod table;
+mod table_column;
 #[cfg(feature = "png")]
 mod text_outlines;
 #[cfg(feature = "charts")]

@@ -1,4 +1,4 @@
-//! Segments as Apache Parquet: the table of `segments.csv` with types.
+//! Tables as Apache Parquet: those of `segments.csv` and `sweep.csv`, with types.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,9 +11,12 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
 use crate::data::results::Results;
+use crate::data::sweep::Sweep;
 use crate::rendering::csv::segment_columns;
+use crate::rendering::sweep_csv::sweep_columns;
+use crate::rendering::table_column::TableColumn;
 
-/// Columns of words; all others are numbers.
+/// Columns of words among the segments'; all others are numbers.
 const WORDS: [&str; 3] = ["array", "layout", "phase"];
 
 /// Writes the table of [`write_segments_csv`](crate::write_segments_csv) as Parquet: the same columns in the same
@@ -27,20 +30,41 @@ pub fn write_segments_parquet(
     results: &Results,
     writer: impl Write + Send,
 ) -> Result<(), ParquetError> {
-    let columns = segment_columns(results);
-    let fields = columns.iter().map(|(name, _)| field(name)).collect::<Result<_, _>>()?;
-    let schema = Type::group_type_builder("segments").with_fields(fields).build()?;
+    let columns = segment_columns(results).into_iter().map(|(name, entries)| TableColumn {
+        name: name.to_owned(),
+        is_words: WORDS.contains(&name),
+        entries,
+    });
+    write_table("segments", &columns.collect::<Vec<_>>(), writer)
+}
+
+/// Writes the table of [`write_sweep_csv`](crate::write_sweep_csv) as Parquet, as [`write_segments_parquet`] does.
+///
+/// # Errors
+///
+/// If `writer` fails.
+pub fn write_sweep_parquet(sweep: &Sweep, writer: impl Write + Send) -> Result<(), ParquetError> {
+    write_table("sweep", &sweep_columns(sweep), writer)
+}
+
+fn write_table(
+    name: &str,
+    columns: &[TableColumn],
+    writer: impl Write + Send,
+) -> Result<(), ParquetError> {
+    let fields = columns.iter().map(field).collect::<Result<_, _>>()?;
+    let schema = Type::group_type_builder(name).with_fields(fields).build()?;
     let properties = WriterProperties::builder()
         .set_created_by(format!("strewn {}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::UNCOMPRESSED);
     let mut file =
         SerializedFileWriter::new(writer, Arc::new(schema), Arc::new(properties.build()))?;
     let mut rows = file.next_row_group()?;
-    for (name, values) in &columns {
+    for TableColumn { name, is_words, entries } in columns {
         let Some(mut column) = rows.next_column()? else { break };
-        let there: Vec<i16> = values.iter().map(|value| i16::from(!value.is_empty())).collect();
-        let present = values.iter().filter(|value| !value.is_empty());
-        if WORDS.contains(name) {
+        let there: Vec<i16> = entries.iter().map(|entry| i16::from(!entry.is_empty())).collect();
+        let present = entries.iter().filter(|entry| !entry.is_empty());
+        if *is_words {
             let words: Vec<ByteArray> = present.map(|word| word.as_str().into()).collect();
             column.typed::<ByteArrayType>().write_batch(&words, Some(&there), None)?;
         } else {
@@ -57,10 +81,10 @@ pub fn write_segments_parquet(
     Ok(())
 }
 
-fn field(name: &str) -> Result<Arc<Type>, ParquetError> {
-    let words = WORDS.contains(&name);
+fn field(column: &TableColumn) -> Result<Arc<Type>, ParquetError> {
+    let words = column.is_words;
     let physical = if words { PhysicalType::BYTE_ARRAY } else { PhysicalType::DOUBLE };
-    let field = Type::primitive_type_builder(name, physical)
+    let field = Type::primitive_type_builder(&column.name, physical)
         .with_repetition(Repetition::OPTIONAL)
         .with_logical_type(words.then_some(LogicalType::String));
     Ok(Arc::new(field.build()?))
