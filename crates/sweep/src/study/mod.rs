@@ -246,8 +246,18 @@ impl Study {
 
 /// Keys of the study itself, which TOML takes for those of the table above them.
 const OWN_KEYS: [&str; 12] = [
-    "question", "finding", "depends", "scenario", "arrays", "segments", "scale_down", "replicates",
-    "seed", "design", "points", "title",
+    "question",
+    "finding",
+    "depends",
+    "scenario",
+    "arrays",
+    "segments",
+    "scale_down",
+    "replicates",
+    "seed",
+    "design",
+    "points",
+    "title",
 ];
 
 fn remedy(error: &TomlError) -> String {
