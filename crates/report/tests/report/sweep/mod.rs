@@ -1,6 +1,9 @@
 //! Sweeps: their arithmetic, files, tables, charts and report.
 
+#[cfg(feature = "charts")]
+mod charts;
 mod differences;
 mod files;
 pub(crate) mod fixture;
+mod shapes;
 mod table;
