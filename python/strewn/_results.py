@@ -7,7 +7,7 @@ import json
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from . import _strewn
 from ._chart import Chart
@@ -72,7 +72,7 @@ class Results:
     def segments(self) -> Table:
         """A row for each array and segment, with the columns of ``segments.csv``: ``host_ops_per_s``,
         ``response_mean_ms``, …"""
-        return from_csv(self._native.segments_csv(), _WORDS, _COUNTS)
+        return from_csv(self._native.segments_csv(), _type_of)
 
     @property
     def published(self) -> List[Dict[str, Any]]:
@@ -167,6 +167,10 @@ def _summary(arrays: List[Dict[str, Any]]) -> str:
             )
             rows.append("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>")
     return f"<table>{''.join(rows)}</table>"
+
+
+def _type_of(column: str) -> Callable[[str], Any]:
+    return str if column in _WORDS else int if column in _COUNTS else float
 
 
 def _text_of(path: Path) -> Optional[str]:
