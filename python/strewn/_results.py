@@ -17,13 +17,34 @@ from ._table import Table, from_csv
 #: Columns of segments that are words.
 _WORDS = frozenset({"array", "layout", "phase"})
 #: Columns of segments that are counts; all others are floats.
-_COUNTS = frozenset({
-    "outstanding_ops", "segment", "host_ops", "spindle_reads", "spindle_writes", "data_reads", "edge_reads",
-    "metadata_reads", "parity_update_reads", "parity_writes", "stalled_writes", "largest_free_run_blocks",
-    "consistency_points", "back_to_back_consistency_points", "lost_spindles", "degraded_reads", "recovery_reads",
-    "rebuild_reads", "rebuild_writes", "snapshots_kept", "snapshots_taken", "snapshots_refused",
-    "snapshot_held_blocks", "snapshot_freed_blocks",
-})
+_COUNTS = frozenset(
+    {
+        "outstanding_ops",
+        "segment",
+        "host_ops",
+        "spindle_reads",
+        "spindle_writes",
+        "data_reads",
+        "edge_reads",
+        "metadata_reads",
+        "parity_update_reads",
+        "parity_writes",
+        "stalled_writes",
+        "largest_free_run_blocks",
+        "consistency_points",
+        "back_to_back_consistency_points",
+        "lost_spindles",
+        "degraded_reads",
+        "recovery_reads",
+        "rebuild_reads",
+        "rebuild_writes",
+        "snapshots_kept",
+        "snapshots_taken",
+        "snapshots_refused",
+        "snapshot_held_blocks",
+        "snapshot_freed_blocks",
+    }
+)
 
 
 class Results:
@@ -161,8 +182,12 @@ def _summary(arrays: List[Dict[str, Any]]) -> str:
             kept = 100 * segment["iops"] / segments[0]["iops"] if segments[0]["iops"] else 0
             busy = segment["utilization"]
             cells = (
-                array["name"], segment["index"], f"{segment['iops']:,.1f}", f"{kept:.1f} %",
-                f"{segment['response_ms']['mean']:.1f} ms", f"{100 * busy['controller']:.0f} %",
+                array["name"],
+                segment["index"],
+                f"{segment['iops']:,.1f}",
+                f"{kept:.1f} %",
+                f"{segment['response_ms']['mean']:.1f} ms",
+                f"{100 * busy['controller']:.0f} %",
                 f"{100 * busy['spindles']:.0f} %",
             )
             rows.append("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>")

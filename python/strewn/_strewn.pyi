@@ -64,6 +64,7 @@ def run(
     jobs: int,
     progress: Optional[Callable[[int, float, float, int], None]],
 ) -> Results: ...
+
 class Plan:
     @staticmethod
     def of_file(path: _Path, scale_down: Optional[int], quick: bool, out: _Path) -> Plan: ...

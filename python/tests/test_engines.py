@@ -31,15 +31,26 @@ RUNS = 18
 
 
 def processes(mark):
-    """The processes of a node, by their command lines."""
-    found = {}
+    """The processes of a node, by their command lines: those that are marked, and those that they started, some of which
+    write their title over their environment."""
+    marked, parents, lines = set(), {}, {}
     for process in Path("/proc").iterdir():
         try:
-            if process.name.isdigit() and f"{MARK}={mark}".encode() in (process / "environ").read_bytes():
-                found[int(process.name)] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            if not process.name.isdigit():
+                continue
+            pid = int(process.name)
+            lines[pid] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            parents[pid] = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            if f"{MARK}={mark}".encode() in (process / "environ").read_bytes():
+                marked.add(pid)
         except OSError:
             pass
-    return found
+    found = set(marked)
+    while True:
+        started = {pid for pid, parent in parents.items() if parent in found} - found
+        if not started:
+            return {pid: lines[pid] for pid in found}
+        found |= started
 
 
 def kill(mark):
@@ -74,7 +85,7 @@ class Cluster:
     def __enter__(self):
         port = self.address.rsplit(":", 1)[1]
         try:
-            self.start("head", f"--port={port}", "--include-dashboard=false", f"--temp-dir={self.temporary}")
+            self.start("head", "--head", f"--port={port}", "--include-dashboard=false", f"--temp-dir={self.temporary}")
             self.start("worker", f"--address={self.address}")
         except BaseException:
             self.__exit__()

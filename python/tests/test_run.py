@@ -16,9 +16,7 @@ def figures(results):
 def test_a_path_a_dict_and_toml_give_the_same_figures(shipped):
     scenario = strewn.Scenario.load(shipped)
     of_path = strewn.run(str(shipped), scale_down=256, segments=1)
-    of_dict = strewn.run(
-        strewn.Scenario.from_dict(scenario.to_dict(), path=shipped), scale_down=256, segments=1
-    )
+    of_dict = strewn.run(strewn.Scenario.from_dict(scenario.to_dict(), path=shipped), scale_down=256, segments=1)
     of_toml = strewn.run(
         strewn.Scenario.from_toml(scenario.to_toml(), path=shipped), scale_down=256, segments=1, jobs=1
     )
@@ -37,7 +35,9 @@ def test_a_plain_dict_runs(shipped):
 
 
 def test_settings_by_name_and_seeds_change_figures(shipped):
-    run = lambda **options: strewn.run(shipped, scale_down=256, segments=1, **options).segments["host_ops_per_s"]
+    def run(**options):
+        return strewn.run(shipped, scale_down=256, segments=1, **options).segments["host_ops_per_s"]
+
     assert run() == run()
     assert run() != run(seed=2)
     deep, shallow = run(set={"FAS2050.outstanding": 8}), run()
