@@ -7,7 +7,7 @@ use strewn_run::{CalibrateError, CalibrateRowsError, LoadError, RefitError, RunE
 use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
-use strewn_sweep::{PointError, StoreError, StudyError};
+use strewn_sweep::{FileError, PointError, StoreError, StudyError};
 
 /// A failure that ends a program: a message, a remedy, and the exit code.
 #[derive(Debug)]
@@ -281,6 +281,12 @@ impl From<StudyError> for Failure {
             StudyError::Scenario(error) => error.into(),
             error => Self::new(BAD_INPUT, error.to_string(), help),
         }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        Self::failed(error.to_string())
     }
 }
 

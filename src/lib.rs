@@ -58,6 +58,9 @@ mod failure;
 pub mod terminal;
 
 pub use failure::Failure;
+#[cfg(feature = "command")]
+pub mod studies;
+
 pub use strewn_run::*;
 
 pub use strewn_alloc as alloc;

@@ -55,6 +55,8 @@ mod runs_table;
 pub(crate) mod segment_chart;
 #[cfg(feature = "charts")]
 mod sheet;
+#[cfg(feature = "charts")]
+pub(crate) mod study_page;
 pub(crate) mod sweep_csv;
 pub(crate) mod sweep_table;
 mod sweep_words;
