@@ -28,10 +28,7 @@ pub(crate) fn unset(error: SetError) -> PyErr {
     match error {
         SetError::Scenario(error) => raised(error),
         error => {
-            // The command's way to list settings, by the name of ours.
-            let help = error.help().unwrap_or_default();
-            let help = help
-                .replace("`strewn run SCENARIO --explain`", "`strewn.scenario_settings(scenario)`");
+            let help = in_python(&error.help().unwrap_or_default());
             Python::attach(|py| {
                 let class = class(py, "ScenarioError");
                 let exception = class.and_then(|class| class.call1((error.to_string(), help)));
@@ -39,6 +36,11 @@ pub(crate) fn unset(error: SetError) -> PyErr {
             })
         }
     }
+}
+
+/// Returns a remedy with the command's way to list settings replaced by ours.
+fn in_python(help: &str) -> String {
+    help.replace("`strewn run SCENARIO --explain`", "`strewn.scenario_settings(scenario)`")
 }
 
 /// Returns the exception for a value of a dictionary that a scenario cannot hold.
@@ -59,9 +61,10 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 
 fn of_failure<'py>(py: Python<'py>, failure: &Failure) -> PyResult<Bound<'py, PyAny>> {
     // Further problems of the same input.
-    let others = failure.others().iter().map(|other| (other.message(), other.help()));
+    let others = failure.others().iter();
+    let others = others.map(|other| (other.message(), other.help().map(in_python)));
     let others = PyList::new(py, others)?;
-    class(py, "StrewnError")?.call1((failure.message(), failure.help(), others))
+    class(py, "StrewnError")?.call1((failure.message(), failure.help().map(in_python), others))
 }
 
 fn of_scenario<'py>(
@@ -78,10 +81,17 @@ fn of_scenario<'py>(
             ProblemKind::Missing => "missing",
             ProblemKind::Value => "value",
         };
-        problem.call1((at.field(), at.message(), at.help(), at.line(), at.column(), kind))
+        let help = in_python(at.help());
+        problem.call1((at.field(), at.message(), help, at.line(), at.column(), kind))
     };
     let problems = error.problems().iter().map(of_problem).collect::<PyResult<Vec<_>>>()?;
     let problems = PyList::new(py, problems)?;
     let path = error.path().display().to_string();
-    class(py, "ScenarioError")?.call1((message, help, problems, path, error.source_text()))
+    class(py, "ScenarioError")?.call1((
+        message,
+        help.map(in_python),
+        problems,
+        path,
+        error.source_text(),
+    ))
 }

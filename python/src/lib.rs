@@ -6,6 +6,7 @@ mod errors;
 mod results;
 mod run;
 mod scenario;
+mod sweep;
 mod value;
 
 use pyo3::prelude::*;
@@ -19,6 +20,8 @@ mod _strewn {
     use crate::run::run;
     #[pymodule_export]
     use crate::scenario::{Scenario, schema};
+    #[pymodule_export]
+    use crate::sweep::{Figures, Plan, run_point};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use pyo3::prelude::*;
-use strewn::sim::Progress;
+use strewn::sim::{Progress, Segment};
 use strewn::{Observer, RunOptions, run_with_map, sensitivity_path};
 
 use crate::background::watched;
@@ -22,6 +22,7 @@ struct Reached {
 /// Watches a run for the thread that waits for it.
 struct Watch {
     stop: Arc<AtomicBool>,
+    segment_ns: u64,
     arrays: Vec<Reached>,
 }
 
@@ -33,12 +34,33 @@ impl Observer for Watch {
         }
     }
 
+    fn segment(&self, array: usize, segment: &Segment) {
+        if let Some(reached) = self.arrays.get(array) {
+            // The last look may be before the end.
+            let end_ns = u64::from(segment.index) * self.segment_ns;
+            reached.now_ns.fetch_max(end_ns, Ordering::Relaxed);
+        }
+    }
+
     fn stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// Runs a scenario. `progress` is called with an array's number, simulated seconds and operations since its beginning.
+impl Watch {
+    fn report(&self, py: Python<'_>, progress: &Py<PyAny>) -> PyResult<()> {
+        let segment_seconds = self.segment_ns as f64 / 1e9;
+        for (index, reached) in self.arrays.iter().enumerate() {
+            let seconds = reached.now_ns.load(Ordering::Relaxed) as f64 / 1e9;
+            let operations = reached.operations.load(Ordering::Relaxed);
+            progress.call1(py, (index, segment_seconds, seconds, operations))?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs a scenario. `progress` is called with an array's number, the length of a segment in simulated seconds, and
+/// simulated seconds and operations since its beginning.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, scale_down, seed, segments, replicates, jobs, progress))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
@@ -61,24 +83,17 @@ pub(crate) fn run(
 
     let stop = Arc::new(AtomicBool::new(false));
     let arrays = scenario.arrays.iter().map(|_| Reached::default()).collect();
-    let watch = Arc::new(Watch { stop: Arc::clone(&stop), arrays });
+    let segment_ns = scenario.scaled_down(scale_down).0.segment_ns;
+    let watch = Arc::new(Watch { stop: Arc::clone(&stop), segment_ns, arrays });
     let seen_by_work = Arc::clone(&watch);
     let look = |py: Python<'_>| match &progress {
-        Some(progress) => report(py, &watch.arrays, progress),
+        Some(progress) => watch.report(py, progress),
         None => Ok(()),
     };
     let work = move || run_with_map(&scenario, &options, &*seen_by_work);
     let (results, map) = watched(py, &stop, look, work)?.map_err(raised)?;
     if let Some(progress) = &progress {
-        report(py, &watch.arrays, progress)?;
+        watch.report(py, progress)?;
     }
     Ok(Results::new(results, Some(map), Some(text)))
-}
-
-fn report(py: Python<'_>, arrays: &[Reached], progress: &Py<PyAny>) -> PyResult<()> {
-    for (index, reached) in arrays.iter().enumerate() {
-        let seconds = reached.now_ns.load(Ordering::Relaxed) as f64 / 1e9;
-        progress.call1(py, (index, seconds, reached.operations.load(Ordering::Relaxed)))?;
-    }
-    Ok(())
 }

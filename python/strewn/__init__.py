@@ -16,6 +16,7 @@ from ._results import Results
 from ._run import run
 from ._scenario import Scenario, scenario_settings, schema
 from ._strewn import __version__
+from ._sweep import Sweep, sweep
 from ._table import Table
 
 __all__ = [
@@ -26,9 +27,11 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "StrewnError",
+    "Sweep",
     "Table",
     "__version__",
     "run",
     "scenario_settings",
     "schema",
+    "sweep",
 ]

@@ -31,8 +31,10 @@ class Chart:
         elif ending == ".png":
             path.write_bytes(_strewn.png(self.svg))
         else:
-            raise StrewnError(f"{path}: a chart is not written as {ending or 'a file without an ending'}",
-                              "give a name that ends in .svg or .png")
+            raise StrewnError(
+                f"{path}: a chart is not written as {ending or 'a file without an ending'}",
+                "give a name that ends in .svg or .png",
+            )
         return path
 
     def _repr_svg_(self) -> str:

@@ -43,14 +43,13 @@ class Reporter:
         self._line = Line() if show is True else None
         self._show = self._line or show
         self._arrays = scenario.arrays
-        self._segment_seconds = scenario.segment_seconds
         self._segments = segments
 
-    def __call__(self, array: int, simulated_seconds: float, operations: int) -> None:
+    def __call__(self, array: int, segment_seconds: float, simulated_seconds: float, operations: int) -> None:
         if not callable(self._show):
             return
-        segment = min(int(simulated_seconds / self._segment_seconds) + 1, self._segments)
-        fraction = min(simulated_seconds / (self._segment_seconds * self._segments), 1.0)
+        segment = min(int(simulated_seconds / segment_seconds) + 1, self._segments)
+        fraction = min(simulated_seconds / (segment_seconds * self._segments), 1.0)
         name = self._arrays[array]
         self._show(Progress(name, segment, self._segments, simulated_seconds, operations, fraction))
 

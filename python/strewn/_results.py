@@ -7,7 +7,7 @@ import json
 import os
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from . import _strewn
 from ._chart import Chart
@@ -17,13 +17,34 @@ from ._table import Table, from_csv
 #: Columns of segments that are words.
 _WORDS = frozenset({"array", "layout", "phase"})
 #: Columns of segments that are counts; all others are floats.
-_COUNTS = frozenset({
-    "outstanding_ops", "segment", "host_ops", "spindle_reads", "spindle_writes", "data_reads", "edge_reads",
-    "metadata_reads", "parity_update_reads", "parity_writes", "stalled_writes", "largest_free_run_blocks",
-    "consistency_points", "back_to_back_consistency_points", "lost_spindles", "degraded_reads", "recovery_reads",
-    "rebuild_reads", "rebuild_writes", "snapshots_kept", "snapshots_taken", "snapshots_refused",
-    "snapshot_held_blocks", "snapshot_freed_blocks",
-})
+_COUNTS = frozenset(
+    {
+        "outstanding_ops",
+        "segment",
+        "host_ops",
+        "spindle_reads",
+        "spindle_writes",
+        "data_reads",
+        "edge_reads",
+        "metadata_reads",
+        "parity_update_reads",
+        "parity_writes",
+        "stalled_writes",
+        "largest_free_run_blocks",
+        "consistency_points",
+        "back_to_back_consistency_points",
+        "lost_spindles",
+        "degraded_reads",
+        "recovery_reads",
+        "rebuild_reads",
+        "rebuild_writes",
+        "snapshots_kept",
+        "snapshots_taken",
+        "snapshots_refused",
+        "snapshot_held_blocks",
+        "snapshot_freed_blocks",
+    }
+)
 
 
 class Results:
@@ -72,7 +93,7 @@ class Results:
     def segments(self) -> Table:
         """A row for each array and segment, with the columns of ``segments.csv``: ``host_ops_per_s``,
         ``response_mean_ms``, …"""
-        return from_csv(self._native.segments_csv(), _WORDS, _COUNTS)
+        return from_csv(self._native.segments_csv(), _type_of)
 
     @property
     def published(self) -> List[Dict[str, Any]]:
@@ -161,12 +182,20 @@ def _summary(arrays: List[Dict[str, Any]]) -> str:
             kept = 100 * segment["iops"] / segments[0]["iops"] if segments[0]["iops"] else 0
             busy = segment["utilization"]
             cells = (
-                array["name"], segment["index"], f"{segment['iops']:,.1f}", f"{kept:.1f} %",
-                f"{segment['response_ms']['mean']:.1f} ms", f"{100 * busy['controller']:.0f} %",
+                array["name"],
+                segment["index"],
+                f"{segment['iops']:,.1f}",
+                f"{kept:.1f} %",
+                f"{segment['response_ms']['mean']:.1f} ms",
+                f"{100 * busy['controller']:.0f} %",
                 f"{100 * busy['spindles']:.0f} %",
             )
             rows.append("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>")
     return f"<table>{''.join(rows)}</table>"
+
+
+def _type_of(column: str) -> Callable[[str], Any]:
+    return str if column in _WORDS else int if column in _COUNTS else float
 
 
 def _text_of(path: Path) -> Optional[str]:

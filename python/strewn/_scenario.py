@@ -31,9 +31,7 @@ class Scenario:
         return cls(_strewn.Scenario.from_toml(text, path))
 
     @classmethod
-    def from_dict(
-        cls, data: Mapping[str, Any], path: Optional[Union[str, os.PathLike[str]]] = None
-    ) -> Scenario:
+    def from_dict(cls, data: Mapping[str, Any], path: Optional[Union[str, os.PathLike[str]]] = None) -> Scenario:
         """Reads tables as the TOML file would have them, with the same keys, units and all:
         ``{"segment": "20 min", "array": [{"name": "small", …}], …}``. ``path`` as for :meth:`from_toml`.
 

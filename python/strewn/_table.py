@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
-from typing import TYPE_CHECKING, Any, Dict, FrozenSet, Iterator, List, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Sequence
 
 from ._errors import StrewnError
 
@@ -98,13 +98,13 @@ def _missing(package: str) -> StrewnError:
     return StrewnError(f"{package} is not installed", f"pip install strewn[{package}]; `.to_dict()` needs no package")
 
 
-def from_csv(text: str, words: FrozenSet[str], counts: FrozenSet[str]) -> Table:
-    """Reads comma-separated values; ``words`` and ``counts`` name the columns that are no floats."""
+def from_csv(text: str, type_of: Callable[[str], Callable[[str], Any]]) -> Table:
+    """Reads comma-separated values. ``type_of`` a column's name is what reads its entries; empty ones are None."""
     lines = csv.reader(io.StringIO(text, newline=""))
     names = next(lines)
     rows = list(lines)
     columns: Dict[str, List[Any]] = {}
     for at, name in enumerate(names):
-        read = str if name in words else int if name in counts else float
+        read = type_of(name)
         columns[name] = [read(row[at]) if row[at] else None for row in rows]
     return Table(columns)
