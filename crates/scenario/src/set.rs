@@ -341,11 +341,7 @@ impl Scenario {
 }
 
 /// Returns what `path` may mean if it begins with `of` and one of these names, with the number of the name instead.
-fn numbered_among<'a>(
-    of: &str,
-    names: impl Iterator<Item = &'a str>,
-    path: &str,
-) -> Vec<String> {
+fn numbered_among<'a>(of: &str, names: impl Iterator<Item = &'a str>, path: &str) -> Vec<String> {
     let rest = path.strip_prefix(of).unwrap_or_default();
     let found = (1..).zip(names).filter_map(|(number, name)| {
         let below = rest.strip_prefix(name)?.strip_prefix('.')?;
