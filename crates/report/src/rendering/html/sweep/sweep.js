@@ -114,6 +114,8 @@
     const [x, lines] = [dimension("x"), dimension("lines")];
     if (state.kind === "map") return x && lines ? "map" : "dots";
     if (state.kind !== "auto") return x ? state.kind : "dots";
+    const isLong = (of) => of && of.numbers && of.name !== "segment" && of.keys.length >= 4;
+    if (isLong(x) && isLong(lines)) return "map";
     return x && x.numbers ? "lines" : "dots";
   };
 
@@ -303,8 +305,10 @@
       const wide = 26 + name.length * LETTER + 16;
       if (left > first && left + wide > width) { left = first; row += 1; }
       const y = top + 10 + row * 20;
-      svg.append(element("line", { x1: left, y1: y, x2: left + 20, y2: y, stroke: colour(series), "stroke-width": 2,
-        "stroke-dasharray": dash(series) }));
+      if (content.joined && kind() === "lines") {
+        svg.append(element("line", { x1: left, y1: y, x2: left + 20, y2: y, stroke: colour(series), "stroke-width": 2,
+          "stroke-dasharray": dash(series) }));
+      }
       svg.append(element("circle", { cx: left + 10, cy: y, r: 4, fill: colour(series) }));
       write(svg, name, left + 26, y + 4);
       left += wide;
