@@ -53,8 +53,13 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod failure;
 #[cfg(feature = "command")]
 pub mod terminal;
+
+pub use failure::Failure;
+#[cfg(feature = "command")]
+pub mod studies;
 
 pub use strewn_run::*;
 
@@ -69,6 +74,10 @@ pub use strewn_spindle as spindle;
 pub use strewn_sweep as sweep;
 pub use strewn_transport as transport;
 pub use strewn_workload as workload;
+
+/// How many times smaller `--quick` runs: at 8 the shipped scenario takes seconds, and both arrays stay near their
+/// full-scale curves (docs/model.md says how near).
+pub const QUICK_SCALE_DOWN: u32 = 8;
 
 #[cfg(test)]
 mod tests {

@@ -20,6 +20,7 @@ mod scenario_file;
 mod sensitivity;
 mod spindle;
 mod spindle_fit;
+mod study;
 mod sweep;
 mod sweep_files;
 mod sweep_point;
@@ -61,6 +62,7 @@ pub(crate) fn main() -> ExitCode {
         Action::Compare(arguments) => compare::compare(arguments),
         Action::Claims(arguments) => claims::claims(arguments),
         Action::Sweep(arguments) => sweep::sweep(arguments),
+        Action::Study(arguments) => study::study(arguments),
         Action::SweepPoint(arguments) => sweep_point::sweep_point(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
         #[cfg(unix)]

@@ -6,17 +6,13 @@ use std::sync::Arc;
 use strewn::report::{self, ArrayResults};
 use strewn::scenario::{Scenario, SettingValue};
 use strewn::terminal::{self, Ending, Failure, Terminal};
-use strewn::{RunError, RunOptions, SavedRun, Unrecorded};
+use strewn::{QUICK_SCALE_DOWN, RunError, RunOptions, SavedRun, Unrecorded};
 
 use super::also::{self, Collecting};
 use super::arguments::RunArguments;
 use super::out_directory::{OutDirectory, try_to_write};
 use super::output_files::{self, OutputFiles, RunOutput, Shown};
 use super::{load, scenario_file};
-
-/// How many times smaller `--quick` runs: at 8 the shipped scenario takes seconds, and both arrays stay near their
-/// full-scale curves (docs/model.md says how near).
-pub(super) const QUICK_SCALE_DOWN: u32 = 8;
 
 /// Runs the scenario, prints its tables or its JSON, and writes its files.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {

@@ -9,11 +9,10 @@ use strewn::report::{
 };
 use strewn::scenario::{Array, ParameterUnit, Scenario};
 use strewn::terminal::{self, Ending, Failure, StudyTerminal};
-use strewn::{RefitOptions, Replacement};
+use strewn::{QUICK_SCALE_DOWN, RefitOptions, Replacement};
 
 use super::arguments::SensitivityArguments;
 use super::calibrate::quantity;
-use super::run::QUICK_SCALE_DOWN;
 use super::scenario_file;
 
 /// Fits and predicts again under every change, prints the table, and writes it beside the scenario.

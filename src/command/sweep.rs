@@ -13,8 +13,8 @@ use strewn::terminal::{self, Ending, Failure, SweepTerminal, roughly};
 
 use super::arguments::SweepArguments;
 use super::out_directory::try_to_write;
-use super::run::QUICK_SCALE_DOWN;
 use super::sweep_files;
+use strewn::QUICK_SCALE_DOWN;
 
 /// Runs a study, or writes what runs it on a cluster.
 pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
@@ -36,6 +36,13 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
     if arguments.study.is_some() {
         store.write_plan(&plan)?;
     }
+    if arguments.plan {
+        terminal::print(&format!(
+            "Written: {}/manifest.jsonl, a run a line\n",
+            directory.display()
+        ))?;
+        return Ok(Ending::Complete);
+    }
     if arguments.slurm || arguments.kubernetes.is_some() {
         return for_cluster(arguments, &plan, &estimate, directory);
     }
@@ -48,7 +55,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
     let end = run_points(&plan, &store, &options, &terminal)?;
     drop(terminal);
     let collected = sweep::collect(&plan, &store, &end)?;
-    sweep_files::publish(&collected, &plan, directory, arguments)?;
+    sweep_files::publish(&collected, &plan, directory, arguments.json, &arguments.pictures)?;
     ending(&collected, end, directory)
 }
 
@@ -85,7 +92,7 @@ fn estimated(plan: &Plan, store: &Store, arguments: &SweepArguments) -> Result<E
         roughly(estimate.wall_seconds()),
         memory_bytes >> 20,
     ));
-    let is_here = !arguments.slurm && arguments.kubernetes.is_none();
+    let is_here = !arguments.plan && !arguments.slurm && arguments.kubernetes.is_none();
     if stop() {
         return Err(Failure::stopped("stopped before any run began"));
     }

@@ -3,27 +3,48 @@
 use std::path::Path;
 
 use strewn::Replacement;
-use strewn::report::Sweep;
-use strewn::sweep::Plan;
+use strewn::report::{self, Sweep};
+use strewn::sweep::{self, Plan};
 use strewn::terminal::{self, Failure};
 
-use super::arguments::SweepArguments;
+use super::arguments::PictureArguments;
+use super::output_files::picture;
 
-/// Prints the table of a sweep, and writes its files.
+/// Prints the table of a sweep, as text or as JSON, and writes its files.
 pub(crate) fn publish(
     sweep: &Sweep,
-    _plan: &Plan,
+    plan: &Plan,
     directory: &Path,
-    arguments: &SweepArguments,
+    is_json: bool,
+    pictures: &PictureArguments,
 ) -> Result<(), Failure> {
-    let json = sweep.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
-    if arguments.json {
-        terminal::print(&json)?;
+    let text = match is_json {
+        true => sweep.to_json_string().map_err(|error| Failure::failed(error.to_string()))?,
+        false => report::sweep_table(sweep),
+    };
+    let printed = terminal::print(&text);
+    let mut names = Vec::new();
+    for (name, bytes) in sweep::files(sweep, &plan.study)? {
+        write(directory, &name, &bytes)?;
+        if let (Some(stem), true) = (name.strip_suffix(".svg"), pictures.png) {
+            let svg = String::from_utf8_lossy(&bytes).into_owned();
+            for (name, bytes) in picture(stem, svg, pictures)? {
+                write(directory, &name, &bytes)?;
+            }
+        }
+        names.push(name);
     }
-    write(directory, "sweep.json", json.as_bytes())
+    if !is_json {
+        terminal::print(&format!(
+            "\nWritten into {}: {}.\n",
+            directory.display(),
+            names.join(", ")
+        ))?;
+    }
+    printed
 }
 
-fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+pub(super) fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
     let path = directory.join(name);
     Replacement::write(&path, bytes).and_then(Replacement::put_in_place).map_err(|error| {
         Failure::failed(format!("cannot write {}: {error}", path.display())).with_help(

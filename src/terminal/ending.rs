@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use strewn_report::{ArrayResults, Results};
 
-use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
+use crate::failure::INTERRUPTED_EXIT_CODE;
 use crate::terminal::{Failure, report};
 
 /// Exit code of a run in which an array lost data.

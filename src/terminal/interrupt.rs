@@ -4,10 +4,8 @@ use std::io::{self, IsTerminal};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::failure::INTERRUPTED_EXIT_CODE;
 use crate::terminal::ending::say;
-
-/// Exit code that a shell reports for a program ended by SIGINT: 128 plus the signal's number.
-pub(crate) const INTERRUPTED_EXIT_CODE: u8 = 130;
 
 /// Printed when the run is asked to stop.
 pub(crate) const STOPPING: &str = "stopping; once more to end at once";

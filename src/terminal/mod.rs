@@ -24,7 +24,6 @@
 //! ```
 
 mod ending;
-mod failure;
 mod interrupt;
 mod late_bar;
 mod progress;
@@ -33,8 +32,8 @@ mod report;
 mod study_progress;
 mod sweep_progress;
 
+pub use crate::failure::Failure;
 pub use ending::{Ending, exit_code, print, say, say_to_person};
-pub use failure::Failure;
 pub use progress::Terminal;
 pub use reading::ReadingTerminal;
 pub use report::color_messages;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use strewn_sweep::{Point, PointError, SweepObserver};
 
+use crate::failure::with_causes;
 use crate::terminal::ending::say;
-use crate::terminal::failure::with_causes;
 use crate::terminal::interrupt;
 use crate::terminal::late_bar::LateBar;
 

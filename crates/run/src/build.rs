@@ -335,8 +335,8 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
         && only.named.is_none()
         && only.total_bytes.is_none()
     {
-        let sectors = only.file_bytes / SECTOR_BYTES;
-        let accesses = AccessStream::new(&only.specification()?, 0, sectors, seed)?;
+        let (first, sectors) = sectors_of(only);
+        let accesses = AccessStream::new(&only.specification()?, first, sectors, seed)?;
         return Ok(BuiltHost::ClosedLoop(Box::new(ClosedLoop::new(accesses, array.outstanding))));
     }
     let here = |workload: &Workload| workload.runs_on(&array.name);
@@ -412,6 +412,12 @@ pub(crate) fn with_page_cache(
     }))
 }
 
+/// Returns the first sector that a workload works on, and how many there are.
+fn sectors_of(workload: &Workload) -> (u64, u64) {
+    let first = workload.offset_bytes / SECTOR_BYTES;
+    (first, (workload.file_bytes / SECTOR_BYTES).saturating_sub(first))
+}
+
 /// Separates the seeds of a workload's threads.
 const SEED_OF_THREAD: u64 = 0xA076_1D64_78BD_642F;
 
@@ -424,7 +430,7 @@ fn threads(
     seed: u64,
 ) -> Result<Vec<Worker>, BuildError> {
     let threads = workload.threads().max(1);
-    let sectors = workload.file_bytes / SECTOR_BYTES;
+    let (first, sectors) = sectors_of(workload);
     let mut part = sectors / u64::from(threads);
     if threads > 1 {
         let longest = (workload.longest_bytes() / SECTOR_BYTES).max(1);
@@ -433,7 +439,8 @@ fn threads(
     (0..u64::from(threads))
         .map(|thread| {
             let seed = seed.wrapping_add(thread.wrapping_mul(SEED_OF_THREAD));
-            worker(scenario, array, workload, thread * part..(thread + 1) * part, seed)
+            let begin = first + thread * part;
+            worker(scenario, array, workload, begin..begin + part, seed)
         })
         .collect()
 }

@@ -43,6 +43,7 @@ impl Scenario {
             scale.size(&what, &mut workload.file_bytes);
             // An operation keeps its length, and must fit into each thread's part.
             let least = workload.longest_bytes().saturating_mul(workload.threads().into());
+            let least = least.saturating_add(workload.offset_bytes);
             let least = least.next_multiple_of(BLOCK_BYTES).min(whole_bytes);
             workload.file_bytes = workload.file_bytes.max(least);
             if let Some(total) = &mut workload.total_bytes {

@@ -23,6 +23,10 @@ use crate::write_anywhere::{READ_THROUGH, RECLAIM_INTERVAL};
 pub(crate) const OF_ARRAYS: &str = "array.";
 /// The beginning of the names of a link's settings, before its number.
 const OF_LINKS: &str = "link.";
+/// The beginning of the names of a workload's settings, before its number.
+const OF_WORKLOADS: &str = "workload.";
+/// The beginning of the names of a phase's settings, before its number.
+const OF_PHASES: &str = "phase.";
 /// Most names that an error lists.
 const MOST_LISTED: usize = 6;
 
@@ -187,15 +191,17 @@ impl Scenario {
         Err(SetError::Unknown { path: path.to_owned(), nearest: near(path, all) })
     }
 
-    /// Returns what a name that begins with a link by its name may mean, with the number of the link instead, as settings have
-    /// it.
+    /// Returns what a name that begins with a link, a workload or a phase by its name may mean, with its number instead, as
+    /// settings have it.
     fn numbered(&self, path: &str) -> Vec<String> {
-        let rest = path.strip_prefix(OF_LINKS).unwrap_or_default();
-        let links = (1..).zip(&self.links).filter_map(|(number, link)| {
-            let below = rest.strip_prefix(link.name.as_str())?.strip_prefix('.')?;
-            Some(format!("{OF_LINKS}{number}.{below}"))
-        });
-        links.collect()
+        let links = self.links.iter().map(|link| link.name.as_str());
+        let workloads = self.workloads.iter();
+        let workloads = workloads.map(|one| one.named.as_ref().map_or("", |named| &named.name));
+        let phases = self.phases.iter().map(|phase| phase.name.as_str());
+        let mut found = numbered_among(OF_LINKS, links, path);
+        found.extend(numbered_among(OF_WORKLOADS, workloads, path));
+        found.extend(numbered_among(OF_PHASES, phases, path));
+        found
     }
 
     /// Returns the names of settings that arrays do not have and may be given: costs that are nothing otherwise, the log of
@@ -242,11 +248,16 @@ impl Scenario {
         });
         let of_links =
             (1..=self.links.len()).map(|number| format!("{OF_LINKS}{number}.{PER_SECOND}"));
-        let of_workloads =
-            (1..).zip(&self.workloads).map(|(number, workload)| match workload.named {
-                None => "workload.total".to_owned(),
-                Some(_) => format!("workload.{number}.total"),
-            });
+        let of_workloads = (1..).zip(&self.workloads).flat_map(|(number, workload)| {
+            let (of_it, keys) = match workload.named {
+                None => ("workload".to_owned(), &["total", "offset"][..]),
+                Some(_) => (
+                    format!("{OF_WORKLOADS}{number}"),
+                    &["total", "offset", "threads", "operations_per_second"][..],
+                ),
+            };
+            within(&of_it, keys)
+        });
         names.chain(of_links).chain(of_workloads).collect()
     }
 
@@ -327,6 +338,16 @@ impl Scenario {
         let leaf_count = |table: &Table| leaves(&Value::Table(table.clone()));
         leaf_count(&document) == leaf_count(&before)
     }
+}
+
+/// Returns what `path` may mean if it begins with `of` and one of these names, with the number of the name instead.
+fn numbered_among<'a>(of: &str, names: impl Iterator<Item = &'a str>, path: &str) -> Vec<String> {
+    let rest = path.strip_prefix(of).unwrap_or_default();
+    let found = (1..).zip(names).filter_map(|(number, name)| {
+        let below = rest.strip_prefix(name)?.strip_prefix('.')?;
+        Some(format!("{of}{number}.{below}"))
+    });
+    found.collect()
 }
 
 /// Returns the number of values that are no tables, in a document.

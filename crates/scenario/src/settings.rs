@@ -278,8 +278,14 @@ impl Array {
 }
 
 fn of_workload(s: &mut Settings, workload: &Workload) {
-    let Workload { named, access_specification, alignment_bytes, file_bytes, total_bytes } =
-        workload;
+    let Workload {
+        named,
+        access_specification,
+        alignment_bytes,
+        file_bytes,
+        offset_bytes,
+        total_bytes,
+    } = workload;
     if let Some(named) = named {
         let NamedWorkload { name, lun, arrays, host, outstanding, operations_per_second, threads } =
             named;
@@ -314,6 +320,9 @@ fn of_workload(s: &mut Settings, workload: &Workload) {
     }
     s.size("alignment", (*alignment_bytes).into());
     s.size("file", *file_bytes);
+    if *offset_bytes > 0 {
+        s.size("offset", *offset_bytes);
+    }
     if let Some(bytes) = total_bytes {
         s.size("total", *bytes);
     }

@@ -23,6 +23,9 @@ pub struct Workload {
     pub alignment_bytes: u32,
     /// Length of the file under load, which lies in the lowest addresses of the LUN, in bytes.
     pub file_bytes: u64,
+    /// Where in the file its operations begin, in bytes: whole sectors. Alignment counts from there. 0 unless the file says
+    /// otherwise.
+    pub offset_bytes: u64,
     /// Bytes after which it has ended; `None` if it goes on to the end of the run. In each phase that it runs in, if there are
     /// phases.
     pub total_bytes: Option<u64>,
@@ -215,11 +218,12 @@ impl Workload {
         };
         let alignment = section.optional_or("alignment", SECTOR_BYTES as u32, value::whole_sectors);
         let file = section.required("file", "\"100 GiB\"", value::positive_bytes);
+        let offset = section.optional_or("offset", 0, value::whole_sectors);
         let total = section.optional("total", value::positive_bytes);
         let total_is_good = section.has("total") == total.is_some();
-        if let (Some(file), Some(choice)) = (file, &choice) {
+        if let (Some(file), Some(choice), Some(offset)) = (file, &choice, offset) {
             let threads = named.as_ref().and_then(Option::as_ref).map_or(1, |named| named.threads);
-            check_longest(&section, file, choice, threads);
+            check_longest(&section, file, choice, threads, offset.into());
         }
         section.finish();
         Some(Self {
@@ -227,6 +231,7 @@ impl Workload {
             access_specification: choice?,
             alignment_bytes: alignment?,
             file_bytes: file?,
+            offset_bytes: offset?.into(),
             total_bytes: if total_is_good { total } else { return None },
         })
     }
@@ -293,20 +298,24 @@ fn is_known(section: &Section<'_>, name: &str) -> bool {
     true
 }
 
-/// Checks that every operation fits into the file, or into each thread's part of it.
+/// Checks that every operation fits into the file behind the offset, or into each thread's part of it.
 fn check_longest(
     section: &Section<'_>,
     file_bytes: u64,
     choice: &AccessSpecificationChoice,
     threads: u32,
+    offset_bytes: u64,
 ) {
     let longest = choice.longest_bytes();
-    let least = longest.saturating_mul(threads.into());
+    let least = longest.saturating_mul(threads.into()).saturating_add(offset_bytes);
     if least > file_bytes {
-        let of = match threads {
+        let mut of = match threads {
             1 => format!("an operation of {}", Bytes(longest)),
             _ => format!("an operation of {} for each of {threads} threads", Bytes(longest)),
         };
+        if offset_bytes > 0 {
+            of = format!("the offset of {} and {of}", Bytes(offset_bytes));
+        }
         let help = format!("give {} or more", Bytes(least));
         section.problem("file", format!("is shorter than {of}"), help);
     }

@@ -38,6 +38,7 @@ mod collect;
 mod design;
 mod error;
 mod estimate;
+mod files;
 mod plan;
 mod point;
 mod runner;
@@ -48,6 +49,9 @@ pub use cluster::{Tasks, kubernetes_job, slurm_script};
 pub use collect::collect;
 pub use error::StudyError;
 pub use estimate::{Estimate, estimate};
+#[cfg(feature = "charts")]
+pub use files::page;
+pub use files::{File, FileError, files};
 pub use plan::{MOST_RUNS, Plan, PlannedStudy};
 pub use point::Point;
 pub use runner::{

@@ -18,7 +18,7 @@ pub(crate) use output::{PictureArguments, TableArguments, TableFormat};
 pub(crate) use results::{ClaimsArguments, CompareArguments, ReportArguments};
 pub(crate) use run::{LoadArguments, RunArguments, Shape};
 pub(crate) use spindle::SpindleArguments;
-pub(crate) use sweep::{SweepArguments, SweepPointArguments};
+pub(crate) use sweep::{StudyArguments, SweepArguments, SweepPointArguments};
 pub(crate) use values::{MOST_SEGMENTS, seed, segments, whole_number};
 
 use values::{bench_seconds, jobs};
@@ -126,6 +126,8 @@ pub(crate) enum Action {
     Claims(ClaimsArguments),
     /// Run a study: a scenario many times, with other settings and seeds, into one table and report
     Sweep(SweepArguments),
+    /// Run a study that ships, and write its page
+    Study(StudyArguments),
     /// Run some of the runs that `strewn sweep` has planned, as a task of a cluster
     SweepPoint(SweepPointArguments),
     /// Characterize a drive model, replay commands on it, or fit one to a real drive

@@ -14,6 +14,12 @@ Examples:
   strewn sweep --resume results                       (after Ctrl-C, or a crash)
   strewn sweep study.toml --out results --slurm && sbatch results/sweep.sbatch";
 
+const STUDY_EXAMPLES: &str = "\
+Examples:
+  strewn study --list
+  strewn study alignment --out results                (then open results/alignment/report.html)
+  strewn study --all --out results --pages docs/studies";
+
 const POINT_EXAMPLES: &str = "\
 Examples:
   strewn sweep-point results --index 7
@@ -47,6 +53,9 @@ pub(crate) struct SweepArguments {
     /// Only say how many runs there are, and what they will take
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Run nothing: write the plan into DIR, for `strewn sweep-point`
+    #[arg(long, conflicts_with_all = ["dry_run", "slurm", "kubernetes"])]
+    pub(crate) plan: bool,
     /// Run nothing: write DIR/sweep.sbatch, which runs the sweep as a Slurm array
     #[arg(long, conflicts_with_all = ["dry_run", "kubernetes"])]
     pub(crate) slurm: bool,
@@ -59,6 +68,35 @@ pub(crate) struct SweepArguments {
     /// Print the table as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) pictures: PictureArguments,
+}
+
+/// `strewn study`.
+#[derive(Debug, Args)]
+#[command(after_help = with_examples(STUDY_EXAMPLES, EXIT_CODES))]
+pub(crate) struct StudyArguments {
+    /// Names of studies: strewn study --list
+    #[arg(required_unless_present_any = ["all", "list"])]
+    pub(crate) names: Vec<String>,
+    /// Run every study, one after another
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) all: bool,
+    /// List the studies
+    #[arg(long, conflicts_with_all = ["names", "all"])]
+    pub(crate) list: bool,
+    /// Directory in which each study has one. Runs that are there are not run again
+    #[arg(long, value_name = "DIR", required_unless_present = "list")]
+    pub(crate) out: Option<PathBuf>,
+    /// Also write each study's page and charts into this directory, and the list of findings into its README.md
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pages: Option<PathBuf>,
+    /// Run at an eighth of full scale, unless the study is smaller
+    #[arg(long, conflicts_with = "pages")]
+    pub(crate) quick: bool,
+    /// Number of runs at once [default: one per core, as far as memory allows]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
+    pub(crate) jobs: Option<usize>,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
 }

@@ -60,7 +60,7 @@ impl FigureOf {
                 }
         };
         let samples: Vec<Sample> = (array.segments.iter().filter(is_meant))
-            .filter_map(|segment| self.sample(segment))
+            .filter_map(|segment| self.sample(array, segment))
             .collect();
         if samples.is_empty() {
             return None;
@@ -87,7 +87,7 @@ impl FigureOf {
     }
 
     /// Returns what the figure is in one segment.
-    fn sample(&self, segment: &Segment) -> Option<Sample> {
+    fn sample(&self, array: &ArrayResults, segment: &Segment) -> Option<Sample> {
         let seconds = segment.seconds;
         let of_time = |value: f64| Some(Sample { value, weight: seconds, seconds });
         let workload = match &self.workload {
@@ -104,8 +104,9 @@ impl FigureOf {
             (None, None) => segment.mib_per_s,
         };
         let response_ms = workload.map_or(&segment.response_ms, |one| &one.response_ms);
+        let iops = workload.map_or(segment.iops, |one| one.iops);
         match self.metric {
-            FigureMetric::Iops => of_time(workload.map_or(segment.iops, |one| one.iops)),
+            FigureMetric::Iops => of_time(iops),
             FigureMetric::MbPerS => of_time(mib_per_s * MB_PER_MIB),
             FigureMetric::MibPerS => of_time(mib_per_s),
             FigureMetric::ResponseMs => of_operations(response_ms.mean),
@@ -128,6 +129,16 @@ impl FigureOf {
             }
             FigureMetric::CheckpointPercent => {
                 of_time(segment.housekeeping?.checkpoint_ms as f64 / (10.0 * seconds))
+            }
+            FigureMetric::IopsPerSpindle => {
+                let purchased = array.spindles.purchased;
+                (purchased > 0).then(|| of_time(iops / f64::from(purchased)))?
+            }
+            FigureMetric::FullStripePercent => {
+                of_time(segment.consistency_points?.full_stripe_percent)
+            }
+            FigureMetric::SnapshotsGib => {
+                of_time(segment.snapshots.map_or(0.0, |snapshots| snapshots.held_gib()))
             }
         }
     }

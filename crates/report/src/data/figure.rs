@@ -33,6 +33,12 @@ pub enum FigureMetric {
     CoresBusy,
     /// Share of the time in consistency points, percent, where the scenario charges the processor for them.
     CheckpointPercent,
+    /// Host operations per second for each spindle to be bought, as `[overhead]` counts them.
+    IopsPerSpindle,
+    /// Share of stripes that consistency points wrote in full, percent.
+    FullStripePercent,
+    /// What only snapshots held when the segment ended, GiB.
+    SnapshotsGib,
 }
 
 /// How a figure is taken from several segments.
@@ -130,6 +136,9 @@ impl FigureMetric {
             Self::LayoutScore => "layout_score",
             Self::CoresBusy => "cores_busy",
             Self::CheckpointPercent => "checkpoint_percent",
+            Self::IopsPerSpindle => "iops_per_spindle",
+            Self::FullStripePercent => "full_stripe_percent",
+            Self::SnapshotsGib => "snapshots_gib",
         }
     }
 
@@ -145,9 +154,12 @@ impl FigureMetric {
             Self::ControllerPercent
             | Self::SpindlesPercent
             | Self::HitPercent
-            | Self::CheckpointPercent => "%",
+            | Self::CheckpointPercent
+            | Self::FullStripePercent => "%",
             Self::CoresBusy => "cores",
             Self::CommandsPerOp => "commands",
+            Self::IopsPerSpindle => "IOPS a spindle",
+            Self::SnapshotsGib => "GiB",
             Self::LayoutScore => "",
         }
     }

@@ -15,7 +15,7 @@ pub struct StudyText {
     /// What was predicted before it ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Prediction>,
-    /// What it found: a template, in which `at('FIGURE', 'AXIS = VALUE, …')` is a figure of the sweep.
+    /// What it found: a template, in which `at('FIGURE', 'AXIS = VALUE; …')` is a figure of the sweep.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub finding: String,
     /// What the finding depends on; a template too.

@@ -56,6 +56,7 @@ pub(crate) mod segment_chart;
 #[cfg(feature = "charts")]
 mod sheet;
 #[cfg(feature = "charts")]
+pub(crate) mod study_page;
 pub(crate) mod sweep_chart;
 pub(crate) mod sweep_csv;
 pub(crate) mod sweep_table;

@@ -32,10 +32,13 @@ impl RowUnit {
             FigureMetric::ControllerPercent
             | FigureMetric::SpindlesPercent
             | FigureMetric::HitPercent
-            | FigureMetric::CheckpointPercent => Some(Self::Percent),
-            FigureMetric::CommandsPerOp | FigureMetric::LayoutScore | FigureMetric::CoresBusy => {
-                None
-            }
+            | FigureMetric::CheckpointPercent
+            | FigureMetric::FullStripePercent => Some(Self::Percent),
+            FigureMetric::CommandsPerOp
+            | FigureMetric::LayoutScore
+            | FigureMetric::CoresBusy
+            | FigureMetric::IopsPerSpindle
+            | FigureMetric::SnapshotsGib => None,
         }
     }
 

@@ -7,6 +7,7 @@ mod comparison;
 mod controller_work;
 mod csv;
 mod drives;
+mod figures;
 mod fixture;
 mod html;
 mod json;

@@ -106,6 +106,7 @@ pub(super) fn of(
             access_specification: plan.accesses.clone(),
             alignment_bytes: plan.alignment_bytes,
             file_bytes,
+            offset_bytes: 0,
             total_bytes: None,
         }],
         phases: Vec::new(),

@@ -144,6 +144,7 @@ fn an_outline_seeks_as_its_data_sheet_says() {
         ("seagate-cheetah-15k7-st3450857ss", [0.2, 3.4, 6.6]),
         ("nearline-7200-16tb", [0.4, 8.0, 15.0]),
         ("seagate-barracuda-es2-st3500320ns", [0.8, 8.5, 17.0]),
+        ("seagate-cheetah-10k7-st3146707fc", [0.2, 4.7, 10.0]),
     ] {
         let drive = Drive::new(&Profile::shipped(name).unwrap()).unwrap();
         let stroke = drive.cylinders() - 1;

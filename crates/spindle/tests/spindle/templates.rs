@@ -31,6 +31,7 @@ fn random_reads_are_as_fast_as_such_drives_are() {
         ("seagate-cheetah-x15-st318451fc", 130.0..200.0, 200.0..400.0),
         ("nearline-7200-16tb", 60.0..100.0, 110.0..240.0),
         ("seagate-barracuda-es2-st3500320ns", 60.0..90.0, 100.0..200.0),
+        ("seagate-cheetah-10k7-st3146707fc", 110.0..145.0, 200.0..340.0),
     ] {
         let found = (reads_per_second(name, 1), reads_per_second(name, 16));
         println!("{name}: {:.0} reads a second alone, {:.0} of 16", found.0, found.1);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use strewn_report::{Argument, Prediction, StudyText, SweepChartSpec, TomlText};
+use strewn_report::{Argument, Prediction, StudyText, SweepChartSpec, TomlError, TomlText};
 use toml::{Spanned, Value};
 
 use crate::error::StudyError;
@@ -156,7 +156,10 @@ impl Study {
     ) -> Result<Self, StudyError> {
         let path = path.as_ref();
         let reader = Reader(TomlText::new(text, path));
-        let syntax = |error| StudyError::study(error, "docs/studies.md lists what a study may say");
+        let syntax = |error: TomlError| {
+            let help = remedy(&error);
+            StudyError::study(error, help)
+        };
         // The schema first: the shape of another one would only give a puzzling message.
         let SchemaOnly { schema } = reader.0.parse().map_err(syntax)?;
         if *schema.get_ref() != SCHEMA {
@@ -238,6 +241,32 @@ impl Study {
             charts: raw.chart.into_iter().map(Spanned::into_inner).collect(),
             text,
         })
+    }
+}
+
+/// Keys of the study itself, which TOML takes for those of the table above them.
+const OWN_KEYS: [&str; 12] = [
+    "question",
+    "finding",
+    "depends",
+    "scenario",
+    "arrays",
+    "segments",
+    "scale_down",
+    "replicates",
+    "seed",
+    "design",
+    "points",
+    "title",
+];
+
+fn remedy(error: &TomlError) -> String {
+    let is_own = |key: &&&str| error.message.starts_with(&format!("unknown field `{key}`"));
+    match OWN_KEYS.iter().find(is_own) {
+        Some(key) if error.field.contains('.') => {
+            format!("move `{key}` above the first [table]: below one, it belongs to that table")
+        }
+        _ => "docs/studies.md lists what a study may say".to_owned(),
     }
 }
 

@@ -7,9 +7,7 @@ use strewn_run::{CalibrateError, CalibrateRowsError, LoadError, RefitError, RunE
 use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
-use strewn_sweep::{PointError, StoreError, StudyError};
-
-use crate::terminal::interrupt::INTERRUPTED_EXIT_CODE;
+use strewn_sweep::{FileError, PointError, StoreError, StudyError};
 
 /// A failure that ends a program: a message, a remedy, and the exit code.
 #[derive(Debug)]
@@ -25,6 +23,8 @@ pub struct Failure {
 const FAILED: u8 = 1;
 /// Exit code when the request cannot be carried out, and nothing was done.
 const BAD_INPUT: u8 = 2;
+/// Exit code that a shell reports for a program ended by SIGINT: 128 plus the signal's number.
+pub(crate) const INTERRUPTED_EXIT_CODE: u8 = 130;
 
 impl Failure {
     /// Returns the failure for a request that cannot be carried out, with its remedy: exit code 2. Nothing was
@@ -63,7 +63,8 @@ impl Failure {
     }
 
     /// Returns the further problems.
-    pub(crate) fn others(&self) -> &[Self] {
+    #[must_use]
+    pub fn others(&self) -> &[Self] {
         &self.others
     }
 
@@ -79,7 +80,7 @@ impl Failure {
         self.help.as_deref()
     }
 
-    /// Returns the exit code of the program.
+    /// Returns the exit code of a program that ends so.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         self.exit_code
@@ -280,6 +281,12 @@ impl From<StudyError> for Failure {
             StudyError::Scenario(error) => error.into(),
             error => Self::new(BAD_INPUT, error.to_string(), help),
         }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        Self::failed(error.to_string())
     }
 }
 
