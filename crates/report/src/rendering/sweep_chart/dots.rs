@@ -28,7 +28,7 @@ pub(super) fn draw(content: &Content<'_>, style: ChartStyle) -> Result<String, C
     let rows = |panel: &Panel<'_>| panel.x.labels.len().max(1);
     let height_px = |panel: &Panel<'_>| {
         let heading_px = if panel.heading.is_empty() { 0 } else { HEADING_PX };
-        heading_px + row_px * to_px(rows(panel)) + ACROSS_LABELS_PX + SIDE_PX + 4
+        heading_px + row_px * to_px(rows(panel)) + ACROSS_LABELS_PX + SIDE_PX + 12
     };
     let all_px: i32 = content.panels.iter().map(height_px).sum();
     let mut label_px = 0;
@@ -72,7 +72,7 @@ fn rows_of(
         label: &|position| labels.get((last - position) as usize).cloned().unwrap_or_default(),
         words: "",
     };
-    let margins = Margins { top_px: 4, legend_px: -SIDE_PX };
+    let margins = Margins { top_px: 4, legend_px: 8 - SIDE_PX };
     let plot = Plot::begin_beside(area, &margins, across, up, &[], label_px)?;
     let mut marks = Vec::new();
     for (number, points) in panel.series.iter().enumerate() {

@@ -183,6 +183,8 @@ fn chart_px(style: ChartStyle) -> i32 {
 
 /// The names of the series below the panels, in rows.
 struct Names {
+    /// What they are values of; empty for figures.
+    axis: String,
     /// Each with its series, its left, and its row.
     entries: Vec<(usize, String, i32, usize)>,
 }
@@ -190,21 +192,24 @@ struct Names {
 impl Names {
     fn of(content: &Content<'_>, style: ChartStyle) -> Result<Self, ChartError> {
         let room_px = chart_px(style);
-        let (mut left_px, mut row) = (legend::LEFT_PX, 0);
+        let axis = cut(&content.lines_name, room_px / 3, 12)?;
+        let first_px =
+            legend::LEFT_PX + if axis.is_empty() { 0 } else { width_px(&axis, 12)? + 18 };
+        let (mut left_px, mut row) = (first_px, 0);
         let mut entries = Vec::new();
         for (number, name) in content.series.iter().enumerate() {
             if name.is_empty() {
                 continue;
             }
-            let name = cut(name, room_px - legend::LEFT_PX - 90, 12)?;
+            let name = cut(name, room_px - first_px - 90, 12)?;
             let wide_px = legend::entry_px(&name)?;
-            if left_px > legend::LEFT_PX && left_px + wide_px > room_px {
-                (left_px, row) = (legend::LEFT_PX, row + 1);
+            if left_px > first_px && left_px + wide_px > room_px {
+                (left_px, row) = (first_px, row + 1);
             }
             entries.push((number, name, left_px, row));
             left_px += wide_px;
         }
-        Ok(Self { entries })
+        Ok(Self { axis, entries })
     }
 
     fn height_px(&self) -> i32 {
@@ -213,6 +218,8 @@ impl Names {
     }
 
     fn draw(&self, canvas: &Canvas<'_>, top_px: i32, sample: Sample) -> Result<(), ChartError> {
+        let first_px = top_px + legend::ROW_PX / 2;
+        text(canvas, &self.axis, (legend::LEFT_PX, first_px), 12, VPos::Center)?;
         for (series, name, left_px, row) in &self.entries {
             let middle_px = top_px + legend::ROW_PX * to_px(*row) + legend::ROW_PX / 2;
             legend::entry(canvas, Appearance::of(*series), sample, name, (*left_px, middle_px))?;

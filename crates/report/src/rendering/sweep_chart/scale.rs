@@ -8,7 +8,7 @@ use plotters::coord::ranged1d::Ranged;
 use std::ops::Range;
 
 /// The least room between labels.
-const APART_PX: i32 = 10;
+const APART_PX: i32 = 6;
 /// An axis begins at zero unless the lowest figure is above this share of the highest: then differences would not show.
 const ZERO_SHARE: f64 = 0.7;
 /// Means that differ by less than this share are drawn as if they differed by that, so that noise does not fill a chart.

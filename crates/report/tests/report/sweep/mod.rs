@@ -5,5 +5,7 @@ mod charts;
 mod differences;
 mod files;
 pub(crate) mod fixture;
+#[cfg(feature = "charts")]
+mod html;
 mod shapes;
 mod table;
