@@ -5,10 +5,13 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use strewn_sweep::{Point, PointError, SweepObserver};
+use strewn_report::{Sweep, sweep_table};
+use strewn_sweep::{
+    Point, PointError, Store, Study, SweepObserver, SweepOptions, collect, files, run_points,
+};
 
 use crate::failure::{Failure, with_causes};
-use crate::terminal::ending::say;
+use crate::terminal::ending::{Ending, print, say};
 use crate::terminal::interrupt;
 use crate::terminal::late_bar::LateBar;
 
