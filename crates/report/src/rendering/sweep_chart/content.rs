@@ -82,7 +82,8 @@ impl<'a> Content<'a> {
         };
         let xs: Vec<Along> = match plan.panels {
             Panels::EachAxis => {
-                design.varied.iter().take(MOST_PANELS).copied().map(Along::Axis).collect()
+                let axes = design.varied.iter().filter(|axis| plan.lines != Some(**axis));
+                axes.take(MOST_PANELS).copied().map(Along::Axis).collect()
             }
             _ => vec![plan.x],
         };

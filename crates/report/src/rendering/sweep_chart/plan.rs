@@ -113,13 +113,17 @@ fn placed(
             name: String::new(),
             figures,
             x: Along::Nothing,
-            lines: None,
+            // An axis of words that a hypercube is crossed with.
+            lines: free.axes.iter().copied().find(|axis| {
+                scattered && !sweep.axes[*axis].is_numeric() && design.is_crossed(*axis)
+            }),
             panels: Panels::EachAxis,
             kind,
             joined: false,
             fixed: Vec::new(),
         };
-        return vec![titled(sweep, spec, plan, false)];
+        let placed = with_figures_placed(plan).into_iter();
+        return placed.map(|(plan, split)| titled(sweep, spec, plan, split)).collect();
     }
     let asked_lines = free.take(spec.lines.as_deref());
     let asked_panels = free.take(spec.panels.as_deref());

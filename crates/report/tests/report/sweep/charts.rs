@@ -58,6 +58,13 @@ fn axes_have_the_place_that_suits_them() {
         (shapes::two_numeric(), vec!["IOPS kept, by request and writes"]),
         (shapes::one_at_a_time(), vec!["IOPS, last segment, by each axis"]),
         (shapes::latin_hypercube(), vec!["IOPS, last segment, by each axis"]),
+        (
+            shapes::crossed_hypercube(),
+            vec![
+                "FAS2050: IOPS, last segment, by each axis",
+                "CX3: IOPS, last segment, by each axis",
+            ],
+        ),
         (shapes::in_step(), vec!["IOPS, last segment, by spindles"]),
         (shapes::by_segment(), vec!["IOPS, last segment, by segment and alignment"]),
         (shapes::single(), vec!["IOPS, last segment"]),
