@@ -184,3 +184,21 @@ fn a_thousand_combinations_are_drawn() {
         assert!(drawn[0].svg.len() < 1_500_000, "{}", drawn[0].svg.len());
     }
 }
+
+#[test]
+fn a_study_may_choose_one_axis_of_a_hypercube_or_of_one_at_a_time() {
+    let spec = |x: &str| SweepChartSpec {
+        figures: vec!["IOPS, last segment".to_owned()],
+        x: Some(x.to_owned()),
+        ..SweepChartSpec::default()
+    };
+    for (sweep, x, points) in [
+        (shapes::latin_hypercube(), "full", 2 * 16),
+        (shapes::one_at_a_time(), "group", 2 * 3),
+        (shapes::in_step(), "outstanding", 2 * 3),
+    ] {
+        let drawn = sweep_charts(&sweep, &[spec(x)], ChartStyle::default()).unwrap();
+        assert_eq!(drawn.len(), 1);
+        assert_eq!(marks(&drawn[0].svg).len(), points, "{x}");
+    }
+}
