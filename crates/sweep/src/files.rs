@@ -1,7 +1,7 @@
 //! The files of a sweep's directory: its table, charts and report.
 
 #[cfg(feature = "charts")]
-use strewn_report::{ChartStyle, SweepChart, sweep_charts};
+use strewn_report::{ChartStyle, SweepChart, SweepReport, sweep_charts};
 use strewn_report::{Sweep, write_differences_csv, write_sweep_csv};
 
 use crate::plan::PlannedStudy;
@@ -19,8 +19,8 @@ pub struct FileError {
 }
 
 /// Returns the files that `strewn sweep` writes of a sweep, the same bytes for the same figures: `sweep.json`, `sweep.csv`,
-/// `differences.csv`, `sweep.parquet` with the feature `parquet`, and with `charts` a chart each, `report.html` and the
-/// study's page.
+/// `differences.csv`, `sweep.parquet` with the feature `parquet`, and with `charts` its charts and
+/// `report.html`.
 ///
 /// # Errors
 /// If a figure is infinite or a chart cannot be drawn.
@@ -40,8 +40,12 @@ pub fn files(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, FileError
         files.push(("sweep.parquet".to_owned(), table));
     }
     #[cfg(feature = "charts")]
-    for SweepChart { file_stem, svg, .. } in pictures(sweep, study)? {
-        files.push((format!("{file_stem}.svg"), svg.into_bytes()));
+    {
+        for SweepChart { file_stem, svg, .. } in pictures(sweep, study)? {
+            files.push((format!("{file_stem}.svg"), svg.into_bytes()));
+        }
+        let report = SweepReport { sweep, charts: &study.charts };
+        files.push(("report.html".to_owned(), made("report.html", report.to_html())?.into_bytes()));
     }
     #[cfg(not(feature = "charts"))]
     let _ = study;
