@@ -51,6 +51,7 @@ mod tools;
 #[cfg(unix)]
 strewn_testing::main![
     browser::the_page_of_real_spindles_has_the_figures_of_its_results,
+    browser::the_page_of_a_sweep_draws_every_choice_of_axes,
     browser::the_page_loads_its_slider_moves_the_map_and_its_figures_are_those_of_the_results,
     copies::a_file_system_comes_back_as_it_was,
     copies::nbdinfo_is_told_what_the_lun_is,
