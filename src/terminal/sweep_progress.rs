@@ -1,13 +1,17 @@
 //! Progress of a sweep: a bar on a terminal, a line now and then in a log.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use strewn_sweep::{Point, PointError, SweepObserver};
+use strewn_report::{Sweep, sweep_table};
+use strewn_sweep::{
+    Point, PointError, Store, Study, SweepObserver, SweepOptions, collect, files, run_points,
+};
 
-use crate::failure::with_causes;
-use crate::terminal::ending::say;
+use crate::failure::{Failure, with_causes};
+use crate::terminal::ending::{Ending, print, say};
 use crate::terminal::interrupt;
 use crate::terminal::late_bar::LateBar;
 
@@ -63,6 +67,34 @@ impl SweepObserver for SweepTerminal {
 
     fn stop(&self) -> bool {
         interrupt::asked_to_stop()
+    }
+}
+
+/// Runs a study in `directory`, where runs that are there are not run again, prints its table, and writes its files. This is
+/// what an experiment does that is a study.
+///
+/// # Errors
+/// If the study is wrong, a run fails or a file cannot be written.
+pub fn run_study(study: &Study, directory: &Path) -> Result<(Sweep, Ending), Failure> {
+    let plan = study.plan(None)?;
+    let store = Store::new(directory);
+    store.write_plan(&plan)?;
+    let terminal = SweepTerminal::watch();
+    let end = run_points(&plan, &store, &SweepOptions::default(), &terminal)?;
+    drop(terminal);
+    let sweep = collect(&plan, &store, &end)?;
+    print(&sweep_table(&sweep))?;
+    for (name, bytes) in files(&sweep, &plan.study)? {
+        let path = directory.join(name);
+        std::fs::write(&path, bytes).map_err(|error| {
+            Failure::failed(format!("cannot write {}: {error}", path.display()))
+                .with_help("make room, and run it again: the runs are there")
+        })?;
+    }
+    match end.failed.into_iter().next() {
+        Some((_, error)) => Err(error.into()),
+        None if end.is_stopped => Ok((sweep, Ending::Interrupted)),
+        None => Ok((sweep, Ending::Complete)),
     }
 }
 

@@ -38,6 +38,7 @@ mod several_workloads;
 mod spindle;
 mod spindle_fit;
 mod spindle_study;
+mod sweeps;
 mod volumes;
 mod wires;
 mod workloads;

@@ -95,7 +95,7 @@ pub use rendering::failures_table::failures_table;
 pub use rendering::groups_table::groups_table;
 pub use rendering::headline::headline;
 #[cfg(feature = "charts")]
-pub use rendering::html::{Report, ReportError};
+pub use rendering::html::{Report, ReportError, SweepReport};
 pub use rendering::loss_table::loss_table;
 pub use rendering::machine_table::machine_table;
 pub use rendering::page_cache_table::page_cache_table;
@@ -113,6 +113,7 @@ pub use rendering::runs_chart::runs_chart;
 pub use rendering::segment_chart::{iops_chart, response_chart};
 #[cfg(feature = "charts")]
 pub use rendering::study_page::{StudyPageError, study_page};
+pub use rendering::sweep_chart::{SweepChart, sweep_charts};
 pub use rendering::sweep_csv::{write_differences_csv, write_sweep_csv};
 pub use rendering::sweep_table::sweep_table;
 pub use rendering::table::{

@@ -1,5 +1,7 @@
 //! The files of a sweep's directory: its table, charts and report.
 
+#[cfg(feature = "charts")]
+use strewn_report::{ChartStyle, SweepChart, SweepReport, sweep_charts};
 use strewn_report::{Sweep, write_differences_csv, write_sweep_csv};
 
 use crate::plan::PlannedStudy;
@@ -17,8 +19,8 @@ pub struct FileError {
 }
 
 /// Returns the files that `strewn sweep` writes of a sweep, the same bytes for the same figures: `sweep.json`, `sweep.csv`,
-/// `differences.csv`, `sweep.parquet` with the feature `parquet`, and with `charts` a chart each, `report.html` and the
-/// study's page.
+/// `differences.csv`, `sweep.parquet` with the feature `parquet`, and with `charts` its charts and
+/// `report.html`.
 ///
 /// # Errors
 /// If a figure is infinite or a chart cannot be drawn.
@@ -38,21 +40,22 @@ pub fn files(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, FileError
         files.push(("sweep.parquet".to_owned(), table));
     }
     #[cfg(feature = "charts")]
-    files
-        .extend(pictures(sweep, study)?.into_iter().map(|(name, _, svg)| (name, svg.into_bytes())));
+    {
+        for SweepChart { file_stem, svg, .. } in pictures(sweep, study)? {
+            files.push((format!("{file_stem}.svg"), svg.into_bytes()));
+        }
+        let report = SweepReport { sweep, charts: &study.charts };
+        files.push(("report.html".to_owned(), made("report.html", report.to_html())?.into_bytes()));
+    }
     #[cfg(not(feature = "charts"))]
     let _ = study;
     Ok(files)
 }
 
-/// The charts of a sweep: file name, title and SVG.
+/// The charts of a sweep.
 #[cfg(feature = "charts")]
-fn pictures(
-    sweep: &Sweep,
-    study: &PlannedStudy,
-) -> Result<Vec<(String, String, String)>, FileError> {
-    let _ = (sweep, study);
-    Ok(Vec::new())
+fn pictures(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<SweepChart>, FileError> {
+    made("a chart", sweep_charts(sweep, &study.charts, ChartStyle::default()))
 }
 
 /// Returns the page of a study, `NAME.md`, and the charts that it shows, `NAME.svg` or `NAME-1.svg` and so on.
@@ -66,7 +69,7 @@ pub fn page(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, FileError>
     let count = pictures.len();
     let mut charts = Vec::new();
     let mut files = Vec::new();
-    for (number, (_, title, svg)) in (1..).zip(pictures) {
+    for (number, SweepChart { title, svg, .. }) in (1..).zip(pictures) {
         let file = if count == 1 { format!("{name}.svg") } else { format!("{name}-{number}.svg") };
         charts.push((file.clone(), title));
         files.push((file, svg.into_bytes()));

@@ -131,7 +131,16 @@ impl Store {
         let study = self.read_study()?;
         let text = self.read(MANIFEST)?;
         let points = text.lines().enumerate().map(|(index, line)| self.point(index, line));
-        Ok(Plan { study, points: points.collect::<Result<_, _>>()? })
+        let points = points.collect::<Result<Vec<_>, _>>()?;
+        let count = study.runs.iter().flatten().max().map_or(0, |last| last + 1);
+        if points.len() != count {
+            return Err(StoreError::Damaged {
+                path: self.directory.join(MANIFEST),
+                line: points.len() + 1,
+                message: format!("{} runs, and the study has {count}", points.len()),
+            });
+        }
+        Ok(Plan { study, points })
     }
 
     fn read_study(&self) -> Result<PlannedStudy, StoreError> {

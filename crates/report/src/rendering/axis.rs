@@ -31,6 +31,34 @@ impl Axis {
         Self { range: low - room..high + room, ticks }
     }
 
+    /// Creates an axis with this range and these ascending ticks.
+    pub(crate) const fn of_range(range: Range<f64>, ticks: Vec<f64>) -> Self {
+        Self { range, ticks }
+    }
+
+    /// Creates an axis around figures from `lowest` to `highest`, which need not begin at zero, with ticks 1, 2 or 5 times a
+    /// power of ten apart.
+    pub(crate) fn around(lowest: f64, highest: f64) -> Self {
+        let span = highest - lowest;
+        let span = if span > 0.0 { span } else { lowest.abs().max(1.0) * 0.1 };
+        let mut step = 1.0;
+        while span / step >= 10.0 {
+            step *= 10.0;
+        }
+        while span / step < 1.0 {
+            step /= 10.0;
+        }
+        step *= match span / step {
+            ..=2.0 => 0.5,
+            ..=5.0 => 1.0,
+            _ => 2.0,
+        };
+        let range = lowest - span * 0.06..highest + span * 0.06;
+        let first = (range.start / step).ceil();
+        let ticks = (0..).map(|count| (first + f64::from(count)) * step);
+        Self { ticks: ticks.take_while(|tick| *tick <= range.end).collect(), range }
+    }
+
     /// Returns the values that have ticks, ascending.
     pub(crate) fn ticks(&self) -> &[f64] {
         &self.ticks

@@ -28,6 +28,8 @@ pub(crate) enum Sample {
     Filled,
     /// A line and a hollow marker.
     Hollow,
+    /// A filled marker without a line.
+    Dot,
     /// The dash of a published figure.
     Published,
     /// The shade of a band.
@@ -55,8 +57,9 @@ pub(crate) fn entry(
         Sample::Line | Sample::Filled | Sample::Hollow => {
             appearance.line(canvas, vec![at(x_px), at(x_px + SAMPLE_PX)], PIXEL)?;
         }
+        Sample::Dot => {}
     }
-    if matches!(sample, Sample::Filled | Sample::Hollow) {
+    if matches!(sample, Sample::Filled | Sample::Hollow | Sample::Dot) {
         appearance.simulated(canvas, mark, sample == Sample::Hollow, PIXEL)?;
     }
     text(canvas, words, (x_px + WORDS_PX, middle_px), 12, VPos::Center)

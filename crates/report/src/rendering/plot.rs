@@ -15,10 +15,10 @@ use plotters::prelude::SVGBackend;
 use plotters::style::Color;
 
 /// Around the plot: to its left and below its labels, to its right, and its labels.
-const SIDE_PX: i32 = 14;
-const RIGHT_PX: i32 = 32;
-const ACROSS_LABELS_PX: i32 = 42;
-const UP_LABELS_PX: i32 = 68;
+pub(crate) const SIDE_PX: i32 = 14;
+pub(crate) const RIGHT_PX: i32 = 32;
+pub(crate) const ACROSS_LABELS_PX: i32 = 42;
+pub(crate) const UP_LABELS_PX: i32 = 68;
 
 /// One axis: its values, their labels, and its own label.
 pub(crate) struct Labelled<'a> {
@@ -41,10 +41,22 @@ impl<'canvas, 'svg> Plot<'canvas, 'svg> {
         up: Labelled<'_>,
         bands: &[Band],
     ) -> Result<Self, ChartError> {
+        Self::begin_beside(canvas, margins, across, up, bands, UP_LABELS_PX)
+    }
+
+    /// Does the same with another width for the labels of the vertical axis.
+    pub(crate) fn begin_beside(
+        canvas: &'canvas Canvas<'svg>,
+        margins: &Margins,
+        across: Labelled<'_>,
+        up: Labelled<'_>,
+        bands: &[Band],
+        up_labels_px: i32,
+    ) -> Result<Self, ChartError> {
         let (width, height) = canvas.dim_in_pixel();
         let [width_px, height_px] =
             [width, height].map(|units| i32::try_from(units).unwrap_or(i32::MAX) / PIXEL);
-        let plot_px = SIDE_PX + UP_LABELS_PX..width_px - RIGHT_PX;
+        let plot_px = SIDE_PX + up_labels_px..width_px - RIGHT_PX;
         let bands = LaidOutBands::new(bands, &across.axis.range(), plot_px)?;
         let bottom_px = height_px - margins.legend_px - SIDE_PX - ACROSS_LABELS_PX;
         bands.draw(canvas, margins.top_px, bottom_px)?;
@@ -54,7 +66,7 @@ impl<'canvas, 'svg> Plot<'canvas, 'svg> {
             .margin_left(SIDE_PX * PIXEL)
             .margin_right(RIGHT_PX * PIXEL)
             .x_label_area_size(ACROSS_LABELS_PX * PIXEL)
-            .y_label_area_size(UP_LABELS_PX * PIXEL)
+            .y_label_area_size(up_labels_px * PIXEL)
             .build_cartesian_2d(across.axis, up.axis)
             .map_err(ChartError::drawing)?;
         chart

@@ -12,7 +12,7 @@ use plotters::style::text_anchor::VPos;
 /// A chart without its plot and legend.
 pub(crate) struct Sheet {
     style: ChartStyle,
-    title: &'static str,
+    title: String,
     /// The subtitles as given.
     subtitles: Vec<String>,
     /// The subtitles in lines that fit the width of the sheet.
@@ -57,7 +57,7 @@ impl Sheet {
     /// If the size is out of bounds.
     pub(crate) fn new(
         style: ChartStyle,
-        title: &'static str,
+        title: impl Into<String>,
         subtitles: Vec<String>,
         legend_rows: usize,
     ) -> Result<Self, ChartError> {
@@ -68,7 +68,14 @@ impl Sheet {
         for words in &subtitles {
             lines.extend(wrapped(words, room_px)?);
         }
-        Ok(Self { style, title, subtitles, lines, legend_rows, least_plot_px: LEAST_PLOT_PX })
+        Ok(Self {
+            style,
+            title: title.into(),
+            subtitles,
+            lines,
+            legend_rows,
+            least_plot_px: LEAST_PLOT_PX,
+        })
     }
 
     /// Creates a sheet of the style's width without a legend, as high as a plot of `plot_px` needs.
@@ -77,7 +84,7 @@ impl Sheet {
     /// If the size is out of bounds.
     pub(crate) fn around(
         style: ChartStyle,
-        title: &'static str,
+        title: impl Into<String>,
         subtitles: Vec<String>,
         plot_px: i32,
     ) -> Result<Self, ChartError> {
@@ -118,7 +125,7 @@ impl Sheet {
             let units = (width_px * PIXEL.unsigned_abs(), height_px * PIXEL.unsigned_abs());
             let canvas = SVGBackend::with_string(&mut svg, units).into_drawing_area();
             canvas.fill(&PAPER).map_err(ChartError::drawing)?;
-            text(&canvas, self.title, (SIDE_PX, 14), 18, VPos::Top)?;
+            text(&canvas, &self.title, (SIDE_PX, 14), 18, VPos::Top)?;
             for (row, words) in self.lines.iter().enumerate() {
                 text(&canvas, words, (SIDE_PX, 40 + SUBTITLE_PX * to_px(row)), 12, VPos::Top)?;
             }
@@ -126,7 +133,7 @@ impl Sheet {
             canvas.present().map_err(ChartError::drawing)?;
             drawn.into()
         };
-        let mut description = self.title.to_owned();
+        let mut description = self.title.clone();
         for words in &self.subtitles {
             // Some are sentences, with their full stop.
             description.push_str(if description.ends_with('.') { " " } else { ". " });

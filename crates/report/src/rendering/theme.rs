@@ -14,7 +14,7 @@ pub enum Theme {
     /// Light on near black.
     Dark,
     /// Colours are CSS variables (`--chart-paper`, `--chart-ink`, `--chart-grid`, `--chart-band`, `--chart-1` to `--chart-7`, `--map-0`
-    /// to `--map-12`) of the page that contains the SVG.
+    /// to `--map-12`, `--diverge-0` to `--diverge-10`) of the page that contains the SVG.
     Page,
 }
 
@@ -72,6 +72,37 @@ pub(crate) const DARK_MAP_COLOURS: [RGBColor; 13] = [
     RGBColor(255, 240, 184),
 ];
 
+/// From far below a middle to far above it: orange, white, violet. ColorBrewer's PuOr of 11 classes (C. Brewer, 2002), which all
+/// kinds of colour vision can tell apart.
+pub(crate) const DIVERGING_COLOURS: [RGBColor; 11] = [
+    RGBColor(127, 59, 8),
+    RGBColor(179, 88, 6),
+    RGBColor(224, 130, 20),
+    RGBColor(253, 184, 99),
+    RGBColor(254, 224, 182),
+    RGBColor(247, 247, 247),
+    RGBColor(216, 218, 235),
+    RGBColor(178, 171, 210),
+    RGBColor(128, 115, 172),
+    RGBColor(84, 39, 136),
+    RGBColor(45, 0, 75),
+];
+
+/// The same hues for a dark page, with a dark middle.
+pub(crate) const DARK_DIVERGING_COLOURS: [RGBColor; 11] = [
+    RGBColor(255, 207, 150),
+    RGBColor(217, 148, 74),
+    RGBColor(143, 90, 34),
+    RGBColor(107, 71, 36),
+    RGBColor(74, 58, 42),
+    RGBColor(43, 48, 54),
+    RGBColor(60, 58, 92),
+    RGBColor(95, 85, 150),
+    RGBColor(154, 140, 214),
+    RGBColor(189, 178, 240),
+    RGBColor(221, 211, 255),
+];
+
 /// A colour as drawn, on a dark page, and as a variable. The dark ones are the same hues, lighter.
 const TABLE: [(RGBColor, &str, &str); 11] = [
     (PAPER, "#16191D", "var(--chart-paper)"),
@@ -109,6 +140,11 @@ impl Theme {
             let variable = || format!("var(--map-{number})");
             table.push((hex(drawn), if self == Self::Dark { hex(dark) } else { variable() }));
         }
+        let diverging = DIVERGING_COLOURS.into_iter().zip(DARK_DIVERGING_COLOURS).enumerate();
+        for (number, (drawn, dark)) in diverging {
+            let variable = || format!("var(--diverge-{number})");
+            table.push((hex(drawn), if self == Self::Dark { hex(dark) } else { variable() }));
+        }
         let mut recoloured = String::with_capacity(svg.len() * 11 / 10);
         let mut rest = svg.as_str();
         // A colour is a whole attribute: ="#RRGGBB".
@@ -140,6 +176,10 @@ pub(crate) fn page_variables(theme: Theme) -> String {
     let ramp = if is_dark { DARK_MAP_COLOURS } else { MAP_COLOURS };
     for (number, colour) in ramp.into_iter().enumerate() {
         css.push_str(&format!("--map-{number}: {}; ", hex(colour)));
+    }
+    let ramp = if is_dark { DARK_DIVERGING_COLOURS } else { DIVERGING_COLOURS };
+    for (number, colour) in ramp.into_iter().enumerate() {
+        css.push_str(&format!("--diverge-{number}: {}; ", hex(colour)));
     }
     css.trim_end().to_owned()
 }

@@ -14,6 +14,7 @@ mod good_scenarios;
 mod hosts;
 mod housekeeping;
 mod mutations;
+mod offset;
 mod parameters;
 mod phases;
 mod processor_cores;

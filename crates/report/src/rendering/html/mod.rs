@@ -6,6 +6,8 @@
 mod block;
 mod page;
 mod sections;
+mod sweep;
 mod table;
 
 pub use page::{Report, ReportError};
+pub use sweep::SweepReport;

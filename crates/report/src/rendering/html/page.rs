@@ -13,7 +13,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 
 const TEMPLATE: &str = include_str!("report.html");
 const STYLE: &str = include_str!("report.css");
-const SCRIPT: &str = include_str!("report.js");
+const SCRIPT: &str = concat!(include_str!("tips.js"), include_str!("report.js"));
 
 /// A map with more bytes of JSON than this loses columns, so that the page opens at once.
 const LONGEST_MAP_BYTES: usize = 1_200_000;
@@ -90,7 +90,7 @@ impl Report<'_> {
 }
 
 /// Returns a template engine that escapes whatever is not declared safe, and refuses undefined names.
-fn environment() -> Environment<'static> {
+pub(super) fn environment() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -103,7 +103,7 @@ fn environment() -> Environment<'static> {
 }
 
 /// Returns the style sheet with the colours of both themes.
-fn style() -> String {
+pub(super) fn style() -> String {
     STYLE
         .replace("{{light}}", &page_variables(Theme::Light))
         .replace("{{dark}}", &page_variables(Theme::Dark))
@@ -120,7 +120,7 @@ fn map_text(map: &LayoutMap) -> Result<String, ResultsError> {
 }
 
 /// Returns JSON that cannot end its script element: `<` is written as an escape, which is the same string.
-fn within_script(json: &str) -> String {
+pub(super) fn within_script(json: &str) -> String {
     json.trim_end()
         .replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")

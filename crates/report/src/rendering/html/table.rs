@@ -85,7 +85,7 @@ impl Cell {
 const LONGEST_SHORT: usize = 24;
 
 /// Formats a number with a true minus sign, and a comma every three digits of its whole part.
-fn grouped(text: &str) -> String {
+pub(super) fn grouped(text: &str) -> String {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("\u{2212}", digits),
         None => text.strip_prefix('+').map_or(("", text), |digits| ("+", digits)),

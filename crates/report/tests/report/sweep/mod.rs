@@ -1,6 +1,11 @@
 //! Sweeps: their arithmetic, files, tables, charts and report.
 
+#[cfg(feature = "charts")]
+mod charts;
 mod differences;
 mod files;
 pub(crate) mod fixture;
+#[cfg(feature = "charts")]
+mod html;
+mod shapes;
 mod table;

@@ -1,0 +1,95 @@
+//! `report.html` of a sweep: what was run, charts, a chart whose axes the reader chooses, and tables.
+
+mod data;
+mod tables;
+
+use crate::analysis::sweep::noise_sentence;
+use crate::analysis::sweep_design::Design;
+use crate::data::json::ResultsError;
+use crate::data::sweep::{Sweep, SweepChartSpec};
+use crate::rendering::chart::{ChartSize, ChartStyle};
+use crate::rendering::html::page::{ReportError, environment, style, within_script};
+use crate::rendering::sweep_chart::sweep_charts;
+use crate::rendering::sweep_words::{interval_words, missing_words, run_words};
+use crate::rendering::theme::Theme;
+use minijinja::context;
+use serde::Serialize;
+
+const TEMPLATE: &str = include_str!("sweep.html");
+const STYLE: &str = include_str!("sweep.css");
+const SCRIPT: &str = concat!(include_str!("../tips.js"), include_str!("sweep.js"));
+
+/// The sources of the report of a sweep.
+#[derive(Clone, Copy, Debug)]
+pub struct SweepReport<'a> {
+    /// The sweep.
+    pub sweep: &'a Sweep,
+    /// The charts that its study asks for; without any, those that follow from its axes.
+    pub charts: &'a [SweepChartSpec],
+}
+
+/// An axis, for the list of what was run.
+#[derive(Serialize)]
+struct AxisLine<'a> {
+    name: &'a str,
+    values: String,
+}
+
+#[derive(Serialize)]
+struct DrawnChart {
+    id: String,
+    svg: String,
+}
+
+impl SweepReport<'_> {
+    /// Returns the text of `report.html`. The same sweep gives the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// If a chart cannot be drawn, or a figure is infinite or not a number.
+    pub fn to_html(&self) -> Result<String, ReportError> {
+        let sweep = self.sweep;
+        let design = Design::of(sweep);
+        let size = ChartSize { width_px: 960, height_px: 480 };
+        let charts = sweep_charts(sweep, self.charts, ChartStyle { size, theme: Theme::Page })?;
+        let charts =
+            charts.into_iter().map(|chart| DrawnChart { id: chart.file_stem, svg: chart.svg });
+        let axes =
+            sweep.axes.iter().map(|axis| AxisLine { name: &axis.name, values: values(axis) });
+        let json = serde_json::to_string(&data::SweepData::of(sweep, &design));
+        let environment = environment();
+        let page = environment.template_from_named_str("sweep.html", TEMPLATE)?;
+        Ok(page.render(context! {
+            version => sweep.strewn,
+            study => sweep.study,
+            heading => sweep.title,
+            style => style() + STYLE,
+            run => run_words(sweep),
+            intervals => interval_words(sweep),
+            noise => noise_sentence(sweep),
+            missing => missing_words(sweep),
+            axes => axes.collect::<Vec<_>>(),
+            combinations => design.len(),
+            runs => design.len() * sweep.seeds.len(),
+            charts => charts.collect::<Vec<_>>(),
+            figures => tables::figures(sweep, &design),
+            differences => tables::differences(sweep, &design),
+            sweep => within_script(&json.map_err(ResultsError::from)?),
+            script => SCRIPT,
+        })?)
+    }
+}
+
+/// More values than this are not all listed.
+const MOST_VALUES: usize = 24;
+
+fn values(axis: &crate::data::sweep::SweepAxis) -> String {
+    let labels: Vec<&str> = axis.values.iter().map(|value| value.label.as_str()).collect();
+    match labels.as_slice() {
+        [.., last] if labels.len() > MOST_VALUES => {
+            let first = labels[..MOST_VALUES - 1].join("; ");
+            format!("{first}; … {last} ({} in all)", labels.len())
+        }
+        labels => labels.join("; "),
+    }
+}

@@ -1,0 +1,29 @@
+//! What does a parity group give that is added late?
+//!
+//!     cargo run --release -p experiments --bin added-group
+//!
+//! docs/studies/added-group.md has the question, the predictions and the finding. Copy this program and the study to write your own.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use strewn::sweep::Study;
+use strewn::terminal::{self, Ending, Failure, run_study};
+
+const STUDY: &str = "scenarios/studies/added-group.toml";
+/// Runs that are there are not run again.
+const RESULTS: &str = "results/added-group";
+
+fn main() -> ExitCode {
+    terminal::exit_code(experiment())
+}
+
+fn experiment() -> Result<Ending, Failure> {
+    let study = Study::load(STUDY)?;
+    let (sweep, ending) = run_study(&study, Path::new(RESULTS))?;
+    for prediction in &study.text.predictions {
+        let judged = sweep.judge(prediction);
+        terminal::print(&format!("{:?}: {}\n", judged.verdict, prediction.text))?;
+    }
+    Ok(ending)
+}

@@ -1,0 +1,284 @@
+//! Sweeps: many runs of a scenario into one table, stopped and gone on with, in any order and by any worker.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use strewn::report::{Results, Sweep};
+
+use crate::common::{Folder, Ran, contents};
+
+const STUDY: &str = r#"
+schema = 1
+name = "small-study"
+title = "A small study"
+question = "What does it ask?"
+scenario = "small.toml"
+segments = 2
+replicates = 2
+
+[[axis]]
+name = "alignment"
+setting = "workload.alignment"
+values = ["512 B", "4 KiB"]
+
+[[axis]]
+name = "outstanding"
+setting = "anywhere.outstanding"
+from = 4
+to = 16
+points = 2
+"#;
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("study.toml", STUDY);
+    folder
+}
+
+/// Every file of a sweep with its contents, wall times aside.
+fn files(directory: &Path) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for (name, bytes) in contents(directory) {
+        if name == "points" {
+            for (id, _) in contents(&directory.join("points")) {
+                let of_run = contents(&directory.join("points").join(&id));
+                for (file, bytes) in of_run {
+                    let text = String::from_utf8_lossy(&bytes);
+                    let is_timing =
+                        |line: &&str| !line.trim_start().starts_with("\"wall_seconds\"");
+                    let text = text.lines().filter(is_timing).collect::<Vec<_>>().join("\n");
+                    all.push((format!("{id}/{file}"), text));
+                }
+            }
+        } else {
+            all.push((name, String::from_utf8_lossy(&bytes).into_owned()));
+        }
+    }
+    all
+}
+
+#[track_caller]
+fn done(ran: &Ran) {
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+fn sweep_of(folder: &Folder, name: &str) -> Sweep {
+    Sweep::from_json(&folder.read(&format!("{name}/sweep.json"))).unwrap()
+}
+
+#[test]
+fn a_sweep_runs_every_combination_with_every_seed() {
+    let folder = folder();
+    let ran = folder.strewn(&["sweep", "study.toml", "--out", "out"]);
+    done(&ran);
+    assert!(
+        ran.stderr.contains("4 combinations, 2 seeds, full scale; 8 runs to do"),
+        "{}",
+        ran.stderr
+    );
+    let sweep = sweep_of(&folder, "out");
+    assert!(sweep.missing.is_empty());
+    // What the table says of a run is what `strewn run` says of it.
+    folder.write("alone.toml", &folder.read("small.toml").replace("segments = 3", "segments = 2"));
+    let set =
+        ["--set", "workload.alignment=4 KiB", "--set", "anywhere.outstanding=16", "--seed", "8"];
+    let words = [&["run", "alone.toml", "--json"], &set[..]].concat();
+    let results = Results::from_json(&folder.strewn(&words).succeeded()).unwrap();
+    let figure = sweep.figures.iter().position(|one| one.name == "anywhere: IOPS, last segment");
+    let is_it = |row: &&strewn::report::SweepRow| row.at == [1, 1] && Some(row.figure) == figure;
+    let row = sweep.rows.iter().find(is_it).unwrap();
+    assert_eq!(row.samples[1], Some(results.arrays[0].segments[1].iops));
+    // 2 arrays with 3 figures, and one by segment; 4 combinations.
+    let table = folder.read("out/sweep.csv");
+    assert_eq!(table.lines().count(), 1 + 4 * 2 * (3 + 2), "{table}");
+    assert!(folder.read("out/report.html").contains("A small study"));
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_how_many_run_at_once() {
+    let folder = folder();
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "one", "--jobs", "1"]));
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "two", "--jobs", "3"]));
+    assert_eq!(files(&folder.path("one")), files(&folder.path("two")));
+}
+
+#[test]
+fn runs_that_are_there_are_not_run_again_also_in_a_study_that_grew() {
+    let folder = folder();
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out"]));
+    let before = fs::metadata(folder.path("out/points")).unwrap().modified().unwrap();
+    let ran = folder.strewn(&["sweep", "--resume", "out"]);
+    done(&ran);
+    assert!(ran.stderr.contains("all 8 runs are there"), "{}", ran.stderr);
+    assert_eq!(fs::metadata(folder.path("out/points")).unwrap().modified().unwrap(), before);
+    folder.write("study.toml", &STUDY.replace("replicates = 2", "replicates = 3"));
+    let ran = folder.strewn(&["sweep", "study.toml", "--out", "out"]);
+    assert!(ran.stderr.contains("4 runs to do; 8 are there"), "{}", ran.stderr);
+    assert_eq!(sweep_of(&folder, "out").seeds, [7, 8, 9]);
+}
+
+/// Killed at any moment, also inside a run that is saved, a sweep goes on to the bytes of one that was not.
+#[cfg(unix)]
+#[test]
+fn a_killed_sweep_goes_on_inside_its_runs() {
+    let folder = Folder::new();
+    // Long enough to be killed on the way: a second or so each.
+    let study =
+        STUDY.replace("segments = 2", "segments = 40").replace("replicates = 2", "replicates = 1");
+    folder.write("study.toml", &study);
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "whole"]));
+    let mut command =
+        folder.command(&["sweep", "study.toml", "--out", "killed", "--save", "--jobs", "2"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let points = folder.path("killed/points");
+    let is_saved = || {
+        let entries = fs::read_dir(&points).into_iter().flatten().flatten();
+        let mut saved =
+            entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "saved"));
+        saved.any(|saved| saved.path().join("array-1.state").exists())
+    };
+    let began = Instant::now();
+    while !is_saved()
+        && child.try_wait().unwrap().is_none()
+        && began.elapsed() < Duration::from_secs(60)
+    {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let ran = folder.strewn(&["sweep", "--resume", "killed"]);
+    done(&ran);
+    assert_eq!(files(&folder.path("whole")), files(&folder.path("killed")));
+}
+
+/// What a cluster does: tasks by number, in any order, one of them twice.
+#[test]
+fn tasks_of_a_cluster_give_the_same_bytes() {
+    let folder = folder();
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "here"]));
+    folder.strewn(&["sweep", "study.toml", "--out", "there", "--plan"]);
+    for index in ["2", "0", "1", "2"] {
+        let mut task = folder.command(&["sweep-point", "there", "--runs-each", "3"]);
+        done(&Ran::of(task.env("SLURM_ARRAY_TASK_ID", index).output().unwrap()));
+    }
+    done(&folder.strewn(&["sweep", "--resume", "there"]));
+    assert_eq!(files(&folder.path("here")), files(&folder.path("there")));
+}
+
+#[test]
+fn a_latin_hypercube_and_values_one_at_a_time() {
+    let folder = Folder::new();
+    let drawn = STUDY
+        .replace("replicates = 2", "design = \"latin-hypercube\"\npoints = 5")
+        .replace("points = 2", "");
+    folder.write("study.toml", &drawn);
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out"]));
+    let sweep = sweep_of(&folder, "out");
+    assert_eq!(sweep.axes[1].values.len(), 5);
+    let one = STUDY.replace("replicates = 2", "design = \"one-at-a-time\"");
+    folder.write("study.toml", &one);
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "one"]));
+    let combinations: Vec<usize> =
+        sweep_of(&folder, "one").rows.iter().map(|row| row.combination).collect();
+    assert_eq!(combinations.iter().max(), Some(&2));
+}
+
+#[test]
+fn what_is_wrong_with_a_study_is_said_with_its_place_and_remedy() {
+    let folder = Folder::new();
+    let changed = |from: &str, to: &str| {
+        assert!(STUDY.contains(from), "no {from:?}");
+        STUDY.replacen(from, to, 1)
+    };
+    for (study, fragments) in [
+        (changed("schema = 1", "schema = 2"), &["study.toml:2: schema", "write schema = 1"][..]),
+        (changed("title", "titel"), &["unknown field `titel`"]),
+        (
+            changed("\"small.toml\"", "\"none.toml\""),
+            &["none.toml cannot be read", "a path from its folder"],
+        ),
+        (
+            changed("workload.alignment", "workload.alignement"),
+            &["study.toml:13: axis", "did you mean `workload.alignment`"],
+        ),
+        (changed("\"4 KiB\"", "\"4 KB\""), &["study.toml:13: axis", "KiB"]),
+        (changed("\"4 KiB\"", "\"512 B\""), &["\"512 B\" is there twice"]),
+        (changed("points = 2", ""), &["how many values", "give `points`"]),
+        (changed("to = 16", "to = 2"), &["is not above `from`"]),
+        (changed("replicates = 2", "replicates = 0"), &["0 is not from 1 to 1000"]),
+        (
+            changed("segments = 2", "segments = 2\narrays = [\"elsewhere\"]"),
+            &["no array \"elsewhere\"", "anywhere, inplace"],
+        ),
+        (STUDY.to_owned() + "question = \"Late?\"\n", &["move `question` above the first [table]"]),
+        (
+            STUDY.to_owned() + "[[figure]]\nmetric = \"iops\"\narray = \"no\"\n",
+            &["no run has an array \"no\""],
+        ),
+        (
+            STUDY.to_owned() + "[[chart]]\nfigures = [\"speed\"]\n",
+            &["there is no figure \"speed\"", "IOPS, last segment"],
+        ),
+        (
+            STUDY.to_owned()
+                + "[[prediction]]\ntext = \"so\"\nfigure = \"anywhere: IOPS, last segment\"\nleast = 1\nat = { alignment = \"1 B\" }\n",
+            &["has no value \"1 B\"", "512 B; 4 KiB"],
+        ),
+    ] {
+        folder.write("study.toml", &study);
+        folder.strewn(&["sweep", "study.toml", "--out", "out"]).refused(fragments);
+        assert!(!folder.path("out").exists(), "nothing is written");
+    }
+}
+
+#[test]
+fn directories_and_flags_that_do_not_fit_are_refused() {
+    let folder = folder();
+    folder.strewn(&["sweep", "study.toml", "--out", "."]).refused(&["other files, and no sweep"]);
+    folder.strewn(&["sweep", "study.toml", "--out", "small.toml"]).refused(&["is not a directory"]);
+    folder
+        .strewn(&["sweep", "--resume", "nowhere"])
+        .refused(&["nowhere has no sweep", "begin one"]);
+    folder.strewn(&["sweep", "study.toml"]).refused(&["--out"]);
+    let words = ["sweep", "study.toml", "--out", "out", "--max-hours", "0.000001"];
+    folder.strewn(&words).refused(&["--max-hours is 0.000001", "a cluster"]);
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--plan"]));
+    folder.strewn(&["sweep-point", "out"]).refused(&["SLURM_ARRAY_TASK_ID", "--index N"]);
+    folder
+        .strewn(&["sweep-point", "out", "--index", "8"])
+        .refused(&["there is no task 8", "from 0 to 7"]);
+    let manifest = folder.read("out/manifest.jsonl");
+    folder.write("out/manifest.jsonl", &manifest[..manifest.len() / 2]);
+    folder
+        .strewn(&["sweep", "--resume", "out"])
+        .refused(&["manifest.jsonl: line", "plan the sweep again"]);
+    folder
+        .strewn(&["study", "none", "--out", "out"])
+        .refused(&["no study \"none\" ships", "alignment"]);
+}
+
+#[test]
+fn a_batch_script_and_a_job_say_what_each_task_needs() {
+    let folder = folder();
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--slurm"]));
+    let script = folder.read("out/sweep.sbatch");
+    for line in
+        ["#SBATCH --array=0-7", "#SBATCH --cpus-per-task=1", "#SBATCH --requeue", "sweep-point"]
+    {
+        assert!(script.contains(line), "no {line} in\n{script}");
+    }
+    done(&folder.strewn(&[
+        "sweep",
+        "study.toml",
+        "--out",
+        "out",
+        "--kubernetes",
+        "registry.example/strewn:1",
+    ]));
+    let job = folder.read("out/job.yaml");
+    for line in ["completionMode: Indexed", "completions: 8", "\"registry.example/strewn:1\""] {
+        assert!(job.contains(line), "no {line} in\n{job}");
+    }
+}
