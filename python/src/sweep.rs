@@ -10,8 +10,8 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use strewn::report::{self, Sweep};
 use strewn::sweep::{
-    Plan as SweepPlan, Point, PointError, Store, Study, SweepEnd, SweepObserver, SweepOptions,
-    collect, run_points,
+    File, Plan as SweepPlan, Point, PointError, Store, Study, SweepEnd, SweepObserver,
+    SweepOptions, collect, files, run_points,
 };
 use strewn::{Failure, Observer, Replacement};
 
@@ -123,7 +123,7 @@ impl Plan {
         self.store.keep(point, &results).map_err(raised)
     }
 
-    /// Makes the table of the runs that are there, and writes it into the directory. `failures` says why others are not.
+    /// Makes the table of the runs that are there, and writes it and its charts into the directory. `failures` says why others are not.
     fn collect(&self, failures: Vec<(usize, String)>) -> PyResult<Figures> {
         let collected = collect(&self.plan, &self.store, &SweepEnd::default());
         let mut sweep = collected.map_err(raised)?;
@@ -134,22 +134,16 @@ impl Plan {
             let run = seed.and_then(|seed| study.runs.get(missing.combination)?.get(seed));
             missing.error = run.and_then(|run| failures.get(run)).cloned();
         }
-        let figures = Figures { sweep };
-        let directory = self.store.directory();
-        let files = [
-            ("sweep.json", figures.json()?),
-            ("sweep.csv", figures.csv()?),
-            ("differences.csv", figures.differences_csv()?),
-        ];
-        for (name, text) in files {
-            let path = directory.join(name);
-            let written = Replacement::write(&path, text.as_bytes());
+        let files = files(&sweep, study).map_err(raised)?;
+        for (name, bytes) in &files {
+            let path = self.store.directory().join(name);
+            let written = Replacement::write(&path, bytes);
             written.and_then(Replacement::put_in_place).map_err(|error| {
                 let message = format!("cannot write {}: {error}", path.display());
                 raised(Failure::failed(message).with_help("make room: the runs are there"))
             })?;
         }
-        Ok(figures)
+        Ok(Figures { sweep, files })
     }
 }
 
@@ -232,31 +226,26 @@ pub(crate) fn run_point(py: Python<'_>, line: &str) -> PyResult<String> {
     ran.map_err(raised)?.to_json_string().map_err(failed)
 }
 
-/// The figures of a sweep.
+/// The figures of a sweep, and the files that show them.
 #[pyclass(frozen, module = "strewn._strewn")]
 pub(crate) struct Figures {
     sweep: Sweep,
+    files: Vec<File>,
 }
 
 #[pymethods]
 impl Figures {
-    fn json(&self) -> PyResult<String> {
-        self.sweep.to_json_string().map_err(failed)
-    }
-
-    fn csv(&self) -> PyResult<String> {
-        let mut bytes = Vec::new();
-        report::write_sweep_csv(&self.sweep, &mut bytes).map_err(failed)?;
-        String::from_utf8(bytes).map_err(failed)
-    }
-
-    fn differences_csv(&self) -> PyResult<String> {
-        let mut bytes = Vec::new();
-        report::write_differences_csv(&self.sweep, &mut bytes).map_err(failed)?;
-        String::from_utf8(bytes).map_err(failed)
-    }
-
     fn table(&self) -> String {
         report::sweep_table(&self.sweep)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.files.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// A file in UTF-8; none if there is no such file.
+    fn text(&self, name: &str) -> PyResult<Option<&str>> {
+        let file = self.files.iter().find(|(other, _)| other == name);
+        file.map(|(_, bytes)| std::str::from_utf8(bytes)).transpose().map_err(failed)
     }
 }

@@ -1,5 +1,5 @@
-"""Strewn studies how a write-anywhere (copy-on-write) layout fragments a LUN over the spindles of an array, and what that
-costs compared with an array that updates in place.
+"""Strewn studies how a write-anywhere (copy-on-write) layout fragments a LUN over the spindles of an array, and what
+that costs compared with an array that updates in place.
 
     >>> import strewn
     >>> results = strewn.run("scenarios/making-sense-of-wafl-4.toml", quick=True)

@@ -31,8 +31,8 @@ class Progress:
     fraction: float
 
 
-#: True writes a line on standard error; a function is called with the :class:`Progress` of each array, some twenty times a
-#: second. What it raises ends the run.
+#: True writes a line on standard error; a function is called with the :class:`Progress` of each array, some twenty
+#: times a second. What it raises ends the run.
 ProgressLike = Union[bool, Callable[[Progress], None], None]
 
 

@@ -105,8 +105,8 @@ def _submit_all(
 def _in_words(ray: Any, error: Exception) -> str:
     if isinstance(error, ray.exceptions.RayTaskError):
         cause = error.cause
-        if isinstance(cause, StrewnError):
-            return f"{cause.message} ({cause.help})" if cause.help else cause.message
-        return str(cause)
+        if isinstance(cause, StrewnError) and cause.help:
+            return f"{cause.message} ({cause.help})"
+        error = cause
     # The first line; the rest is a page about Ray's own processes.
     return str(error).strip().split("\n", 1)[0]

@@ -146,8 +146,8 @@ class Results:
         return path
 
     def to_json(self, path: Optional[Union[str, os.PathLike[str]]] = None) -> str:
-        """The text of ``results.json``; also writes it to ``path`` if that is given. The same scenario, seed and version
-        give the same text, ``wall_seconds`` aside."""
+        """The text of ``results.json``; also writes it to ``path`` if that is given. The same scenario, seed and
+        version give the same text, ``wall_seconds`` aside."""
         text = self._native.json()
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")

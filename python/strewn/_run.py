@@ -38,8 +38,8 @@ def run(
     The interpreter's lock is released, so other threads go on. Ctrl-C stops the run: the call raises
     ``KeyboardInterrupt``, and nothing of the run is kept. The same scenario, seed and version give the same results.
 
-    Raises :class:`ScenarioError` if the scenario or a setting is wrong, and :class:`StrewnError` if the run fails. An array
-    that loses data is no error: its results end there, and say so.
+    Raises :class:`ScenarioError` if the scenario or a setting is wrong, and :class:`StrewnError` if the run fails. An
+    array that loses data is no error: its results end there, and say so.
     """
     scenario = scenario_of(scenario)
     if set:

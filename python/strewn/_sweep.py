@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 from . import _strewn
+from ._chart import Chart
 from ._errors import StrewnError
 from ._progress import Line
 from ._table import Table, from_csv
 
 #: A path of a study's file, or a dict as such a file would be.
 StudyLike = Union[str, "os.PathLike[str]", Mapping[str, Any]]
-#: True writes a line on standard error; a function is called with the runs done, all that were missing, and the share of
-#: the work that is done, 0 to 1.
+#: True writes a line on standard error; a function is called with the runs done, all that were missing, and the share
+#: of the work that is done, 0 to 1.
 SweepProgress = Union[bool, Callable[[int, int, float], None], None]
 
 _INTS = frozenset({"combination", "first_combination", "segment", "n"})
+_SVG = ".svg"
 _FLOATS = frozenset({"mean", "low", "high", "mean_difference", "percent"})
 
 
@@ -37,7 +39,7 @@ class Sweep:
     @cached_property
     def data(self) -> Dict[str, Any]:
         """Everything: ``sweep.json`` as a dict."""
-        data: Dict[str, Any] = json.loads(self._native.json())
+        data: Dict[str, Any] = json.loads(self._text("sweep.json"))
         return data
 
     @cached_property
@@ -45,13 +47,13 @@ class Sweep:
         """The long table: a row for each combination, figure and segment, with the label (and the number) of each axis,
         the mean over seeds, its 95 % interval (``low``, ``high``), and a column for each seed. ``unit`` is that of all
         four."""
-        return from_csv(self._native.csv(), self._type_of)
+        return from_csv(self._text("sweep.csv"), self._type_of)
 
     @cached_property
     def differences(self) -> Table:
         """What each value of an axis changes beside the axis' first value, all others being equal: the mean difference
         by seed, its 95 % interval, percent, and whether it is larger than noise."""
-        return from_csv(self._native.differences_csv(), self._type_of)
+        return from_csv(self._text("differences.csv"), self._type_of)
 
     @property
     def missing(self) -> List[Dict[str, Any]]:
@@ -61,6 +63,30 @@ class Sweep:
     def tables(self) -> str:
         """The tables that ``strewn sweep`` prints."""
         return self._native.table()
+
+    @property
+    def charts(self) -> List[str]:
+        """The names of its charts."""
+        return [name[: -len(_SVG)] for name in self._native.names() if name.endswith(_SVG)]
+
+    def chart(self, name: str) -> Chart:
+        """A chart by its name, one of :attr:`charts`."""
+        svg = self._native.text(name + _SVG)
+        if svg is None:
+            raise StrewnError(f"this sweep has no chart {name!r}", f"it has {', '.join(self.charts) or 'none'}")
+        return Chart(name, svg)
+
+    def report(self, path: Union[str, os.PathLike[str]]) -> Path:
+        """Writes ``report.html``, one file with all charts and tables, to ``path``. It is in :attr:`out` too."""
+        path = Path(path)
+        path.write_text(self._text("report.html"), encoding="utf-8")
+        return path
+
+    def _text(self, name: str) -> str:
+        text = self._native.text(name)
+        if text is None:
+            raise StrewnError(f"this sweep has no {name}", f"it has {', '.join(self._native.names())}")
+        return text
 
     def _type_of(self, column: str) -> Callable[[str], Any]:
         if column == "larger_than_noise":
@@ -77,7 +103,7 @@ class Sweep:
         return f"<strewn.Sweep {self.data['study']} over {axes}: {len(self.data['seeds'])} seeds, in {self.out}>"
 
     def _repr_html_(self) -> str:
-        return self.frame._repr_html_()
+        return "\n".join([self.frame._repr_html_(), *(self.chart(name).svg for name in self.charts)])
 
 
 def sweep(
@@ -95,22 +121,22 @@ def sweep(
 ) -> Sweep:
     """Does the runs of a study that are missing in the directory ``out``, and returns the figures of all.
 
-    ``study`` is the path of a study's file, or a dict as such a file would be; the relative paths in a dict start from the
-    current directory.
+    ``study`` is the path of a study's file, or a dict as such a file would be; the relative paths in a dict start from
+    the current directory.
 
     - ``quick``: at 1/8 of full scale; ``scale_down``: at this fraction instead, 64 for 1/64.
     - ``jobs``: how many runs at once on this machine; 0 is one per core, or fewer if memory is short.
     - ``save``: save each run after each of its segments, so that a sweep that is killed goes on inside its runs.
     - ``max_hours``: stop after this time; runs under way are left unfinished.
     - ``ray``: True for the Ray cluster that this process is connected to, or that Ray finds (``RAY_ADDRESS``, a cluster
-      on this machine, or a new one); or an address. Each run is a task of one CPU and the memory that it is estimated to
-      need. Needs ``pip install strewn[ray]`` here and the same version of Strewn on each node. ``jobs`` then bounds the
-      tasks in flight; 0 is two for each CPU of the cluster. ``save`` is not for a cluster.
+      on this machine, or a new one); or an address. Each run is a task of one CPU and the memory that it is estimated
+      to need. Needs ``pip install strewn[ray]`` here and the same version of Strewn on each node. ``jobs`` then bounds
+      the tasks in flight; 0 is two for each CPU of the cluster. ``save`` is not for a cluster.
     - ``retries``: how often a task is repeated that a cluster loses with its worker or its node.
     - ``progress``: True for a line on standard error, or a function of (done, all, share).
 
-    Ctrl-C stops the sweep and raises ``KeyboardInterrupt``. Runs that are done are kept, and the same call goes on with the
-    others. A run that fails does not end a sweep: a warning says so, and :attr:`Sweep.missing` has the reason.
+    Ctrl-C stops the sweep and raises ``KeyboardInterrupt``. Runs that are done are kept, and the same call goes on with
+    the others. A run that fails does not end a sweep: a warning says so, and :attr:`Sweep.missing` has the reason.
     The files of ``out`` are the same bytes wherever runs are done, ``wall_seconds`` of ``results.json`` aside.
     """
     out = Path(out)

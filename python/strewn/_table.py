@@ -20,7 +20,7 @@ _MOST_ROWS_SHOWN = 40
 class Table(Mapping[str, List[Any]]):
     """Columns by name, each with a value for each row. Names of columns end in their unit.
 
-    A word is a ``str``, a count an ``int``, any other number a ``float``. Where there is no such figure, a value is None.
+    A word is a ``str``, a count an ``int``, any other number a ``float``. None is no such figure.
     """
 
     def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:

@@ -31,8 +31,8 @@ RUNS = 18
 
 
 def processes(mark):
-    """The processes of a node, by their command lines: those that are marked, and those that they started, some of which
-    write their title over their environment."""
+    """The processes of a node, by their command lines: those that are marked, and those that they started, some of
+    which write their title over their environment."""
     marked, parents, lines = set(), {}, {}
     for process in Path("/proc").iterdir():
         try:
@@ -111,8 +111,8 @@ def files(out):
     found = {}
     for path in sorted(out.rglob("*")):
         if path.is_file():
-            lines = path.read_text().splitlines(keepends=True)
-            found[str(path.relative_to(out))] = [line for line in lines if '"wall_seconds":' not in line]
+            lines = path.read_bytes().splitlines(keepends=True)
+            found[str(path.relative_to(out))] = [line for line in lines if b'"wall_seconds":' not in line]
     return found
 
 

@@ -15,7 +15,8 @@ strewn.run({shipped!r}, progress=lambda progress: print("at work", flush=True) i
 """
 SWEEP = """
 import strewn
-strewn.sweep({study!r}, {out!r}, jobs=1, progress=lambda done, all, share: print("at work", flush=True) if share else None)
+show = lambda done, all, share: print("at work", flush=True) if share else None
+strewn.sweep({study!r}, {out!r}, jobs=1, progress=show)
 """
 
 

@@ -26,9 +26,14 @@ def test_the_version_is_that_of_the_repository(results):
 
 def test_crates_are_optimized_as_the_command_is():
     repository, package = (toml(path)["profile"]["release"] for path in ("Cargo.toml", "python/Cargo.toml"))
-    # The command itself is not in the package.
-    repository["package"].pop("strewn")
+    of_repository, of_package = repository.pop("package"), package.pop("package")
     assert package == repository
+    crates = {crate["name"] for crate in toml("python/Cargo.lock")["package"]}
+    for crate in sorted(crates - {"strewn", "strewn-python"}):
+        # In the repository, its own crates are not among `*`.
+        others = {} if crate.startswith("strewn-") else of_repository["*"]
+        expected = {"opt-level": 3, **others, **of_repository.get(crate, {})}
+        assert {**of_package["*"], **of_package.get(crate, {})} == expected, crate
 
 
 def test_crates_are_of_the_versions_of_the_repository():

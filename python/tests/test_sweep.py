@@ -1,6 +1,7 @@
 """Sweeps on this machine."""
 
 import json
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
@@ -23,6 +24,19 @@ def test_a_study_gives_a_long_table_and_its_differences(tmp_path):
     assert sweep.missing == []
     assert "alignment" in sweep.tables()
     assert json.loads((tmp_path / "out" / "sweep.json").read_text()) == sweep.data
+
+
+def test_charts_and_the_page_are_those_in_the_directory(tmp_path):
+    sweep = strewn.sweep(study(), tmp_path / "out")
+    assert sweep.charts
+    for name in sweep.charts:
+        assert ElementTree.fromstring(sweep.chart(name).svg).tag == "{http://www.w3.org/2000/svg}svg"
+        assert (tmp_path / "out" / f"{name}.svg").read_text() == sweep.chart(name).svg
+    page = sweep.report(tmp_path / "mine.html").read_bytes()
+    assert page == (tmp_path / "out" / "report.html").read_bytes()
+    assert "<svg" in sweep._repr_html_()
+    with pytest.raises(strewn.StrewnError, match="no chart"):
+        sweep.chart("none")
 
 
 def test_runs_that_are_there_are_not_run_again(tmp_path):
