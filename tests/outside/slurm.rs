@@ -164,7 +164,7 @@ impl Cluster {
         let listed = String::from_utf8(listed.stdout).unwrap();
         let of_line = |line: &str| line.split_whitespace().next().map(str::to_owned);
         let processes: Vec<String> = listed.lines().skip(1).filter_map(of_line).collect();
-        processes.iter().filter(|process| kill(process)).count() > 0
+        processes.iter().filter(|process| signal("-KILL", process)).count() > 0
     }
 
     /// Takes the node for lost, as Slurm does when it does not answer, and then has it back.
@@ -190,27 +190,48 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        let mut daemons = std::mem::take(&mut self.daemons).into_iter();
+        let munged = daemons.next();
         // The controller first, as it would requeue what is killed.
-        for mut daemon in self.daemons.drain(..).rev().collect::<Vec<_>>() {
-            let _ = daemon.kill();
-            let _ = daemon.wait();
-        }
-        // Each task, and what watches it, has our configuration in its environment.
-        let began = Instant::now();
+        daemons.next().into_iter().for_each(end);
+        // Each task, and what watches it, has our configuration in its environment. Its parent, slurmd, reaps it.
+        let slurmd = daemons.next();
+        let stay: Vec<String> = [&munged, &slurmd].into_iter().flatten().map(number).collect();
         let variable = format!("SLURM_CONF={}", self.path("slurm.conf").display());
+        let began = Instant::now();
         while began.elapsed() < Duration::from_secs(10) {
-            let ours = processes_with(&variable);
-            if ours.is_empty() {
+            let mut tasks = processes_with(&variable);
+            tasks.retain(|process| !stay.contains(process));
+            if tasks.is_empty() {
                 break;
             }
-            ours.iter().for_each(|process| drop(kill(process)));
-            sleep(Duration::from_millis(20));
+            tasks.iter().for_each(|process| _ = signal("-KILL", process));
+            sleep(Duration::from_millis(100));
         }
+        [slurmd, munged].into_iter().flatten().for_each(end);
     }
 }
 
-fn kill(process: &str) -> bool {
-    tools::command("kill").args(["-KILL", process]).output().is_ok_and(|end| end.status.success())
+fn number(daemon: &Child) -> String {
+    daemon.id().to_string()
+}
+
+/// Has a daemon end its own processes and itself, and kills one that does not.
+fn end(mut daemon: Child) {
+    signal("-TERM", &number(&daemon));
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(10) {
+        if daemon.try_wait().is_ok_and(|ended| ended.is_some()) {
+            return;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    let _ = daemon.kill();
+    let _ = daemon.wait();
+}
+
+fn signal(signal: &str, process: &str) -> bool {
+    tools::command("kill").args([signal, process]).output().is_ok_and(|end| end.status.success())
 }
 
 /// The processes that have a variable in their environment.
