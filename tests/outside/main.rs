@@ -1,5 +1,5 @@
-//! The command as its users run it: as a server that is killed, beside fio, qemu, libnbd, e2fsprogs and Chromium, and
-//! without permission.
+//! The command as its users run it: as a server that is killed, beside fio, qemu, libnbd, e2fsprogs and Chromium,
+//! without permission, and on a cluster.
 //!
 //! Two loads show at once what survives SIGKILL. A client here keeps a model of the LUN: it knows, sector by sector,
 //! which requests were answered and which were in flight when the server died. No answered write may be missing, and
@@ -30,6 +30,8 @@ mod fio;
 #[cfg(unix)]
 mod killed;
 #[cfg(unix)]
+mod kubernetes;
+#[cfg(unix)]
 mod log;
 #[cfg(unix)]
 mod luns;
@@ -45,6 +47,10 @@ mod processes;
 mod qemu;
 #[cfg(unix)]
 mod read_only;
+#[cfg(unix)]
+mod slurm;
+#[cfg(unix)]
+mod sweeps;
 #[cfg(unix)]
 mod tools;
 
@@ -69,8 +75,12 @@ strewn_testing::main![
     processes::asked_to_end_under_load_it_answers_what_it_took,
     processes::sixteen_clients_each_find_what_they_wrote,
     luns::four_luns_a_snapshot_and_a_clone_are_worked_on_at_once,
+    kubernetes::kubectl_creates_the_job_in_a_dry_run,
+    kubernetes::kubectl_knows_every_field_of_the_job,
     qemu::patterns_zeroes_and_holes_are_as_qemu_has_them,
     read_only::regression_a_read_only_file_system_is_called_that,
+    sweeps::a_slurm_array_that_loses_a_task_and_a_node_gives_the_same_bytes,
+    sweeps::tasks_by_an_index_of_the_environment_in_any_order_give_the_same_bytes,
 ];
 
 /// Arrays on real spindles, and with them these tests, are for Unix.
