@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use strewn::QUICK_SCALE_DOWN;
-use strewn::report::{PredictionVerdict, StudyText, Sweep};
+use strewn::report::{Prediction, PredictionVerdict, StudyText, Sweep};
 use strewn::studies;
-use strewn::sweep::{self, Plan, Store, SweepEnd, SweepOptions};
+use strewn::sweep::{self, Plan, PlannedStudy, Store, SweepEnd, SweepOptions};
 use strewn::terminal::{self, Ending, Failure, SweepTerminal};
 
 use super::arguments::StudyArguments;
@@ -25,6 +25,7 @@ pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
     let plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     let out = arguments.out.as_deref().unwrap_or(Path::new("."));
     arguments.pictures.check_against(Some(out))?;
+    let mut findings = String::new();
     for plan in &plans {
         let directory = out.join(&plan.study.name);
         let (sweep, end) = run(plan, &directory, arguments)?;
@@ -37,8 +38,51 @@ pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
         }
         if let Some(pages) = &arguments.pages {
             write_page(pages, plan, &sweep)?;
+            findings += &finding(plan, &sweep)?;
         }
     }
+    match &arguments.pages {
+        Some(pages) if arguments.all => list_findings(pages, &findings),
+        _ => Ok(Ending::Complete),
+    }
+}
+
+/// Where the list of findings is in README.md.
+const LIST: [&str; 2] =
+    ["<!-- findings, by strewn study --all -->\n", "<!-- end of findings -->\n"];
+
+/// A study in the list: its title, its finding, and how its predictions came out.
+fn finding(plan: &Plan, sweep: &Sweep) -> Result<String, Failure> {
+    let PlannedStudy { name, title, text, .. } = &plan.study;
+    let found = text.finding(sweep).map_err(|error| {
+        Failure::failed(format!("{name}: {error}")).with_help("correct the study's file")
+    })?;
+    let found =
+        found.map_or_else(|| text.question.trim().to_owned(), |found| found.trim().to_owned());
+    let held =
+        |prediction: &&Prediction| sweep.judge(prediction).verdict == PredictionVerdict::Held;
+    let held = text.predictions.iter().filter(held).count();
+    Ok(format!(
+        "### [{title}]({name}.md)\n\n{found}\n\n*{held} of {} predictions held.*\n\n",
+        text.predictions.len()
+    ))
+}
+
+fn list_findings(pages: &Path, findings: &str) -> Result<Ending, Failure> {
+    let path = pages.join("README.md");
+    let text = fs::read_to_string(&path).unwrap_or_else(|_| LIST.concat());
+    let parts = text.split_once(LIST[0]).and_then(|(head, rest)| {
+        let (_, tail) = rest.split_once(LIST[1])?;
+        Some((head, tail))
+    });
+    let Some((head, tail)) = parts else {
+        return Err(Failure::bad_input(
+            format!("{} has no place for the findings", path.display()),
+            format!("add the lines {} and {}", LIST[0].trim(), LIST[1].trim()),
+        ));
+    };
+    let text = format!("{head}{}\n{findings}{}{tail}", LIST[0], LIST[1]);
+    write(pages, "README.md", text.as_bytes())?;
     Ok(Ending::Complete)
 }
 
