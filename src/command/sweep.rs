@@ -7,7 +7,7 @@ use std::time::Duration;
 use strewn::report::Sweep;
 use strewn::sweep::{
     self, Estimate, Plan, Store, Study, SweepEnd, SweepOptions, kubernetes_job, run_points,
-    slurm_script,
+    shell_word, slurm_script,
 };
 use strewn::terminal::{self, Ending, Failure, SweepTerminal, roughly};
 
@@ -145,13 +145,12 @@ fn for_cluster(
     let (name, text, submit) = match &arguments.kubernetes {
         Some(image) => {
             let job = kubernetes_job(plan, estimate, image, &arguments.claim);
-            ("job.yaml", job, format!("kubectl apply -f {}/job.yaml", directory.display()))
+            ("job.yaml", job, "kubectl apply -f")
         }
         None => {
             let strewn = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("strewn"));
             let script = slurm_script(plan, estimate, &absolute, &strewn);
-            let logs = directory.display();
-            ("sweep.sbatch", script, format!("sbatch --chdir={logs} {logs}/sweep.sbatch"))
+            ("sweep.sbatch", script, "sbatch")
         }
     };
     let path = directory.join(name);
@@ -160,9 +159,10 @@ fn for_cluster(
             .with_help("make room, or give a directory that you may write to")
     })?;
     terminal::print(&format!(
-        "Written: {}. Submit it: {submit}\nWhen it is done: strewn sweep --resume {}\n",
+        "Written: {}. Submit it: {submit} {}\nWhen it is done: strewn sweep --resume {}\n",
         path.display(),
-        directory.display()
+        shell_word(&path),
+        shell_word(directory)
     ))?;
     Ok(Ending::Complete)
 }
@@ -173,7 +173,7 @@ fn hours(hours: f64) -> Duration {
 
 /// Says what is missing, and how to go on.
 fn ending(sweep: &Sweep, end: SweepEnd, directory: &Path) -> Result<Ending, Failure> {
-    let how = format!("to go on: strewn sweep --resume {}", directory.display());
+    let how = format!("to go on: strewn sweep --resume {}", shell_word(directory));
     let failed = end.failed.len();
     if failed > 0 {
         return Err(Failure::failed(format!(

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use strewn::report::Results;
+use serde_json::json;
+use strewn::report::{Results, Sweep, SweepReport};
 use strewn_testing::{Missing, program};
 
 use crate::common::Folder;
@@ -114,4 +115,66 @@ pub fn the_page_loads_its_slider_moves_the_map_and_its_figures_are_those_of_the_
         }
     }
     Ok(())
+}
+
+/// The page of a sweep draws every choice of axes, each figure once, within its width, and sorts its tables.
+pub fn the_page_of_a_sweep_draws_every_choice_of_axes() -> Result<(), Missing> {
+    let program = chromium()?;
+    let folder = Folder::new();
+    for (name, sweep) in [("grid", sweep_of_a_grid()), ("scattered", scattered(sweep_of_a_grid()))]
+    {
+        let html = SweepReport { sweep: &sweep, charts: &[] }.to_html().unwrap();
+        folder.write(&format!("{name}.html"), &html);
+        let address = format!("file://{}#check", folder.path(&format!("{name}.html")).display());
+        let (document, said) = document_of(&program, &address);
+        assert!(!said.contains("CONSOLE"), "the page complains:\n{said}");
+        assert_eq!(attribute(&document, "data-check"), Some("ok"), "{name}: {said}");
+        let drawn: usize = attribute(&document, "data-drawn").unwrap().parse().unwrap();
+        assert!(drawn >= 32, "{name}: {drawn} charts");
+        // Labels are words, whatever they look like.
+        assert!(document.contains("&lt;i&gt;in place") && !document.contains("<i>in place"));
+    }
+    Ok(())
+}
+
+/// IOPS of two arrays by three axes, in two seeds.
+fn sweep_of_a_grid() -> Sweep {
+    let axis = |name: &str, values: serde_json::Value| json!({ "name": name, "values": values });
+    let number = |value: f64| json!({ "label": format!("{value} GB"), "number": value });
+    let word = |label: &str| json!({ "label": label });
+    let figure = |array: &str| {
+        let of = json!({ "array": array, "metric": "iops" });
+        json!({ "name": format!("{array}: IOPS"), "quantity": "IOPS", "unit": "IOPS", "of": of })
+    };
+    let mut rows = Vec::new();
+    for combination in 0..16 {
+        let at = [combination / 4, combination / 2 % 2, combination % 2];
+        for figure in 0..2 {
+            let iops = f64::from(4000 - 100 * combination - 1000 * figure);
+            rows.push(json!({
+                "combination": combination, "at": at, "figure": figure, "samples": [iops - 1.0, iops + 1.0],
+                "mean": iops, "interval": [iops - 12.7, iops + 12.7],
+            }));
+        }
+    }
+    let sweep = json!({
+        "schema": 1, "study": "small", "title": "Does it matter?", "strewn": "0.1.0", "scale_down": 8, "seeds": [1, 2],
+        "confidence_percent": 95.0,
+        "axes": [
+            axis("file", json!([number(100.0), number(300.0), number(500.0), number(900.0)])),
+            axis("layout", json!([word("anywhere"), word("<i>in place")])),
+            axis("mirrored", json!([word("no"), word("yes")])),
+        ],
+        "figures": [figure("a"), figure("b")], "rows": rows, "differences": [], "missing": [],
+    });
+    Sweep::from_json(&sweep.to_string()).unwrap()
+}
+
+/// The same with some combinations alone, so that no axis can be held fixed.
+fn scattered(mut sweep: Sweep) -> Sweep {
+    sweep.rows.retain(|row| matches!(row.combination, 0 | 6 | 9 | 15));
+    for row in &mut sweep.rows {
+        row.combination = [0, 6, 9, 15].iter().position(|kept| *kept == row.combination).unwrap();
+    }
+    sweep
 }

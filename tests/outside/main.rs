@@ -1,5 +1,5 @@
-//! The command as its users run it: as a server that is killed, beside fio, qemu, libnbd, e2fsprogs and Chromium, and
-//! without permission.
+//! The command as its users run it: as a server that is killed, beside fio, qemu, libnbd, e2fsprogs and Chromium,
+//! without permission, and on a cluster.
 //!
 //! Two loads show at once what survives SIGKILL. A client here keeps a model of the LUN: it knows, sector by sector,
 //! which requests were answered and which were in flight when the server died. No answered write may be missing, and
@@ -30,6 +30,8 @@ mod fio;
 #[cfg(unix)]
 mod killed;
 #[cfg(unix)]
+mod kubernetes;
+#[cfg(unix)]
 mod log;
 #[cfg(unix)]
 mod luns;
@@ -46,11 +48,16 @@ mod qemu;
 #[cfg(unix)]
 mod read_only;
 #[cfg(unix)]
+mod slurm;
+#[cfg(unix)]
+mod sweeps;
+#[cfg(unix)]
 mod tools;
 
 #[cfg(unix)]
 strewn_testing::main![
     browser::the_page_of_real_spindles_has_the_figures_of_its_results,
+    browser::the_page_of_a_sweep_draws_every_choice_of_axes,
     browser::the_page_loads_its_slider_moves_the_map_and_its_figures_are_those_of_the_results,
     copies::a_file_system_comes_back_as_it_was,
     copies::nbdinfo_is_told_what_the_lun_is,
@@ -68,8 +75,12 @@ strewn_testing::main![
     processes::asked_to_end_under_load_it_answers_what_it_took,
     processes::sixteen_clients_each_find_what_they_wrote,
     luns::four_luns_a_snapshot_and_a_clone_are_worked_on_at_once,
+    kubernetes::kubectl_creates_the_job_in_a_dry_run,
+    kubernetes::kubectl_knows_every_field_of_the_job,
     qemu::patterns_zeroes_and_holes_are_as_qemu_has_them,
     read_only::regression_a_read_only_file_system_is_called_that,
+    sweeps::a_slurm_array_that_loses_a_task_and_a_node_gives_the_same_bytes,
+    sweeps::tasks_by_an_index_of_the_environment_in_any_order_give_the_same_bytes,
 ];
 
 /// Arrays on real spindles, and with them these tests, are for Unix.

@@ -11,6 +11,9 @@ fn package(program: &str) -> &str {
         "qemu-io" | "qemu-img" => "qemu-utils",
         "nbdcopy" | "nbdinfo" => "libnbd-bin",
         "mke2fs" | "e2fsck" => "e2fsprogs",
+        "sbatch" | "scontrol" | "squeue" | "slurmctld" | "slurmd" => "slurm-wlm",
+        "munged" => "munge",
+        "kubectl" => "kubernetes-client",
         other => other,
     }
 }

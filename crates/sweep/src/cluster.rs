@@ -69,6 +69,7 @@ pub fn slurm_script(plan: &Plan, estimate: &Estimate, directory: &Path, strewn: 
          #SBATCH --time={minutes}\n\
          #SBATCH --requeue\n\
          #SBATCH --open-mode=append\n\
+         #SBATCH --chdir={}\n\
          #SBATCH --output=sweep-%a.log\n\
          # A second signal would end the program at once; the first makes it save its run.\n\
          exec {} sweep-point {} --runs-each {} --save\n",
@@ -77,6 +78,7 @@ pub fn slurm_script(plan: &Plan, estimate: &Estimate, directory: &Path, strewn: 
         tasks.runs_each,
         plan.study.name,
         tasks.count - 1,
+        quoted(directory),
         quoted(strewn),
         quoted(directory),
         tasks.runs_each,
@@ -90,14 +92,14 @@ pub fn slurm_script(plan: &Plan, estimate: &Estimate, directory: &Path, strewn: 
 pub fn kubernetes_job(plan: &Plan, estimate: &Estimate, image: &str, claim: &str) -> String {
     let tasks = Tasks::of(plan);
     let Needs { mebibytes, minutes } = needs(plan, estimate, tasks);
-    let name = dns_label(&plan.study.name);
+    let name = dns_label(&format!("strewn-{}", plan.study.name));
     // JSON strings are YAML strings.
     let text = |text: &str| serde_json::Value::from(text).to_string();
     format!(
         "# {runs} runs of the study {study}, {each} a task. The sweep's directory is the root of the claim's volume.\n\
          apiVersion: batch/v1\n\
          kind: Job\n\
-         metadata:\n  name: strewn-{name}\n\
+         metadata:\n  name: {name}\n\
          spec:\n  completionMode: Indexed\n  completions: {count}\n  parallelism: {count}\n  backoffLimitPerIndex: 3\n  \
          template:\n    spec:\n      restartPolicy: Never\n      containers:\n      - name: strewn\n        image: {image}\n        \
          command: [\"strewn\", \"sweep-point\", \"/sweep\", \"--runs-each\", \"{each}\", \"--save\"]\n        \
@@ -114,17 +116,48 @@ pub fn kubernetes_job(plan: &Plan, estimate: &Estimate, image: &str, claim: &str
     )
 }
 
-/// Returns a path as one word of a shell.
+/// Returns a path as one word of a shell, quoted where it must be.
+#[must_use]
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+,:@%".contains(letter);
+    match text.chars().all(is_plain) && !text.is_empty() {
+        true => text,
+        false => quoted(path),
+    }
+}
+
+/// Returns a path as one word of a shell, and of a line of `#SBATCH`.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
-/// Returns a name as Kubernetes has them: lower-case letters, digits and hyphens, at most 50 here, as pods add to it.
+/// Returns a name as Kubernetes has them: lower-case letters, digits and hyphens, at most 57 here, as pods add to it.
 fn dns_label(name: &str) -> String {
     let letter = |letter: char| match letter.to_ascii_lowercase() {
         fine if fine.is_ascii_alphanumeric() => fine,
         _ => '-',
     };
-    let label: String = name.chars().map(letter).take(50).collect();
+    let label: String = name.chars().map(letter).take(57).collect();
     label.trim_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_study_has_a_name_that_kubernetes_takes() {
+        assert_eq!(dns_label("strewn-Cluster_Test.2"), "strewn-cluster-test-2");
+        assert_eq!(dns_label("strewn-___"), "strewn");
+        // A pod of an indexed job is called by the job's name, a hyphen and the index: at most 63 letters.
+        assert_eq!(dns_label(&"a".repeat(100)).len() + "-999".len(), 61);
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        assert_eq!(shell_word(Path::new("/data/sweep-1.out")), "/data/sweep-1.out");
+        assert_eq!(shell_word(Path::new("the disk's")), "'the disk'\\''s'");
+        assert_eq!(shell_word(Path::new("$HOME")), "'$HOME'");
+    }
 }

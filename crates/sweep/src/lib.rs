@@ -45,7 +45,7 @@ mod runner;
 mod store;
 mod study;
 
-pub use cluster::{Tasks, kubernetes_job, slurm_script};
+pub use cluster::{Tasks, kubernetes_job, shell_word, slurm_script};
 pub use collect::collect;
 pub use error::StudyError;
 pub use estimate::{Estimate, estimate};

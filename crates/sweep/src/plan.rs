@@ -314,7 +314,7 @@ impl Study {
             SetError::Invalid { setting, .. } => *setting == format!("{name}={value}"),
             SetError::Scenario(_) => false,
         };
-        let level = chosen.iter().find(|level| level.settings.iter().any(|set| is_meant(set)));
+        let level = chosen.iter().find(|level| level.settings.iter().any(&is_meant));
         let (line, field) = match level {
             Some(level) => (level.line, "axis"),
             None => (self.set_line, "set"),

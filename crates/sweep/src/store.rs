@@ -1,6 +1,7 @@
 //! The directory of a sweep: its plan, and its finished runs.
 
 use std::fs;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -229,7 +230,9 @@ impl Store {
         })?;
         let path = self.directory_of(point);
         let failed = |source| StoreError::Io { path: path.clone(), source };
-        let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
+        // Two nodes may do one run, and the first process of each pod has the same number.
+        let (process, chance) = (std::process::id(), RandomState::new().hash_one(&point.id));
+        let temporary = path.with_extension(format!("{process}-{chance:016x}.tmp"));
         fs::create_dir_all(&temporary).map_err(failed)?;
         for (name, text) in [(SCENARIO, &point.scenario), (RESULTS, &json)] {
             // Synced first: a rename may reach the disk before the contents do.

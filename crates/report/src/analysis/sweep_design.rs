@@ -55,6 +55,16 @@ impl<'a> Design<'a> {
         used(&self.combinations, axis)
     }
 
+    /// Returns whether each combination of the other axes was run with every value of this one.
+    pub(crate) fn is_crossed(&self, axis: usize) -> bool {
+        let mut others: Vec<Vec<usize>> = self.combinations.iter().map(|at| at.to_vec()).collect();
+        others.retain(|at| at.len() > axis);
+        others.iter_mut().for_each(|at| at[axis] = 0);
+        others.sort_unstable();
+        others.dedup();
+        others.len() * self.used(axis).len() == self.len()
+    }
+
     /// Returns the label of an axis' value in a combination; empty if there is no such combination.
     pub(crate) fn label(&self, combination: usize, axis: usize) -> &'a str {
         let value = || {
@@ -89,9 +99,9 @@ fn shape(combinations: &[&[usize]], varied: &[usize]) -> DesignShape {
     }
     let others = |at: &&[usize]| varied.iter().filter(|axis| at[**axis] != 0).count() < 2;
     let together = |at: &&[usize]| varied.windows(2).all(|pair| at[pair[0]] == at[pair[1]]);
-    if there.iter().all(|at| others(at)) {
+    if there.iter().all(others) {
         DesignShape::OneAtATime
-    } else if there.iter().all(|at| together(at)) {
+    } else if there.iter().all(together) {
         DesignShape::InStep
     } else {
         DesignShape::Scattered

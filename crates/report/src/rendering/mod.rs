@@ -57,6 +57,7 @@ pub(crate) mod segment_chart;
 mod sheet;
 #[cfg(feature = "charts")]
 pub(crate) mod study_page;
+#[cfg(feature = "charts")]
 pub(crate) mod sweep_chart;
 pub(crate) mod sweep_csv;
 pub(crate) mod sweep_table;

@@ -7,7 +7,8 @@ use std::io::Write;
 /// A column of a table.
 pub(crate) struct TableColumn {
     pub(crate) name: String,
-    /// Whether its entries are words; all others are numbers.
+    /// Whether its entries are words; all others are numbers. CSV has no types.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     pub(crate) is_words: bool,
     /// One for each row; empty where there is none.
     pub(crate) entries: Vec<String>,

@@ -82,7 +82,8 @@ impl<'a> Content<'a> {
         };
         let xs: Vec<Along> = match plan.panels {
             Panels::EachAxis => {
-                design.varied.iter().take(MOST_PANELS).copied().map(Along::Axis).collect()
+                let axes = design.varied.iter().filter(|axis| plan.lines != Some(**axis));
+                axes.take(MOST_PANELS).copied().map(Along::Axis).collect()
             }
             _ => vec![plan.x],
         };
@@ -95,7 +96,7 @@ impl<'a> Content<'a> {
                 for value in &panel_values {
                     let mut at = plan.fixed.clone();
                     at.extend(*value);
-                    if plan.panels == Panels::EachAxis && plan.kind == SweepChartKind::Dots {
+                    if plan.panels == Panels::EachAxis && design.shape == DesignShape::OneAtATime {
                         // All other axes at their first value.
                         let others = design.varied.iter().filter(|axis| x != Along::Axis(**axis));
                         at.extend(others.map(|axis| (*axis, 0)));
@@ -356,7 +357,7 @@ fn subtitles(
             design.varied.iter().map(|axis| sweep.axes[*axis].name.as_str()).collect();
         words.push(format!("{} advance together.", listed(&names)));
     }
-    if plan.panels == Panels::EachAxis && plan.kind == SweepChartKind::Dots {
+    if plan.panels == Panels::EachAxis && design.shape == DesignShape::OneAtATime {
         words.push("All other axes are at their first value.".to_owned());
     }
     if !plan.fixed.is_empty() {

@@ -90,7 +90,7 @@ pub(super) fn draw(content: &Content<'_>, chart: ChartStyle) -> Result<String, C
     let columns = if across > 16 { 1 } else { columns };
     let row_px = match rows {
         ..=8 => ROW_PX[0],
-        ..=16 => ROW_PX[1],
+        9..=16 => ROW_PX[1],
         _ => ROW_PX[2],
     };
     let has_headings = content.panels.iter().any(|panel| !panel.heading.is_empty());

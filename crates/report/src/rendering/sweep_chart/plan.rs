@@ -100,40 +100,30 @@ fn placed(
     let by_segment = figures.iter().any(|figure| sweep.figures[*figure].by_segment);
     let mut free = Free { sweep, design, axes: design.varied.clone() };
     let asks = spec.x.is_some() || spec.lines.is_some() || spec.panels.is_some();
-    let each_axis = matches!(design.shape, DesignShape::OneAtATime | DesignShape::Scattered);
-    if each_axis && !asks && !by_segment {
-        let scattered = design.shape == DesignShape::Scattered;
-        let kind = match spec.kind {
-            Some(SweepChartKind::Dots) => SweepChartKind::Dots,
-            _ if scattered => SweepChartKind::Lines,
-            _ => SweepChartKind::Dots,
-        };
-        let plan = ChartPlan {
-            title: String::new(),
-            name: String::new(),
-            figures,
-            x: Along::Nothing,
-            lines: None,
-            panels: Panels::EachAxis,
-            kind,
-            joined: false,
-            fixed: Vec::new(),
-        };
-        return vec![titled(sweep, spec, plan, false)];
+    let scattered = design.shape == DesignShape::Scattered;
+    if (scattered || design.shape == DesignShape::OneAtATime) && !asks && !by_segment {
+        let plans = with_figures_placed(of_each_axis(sweep, design, spec, figures));
+        return plans.into_iter().map(|(plan, split)| titled(sweep, spec, plan, split)).collect();
     }
     let asked_lines = free.take(spec.lines.as_deref());
     let asked_panels = free.take(spec.panels.as_deref());
     let x = match spec.x.as_deref() {
         _ if by_segment => Along::Segments,
         Some(name) if sweep.axes.iter().any(|axis| axis.name == name) => {
-            free.take(Some(name)).map_or(Along::Nothing, Along::Axis)
+            free.take(Some(name)).or_else(|| free.best_x()).map_or(Along::Nothing, Along::Axis)
         }
         _ => free.best_x().map_or(Along::Nothing, Along::Axis),
     };
-    if design.shape == DesignShape::InStep {
-        // A value of one axis says those of all others.
+    if scattered || design.shape == DesignShape::InStep {
+        // In step, a value of one axis says those of all others; scattered ones are all drawn.
         free.axes.clear();
     }
+    let left = if design.shape == DesignShape::OneAtATime && !by_segment {
+        // Two axes never differ from their first values together.
+        std::mem::take(&mut free.axes)
+    } else {
+        Vec::new()
+    };
     let x_is_long = matches!(x, Along::Axis(axis) if free.is_long(axis));
     let field = free.axes.iter().copied().find(|axis| x_is_long && free.is_long(*axis));
     let kind = spec.kind.unwrap_or(match x {
@@ -153,7 +143,11 @@ fn placed(
         SweepChartKind::Lines if x == Along::Nothing => SweepChartKind::Dots,
         kind => kind,
     };
-    let fixed = free.axes.iter().filter_map(|axis| Some((*axis, *design.used(*axis).first()?)));
+    let fixed = free
+        .axes
+        .iter()
+        .chain(&left)
+        .filter_map(|axis| Some((*axis, *design.used(*axis).first()?)));
     let plan = ChartPlan {
         title: String::new(),
         name: String::new(),
@@ -162,13 +156,42 @@ fn placed(
         lines,
         panels: panels.map_or(Panels::One, Panels::Axis),
         kind,
-        joined: true,
+        joined: !scattered,
         fixed: fixed.collect(),
     };
     with_figures_placed(plan)
         .into_iter()
         .map(|(plan, split)| titled(sweep, spec, plan, split))
         .collect()
+}
+
+/// Returns a chart with a panel for each axis: of scattered combinations all, otherwise those with the first values of all
+/// other axes.
+fn of_each_axis(
+    sweep: &Sweep,
+    design: &Design<'_>,
+    spec: &SweepChartSpec,
+    figures: Vec<usize>,
+) -> ChartPlan {
+    let scattered = design.shape == DesignShape::Scattered;
+    // An axis of words that a hypercube is crossed with.
+    let crossed =
+        |axis: &&usize| scattered && !sweep.axes[**axis].is_numeric() && design.is_crossed(**axis);
+    ChartPlan {
+        title: String::new(),
+        name: String::new(),
+        figures,
+        x: Along::Nothing,
+        lines: design.varied.iter().find(crossed).copied(),
+        panels: Panels::EachAxis,
+        kind: match spec.kind {
+            Some(SweepChartKind::Dots) => SweepChartKind::Dots,
+            _ if scattered => SweepChartKind::Lines,
+            _ => SweepChartKind::Dots,
+        },
+        joined: false,
+        fixed: Vec::new(),
+    }
 }
 
 /// Gives figures a place: as lines, else as panels, else as charts of their own.

@@ -58,6 +58,13 @@ fn axes_have_the_place_that_suits_them() {
         (shapes::two_numeric(), vec!["IOPS kept, by request and writes"]),
         (shapes::one_at_a_time(), vec!["IOPS, last segment, by each axis"]),
         (shapes::latin_hypercube(), vec!["IOPS, last segment, by each axis"]),
+        (
+            shapes::crossed_hypercube(),
+            vec![
+                "FAS2050: IOPS, last segment, by each axis",
+                "CX3: IOPS, last segment, by each axis",
+            ],
+        ),
         (shapes::in_step(), vec!["IOPS, last segment, by spindles"]),
         (shapes::by_segment(), vec!["IOPS, last segment, by segment and alignment"]),
         (shapes::single(), vec!["IOPS, last segment"]),
@@ -175,5 +182,23 @@ fn a_thousand_combinations_are_drawn() {
         let combinations = grid(std::slice::from_ref(&axis));
         let drawn = charts(&sweep_of(vec![axis], iops(), &combinations, 2));
         assert!(drawn[0].svg.len() < 1_500_000, "{}", drawn[0].svg.len());
+    }
+}
+
+#[test]
+fn a_study_may_choose_one_axis_of_a_hypercube_or_of_one_at_a_time() {
+    let spec = |x: &str| SweepChartSpec {
+        figures: vec!["IOPS, last segment".to_owned()],
+        x: Some(x.to_owned()),
+        ..SweepChartSpec::default()
+    };
+    for (sweep, x, points) in [
+        (shapes::latin_hypercube(), "full", 2 * 16),
+        (shapes::one_at_a_time(), "group", 2 * 3),
+        (shapes::in_step(), "outstanding", 2 * 3),
+    ] {
+        let drawn = sweep_charts(&sweep, &[spec(x)], ChartStyle::default()).unwrap();
+        assert_eq!(drawn.len(), 1);
+        assert_eq!(marks(&drawn[0].svg).len(), points, "{x}");
     }
 }

@@ -106,6 +106,20 @@ pub(crate) fn latin_hypercube() -> Sweep {
     sweep_of(axes, iops(), &all, 1)
 }
 
+/// A hypercube of two axes, crossed with a third.
+pub(crate) fn crossed_hypercube() -> Sweep {
+    let places: Vec<f64> = (0..12).map(|place| f64::from(place) * 8.0).collect();
+    let axes = vec![
+        numbers("full", "%", &places),
+        numbers("cache", "GiB", &places),
+        words("layout", &["chained", "striped"]),
+    ];
+    let pairs =
+        (0..12).flat_map(|place| [0, 1].map(|layout| vec![place, (place * 5) % 12, layout]));
+    let all: Vec<Vec<usize>> = pairs.collect();
+    sweep_of(axes, iops(), &all, 3)
+}
+
 pub(crate) fn in_step() -> Sweep {
     let axes = vec![
         numbers("spindles", "", &[14.0, 28.0, 56.0]),
@@ -148,6 +162,7 @@ pub(crate) fn all() -> Vec<(&'static str, Sweep)> {
         ("four", four()),
         ("one-at-a-time", one_at_a_time()),
         ("latin-hypercube", latin_hypercube()),
+        ("crossed-hypercube", crossed_hypercube()),
         ("in-step", in_step()),
         ("by-segment", by_segment()),
         ("single", single()),

@@ -17,7 +17,8 @@ use serde::Serialize;
 
 const TEMPLATE: &str = include_str!("sweep.html");
 const STYLE: &str = include_str!("sweep.css");
-const SCRIPT: &str = concat!(include_str!("../tips.js"), include_str!("sweep.js"));
+const SCRIPT: &str =
+    concat!(include_str!("../tips.js"), include_str!("pictures.js"), include_str!("sweep.js"));
 
 /// The sources of the report of a sweep.
 #[derive(Clone, Copy, Debug)]
