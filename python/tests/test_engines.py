@@ -15,7 +15,8 @@ import strewn
 
 from conftest import study
 
-pytest.importorskip("ray", reason="pip install strewn[ray]")
+if not os.environ.get("STREWN_REQUIRE_ALL"):
+    pytest.importorskip("ray", reason="pip install strewn[ray]")
 
 #: Marks the processes of a test's cluster in their environment.
 MARK = "STREWN_TEST_CLUSTER"

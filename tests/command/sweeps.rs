@@ -119,6 +119,25 @@ fn runs_that_are_there_are_not_run_again_also_in_a_study_that_grew() {
     assert_eq!(sweep_of(&folder, "out").seeds, [7, 8, 9]);
 }
 
+/// As after a power loss: a file without its end, or one of zeros.
+#[test]
+fn a_run_that_was_cut_short_is_run_again() {
+    let folder = folder();
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out"]));
+    let whole = files(&folder.path("out"));
+    let ids: Vec<String> =
+        contents(&folder.path("out/points")).into_iter().map(|(id, _)| id).collect();
+    let results = |id: &str| folder.path(&format!("out/points/{id}/results.json"));
+    let length = fs::metadata(results(&ids[0])).unwrap().len();
+    fs::OpenOptions::new().write(true).open(results(&ids[0])).unwrap().set_len(length / 2).unwrap();
+    fs::write(results(&ids[1]), vec![0; length as usize]).unwrap();
+    fs::write(results(&ids[2]), "").unwrap();
+    let ran = folder.strewn(&["sweep", "--resume", "out"]);
+    done(&ran);
+    assert!(ran.stderr.contains("3 runs to do; 5 are there"), "{}", ran.stderr);
+    assert_eq!(files(&folder.path("out")), whole);
+}
+
 /// Killed at any moment, also inside a run that is saved, a sweep goes on to the bytes of one that was not.
 #[cfg(unix)]
 #[test]

@@ -30,6 +30,8 @@ pub struct Point {
     pub scale_down: u32,
     /// The memory that it needs, bytes.
     pub memory_bytes: u64,
+    /// The simulated time of all its arrays together, nanoseconds.
+    pub length_ns: u64,
     /// The text of its scenario, at full scale.
     pub scenario: String,
 }
@@ -63,14 +65,16 @@ impl Point {
         };
         digest.update(text(&unnamed)?);
         let id = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let memory_bytes = needed_bytes(&scenario.scaled_down(scale_down).0);
+        let scaled = scenario.scaled_down(scale_down).0;
+        let segments = u64::from(scaled.segments).saturating_mul(scaled.arrays.len() as u64);
         Ok(Self {
             index: 0,
             id: id[..ID_LETTERS].to_owned(),
             at: at.to_vec(),
             seed: scenario.seed,
             scale_down,
-            memory_bytes,
+            memory_bytes: needed_bytes(&scaled),
+            length_ns: segments.saturating_mul(scaled.segment_ns),
             scenario: text(&scenario)?,
         })
     }

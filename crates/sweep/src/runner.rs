@@ -193,15 +193,10 @@ impl<'a> Watch<'a> {
     }
 
     fn of_run<'b>(&'b self, number: usize, point: &Point) -> WatchedRun<'b, 'a> {
-        // A point that cannot be read fails at once, and shows no progress.
-        let length_ns = point.scenario().map_or(1, |scenario| {
-            let scenario = scenario.scaled_down(point.scale_down).0;
-            scenario.arrays.len() as u64 * u64::from(scenario.segments) * scenario.segment_ns
-        });
         WatchedRun {
             watch: self,
             number,
-            length_ns: length_ns.max(1),
+            length_ns: point.length_ns.max(1),
             by_array: std::sync::Mutex::new(Vec::new()),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -196,10 +196,10 @@ impl Store {
         self.directory.join(POINTS).join(&point.id)
     }
 
-    /// Returns whether a run is there.
+    /// Returns whether a run is there. Files that a power loss cut short are not: they do not end as they should.
     #[must_use]
     pub fn has(&self, point: &Point) -> bool {
-        self.directory_of(point).join(RESULTS).is_file()
+        ends_whole(&self.directory_of(point).join(RESULTS)).unwrap_or(false)
     }
 
     /// Reads the results of a run; none if it is not there.
@@ -207,6 +207,9 @@ impl Store {
     /// # Errors
     /// If they cannot be read.
     pub fn results(&self, point: &Point) -> Result<Option<Results>, StoreError> {
+        if !self.has(point) {
+            return Ok(None);
+        }
         let path = self.directory_of(point).join(RESULTS);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
@@ -234,18 +237,16 @@ impl Store {
         let (process, chance) = (std::process::id(), RandomState::new().hash_one(&point.id));
         let temporary = path.with_extension(format!("{process}-{chance:016x}.tmp"));
         fs::create_dir_all(&temporary).map_err(failed)?;
-        for (name, text) in [(SCENARIO, &point.scenario), (RESULTS, &json)] {
-            // Synced first: a rename may reach the disk before the contents do.
-            let written = fs::File::create(temporary.join(name)).and_then(|mut file| {
-                file.write_all(text.as_bytes()).and_then(|()| file.sync_all())
-            });
-            written.map_err(failed)?;
-        }
+        fs::write(temporary.join(SCENARIO), &point.scenario).map_err(failed)?;
+        // Not synced: a file that a power loss cuts short is seen for what it is, and the run is run again.
+        fs::write(temporary.join(RESULTS), json).map_err(failed)?;
         match fs::rename(&temporary, &path) {
-            Err(_) if self.has(point) => {
-                let _ = fs::remove_dir_all(&temporary);
-            }
-            renamed => renamed.map_err(failed)?,
+            Ok(()) => {}
+            Err(_) if self.has(point) => drop(fs::remove_dir_all(&temporary)),
+            // What is there was cut short.
+            Err(_) => fs::remove_dir_all(&path)
+                .and_then(|()| fs::rename(&temporary, &path))
+                .map_err(failed)?,
         }
         // It may have been saved on the way.
         let _ = fs::remove_dir_all(self.saved_path(point));
@@ -299,6 +300,16 @@ impl Store {
     fn damaged(&self, name: &str, line: usize, error: &serde_json::Error) -> StoreError {
         StoreError::Damaged { path: self.directory.join(name), line, message: error.to_string() }
     }
+}
+
+/// Returns whether a file has the end of a text of JSON.
+fn ends_whole(path: &Path) -> io::Result<bool> {
+    const END: &[u8] = b"}\n";
+    let mut file = fs::File::open(path)?;
+    file.seek(io::SeekFrom::End(-(END.len() as i64)))?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end)?;
+    Ok(end == END)
 }
 
 fn to_json(bytes: &mut Vec<u8>, value: &impl serde::Serialize, is_pretty: bool) -> io::Result<()> {
