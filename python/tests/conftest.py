@@ -1,5 +1,8 @@
 """What tests share."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,3 +41,15 @@ def study(**changes: object) -> dict:
         ],
         **changes,
     }
+
+
+def interruptible(text, **options):
+    """Starts a Python program that Ctrl-C ends, also where a shell has told its background programs to ignore it."""
+    return subprocess.Popen(
+        [sys.executable, "-c", text],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        **options,
+    )

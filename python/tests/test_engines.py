@@ -13,7 +13,7 @@ import pytest
 
 import strewn
 
-from conftest import study
+from conftest import interruptible, study
 
 if not os.environ.get("STREWN_REQUIRE_ALL"):
     pytest.importorskip("ray", reason="pip install strewn[ray]")
@@ -157,7 +157,7 @@ strewn.sweep({study!r}, {out!r}, ray={address!r}, progress=lambda *at: print("at
 def test_ctrl_c_cancels_what_is_in_flight(cluster, tmp_path):
     full = {**STUDY, "scale_down": 1, "segments": 14}
     text = INTERRUPTED.format(study=full, out=str(tmp_path / "out"), address=cluster.address)
-    program = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    program = interruptible(text)
 
     def at_work():
         marks = cluster.marks.values()

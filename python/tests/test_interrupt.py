@@ -1,13 +1,11 @@
 """Ctrl-C."""
 
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
-from conftest import SHIPPED, study
+from conftest import SHIPPED, interruptible, study
 
 RUN = """
 import strewn
@@ -25,9 +23,7 @@ def test_ctrl_c_ends_a_run_promptly(what, tmp_path):
     # Full scale: minutes, if nothing stopped it.
     full = study(scale_down=1, segments=14)
     text = RUN.format(shipped=str(SHIPPED)) if what == "run" else SWEEP.format(study=full, out=str(tmp_path / "out"))
-    program = subprocess.Popen(
-        [sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
-    )
+    program = interruptible(text, cwd=tmp_path)
     try:
         assert program.stdout.readline() == "at work\n", program.stderr.read()
         interrupted = time.monotonic()
