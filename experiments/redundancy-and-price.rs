@@ -19,11 +19,7 @@ fn main() -> ExitCode {
 }
 
 fn experiment() -> Result<Ending, Failure> {
-    let study = Study::load(STUDY)?;
-    let (sweep, ending) = run_study(&study, Path::new(RESULTS))?;
-    for prediction in &study.text.predictions {
-        let judged = sweep.judge(prediction);
-        terminal::print(&format!("{:?}: {}\n", judged.verdict, prediction.text))?;
-    }
+    // The table of all figures comes first, for what else a program wants of it.
+    let (_sweep, ending) = run_study(&Study::load(STUDY)?, Path::new(RESULTS))?;
     Ok(ending)
 }

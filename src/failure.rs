@@ -292,7 +292,11 @@ impl From<FileError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let exit_code = if matches!(error, StoreError::Io { .. }) { FAILED } else { BAD_INPUT };
+        let exit_code = if matches!(error, StoreError::Io { .. } | StoreError::Unwritable { .. }) {
+            FAILED
+        } else {
+            BAD_INPUT
+        };
         Self::new(exit_code, error.to_string(), Some(error.help().to_owned()))
     }
 }

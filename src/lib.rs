@@ -75,10 +75,6 @@ pub use strewn_sweep as sweep;
 pub use strewn_transport as transport;
 pub use strewn_workload as workload;
 
-/// How many times smaller `--quick` runs: at 8 the shipped scenario takes seconds, and both arrays stay near their
-/// full-scale curves (docs/model.md says how near).
-pub const QUICK_SCALE_DOWN: u32 = 8;
-
 #[cfg(test)]
 mod tests {
     use super::array::in_place::InPlace;

@@ -1,7 +1,5 @@
 //! Sweeps: plans, their runs, and the table of their figures.
 
-use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -13,7 +11,7 @@ use strewn::sweep::{
     File, Plan as SweepPlan, Point, PointError, Store, Study, SweepEnd, SweepObserver,
     SweepOptions, collect, files, run_points,
 };
-use strewn::{Failure, Observer, Replacement};
+use strewn::{Failure, Observer};
 
 use crate::background::watched;
 use crate::errors::{failed, raised};
@@ -125,23 +123,10 @@ impl Plan {
 
     /// Makes the table of the runs that are there, and writes it and its charts into the directory. `failures` says why others are not.
     fn collect(&self, failures: Vec<(usize, String)>) -> PyResult<Figures> {
-        let collected = collect(&self.plan, &self.store, &SweepEnd::default());
-        let mut sweep = collected.map_err(raised)?;
-        let failures: HashMap<usize, String> = failures.into_iter().collect();
-        let study = &self.plan.study;
-        for missing in &mut sweep.missing {
-            let seed = study.seeds.iter().position(|seed| *seed == missing.seed);
-            let run = seed.and_then(|seed| study.runs.get(missing.combination)?.get(seed));
-            missing.error = run.and_then(|run| failures.get(run)).cloned();
-        }
-        let files = files(&sweep, study).map_err(raised)?;
+        let sweep = collect(&self.plan, &self.store, &failures).map_err(raised)?;
+        let files = files(&sweep, &self.plan.study).map_err(raised)?;
         for (name, bytes) in &files {
-            let path = self.store.directory().join(name);
-            let written = Replacement::write(&path, bytes);
-            written.and_then(Replacement::put_in_place).map_err(|error| {
-                let message = format!("cannot write {}: {error}", path.display());
-                raised(Failure::failed(message).with_help("make room: the runs are there"))
-            })?;
+            self.store.write(name, bytes).map_err(raised)?;
         }
         Ok(Figures { sweep, files })
     }
@@ -149,7 +134,7 @@ impl Plan {
 
 impl Plan {
     fn new(study: &Study, scale_down: Option<u32>, quick: bool, out: PathBuf) -> PyResult<Self> {
-        let quick = quick.then(|| study.scale_down().max(strewn::QUICK_SCALE_DOWN));
+        let quick = quick.then(|| study.quick_scale_down());
         let plan = study.plan(scale_down.or(quick)).map_err(raised)?;
         let store = Store::new(&out);
         check_directory(&out, &store).map_err(raised)?;
@@ -160,8 +145,7 @@ impl Plan {
 
 /// Refuses a directory that has something else.
 fn check_directory(directory: &Path, store: &Store) -> Result<(), Failure> {
-    let is_empty = fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
-    if directory.is_file() || (!is_empty && !store.is_there()) {
+    if directory.is_file() || store.is_foreign() {
         return Err(Failure::bad_input(
             format!("{} has something else than a sweep", directory.display()),
             "give another directory as `out`, which need not be there yet",

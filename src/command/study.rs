@@ -3,14 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use strewn::QUICK_SCALE_DOWN;
-use strewn::report::{Prediction, PredictionVerdict, StudyText, Sweep};
+use strewn::report::{Prediction, PredictionVerdict, Sweep, predictions_text};
 use strewn::studies;
 use strewn::sweep::{self, Plan, PlannedStudy, Store, SweepEnd, SweepOptions};
-use strewn::terminal::{self, Ending, Failure, SweepTerminal};
+use strewn::terminal::{self, Ending, Failure, run_plan};
 
 use super::arguments::StudyArguments;
-use super::sweep_files::{self, write};
+use super::sweep_files;
 
 /// Runs studies that ship, one after another.
 pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
@@ -28,11 +27,8 @@ pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
     let mut findings = String::new();
     for plan in &plans {
         let directory = out.join(&plan.study.name);
-        let (sweep, end) = run(plan, &directory, arguments)?;
-        if let Some((_, error)) = end.failed.into_iter().next() {
-            return Err(error.into());
-        }
-        if end.is_stopped {
+        let (sweep, end) = run(plan, &Store::new(directory), arguments)?;
+        if Ending::of_runs(end)? == Ending::Interrupted {
             terminal::say("to go on: the same command");
             return Ok(Ending::Interrupted);
         }
@@ -82,7 +78,7 @@ fn list_findings(pages: &Path, findings: &str) -> Result<Ending, Failure> {
         ));
     };
     let text = format!("{head}{}\n{findings}{}{tail}", LIST[0], LIST[1]);
-    write(pages, "README.md", text.as_bytes())?;
+    Store::new(pages).write("README.md", text.as_bytes())?;
     Ok(Ending::Complete)
 }
 
@@ -104,41 +100,21 @@ fn planned(name: &str, quick: bool) -> Result<Plan, Failure> {
             format!("there are {}. A study of your own: strewn sweep STUDY.toml", names.join(", ")),
         )
     })??;
-    let scale_down = quick.then(|| study.scale_down().max(QUICK_SCALE_DOWN));
-    Ok(study.plan(scale_down)?)
+    Ok(study.plan(quick.then(|| study.quick_scale_down()))?)
 }
 
 fn run(
     plan: &Plan,
-    directory: &Path,
+    store: &Store,
     arguments: &StudyArguments,
 ) -> Result<(Sweep, SweepEnd), Failure> {
-    let store = Store::new(directory);
     store.write_plan(plan)?;
     let options =
         SweepOptions { jobs: arguments.jobs.unwrap_or_default(), ..SweepOptions::default() };
-    let terminal = SweepTerminal::watch();
-    let end = sweep::run_points(plan, &store, &options, &terminal)?;
-    drop(terminal);
-    let sweep = sweep::collect(plan, &store, &end)?;
-    sweep_files::publish(&sweep, plan, directory, false, &arguments.pictures)?;
-    terminal::print(&judged(&sweep, &plan.study.text))?;
+    let (sweep, end) = run_plan(plan, store, &options)?;
+    sweep_files::publish(&sweep, plan, store, false, &arguments.pictures)?;
+    terminal::print(&predictions_text(&sweep, &plan.study.text))?;
     Ok((sweep, end))
-}
-
-/// What came of the predictions, in a line each.
-fn judged(sweep: &Sweep, text: &StudyText) -> String {
-    let line = |prediction| {
-        let judged = sweep.judge(prediction);
-        let verdict = match judged.verdict {
-            PredictionVerdict::Held => "held",
-            PredictionVerdict::Failed => "FAILED",
-            PredictionVerdict::NotMeasured => "not measured",
-        };
-        let mean = judged.mean.map(|mean| format!(" ({mean:.4} {})", judged.unit));
-        format!("{verdict}{}: {}\n", mean.unwrap_or_default(), prediction.text)
-    };
-    text.predictions.iter().map(line).collect()
 }
 
 /// Writes a study's page and charts.
@@ -149,7 +125,7 @@ fn write_page(pages: &Path, plan: &Plan, sweep: &Sweep) -> Result<(), Failure> {
             .with_help("give a directory that you may write to")
     })?;
     for (file, bytes) in sweep::page(sweep, &plan.study)? {
-        write(pages, &file, &bytes)?;
+        Store::new(pages).write(&file, &bytes)?;
     }
     terminal::say(&format!("{}: written", pages.join(format!("{name}.md")).display()));
     Ok(())

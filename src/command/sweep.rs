@@ -6,15 +6,14 @@ use std::time::Duration;
 
 use strewn::report::Sweep;
 use strewn::sweep::{
-    self, Estimate, Plan, Store, Study, SweepEnd, SweepOptions, kubernetes_job, run_points,
-    shell_word, slurm_script,
+    self, Estimate, Plan, Store, Study, SweepEnd, SweepOptions, kubernetes_job, shell_word,
+    slurm_script,
 };
-use strewn::terminal::{self, Ending, Failure, SweepTerminal, roughly};
+use strewn::terminal::{self, Ending, Failure, roughly, run_plan};
 
 use super::arguments::SweepArguments;
 use super::out_directory::try_to_write;
 use super::sweep_files;
-use strewn::QUICK_SCALE_DOWN;
 
 /// Runs a study, or writes what runs it on a cluster.
 pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
@@ -25,7 +24,8 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
     let plan = match &arguments.study {
         Some(path) => {
             check_directory(directory, &store)?;
-            planned(&Study::load(path)?, arguments.quick)?
+            let study = Study::load(path)?;
+            study.plan(arguments.quick.then(|| study.quick_scale_down()))?
         }
         None => store.read_plan()?,
     };
@@ -51,18 +51,9 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
         save: arguments.save,
         most: arguments.max_hours.map(hours),
     };
-    let terminal = SweepTerminal::watch();
-    let end = run_points(&plan, &store, &options, &terminal)?;
-    drop(terminal);
-    let collected = sweep::collect(&plan, &store, &end)?;
-    sweep_files::publish(&collected, &plan, directory, arguments.json, &arguments.pictures)?;
+    let (collected, end) = run_plan(&plan, &store, &options)?;
+    sweep_files::publish(&collected, &plan, &store, arguments.json, &arguments.pictures)?;
     ending(&collected, end, directory)
-}
-
-/// Plans a study at its scale, or at that of `--quick`.
-fn planned(study: &Study, quick: bool) -> Result<Plan, Failure> {
-    let scale_down = quick.then(|| study.scale_down().max(QUICK_SCALE_DOWN));
-    Ok(study.plan(scale_down)?)
 }
 
 /// Says what the missing runs will take, and refuses those that take too long.
@@ -119,8 +110,7 @@ fn check_directory(directory: &Path, store: &Store) -> Result<(), Failure> {
             "give the directory of the sweep",
         ));
     }
-    let is_empty = fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
-    if !is_empty && !store.is_there() {
+    if store.is_foreign() {
         return Err(Failure::bad_input(
             format!("--out {shown}: the directory has other files, and no sweep"),
             "give another directory, which need not be there yet",

@@ -1,10 +1,7 @@
 //! The files of a sweep: its table, charts and report.
 
-use std::path::Path;
-
-use strewn::Replacement;
 use strewn::report::{self, Sweep};
-use strewn::sweep::{self, Plan};
+use strewn::sweep::{self, Plan, Store};
 use strewn::terminal::{self, Failure};
 
 use super::arguments::PictureArguments;
@@ -14,7 +11,7 @@ use super::output_files::picture;
 pub(crate) fn publish(
     sweep: &Sweep,
     plan: &Plan,
-    directory: &Path,
+    store: &Store,
     is_json: bool,
     pictures: &PictureArguments,
 ) -> Result<(), Failure> {
@@ -25,11 +22,11 @@ pub(crate) fn publish(
     let printed = terminal::print(&text);
     let mut names = Vec::new();
     for (name, bytes) in sweep::files(sweep, &plan.study)? {
-        write(directory, &name, &bytes)?;
+        store.write(&name, &bytes)?;
         if let (Some(stem), true) = (name.strip_suffix(".svg"), pictures.png) {
             let svg = String::from_utf8_lossy(&bytes).into_owned();
             for (name, bytes) in picture(stem, svg, pictures)? {
-                write(directory, &name, &bytes)?;
+                store.write(&name, &bytes)?;
             }
         }
         names.push(name);
@@ -37,18 +34,9 @@ pub(crate) fn publish(
     if !is_json {
         terminal::print(&format!(
             "\nWritten into {}: {}.\n",
-            directory.display(),
+            store.directory().display(),
             names.join(", ")
         ))?;
     }
     printed
-}
-
-pub(super) fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), Failure> {
-    let path = directory.join(name);
-    Replacement::write(&path, bytes).and_then(Replacement::put_in_place).map_err(|error| {
-        Failure::failed(format!("cannot write {}: {error}", path.display())).with_help(
-            "make room: the runs are there, and strewn sweep --resume writes the table again",
-        )
-    })
 }

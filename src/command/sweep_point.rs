@@ -1,6 +1,6 @@
 //! `strewn sweep-point`: the runs of one task of a cluster.
 
-use strewn::sweep::{Plan, Store, SweepEnd, SweepOptions, run_points};
+use strewn::sweep::{Store, SweepEnd, SweepOptions, run_points};
 use strewn::terminal::{self, Ending, Failure, SweepTerminal};
 
 use super::arguments::SweepPointArguments;
@@ -12,18 +12,16 @@ const INDICES: [&str; 2] = ["SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"];
 pub(crate) fn sweep_point(arguments: &SweepPointArguments) -> Result<Ending, Failure> {
     let store = Store::new(&arguments.directory);
     let index = index(arguments.index)?;
-    let Plan { study, points } = store.read_plan()?;
-    let count = points.len();
     let each = arguments.runs_each.max(1);
     let first = index.saturating_mul(each);
-    if first >= count {
+    let plan = store.read_part(first..first.saturating_add(each))?;
+    if plan.points.is_empty() {
+        let count = plan.study.run_count();
         return Err(Failure::bad_input(
             format!("there is no task {index}: {count} runs, {each} a task"),
             format!("give an index from 0 to {}", count.div_ceil(each).saturating_sub(1)),
         ));
     }
-    let points = points.into_iter().skip(first).take(each).collect();
-    let plan = Plan { study, points };
     let terminal = SweepTerminal::watch();
     let options = SweepOptions { jobs: 1, save: arguments.save, most: None };
     let end = run_points(&plan, &store, &options, &terminal)?;

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use strewn_report::{ArrayResults, Results};
+use strewn_sweep::SweepEnd;
 
 use crate::failure::INTERRUPTED_EXIT_CODE;
 use crate::terminal::{Failure, report};
@@ -34,6 +35,18 @@ impl Ending {
             Self::Interrupted
         } else {
             Self::Complete
+        }
+    }
+
+    /// Returns how a sweep's runs ended.
+    ///
+    /// # Errors
+    /// The failure of the first run that failed.
+    pub fn of_runs(end: SweepEnd) -> Result<Self, Failure> {
+        match end.failed.into_iter().next() {
+            Some((_, error)) => Err(error.into()),
+            None if end.is_stopped => Ok(Self::Interrupted),
+            None => Ok(Self::Complete),
         }
     }
 }

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use strewn_report::{Sweep, sweep_table};
+use strewn_report::{Sweep, predictions_text, sweep_table};
 use strewn_sweep::{
-    Point, PointError, Store, Study, SweepObserver, SweepOptions, collect, files, run_points,
+    Plan, Point, PointError, Store, Study, SweepEnd, SweepObserver, SweepOptions, collect, files,
+    run_points,
 };
 
 use crate::failure::{Failure, with_causes};
@@ -70,8 +71,23 @@ impl SweepObserver for SweepTerminal {
     }
 }
 
-/// Runs a study in `directory`, where runs that are there are not run again, prints its table, and writes its files. This is
-/// what an experiment does that is a study.
+/// Runs what is missing of a plan, shows the progress, and returns the table of all runs that are there.
+///
+/// # Errors
+/// If the directory cannot be read or written. A run that fails is no error: the others go on.
+pub fn run_plan(
+    plan: &Plan,
+    store: &Store,
+    options: &SweepOptions,
+) -> Result<(Sweep, SweepEnd), Failure> {
+    let terminal = SweepTerminal::watch();
+    let end = run_points(plan, store, options, &terminal)?;
+    drop(terminal);
+    Ok((collect(plan, store, &end.failures())?, end))
+}
+
+/// Runs a study in `directory`, where runs that are there are not run again, prints its table and what came of its
+/// predictions, and writes its files. This is what an experiment does that is a study.
 ///
 /// # Errors
 /// If the study is wrong, a run fails or a file cannot be written.
@@ -79,23 +95,12 @@ pub fn run_study(study: &Study, directory: &Path) -> Result<(Sweep, Ending), Fai
     let plan = study.plan(None)?;
     let store = Store::new(directory);
     store.write_plan(&plan)?;
-    let terminal = SweepTerminal::watch();
-    let end = run_points(&plan, &store, &SweepOptions::default(), &terminal)?;
-    drop(terminal);
-    let sweep = collect(&plan, &store, &end)?;
-    print(&sweep_table(&sweep))?;
+    let (sweep, end) = run_plan(&plan, &store, &SweepOptions::default())?;
+    print(&(sweep_table(&sweep) + "\n" + &predictions_text(&sweep, &study.text)))?;
     for (name, bytes) in files(&sweep, &plan.study)? {
-        let path = directory.join(name);
-        std::fs::write(&path, bytes).map_err(|error| {
-            Failure::failed(format!("cannot write {}: {error}", path.display()))
-                .with_help("make room, and run it again: the runs are there")
-        })?;
+        store.write(&name, &bytes)?;
     }
-    match end.failed.into_iter().next() {
-        Some((_, error)) => Err(error.into()),
-        None if end.is_stopped => Ok((sweep, Ending::Interrupted)),
-        None => Ok((sweep, Ending::Complete)),
-    }
+    Ok((sweep, Ending::of_runs(end)?))
 }
 
 /// Says how much time is left, if `share` of the work took `elapsed`.

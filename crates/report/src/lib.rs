@@ -18,7 +18,7 @@ pub use analysis::overhead::{
 };
 pub use analysis::phases::{PhaseFigures, phase_figures};
 pub use analysis::runs::{CompareError, compare_runs};
-pub use analysis::study::{JudgedPrediction, PredictionVerdict, combination_at};
+pub use analysis::study::{JudgedPrediction, PredictionVerdict, place_among};
 pub use analysis::sweep::{differences, mean_and_interval, noise_sentence, students_t};
 pub use data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
@@ -104,6 +104,7 @@ pub use rendering::parquet::{write_segments_parquet, write_sweep_parquet};
 pub use rendering::phases_table::phases_table;
 #[cfg(feature = "png")]
 pub use rendering::png::{PNG_SCALE, png};
+pub use rendering::predictions_text::predictions_text;
 #[cfg(feature = "charts")]
 pub use rendering::results_chart::{RESULTS_CHARTS, ResultsChart};
 pub use rendering::rows_table::rows_table;

@@ -75,8 +75,8 @@ pub use refit::{NoFit, Prediction, Refit, RefitError, RefitOptions, Variation, r
 pub use replace_file::Replacement;
 pub use replicates::{MOST_REPLICATES, sensitivity_path};
 pub use run::{
-    Observer, RunError, RunOptions, Unrecorded, WithSimulation, published, run, run_with_map,
-    simulate,
+    Observer, QUICK_SCALE_DOWN, RunError, RunOptions, Unrecorded, WithSimulation, published, run,
+    run_with_map, simulate,
 };
 pub use saved_run::{SaveError, SavedRun};
 pub use sensitivity::sensitivity;

@@ -6,7 +6,6 @@ use strewn_report::{
 };
 
 use crate::plan::{Plan, PlannedStudy};
-use crate::runner::SweepEnd;
 use crate::store::{Store, StoreError};
 
 /// Share of intervals that hold the true mean, percent.
@@ -15,11 +14,15 @@ const CONFIDENCE_PERCENT: f64 = 95.0;
 /// The figures of one run: for each figure, its segments and values.
 type Measured = Vec<Vec<(Option<u32>, f64)>>;
 
-/// Makes a table of the runs that are there. `end` says why others are not.
+/// Makes a table of the runs that are there. `failures` says why others are not, by their numbers.
 ///
 /// # Errors
 /// If results cannot be read.
-pub fn collect(plan: &Plan, store: &Store, end: &SweepEnd) -> Result<Sweep, StoreError> {
+pub fn collect(
+    plan: &Plan,
+    store: &Store,
+    failures: &[(usize, String)],
+) -> Result<Sweep, StoreError> {
     let PlannedStudy { figures, combinations, runs, seeds, .. } = &plan.study;
     let measured = plan.points.iter().map(|point| {
         let results = store.results(point)?;
@@ -30,8 +33,8 @@ pub fn collect(plan: &Plan, store: &Store, end: &SweepEnd) -> Result<Sweep, Stor
     let mut missing = Vec::new();
     for (combination, (at, runs)) in combinations.iter().zip(runs).enumerate() {
         for (run, seed) in runs.iter().zip(seeds).filter(|(run, _)| measured[**run].is_none()) {
-            let failed = end.failed.iter().find(|(index, _)| index == run);
-            let error = failed.map(|(_, error)| error.to_string());
+            let failed = failures.iter().find(|(index, _)| index == run);
+            let error = failed.map(|(_, error)| error.clone());
             missing.push(MissingRun { combination, seed: *seed, error });
         }
         let of_runs: Vec<Option<&Measured>> =

@@ -1,6 +1,6 @@
 //! Why a study cannot be used.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use strewn_report::TomlError;
 use strewn_scenario::ScenarioError;
@@ -40,6 +40,18 @@ impl StudyError {
             ),
             Self::Scenario(error) => error.help().map(str::to_owned),
         }
+    }
+
+    /// Returns the error that `field`, in a line of the study's file, is wrong.
+    pub(crate) fn at_line(
+        path: &Path,
+        line: usize,
+        field: &str,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        let (path, field, message) = (path.to_owned(), field.to_owned(), message.into());
+        Self::study(TomlError { path, line, field, message }, help)
     }
 
     pub(crate) fn study(error: TomlError, help: impl Into<String>) -> Self {

@@ -22,7 +22,7 @@
 //! let store = Store::new(&directory);
 //! store.write_plan(&plan)?;
 //! let end = run_points(&plan, &store, &SweepOptions::default(), &())?;
-//! let sweep = collect(&plan, &store, &end)?;
+//! let sweep = collect(&plan, &store, &end.failures())?;
 //! assert_eq!(sweep.axes[0].values[1].number, Some(4096.0));
 //! assert!(sweep.missing.is_empty());
 //! # std::fs::remove_dir_all(&directory)?;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use strewn_report::{StudyText, SweepAxis, SweepChartSpec, SweepFigure, TomlError};
-use strewn_scenario::{Scenario, ScenarioError, SetError};
+use strewn_report::{StudyText, SweepAxis, SweepChartSpec, SweepFigure, place_among};
+use strewn_scenario::{Scenario, SetError};
 
 use crate::design::{self, Combinations};
 use crate::error::StudyError;
@@ -116,13 +116,7 @@ impl Study {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> StudyError {
-        let error = TomlError {
-            path: self.path.clone(),
-            line,
-            field: field.to_owned(),
-            message: message.into(),
-        };
-        StudyError::study(error, help)
+        StudyError::at_line(&self.path, line, field, message, help)
     }
 }
 
@@ -174,26 +168,22 @@ impl PlannedStudy {
                 ));
             }
             for place in [Some(&prediction.at), prediction.over.as_ref()].into_iter().flatten() {
-                if let Err((message, help)) = self.combination_at(
-                    place.iter().map(|(axis, label)| (axis.as_str(), label.as_str())),
-                ) {
+                let words = place.iter().map(|(axis, label)| (axis.as_str(), label.as_str()));
+                let places = self.combinations.iter().map(Vec::as_slice);
+                if let Err((message, help)) = place_among(&self.axes, places, words) {
                     return Err(study.wrong(1, "prediction.at", message, help));
                 }
             }
         }
         Ok(())
     }
+}
 
-    /// Returns the combination that has these values of axes, by their labels, and the first values of all others; or what
-    /// is not there, and the remedy.
-    ///
-    /// # Errors
-    /// If there is no such axis, value or combination.
-    pub fn combination_at<'a>(
-        &self,
-        place: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<usize, (String, String)> {
-        strewn_report::combination_at(&self.axes, &self.combinations, place)
+impl PlannedStudy {
+    /// Returns the number of its runs.
+    #[must_use]
+    pub fn run_count(&self) -> usize {
+        self.runs.iter().flatten().max().map_or(0, |last| last + 1)
     }
 }
 
@@ -306,7 +296,7 @@ impl Study {
     /// Returns the error of a setting, at its place in the study.
     fn wrong_setting(&self, error: SetError, chosen: &[&Level]) -> StudyError {
         let error = match error {
-            SetError::Scenario(error) => return self.base_error(error),
+            SetError::Scenario(error) => return StudyError::Scenario(error),
             error => error,
         };
         let is_meant = |(name, value): &(String, String)| match &error {
@@ -321,10 +311,6 @@ impl Study {
         };
         let help = error.help().unwrap_or_else(|| "correct the value".to_owned());
         self.wrong(line, field, error.to_string(), help)
-    }
-
-    fn base_error(&self, error: ScenarioError) -> StudyError {
-        StudyError::Scenario(error)
     }
 }
 

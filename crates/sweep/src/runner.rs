@@ -1,7 +1,7 @@
 //! Running the points of a plan that are missing, on all cores.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use strewn_report::Results;
@@ -70,6 +70,14 @@ pub struct SweepEnd {
     pub failed: Vec<(usize, PointError)>,
     /// Whether it was stopped, or its time was up, before all runs were done.
     pub is_stopped: bool,
+}
+
+impl SweepEnd {
+    /// Returns what failed, by the numbers of the runs, in words.
+    #[must_use]
+    pub fn failures(&self) -> Vec<(usize, String)> {
+        self.failed.iter().map(|(index, error)| (*index, error.to_string())).collect()
+    }
 }
 
 /// Runs the points of a plan that are missing in `store`.
@@ -163,9 +171,9 @@ pub fn jobs_that_fit(points: &[&Point], jobs: usize) -> usize {
 struct Watch<'a> {
     observer: &'a dyn SweepObserver,
     ends: Option<Instant>,
-    /// How much of each run is done, in millionths, as two counters can be added in any order.
-    parts: Vec<std::sync::atomic::AtomicU32>,
-    done: std::sync::atomic::AtomicUsize,
+    /// How much of each run is done, in millionths.
+    parts: Vec<AtomicU32>,
+    done: AtomicUsize,
     is_over: AtomicBool,
 }
 
@@ -176,8 +184,8 @@ impl<'a> Watch<'a> {
         Self {
             observer,
             ends: most.and_then(|most| Instant::now().checked_add(most)),
-            parts: (0..runs).map(|_| std::sync::atomic::AtomicU32::new(0)).collect(),
-            done: std::sync::atomic::AtomicUsize::new(0),
+            parts: (0..runs).map(|_| AtomicU32::new(0)).collect(),
+            done: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
         }
     }
@@ -197,7 +205,7 @@ impl<'a> Watch<'a> {
             watch: self,
             number,
             length_ns: point.length_ns.max(1),
-            by_array: std::sync::Mutex::new(Vec::new()),
+            by_array: Mutex::new(Vec::new()),
         }
     }
 
@@ -220,7 +228,7 @@ struct WatchedRun<'a, 'b> {
     watch: &'a Watch<'b>,
     number: usize,
     length_ns: u64,
-    by_array: std::sync::Mutex<Vec<u64>>,
+    by_array: Mutex<Vec<u64>>,
 }
 
 impl Observer for WatchedRun<'_, '_> {

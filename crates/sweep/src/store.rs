@@ -3,6 +3,7 @@
 use std::fs;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read as _, Seek as _};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -35,6 +36,14 @@ pub enum StoreError {
         /// The error.
         source: io::Error,
     },
+    /// A file of the table, its charts or the plan cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
     /// A file is not what a sweep writes.
     #[error("{}: line {line}: {message}", path.display())]
     Damaged {
@@ -61,14 +70,6 @@ pub enum StoreError {
         /// This version.
         here: &'static str,
     },
-    /// The plan has no such run.
-    #[error("there is no run number {index}: the sweep has {count}")]
-    NoPoint {
-        /// The number asked for.
-        index: usize,
-        /// Runs of the plan.
-        count: usize,
-    },
 }
 
 impl StoreError {
@@ -77,12 +78,14 @@ impl StoreError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::Io { .. } => "make room, or give a directory that you may read and write",
+            Self::Unwritable { .. } => {
+                "make room: the runs are there, and strewn sweep --resume writes the table again"
+            }
             Self::Damaged { .. } => {
                 "plan the sweep again: strewn sweep STUDY.toml --out DIR keeps the runs that are there"
             }
             Self::Nothing { .. } => "begin one: strewn sweep STUDY.toml --out DIR",
             Self::Version { .. } => "plan the sweep again with this version, in another directory",
-            Self::NoPoint { .. } => "runs are numbered from 0",
         }
     }
 }
@@ -104,6 +107,14 @@ impl Store {
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.directory.join(STUDY).is_file()
+    }
+
+    /// Returns whether the directory has something, and no sweep.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        let is_empty =
+            || fs::read_dir(&self.directory).map_or(true, |mut entries| entries.next().is_none());
+        !self.is_there() && !is_empty()
     }
 
     /// Writes a plan. Runs that are there stay, also those that the plan does not have.
@@ -129,16 +140,25 @@ impl Store {
     /// # Errors
     /// If there is none, or it is damaged or of another version.
     pub fn read_plan(&self) -> Result<Plan, StoreError> {
+        self.read_part(0..usize::MAX)
+    }
+
+    /// Reads the plan with these of its runs alone, by their numbers from 0: none if it has no such runs.
+    ///
+    /// # Errors
+    /// As [`read_plan`](Self::read_plan).
+    pub fn read_part(&self, runs: Range<usize>) -> Result<Plan, StoreError> {
         let study = self.read_study()?;
         let text = self.read(MANIFEST)?;
-        let points = text.lines().enumerate().map(|(index, line)| self.point(index, line));
+        let lines = text.lines().enumerate().skip(runs.start).take(runs.len());
+        let points = lines.map(|(index, line)| self.point(index, line));
         let points = points.collect::<Result<Vec<_>, _>>()?;
-        let count = study.runs.iter().flatten().max().map_or(0, |last| last + 1);
-        if points.len() != count {
+        let (found, count) = (text.lines().count(), study.run_count());
+        if found != count {
             return Err(StoreError::Damaged {
                 path: self.directory.join(MANIFEST),
-                line: points.len() + 1,
-                message: format!("{} runs, and the study has {count}", points.len()),
+                line: found + 1,
+                message: format!("{found} runs, and the study has {count}"),
             });
         }
         Ok(Plan { study, points })
@@ -164,19 +184,6 @@ impl Store {
             });
         }
         serde_json::from_str(&text).map_err(damaged)
-    }
-
-    /// Reads one run of the plan, by its number from 0.
-    ///
-    /// # Errors
-    /// As [`read_plan`](Self::read_plan), and if there is no such run.
-    pub fn read_point(&self, index: usize) -> Result<Point, StoreError> {
-        self.read_study()?;
-        let text = self.read(MANIFEST)?;
-        let line = text.lines().nth(index);
-        let line =
-            line.ok_or_else(|| StoreError::NoPoint { index, count: text.lines().count() })?;
-        self.point(index, line)
     }
 
     fn point(&self, index: usize, line: &str) -> Result<Point, StoreError> {
@@ -211,11 +218,8 @@ impl Store {
             return Ok(None);
         }
         let path = self.directory_of(point).join(RESULTS);
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(StoreError::Io { path, source }),
-        };
+        let text = fs::read_to_string(&path)
+            .map_err(|source| StoreError::Io { path: path.clone(), source })?;
         Results::from_json(&text).map(Some).map_err(|error| StoreError::Damaged {
             path,
             line: 1,
@@ -287,10 +291,15 @@ impl Store {
         fs::read_to_string(self.directory.join(name)).map_err(|source| self.io(name, source))
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        Replacement::write(&self.directory.join(name), bytes)
+    /// Writes a file of the directory, whole or not at all.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let path = self.directory.join(name);
+        Replacement::write(&path, bytes)
             .and_then(Replacement::put_in_place)
-            .map_err(|source| self.io(name, source))
+            .map_err(|source| StoreError::Unwritable { path, source })
     }
 
     fn io(&self, name: &str, source: io::Error) -> StoreError {

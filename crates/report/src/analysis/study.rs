@@ -31,18 +31,19 @@ pub struct JudgedPrediction<'a> {
     pub verdict: PredictionVerdict,
 }
 
-/// Returns the combination that has these values of axes, by their labels, and the first values of all others.
+/// Returns the place at which axes have these values, by their labels, and all others their first values: an index into the
+/// values of each. It is one of `places`.
 ///
 /// # Errors
-/// If there is no such axis, value or combination: what is wrong, and the remedy.
-pub fn combination_at<'a>(
+/// If there is no such axis, value or place: what is wrong, and the remedy.
+pub fn place_among<'a>(
     axes: &[SweepAxis],
-    combinations: &[Vec<usize>],
-    place: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> Result<usize, (String, String)> {
+    mut places: impl Iterator<Item = &'a [usize]>,
+    words: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<Vec<usize>, (String, String)> {
     let quoted = |names: Vec<&str>| format!("there are: {}", names.join("; "));
     let mut at = vec![0; axes.len()];
-    for (axis, label) in place {
+    for (axis, label) in words {
         let Some(index) = axes.iter().position(|other| other.name == axis) else {
             let names = axes.iter().map(|axis| axis.name.as_str()).collect();
             return Err((format!("there is no axis \"{axis}\""), quoted(names)));
@@ -54,45 +55,30 @@ pub fn combination_at<'a>(
         };
         at[index] = value;
     }
-    combinations.iter().position(|other| *other == at).ok_or_else(|| {
-        let help = "name a value of each axis, or those of another combination".to_owned();
-        ("no combination has these values".to_owned(), help)
-    })
+    if places.any(|other| other == at) {
+        return Ok(at);
+    }
+    let help = "name a value of each axis, or those of another combination".to_owned();
+    Err(("no combination has these values".to_owned(), help))
 }
 
 impl Sweep {
-    /// Returns the row of a figure at a combination.
-    fn row(&self, figure: &str, combination: usize, segment: Option<u32>) -> Option<&SweepRow> {
-        let figure = self.figures.iter().position(|other| other.name == figure)?;
-        self.rows.iter().find(|row| {
-            row.combination == combination && row.figure == figure && row.segment == segment
-        })
-    }
-
-    /// Returns the combinations that have rows, by number.
-    fn combinations(&self) -> Vec<Vec<usize>> {
-        let mut all: Vec<Vec<usize>> = Vec::new();
-        for row in &self.rows {
-            if all.len() <= row.combination {
-                all.resize(row.combination + 1, Vec::new());
-            }
-            all[row.combination].clone_from(&row.at);
-        }
-        all
-    }
-
     /// Returns the row of a figure where these axes have these values and all others their first.
     ///
     /// # Errors
     /// If there is none: what is wrong, and the remedy.
     pub fn row_at<'a>(
-        &self,
+        &'a self,
         figure: &str,
         segment: Option<u32>,
-        place: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<&SweepRow, (String, String)> {
-        let combination = combination_at(&self.axes, &self.combinations(), place)?;
-        self.row(figure, combination, segment).ok_or_else(|| {
+        words: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<&'a SweepRow, (String, String)> {
+        let places = self.rows.iter().map(|row| row.at.as_slice());
+        let at = place_among(&self.axes, places, words)?;
+        let index = self.figures.iter().position(|other| other.name == figure);
+        let is_it =
+            |row: &&SweepRow| row.at == at && Some(row.figure) == index && row.segment == segment;
+        self.rows.iter().find(is_it).ok_or_else(|| {
             let names: Vec<&str> = self.figures.iter().map(|one| one.name.as_str()).collect();
             (
                 format!("there is no figure \"{figure}\" there"),

@@ -1,5 +1,6 @@
 //! Reading and writing JSON: why it fails, and the known schemas.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Why results could not be written or read.
@@ -53,6 +54,23 @@ pub fn figures_json(figures: &impl Serialize) -> Result<String, ResultsError> {
         return Err(ResultsError::NotFinite);
     }
     Ok(text)
+}
+
+/// Returns a value as JSON: indented, ending in a newline, the same bytes for equal figures, and read back to the last bit.
+///
+/// # Errors
+///
+/// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
+pub(crate) fn checked_json<T: Serialize + DeserializeOwned + PartialEq>(
+    value: &T,
+) -> Result<String, ResultsError> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    // serde_json writes `null` for what is not finite, without an error.
+    match serde_json::from_str::<T>(&text) {
+        Ok(read) if read == *value => Ok(text),
+        _ => Err(ResultsError::NotFinite),
+    }
 }
 
 /// Checks the schema before anything else: the shape of another one would only give a puzzling message.

@@ -6,7 +6,7 @@
 
 use crate::data::band::Bands;
 use crate::data::comparison::{ComparedRow, FittedSetting, PublishedComparison, Ratio};
-use crate::data::json::{ResultsError, check_schema};
+use crate::data::json::{ResultsError, check_schema, checked_json};
 use crate::data::live::RealSpindles;
 use crate::data::loss::Loss;
 use crate::data::overhead::OverheadRow;
@@ -283,13 +283,7 @@ impl Results {
     ///
     /// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
     pub fn to_json_string(&self) -> Result<String, ResultsError> {
-        let mut text = serde_json::to_string_pretty(self)?;
-        text.push('\n');
-        // serde_json writes `null` for what is not finite, without an error.
-        match serde_json::from_str::<Self>(&text) {
-            Ok(read) if read == *self => Ok(text),
-            _ => Err(ResultsError::NotFinite),
-        }
+        checked_json(self)
     }
 
     /// Reads the text of a `results.json`.

@@ -1,6 +1,6 @@
 //! Runs side by side, in the form of `comparison.json`.
 
-use crate::data::json::ResultsError;
+use crate::data::json::{ResultsError, checked_json};
 use crate::data::segment::Utilization;
 use serde::{Deserialize, Serialize};
 
@@ -136,10 +136,6 @@ impl RunsComparison {
     ///
     /// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
     pub fn to_json_string(&self) -> Result<String, ResultsError> {
-        let text = serde_json::to_string_pretty(self)? + "\n";
-        match serde_json::from_str::<Self>(&text) {
-            Ok(read) if read == *self => Ok(text),
-            _ => Err(ResultsError::NotFinite),
-        }
+        checked_json(self)
     }
 }

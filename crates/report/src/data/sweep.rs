@@ -1,7 +1,7 @@
 //! A sweep: figures of many runs of one scenario, which differ by the values of axes.
 
 use crate::data::figure::FigureOf;
-use crate::data::json::{ResultsError, check_schema};
+use crate::data::json::{ResultsError, check_schema, checked_json};
 use serde::{Deserialize, Serialize};
 
 /// The version of the format that this crate reads and writes.
@@ -44,13 +44,7 @@ impl Sweep {
     ///
     /// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
     pub fn to_json_string(&self) -> Result<String, ResultsError> {
-        let mut text = serde_json::to_string_pretty(self)?;
-        text.push('\n');
-        // serde_json writes `null` for what is not finite, without an error.
-        match serde_json::from_str::<Self>(&text) {
-            Ok(read) if read == *self => Ok(text),
-            _ => Err(ResultsError::NotFinite),
-        }
+        checked_json(self)
     }
 
     /// Reads the text of a `sweep.json`.

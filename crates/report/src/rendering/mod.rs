@@ -43,6 +43,7 @@ pub(crate) mod phases_table;
 mod plot;
 #[cfg(feature = "png")]
 pub(crate) mod png;
+pub(crate) mod predictions_text;
 #[cfg(feature = "charts")]
 pub(crate) mod results_chart;
 #[cfg(feature = "charts")]

@@ -28,7 +28,7 @@ impl StudyText {
     /// # Errors
     /// If it quotes a figure that the sweep does not have.
     pub fn finding(&self, sweep: &Sweep) -> Result<Option<String>, StudyPageError> {
-        filled("finding", &self.finding, sweep)
+        filled(&environment(sweep), "finding", &self.finding)
     }
 }
 
@@ -41,6 +41,7 @@ pub fn study_page(
     text: &StudyText,
     charts: &[(String, String)],
 ) -> Result<String, StudyPageError> {
+    let environment = environment(sweep);
     let mut page = format!("# {}\n", sweep.title);
     let mut paragraph = |head: &str, body: &str| {
         if !body.trim().is_empty() {
@@ -49,13 +50,16 @@ pub fn study_page(
         }
     };
     paragraph("", &text.question);
-    paragraph("Finding", &filled("finding", &text.finding, sweep)?.unwrap_or_default());
+    paragraph("Finding", &filled(&environment, "finding", &text.finding)?.unwrap_or_default());
     let pictures: Vec<String> =
         charts.iter().map(|(file, title)| format!("![{title}]({file})")).collect();
     paragraph("", &pictures.join("\n\n"));
     paragraph("What was argued", &arguments(text));
     paragraph("Predicted before the run", &predictions(sweep, text));
-    paragraph("What it depends on", &filled("depends", &text.depends, sweep)?.unwrap_or_default());
+    paragraph(
+        "What it depends on",
+        &filled(&environment, "depends", &text.depends)?.unwrap_or_default(),
+    );
     paragraph("How it was run", &how(sweep));
     Ok(page)
 }
@@ -129,21 +133,26 @@ fn how(sweep: &Sweep) -> String {
     )
 }
 
-/// Fills in a template of the study's file.
-fn filled(
-    field: &'static str,
-    template: &str,
-    sweep: &Sweep,
-) -> Result<Option<String>, StudyPageError> {
-    if template.trim().is_empty() {
-        return Ok(None);
-    }
+/// Returns what templates of a study's file may use: the figures of the sweep.
+fn environment(sweep: &Sweep) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let shared = Arc::new(sweep.clone());
     environment.add_function("at", move |figure: &str, place: Option<&str>| {
         quoted_at(&shared, figure, place.unwrap_or_default())
     });
+    environment
+}
+
+/// Fills in a template of the study's file; none if it is empty.
+fn filled(
+    environment: &Environment<'_>,
+    field: &'static str,
+    template: &str,
+) -> Result<Option<String>, StudyPageError> {
+    if template.trim().is_empty() {
+        return Ok(None);
+    }
     let text = environment.render_str(template, ());
     text.map(Some).map_err(|error| StudyPageError {
         field,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use strewn_report::{Argument, Prediction, StudyText, SweepChartSpec, TomlError, TomlText};
+use strewn_run::QUICK_SCALE_DOWN;
 use toml::{Spanned, Value};
 
 use crate::error::StudyError;
@@ -121,10 +122,10 @@ struct RawStudy {
 }
 
 impl Study {
-    /// Returns by how much smaller than full scale its runs are.
+    /// Returns by how much smaller than full scale a quick look runs it: as any scenario, unless the study is smaller.
     #[must_use]
-    pub fn scale_down(&self) -> u32 {
-        self.scale_down
+    pub fn quick_scale_down(&self) -> u32 {
+        self.scale_down.max(QUICK_SCALE_DOWN)
     }
 
     /// Reads a study's file, and the scenarios that it names.

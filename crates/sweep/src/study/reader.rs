@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use strewn_report::{TomlError, TomlText};
+use strewn_report::TomlText;
 use toml::Value;
 
 use crate::error::StudyError;
@@ -29,11 +29,7 @@ impl Reader<'_> {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> StudyError {
-        let path = self.0.path().to_owned();
-        StudyError::study(
-            TomlError { path, line, field: field.to_owned(), message: message.into() },
-            help,
-        )
+        StudyError::at_line(self.0.path(), line, field, message, help)
     }
 
     pub(super) fn line(&self, span: Range<usize>) -> usize {
