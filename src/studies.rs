@@ -11,29 +11,47 @@ macro_rules! sources {
 }
 
 /// The studies, in the order of the questions that they answer.
-const STUDIES: [(&str, &str); 10] = sources![
+const STUDIES: [(&str, &str); 17] = sources![
     "scenarios/studies/alignment.toml",
     "scenarios/studies/crossover.toml",
+    "scenarios/studies/steady-state.toml",
+    "scenarios/studies/lun-size.toml",
+    "scenarios/studies/how-full.toml",
+    "scenarios/studies/reallocate.toml",
     "scenarios/studies/redundancy-and-price.toml",
+    "scenarios/studies/both-heads.toml",
     "scenarios/studies/snapshots.toml",
     "scenarios/studies/scan-after-random.toml",
     "scenarios/studies/outstanding.toml",
+    "scenarios/studies/noisy-neighbour.toml",
     "scenarios/studies/group-sizes.toml",
     "scenarios/studies/added-group.toml",
     "scenarios/studies/drives-and-memory.toml",
     "scenarios/studies/avanade.toml",
+    "scenarios/studies/ten-years-on.toml",
 ];
 
 /// The scenarios that they begin from.
-const SCENARIOS: [(&str, &str); 18] = sources![
+const SCENARIOS: [(&str, &str); 31] = sources![
     "scenarios/added-group.toml",
     "scenarios/avanade.toml",
     "scenarios/making-sense-of-wafl-4.toml",
+    "scenarios/studies/bases/aged-neighbours.toml",
     "scenarios/studies/bases/avanade-iscsi.toml",
+    "scenarios/studies/bases/days-in-place.toml",
+    "scenarios/studies/bases/days.toml",
+    "scenarios/studies/bases/decade-later.toml",
+    "scenarios/studies/bases/decade.toml",
     "scenarios/studies/bases/fresh-and-aged.toml",
     "scenarios/studies/bases/groups-2-of-28.toml",
     "scenarios/studies/bases/groups-4-of-14.toml",
     "scenarios/studies/bases/groups-7-of-8.toml",
+    "scenarios/studies/bases/heads-eva4400.toml",
+    "scenarios/studies/bases/heads-one.toml",
+    "scenarios/studies/bases/heads-takeover.toml",
+    "scenarios/studies/bases/heads-two.toml",
+    "scenarios/studies/bases/lun-sizes.toml",
+    "scenarios/studies/bases/neighbours.toml",
     "scenarios/studies/bases/one-group.toml",
     "scenarios/studies/bases/outstanding.toml",
     "scenarios/studies/bases/price-eva4400.toml",
@@ -44,6 +62,8 @@ const SCENARIOS: [(&str, &str); 18] = sources![
     "scenarios/studies/bases/single-blocks.toml",
     "scenarios/studies/bases/snapshots-fuller.toml",
     "scenarios/studies/bases/snapshots.toml",
+    "scenarios/studies/bases/week-80-percent-full.toml",
+    "scenarios/studies/bases/week.toml",
 ];
 
 /// Returns the names of the studies that ship.

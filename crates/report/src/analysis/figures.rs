@@ -1,5 +1,6 @@
 //! Single figures out of results.
 
+use crate::analysis::trend;
 use crate::data::figure::{FigureMetric, FigureOf, SegmentChoice, Statistic};
 use crate::data::machine::ControllerFigures;
 use crate::data::results::ArrayResults;
@@ -36,7 +37,8 @@ impl FigureOf {
     /// Returns the same figure of the highest segment; none where that would be another kind of figure.
     #[must_use]
     pub fn peak(&self, arrays: &[ArrayResults]) -> Option<f64> {
-        if self.is_percentage() || self.metric == FigureMetric::Seconds {
+        let is_count = self.statistic == Statistic::SteadyAfter;
+        if self.is_percentage() || is_count || self.metric == FigureMetric::Seconds {
             return None;
         }
         Self { statistic: Statistic::Peak, ..self.clone() }.value(arrays)
@@ -83,6 +85,10 @@ impl FigureOf {
             Statistic::Peak => Some(peak),
             Statistic::BusyMean => mean(&busy),
             Statistic::BusyPercent => Some(100.0 * seconds(&busy) / seconds(&samples)),
+            Statistic::Trend => trend::percent(&over_time(&samples)),
+            Statistic::SteadyAfter => {
+                trend::steady_after(&over_time(&samples)).map(|count| count as f64)
+            }
         }
     }
 
@@ -159,6 +165,20 @@ pub(crate) fn is_a_moment(seconds: f64, first_seconds: f64) -> bool {
 /// A link of several lanes has an entry for each.
 fn is_lane_of(entry: &str, name: &str) -> bool {
     entry == name || entry.strip_prefix(name).is_some_and(|rest| rest.starts_with(", "))
+}
+
+/// Returns the segments' figures with the time of their middle. One that ended early says nothing of a trend.
+fn over_time(samples: &[Sample]) -> Vec<(f64, f64)> {
+    let first = samples[0].seconds;
+    let mut began = 0.0;
+    let mut points = Vec::with_capacity(samples.len());
+    for one in samples {
+        if !is_a_moment(one.seconds, first) {
+            points.push((began + one.seconds / 2.0, one.value));
+        }
+        began += one.seconds;
+    }
+    points
 }
 
 fn mean(samples: &[Sample]) -> Option<f64> {

@@ -15,4 +15,5 @@ pub(crate) mod runs;
 pub(crate) mod study;
 pub(crate) mod sweep;
 pub(crate) mod sweep_design;
+pub(crate) mod trend;
 mod verdicts;

@@ -54,6 +54,11 @@ pub enum Statistic {
     BusyMean,
     /// The share of the time that those segments take, percent.
     BusyPercent,
+    /// What the line through them changes from the first to the last, percent of their mean.
+    Trend,
+    /// The number of the first ones after which the trend of all that follow is not distinguishable from none: its 95 %
+    /// interval holds zero. None if that is true of no eight.
+    SteadyAfter,
 }
 
 /// A segment by its number, or the last one.
@@ -169,7 +174,11 @@ impl FigureOf {
     /// Returns the unit of its value, for a reader.
     #[must_use]
     pub const fn unit(&self) -> &'static str {
-        if self.is_percentage() { "%" } else { self.metric.unit() }
+        match self.statistic {
+            _ if self.is_percentage() => "%",
+            Statistic::SteadyAfter => "segments",
+            _ => self.metric.unit(),
+        }
     }
 
     /// Returns whether its value is a share of something, in percent, and not in the unit of its metric.
@@ -177,6 +186,6 @@ impl FigureOf {
     pub const fn is_percentage(&self) -> bool {
         self.over.is_some()
             || self.over_segment.is_some()
-            || matches!(self.statistic, Statistic::BusyPercent)
+            || matches!(self.statistic, Statistic::BusyPercent | Statistic::Trend)
     }
 }

@@ -115,10 +115,11 @@ pub(crate) fn published(row: &ComparedRow) -> String {
 pub(crate) fn unit(row: &ComparedRow) -> String {
     let unit = row.of.unit();
     match row.of.statistic {
-        Statistic::Mean => unit.to_owned(),
+        Statistic::Mean | Statistic::SteadyAfter => unit.to_owned(),
         Statistic::Peak => format!("{unit}, peak"),
         Statistic::BusyMean => format!("{unit}, busy"),
         Statistic::BusyPercent => "% of time busy".to_owned(),
+        Statistic::Trend => "%, trend".to_owned(),
     }
 }
 
