@@ -1,7 +1,8 @@
 //! Builds the arrays and spindles that a scenario describes.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use strewn_alloc::{AllocationShape, GroupIndex, VirtualSpace};
 use strewn_array::in_place::{
@@ -315,7 +316,7 @@ fn on_disk_format(format: strewn_scenario::Format) -> Format {
 /// Returns the spindles that an array runs on.
 pub(crate) fn spindles(scenario: &Scenario, array: &Array) -> Result<Spindles, BuildError> {
     Ok(Spindles {
-        drive: Arc::new(drive(&array.spindle)?),
+        drive: drive(&array.spindle)?,
         scheduler: array.scheduler,
         commands_per_spindle: array.commands_per_spindle,
         stretch: scenario.spindle_stretch,
@@ -477,14 +478,25 @@ pub(crate) fn capacity_bytes(array: &Array) -> u64 {
     drive(&array.spindle).map_or(0, |drive| drive.capacity_sectors() * SECTOR_BYTES)
 }
 
-fn drive(choice: &SpindleChoice) -> Result<Drive, BuildError> {
-    let profile = match choice {
+/// Returns the tables of a drive. Those of a shipped one are made once: a sweep has thousands of short runs, and making them takes
+/// as long as the tenth part of one.
+fn drive(choice: &SpindleChoice) -> Result<Arc<Drive>, BuildError> {
+    static SHIPPED: Mutex<BTreeMap<String, Arc<Drive>>> = Mutex::new(BTreeMap::new());
+    match choice {
         SpindleChoice::Shipped(name) => {
-            Profile::shipped(name).ok_or_else(|| BuildError::UnknownProfile(name.clone()))?
+            // Whatever a thread left that panicked is whole: entries are added when they are made.
+            let mut shipped = SHIPPED.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(made) = shipped.get(name) {
+                return Ok(Arc::clone(made));
+            }
+            let profile =
+                Profile::shipped(name).ok_or_else(|| BuildError::UnknownProfile(name.clone()))?;
+            let made = Arc::new(Drive::new(&profile)?);
+            shipped.insert(name.clone(), Arc::clone(&made));
+            Ok(made)
         }
-        SpindleChoice::File(path) => Profile::from_path(path)?,
-    };
-    Ok(Drive::new(&profile)?)
+        SpindleChoice::File(path) => Ok(Arc::new(Drive::new(&Profile::from_path(path)?)?)),
+    }
 }
 
 fn background_work(layout: &strewn_scenario::WriteAnywhere) -> BackgroundWork {

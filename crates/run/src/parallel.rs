@@ -5,8 +5,12 @@
 #[error("threads cannot be started: {0}")]
 pub struct ThreadsError(String);
 
+/// More threads than this are never started: a simulation waits for nothing but its core.
+#[cfg(feature = "threads")]
+const MOST_THREADS: usize = 1024;
+
 /// Calls `work` for every item, on `jobs` threads or one for each core if 0, and returns what it made of them, in the
-/// order of the items. Earlier items begin first.
+/// order of the items. Earlier items begin first. No more threads are started than there are items, or than 1,024.
 ///
 /// # Errors
 /// If threads cannot be started, and the first error of `work`, which ends the work with the calls that are under way.
@@ -22,7 +26,8 @@ where
     E: Send + From<ThreadsError>,
 {
     use rayon::prelude::*;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    let most = items.len().clamp(1, MOST_THREADS);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads(jobs).min(most)).build();
     let pool = pool.map_err(|error| ThreadsError(error.to_string()))?;
     // A list that is split in halves would begin in the middle.
     let numbered = items.into_iter().enumerate().par_bridge();
