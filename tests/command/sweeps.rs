@@ -301,3 +301,14 @@ fn a_batch_script_and_a_job_say_what_each_task_needs() {
         assert!(job.contains(line), "no {line} in\n{job}");
     }
 }
+
+#[test]
+fn times_are_those_of_full_scale_whatever_the_scale_of_the_run() {
+    let folder = folder();
+    let figure = "[[figure]]\nname = \"length\"\nmetric = \"seconds\"\n";
+    folder.write("length.toml", &format!("{STUDY}\n{figure}"));
+    done(&folder.strewn(&["sweep", "length.toml", "--out", "scaled", "--quick"]));
+    // Two segments of a minute.
+    let rows = sweep_of(&folder, "scaled").rows;
+    assert!(rows.iter().all(|row| row.mean == Some(120.0)), "{:?}", rows[0]);
+}

@@ -23,10 +23,10 @@ pub fn collect(
     store: &Store,
     failures: &[(usize, String)],
 ) -> Result<Sweep, StoreError> {
-    let PlannedStudy { figures, combinations, runs, seeds, .. } = &plan.study;
+    let PlannedStudy { figures, combinations, runs, seeds, scale_down, .. } = &plan.study;
     let measured = plan.points.iter().map(|point| {
         let results = store.results(point)?;
-        Ok(results.map(|results| measure(figures, &results.arrays)))
+        Ok(results.map(|results| measure(figures, *scale_down, &results.arrays)))
     });
     let measured: Vec<Option<Measured>> = measured.collect::<Result<_, _>>()?;
     let mut rows = Vec::new();
@@ -59,17 +59,22 @@ pub fn collect(
     Ok(sweep)
 }
 
-fn measure(figures: &[SweepFigure], arrays: &[ArrayResults]) -> Measured {
+/// Sizes and times are those of full scale, whatever the scale of the run.
+fn measure(figures: &[SweepFigure], scale_down: u32, arrays: &[ArrayResults]) -> Measured {
     let measure = |figure: &SweepFigure| {
+        let value_of = |of: &FigureOf| {
+            let factor = if of.scales() { f64::from(scale_down.max(1)) } else { 1.0 };
+            of.value(arrays).map(|value| factor * value)
+        };
         if !figure.by_segment {
-            return figure.of.value(arrays).map(|value| (None, value)).into_iter().collect();
+            return value_of(&figure.of).map(|value| (None, value)).into_iter().collect();
         }
         let of_array = arrays.iter().find(|array| array.name == figure.of.array);
         let segments = of_array.into_iter().flat_map(|array| &array.segments);
         let value = |index: u32| {
             let segment = Some(SegmentChoice::Number(index));
             let of = FigureOf { segment, ..figure.of.clone() };
-            Some((Some(index), of.value(arrays)?))
+            Some((Some(index), value_of(&of)?))
         };
         segments.filter_map(|segment| value(segment.index)).collect()
     };

@@ -147,6 +147,12 @@ impl FigureMetric {
         }
     }
 
+    /// Returns whether a scaled-down run has as much less of it: times and sizes of the whole, not rates, waits or shares.
+    #[must_use]
+    pub const fn scales(self) -> bool {
+        matches!(self, Self::Seconds | Self::SnapshotsGib)
+    }
+
     /// Returns the unit of its values, for a reader.
     #[must_use]
     pub const fn unit(self) -> &'static str {
@@ -179,6 +185,13 @@ impl FigureOf {
             Statistic::SteadyAfter => "segments",
             _ => self.metric.unit(),
         }
+    }
+
+    /// Returns whether a scaled-down run has as much less of it.
+    #[must_use]
+    pub const fn scales(&self) -> bool {
+        let is_count = matches!(self.statistic, Statistic::SteadyAfter);
+        self.metric.scales() && !self.is_percentage() && !is_count
     }
 
     /// Returns whether its value is a share of something, in percent, and not in the unit of its metric.
