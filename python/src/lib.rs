@@ -28,6 +28,7 @@ mod _strewn {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("MOST_REPLICATES", strewn::MOST_REPLICATES)?;
         module.add("QUICK_SCALE_DOWN", strewn::QUICK_SCALE_DOWN)
     }
 }

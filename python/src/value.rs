@@ -10,6 +10,10 @@ use crate::errors::not_a_value;
 
 /// Returns a dictionary as a table. `place` is its name in errors; empty for a whole file.
 pub(crate) fn table(mapping: &Bound<'_, PyAny>, place: &str) -> PyResult<Table> {
+    table_at(mapping, place, 0)
+}
+
+fn table_at(mapping: &Bound<'_, PyAny>, place: &str, level: usize) -> PyResult<Table> {
     let Ok(mapping) = mapping.cast::<PyMapping>() else {
         let kind = mapping.get_type().name()?;
         return Err(not_a_value(place, &format!("a {kind} is no table"), "give a dict"));
@@ -22,13 +26,22 @@ pub(crate) fn table(mapping: &Bound<'_, PyAny>, place: &str) -> PyResult<Table> 
             return Err(not_a_value(place, &message, "keys are those of a scenario's file"));
         };
         let inside = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
-        table.insert(key, of(&value, &inside)?);
+        table.insert(key, of(&value, &inside, level + 1)?);
     }
     Ok(table)
 }
 
+/// Most levels of lists and dictionaries in each other: no scenario has a tenth of them, and a list in itself has no end.
+const MOST_LEVELS: usize = 64;
+
 /// Returns a value as a file writes it. `place` is its name in errors.
-pub(crate) fn of(value: &Bound<'_, PyAny>, place: &str) -> PyResult<Value> {
+fn of(value: &Bound<'_, PyAny>, place: &str, level: usize) -> PyResult<Value> {
+    if level > MOST_LEVELS {
+        let message = format!("there are more than {MOST_LEVELS} levels of lists and dicts");
+        // The whole place would fill a screen.
+        let place = place.chars().take(40).collect::<String>();
+        return Err(not_a_value(&place, &message, "does one contain itself?"));
+    }
     // A bool is an int too, so it comes first.
     if let Ok(flag) = value.cast::<PyBool>() {
         return Ok(Value::Boolean(flag.is_true()));
@@ -47,14 +60,14 @@ pub(crate) fn of(value: &Bound<'_, PyAny>, place: &str) -> PyResult<Value> {
     }
     if value.hasattr(intern!(value.py(), "__fspath__"))? {
         let path = value.call_method0(intern!(value.py(), "__fspath__"))?;
-        return of(&path, place);
+        return of(&path, place, level + 1);
     }
     if value.cast::<PyMapping>().is_ok() {
-        return table(value, place).map(Value::Table);
+        return table_at(value, place, level).map(Value::Table);
     }
     if let Ok(list) = value.cast::<PySequence>() {
         let items = list.try_iter()?.enumerate();
-        let items = items.map(|(at, item)| of(&item?, &format!("{place}[{at}]")));
+        let items = items.map(|(at, item)| of(&item?, &format!("{place}[{at}]"), level + 1));
         return items.collect::<PyResult<_>>().map(Value::Array);
     }
     let kind = value.get_type().name()?.to_string();

@@ -49,6 +49,8 @@ def run(
     for name, count in (("scale_down", scale_down), ("segments", segments), ("replicates", replicates)):
         if count is not None and count < 1:
             raise StrewnError(f"{name} is {count}", "give a whole number from 1 on, or leave it out")
+    if replicates is not None and replicates > _strewn.MOST_REPLICATES:
+        raise StrewnError(f"replicates is {replicates}", f"give at most {_strewn.MOST_REPLICATES}")
     if segments is not None and scenario._native.has_phases and segments > scenario.segments:
         raise StrewnError(
             f"segments is {segments}, and the phases have {scenario.segments} together",

@@ -142,6 +142,10 @@ def sweep(
     out = Path(out)
     if quick and scale_down is not None:
         raise StrewnError("quick and scale_down are both given", "quick is scale_down=8: give one of them")
+    if scale_down is not None and scale_down < 1:
+        raise StrewnError(f"scale_down is {scale_down}", "give 64 for 1/64, or 1 for full scale")
+    if max_hours is not None and not max_hours >= 0:
+        raise StrewnError(f"max_hours is {max_hours}", "give a number from 0 on, or leave it out")
     if ray and save:
         raise StrewnError("save is not for a cluster", "leave it out: what a lost node did is done again")
     if isinstance(study, Mapping):

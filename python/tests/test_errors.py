@@ -83,12 +83,24 @@ def test_a_run_that_needs_more_memory_than_there_is_fails(shipped):
 
 @pytest.mark.parametrize(
     "options",
-    [{"quick": True, "scale_down": 2}, {"segments": 0}, {"replicates": 0}, {"scale_down": 0}],
+    [{"quick": True, "scale_down": 2}, {"segments": 0}, {"replicates": 0}, {"replicates": 10**9}, {"scale_down": 0}],
 )
 def test_wrong_options_have_a_remedy(shipped, options):
     with pytest.raises(strewn.StrewnError) as raised:
         strewn.run(shipped, **options)
     assert raised.value.help
+
+
+def test_what_contains_itself_is_refused(shipped):
+    itself = {}
+    itself["array"] = [itself]
+    with pytest.raises(strewn.ScenarioError, match="levels of lists and dicts"):
+        strewn.Scenario.from_dict(itself)
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(strewn.ScenarioError, match="levels of lists and dicts"):
+        strewn.run(shipped, set={"seed": deep})
 
 
 def test_more_segments_than_phases_have_are_refused():

@@ -78,6 +78,14 @@ def test_time_that_is_up_leaves_the_rest_for_the_next_call(tmp_path):
     assert strewn.sweep(study(), tmp_path / "out").missing == []
 
 
+@pytest.mark.parametrize("options", [{"scale_down": 0}, {"max_hours": -1}, {"max_hours": float("nan")}])
+def test_wrong_options_run_nothing(tmp_path, options):
+    with pytest.raises(strewn.StrewnError) as raised:
+        strewn.sweep(study(), tmp_path / "out", **options)
+    assert raised.value.help
+    assert not (tmp_path / "out").exists()
+
+
 def test_save_and_a_cluster_exclude_each_other(tmp_path):
     with pytest.raises(strewn.StrewnError, match="not for a cluster"):
         strewn.sweep(study(), tmp_path / "out", ray=True, save=True)

@@ -23,7 +23,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
     arguments.pictures.check_against(Some(directory))?;
     let plan = match &arguments.study {
         Some(path) => {
-            check_directory(directory, &store)?;
+            check_directory(directory, &store, arguments.dry_run)?;
             let study = Study::load(path)?;
             study.plan(arguments.quick.then(|| study.quick_scale_down()))?
         }
@@ -102,7 +102,7 @@ fn estimated(plan: &Plan, store: &Store, arguments: &SweepArguments) -> Result<E
 }
 
 /// Refuses a directory that has something else.
-fn check_directory(directory: &Path, store: &Store) -> Result<(), Failure> {
+fn check_directory(directory: &Path, store: &Store, is_dry_run: bool) -> Result<(), Failure> {
     let shown = directory.display();
     if directory.is_file() {
         return Err(Failure::bad_input(
@@ -115,6 +115,9 @@ fn check_directory(directory: &Path, store: &Store) -> Result<(), Failure> {
             format!("--out {shown}: the directory has other files, and no sweep"),
             "give another directory, which need not be there yet",
         ));
+    }
+    if is_dry_run {
+        return Ok(());
     }
     try_to_write(directory).map_err(|error| {
         Failure::bad_input(
@@ -132,6 +135,13 @@ fn for_cluster(
     directory: &Path,
 ) -> Result<Ending, Failure> {
     let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    // A line of a batch script ends with its line, whatever it quotes.
+    if absolute.to_string_lossy().contains(char::is_control) {
+        return Err(Failure::bad_input(
+            format!("{absolute:?} has control characters, which no batch script can name"),
+            "give a directory without them",
+        ));
+    }
     let (name, text, submit) = match &arguments.kubernetes {
         Some(image) => {
             let job = kubernetes_job(plan, estimate, image, &arguments.claim);

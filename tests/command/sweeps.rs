@@ -312,3 +312,79 @@ fn times_are_those_of_full_scale_whatever_the_scale_of_the_run() {
     let rows = sweep_of(&folder, "scaled").rows;
     assert!(rows.iter().all(|row| row.mean == Some(120.0)), "{:?}", rows[0]);
 }
+
+#[test]
+fn a_setting_is_changed_in_one_place() {
+    let folder = folder();
+    let second =
+        "[[axis]]\nname = \"again\"\nsetting = \"workload.alignment\"\nvalues = [\"1 KiB\"]\n";
+    folder.write("twice.toml", &format!("{STUDY}\n{second}"));
+    let set = STUDY.replace(
+        "[[axis]]\nname = \"alignment\"",
+        "[set]\n\"workload.alignment\" = \"1 KiB\"\n[[axis]]\nname = \"alignment\"",
+    );
+    folder.write("set.toml", &set);
+    for (study, other) in [("twice.toml", "alignment"), ("set.toml", "[set]")] {
+        let ran = folder.strewn(&["sweep", study, "--out", "out", "--dry-run"]);
+        assert_eq!(ran.code, Some(2), "{study}");
+        let words = format!("`workload.alignment` is also set by {other}");
+        assert!(ran.stderr.contains(&words), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_plan_or_a_run_that_was_changed_is_not_taken_for_what_was_planned() {
+    let folder = folder();
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--plan"]));
+    let manifest = folder.read("out/manifest.jsonl");
+    // Another seed under the same name.
+    folder.write("out/manifest.jsonl", &manifest.replacen("\"seed\":7", "\"seed\":70", 1));
+    let ran = folder.strewn(&["sweep-point", "out", "--index", "0"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("is not the one that was planned"), "{}", ran.stderr);
+    // A name that leads elsewhere.
+    let id = manifest.split("\"id\":\"").nth(1).and_then(|rest| rest.get(..16)).unwrap();
+    folder.write("out/manifest.jsonl", &manifest.replacen(id, "../../../../evil", 1));
+    let ran = folder.strewn(&["sweep", "--resume", "out"]);
+    assert!(ran.stderr.contains("is no name of a run"), "{}", ran.stderr);
+    folder.write("out/manifest.jsonl", &manifest);
+    done(&folder.strewn(&["sweep", "--resume", "out"]));
+    let whole = files(&folder.path("out"));
+    // Two runs in each other's places.
+    let other =
+        manifest.lines().nth(1).and_then(|line| line.split("\"id\":\"").nth(1)?.get(..16)).unwrap();
+    let points = folder.path("out/points");
+    for (from, to) in [(id, "aside"), (other, id), ("aside", other)] {
+        fs::rename(points.join(from), points.join(to)).unwrap();
+    }
+    done(&folder.strewn(&["sweep", "--resume", "out"]));
+    assert_eq!(files(&folder.path("out")), whole);
+}
+
+#[test]
+fn results_that_cannot_be_read_say_how_to_go_on() {
+    let folder = folder();
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out"]));
+    let id = fs::read_dir(folder.path("out/points")).unwrap().next().unwrap().unwrap().file_name();
+    let results = folder.path("out/points").join(id).join("results.json");
+    fs::write(&results, "{}\n").unwrap();
+    let ran = folder.strewn(&["sweep", "--resume", "out"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("remove the file: the sweep then runs this run again"),
+        "{}",
+        ran.stderr
+    );
+    fs::remove_file(&results).unwrap();
+    done(&folder.strewn(&["sweep", "--resume", "out"]));
+}
+
+#[test]
+fn a_dry_run_needs_no_directory_and_a_batch_script_none_of_several_lines() {
+    let folder = folder();
+    let ran = folder.strewn(&["sweep", "study.toml", "--out", "/proc/none", "--dry-run"]);
+    done(&ran);
+    let ran = folder.strewn(&["sweep", "study.toml", "--out", "x\ntouch y #", "--slurm"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("control characters"), "{}", ran.stderr);
+}

@@ -36,6 +36,12 @@ pub struct Point {
     pub scenario: String,
 }
 
+/// Returns whether a word may name a run.
+pub(crate) fn is_id(word: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    word.len() == ID_LETTERS && word.bytes().all(is_digit)
+}
+
 /// Where a scenario's text comes from, in messages.
 const NAME: &str = "scenario.toml";
 
@@ -85,6 +91,15 @@ impl Point {
     /// If a drive profile that it names is not there.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         Scenario::parse(&self.scenario, NAME)
+    }
+
+    /// Returns whether its name is that of its scenario, seed and scale. A plan that was edited by hand would put the results of
+    /// one run under the name of another, where every later sweep takes them for its own.
+    #[must_use]
+    pub fn is_intact(&self) -> bool {
+        let named = |scenario: &Scenario| Self::of(scenario, self.scale_down, &self.at);
+        let again = self.scenario().ok().and_then(|scenario| named(&scenario).ok());
+        again.is_some_and(|again| again.id == self.id && again.seed == self.seed)
     }
 
     /// Returns the values of the axes in a line.

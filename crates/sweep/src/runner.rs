@@ -141,6 +141,7 @@ pub fn run_one(
     save: bool,
     observer: &dyn Observer,
 ) -> Result<bool, PointError> {
+    store.check(point)?;
     let saved = match save || store.is_saved(point) {
         true => Some(Arc::new(store.saved(point)?)),
         false => None,

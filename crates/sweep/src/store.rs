@@ -11,7 +11,7 @@ use strewn_report::Results;
 use strewn_run::{Replacement, SavedRun};
 
 use crate::plan::{Plan, PlannedStudy};
-use crate::point::Point;
+use crate::point::{Point, is_id};
 
 const MANIFEST: &str = "manifest.jsonl";
 const STUDY: &str = "study.json";
@@ -54,6 +54,14 @@ pub enum StoreError {
         /// What is wrong with it.
         message: String,
     },
+    /// Results are not those of their run.
+    #[error("{}: {message}", path.display())]
+    DamagedRun {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// No sweep is there.
     #[error("{} has no sweep", path.display())]
     Nothing {
@@ -84,6 +92,7 @@ impl StoreError {
             Self::Damaged { .. } => {
                 "plan the sweep again: strewn sweep STUDY.toml --out DIR keeps the runs that are there"
             }
+            Self::DamagedRun { .. } => "remove the file: the sweep then runs this run again",
             Self::Nothing { .. } => "begin one: strewn sweep STUDY.toml --out DIR",
             Self::Version { .. } => "plan the sweep again with this version, in another directory",
         }
@@ -189,6 +198,14 @@ impl Store {
     fn point(&self, index: usize, line: &str) -> Result<Point, StoreError> {
         let point: Point = serde_json::from_str(line)
             .map_err(|error| self.damaged(MANIFEST, index + 1, &error))?;
+        // It names a directory.
+        if !is_id(&point.id) {
+            return Err(StoreError::Damaged {
+                path: self.directory.join(MANIFEST),
+                line: index + 1,
+                message: format!("{:?} is no name of a run", point.id),
+            });
+        }
         if point.index != index {
             return Err(StoreError::Damaged {
                 path: self.directory.join(MANIFEST),
@@ -199,14 +216,32 @@ impl Store {
         Ok(point)
     }
 
+    /// Checks that the plan's line of a run is as it was planned.
+    ///
+    /// # Errors
+    /// If it was changed.
+    pub fn check(&self, point: &Point) -> Result<(), StoreError> {
+        if point.is_intact() {
+            return Ok(());
+        }
+        Err(StoreError::Damaged {
+            path: self.directory.join(MANIFEST),
+            line: point.index + 1,
+            message: format!("run {} is not the one that was planned", point.id),
+        })
+    }
+
     fn directory_of(&self, point: &Point) -> PathBuf {
         self.directory.join(POINTS).join(&point.id)
     }
 
-    /// Returns whether a run is there. Files that a power loss cut short are not: they do not end as they should.
+    /// Returns whether a run is there: of this scenario, and whole. Files that a power loss cut short do not end as they should.
     #[must_use]
     pub fn has(&self, point: &Point) -> bool {
-        ends_whole(&self.directory_of(point).join(RESULTS)).unwrap_or(false)
+        let directory = self.directory_of(point);
+        let is_same =
+            || read_file(&directory.join(SCENARIO)).is_ok_and(|text| text == point.scenario);
+        ends_whole(&directory.join(RESULTS)).unwrap_or(false) && is_same()
     }
 
     /// Reads the results of a run; none if it is not there.
@@ -218,13 +253,14 @@ impl Store {
             return Ok(None);
         }
         let path = self.directory_of(point).join(RESULTS);
-        let text = fs::read_to_string(&path)
-            .map_err(|source| StoreError::Io { path: path.clone(), source })?;
-        Results::from_json(&text).map(Some).map_err(|error| StoreError::Damaged {
-            path,
-            line: 1,
-            message: error.to_string(),
-        })
+        let text =
+            read_file(&path).map_err(|source| StoreError::Io { path: path.clone(), source })?;
+        let wrong = |message: String| StoreError::DamagedRun { path: path.clone(), message };
+        let results = Results::from_json(&text).map_err(|error| wrong(error.to_string()))?;
+        if results.seed != point.seed {
+            return Err(wrong(format!("has seed {}, not {}", results.seed, point.seed)));
+        }
+        Ok(Some(results))
     }
 
     /// Keeps the results of a finished run, all of it or nothing. Those that are there already stay: they are the same.
@@ -288,7 +324,7 @@ impl Store {
     }
 
     fn read(&self, name: &str) -> Result<String, StoreError> {
-        fs::read_to_string(self.directory.join(name)).map_err(|source| self.io(name, source))
+        read_file(&self.directory.join(name)).map_err(|source| self.io(name, source))
     }
 
     /// Writes a file of the directory, whole or not at all.
@@ -311,9 +347,23 @@ impl Store {
     }
 }
 
+/// Reads a file. What is none, such as a pipe, could keep a reader waiting for ever.
+fn read_file(path: &Path) -> io::Result<String> {
+    check_is_file(path)?;
+    fs::read_to_string(path)
+}
+
+fn check_is_file(path: &Path) -> io::Result<()> {
+    if fs::metadata(path)?.is_file() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"))
+}
+
 /// Returns whether a file has the end of a text of JSON.
 fn ends_whole(path: &Path) -> io::Result<bool> {
     const END: &[u8] = b"}\n";
+    check_is_file(path)?;
     let mut file = fs::File::open(path)?;
     file.seek(io::SeekFrom::End(-(END.len() as i64)))?;
     let mut end = Vec::new();

@@ -213,6 +213,19 @@ impl Axis {
         }
     }
 
+    /// Returns the settings that it changes, each with a line of the study's file.
+    pub(crate) fn settings(&self) -> Vec<(&str, usize)> {
+        match &self.values {
+            Values::Listed(levels) => {
+                let named = levels.iter().flat_map(|level| {
+                    level.settings.iter().map(|(name, _)| (name.as_str(), level.line))
+                });
+                named.collect()
+            }
+            Values::Between(between) => vec![(&between.setting, between.line)],
+        }
+    }
+
     /// Returns the axis as results describe it, with these values.
     pub(crate) fn described(&self, levels: &[Level]) -> SweepAxis {
         // What several settings share is no quantity.

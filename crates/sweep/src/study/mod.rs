@@ -5,6 +5,7 @@ mod figures;
 mod reader;
 
 use std::collections::BTreeMap;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -88,7 +89,7 @@ struct RawStudy {
     #[serde(rename = "schema")]
     _schema: u64,
     name: Spanned<String>,
-    title: String,
+    title: Spanned<String>,
     scenario: Spanned<Value>,
     #[serde(default)]
     arrays: Option<Spanned<Vec<String>>>,
@@ -179,6 +180,10 @@ impl Study {
         read_file: &dyn Fn(&Path) -> Result<String, StudyError>,
     ) -> Result<Self, StudyError> {
         check_name(reader, &raw.name)?;
+        if raw.title.get_ref().contains(char::is_control) {
+            let help = "write it in one line of text";
+            return Err(reader.wrong(raw.title.span(), "title", "has control characters", help));
+        }
         let count = |given: &Option<Spanned<u32>>, field: &str, most: u32| match given {
             Some(given) if !(1..=most).contains(given.get_ref()) => {
                 let message = format!("{} is not from 1 to {most}", given.get_ref());
@@ -218,12 +223,21 @@ impl Study {
             finding: raw.finding,
             depends: raw.depends,
         };
+        if let Some(arrays) = raw.arrays.as_ref().filter(|arrays| arrays.get_ref().is_empty()) {
+            let help = "leave it out to run all of them";
+            return Err(reader.wrong(arrays.span(), "arrays", "names none", help));
+        }
         let set_line = raw.set.as_ref().map_or(1, |set| reader.line(set.span()));
         let set = raw.set.map(Spanned::into_inner).unwrap_or_default();
+        check_settings(reader, &axes, &set)?;
+        if raw.segments.is_some() && set.contains_key("segments") {
+            let help = "give the study's `segments` alone";
+            return Err(reader.at_line(set_line, "set", "sets `segments` a second time", help));
+        }
         Ok(Self {
             path: path.to_owned(),
             name: raw.name.into_inner(),
-            title: raw.title,
+            title: raw.title.into_inner(),
             base,
             other_bases,
             arrays_line: raw.arrays.as_ref().map_or(1, |arrays| reader.line(arrays.span())),
@@ -271,9 +285,19 @@ fn remedy(error: &TomlError) -> String {
     }
 }
 
+/// Most bytes of a study's file or a scenario: a device has no end.
+const MOST_BYTES: u64 = 64 << 20;
+
 fn read(path: &Path) -> Result<String, StudyError> {
-    std::fs::read_to_string(path)
-        .map_err(|source| StudyError::Unreadable { path: path.to_owned(), source })
+    let limited = || {
+        let mut text = String::new();
+        let file = std::fs::File::open(path)?;
+        if file.take(MOST_BYTES + 1).read_to_string(&mut text)? as u64 > MOST_BYTES {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "has more than 64 MiB"));
+        }
+        Ok(text)
+    };
+    limited().map_err(|source| StudyError::Unreadable { path: path.to_owned(), source })
 }
 
 fn base_at(
@@ -319,12 +343,40 @@ fn drawn_points(
     }
 }
 
+/// Of two axes that change one setting the second would hide the first, whose differences would then be none.
+fn check_settings(
+    reader: &Reader<'_>,
+    axes: &[Axis],
+    set: &BTreeMap<String, Value>,
+) -> Result<(), StudyError> {
+    let mut changed_by: BTreeMap<&str, &str> =
+        set.keys().map(|name| (name.as_str(), "[set]")).collect();
+    for axis in axes {
+        for (name, line) in axis.settings() {
+            if let Some(other) =
+                changed_by.insert(name, &axis.name).filter(|other| *other != axis.name)
+            {
+                let message =
+                    format!("`{name}` is also set by {other}, and a run has one value of it");
+                let help = "set it in one place; one axis may set several settings at once";
+                return Err(reader.at_line(line, "axis", message, help));
+            }
+        }
+    }
+    Ok(())
+}
+
 fn check_axes(reader: &Reader<'_>, axes: &[Axis]) -> Result<(), StudyError> {
     for (index, axis) in axes.iter().enumerate() {
         let line = axis.levels().first().map_or(1, |level| level.line);
         if axes[..index].iter().any(|other| other.name == axis.name) {
             let message = format!("\"{}\" is there twice", axis.name);
             return Err(reader.at_line(line, "axis.name", message, "give each axis another name"));
+        }
+        let words = axis.levels().iter().map(|level| &level.label).chain([&axis.name]);
+        if words.into_iter().any(|word| word.contains(char::is_control)) {
+            let help = "write names and labels in one line of text";
+            return Err(reader.at_line(line, "axis", "has control characters", help));
         }
         if axis.name == "segment" {
             let help = "give it another name: charts call the segments of a run so";
