@@ -1,10 +1,10 @@
 use super::fixture::{grid, grid_sweep, iops, numbers, sweep_of, words};
 use super::shapes;
 use std::path::Path;
-use strewn_report::{MissingRun, Sweep, SweepReport};
+use strewn_report::{MissingRun, StudyText, Sweep, SweepReport};
 
 fn page(sweep: &Sweep) -> String {
-    SweepReport { sweep, charts: &[] }.to_html().unwrap()
+    SweepReport { sweep, charts: &[], text: &StudyText::default() }.to_html().unwrap()
 }
 
 #[test]

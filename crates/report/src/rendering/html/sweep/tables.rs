@@ -165,7 +165,7 @@ pub(super) fn differences(sweep: &Sweep, design: &Design<'_>) -> Option<SortedTa
             Cell::words(others.join(", ")),
             Cell::words(figure.map_or("", |figure| &figure.name)),
             Cell::number(&signed(one.mean, decimals), one.mean),
-            Cell::words(figure.map_or("", |figure| &figure.unit)),
+            Cell::words(figure.map_or("", |figure| difference_unit(&figure.unit))),
             percent(one.percent),
             percent(end(0)),
             percent(end(1)),
@@ -174,4 +174,9 @@ pub(super) fn differences(sweep: &Sweep, design: &Design<'_>) -> Option<SortedTa
     };
     let rows = shown.iter().map(row).collect();
     Some(SortedTable { caption: "Differences", columns, rows, note })
+}
+
+/// Returns the unit of a difference: of figures in percent it is points, since percent would be taken for a share.
+fn difference_unit(unit: &str) -> &str {
+    if unit == "%" { "points" } else { unit }
 }
