@@ -339,10 +339,10 @@ fn a_sweep_says_what_its_study_asks_and_how_its_predictions_came_out() {
         assert!(report.contains(part), "{part}\n{report}");
     }
     // A plan of an earlier version knows less, and can be gone on with.
-    let plan = folder.read("out/plan.json");
+    let plan = folder.read("out/study.json");
     let mut older: serde_json::Value = serde_json::from_str(&plan).unwrap();
     assert!(older.as_object_mut().unwrap().remove("base").is_some(), "{plan}");
-    folder.write("out/plan.json", &older.to_string());
+    folder.write("out/study.json", &older.to_string());
     done(&folder.strewn(&["sweep", "--resume", "out"]));
     assert!(!folder.read("out/report.html").contains("<dt>scenario</dt>"));
     // JSON is nothing but JSON.

@@ -1,5 +1,6 @@
 //! A sweep as text: its figures by combination, and what each value of an axis changes.
 
+use crate::analysis::rank_correlation::{RankCorrelation, RankCorrelations};
 use crate::analysis::sweep::noise_sentence;
 use crate::analysis::sweep_design::Design;
 use crate::data::number::signed;
@@ -30,6 +31,7 @@ pub fn sweep_table(sweep: &Sweep) -> String {
     let mut text = format!("{}\n{}\n", sweep.title, run_words(sweep));
     text.push_str(&figures(sweep, &design));
     text.push_str(&changes(sweep, &design));
+    text.push_str(&what_matters(sweep, &design));
     let missing = missing_words(sweep);
     if !missing.is_empty() {
         text.push_str(&format!("\n{}\n", missing.join("\n")));
@@ -217,6 +219,36 @@ fn changes(sweep: &Sweep, design: &Design<'_>) -> String {
         notes.push("With one seed nothing says which of these are larger than noise.".to_owned());
     }
     text + &format!("{}{}\n", if changes.is_empty() { "\n" } else { "" }, notes.join(" "))
+}
+
+/// Returns the rank correlations of scattered combinations.
+fn what_matters(sweep: &Sweep, design: &Design<'_>) -> String {
+    let Some(correlations) = RankCorrelations::of(sweep, design) else { return String::new() };
+    let mut shown: Vec<&RankCorrelation> = correlations.all.iter().collect();
+    shown.sort_by(|one, other| other.rho.abs().total_cmp(&one.rho.abs()));
+    let left_out = shown.len().saturating_sub(MOST_CHANGES);
+    shown.truncate(MOST_CHANGES);
+    let row = |one: &&RankCorrelation| {
+        let is_more = correlations.is_beyond_chance(one);
+        vec![
+            cut(&sweep.axes[one.axis].name),
+            cut(&sweep.figures[one.figure].name),
+            signed(one.rho, 2),
+            if is_more { "yes" } else { "no" }.to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
+    let table = Columns::new()
+        .words("axis", cell(0))
+        .words("figure", cell(1))
+        .number("rank\ncorrelation", cell(2))
+        .words("more than\nchance", cell(3))
+        .render(&rows);
+    let hidden = match left_out {
+        0 => String::new(),
+        count => format!(" {count} smaller ones are left out; report.html has all."),
+    };
+    format!("\nWhat matters\n{table}{}{hidden}\n", correlations.sentence())
 }
 
 fn changes_table(sweep: &Sweep, changes: &[Change<'_>], judged: bool) -> String {

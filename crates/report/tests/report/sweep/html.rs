@@ -47,6 +47,7 @@ fn tables_have_the_figures_and_what_differs() {
     // A hypercube has no partners.
     let html = page(&shapes::latin_hypercube());
     assert!(!html.contains("id=\"differences-table\"") && html.contains("With one seed"));
+    assert!(html.contains("id=\"matters-table\"") && html.contains("Over 16 points"));
 }
 
 #[test]

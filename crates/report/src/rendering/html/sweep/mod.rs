@@ -4,6 +4,7 @@ mod data;
 mod tables;
 mod words;
 
+use crate::analysis::rank_correlation::RankCorrelations;
 use crate::analysis::sweep::noise_sentence;
 use crate::analysis::sweep_design::Design;
 use crate::data::json::ResultsError;
@@ -62,6 +63,8 @@ impl SweepReport<'_> {
             charts.into_iter().map(|chart| DrawnChart { id: chart.file_stem, svg: chart.svg });
         let facts = what_was_run(sweep).into_iter().map(|(name, words)| Fact { name, words });
         let json = serde_json::to_string(&data::SweepData::of(sweep, &design));
+        let correlations = RankCorrelations::of(sweep, &design);
+        let matters = correlations.as_ref().map(|all| tables::what_matters(sweep, all));
         let environment = environment();
         let page = environment.template_from_named_str("sweep.html", TEMPLATE)?;
         Ok(page.render(context! {
@@ -79,6 +82,8 @@ impl SweepReport<'_> {
             runs => design.len() * sweep.seeds.len(),
             charts => charts.collect::<Vec<_>>(),
             figures => tables::figures(sweep, &design),
+            matters,
+            correlation => correlations.as_ref().map(RankCorrelations::sentence),
             differences => tables::differences(sweep, &design),
             sweep => within_script(&json.map_err(ResultsError::from)?),
             script => SCRIPT,
