@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use strewn::report::{Prediction, PredictionVerdict, Sweep, predictions_text};
+use strewn::report::{Sweep, predictions_sentence};
 use strewn::studies;
 use strewn::sweep::{self, Plan, PlannedStudy, Store, SweepEnd, SweepOptions};
 use strewn::terminal::{self, Ending, Failure, run_plan};
@@ -55,13 +55,9 @@ fn finding(plan: &Plan, sweep: &Sweep) -> Result<String, Failure> {
     })?;
     let found =
         found.map_or_else(|| text.question.trim().to_owned(), |found| found.trim().to_owned());
-    let held =
-        |prediction: &&Prediction| sweep.judge(prediction).verdict == PredictionVerdict::Held;
-    let held = text.predictions.iter().filter(held).count();
-    Ok(format!(
-        "### [{title}]({name}.md)\n\n{found}\n\n*{held} of {} predictions held.*\n\n",
-        text.predictions.len()
-    ))
+    let held = predictions_sentence(sweep, text);
+    let held = held.map_or_else(String::new, |held| format!("*{held}*\n\n"));
+    Ok(format!("### [{title}]({name}.md)\n\n{found}\n\n{held}"))
 }
 
 fn list_findings(pages: &Path, findings: &str) -> Result<Ending, Failure> {
@@ -113,7 +109,6 @@ fn run(
         SweepOptions { jobs: arguments.jobs.unwrap_or_default(), ..SweepOptions::default() };
     let (sweep, end) = run_plan(plan, store, &options)?;
     sweep_files::publish(&sweep, plan, store, false, &arguments.pictures)?;
-    terminal::print(&predictions_text(&sweep, &plan.study.text))?;
     Ok((sweep, end))
 }
 

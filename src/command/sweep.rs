@@ -73,12 +73,16 @@ fn estimated(plan: &Plan, store: &Store, arguments: &SweepArguments) -> Result<E
         terminal::say(&format!("{}: all {present} runs are there", plan.study.name));
         return Ok(estimate);
     }
+    let counted = |count: usize, noun: &str| match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    };
+    let combinations = counted(plan.study.combinations.len(), "combination");
+    let seeds = counted(plan.study.seeds.len(), "seed");
     terminal::say(&format!(
-        "{}: {} combinations, {} seeds, {scale}; {missing} runs to do{there}: about {} of processor time, {} with {jobs} at \
+        "{}: {combinations}, {seeds}, {scale}; {missing} runs to do{there}: about {} of processor time, {} with {jobs} at \
          once, {} MiB of memory",
         plan.study.name,
-        plan.study.combinations.len(),
-        plan.study.seeds.len(),
         roughly(estimate.processor_seconds),
         roughly(estimate.wall_seconds()),
         memory_bytes >> 20,

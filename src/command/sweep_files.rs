@@ -7,7 +7,7 @@ use strewn::terminal::{self, Failure};
 use super::arguments::PictureArguments;
 use super::output_files::picture;
 
-/// Prints the table of a sweep, as text or as JSON, and writes its files.
+/// Prints the table of a sweep, as text with what the study says of it or as JSON, and writes its files.
 pub(crate) fn publish(
     sweep: &Sweep,
     plan: &Plan,
@@ -17,7 +17,7 @@ pub(crate) fn publish(
 ) -> Result<(), Failure> {
     let text = match is_json {
         true => sweep.to_json_string().map_err(|error| Failure::failed(error.to_string()))?,
-        false => report::sweep_table(sweep),
+        false => report::sweep_table(sweep) + &report::study_summary(sweep, &plan.study.text),
     };
     let printed = terminal::print(&text);
     let mut names = Vec::new();

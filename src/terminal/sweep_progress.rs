@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use strewn_report::{Sweep, predictions_text, sweep_table};
+use strewn_report::{Sweep, study_summary, sweep_table};
 use strewn_sweep::{
     Plan, Point, PointError, Store, Study, SweepEnd, SweepObserver, SweepOptions, collect, files,
     run_points,
@@ -96,7 +96,7 @@ pub fn run_study(study: &Study, directory: &Path) -> Result<(Sweep, Ending), Fai
     let store = Store::new(directory);
     store.write_plan(&plan)?;
     let (sweep, end) = run_plan(&plan, &store, &SweepOptions::default())?;
-    print(&(sweep_table(&sweep) + "\n" + &predictions_text(&sweep, &study.text)))?;
+    print(&(sweep_table(&sweep) + &study_summary(&sweep, &study.text)))?;
     for (name, bytes) in files(&sweep, &plan.study)? {
         store.write(&name, &bytes)?;
     }

@@ -387,4 +387,51 @@ fn a_dry_run_needs_no_directory_and_a_batch_script_none_of_several_lines() {
     let ran = folder.strewn(&["sweep", "study.toml", "--out", "x\ntouch y #", "--slurm"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("control characters"), "{}", ran.stderr);
+
+const PREDICTED: &str = r#"
+[[argument]]
+who = "Someone"
+said = "It does not matter."
+
+[[prediction]]
+text = "It runs at all."
+figure = "anywhere: IOPS, last segment"
+least = 0.5
+"#;
+
+#[test]
+fn a_sweep_says_what_its_study_asks_and_how_its_predictions_came_out() {
+    let folder = Folder::new();
+    folder.write("study.toml", &format!("{STUDY}{PREDICTED}"));
+    let ran = folder.strewn(&["sweep", "study.toml", "--out", "out"]);
+    done(&ran);
+    for part in [
+        "Question: What does it ask?\n",
+        "held          It runs at all. [at least 0.5 IOPS; measured ",
+        "1 of 1 prediction held.\n",
+    ] {
+        assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
+    }
+    let report = folder.read("out/report.html");
+    for part in [
+        "What does it ask?",
+        "<strong>Someone</strong>: It does not matter.",
+        "1 of 1 prediction held.",
+        "<dt>scenario</dt>",
+        "<dt>segments</dt><dd>2 of ",
+        "<dt>design</dt><dd>grid</dd>",
+        "host operations per second, last segment, in percent of segment 1",
+    ] {
+        assert!(report.contains(part), "{part}\n{report}");
+    }
+    // A plan of an earlier version knows less, and can be gone on with.
+    let plan = folder.read("out/study.json");
+    let mut older: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    assert!(older.as_object_mut().unwrap().remove("base").is_some(), "{plan}");
+    folder.write("out/study.json", &older.to_string());
+    done(&folder.strewn(&["sweep", "--resume", "out"]));
+    assert!(!folder.read("out/report.html").contains("<dt>scenario</dt>"));
+    // JSON is nothing but JSON.
+    let ran = folder.strewn(&["sweep", "--resume", "out", "--json"]);
+    assert!(Sweep::from_json(&ran.stdout).is_ok(), "{}", ran.stdout);
 }

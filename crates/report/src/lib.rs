@@ -73,8 +73,8 @@ pub use data::sensitivity::{
 pub use data::snapshots::Snapshots;
 pub use data::study_text::{Argument, Prediction, StudyText};
 pub use data::sweep::{
-    AxisValue, MissingRun, SWEEP_SCHEMA, Sweep, SweepAxis, SweepChartKind, SweepChartSpec,
-    SweepDifference, SweepFigure, SweepRow,
+    AxisValue, MissingRun, SWEEP_SCHEMA, Sweep, SweepAxis, SweepBase, SweepChartKind,
+    SweepChartSpec, SweepDifference, SweepFigure, SweepRow,
 };
 pub use data::toml_text::{TomlError, TomlText};
 pub use data::volume::VolumeFigures;
@@ -104,7 +104,7 @@ pub use rendering::parquet::{write_segments_parquet, write_sweep_parquet};
 pub use rendering::phases_table::phases_table;
 #[cfg(feature = "png")]
 pub use rendering::png::{PNG_SCALE, png};
-pub use rendering::predictions_text::predictions_text;
+pub use rendering::prediction_words::predictions_sentence;
 #[cfg(feature = "charts")]
 pub use rendering::results_chart::{RESULTS_CHARTS, ResultsChart};
 pub use rendering::rows_table::rows_table;
@@ -114,6 +114,7 @@ pub use rendering::runs_chart::runs_chart;
 pub use rendering::segment_chart::{iops_chart, response_chart};
 #[cfg(feature = "charts")]
 pub use rendering::study_page::{StudyPageError, study_page};
+pub use rendering::study_summary::study_summary;
 #[cfg(feature = "charts")]
 pub use rendering::sweep_chart::{SweepChart, sweep_charts};
 pub use rendering::sweep_csv::{write_differences_csv, write_sweep_csv};

@@ -49,6 +49,7 @@ pub fn collect(
         scale_down: plan.study.scale_down,
         seeds: seeds.clone(),
         confidence_percent: CONFIDENCE_PERCENT,
+        base: plan.study.base.clone(),
         axes: plan.study.axes.clone(),
         figures: figures.clone(),
         rows,

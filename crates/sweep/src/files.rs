@@ -44,7 +44,7 @@ pub fn files(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, FileError
         for SweepChart { file_stem, svg, .. } in pictures(sweep, study)? {
             files.push((format!("{file_stem}.svg"), svg.into_bytes()));
         }
-        let report = SweepReport { sweep, charts: &study.charts };
+        let report = SweepReport { sweep, charts: &study.charts, text: &study.text };
         files.push(("report.html".to_owned(), made("report.html", report.to_html())?.into_bytes()));
     }
     #[cfg(not(feature = "charts"))]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use strewn_report::{StudyText, SweepAxis, SweepChartSpec, SweepFigure, place_among};
+use strewn_report::{StudyText, SweepAxis, SweepBase, SweepChartSpec, SweepFigure, place_among};
 use strewn_scenario::{Scenario, SetError};
 
 use crate::design::{self, Combinations};
@@ -38,6 +38,9 @@ pub struct PlannedStudy {
     pub scale_down: u32,
     /// The seeds of each combination.
     pub seeds: Vec<u64>,
+    /// What all runs have in common. Plans of earlier versions lack it.
+    #[serde(default)]
+    pub base: SweepBase,
     /// What runs differ by.
     pub axes: Vec<SweepAxis>,
     /// What is measured.
@@ -74,9 +77,10 @@ impl Study {
             by_id: HashMap::new(),
             seeds: Vec::new(),
             arrays: Vec::new(),
+            base: SweepBase::default(),
         };
         let runs = all.iter().map(|at| building.runs_of(at)).collect::<Result<Vec<_>, _>>()?;
-        let Building { points, seeds, arrays, scale_down, .. } = building;
+        let Building { points, seeds, arrays, scale_down, base, .. } = building;
         let figures = self.figures_of(&arrays)?;
         let axes = self.axes.iter().zip(&levels).map(|(axis, levels)| axis.described(levels));
         let study = PlannedStudy {
@@ -85,6 +89,7 @@ impl Study {
             strewn: env!("CARGO_PKG_VERSION").to_owned(),
             scale_down,
             seeds,
+            base: SweepBase { arrays, ..base },
             axes: axes.collect(),
             figures,
             charts: self.charts.clone(),
@@ -196,6 +201,8 @@ struct Building<'a> {
     by_id: HashMap<String, usize>,
     seeds: Vec<u64>,
     arrays: Vec<String>,
+    /// What is told of the runs beside their axes, by the first combination.
+    base: SweepBase,
 }
 
 impl Building<'_> {
@@ -214,6 +221,7 @@ impl Building<'_> {
             .collect();
         if self.seeds.is_empty() {
             self.seeds.clone_from(&seeds);
+            self.base = self.study.base_of(&scenario);
         }
         let axes = self.study.axes.iter().zip(&chosen);
         let at: Vec<(String, String)> =
@@ -236,6 +244,18 @@ impl Building<'_> {
 }
 
 impl Study {
+    /// Returns what the study tells of its runs beside their axes, by the scenario of one; the arrays are the caller's.
+    fn base_of(&self, scenario: &Scenario) -> SweepBase {
+        SweepBase {
+            scenario: scenario.title.clone(),
+            arrays: Vec::new(),
+            segments: scenario.segments,
+            segment_seconds: scenario.segment_ns as f64 / 1e9,
+            set: self.set.clone(),
+            design: self.design.as_str().to_owned(),
+        }
+    }
+
     /// Returns the scenario of a combination, with the study's seed left to the caller.
     fn scenario_of(&self, chosen: &[&Level]) -> Result<Scenario, StudyError> {
         let other = chosen.iter().find_map(|level| level.scenario.as_ref());

@@ -11,6 +11,7 @@ pub(crate) mod loss;
 pub(crate) mod obstacle;
 pub(crate) mod overhead;
 pub(crate) mod phases;
+pub(crate) mod rank_correlation;
 pub(crate) mod runs;
 pub(crate) mod study;
 pub(crate) mod sweep;

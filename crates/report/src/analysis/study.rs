@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 /// How a prediction came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PredictionVerdict {
-    /// The measured mean is within its bounds.
+    /// All of the measured interval is within its bounds; with one seed, the figure is.
     Held,
-    /// It is not.
+    /// All of it is outside.
     Failed,
+    /// A bound lies within the interval: the seeds do not settle it.
+    Undecided,
     /// The sweep has no such figure: a run is missing.
     NotMeasured,
 }
@@ -108,16 +110,23 @@ impl Sweep {
             Some(_) => "%",
             None => figure.map_or("", |figure| figure.unit.as_str()),
         };
-        let is_within = |mean: f64| {
-            prediction.least.is_none_or(|least| mean >= least)
-                && prediction.most.is_none_or(|most| mean <= most)
-        };
-        let verdict = match mean {
-            None => PredictionVerdict::NotMeasured,
-            Some(mean) if is_within(mean) => PredictionVerdict::Held,
-            Some(_) => PredictionVerdict::Failed,
-        };
+        let verdict = mean.map_or(PredictionVerdict::NotMeasured, |mean| {
+            verdict(prediction, interval.unwrap_or([mean; 2]))
+        });
         JudgedPrediction { prediction, mean, interval, unit, verdict }
+    }
+}
+
+/// Returns how a prediction comes out of an interval.
+fn verdict(prediction: &Prediction, [low, high]: [f64; 2]) -> PredictionVerdict {
+    let least = prediction.least.unwrap_or(f64::NEG_INFINITY);
+    let most = prediction.most.unwrap_or(f64::INFINITY);
+    if least <= low && high <= most {
+        PredictionVerdict::Held
+    } else if high < least || most < low {
+        PredictionVerdict::Failed
+    } else {
+        PredictionVerdict::Undecided
     }
 }
 

@@ -102,17 +102,31 @@ fn difference(axis: usize, row: &SweepRow, first: &SweepRow) -> Option<SweepDiff
 /// difference was measured with two seeds or more.
 ///
 /// One in 20 intervals of 95 % leaves out a true difference of zero. So of many differences some look larger than noise
-/// that are not, and a reader should know how many.
+/// that are not, and a reader should know how many. A difference that is zero with every seed is of a setting that cannot
+/// reach the figure, such as one of another array: chance has no part in it, so it is not counted.
 #[must_use]
 pub fn noise_sentence(sweep: &Sweep) -> Option<String> {
-    let judged = sweep.differences.iter().filter_map(|difference| difference.larger_than_noise);
-    let (mut all, mut larger) = (0_usize, 0_usize);
-    for is_larger in judged {
-        all += 1;
-        larger += usize::from(is_larger);
+    let (mut all, mut larger, mut nothing) = (0_usize, 0_usize, 0_usize);
+    for difference in &sweep.differences {
+        match difference.larger_than_noise {
+            None => {}
+            Some(_) if difference.interval == Some([0.0, 0.0]) => nothing += 1,
+            Some(is_larger) => {
+                all += 1;
+                larger += usize::from(is_larger);
+            }
+        }
     }
-    if all == 0 {
+    if all + nothing == 0 {
         return None;
+    }
+    let without = match nothing {
+        0 => String::new(),
+        1 => " 1 more is zero with every seed, and is not counted.".to_owned(),
+        count => format!(" {count} more are zero with every seed, and are not counted."),
+    };
+    if all == 0 {
+        return Some("All differences are zero with every seed.".to_owned());
     }
     let differences = if all == 1 { "difference is" } else { "differences are" };
     let by_chance = match (all + ONE_BY_CHANCE / 2) / ONE_BY_CHANCE {
@@ -121,7 +135,7 @@ pub fn noise_sentence(sweep: &Sweep) -> Option<String> {
     };
     Some(format!(
         "{larger} of {all} {differences} larger than noise; if nothing had any effect, {by_chance} would look so by chance \
-         (5 %)."
+         (5 %).{without}"
     ))
 }
 

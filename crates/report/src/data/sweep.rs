@@ -24,6 +24,9 @@ pub struct Sweep {
     pub seeds: Vec<u64>,
     /// Share of the intervals that hold the true mean, percent: 95.
     pub confidence_percent: f64,
+    /// What all runs have in common. Files of earlier versions lack it.
+    #[serde(default, skip_serializing_if = "SweepBase::is_unknown")]
+    pub base: SweepBase,
     /// The axes, in the order of the study.
     pub axes: Vec<SweepAxis>,
     /// What is measured of each combination.
@@ -56,6 +59,32 @@ impl Sweep {
     pub fn from_json(text: &str) -> Result<Self, ResultsError> {
         check_schema(text, "a sweep", SWEEP_SCHEMA)?;
         Ok(serde_json::from_str(text)?)
+    }
+}
+
+/// What the runs of a sweep have in common, so far as no axis changes it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SweepBase {
+    /// Title of the scenario.
+    pub scenario: String,
+    /// The arrays that run.
+    pub arrays: Vec<String>,
+    /// How many segments a run of the first combination has.
+    pub segments: u32,
+    /// How long each is at full scale, seconds.
+    pub segment_seconds: f64,
+    /// The settings of every run, by their names, as the study's `[set]` has them.
+    pub set: Vec<(String, String)>,
+    /// How combinations are made of the values: the word in the study's file.
+    pub design: String,
+}
+
+impl SweepBase {
+    /// Returns whether nothing is known.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) mod phases_table;
 mod plot;
 #[cfg(feature = "png")]
 pub(crate) mod png;
-pub(crate) mod predictions_text;
+pub(crate) mod prediction_words;
 #[cfg(feature = "charts")]
 pub(crate) mod results_chart;
 #[cfg(feature = "charts")]
@@ -58,6 +58,7 @@ pub(crate) mod segment_chart;
 mod sheet;
 #[cfg(feature = "charts")]
 pub(crate) mod study_page;
+pub(crate) mod study_summary;
 #[cfg(feature = "charts")]
 pub(crate) mod sweep_chart;
 pub(crate) mod sweep_csv;

@@ -1,16 +1,13 @@
 //! The page of a study: question, arguments, predictions with what came of them, charts, finding.
 
-use crate::analysis::study::{JudgedPrediction, PredictionVerdict};
+use crate::analysis::study::PredictionVerdict;
 use crate::data::study_text::StudyText;
 use crate::data::sweep::Sweep;
+use crate::rendering::prediction_words::{PredictionWords, one_line, quoted};
+use crate::rendering::sweep_words::what_was_run;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 use std::fmt::Write as _;
 use std::sync::Arc;
-
-/// Significant digits of a figure that words quote.
-const QUOTED_DIGITS: usize = 3;
-/// Whole numbers below this are written in full.
-const LARGEST_IN_FULL: f64 = 1e9;
 
 /// The words of a study cannot be filled in.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +26,14 @@ impl StudyText {
     /// If it quotes a figure that the sweep does not have.
     pub fn finding(&self, sweep: &Sweep) -> Result<Option<String>, StudyPageError> {
         filled(&environment(sweep), "finding", &self.finding)
+    }
+
+    /// Returns what the finding depends on, with the figures that it quotes; none if the study does not say.
+    ///
+    /// # Errors
+    /// As [`finding`](Self::finding).
+    pub fn depends(&self, sweep: &Sweep) -> Result<Option<String>, StudyPageError> {
+        filled(&environment(sweep), "depends", &self.depends)
     }
 }
 
@@ -75,43 +80,22 @@ fn predictions(sweep: &Sweep, text: &StudyText) -> String {
     if text.predictions.is_empty() {
         return String::new();
     }
-    let judged: Vec<JudgedPrediction<'_>> =
-        text.predictions.iter().map(|prediction| sweep.judge(prediction)).collect();
     let mut table = String::from("| prediction | bounds | measured | |\n|---|---|---|---|\n");
-    for JudgedPrediction { prediction, mean, interval, unit, verdict } in &judged {
-        let mut words = one_line(&prediction.text);
-        if !prediction.why.trim().is_empty() {
-            let _ = write!(words, " *{}*", one_line(&prediction.why));
-        }
-        let number = |number: f64| with_unit(number, unit);
-        let bounds = match (prediction.least, prediction.most) {
-            (Some(least), Some(most)) => format!("{} to {}", quoted(least), number(most)),
-            (Some(least), None) => format!("at least {}", number(least)),
-            (None, Some(most)) => format!("at most {}", number(most)),
-            (None, None) => String::new(),
-        };
-        let measured = match (mean, interval) {
-            (None, _) => String::new(),
-            (Some(mean), None) => number(*mean),
-            (Some(mean), Some([low, high])) => {
-                format!("{} ({} to {})", number(*mean), quoted(*low), quoted(*high))
-            }
-        };
+    for PredictionWords { text, why, bounds, measured, verdict } in
+        PredictionWords::all(sweep, text)
+    {
+        let why = if why.is_empty() { why } else { format!(" *{}*", in_cell(&why)) };
         let verdict = match verdict {
-            PredictionVerdict::Held => "held",
             PredictionVerdict::Failed => "**failed**",
-            PredictionVerdict::NotMeasured => "not measured",
+            other => other.words(),
         };
-        let _ = writeln!(table, "| {words} | {bounds} | {measured} | {verdict} |");
+        let _ = writeln!(table, "| {}{why} | {bounds} | {measured} | {verdict} |", in_cell(&text));
     }
     table
 }
 
 fn how(sweep: &Sweep) -> String {
-    let axes = sweep.axes.iter().map(|axis| {
-        let values: Vec<&str> = axis.values.iter().map(|value| value.label.as_str()).collect();
-        format!("- {}: {}\n", axis.name, values.join("; "))
-    });
+    let facts = what_was_run(sweep);
     let scale = match sweep.scale_down {
         1 => "full scale".to_owned(),
         by => format!("1/{by} of full scale"),
@@ -125,10 +109,10 @@ fn how(sweep: &Sweep) -> String {
         count => format!(" {count} runs are missing."),
     };
     let name = &sweep.study;
-    let axes: String = axes.collect();
+    let facts: String = facts.iter().map(|(name, words)| format!("- {name}: {words}\n")).collect();
     format!(
         "`strewn study {name}`: {scale}, {seeds}, Strewn {}.{missing} The study is \
-         [{name}.toml](../../scenarios/studies/{name}.toml).\n\n{axes}",
+         [{name}.toml](../../scenarios/studies/{name}.toml).\n\n{facts}",
         sweep.strewn
     )
 }
@@ -182,18 +166,7 @@ fn quoted_at(sweep: &Sweep, figure: &str, place: &str) -> Result<String, Error> 
         .ok_or_else(|| wrong(format!("\"{figure}\" was not measured at \"{place}\"")))
 }
 
-/// Writes a figure with three digits, or all digits before the point.
-fn quoted(number: f64) -> String {
-    if number.abs() >= 100.0 && number.abs() < LARGEST_IN_FULL {
-        return crate::data::number::rounded(number, 15).round().to_string();
-    }
-    crate::data::number::rounded(number, QUOTED_DIGITS).to_string()
-}
-
-fn with_unit(number: f64, unit: &str) -> String {
-    if unit.is_empty() { quoted(number) } else { format!("{} {unit}", quoted(number)) }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+/// Returns words for a cell of a table.
+fn in_cell(words: &str) -> String {
+    words.replace('|', "\\|")
 }

@@ -1,5 +1,6 @@
 //! A sweep as text: its figures by combination, and what each value of an axis changes.
 
+use crate::analysis::rank_correlation::{RankCorrelation, RankCorrelations};
 use crate::analysis::sweep::noise_sentence;
 use crate::analysis::sweep_design::Design;
 use crate::data::number::signed;
@@ -30,6 +31,7 @@ pub fn sweep_table(sweep: &Sweep) -> String {
     let mut text = format!("{}\n{}\n", sweep.title, run_words(sweep));
     text.push_str(&figures(sweep, &design));
     text.push_str(&changes(sweep, &design));
+    text.push_str(&what_matters(sweep, &design));
     let missing = missing_words(sweep);
     if !missing.is_empty() {
         text.push_str(&format!("\n{}\n", missing.join("\n")));
@@ -126,6 +128,8 @@ struct Change<'a> {
     axis: usize,
     value: usize,
     figure: usize,
+    /// Whether the figure is in percent.
+    is_in_points: bool,
     all: Vec<&'a SweepDifference>,
 }
 
@@ -139,7 +143,10 @@ impl<'a> Change<'a> {
             match changes.iter_mut().find(|of| (of.axis, of.value, of.figure) == key) {
                 Some(change) => change.all.push(one),
                 None => {
-                    changes.push(Self { axis: key.0, value, figure: key.2, all: vec![one] });
+                    let is_in_points =
+                        sweep.figures.get(one.figure).is_some_and(|figure| figure.unit == "%");
+                    let (axis, figure) = (one.axis, one.figure);
+                    changes.push(Self { axis, value, figure, is_in_points, all: vec![one] });
                 }
             }
         }
@@ -151,24 +158,29 @@ impl<'a> Change<'a> {
         self.all.iter().filter(|one| one.larger_than_noise == Some(true)).count()
     }
 
-    fn percents(&self) -> impl Iterator<Item = f64> + Clone {
-        self.all.iter().filter_map(|one| one.percent)
+    /// Returns the changes: in points of a figure that is in percent itself, else in percent of the figure.
+    fn sizes(&self) -> impl Iterator<Item = f64> + Clone {
+        self.all
+            .iter()
+            .filter_map(|one| if self.is_in_points { Some(one.mean) } else { one.percent })
     }
 
-    fn largest_percent(&self) -> f64 {
-        self.percents().map(f64::abs).fold(0.0, f64::max)
+    fn largest(&self) -> f64 {
+        self.sizes().map(f64::abs).fold(0.0, f64::max)
     }
 
-    /// Returns the change in percent, or from the least to the greatest of several.
+    /// Returns the change with its unit, or from the least to the greatest of several.
     fn words(&self) -> String {
-        let least = self.percents().fold(f64::INFINITY, f64::min);
-        let greatest = self.percents().fold(f64::NEG_INFINITY, f64::max);
+        let least = self.sizes().fold(f64::INFINITY, f64::min);
+        let greatest = self.sizes().fold(f64::NEG_INFINITY, f64::max);
         // A figure that was zero has no percentage.
         if least > greatest {
             return "-".to_owned();
         }
-        let [least, greatest] = [least, greatest].map(|percent| signed(percent, 2));
-        if least == greatest { least } else { format!("{least} to {greatest}") }
+        let unit = if self.is_in_points { "points" } else { "%" };
+        let [least, greatest] = [least, greatest].map(|size| signed(size, 2));
+        let range = if least == greatest { least } else { format!("{least} to {greatest}") };
+        format!("{range} {unit}")
     }
 }
 
@@ -184,7 +196,7 @@ fn changes(sweep: &Sweep, design: &Design<'_>) -> String {
     }
     let beyond_noise = changes.len();
     if changes.len() > MOST_CHANGES {
-        changes.sort_by(|one, other| other.largest_percent().total_cmp(&one.largest_percent()));
+        changes.sort_by(|one, other| other.largest().total_cmp(&one.largest()));
         changes.truncate(MOST_CHANGES);
         changes.sort_by_key(|change| (change.axis, change.value, change.figure));
     }
@@ -207,6 +219,36 @@ fn changes(sweep: &Sweep, design: &Design<'_>) -> String {
         notes.push("With one seed nothing says which of these are larger than noise.".to_owned());
     }
     text + &format!("{}{}\n", if changes.is_empty() { "\n" } else { "" }, notes.join(" "))
+}
+
+/// Returns the rank correlations of scattered combinations.
+fn what_matters(sweep: &Sweep, design: &Design<'_>) -> String {
+    let Some(correlations) = RankCorrelations::of(sweep, design) else { return String::new() };
+    let mut shown: Vec<&RankCorrelation> = correlations.all.iter().collect();
+    shown.sort_by(|one, other| other.rho.abs().total_cmp(&one.rho.abs()));
+    let left_out = shown.len().saturating_sub(MOST_CHANGES);
+    shown.truncate(MOST_CHANGES);
+    let row = |one: &&RankCorrelation| {
+        let is_more = correlations.is_beyond_chance(one);
+        vec![
+            cut(&sweep.axes[one.axis].name),
+            cut(&sweep.figures[one.figure].name),
+            signed(one.rho, 2),
+            if is_more { "yes" } else { "no" }.to_owned(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
+    let table = Columns::new()
+        .words("axis", cell(0))
+        .words("figure", cell(1))
+        .number("rank\ncorrelation", cell(2))
+        .words("more than\nchance", cell(3))
+        .render(&rows);
+    let hidden = match left_out {
+        0 => String::new(),
+        count => format!(" {count} smaller ones are left out; report.html has all."),
+    };
+    format!("\nWhat matters\n{table}{}{hidden}\n", correlations.sentence())
 }
 
 fn changes_table(sweep: &Sweep, changes: &[Change<'_>], judged: bool) -> String {
@@ -234,7 +276,7 @@ fn changes_table(sweep: &Sweep, changes: &[Change<'_>], judged: bool) -> String 
         .words("value", cell(1))
         .words("beside", cell(2))
         .words("figure", cell(3))
-        .number("change, %", cell(4))
+        .number("change", cell(4))
         .number(last, cell(5))
         .render(&rows)
 }

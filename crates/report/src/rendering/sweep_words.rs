@@ -1,7 +1,8 @@
 //! What tables, charts and the report of a sweep say in words.
 
+use crate::data::figure::{FigureMetric, SegmentChoice, Statistic};
 use crate::data::number::fixed;
-use crate::data::sweep::{Sweep, SweepRow};
+use crate::data::sweep::{Sweep, SweepAxis, SweepBase, SweepFigure, SweepRow};
 
 /// Runs that failed and are described.
 const MOST_ERRORS: usize = 5;
@@ -11,6 +12,7 @@ pub(crate) fn run_words(sweep: &Sweep) -> String {
     let seeds = match sweep.seeds.as_slice() {
         [] => "no seed".to_owned(),
         [seed] => format!("seed {seed}"),
+        [first, second] => format!("seeds {first} and {second}"),
         [first, .., last] if *last - *first == sweep.seeds.len() as u64 - 1 => {
             format!("seeds {first} to {last}")
         }
@@ -24,6 +26,123 @@ pub(crate) fn run_words(sweep: &Sweep) -> String {
         by => format!("at 1/{by} of full scale"),
     };
     format!("{}: strewn {}, {seeds}, {scale}", sweep.study, sweep.strewn)
+}
+
+/// More values than this are not all listed.
+const MOST_VALUES: usize = 24;
+
+/// Returns what was run, by name: what all runs have in common, the values of each axis, and what each figure counts.
+pub(crate) fn what_was_run(sweep: &Sweep) -> Vec<(String, String)> {
+    let mut facts = in_common(&sweep.base);
+    facts.extend(sweep.axes.iter().map(|axis| (axis.name.clone(), values(axis))));
+    for figure in &sweep.figures {
+        let fact = (format!("figure \"{}\"", figure.quantity), figure_words(figure));
+        // Arrays share most figures.
+        if !facts.contains(&fact) {
+            facts.push(fact);
+        }
+    }
+    facts
+}
+
+fn in_common(base: &SweepBase) -> Vec<(String, String)> {
+    if base.is_unknown() {
+        return Vec::new();
+    }
+    let length = match base.segment_seconds {
+        seconds if seconds <= 0.0 => String::new(),
+        seconds => format!(" of {} each at full scale", time(seconds)),
+    };
+    let settings = base.set.iter().map(|(name, value)| format!("{name} = {value}"));
+    let facts = [
+        ("scenario", base.scenario.clone()),
+        ("arrays", base.arrays.join(", ")),
+        ("segments", format!("{}{length}", base.segments)),
+        ("set in every run", settings.collect::<Vec<_>>().join("; ")),
+        ("design", base.design.clone()),
+    ];
+    let is_told = |(_, words): &(&str, String)| !words.is_empty();
+    facts.into_iter().filter(is_told).map(|(name, words)| (name.to_owned(), words)).collect()
+}
+
+/// Writes a length of time in the largest unit of which it is a whole number.
+fn time(seconds: f64) -> String {
+    let units = [(3600.0, "h"), (60.0, "min")];
+    let whole = units.into_iter().find(|(unit, _)| seconds >= *unit && seconds % unit == 0.0);
+    let (unit, name) = whole.unwrap_or((1.0, "s"));
+    format!("{} {name}", seconds / unit)
+}
+
+fn values(axis: &SweepAxis) -> String {
+    let labels: Vec<&str> = axis.values.iter().map(|value| value.label.as_str()).collect();
+    match labels.as_slice() {
+        [.., last] if labels.len() > MOST_VALUES => {
+            let first = labels[..MOST_VALUES - 1].join("; ");
+            format!("{first}; … {last} ({} in all)", labels.len())
+        }
+        labels => labels.join("; "),
+    }
+}
+
+/// Returns what a figure counts, of what, and how it is taken from the segments.
+fn figure_words(figure: &SweepFigure) -> String {
+    let of = &figure.of;
+    let mut words = metric_words(of.metric).to_owned();
+    if let Some(workload) = &of.workload {
+        words += &format!(", workload {workload}");
+    }
+    if let Some(link) = &of.link {
+        words += &format!(", link {link}");
+    }
+    if let Some(phase) = &of.phase {
+        words += &format!(", phase {phase}");
+    }
+    words += &match (of.segment, of.statistic) {
+        _ if figure.by_segment => ", of each segment".to_owned(),
+        (Some(SegmentChoice::Last(_)), _) => ", last segment".to_owned(),
+        (Some(SegmentChoice::Number(number)), _) => format!(", segment {number}"),
+        (None, Statistic::Mean) => ", all segments together".to_owned(),
+        (None, Statistic::Peak) => ", highest segment".to_owned(),
+        (None, Statistic::BusyMean) => ", segments that reach a tenth of the highest".to_owned(),
+        (None, Statistic::BusyPercent) => {
+            ", time of the segments that reach a tenth of the highest, in percent".to_owned()
+        }
+        (None, Statistic::Trend) => {
+            ", change from the first segment to the last by a line through all, in percent of their mean".to_owned()
+        }
+        (None, Statistic::SteadyAfter) => ", segments until no trend is left".to_owned(),
+    };
+    if let Some(segment) = of.over_segment {
+        words += &match segment {
+            SegmentChoice::Last(_) => ", in percent of the last segment".to_owned(),
+            SegmentChoice::Number(number) => format!(", in percent of segment {number}"),
+        };
+    }
+    if let Some(array) = &of.over {
+        words += &format!(", in percent of {array}");
+    }
+    words
+}
+
+const fn metric_words(metric: FigureMetric) -> &'static str {
+    match metric {
+        FigureMetric::Iops => "host operations per second",
+        FigureMetric::MbPerS => "host data moved, MB/s",
+        FigureMetric::MibPerS => "host data moved, MiB/s",
+        FigureMetric::ResponseMs => "mean response time, ms",
+        FigureMetric::LongestMs => "longest response time, ms",
+        FigureMetric::Seconds => "length, s",
+        FigureMetric::ControllerPercent => "busy share of the controller, %",
+        FigureMetric::SpindlesPercent => "busy share of the data spindles, %",
+        FigureMetric::HitPercent => "blocks of host reads found in the controller's memory, %",
+        FigureMetric::CommandsPerOp => "spindle commands for each host operation",
+        FigureMetric::LayoutScore => "layout score, 0 to 1",
+        FigureMetric::CoresBusy => "busy cores of the controllers",
+        FigureMetric::CheckpointPercent => "share of the time in consistency points, %",
+        FigureMetric::IopsPerSpindle => "host operations per second for each spindle to be bought",
+        FigureMetric::FullStripePercent => "stripes that consistency points wrote in full, %",
+        FigureMetric::SnapshotsGib => "what only snapshots hold, GiB",
+    }
 }
 
 /// Returns what the intervals are; none if there are none.

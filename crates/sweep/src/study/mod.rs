@@ -42,6 +42,19 @@ pub enum Design {
     LatinHypercube,
 }
 
+impl Design {
+    /// Returns the word for it in files.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Grid => "grid",
+            Self::OneAtATime => "one-at-a-time",
+            Self::Paired => "paired",
+            Self::LatinHypercube => "latin-hypercube",
+        }
+    }
+}
+
 /// A scenario by its text.
 #[derive(Clone, Debug)]
 pub(crate) struct Base {

@@ -25,6 +25,8 @@ pub(super) struct Content<'a> {
     pub(super) decimals: usize,
     /// The axis that series differ by; empty if they differ by figure.
     pub(super) lines_name: String,
+    /// Whether that axis is one of numbers.
+    pub(super) lines_ascend: bool,
     /// Whether figures are in percent of another figure of their kind.
     pub(super) is_share: bool,
 }
@@ -121,6 +123,9 @@ impl<'a> Content<'a> {
             figures.iter().map(|figure| sweep.figures[*figure].quantity.as_str()).collect();
         let is_one = quantities.windows(2).all(|pair| pair[0] == pair[1]);
         let quantity = if is_one { first.quantity.clone() } else { String::new() };
+        if let Some(axis) = plan.lines.filter(|_| coincide(&panels)) {
+            notes.push(format!("The figures are the same for every {}.", sweep.axes[axis].name));
+        }
         let subtitles = subtitles(sweep, design, plan, notes);
         let lines_name = plan.lines.map(|axis| sweep.axes[axis].name.clone());
         Some(Self {
@@ -131,6 +136,7 @@ impl<'a> Content<'a> {
             series,
             subtitles,
             decimals,
+            lines_ascend: plan.lines.is_none_or(|axis| sweep.axes[axis].is_numeric()),
             lines_name: lines_name.unwrap_or_default(),
             is_share: first.of.over.is_some() || first.of.over_segment.is_some(),
         })
@@ -166,6 +172,22 @@ impl<'a> Content<'a> {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
         format!("{}: {mean}{unit}{}", words.join(", "), range.unwrap_or_default())
     }
+}
+
+/// Returns whether all series of each panel are the same: then one covers the others.
+fn coincide(panels: &[Panel<'_>]) -> bool {
+    let is_same = |one: &[Point<'_>], other: &[Point<'_>]| {
+        let pairs = one.iter().zip(other);
+        one.len() == other.len()
+            && pairs.into_iter().all(|(one, other)| {
+                (one.place, one.mean, one.row.interval)
+                    == (other.place, other.mean, other.row.interval)
+            })
+    };
+    let are_same = |panel: &Panel<'_>| {
+        panel.series.len() > 1 && panel.series.windows(2).all(|pair| is_same(&pair[0], &pair[1]))
+    };
+    panels.iter().all(are_same)
 }
 
 /// The rows of a panel: figures at values of axes.
@@ -360,7 +382,11 @@ fn subtitles(
     if plan.panels == Panels::EachAxis && design.shape == DesignShape::OneAtATime {
         words.push("All other axes are at their first value.".to_owned());
     }
-    if !plan.fixed.is_empty() {
+    let is_beside_the_first =
+        design.shape == DesignShape::OneAtATime && plan.fixed.iter().all(|(_, value)| *value == 0);
+    if is_beside_the_first && plan.x == Along::Segments {
+        words.push("All other axes are at their first value.".to_owned());
+    } else if !plan.fixed.is_empty() {
         let fixed = plan.fixed.iter().map(|(axis, value)| {
             format!("{} {}", sweep.axes[*axis].name, sweep.axes[*axis].values[*value].label)
         });

@@ -23,6 +23,8 @@ const MOST_LABEL_PX: i32 = 150;
 const FIGURE_PX: i32 = 11;
 /// A scale about 100 % reaches at least to this factor, so that noise has no strong colour.
 const LEAST_FACTOR: f64 = 1.05;
+/// A share that differs from 100 % by less is written as 100.0.
+const EQUAL: f64 = 0.05;
 /// The scale below the panels: its boxes, and the room for it.
 const BOX_PX: i32 = 34;
 const SCALE_PX: i32 = 52;
@@ -51,16 +53,21 @@ impl Scale {
         if self.is_about_100 { &DIVERGING_COLOURS } else { &MAP_COLOURS }
     }
 
-    /// Returns the number of the colour of a figure.
+    /// Returns the number of the colour of a figure. About 100 %, the colour in the middle is that of 100.0 % alone, so that
+    /// every other one says which side is ahead.
     fn colour(&self, figure: f64) -> usize {
         let last = self.colours().len() - 1;
-        let share = if self.is_about_100 {
-            (figure / self.low).ln() / (self.high / self.low).ln()
-        } else if self.high > self.low {
-            (figure - self.low) / (self.high - self.low)
-        } else {
-            0.0
-        };
+        if self.is_about_100 {
+            let middle = last / 2;
+            if (figure - 100.0).abs() < EQUAL {
+                return middle;
+            }
+            let share = (figure / 100.0).ln().abs() / (self.high / 100.0).ln();
+            let step = ((share.clamp(0.0, 1.0) * middle as f64) as usize + 1).min(middle);
+            return if figure > 100.0 { middle + step } else { middle - step };
+        }
+        let share =
+            if self.high > self.low { (figure - self.low) / (self.high - self.low) } else { 0.0 };
         ((share.clamp(0.0, 1.0) * last as f64).round() as usize).min(last)
     }
 
@@ -138,22 +145,21 @@ impl Field<'_> {
         let plot_px = slot.width_px - SIDE_PX - self.label_px - RIGHT_PX;
         let range = |count: usize| -0.5..count as f64 - 0.5;
         let positions = |count: usize| (0..count).map(|at| at as f64).collect::<Vec<f64>>();
-        let x_labels = &self.panel.x.labels;
         let labels: Result<Vec<String>, ChartError> =
             self.content.series.iter().map(|label| cut(label, self.label_px - 30, 12)).collect();
         let labels = labels?;
+        let (ticks, x_labels, x_words) =
+            labelled(&positions(across), &self.panel.x, &range(across), plot_px)?;
         let x = Labelled {
-            axis: Axis::of_range(
-                range(across),
-                labelled(&positions(across), x_labels, &range(across), plot_px)?,
-            ),
+            axis: Axis::of_range(range(across), ticks),
             label: &|position| x_labels.get(*position as usize).cloned().unwrap_or_default(),
-            words: &self.panel.x.name,
+            words: &x_words,
         };
-        // The first row is at the bottom, as on any axis of numbers.
+        // Numbers ascend from the bottom, as on any axis; words are read from the top, in the order of the study.
+        let up = |row: usize| if self.content.lines_ascend { row } else { rows - 1 - row };
         let y = Labelled {
             axis: Axis::of_range(range(rows), positions(rows)),
-            label: &|position| labels.get(*position as usize).cloned().unwrap_or_default(),
+            label: &|position| labels.get(up(*position as usize)).cloned().unwrap_or_default(),
             words: &self.content.lines_name,
         };
         let margins = Margins { top_px: 4, legend_px: -SIDE_PX + 6 };
@@ -161,7 +167,8 @@ impl Field<'_> {
         let mut marks = Vec::new();
         for (row, points) in self.panel.series.iter().enumerate() {
             for point in points {
-                let corner = |side: f64| plot.place((point.place as f64 + side, row as f64 + side));
+                let corner =
+                    |side: f64| plot.place((point.place as f64 + side, up(row) as f64 + side));
                 let (from, to) = (corner(-0.5), corner(0.5));
                 self.cell(canvas, point, from, to)?;
                 let middle = (i32::midpoint(from.0, to.0), i32::midpoint(from.1, to.1));
@@ -223,5 +230,8 @@ fn draw_scale(
         text(canvas, &words, (x_px, top_px + 19), 12, VPos::Top)?;
     }
     let right_px = left_px + BOX_PX * to_px(colours.len()) + 14;
-    text(canvas, &content.label(), (right_px, top_px + 7), 12, VPos::Center)
+    // The ends of the other scale are the lowest and the highest figure.
+    let mirrored = if scale.is_about_100 { "; the scale is mirrored about 100 %" } else { "" };
+    let words = format!("{}{mirrored}", content.label());
+    text(canvas, &words, (right_px, top_px + 7), 12, VPos::Center)
 }

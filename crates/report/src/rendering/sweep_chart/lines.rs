@@ -62,7 +62,7 @@ impl OnePanel<'_> {
         let across = Labelled {
             axis: x.axis.clone(),
             label: &|position| x.label(*position),
-            words: &self.panel.x.name,
+            words: &x.words,
         };
         let up = Labelled {
             axis: self.figures.with_ticks(ticks),
@@ -70,9 +70,7 @@ impl OnePanel<'_> {
             words: if fits { &label } else { &self.content.unit },
         };
         let plot = Plot::begin(&area, &Margins { top_px: 8, legend_px: -8 }, across, up, &[])?;
-        let place = |point: &Point<'_>, figure: f64| {
-            plot.place((x.position(point.place), self.figures.within(figure)))
-        };
+        let place = |point: &Point<'_>, figure: f64| plot.place((x.position(point.place), figure));
         let mut marks = Vec::new();
         for (number, points) in self.panel.series.iter().enumerate() {
             let appearance = Appearance::of(number);

@@ -105,6 +105,14 @@ fn placed(
         let plans = with_figures_placed(of_each_axis(sweep, design, spec, figures));
         return plans.into_iter().map(|(plan, split)| titled(sweep, spec, plan, split)).collect();
     }
+    if design.shape == DesignShape::OneAtATime && !asks && by_segment && design.varied.len() > 1 {
+        // Lines differ by one axis, whose values a legend names: each axis has a chart of its own.
+        let of_axis = |axis: &usize| {
+            let lines = Some(sweep.axes[*axis].name.clone());
+            placed(sweep, design, &SweepChartSpec { lines, ..spec.clone() }, figures.clone())
+        };
+        return design.varied.iter().flat_map(of_axis).collect();
+    }
     let asked_lines = free.take(spec.lines.as_deref());
     let asked_panels = free.take(spec.panels.as_deref());
     let x = match spec.x.as_deref() {
@@ -118,7 +126,9 @@ fn placed(
         // In step, a value of one axis says those of all others; scattered ones are all drawn.
         free.axes.clear();
     }
-    let left = if design.shape == DesignShape::OneAtATime && !by_segment {
+    let left = if design.shape == DesignShape::OneAtATime
+        && (!by_segment || asked_lines.is_some() || asked_panels.is_some())
+    {
         // Two axes never differ from their first values together.
         std::mem::take(&mut free.axes)
     } else {
@@ -222,6 +232,8 @@ fn titled(sweep: &Sweep, spec: &SweepChartSpec, plan: ChartPlan, split: bool) ->
     let mut by: Vec<&str> = Vec::new();
     match plan.x {
         Along::Axis(number) => by.push(axis(number)),
+        // The name of a figure often says so itself.
+        Along::Segments if shown.contains("by segment") => {}
         Along::Segments => by.push("segment"),
         Along::Nothing => {}
     }

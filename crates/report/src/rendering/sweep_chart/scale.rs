@@ -25,12 +25,12 @@ impl FigureAxis {
         let means = || content.points().map(|point| point.mean);
         let lowest = means().fold(f64::INFINITY, f64::min);
         let highest = means().fold(f64::NEG_INFINITY, f64::max);
-        // Intervals of two seeds are wide: 13 times the error. They may widen the axis, but not flatten the means.
         let span = (highest - lowest).max(LEAST_SPAN * highest.abs());
+        // An interval that left the axis would look narrower than it is.
         let ends = || content.points().filter_map(|point| point.row.interval);
-        let low = ends().map(|[low, _]| low).fold(lowest, f64::min).max(lowest - span / 2.0);
-        let high = ends().map(|[_, high]| high).fold(highest, f64::max).min(highest + span / 2.0);
-        if lowest >= 0.0 && lowest <= ZERO_SHARE * highest {
+        let low = ends().map(|[low, _]| low).fold(lowest, f64::min);
+        let high = ends().map(|[_, high]| high).fold(highest, f64::max);
+        if low >= 0.0 && lowest <= ZERO_SHARE * highest {
             return Self { axis: Axis::from_zero_to(high), begins_at_zero: true };
         }
         if lowest == 0.0 && highest == 0.0 {
@@ -38,12 +38,6 @@ impl FigureAxis {
         }
         let half = (span - (high - low)).max(0.0) / 2.0;
         Self { axis: Axis::around(low - half, high + half), begins_at_zero: false }
-    }
-
-    /// Returns the figure, or the end of the axis that is nearest to it.
-    pub(super) fn within(&self, figure: f64) -> f64 {
-        let range = self.axis.range();
-        figure.clamp(range.start, range.end)
     }
 
     /// Returns the same axis with fewer ticks, for a small panel.
@@ -60,6 +54,8 @@ impl FigureAxis {
 
 /// The axis along x.
 pub(super) struct XAxis {
+    /// Its name, with the unit if labels lack it.
+    pub(super) words: String,
     pub(super) axis: Axis,
     /// The place of each value on it.
     positions: Vec<f64>,
@@ -80,9 +76,9 @@ impl XAxis {
         let high = positions.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let room = if high > low { (high - low) * 0.04 } else { 0.5 };
         let range = low - room..high + room;
-        let ticks = labelled(&positions, &places.labels, &range, plot_px)?;
+        let (ticks, labels, words) = labelled(&positions, places, &range, plot_px)?;
         let axis = Axis::of_range(range, ticks);
-        Ok(Self { axis, positions, labels: places.labels.clone() })
+        Ok(Self { words, axis, positions, labels })
     }
 
     pub(super) fn position(&self, place: usize) -> f64 {
@@ -96,8 +92,40 @@ impl XAxis {
     }
 }
 
-/// Returns the positions whose labels do not overlap, ascending: the first, the last, and between them those that fit.
+/// Returns the positions whose labels do not overlap, all labels, and the words of the axis. Where not all labels fit and all
+/// end in the same unit, the unit moves to the words.
 pub(super) fn labelled(
+    positions: &[f64],
+    places: &Places,
+    range: &Range<f64>,
+    plot_px: i32,
+) -> Result<(Vec<f64>, Vec<String>, String), ChartError> {
+    let Places { labels, name, .. } = places;
+    let fitting = apart(positions, labels, range, plot_px)?;
+    if fitting.len() < positions.len()
+        && let Some((shorter, unit)) = without_unit(labels)
+    {
+        let fitting = apart(positions, &shorter, range, plot_px)?;
+        return Ok((fitting, shorter, format!("{name} ({unit})").trim_start().to_owned()));
+    }
+    Ok((fitting, labels.clone(), name.clone()))
+}
+
+/// Returns labels without the unit in which all of them end, and the unit.
+fn without_unit(labels: &[String]) -> Option<(Vec<String>, String)> {
+    let (_, unit) = labels.first()?.rsplit_once(' ')?;
+    let shorter: Option<Vec<String>> = labels
+        .iter()
+        .map(|label| {
+            let (number, other) = label.rsplit_once(' ')?;
+            (other == unit && number.parse::<f64>().is_ok()).then(|| number.to_owned())
+        })
+        .collect();
+    Some((shorter?, unit.to_owned()))
+}
+
+/// Returns the positions whose labels do not overlap, ascending: the first, the last, and between them those that fit.
+fn apart(
     positions: &[f64],
     labels: &[String],
     range: &Range<f64>,

@@ -202,3 +202,125 @@ fn a_study_may_choose_one_axis_of_a_hypercube_or_of_one_at_a_time() {
         assert_eq!(marks(&drawn[0].svg).len(), points, "{x}");
     }
 }
+
+/// The places of an SVG's bars: two points each.
+fn ends_of_bars(svg: &str) -> Vec<[f64; 4]> {
+    let document = Document::parse(svg).unwrap();
+    let lines = document.descendants().filter_map(|node| node.attribute("points"));
+    let numbers = |points: &str| -> Vec<f64> {
+        points.split([',', ' ']).filter_map(|number| number.parse().ok()).collect()
+    };
+    lines.filter_map(|points| <[f64; 4]>::try_from(numbers(points)).ok()).collect()
+}
+
+#[test]
+fn an_interval_that_is_wide_lies_within_the_axis() {
+    let axes = vec![words("a", &["off", "on"])];
+    let mut sweep = sweep_of(axes.clone(), iops(), &grid(&axes), 2);
+    sweep.figures.truncate(1);
+    sweep.rows.retain(|row| row.figure == 0);
+    // Two seeds: the interval is 25 times as wide as they are apart.
+    sweep.rows[0] = row(0, &[0], 0, None, vec![Some(1000.0), Some(1010.0)]);
+    sweep.rows[1] = row(1, &[1], 0, None, vec![Some(1000.0), Some(1001.0)]);
+    let svg = &charts(&sweep)[0].svg;
+    let widths: Vec<f64> = ends_of_bars(svg)
+        .into_iter()
+        .filter(|[_, from, _, to]| from == to)
+        .map(|[from, _, to, _]| (to - from).abs())
+        .collect();
+    // Of the two bars one is ten times as wide as the other: neither is cut.
+    let is_tenfold = |wide: &f64| widths.iter().any(|other| (wide / other - 10.0).abs() < 0.2);
+    assert!(widths.iter().any(is_tenfold), "{widths:?}");
+}
+
+#[test]
+fn one_at_a_time_each_axis_has_a_chart_by_segment() {
+    let mut sweep = shapes::one_at_a_time();
+    let all: Vec<Vec<usize>> = (0..7)
+        .map(|combination| {
+            sweep.rows.iter().find(|row| row.combination == combination).unwrap().at.clone()
+        })
+        .collect();
+    let mut figures = iops();
+    for figure in &mut figures {
+        figure.by_segment = true;
+        figure.quantity = "IOPS by segment".to_owned();
+    }
+    sweep = sweep_of(sweep.axes, figures, &all, 3);
+    let drawn = charts(&sweep);
+    let titles: Vec<&str> = drawn.iter().map(|chart| chart.title.as_str()).collect();
+    assert_eq!(
+        titles,
+        ["IOPS by segment, by cache", "IOPS by segment, by drive", "IOPS by segment, by group"]
+    );
+    // 2 arrays, 3 values, 6 segments.
+    assert!(drawn.iter().all(|chart| marks(&chart.svg).len() == 36));
+    let words = words_of(&drawn[1].svg).join(" ");
+    assert!(words.contains("All other axes are at their first value."), "{words}");
+    assert!(words.contains("7.2K nearline"), "{words}");
+}
+
+#[test]
+fn two_seeds_are_two_and_lines_that_coincide_are_said_to() {
+    let axes = vec![numbers("file", "GB", &[1.0, 2.0, 3.0]), words("a", &["off", "on"])];
+    let mut sweep = sweep_of(axes.clone(), iops(), &grid(&axes), 2);
+    let words = words_of(&charts(&sweep)[0].svg).join(" ");
+    assert!(words.contains("seeds 1 and 2") && !words.contains("are the same"), "{words}");
+    for one in &mut sweep.rows {
+        *one = row(one.combination, &one.at, one.figure, None, vec![Some(5.0), Some(5.0)]);
+    }
+    let words = words_of(&charts(&sweep)[0].svg).join(" ");
+    assert!(words.contains("The figures are the same for every a."), "{words}");
+}
+
+/// A map of a figure in percent, over request sizes and an axis of words.
+fn map_of(values: &[f64], labels: &[&str]) -> String {
+    let sizes: Vec<f64> = (0..7).map(|power| 4.0 * f64::from(1 << power)).collect();
+    let axes = vec![numbers("request", "KiB", &sizes), words("layout", labels)];
+    let mut figures = shapes::two_numeric().figures;
+    figures.truncate(1);
+    let mut sweep = sweep_of(axes.clone(), figures, &grid(&axes), 1);
+    for (number, one) in sweep.rows.iter_mut().enumerate() {
+        let value = values[number % values.len()];
+        *one = row(one.combination, &one.at, one.figure, None, vec![Some(value)]);
+    }
+    let spec = SweepChartSpec {
+        figures: vec![sweep.figures[0].quantity.clone()],
+        x: Some("request".to_owned()),
+        lines: Some("layout".to_owned()),
+        kind: Some(SweepChartKind::HeatMap),
+        ..SweepChartSpec::default()
+    };
+    let mut style = ChartStyle::default();
+    style.size.width_px = 480;
+    sweep_charts(&sweep, &[spec], style).unwrap().remove(0).svg
+}
+
+#[test]
+fn a_map_tells_a_small_advantage_from_a_small_loss() {
+    let svg = map_of(&[97.0, 103.0, 100.0, 40.0], &["one", "two"]);
+    for colour in ["#FEE0B6", "#D8DAEB", "#F7F7F7"] {
+        // In a cell, and in the scale.
+        let count = svg.matches(&format!("fill=\"{colour}\"")).count();
+        assert!(count > 1, "{colour}: {count}");
+    }
+    let words = words_of(&svg);
+    assert!(words.iter().any(|word| word.contains("mirrored about 100 %")), "{words:?}");
+}
+
+#[test]
+fn a_map_labels_each_column_and_has_its_rows_in_the_order_of_the_study() {
+    let svg = map_of(&[97.0, 103.0], &["first", "second"]);
+    let words = words_of(&svg);
+    for size in ["4", "8", "16", "32", "64", "128", "256"] {
+        assert!(words.contains(&size.to_owned()), "{size}: {words:?}");
+    }
+    assert!(words.iter().any(|word| word == "request (KiB)"), "{words:?}");
+    let document = Document::parse(&svg).unwrap();
+    let height = |name: &str| -> i32 {
+        let of = |node: &roxmltree::Node<'_, '_>| node.text().map(str::trim) == Some(name);
+        let node = document.descendants().find(|node| node.has_tag_name("text") && of(node));
+        node.unwrap().attribute("y").unwrap().parse().unwrap()
+    };
+    assert!(height("first") < height("second"));
+}

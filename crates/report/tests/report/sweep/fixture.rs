@@ -1,8 +1,8 @@
 //! Sweeps of each shape, with figures from a formula.
 
 use strewn_report::{
-    AxisValue, FigureMetric, FigureOf, SWEEP_SCHEMA, Statistic, Sweep, SweepAxis, SweepFigure,
-    SweepRow, differences, mean_and_interval,
+    AxisValue, FigureMetric, FigureOf, SWEEP_SCHEMA, Statistic, Sweep, SweepAxis, SweepBase,
+    SweepFigure, SweepRow, differences, mean_and_interval,
 };
 
 /// An axis of plain numbers.
@@ -92,6 +92,7 @@ pub(crate) fn sweep_of(
         scale_down: 8,
         seeds: (1..=seeds).collect(),
         confidence_percent: 95.0,
+        base: SweepBase::default(),
         axes,
         figures,
         rows,

@@ -1,10 +1,10 @@
 use super::fixture::{grid, grid_sweep, iops, numbers, sweep_of, words};
 use super::shapes;
 use std::path::Path;
-use strewn_report::{MissingRun, Sweep, SweepReport};
+use strewn_report::{MissingRun, StudyText, Sweep, SweepReport};
 
 fn page(sweep: &Sweep) -> String {
-    SweepReport { sweep, charts: &[] }.to_html().unwrap()
+    SweepReport { sweep, charts: &[], text: &StudyText::default() }.to_html().unwrap()
 }
 
 #[test]
@@ -47,6 +47,7 @@ fn tables_have_the_figures_and_what_differs() {
     // A hypercube has no partners.
     let html = page(&shapes::latin_hypercube());
     assert!(!html.contains("id=\"differences-table\"") && html.contains("With one seed"));
+    assert!(html.contains("id=\"matters-table\"") && html.contains("Over 16 points"));
 }
 
 #[test]

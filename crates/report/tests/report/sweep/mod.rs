@@ -7,5 +7,7 @@ mod files;
 pub(crate) mod fixture;
 #[cfg(feature = "charts")]
 mod html;
+#[cfg(feature = "charts")]
+mod predictions;
 mod shapes;
 mod table;

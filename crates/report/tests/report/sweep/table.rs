@@ -1,4 +1,5 @@
 use super::fixture::{grid, grid_sweep, iops, numbers, sweep_of, words};
+use super::shapes;
 use strewn_report::{MissingRun, sweep_table};
 
 #[test]
@@ -56,4 +57,18 @@ fn one_seed_one_combination_and_no_run_are_said() {
     assert!(
         text.contains("Combination 0, seed 1: out of memory") && text.ends_with("2 more failed.\n")
     );
+}
+
+#[test]
+fn scattered_combinations_have_the_axes_that_matter() {
+    let text = sweep_table(&shapes::latin_hypercube());
+    let (_, matters) = text.split_once("\nWhat matters\n").unwrap();
+    // 2.145 / sqrt(14 + 2.145^2).
+    assert!(
+        matters.contains("Over 16 points, a rank correlation beyond ±0.50 is more than chance"),
+        "{text}"
+    );
+    let yes = matters.lines().find(|line| line.contains("yes"));
+    assert!(yes.is_some_and(|line| line.contains(" -0.")), "{text}");
+    assert!(!sweep_table(&shapes::one_at_a_time()).contains("What matters"));
 }

@@ -2,18 +2,22 @@
 
 mod data;
 mod tables;
+mod words;
 
+use crate::analysis::rank_correlation::RankCorrelations;
 use crate::analysis::sweep::noise_sentence;
 use crate::analysis::sweep_design::Design;
 use crate::data::json::ResultsError;
+use crate::data::study_text::StudyText;
 use crate::data::sweep::{Sweep, SweepChartSpec};
 use crate::rendering::chart::{ChartSize, ChartStyle};
 use crate::rendering::html::page::{ReportError, environment, style, within_script};
 use crate::rendering::sweep_chart::sweep_charts;
-use crate::rendering::sweep_words::{interval_words, missing_words, run_words};
+use crate::rendering::sweep_words::{interval_words, missing_words, run_words, what_was_run};
 use crate::rendering::theme::Theme;
 use minijinja::context;
 use serde::Serialize;
+use words::StudyWords;
 
 const TEMPLATE: &str = include_str!("sweep.html");
 const STYLE: &str = include_str!("sweep.css");
@@ -27,13 +31,15 @@ pub struct SweepReport<'a> {
     pub sweep: &'a Sweep,
     /// The charts that its study asks for; without any, those that follow from its axes.
     pub charts: &'a [SweepChartSpec],
+    /// What the study says beside its figures.
+    pub text: &'a StudyText,
 }
 
-/// An axis, for the list of what was run.
+/// A line of what was run: an axis, a figure, or what all runs have in common.
 #[derive(Serialize)]
-struct AxisLine<'a> {
-    name: &'a str,
-    values: String,
+struct Fact {
+    name: String,
+    words: String,
 }
 
 #[derive(Serialize)]
@@ -55,9 +61,10 @@ impl SweepReport<'_> {
         let charts = sweep_charts(sweep, self.charts, ChartStyle { size, theme: Theme::Page })?;
         let charts =
             charts.into_iter().map(|chart| DrawnChart { id: chart.file_stem, svg: chart.svg });
-        let axes =
-            sweep.axes.iter().map(|axis| AxisLine { name: &axis.name, values: values(axis) });
+        let facts = what_was_run(sweep).into_iter().map(|(name, words)| Fact { name, words });
         let json = serde_json::to_string(&data::SweepData::of(sweep, &design));
+        let correlations = RankCorrelations::of(sweep, &design);
+        let matters = correlations.as_ref().map(|all| tables::what_matters(sweep, all));
         let environment = environment();
         let page = environment.template_from_named_str("sweep.html", TEMPLATE)?;
         Ok(page.render(context! {
@@ -69,28 +76,17 @@ impl SweepReport<'_> {
             intervals => interval_words(sweep),
             noise => noise_sentence(sweep),
             missing => missing_words(sweep),
-            axes => axes.collect::<Vec<_>>(),
+            facts => facts.collect::<Vec<_>>(),
+            words => StudyWords::of(sweep, self.text),
             combinations => design.len(),
             runs => design.len() * sweep.seeds.len(),
             charts => charts.collect::<Vec<_>>(),
             figures => tables::figures(sweep, &design),
+            matters,
+            correlation => correlations.as_ref().map(RankCorrelations::sentence),
             differences => tables::differences(sweep, &design),
             sweep => within_script(&json.map_err(ResultsError::from)?),
             script => SCRIPT,
         })?)
-    }
-}
-
-/// More values than this are not all listed.
-const MOST_VALUES: usize = 24;
-
-fn values(axis: &crate::data::sweep::SweepAxis) -> String {
-    let labels: Vec<&str> = axis.values.iter().map(|value| value.label.as_str()).collect();
-    match labels.as_slice() {
-        [.., last] if labels.len() > MOST_VALUES => {
-            let first = labels[..MOST_VALUES - 1].join("; ");
-            format!("{first}; … {last} ({} in all)", labels.len())
-        }
-        labels => labels.join("; "),
     }
 }

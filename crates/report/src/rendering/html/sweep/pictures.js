@@ -33,12 +33,13 @@ const pictures = (() => {
   const figureRange = (points) => {
     const means = points.map((point) => point.mean);
     let [low, high] = [Math.min(...means), Math.max(...means)];
-    const fromZero = low >= 0 && low <= 0.7 * high;
     const span = Math.max(high - low, 0.02 * Math.abs(high)) || 1;
     const ends = points.filter((point) => point.low !== null);
-    // Wide intervals may widen the axis, but not flatten the means.
-    low = Math.max(Math.min(low, ...ends.map((point) => point.low)), low - span / 2) - span * 0.06;
-    high = Math.min(Math.max(high, ...ends.map((point) => point.high)), high + span / 2) + span * 0.06;
+    const [lowest, highest] = [Math.min(low, ...ends.map((point) => point.low)), Math.max(high, ...ends.map((point) => point.high))];
+    const fromZero = lowest >= 0 && low <= 0.7 * high;
+    // An interval that left the axis would look narrower than it is.
+    low = lowest - span * 0.06;
+    high = highest + span * 0.06;
     return { low: fromZero ? 0 : low, high, fromZero: fromZero || low <= 0 };
   };
 
@@ -212,7 +213,13 @@ const pictures = (() => {
     }
     const steps = about100 ? 11 : 13;
     const shade = (figure) => {
-      const share = about100 ? Math.log(figure / low) / Math.log(high / low) : high > low ? (figure - low) / (high - low) : 0;
+      if (about100) {
+        // The colour in the middle is that of 100.0 % alone, so that every other one says which side is ahead.
+        if (Math.abs(figure - 100) < 0.05) return 5;
+        const away = Math.min(5, Math.floor((Math.abs(Math.log(figure / 100)) / Math.log(high / 100)) * 5) + 1);
+        return figure > 100 ? 5 + away : 5 - away;
+      }
+      const share = high > low ? (figure - low) / (high - low) : 0;
       return Math.min(steps - 1, Math.max(0, Math.round(share * (steps - 1))));
     };
     const fill = (step) => (about100 ? `var(--diverge-${step})` : `var(--map-${step})`);
@@ -220,6 +227,8 @@ const pictures = (() => {
     const decimals = high >= 1000 ? 0 : high >= 10 ? 1 : 2;
     const { columns, wide } = frame(content, width);
     const rows = content.lines.labels;
+    // Numbers ascend from the bottom; words are read from the top.
+    const up = (row) => (content.lines.numbers ? row : rows.length - 1 - row);
     const longest = Math.max(...rows.map((label) => label.length)) * LETTER + 12;
     const [LEFT, RIGHT, BOTTOM] = [Math.min(longest, wide * 0.35), 10, 44];
     const cell = rows.length > 16 ? 16 : 30;
@@ -236,12 +245,12 @@ const pictures = (() => {
       // Cells are of equal size.
       const x = across({ ...content.x, numbers: null }, left, plotWide);
       const cellWide = plotWide / content.x.keys.length;
-      rows.forEach((label, place) => write(svg, cut(label, LEFT - 10), left - 6, bottom - (place + 0.5) * cell + 4, "end"));
+      rows.forEach((label, place) => write(svg, cut(label, LEFT - 10), left - 6, bottom - (up(place) + 0.5) * cell + 4, "end"));
       for (const place of x.labels) write(svg, content.x.labels[place], x.at(place), bottom + 16, "middle");
       write(svg, content.x.name, left + plotWide / 2, bottom + 34, "middle");
       box.series.forEach((points, row) => {
         for (const point of points) {
-          const y = bottom - (row + 1) * cell;
+          const y = bottom - (up(row) + 1) * cell;
           const step = shade(point.mean);
           svg.append(element("rect", { x: x.at(point.place) - cellWide / 2 + 0.5, y: y + 0.5, width: Math.max(1, cellWide - 1),
             height: cell - 1, fill: fill(step) }));
@@ -263,7 +272,9 @@ const pictures = (() => {
     write(svg, digits(high, decimals), 4 + steps * box, top + 30, "end");
     if (about100) write(svg, "100", 4 + (steps * box) / 2, top + 30, "middle");
     marksOf(svg, marks);
-    return { height: top + 38, note: content.points.some(unsure) ? "~: the interval of the mean holds 100 %." : "" };
+    const notes = about100 ? ["The scale is mirrored about 100 %."] : [];
+    if (content.points.some(unsure)) notes.push("~: the interval of the mean holds 100 %.");
+    return { height: top + 38, note: notes.join(" ") };
   };
   return { digits, element, lines, dots, map };
 })();

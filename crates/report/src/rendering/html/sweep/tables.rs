@@ -1,5 +1,6 @@
 //! The tables of a sweep's page, which its script sorts.
 
+use crate::analysis::rank_correlation::{RankCorrelation, RankCorrelations};
 use crate::analysis::sweep_design::Design;
 use crate::data::number::{fixed, signed};
 use crate::data::sweep::{Sweep, SweepDifference};
@@ -109,6 +110,32 @@ pub(super) fn figures(sweep: &Sweep, design: &Design<'_>) -> Option<SortedTable>
     Some(SortedTable { caption: "Figures", columns, rows, note: note.join(" ") })
 }
 
+/// Returns the rank correlations of scattered combinations.
+pub(super) fn what_matters(sweep: &Sweep, correlations: &RankCorrelations) -> SortedTable {
+    let columns = vec![
+        words("axis"),
+        words("figure"),
+        numbers("rank correlation"),
+        words("more than chance"),
+    ];
+    let row = |one: &RankCorrelation| {
+        let is_more = correlations.is_beyond_chance(one);
+        vec![
+            Cell::words(&sweep.axes[one.axis].name),
+            Cell::words(&sweep.figures[one.figure].name),
+            Cell::number(&signed(one.rho, 2), one.rho),
+            Cell::words(if is_more { "yes" } else { "no" }),
+        ]
+    };
+    let mut rows: Vec<Vec<Cell>> = correlations.all.iter().map(row).collect();
+    let mut note = String::new();
+    if rows.len() > MOST_ROWS {
+        note = format!("The first {MOST_ROWS} of {}.", rows.len());
+        rows.truncate(MOST_ROWS);
+    }
+    SortedTable { caption: "What matters", columns, rows, note }
+}
+
 /// Returns what each value of an axis changes beside the first one; none if no combinations can be compared.
 pub(super) fn differences(sweep: &Sweep, design: &Design<'_>) -> Option<SortedTable> {
     if sweep.differences.is_empty() {
@@ -165,7 +192,7 @@ pub(super) fn differences(sweep: &Sweep, design: &Design<'_>) -> Option<SortedTa
             Cell::words(others.join(", ")),
             Cell::words(figure.map_or("", |figure| &figure.name)),
             Cell::number(&signed(one.mean, decimals), one.mean),
-            Cell::words(figure.map_or("", |figure| &figure.unit)),
+            Cell::words(figure.map_or("", |figure| difference_unit(&figure.unit))),
             percent(one.percent),
             percent(end(0)),
             percent(end(1)),
@@ -174,4 +201,9 @@ pub(super) fn differences(sweep: &Sweep, design: &Design<'_>) -> Option<SortedTa
     };
     let rows = shown.iter().map(row).collect();
     Some(SortedTable { caption: "Differences", columns, rows, note })
+}
+
+/// Returns the unit of a difference: of figures in percent it is points, since percent would be taken for a share.
+fn difference_unit(unit: &str) -> &str {
+    if unit == "%" { "points" } else { unit }
 }

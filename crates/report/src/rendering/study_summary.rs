@@ -1,0 +1,46 @@
+//! What a study asks, what came of its predictions, and what it found, as text.
+
+use crate::data::study_text::StudyText;
+use crate::data::sweep::Sweep;
+use crate::rendering::prediction_words::{PredictionWords, predictions_sentence};
+
+/// Widest verdict.
+const VERDICT_LETTERS: usize = 12;
+
+/// Returns a study's words for a terminal, below the table of its figures: question, finding, predictions with bounds,
+/// measured figure and verdict, and what the finding depends on. Empty if the study has none of them.
+///
+/// What was argued is in the report. A finding that quotes a figure which the sweep lacks is replaced by what is lacking.
+#[must_use]
+pub fn study_summary(sweep: &Sweep, text: &StudyText) -> String {
+    let mut summary = String::new();
+    let mut paragraph = |head: &str, body: &str| {
+        if !body.trim().is_empty() {
+            summary.push_str(&format!("\n{head}: {}\n", body.trim()));
+        }
+    };
+    paragraph("Question", &text.question);
+    #[cfg(feature = "charts")]
+    {
+        use crate::rendering::study_page::StudyPageError;
+        let filled = |filled: Result<Option<String>, StudyPageError>| match filled {
+            Ok(filled) => filled.unwrap_or_default(),
+            Err(error) => format!("cannot be filled in: {error}"),
+        };
+        paragraph("Finding", &filled(text.finding(sweep)));
+        paragraph("Depends", &filled(text.depends(sweep)));
+    }
+    if let Some(sentence) = predictions_sentence(sweep, text) {
+        summary.push_str("\nPredicted before the run:\n");
+        for words in PredictionWords::all(sweep, text) {
+            let PredictionWords { text, bounds, measured, verdict, .. } = words;
+            let measured =
+                if measured.is_empty() { measured } else { format!("; measured {measured}") };
+            let verdict = verdict.words();
+            summary
+                .push_str(&format!("  {verdict:VERDICT_LETTERS$}  {text} [{bounds}{measured}]\n"));
+        }
+        summary.push_str(&format!("{sentence}\n"));
+    }
+    summary
+}
