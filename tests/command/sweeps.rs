@@ -252,6 +252,56 @@ fn what_is_wrong_with_a_study_is_said_with_its_place_and_remedy() {
     }
 }
 
+/// A name that names nothing is found before the first run, in its own line.
+#[test]
+fn what_figures_charts_and_words_name_must_be_there() {
+    let folder = Folder::new();
+    let figure = |keys: &str| format!("{STUDY}[[figure]]\nname = \"speed\"\nmetric = \"iops\"\n{keys}\n");
+    let prediction = |keys: &str| {
+        format!("{STUDY}[[prediction]]\ntext = \"so\"\nfigure = \"anywhere: IOPS, last segment\"\n{keys}\n")
+    };
+    let finding = |words: &str| {
+        let keys = format!("question = \"What?\"\nfinding = \"{{{{ {words} }}}}\"\n");
+        STUDY.replacen("question = \"What does it ask?\"\n", &keys, 1)
+    };
+    for (study, fragments) in [
+        (figure("workload = \"pages\""), &["study.toml:22: figure.workload", "no run has a workload \"pages\""][..]),
+        (figure("phase = \"night\""), &["study.toml:22: figure.phase", "leave `phase` out"]),
+        (figure("link = \"wan\""), &["study.toml:22: figure.link", "no run has a link \"wan\""]),
+        (figure("segment = 9"), &["study.toml:22: figure.segment", "give 1 to 2, or \"last\""]),
+        (figure("over_segment = 3"), &["study.toml:22: figure.over_segment", "no run has a segment 3"]),
+        (figure("over = \"elsewhere\""), &["study.toml:22: figure.over", "anywhere, inplace"]),
+        (
+            STUDY.to_owned() + "[[figure]]\nmetric = \"speed\"\n",
+            &["study.toml:23: figure.metric", "docs/scenarios.md lists the metrics"],
+        ),
+        (prediction("least = 2\nmost = 1"), &["study.toml:22: prediction.least", "2 is above `most`, 1"]),
+        (
+            prediction("least = 2\nover = { depth = \"1\" }"),
+            &["study.toml:22: prediction.over", "there is no axis \"depth\""],
+        ),
+        (
+            STUDY.to_owned() + "[[chart]]\nfigures = [\"IOPS, last segment\"]\nx = \"outstandig\"\n",
+            &["study.toml:22: chart.x", "there is no axis \"outstandig\""],
+        ),
+        (finding("at('speed')"), &["study.toml:6: finding", "there is no figure \"speed\" there"]),
+        (
+            finding("at('anywhere: IOPS, last segment', 'alignment = 1 B')"),
+            &["study.toml:6: finding", "has no value \"1 B\""],
+        ),
+        // All of them at once.
+        (
+            prediction("least = 2\nmost = 1\n[[chart]]\nfigures = [\"speed\"]"),
+            &["study.toml:22: prediction.least", "study.toml:27: chart.figures"],
+        ),
+    ] {
+        folder.write("study.toml", &study);
+        folder.strewn(&["sweep", "study.toml", "--out", "out", "--dry-run"]).refused(fragments);
+    }
+    folder.write("study.toml", &finding("at('inplace: IOPS by segment', 'alignment = 4 KiB; segment = 2')"));
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--dry-run"]));
+}
+
 #[test]
 fn directories_and_flags_that_do_not_fit_are_refused() {
     let folder = folder();

@@ -39,6 +39,7 @@ mod design;
 mod error;
 mod estimate;
 mod files;
+mod names;
 mod plan;
 mod point;
 mod runner;

@@ -22,6 +22,14 @@ pub struct StudyPageError {
     message: String,
 }
 
+impl StudyPageError {
+    /// Returns what is wrong, without the field.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
 impl StudyText {
     /// Returns the finding, with the figures that it quotes; none if the study has none yet.
     ///
@@ -29,6 +37,14 @@ impl StudyText {
     /// If it quotes a figure that the sweep does not have.
     pub fn finding(&self, sweep: &Sweep) -> Result<Option<String>, StudyPageError> {
         filled(&environment(sweep), "finding", &self.finding)
+    }
+
+    /// Returns what the finding depends on, with the figures that it quotes; none if the study does not say.
+    ///
+    /// # Errors
+    /// If it quotes a figure that the sweep does not have.
+    pub fn dependence(&self, sweep: &Sweep) -> Result<Option<String>, StudyPageError> {
+        filled(&environment(sweep), "depends", &self.depends)
     }
 }
 

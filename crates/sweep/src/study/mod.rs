@@ -60,7 +60,7 @@ pub struct Study {
     /// The scenarios that values of axes name, by their paths in the study.
     pub(crate) other_bases: BTreeMap<PathBuf, Base>,
     pub(crate) arrays: Vec<String>,
-    pub(crate) arrays_line: usize,
+    pub(crate) lines: Lines,
     pub(crate) segments: Option<u32>,
     pub(crate) scale_down: u32,
     pub(crate) replicates: u32,
@@ -69,12 +69,40 @@ pub struct Study {
     pub(crate) drawn_points: usize,
     pub(crate) design_seed: u64,
     pub(crate) set: Vec<(String, String)>,
-    pub(crate) set_line: usize,
     pub(crate) axes: Vec<Axis>,
     pub(crate) figures: Vec<Measured>,
     pub(crate) charts: Vec<SweepChartSpec>,
     /// What it says beside its figures.
     pub text: StudyText,
+}
+
+/// Lines of the study's file, for errors that only a plan finds.
+#[derive(Clone, Debug)]
+pub(crate) struct Lines {
+    pub(crate) arrays: usize,
+    pub(crate) segments: usize,
+    pub(crate) set: usize,
+    pub(crate) charts: Vec<usize>,
+    pub(crate) predictions: Vec<usize>,
+    pub(crate) finding: usize,
+    pub(crate) depends: usize,
+}
+
+impl Lines {
+    fn of(reader: &Reader<'_>, raw: &RawStudy) -> Self {
+        fn line<T>(reader: &Reader<'_>, given: Option<&Spanned<T>>) -> usize {
+            given.map_or(1, |given| reader.line(given.span()))
+        }
+        Self {
+            arrays: line(reader, raw.arrays.as_ref()),
+            segments: line(reader, raw.segments.as_ref()),
+            set: line(reader, raw.set.as_ref()),
+            charts: raw.chart.iter().map(|chart| reader.line(chart.span())).collect(),
+            predictions: raw.prediction.iter().map(|one| reader.line(one.span())).collect(),
+            finding: line(reader, raw.finding.as_ref()),
+            depends: line(reader, raw.depends.as_ref()),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -115,10 +143,8 @@ struct RawStudy {
     argument: Vec<Argument>,
     #[serde(default)]
     prediction: Vec<Spanned<Prediction>>,
-    #[serde(default)]
-    finding: String,
-    #[serde(default)]
-    depends: String,
+    finding: Option<Spanned<String>>,
+    depends: Option<Spanned<String>>,
 }
 
 impl Study {
@@ -179,6 +205,7 @@ impl Study {
         read_file: &dyn Fn(&Path) -> Result<String, StudyError>,
     ) -> Result<Self, StudyError> {
         check_name(reader, &raw.name)?;
+        let lines = Lines::of(reader, &raw);
         let count = |given: &Option<Spanned<u32>>, field: &str, most: u32| match given {
             Some(given) if !(1..=most).contains(given.get_ref()) => {
                 let message = format!("{} is not from 1 to {most}", given.get_ref());
@@ -215,10 +242,9 @@ impl Study {
             question: raw.question,
             arguments: raw.argument,
             predictions: raw.prediction.into_iter().map(Spanned::into_inner).collect(),
-            finding: raw.finding,
-            depends: raw.depends,
+            finding: raw.finding.map(Spanned::into_inner).unwrap_or_default(),
+            depends: raw.depends.map(Spanned::into_inner).unwrap_or_default(),
         };
-        let set_line = raw.set.as_ref().map_or(1, |set| reader.line(set.span()));
         let set = raw.set.map(Spanned::into_inner).unwrap_or_default();
         Ok(Self {
             path: path.to_owned(),
@@ -226,7 +252,7 @@ impl Study {
             title: raw.title,
             base,
             other_bases,
-            arrays_line: raw.arrays.as_ref().map_or(1, |arrays| reader.line(arrays.span())),
+            lines,
             arrays: raw.arrays.map(Spanned::into_inner).unwrap_or_default(),
             segments,
             scale_down,
@@ -236,7 +262,6 @@ impl Study {
             drawn_points,
             design_seed: raw.design_seed,
             set: set.iter().map(|(name, value)| (name.clone(), written(value))).collect(),
-            set_line,
             axes,
             figures,
             charts: raw.chart.into_iter().map(Spanned::into_inner).collect(),
@@ -266,6 +291,9 @@ fn remedy(error: &TomlError) -> String {
     match OWN_KEYS.iter().find(is_own) {
         Some(key) if error.field.contains('.') => {
             format!("move `{key}` above the first [table]: below one, it belongs to that table")
+        }
+        _ if error.message.starts_with("unknown variant") && error.field.ends_with("metric") => {
+            "docs/scenarios.md lists the metrics under \"Compare with published tables\"".to_owned()
         }
         _ => "docs/studies.md lists what a study may say".to_owned(),
     }
