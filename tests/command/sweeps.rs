@@ -265,24 +265,24 @@ fn what_figures_charts_and_words_name_must_be_there() {
         STUDY.replacen("question = \"What does it ask?\"\n", &keys, 1)
     };
     for (study, fragments) in [
-        (figure("workload = \"pages\""), &["study.toml:22: figure.workload", "no run has a workload \"pages\""][..]),
-        (figure("phase = \"night\""), &["study.toml:22: figure.phase", "leave `phase` out"]),
-        (figure("link = \"wan\""), &["study.toml:22: figure.link", "no run has a link \"wan\""]),
-        (figure("segment = 9"), &["study.toml:22: figure.segment", "give 1 to 2, or \"last\""]),
-        (figure("over_segment = 3"), &["study.toml:22: figure.over_segment", "no run has a segment 3"]),
-        (figure("over = \"elsewhere\""), &["study.toml:22: figure.over", "anywhere, inplace"]),
+        (figure("workload = \"pages\""), &["study.toml:21: figure.workload", "no run has a workload \"pages\""][..]),
+        (figure("phase = \"night\""), &["study.toml:21: figure.phase", "leave `phase` out"]),
+        (figure("link = \"wan\""), &["study.toml:21: figure.link", "no run has a link \"wan\""]),
+        (figure("segment = 9"), &["study.toml:21: figure.segment", "give 1 to 2, or \"last\""]),
+        (figure("over_segment = 3"), &["study.toml:21: figure.over_segment", "no run has a segment 3"]),
+        (figure("over = \"elsewhere\""), &["study.toml:21: figure.over", "anywhere, inplace"]),
         (
             STUDY.to_owned() + "[[figure]]\nmetric = \"speed\"\n",
-            &["study.toml:23: figure.metric", "docs/scenarios.md lists the metrics"],
+            &["study.toml:22: figure.metric", "docs/scenarios.md lists the metrics"],
         ),
-        (prediction("least = 2\nmost = 1"), &["study.toml:22: prediction.least", "2 is above `most`, 1"]),
+        (prediction("least = 2\nmost = 1"), &["study.toml:21: prediction.least", "2 is above `most`, 1"]),
         (
             prediction("least = 2\nover = { depth = \"1\" }"),
-            &["study.toml:22: prediction.over", "there is no axis \"depth\""],
+            &["study.toml:21: prediction.over", "there is no axis \"depth\""],
         ),
         (
             STUDY.to_owned() + "[[chart]]\nfigures = [\"IOPS, last segment\"]\nx = \"outstandig\"\n",
-            &["study.toml:22: chart.x", "there is no axis \"outstandig\""],
+            &["study.toml:21: chart.x", "there is no axis \"outstandig\""],
         ),
         (finding("at('speed')"), &["study.toml:6: finding", "there is no figure \"speed\" there"]),
         (
@@ -292,7 +292,7 @@ fn what_figures_charts_and_words_name_must_be_there() {
         // All of them at once.
         (
             prediction("least = 2\nmost = 1\n[[chart]]\nfigures = [\"speed\"]"),
-            &["study.toml:22: prediction.least", "study.toml:27: chart.figures"],
+            &["study.toml:21: prediction.least", "study.toml:26: chart.figures"],
         ),
     ] {
         folder.write("study.toml", &study);
@@ -350,4 +350,55 @@ fn a_batch_script_and_a_job_say_what_each_task_needs() {
     for line in ["completionMode: Indexed", "completions: 8", "\"registry.example/strewn:1\""] {
         assert!(job.contains(line), "no {line} in\n{job}");
     }
+}
+
+/// A directory in which another study was planned keeps nothing that speaks of it, and what others put there.
+#[test]
+fn what_was_written_of_an_earlier_plan_goes() {
+    let folder = folder();
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--png"]));
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--slurm"]));
+    let charts = |folder: &Folder| -> Vec<String> {
+        let names = contents(&folder.path("out")).into_iter().map(|(name, _)| name);
+        names.filter(|name| name.ends_with(".svg") || name.ends_with(".png")).collect()
+    };
+    assert!(charts(&folder).len() > 4, "{:?}", charts(&folder));
+    folder.write("out/mine.svg", "mine");
+    folder.write("out/mine.yaml", "mine");
+    // The same plan keeps its script.
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--plan"]));
+    assert!(folder.path("out/sweep.sbatch").exists());
+    let figure = "[[figure]]\nname = \"IOPS\"\nmetric = \"iops\"\narray = \"anywhere\"\n";
+    folder.write("study.toml", &(STUDY.to_owned() + figure));
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--plan"]));
+    assert!(!folder.path("out/sweep.sbatch").exists());
+    done(&folder.strewn(&["sweep", "--resume", "out"]));
+    assert_eq!(charts(&folder).len(), 2, "{:?}", charts(&folder));
+    assert!(folder.path("out/mine.svg").exists() && folder.path("out/mine.yaml").exists());
+}
+
+#[test]
+fn a_study_that_ships_says_what_it_will_take() {
+    let folder = Folder::new();
+    let words = ["study", "alignment", "--quick", "--out", "out"];
+    let ran = folder.strewn(&[&words[..], &["--dry-run"]].concat());
+    done(&ran);
+    assert!(ran.stderr.contains("runs to do"), "{}", ran.stderr);
+    assert!(!folder.path("out").exists(), "nothing is written");
+    let most = [&words[..], &["--max-hours", "0.000001"]].concat();
+    folder.strewn(&most).refused(&["--max-hours is 0.000001"]);
+}
+
+#[test]
+fn a_study_of_ones_own_has_a_page() {
+    let folder = folder();
+    fs::create_dir(folder.path("pages")).unwrap();
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--pages", "pages/of study"]));
+    let page = folder.read("pages/of study/small-study.md");
+    for words in ["What does it ask?", "`strewn sweep study.toml`", "[study.toml](../../study.toml)"] {
+        assert!(page.contains(words), "no {words} in\n{page}");
+    }
+    assert!(folder.path("pages/of study/small-study-1.svg").exists());
+    done(&folder.strewn(&["sweep", "--resume", "out", "--pages", "pages"]));
+    assert!(folder.read("pages/small-study.md").contains("[study.toml](../study.toml)"));
 }

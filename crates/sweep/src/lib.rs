@@ -46,7 +46,7 @@ mod runner;
 mod store;
 mod study;
 
-pub use cluster::{Tasks, kubernetes_job, shell_word, slurm_script};
+pub use cluster::{KUBERNETES_JOB, SLURM_SCRIPT, Tasks, kubernetes_job, shell_word, slurm_script};
 pub use collect::collect;
 pub use error::StudyError;
 pub use estimate::{Estimate, estimate};

@@ -1,7 +1,7 @@
 //! The runs of a study.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use strewn_report::{StudyText, SweepAxis, SweepChartSpec, SweepFigure};
@@ -35,6 +35,9 @@ pub struct PlannedStudy {
     pub title: String,
     /// Version of the program that planned it.
     pub strewn: String,
+    /// The study's file, from anywhere; none if it was given as a text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
     /// Runs are at 1/`scale_down` of full scale.
     pub scale_down: u32,
     /// The seeds of each combination.
@@ -85,6 +88,7 @@ impl Study {
             name: self.name.clone(),
             title: self.title.clone(),
             strewn: env!("CARGO_PKG_VERSION").to_owned(),
+            file: self.file.clone(),
             scale_down,
             seeds,
             axes: axes.collect(),
@@ -243,6 +247,6 @@ impl Study {
 }
 
 /// Returns a path from anywhere: a run may be begun elsewhere.
-pub(crate) fn absolute(path: &Path) -> std::path::PathBuf {
+pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -48,6 +48,15 @@ impl StudyText {
     }
 }
 
+/// Where a study's page says that it comes from.
+#[derive(Clone, Debug)]
+pub struct StudySource {
+    /// The command that runs it.
+    pub command: String,
+    /// The study's file, as a link from the page; none if that is not known.
+    pub link: Option<String>,
+}
+
 /// Returns the page of a study as Markdown. `charts` are the files of its charts, with their titles, beside the page.
 ///
 /// # Errors
@@ -56,6 +65,7 @@ pub fn study_page(
     sweep: &Sweep,
     text: &StudyText,
     charts: &[(String, String)],
+    source: &StudySource,
 ) -> Result<String, StudyPageError> {
     let environment = environment(sweep);
     let mut page = format!("# {}\n", sweep.title);
@@ -76,7 +86,7 @@ pub fn study_page(
         "What it depends on",
         &filled(&environment, "depends", &text.depends)?.unwrap_or_default(),
     );
-    paragraph("How it was run", &how(sweep));
+    paragraph("How it was run", &how(sweep, source));
     Ok(page)
 }
 
@@ -123,7 +133,7 @@ fn predictions(sweep: &Sweep, text: &StudyText) -> String {
     table
 }
 
-fn how(sweep: &Sweep) -> String {
+fn how(sweep: &Sweep, source: &StudySource) -> String {
     let axes = sweep.axes.iter().map(|axis| {
         let values: Vec<&str> = axis.values.iter().map(|value| value.label.as_str()).collect();
         format!("- {}: {}\n", axis.name, values.join("; "))
@@ -140,12 +150,18 @@ fn how(sweep: &Sweep) -> String {
         0 => String::new(),
         count => format!(" {count} runs are missing."),
     };
-    let name = &sweep.study;
     let axes: String = axes.collect();
+    let file = source.link.as_ref().map(|link| {
+        let name = link.rsplit('/').next().unwrap_or(link);
+        // A space ends a bare link.
+        let link = if link.contains([' ', '(', ')']) { format!("<{link}>") } else { link.clone() };
+        format!(" The study is [{name}]({link}).")
+    });
     format!(
-        "`strewn study {name}`: {scale}, {seeds}, Strewn {}.{missing} The study is \
-         [{name}.toml](../../scenarios/studies/{name}.toml).\n\n{axes}",
-        sweep.strewn
+        "`{}`: {scale}, {seeds}, Strewn {}.{missing}{}\n\n{axes}",
+        source.command,
+        sweep.strewn,
+        file.unwrap_or_default()
     )
 }
 

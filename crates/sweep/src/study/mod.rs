@@ -13,6 +13,7 @@ use strewn_run::QUICK_SCALE_DOWN;
 use toml::{Spanned, Value};
 
 use crate::error::StudyError;
+use crate::plan::absolute;
 use axis::{Axis, RawAxis};
 pub(crate) use figures::Measured;
 use figures::RawFigure;
@@ -52,6 +53,8 @@ pub(crate) struct Base {
 #[derive(Clone, Debug)]
 pub struct Study {
     pub(crate) path: PathBuf,
+    /// Its file, from anywhere, if it was read from one.
+    pub(crate) file: Option<PathBuf>,
     /// Its name.
     pub name: String,
     /// Its title, for a reader.
@@ -161,7 +164,7 @@ impl Study {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, StudyError> {
         let path = path.as_ref();
         let text = read(path)?;
-        Self::parse(&text, path)
+        Ok(Self { file: Some(absolute(path)), ..Self::parse(&text, path)? })
     }
 
     /// Reads a study's text. `path` is that of its file: errors give it, and the paths of scenarios start from its folder.
@@ -248,6 +251,7 @@ impl Study {
         let set = raw.set.map(Spanned::into_inner).unwrap_or_default();
         Ok(Self {
             path: path.to_owned(),
+            file: None,
             name: raw.name.into_inner(),
             title: raw.title,
             base,
