@@ -279,6 +279,13 @@ impl From<StudyError> for Failure {
         let help = error.help();
         match error {
             StudyError::Scenario(error) => error.into(),
+            StudyError::Several(errors) => {
+                let mut failures = errors.into_iter().map(Self::from);
+                match failures.next() {
+                    Some(first) => first.with_others(failures),
+                    None => Self::bad_input("the study is wrong", "correct it"),
+                }
+            }
             error => Self::new(BAD_INPUT, error.to_string(), help),
         }
     }

@@ -125,9 +125,7 @@ impl Plan {
     fn collect(&self, failures: Vec<(usize, String)>) -> PyResult<Figures> {
         let sweep = collect(&self.plan, &self.store, &failures).map_err(raised)?;
         let files = files(&sweep, &self.plan.study).map_err(raised)?;
-        for (name, bytes) in &files {
-            self.store.write(name, bytes).map_err(raised)?;
-        }
+        self.store.publish(&files).map_err(raised)?;
         Ok(Figures { sweep, files })
     }
 }

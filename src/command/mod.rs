@@ -24,6 +24,7 @@ mod study;
 mod sweep;
 mod sweep_files;
 mod sweep_point;
+mod sweep_work;
 #[cfg(unix)]
 mod torture;
 

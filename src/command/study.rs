@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use strewn::report::{Sweep, predictions_sentence};
+use strewn::report::{StudySource, Sweep, predictions_sentence};
 use strewn::studies;
-use strewn::sweep::{self, Plan, PlannedStudy, Store, SweepEnd, SweepOptions};
+use strewn::sweep::{Plan, PlannedStudy, Store, SweepEnd};
 use strewn::terminal::{self, Ending, Failure, run_plan};
 
 use super::arguments::StudyArguments;
 use super::sweep_files;
+use super::sweep_work::{check_directory, estimated, options};
 
 /// Runs studies that ship, one after another.
 pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
@@ -24,16 +25,29 @@ pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
     let plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     let out = arguments.out.as_deref().unwrap_or(Path::new("."));
     arguments.pictures.check_against(Some(out))?;
+    let store = |plan: &Plan| Store::new(out.join(&plan.study.name));
+    for plan in &plans {
+        let store = store(plan);
+        check_directory(store.directory(), &store, arguments.work.dry_run)?;
+        estimated(plan, &store, &arguments.work, true)?;
+    }
+    if arguments.work.dry_run {
+        return Ok(Ending::Complete);
+    }
     let mut findings = String::new();
     for plan in &plans {
-        let directory = out.join(&plan.study.name);
-        let (sweep, end) = run(plan, &Store::new(directory), arguments)?;
+        let (sweep, end) = run(plan, &store(plan), arguments)?;
         if Ending::of_runs(end)? == Ending::Interrupted {
             terminal::say("to go on: the same command");
             return Ok(Ending::Interrupted);
         }
         if let Some(pages) = &arguments.pages {
-            write_page(pages, plan, &sweep)?;
+            let name = &plan.study.name;
+            let source = StudySource {
+                command: format!("strewn study {name}"),
+                link: Some(format!("../../scenarios/studies/{name}.toml")),
+            };
+            sweep_files::write_page(pages, plan, &sweep, &source)?;
             findings += &finding(plan, &sweep)?;
         }
     }
@@ -105,23 +119,7 @@ fn run(
     arguments: &StudyArguments,
 ) -> Result<(Sweep, SweepEnd), Failure> {
     store.write_plan(plan)?;
-    let options =
-        SweepOptions { jobs: arguments.jobs.unwrap_or_default(), ..SweepOptions::default() };
-    let (sweep, end) = run_plan(plan, store, &options)?;
+    let (sweep, end) = run_plan(plan, store, &options(&arguments.work))?;
     sweep_files::publish(&sweep, plan, store, false, &arguments.pictures)?;
     Ok((sweep, end))
-}
-
-/// Writes a study's page and charts.
-fn write_page(pages: &Path, plan: &Plan, sweep: &Sweep) -> Result<(), Failure> {
-    let name = &plan.study.name;
-    fs::create_dir_all(pages).map_err(|error| {
-        Failure::failed(format!("cannot create {}: {error}", pages.display()))
-            .with_help("give a directory that you may write to")
-    })?;
-    for (file, bytes) in sweep::page(sweep, &plan.study)? {
-        Store::new(pages).write(&file, &bytes)?;
-    }
-    terminal::say(&format!("{}: written", pages.join(format!("{name}.md")).display()));
-    Ok(())
 }

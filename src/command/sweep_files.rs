@@ -1,7 +1,10 @@
 //! The files of a sweep: its table, charts and report.
 
-use strewn::report::{self, Sweep};
-use strewn::sweep::{self, Plan, Store};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use strewn::report::{self, StudySource, Sweep};
+use strewn::sweep::{self, Plan, Store, shell_word};
 use strewn::terminal::{self, Failure};
 
 use super::arguments::PictureArguments;
@@ -20,17 +23,20 @@ pub(crate) fn publish(
         false => report::sweep_table(sweep) + &report::study_summary(sweep, &plan.study.text),
     };
     let printed = terminal::print(&text);
-    let mut names = Vec::new();
-    for (name, bytes) in sweep::files(sweep, &plan.study)? {
-        store.write(&name, &bytes)?;
-        if let (Some(stem), true) = (name.strip_suffix(".svg"), pictures.png) {
-            let svg = String::from_utf8_lossy(&bytes).into_owned();
-            for (name, bytes) in picture(stem, svg, pictures)? {
-                store.write(&name, &bytes)?;
-            }
+    let mut files = sweep::files(sweep, &plan.study)?;
+    let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+    if pictures.png {
+        let charts = files.iter().filter_map(|(name, bytes)| {
+            Some((name.strip_suffix(".svg")?, String::from_utf8_lossy(bytes).into_owned()))
+        });
+        let drawn = charts.map(|(stem, svg)| picture(stem, svg, pictures));
+        let drawn = drawn.collect::<Result<Vec<_>, _>>()?;
+        for file in drawn.into_iter().flatten() {
+            files.retain(|(name, _)| *name != file.0);
+            files.push(file);
         }
-        names.push(name);
     }
+    store.publish(&files)?;
     if !is_json {
         terminal::print(&format!(
             "\nWritten into {}: {}.\n",
@@ -39,4 +45,67 @@ pub(crate) fn publish(
         ))?;
     }
     printed
+}
+
+/// Writes a study's page and charts.
+pub(crate) fn write_page(
+    pages: &Path,
+    plan: &Plan,
+    sweep: &Sweep,
+    source: &StudySource,
+) -> Result<(), Failure> {
+    fs::create_dir_all(pages).map_err(|error| {
+        Failure::failed(format!("cannot create {}: {error}", pages.display()))
+            .with_help("give a directory that you may write to")
+    })?;
+    for (file, bytes) in sweep::page(sweep, &plan.study, source)? {
+        Store::new(pages).write(&file, &bytes)?;
+    }
+    terminal::say(&format!("{}: written", pages.join(format!("{}.md", plan.study.name)).display()));
+    Ok(())
+}
+
+/// Returns what the page of a study of one's own says that it comes from.
+pub(crate) fn source_of(plan: &Plan, pages: &Path) -> StudySource {
+    let file = plan.study.file.as_deref();
+    let name = file.and_then(Path::file_name).map(Path::new);
+    StudySource {
+        command: format!("strewn sweep {}", shell_word(name.unwrap_or(Path::new("STUDY.toml")))),
+        link: file.map(|file| {
+            let link = link_from(&std::path::absolute(pages).unwrap_or_default(), file);
+            link.to_string_lossy().replace('\\', "/")
+        }),
+    }
+}
+
+/// Returns the path of a file from a directory, both given from the root.
+fn link_from(directory: &Path, file: &Path) -> PathBuf {
+    let plain = |path: &Path| {
+        let mut plain: Vec<PathBuf> = Vec::new();
+        for part in path.components() {
+            match part {
+                Component::ParentDir => drop(plain.pop()),
+                Component::CurDir => {}
+                part => plain.push(PathBuf::from(part.as_os_str())),
+            }
+        }
+        plain
+    };
+    let (directory, file) = (plain(directory), plain(file));
+    let shared = directory.iter().zip(&file).take_while(|(one, other)| one == other).count();
+    let up = directory[shared..].iter().map(|_| PathBuf::from(".."));
+    up.chain(file[shared..].iter().cloned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_leads_from_the_page_to_the_study() {
+        let link = |directory: &str, file: &str| link_from(Path::new(directory), Path::new(file));
+        assert_eq!(link("/a/pages", "/a/studies/one.toml"), Path::new("../studies/one.toml"));
+        assert_eq!(link("/a", "/a/b/../one.toml"), Path::new("one.toml"));
+        assert_eq!(link("/a/b/c", "/a/one.toml"), Path::new("../../one.toml"));
+    }
 }

@@ -97,9 +97,7 @@ pub fn run_study(study: &Study, directory: &Path) -> Result<(Sweep, Ending), Fai
     store.write_plan(&plan)?;
     let (sweep, end) = run_plan(&plan, &store, &SweepOptions::default())?;
     print(&(sweep_table(&sweep) + &study_summary(&sweep, &study.text)))?;
-    for (name, bytes) in files(&sweep, &plan.study)? {
-        store.write(&name, &bytes)?;
-    }
+    store.publish(&files(&sweep, &plan.study)?)?;
     Ok((sweep, Ending::of_runs(end)?))
 }
 

@@ -252,6 +252,72 @@ fn what_is_wrong_with_a_study_is_said_with_its_place_and_remedy() {
     }
 }
 
+/// A name that names nothing is found before the first run, in its own line.
+#[test]
+fn what_figures_charts_and_words_name_must_be_there() {
+    let folder = Folder::new();
+    let figure =
+        |keys: &str| format!("{STUDY}[[figure]]\nname = \"speed\"\nmetric = \"iops\"\n{keys}\n");
+    let prediction = |keys: &str| {
+        format!(
+            "{STUDY}[[prediction]]\ntext = \"so\"\nfigure = \"anywhere: IOPS, last segment\"\n{keys}\n"
+        )
+    };
+    let finding = |words: &str| {
+        let keys = format!("question = \"What?\"\nfinding = \"{{{{ {words} }}}}\"\n");
+        STUDY.replacen("question = \"What does it ask?\"\n", &keys, 1)
+    };
+    for (study, fragments) in [
+        (
+            figure("workload = \"pages\""),
+            &["study.toml:21: figure.workload", "no run has a workload \"pages\""][..],
+        ),
+        (figure("phase = \"night\""), &["study.toml:21: figure.phase", "leave `phase` out"]),
+        (figure("link = \"wan\""), &["study.toml:21: figure.link", "no run has a link \"wan\""]),
+        (figure("segment = 9"), &["study.toml:21: figure.segment", "give 1 to 2, or \"last\""]),
+        (
+            figure("over_segment = 3"),
+            &["study.toml:21: figure.over_segment", "no run has a segment 3"],
+        ),
+        (figure("over = \"elsewhere\""), &["study.toml:21: figure.over", "anywhere, inplace"]),
+        (
+            STUDY.to_owned() + "[[figure]]\nmetric = \"speed\"\n",
+            &["study.toml:22: figure.metric", "docs/scenarios.md lists the metrics"],
+        ),
+        (
+            prediction("least = 2\nmost = 1"),
+            &["study.toml:21: prediction.least", "2 is above `most`, 1"],
+        ),
+        (
+            prediction("least = 2\nover = { depth = \"1\" }"),
+            &["study.toml:21: prediction.over", "there is no axis \"depth\""],
+        ),
+        (
+            STUDY.to_owned()
+                + "[[chart]]\nfigures = [\"IOPS, last segment\"]\nx = \"outstandig\"\n",
+            &["study.toml:21: chart.x", "there is no axis \"outstandig\""],
+        ),
+        (finding("at('speed')"), &["study.toml:6: finding", "there is no figure \"speed\" there"]),
+        (
+            finding("at('anywhere: IOPS, last segment', 'alignment = 1 B')"),
+            &["study.toml:6: finding", "has no value \"1 B\""],
+        ),
+        // All of them at once.
+        (
+            prediction("least = 2\nmost = 1\n[[chart]]\nfigures = [\"speed\"]"),
+            &["study.toml:21: prediction.least", "study.toml:26: chart.figures"],
+        ),
+    ] {
+        folder.write("study.toml", &study);
+        folder.strewn(&["sweep", "study.toml", "--out", "out", "--dry-run"]).refused(fragments);
+    }
+    folder.write(
+        "study.toml",
+        &finding("at('inplace: IOPS by segment', 'alignment = 4 KiB; segment = 2')"),
+    );
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--dry-run"]));
+}
+
 #[test]
 fn directories_and_flags_that_do_not_fit_are_refused() {
     let folder = folder();
@@ -387,6 +453,7 @@ fn a_dry_run_needs_no_directory_and_a_batch_script_none_of_several_lines() {
     let ran = folder.strewn(&["sweep", "study.toml", "--out", "x\ntouch y #", "--slurm"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("control characters"), "{}", ran.stderr);
+}
 
 const PREDICTED: &str = r#"
 [[argument]]
@@ -434,4 +501,57 @@ fn a_sweep_says_what_its_study_asks_and_how_its_predictions_came_out() {
     // JSON is nothing but JSON.
     let ran = folder.strewn(&["sweep", "--resume", "out", "--json"]);
     assert!(Sweep::from_json(&ran.stdout).is_ok(), "{}", ran.stdout);
+}
+
+/// A directory in which another study was planned keeps nothing that speaks of it, and what others put there.
+#[test]
+fn what_was_written_of_an_earlier_plan_goes() {
+    let folder = folder();
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--png"]));
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--slurm"]));
+    let charts = |folder: &Folder| -> Vec<String> {
+        let names = contents(&folder.path("out")).into_iter().map(|(name, _)| name);
+        names.filter(|name| name.ends_with(".svg") || name.ends_with(".png")).collect()
+    };
+    assert!(charts(&folder).len() > 4, "{:?}", charts(&folder));
+    folder.write("out/mine.svg", "mine");
+    folder.write("out/mine.yaml", "mine");
+    // The same plan keeps its script.
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--plan"]));
+    assert!(folder.path("out/sweep.sbatch").exists());
+    let figure = "[[figure]]\nname = \"IOPS\"\nmetric = \"iops\"\narray = \"anywhere\"\n";
+    folder.write("study.toml", &(STUDY.to_owned() + figure));
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--plan"]));
+    assert!(!folder.path("out/sweep.sbatch").exists());
+    done(&folder.strewn(&["sweep", "--resume", "out"]));
+    assert_eq!(charts(&folder).len(), 2, "{:?}", charts(&folder));
+    assert!(folder.path("out/mine.svg").exists() && folder.path("out/mine.yaml").exists());
+}
+
+#[test]
+fn a_study_that_ships_says_what_it_will_take() {
+    let folder = Folder::new();
+    let words = ["study", "alignment", "--quick", "--out", "out"];
+    let ran = folder.strewn(&[&words[..], &["--dry-run"]].concat());
+    done(&ran);
+    assert!(ran.stderr.contains("runs to do"), "{}", ran.stderr);
+    assert!(!folder.path("out").exists(), "nothing is written");
+    let most = [&words[..], &["--max-hours", "0.000001"]].concat();
+    folder.strewn(&most).refused(&["--max-hours is 0.000001"]);
+}
+
+#[test]
+fn a_study_of_ones_own_has_a_page() {
+    let folder = folder();
+    fs::create_dir(folder.path("pages")).unwrap();
+    done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--pages", "pages/of study"]));
+    let page = folder.read("pages/of study/small-study.md");
+    for words in
+        ["What does it ask?", "`strewn sweep study.toml`", "[study.toml](../../study.toml)"]
+    {
+        assert!(page.contains(words), "no {words} in\n{page}");
+    }
+    assert!(folder.path("pages/of study/small-study-1.svg").exists());
+    done(&folder.strewn(&["sweep", "--resume", "out", "--pages", "pages"]));
+    assert!(folder.read("pages/small-study.md").contains("[study.toml](../study.toml)"));
 }

@@ -113,7 +113,7 @@ pub use rendering::runs_chart::runs_chart;
 #[cfg(feature = "charts")]
 pub use rendering::segment_chart::{iops_chart, response_chart};
 #[cfg(feature = "charts")]
-pub use rendering::study_page::{StudyPageError, study_page};
+pub use rendering::study_page::{StudyPageError, StudySource, study_page};
 pub use rendering::study_summary::study_summary;
 #[cfg(feature = "charts")]
 pub use rendering::sweep_chart::{SweepChart, sweep_charts};

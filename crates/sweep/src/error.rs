@@ -27,6 +27,17 @@ pub enum StudyError {
     /// A scenario that the study names is not valid by itself.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+    /// Several things are wrong.
+    #[error("{}", in_lines(.0))]
+    Several(Vec<StudyError>),
+}
+
+fn in_lines(errors: &[StudyError]) -> String {
+    let lines = errors.iter().map(|error| match error.help() {
+        Some(help) => format!("{error}: {help}"),
+        None => error.to_string(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 impl StudyError {
@@ -39,6 +50,7 @@ impl StudyError {
                 "give the path of a study's file; `scenario` is a path from its folder".to_owned(),
             ),
             Self::Scenario(error) => error.help().map(str::to_owned),
+            Self::Several(_) => None,
         }
     }
 
@@ -52,6 +64,15 @@ impl StudyError {
     ) -> Self {
         let (path, field, message) = (path.to_owned(), field.to_owned(), message.into());
         Self::study(TomlError { path, line, field, message }, help)
+    }
+
+    /// Returns `Ok` if there are no errors, and all of them otherwise.
+    pub(crate) fn all_of(mut errors: Vec<Self>) -> Result<(), Self> {
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(Self::Several(errors)),
+        }
     }
 
     pub(crate) fn study(error: TomlError, help: impl Into<String>) -> Self {

@@ -1,7 +1,7 @@
 //! The files of a sweep's directory: its table, charts and report.
 
 #[cfg(feature = "charts")]
-use strewn_report::{ChartStyle, SweepChart, SweepReport, sweep_charts};
+use strewn_report::{ChartStyle, StudySource, SweepChart, SweepReport, sweep_charts};
 use strewn_report::{Sweep, write_differences_csv, write_sweep_csv};
 
 use crate::plan::PlannedStudy;
@@ -63,7 +63,11 @@ fn pictures(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<SweepChart>, File
 /// # Errors
 /// If a chart cannot be drawn, or the study's words quote what the sweep does not have.
 #[cfg(feature = "charts")]
-pub fn page(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, FileError> {
+pub fn page(
+    sweep: &Sweep,
+    study: &PlannedStudy,
+    source: &StudySource,
+) -> Result<Vec<File>, FileError> {
     let name = &study.name;
     let pictures = pictures(sweep, study)?;
     let count = pictures.len();
@@ -75,7 +79,7 @@ pub fn page(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, FileError>
         files.push((file, svg.into_bytes()));
     }
     let page_name = format!("{name}.md");
-    let page = made(&page_name, strewn_report::study_page(sweep, &study.text, &charts))?;
+    let page = made(&page_name, strewn_report::study_page(sweep, &study.text, &charts, source))?;
     files.insert(0, (page_name, page.into_bytes()));
     Ok(files)
 }

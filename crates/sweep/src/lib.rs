@@ -39,13 +39,14 @@ mod design;
 mod error;
 mod estimate;
 mod files;
+mod names;
 mod plan;
 mod point;
 mod runner;
 mod store;
 mod study;
 
-pub use cluster::{Tasks, kubernetes_job, shell_word, slurm_script};
+pub use cluster::{KUBERNETES_JOB, SLURM_SCRIPT, Tasks, kubernetes_job, shell_word, slurm_script};
 pub use collect::collect;
 pub use error::StudyError;
 pub use estimate::{Estimate, estimate};

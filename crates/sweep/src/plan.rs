@@ -1,14 +1,15 @@
 //! The runs of a study.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use strewn_report::{StudyText, SweepAxis, SweepBase, SweepChartSpec, SweepFigure, place_among};
+use strewn_report::{StudyText, SweepAxis, SweepBase, SweepChartSpec, SweepFigure};
 use strewn_scenario::{Scenario, SetError};
 
 use crate::design::{self, Combinations};
 use crate::error::StudyError;
+use crate::names::{self, ArrayNames};
 use crate::point::Point;
 use crate::study::axis::Level;
 use crate::study::{Base, Study};
@@ -34,6 +35,9 @@ pub struct PlannedStudy {
     pub title: String,
     /// Version of the program that planned it.
     pub strewn: String,
+    /// The study's file, from anywhere; none if it was given as a text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
     /// Runs are at 1/`scale_down` of full scale.
     pub scale_down: u32,
     /// The seeds of each combination.
@@ -60,7 +64,8 @@ impl Study {
     /// Works out the runs of the study, at its scale or at `scale_down`.
     ///
     /// # Errors
-    /// If a setting is unknown or has a wrong value in any run, or a figure is of an array that is not there.
+    /// If a setting is unknown or has a wrong value in any run, or figures, charts, predictions or the finding name what no
+    /// run has.
     pub fn plan(&self, scale_down: Option<u32>) -> Result<Plan, StudyError> {
         let Combinations { levels, all } = design::combinations(self)
             .map_err(|message| self.wrong(1, "design", message, HOW_MANY))?;
@@ -81,15 +86,17 @@ impl Study {
         };
         let runs = all.iter().map(|at| building.runs_of(at)).collect::<Result<Vec<_>, _>>()?;
         let Building { points, seeds, arrays, scale_down, base, .. } = building;
-        let figures = self.figures_of(&arrays)?;
+        let figures = names::figures_of(self, &arrays)?;
+        let names = arrays.iter().map(|array| array.name.clone()).collect();
         let axes = self.axes.iter().zip(&levels).map(|(axis, levels)| axis.described(levels));
         let study = PlannedStudy {
             name: self.name.clone(),
             title: self.title.clone(),
             strewn: env!("CARGO_PKG_VERSION").to_owned(),
+            file: self.file.clone(),
             scale_down,
             seeds,
-            base: SweepBase { arrays, ..base },
+            base: SweepBase { arrays: names, ..base },
             axes: axes.collect(),
             figures,
             charts: self.charts.clone(),
@@ -97,21 +104,8 @@ impl Study {
             combinations: all,
             runs,
         };
-        study.check_names(self)?;
+        names::check(self, &study, &arrays)?;
         Ok(Plan { study, points })
-    }
-
-    fn figures_of(&self, arrays: &[String]) -> Result<Vec<SweepFigure>, StudyError> {
-        let mut figures: Vec<SweepFigure> = Vec::new();
-        for measured in &self.figures {
-            if let Some(name) = measured.named_arrays().find(|name| !arrays.contains(name)) {
-                let message = format!("no run has an array \"{name}\"");
-                let help = format!("its arrays are {}", arrays.join(", "));
-                return Err(self.wrong(measured.line, "figure.array", message, help));
-            }
-            figures.extend(measured.of_arrays(arrays));
-        }
-        Ok(figures)
     }
 
     pub(crate) fn wrong(
@@ -126,63 +120,6 @@ impl Study {
 }
 
 const HOW_MANY: &str = "correct `design`, or the axes";
-
-impl PlannedStudy {
-    /// Checks that charts and predictions speak of axes, values and figures that are there.
-    fn check_names(&self, study: &Study) -> Result<(), StudyError> {
-        let listed = |names: Vec<&str>| format!("there are: {}", names.join(", "));
-        let quantities: Vec<&str> =
-            self.figures.iter().map(|figure| figure.quantity.as_str()).collect();
-        let axes: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
-        for chart in &self.charts {
-            if let Some(name) =
-                chart.figures.iter().find(|name| !quantities.contains(&name.as_str()))
-            {
-                let message = format!("there is no figure \"{name}\"");
-                return Err(study.wrong(1, "chart.figures", message, listed(quantities)));
-            }
-            let named = [&chart.x, &chart.lines, &chart.panels].into_iter().flatten();
-            for name in named.filter(|name| *name != "segment") {
-                if !axes.contains(&name.as_str()) {
-                    let message = format!("there is no axis \"{name}\"");
-                    return Err(study.wrong(1, "chart", message, listed(axes)));
-                }
-            }
-        }
-        for prediction in &self.text.predictions {
-            let Some(figure) = self.figures.iter().find(|figure| figure.name == prediction.figure)
-            else {
-                let message = format!("there is no figure \"{}\"", prediction.figure);
-                let names = self.figures.iter().map(|figure| figure.name.as_str()).collect();
-                return Err(study.wrong(1, "prediction.figure", message, listed(names)));
-            };
-            if prediction.least.is_none() && prediction.most.is_none() {
-                let message = format!("\"{}\" has no bounds", prediction.text);
-                return Err(study.wrong(1, "prediction", message, "give `least`, `most` or both"));
-            }
-            if figure.by_segment != prediction.segment.is_some() {
-                let message = format!(
-                    "\"{}\" needs the segment of a figure by segment, and of no other",
-                    prediction.text
-                );
-                return Err(study.wrong(
-                    1,
-                    "prediction.segment",
-                    message,
-                    "give `segment`, or leave it out",
-                ));
-            }
-            for place in [Some(&prediction.at), prediction.over.as_ref()].into_iter().flatten() {
-                let words = place.iter().map(|(axis, label)| (axis.as_str(), label.as_str()));
-                let places = self.combinations.iter().map(Vec::as_slice);
-                if let Err((message, help)) = place_among(&self.axes, places, words) {
-                    return Err(study.wrong(1, "prediction.at", message, help));
-                }
-            }
-        }
-        Ok(())
-    }
-}
 
 impl PlannedStudy {
     /// Returns the number of its runs.
@@ -200,7 +137,7 @@ struct Building<'a> {
     points: Vec<Point>,
     by_id: HashMap<String, usize>,
     seeds: Vec<u64>,
-    arrays: Vec<String>,
+    arrays: Vec<ArrayNames>,
     /// What is told of the runs beside their axes, by the first combination.
     base: SweepBase,
 }
@@ -210,11 +147,7 @@ impl Building<'_> {
         let chosen: Vec<&Level> =
             self.levels.iter().zip(at).map(|(levels, index)| &levels[*index]).collect();
         let mut scenario = self.study.scenario_of(&chosen)?;
-        for array in &scenario.arrays {
-            if !self.arrays.contains(&array.name) {
-                self.arrays.push(array.name.clone());
-            }
-        }
+        names::collect(&scenario, &mut self.arrays);
         let first_seed = self.study.seed.unwrap_or(scenario.seed);
         let seeds: Vec<u64> = (0..u64::from(self.study.replicates))
             .map(|further| first_seed.wrapping_add(further))
@@ -274,7 +207,7 @@ impl Study {
                 let message =
                     format!("the phases of the scenario have {} together", scenario.segments);
                 return Err(self.wrong(
-                    1,
+                    self.lines.segments,
                     "segments",
                     message,
                     "give fewer, or make a phase longer under [set]",
@@ -295,7 +228,7 @@ impl Study {
         if let Some(unknown) = self.arrays.iter().find(|name| !names.contains(&name.as_str())) {
             let message = format!("the scenario has no array \"{unknown}\"");
             let help = format!("its arrays are {}", names.join(", "));
-            return Err(self.wrong(self.arrays_line, "arrays", message, help));
+            return Err(self.wrong(self.lines.arrays, "arrays", message, help));
         }
         let keep = |name: &String| self.arrays.contains(name);
         scenario.arrays.retain(|array| keep(&array.name));
@@ -309,7 +242,7 @@ impl Study {
         }
         scenario.check().map_err(|error| {
             let message = format!("the scenario needs the other arrays: {error}");
-            self.wrong(self.arrays_line, "arrays", message, "leave `arrays` out")
+            self.wrong(self.lines.arrays, "arrays", message, "leave `arrays` out")
         })
     }
 
@@ -327,7 +260,7 @@ impl Study {
         let level = chosen.iter().find(|level| level.settings.iter().any(&is_meant));
         let (line, field) = match level {
             Some(level) => (level.line, "axis"),
-            None => (self.set_line, "set"),
+            None => (self.lines.set, "set"),
         };
         let help = error.help().unwrap_or_else(|| "correct the value".to_owned());
         self.wrong(line, field, error.to_string(), help)
@@ -335,6 +268,6 @@ impl Study {
 }
 
 /// Returns a path from anywhere: a run may be begun elsewhere.
-pub(crate) fn absolute(path: &Path) -> std::path::PathBuf {
+pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -10,6 +10,8 @@ use serde::Deserialize;
 use strewn_report::Results;
 use strewn_run::{Replacement, SavedRun};
 
+use crate::cluster::{KUBERNETES_JOB, SLURM_SCRIPT};
+use crate::files::File;
 use crate::plan::{Plan, PlannedStudy};
 use crate::point::{Point, is_id};
 
@@ -18,6 +20,8 @@ const STUDY: &str = "study.json";
 const POINTS: &str = "points";
 const RESULTS: &str = "results.json";
 const SCENARIO: &str = "scenario.toml";
+/// What was written of the table, its charts and scripts, a name a line: only that is ever removed.
+const WRITTEN: &str = "written.txt";
 
 /// The directory of a sweep.
 #[derive(Clone, Debug)]
@@ -126,7 +130,8 @@ impl Store {
         !self.is_there() && !is_empty()
     }
 
-    /// Writes a plan. Runs that are there stay, also those that the plan does not have.
+    /// Writes a plan. Runs that are there stay, also those that the plan does not have. Scripts of another plan that were
+    /// there go: they would run it.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -139,6 +144,12 @@ impl Store {
         }
         let mut study = Vec::new();
         to_json(&mut study, &plan.study, true).map_err(|source| self.io(STUDY, source))?;
+        let is_there = |name: &str, bytes: &[u8]| {
+            fs::read(self.directory.join(name)).is_ok_and(|there| there == bytes)
+        };
+        if !is_there(MANIFEST, &lines) || !is_there(STUDY, &study) {
+            self.remove_written(is_script)?;
+        }
         self.write(MANIFEST, &lines)?;
         // Last: what has a study has a manifest.
         self.write(STUDY, &study)
@@ -327,6 +338,67 @@ impl Store {
         read_file(&self.directory.join(name)).map_err(|source| self.io(name, source))
     }
 
+    /// Writes the table of a sweep, its charts and report, and removes those of an earlier plan that it no longer has.
+    ///
+    /// # Errors
+    /// If one cannot be written or removed.
+    pub fn publish(&self, files: &[File]) -> Result<(), StoreError> {
+        for (name, bytes) in files {
+            self.write(name, bytes)?;
+        }
+        let is_old = |name: &str| !is_script(name) && files.iter().all(|(file, _)| file != name);
+        self.remove_written(is_old)?;
+        self.list(files.iter().map(|(name, _)| name.as_str()))
+    }
+
+    /// Writes a script that runs the plan on a cluster, `sweep.sbatch` or `job.yaml`. It goes when another plan is written.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write_script(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        self.write(name, text.as_bytes())?;
+        self.list([name])
+    }
+
+    /// Returns the names of the files that were written here.
+    fn written(&self) -> Vec<String> {
+        // Before there is a list, nothing was listed.
+        let text = fs::read_to_string(self.directory.join(WRITTEN)).unwrap_or_default();
+        let is_plain = |name: &&str| Path::new(name).file_name().is_some_and(|file| file == *name);
+        text.lines().filter(is_plain).map(str::to_owned).collect()
+    }
+
+    fn list<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), StoreError> {
+        let mut all = self.written();
+        all.extend(names.into_iter().map(str::to_owned));
+        all.sort_unstable();
+        all.dedup();
+        self.write_list(&all)
+    }
+
+    fn write_list(&self, names: &[String]) -> Result<(), StoreError> {
+        let text: String = names.iter().map(|name| format!("{name}\n")).collect();
+        self.write(WRITTEN, text.as_bytes())
+    }
+
+    /// Removes those files that were written here and are meant.
+    fn remove_written(&self, is_meant: impl Fn(&str) -> bool) -> Result<(), StoreError> {
+        let (old, kept): (Vec<String>, Vec<String>) =
+            self.written().into_iter().partition(|name| is_meant(name));
+        if old.is_empty() {
+            return Ok(());
+        }
+        for name in &old {
+            match fs::remove_file(self.directory.join(name)) {
+                Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                    return Err(self.io(name, source));
+                }
+                _ => {}
+            }
+        }
+        self.write_list(&kept)
+    }
+
     /// Writes a file of the directory, whole or not at all.
     ///
     /// # Errors
@@ -358,6 +430,11 @@ fn check_is_file(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"))
+}
+
+/// Whether a file runs a plan on a cluster.
+fn is_script(name: &str) -> bool {
+    name == SLURM_SCRIPT || name == KUBERNETES_JOB
 }
 
 /// Returns whether a file has the end of a text of JSON.

@@ -25,6 +25,23 @@ Examples:
   strewn sweep-point results --index 7
   SLURM_ARRAY_TASK_ID=7 strewn sweep-point results";
 
+/// How the runs of a study are done, in `strewn sweep` and in `strewn study`.
+#[derive(Debug, Args)]
+pub(crate) struct SweepWorkArguments {
+    /// Number of runs at once [default: one per core, as far as memory allows]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
+    pub(crate) jobs: Option<usize>,
+    /// Refuse a study that is estimated to take longer, and stop one that does
+    #[arg(long, value_name = "H", allow_negative_numbers = true, value_parser = hours)]
+    pub(crate) max_hours: Option<f64>,
+    /// Save each run after each of its segments, so that a sweep that is killed goes on inside its runs
+    #[arg(long)]
+    pub(crate) save: bool,
+    /// Only say how many runs there are, and what they will take
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
 /// `strewn sweep`.
 #[derive(Debug, Args)]
 #[command(after_help = with_examples(SWEEP_EXAMPLES, EXIT_CODES))]
@@ -41,18 +58,11 @@ pub(crate) struct SweepArguments {
     /// Run at an eighth of full scale, unless the study is smaller
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Number of runs at once [default: one per core, as far as memory allows]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
-    pub(crate) jobs: Option<usize>,
-    /// Refuse a sweep that is estimated to take longer, and stop one that does
-    #[arg(long, value_name = "H", allow_negative_numbers = true, value_parser = hours)]
-    pub(crate) max_hours: Option<f64>,
-    /// Save each run after each of its segments, so that a sweep that is killed goes on inside its runs
-    #[arg(long)]
-    pub(crate) save: bool,
-    /// Only say how many runs there are, and what they will take
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) work: SweepWorkArguments,
+    /// Also write the study's page, NAME.md, and its charts into this directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "dry_run", "plan", "slurm", "kubernetes"])]
+    pub(crate) pages: Option<PathBuf>,
     /// Run nothing: write the plan into DIR, for `strewn sweep-point`
     #[arg(long, conflicts_with_all = ["dry_run", "slurm", "kubernetes"])]
     pub(crate) plan: bool,
@@ -94,9 +104,8 @@ pub(crate) struct StudyArguments {
     /// Run at an eighth of full scale, unless the study is smaller
     #[arg(long, conflicts_with = "pages")]
     pub(crate) quick: bool,
-    /// Number of runs at once [default: one per core, as far as memory allows]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
-    pub(crate) jobs: Option<usize>,
+    #[command(flatten)]
+    pub(crate) work: SweepWorkArguments,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
 }

@@ -19,6 +19,14 @@ pub struct StudyPageError {
     message: String,
 }
 
+impl StudyPageError {
+    /// Returns what is wrong, without the field.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
 impl StudyText {
     /// Returns the finding, with the figures that it quotes; none if the study has none yet.
     ///
@@ -37,6 +45,15 @@ impl StudyText {
     }
 }
 
+/// Where a study's page says that it comes from.
+#[derive(Clone, Debug)]
+pub struct StudySource {
+    /// The command that runs it.
+    pub command: String,
+    /// The study's file, as a link from the page; none if that is not known.
+    pub link: Option<String>,
+}
+
 /// Returns the page of a study as Markdown. `charts` are the files of its charts, with their titles, beside the page.
 ///
 /// # Errors
@@ -45,6 +62,7 @@ pub fn study_page(
     sweep: &Sweep,
     text: &StudyText,
     charts: &[(String, String)],
+    source: &StudySource,
 ) -> Result<String, StudyPageError> {
     let environment = environment(sweep);
     let mut page = format!("# {}\n", sweep.title);
@@ -65,7 +83,7 @@ pub fn study_page(
         "What it depends on",
         &filled(&environment, "depends", &text.depends)?.unwrap_or_default(),
     );
-    paragraph("How it was run", &how(sweep));
+    paragraph("How it was run", &how(sweep, source));
     Ok(page)
 }
 
@@ -94,7 +112,7 @@ fn predictions(sweep: &Sweep, text: &StudyText) -> String {
     table
 }
 
-fn how(sweep: &Sweep) -> String {
+fn how(sweep: &Sweep, source: &StudySource) -> String {
     let facts = what_was_run(sweep);
     let scale = match sweep.scale_down {
         1 => "full scale".to_owned(),
@@ -108,12 +126,18 @@ fn how(sweep: &Sweep) -> String {
         0 => String::new(),
         count => format!(" {count} runs are missing."),
     };
-    let name = &sweep.study;
     let facts: String = facts.iter().map(|(name, words)| format!("- {name}: {words}\n")).collect();
+    let file = source.link.as_ref().map(|link| {
+        let name = link.rsplit('/').next().unwrap_or(link);
+        // A space ends a bare link.
+        let link = if link.contains([' ', '(', ')']) { format!("<{link}>") } else { link.clone() };
+        format!(" The study is [{name}]({link}).")
+    });
     format!(
-        "`strewn study {name}`: {scale}, {seeds}, Strewn {}.{missing} The study is \
-         [{name}.toml](../../scenarios/studies/{name}.toml).\n\n{facts}",
-        sweep.strewn
+        "`{}`: {scale}, {seeds}, Strewn {}.{missing}{}\n\n{facts}",
+        source.command,
+        sweep.strewn,
+        file.unwrap_or_default()
     )
 }
 

@@ -10,9 +10,9 @@ use crate::error::StudyError;
 /// A figure of one array, or of each.
 #[derive(Clone, Debug)]
 pub(crate) struct Measured {
-    quantity: String,
-    array: Option<String>,
-    of: FigureOf,
+    pub(crate) quantity: String,
+    pub(crate) array: Option<String>,
+    pub(crate) of: FigureOf,
     by_segment: bool,
     pub(crate) line: usize,
 }
@@ -149,10 +149,5 @@ impl Measured {
             }
         };
         arrays.iter().filter(is_meant).map(figure).collect()
-    }
-
-    /// Returns the arrays that it names.
-    pub(crate) fn named_arrays(&self) -> impl Iterator<Item = &String> {
-        self.array.iter().chain(&self.of.over)
     }
 }

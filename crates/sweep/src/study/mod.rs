@@ -14,6 +14,7 @@ use strewn_run::QUICK_SCALE_DOWN;
 use toml::{Spanned, Value};
 
 use crate::error::StudyError;
+use crate::plan::absolute;
 use axis::{Axis, RawAxis};
 pub(crate) use figures::Measured;
 use figures::RawFigure;
@@ -66,6 +67,8 @@ pub(crate) struct Base {
 #[derive(Clone, Debug)]
 pub struct Study {
     pub(crate) path: PathBuf,
+    /// Its file, from anywhere, if it was read from one.
+    pub(crate) file: Option<PathBuf>,
     /// Its name.
     pub name: String,
     /// Its title, for a reader.
@@ -74,7 +77,7 @@ pub struct Study {
     /// The scenarios that values of axes name, by their paths in the study.
     pub(crate) other_bases: BTreeMap<PathBuf, Base>,
     pub(crate) arrays: Vec<String>,
-    pub(crate) arrays_line: usize,
+    pub(crate) lines: Lines,
     pub(crate) segments: Option<u32>,
     pub(crate) scale_down: u32,
     pub(crate) replicates: u32,
@@ -83,12 +86,40 @@ pub struct Study {
     pub(crate) drawn_points: usize,
     pub(crate) design_seed: u64,
     pub(crate) set: Vec<(String, String)>,
-    pub(crate) set_line: usize,
     pub(crate) axes: Vec<Axis>,
     pub(crate) figures: Vec<Measured>,
     pub(crate) charts: Vec<SweepChartSpec>,
     /// What it says beside its figures.
     pub text: StudyText,
+}
+
+/// Lines of the study's file, for errors that only a plan finds.
+#[derive(Clone, Debug)]
+pub(crate) struct Lines {
+    pub(crate) arrays: usize,
+    pub(crate) segments: usize,
+    pub(crate) set: usize,
+    pub(crate) charts: Vec<usize>,
+    pub(crate) predictions: Vec<usize>,
+    pub(crate) finding: usize,
+    pub(crate) depends: usize,
+}
+
+impl Lines {
+    fn of(reader: &Reader<'_>, raw: &RawStudy) -> Self {
+        fn line<T>(reader: &Reader<'_>, given: Option<&Spanned<T>>) -> usize {
+            given.map_or(1, |given| reader.line(given.span()))
+        }
+        Self {
+            arrays: line(reader, raw.arrays.as_ref()),
+            segments: line(reader, raw.segments.as_ref()),
+            set: line(reader, raw.set.as_ref()),
+            charts: raw.chart.iter().map(|chart| reader.line(chart.span())).collect(),
+            predictions: raw.prediction.iter().map(|one| reader.line(one.span())).collect(),
+            finding: line(reader, raw.finding.as_ref()),
+            depends: line(reader, raw.depends.as_ref()),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -129,10 +160,8 @@ struct RawStudy {
     argument: Vec<Argument>,
     #[serde(default)]
     prediction: Vec<Spanned<Prediction>>,
-    #[serde(default)]
-    finding: String,
-    #[serde(default)]
-    depends: String,
+    finding: Option<Spanned<String>>,
+    depends: Option<Spanned<String>>,
 }
 
 impl Study {
@@ -149,7 +178,7 @@ impl Study {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, StudyError> {
         let path = path.as_ref();
         let text = read(path)?;
-        Self::parse(&text, path)
+        Ok(Self { file: Some(absolute(path)), ..Self::parse(&text, path)? })
     }
 
     /// Reads a study's text. `path` is that of its file: errors give it, and the paths of scenarios start from its folder.
@@ -197,6 +226,7 @@ impl Study {
             let help = "write it in one line of text";
             return Err(reader.wrong(raw.title.span(), "title", "has control characters", help));
         }
+        let lines = Lines::of(reader, &raw);
         let count = |given: &Option<Spanned<u32>>, field: &str, most: u32| match given {
             Some(given) if !(1..=most).contains(given.get_ref()) => {
                 let message = format!("{} is not from 1 to {most}", given.get_ref());
@@ -233,27 +263,27 @@ impl Study {
             question: raw.question,
             arguments: raw.argument,
             predictions: raw.prediction.into_iter().map(Spanned::into_inner).collect(),
-            finding: raw.finding,
-            depends: raw.depends,
+            finding: raw.finding.map(Spanned::into_inner).unwrap_or_default(),
+            depends: raw.depends.map(Spanned::into_inner).unwrap_or_default(),
         };
         if let Some(arrays) = raw.arrays.as_ref().filter(|arrays| arrays.get_ref().is_empty()) {
             let help = "leave it out to run all of them";
             return Err(reader.wrong(arrays.span(), "arrays", "names none", help));
         }
-        let set_line = raw.set.as_ref().map_or(1, |set| reader.line(set.span()));
         let set = raw.set.map(Spanned::into_inner).unwrap_or_default();
         check_settings(reader, &axes, &set)?;
         if raw.segments.is_some() && set.contains_key("segments") {
             let help = "give the study's `segments` alone";
-            return Err(reader.at_line(set_line, "set", "sets `segments` a second time", help));
+            return Err(reader.at_line(lines.set, "set", "sets `segments` a second time", help));
         }
         Ok(Self {
             path: path.to_owned(),
+            file: None,
             name: raw.name.into_inner(),
             title: raw.title.into_inner(),
             base,
             other_bases,
-            arrays_line: raw.arrays.as_ref().map_or(1, |arrays| reader.line(arrays.span())),
+            lines,
             arrays: raw.arrays.map(Spanned::into_inner).unwrap_or_default(),
             segments,
             scale_down,
@@ -263,7 +293,6 @@ impl Study {
             drawn_points,
             design_seed: raw.design_seed,
             set: set.iter().map(|(name, value)| (name.clone(), written(value))).collect(),
-            set_line,
             axes,
             figures,
             charts: raw.chart.into_iter().map(Spanned::into_inner).collect(),
@@ -293,6 +322,9 @@ fn remedy(error: &TomlError) -> String {
     match OWN_KEYS.iter().find(is_own) {
         Some(key) if error.field.contains('.') => {
             format!("move `{key}` above the first [table]: below one, it belongs to that table")
+        }
+        _ if error.message.starts_with("unknown variant") && error.field.ends_with("metric") => {
+            "docs/scenarios.md lists the metrics under \"Compare with published tables\"".to_owned()
         }
         _ => "docs/studies.md lists what a study may say".to_owned(),
     }
