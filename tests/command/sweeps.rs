@@ -256,32 +256,45 @@ fn what_is_wrong_with_a_study_is_said_with_its_place_and_remedy() {
 #[test]
 fn what_figures_charts_and_words_name_must_be_there() {
     let folder = Folder::new();
-    let figure = |keys: &str| format!("{STUDY}[[figure]]\nname = \"speed\"\nmetric = \"iops\"\n{keys}\n");
+    let figure =
+        |keys: &str| format!("{STUDY}[[figure]]\nname = \"speed\"\nmetric = \"iops\"\n{keys}\n");
     let prediction = |keys: &str| {
-        format!("{STUDY}[[prediction]]\ntext = \"so\"\nfigure = \"anywhere: IOPS, last segment\"\n{keys}\n")
+        format!(
+            "{STUDY}[[prediction]]\ntext = \"so\"\nfigure = \"anywhere: IOPS, last segment\"\n{keys}\n"
+        )
     };
     let finding = |words: &str| {
         let keys = format!("question = \"What?\"\nfinding = \"{{{{ {words} }}}}\"\n");
         STUDY.replacen("question = \"What does it ask?\"\n", &keys, 1)
     };
     for (study, fragments) in [
-        (figure("workload = \"pages\""), &["study.toml:21: figure.workload", "no run has a workload \"pages\""][..]),
+        (
+            figure("workload = \"pages\""),
+            &["study.toml:21: figure.workload", "no run has a workload \"pages\""][..],
+        ),
         (figure("phase = \"night\""), &["study.toml:21: figure.phase", "leave `phase` out"]),
         (figure("link = \"wan\""), &["study.toml:21: figure.link", "no run has a link \"wan\""]),
         (figure("segment = 9"), &["study.toml:21: figure.segment", "give 1 to 2, or \"last\""]),
-        (figure("over_segment = 3"), &["study.toml:21: figure.over_segment", "no run has a segment 3"]),
+        (
+            figure("over_segment = 3"),
+            &["study.toml:21: figure.over_segment", "no run has a segment 3"],
+        ),
         (figure("over = \"elsewhere\""), &["study.toml:21: figure.over", "anywhere, inplace"]),
         (
             STUDY.to_owned() + "[[figure]]\nmetric = \"speed\"\n",
             &["study.toml:22: figure.metric", "docs/scenarios.md lists the metrics"],
         ),
-        (prediction("least = 2\nmost = 1"), &["study.toml:21: prediction.least", "2 is above `most`, 1"]),
+        (
+            prediction("least = 2\nmost = 1"),
+            &["study.toml:21: prediction.least", "2 is above `most`, 1"],
+        ),
         (
             prediction("least = 2\nover = { depth = \"1\" }"),
             &["study.toml:21: prediction.over", "there is no axis \"depth\""],
         ),
         (
-            STUDY.to_owned() + "[[chart]]\nfigures = [\"IOPS, last segment\"]\nx = \"outstandig\"\n",
+            STUDY.to_owned()
+                + "[[chart]]\nfigures = [\"IOPS, last segment\"]\nx = \"outstandig\"\n",
             &["study.toml:21: chart.x", "there is no axis \"outstandig\""],
         ),
         (finding("at('speed')"), &["study.toml:6: finding", "there is no figure \"speed\" there"]),
@@ -298,7 +311,10 @@ fn what_figures_charts_and_words_name_must_be_there() {
         folder.write("study.toml", &study);
         folder.strewn(&["sweep", "study.toml", "--out", "out", "--dry-run"]).refused(fragments);
     }
-    folder.write("study.toml", &finding("at('inplace: IOPS by segment', 'alignment = 4 KiB; segment = 2')"));
+    folder.write(
+        "study.toml",
+        &finding("at('inplace: IOPS by segment', 'alignment = 4 KiB; segment = 2')"),
+    );
     done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--dry-run"]));
 }
 
@@ -395,7 +411,9 @@ fn a_study_of_ones_own_has_a_page() {
     fs::create_dir(folder.path("pages")).unwrap();
     done(&folder.strewn(&["sweep", "study.toml", "--out", "out", "--pages", "pages/of study"]));
     let page = folder.read("pages/of study/small-study.md");
-    for words in ["What does it ask?", "`strewn sweep study.toml`", "[study.toml](../../study.toml)"] {
+    for words in
+        ["What does it ask?", "`strewn sweep study.toml`", "[study.toml](../../study.toml)"]
+    {
         assert!(page.contains(words), "no {words} in\n{page}");
     }
     assert!(folder.path("pages/of study/small-study-1.svg").exists());

@@ -1,8 +1,8 @@
 //! What figures, charts, predictions and the finding of a study name: all of it must be there.
 
+use strewn_report::{Prediction, SegmentChoice, SweepChartSpec, SweepFigure, place_among};
 #[cfg(feature = "charts")]
 use strewn_report::{SWEEP_SCHEMA, StudyPageError, Sweep, SweepRow};
-use strewn_report::{Prediction, SegmentChoice, SweepChartSpec, SweepFigure, place_among};
 use strewn_scenario::Scenario;
 
 use crate::error::StudyError;
@@ -36,7 +36,8 @@ pub(crate) fn collect(scenario: &Scenario, arrays: &mut Vec<ArrayNames>) {
         let phases = scenario.phases.iter().map(|phase| &phase.name);
         add(&mut names.phases, phases);
         let workloads = scenario.workloads.iter().filter_map(|one| one.named.as_ref());
-        let of_array = workloads.filter(|one| one.arrays.is_empty() || one.arrays.contains(&array.name));
+        let of_array =
+            workloads.filter(|one| one.arrays.is_empty() || one.arrays.contains(&array.name));
         add(&mut names.workloads, of_array.map(|one| &one.name));
         add(&mut names.links, scenario.links.iter().map(|link| &link.name));
     }
@@ -70,8 +71,7 @@ fn problem_of(study: &Study, figure: &Measured, arrays: &[ArrayNames]) -> Option
         Some(study.wrong(figure.line, &format!("figure.{field}"), message, help))
     };
     for (field, name) in [("array", &figure.array), ("over", &figure.of.over)] {
-        let unknown =
-            name.as_ref().filter(|name| arrays.iter().all(|array| array.name != **name));
+        let unknown = name.as_ref().filter(|name| arrays.iter().all(|array| array.name != **name));
         if let Some(name) = unknown {
             let names: Vec<&str> = arrays.iter().map(|array| array.name.as_str()).collect();
             let help = format!("its arrays are {}", names.join(", "));
@@ -96,7 +96,11 @@ fn problem_of(study: &Study, figure: &Measured, arrays: &[ArrayNames]) -> Option
             [] => format!("leave `{field}` out: no {field} has a name"),
             all => format!("there are: {}", all.join(", ")),
         };
-        return wrong(field, format!("\"{}\": no run has a {field} \"{name}\"", figure.quantity), help);
+        return wrong(
+            field,
+            format!("\"{}\": no run has a {field} \"{name}\"", figure.quantity),
+            help,
+        );
     }
     let segments = meant.iter().map(|array| array.segments).max().unwrap_or(0);
     for (field, choice) in [("segment", of.segment), ("over_segment", of.over_segment)] {
@@ -169,7 +173,11 @@ impl Names<'_> {
         };
         let Some(figure) = figures.iter().find(|figure| figure.name == prediction.figure) else {
             let message = format!("there is no figure \"{}\"", prediction.figure);
-            return wrong("prediction.figure", message, listed(figures.iter().map(|one| &one.name)));
+            return wrong(
+                "prediction.figure",
+                message,
+                listed(figures.iter().map(|one| &one.name)),
+            );
         };
         let text = &prediction.text;
         match (prediction.least, prediction.most) {

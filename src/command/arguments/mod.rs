@@ -18,9 +18,7 @@ pub(crate) use output::{PictureArguments, TableArguments, TableFormat};
 pub(crate) use results::{ClaimsArguments, CompareArguments, ReportArguments};
 pub(crate) use run::{LoadArguments, RunArguments, Shape};
 pub(crate) use spindle::SpindleArguments;
-pub(crate) use sweep::{
-    StudyArguments, SweepArguments, SweepPointArguments, SweepWorkArguments,
-};
+pub(crate) use sweep::{StudyArguments, SweepArguments, SweepPointArguments, SweepWorkArguments};
 pub(crate) use values::{MOST_SEGMENTS, seed, segments, whole_number};
 
 use values::{bench_seconds, jobs};
