@@ -1,6 +1,15 @@
 //! Values of settings as numbers, for axes: `4 KiB`, `20 min`, `0.5`.
 
+use strewn_report::rounded;
 use strewn_scenario::{Bytes, Nanoseconds};
+
+/// Digits of a size or time between two others.
+const DIGITS: usize = 4;
+/// Digits of a number: those that arithmetic in binary leaves right.
+const RIGHT_DIGITS: usize = 12;
+const BINARY_UNITS: [&str; 4] = ["TiB", "GiB", "MiB", "KiB"];
+const DECIMAL_UNITS: [&str; 4] = ["TB", "GB", "MB", "kB"];
+const TIME_UNITS: [&str; 5] = ["h", "min", "s", "ms", "us"];
 
 /// What a value counts, and how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +45,24 @@ impl Amount {
         match self.kind {
             Kind::Bytes => Bytes(self.base.round() as u64).to_string(),
             Kind::Time => Nanoseconds(self.base.round() as u64).to_string(),
-            Kind::Number => self.base.to_string(),
+            // 0.3 and not 0.30000000000000004.
+            Kind::Number => rounded(self.base, RIGHT_DIGITS).to_string(),
+        }
+    }
+
+    /// Writes a size or time with four significant digits of the largest unit that fits, decimal or binary; a number in full.
+    pub(crate) fn rounded(self, is_decimal: bool) -> String {
+        let units = match self.kind {
+            Kind::Bytes if is_decimal => &DECIMAL_UNITS[..],
+            Kind::Bytes => &BINARY_UNITS,
+            Kind::Time => &TIME_UNITS,
+            Kind::Number => return self.written(),
+        };
+        let size = |unit: &&&str| Self::read(&format!("1 {unit}")).map(|one| one.base);
+        let mut known = units.iter().filter_map(|unit| Some((unit, size(&unit)?)));
+        match known.find(|(_, size)| self.base >= *size) {
+            Some((unit, size)) => format!("{} {unit}", rounded(self.base / size, DIGITS)),
+            None => self.written(),
         }
     }
 }
@@ -61,6 +87,17 @@ pub(crate) fn numbers(values: &[String]) -> Option<(Vec<f64>, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_and_times_are_rounded_and_numbers_are_as_one_would_write_them() {
+        let bytes = |base| Amount { kind: Kind::Bytes, base };
+        assert_eq!(bytes(783_522_856.0).rounded(false), "747.2 MiB");
+        assert_eq!(bytes(783_522_856.0).rounded(true), "783.5 MB");
+        assert_eq!(bytes(1536.0).rounded(false), "1.5 KiB");
+        assert_eq!(bytes(700.0).rounded(false), "700 B");
+        assert_eq!(Amount { kind: Kind::Time, base: 1.234_56e9 }.rounded(false), "1.235 s");
+        assert_eq!(Amount { kind: Kind::Number, base: 0.1 + 0.2 }.written(), "0.3");
+    }
 
     #[test]
     fn values_become_numbers_of_the_first_ones_unit() {

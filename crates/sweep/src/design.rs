@@ -1,5 +1,7 @@
 //! Combinations of the axes' values.
 
+use std::collections::HashSet;
+
 use strewn_base::Rng;
 
 use crate::study::axis::{Axis, Level, Values};
@@ -13,9 +15,9 @@ pub(crate) struct Combinations {
 
 /// Returns the combinations of a study, or why there are none.
 pub(crate) fn combinations(study: &Study) -> Result<Combinations, String> {
-    let levels = levels(study);
+    let mut levels = levels(study);
     let counts: Vec<usize> = levels.iter().map(Vec::len).collect();
-    let all = match study.design {
+    let mut all = match study.design {
         Design::Grid => grid(&counts),
         Design::OneAtATime => one_at_a_time(&counts),
         Design::Paired => paired(&counts)?,
@@ -27,7 +29,29 @@ pub(crate) fn combinations(study: &Study) -> Result<Combinations, String> {
             latin_hypercube(&counts, &is_drawn, study.drawn_points, study.design_seed)
         }
     };
+    if study.design == Design::LatinHypercube {
+        list_once(&mut levels, &mut all);
+    }
     Ok(Combinations { levels, all })
+}
+
+/// Lists each drawn value and each combination once: whole numbers may be fewer than parts of the range.
+fn list_once(levels: &mut [Vec<Level>], all: &mut Vec<Vec<usize>>) {
+    for (axis, levels) in levels.iter_mut().enumerate() {
+        let mut kept: Vec<Level> = Vec::new();
+        let mut new_index = Vec::with_capacity(levels.len());
+        for level in levels.drain(..) {
+            // Drawn values ascend, and those that are listed differ.
+            if kept.last().is_none_or(|last| last.label != level.label) {
+                kept.push(level);
+            }
+            new_index.push(kept.len() - 1);
+        }
+        *levels = kept;
+        all.iter_mut().for_each(|at| at[axis] = new_index[at[axis]]);
+    }
+    let mut seen = HashSet::new();
+    all.retain(|at| seen.insert(at.clone()));
 }
 
 fn is_drawn(axis: &Axis) -> bool {
@@ -42,9 +66,8 @@ fn levels(study: &Study) -> Vec<Vec<Level>> {
         Values::Listed(levels) => levels.clone(),
         Values::Between(between) => {
             let points = study.drawn_points;
-            let share = |part: usize, within: f64| (part as f64 + within) / points as f64;
             (0..points)
-                .map(|part| between.at(share(part, rng.unit()), axis.is_logarithmic))
+                .map(|part| between.in_part(part, points, rng.unit(), axis.is_logarithmic))
                 .collect()
         }
     };
@@ -149,5 +172,64 @@ mod tests {
             }
         }
         assert_eq!(all, latin_hypercube(&[16, 2, 16], &[true, false, true], 16, 7));
+    }
+
+    fn planned(axes: &str) -> crate::Plan {
+        let study = format!(
+            "schema = 1\nname = \"drawn\"\ntitle = \"Drawn\"\n\
+             scenario = \"../../scenarios/making-sense-of-wafl-4.toml\"\n\
+             arrays = [\"FAS2050\"]\nscale_down = 64\n{axes}"
+        );
+        Study::parse(&study, "study.toml").unwrap().plan(None).unwrap()
+    }
+
+    fn labels(plan: &crate::Plan, axis: usize) -> Vec<&str> {
+        plan.study.axes[axis].values.iter().map(|value| value.label.as_str()).collect()
+    }
+
+    #[test]
+    fn whole_numbers_are_drawn_once_each_where_there_are_as_many() {
+        for (seed, spacing) in [(0, "linear"), (1, "linear"), (2, "linear")] {
+            let plan = planned(&format!(
+                "segments = 2\ndesign = \"latin-hypercube\"\npoints = 9\ndesign_seed = {seed}\n\
+                 [[axis]]\nname = \"o\"\nsetting = \"FAS2050.outstanding\"\nfrom = 1\nto = 9\n\
+                 spacing = \"{spacing}\"\n"
+            ));
+            assert_eq!(labels(&plan, 0), ["1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+        }
+    }
+
+    #[test]
+    fn combinations_of_fewer_whole_numbers_than_points_are_listed_once() {
+        let plan = planned(
+            "segments = 2\ndesign = \"latin-hypercube\"\npoints = 20\n\
+             [[axis]]\nname = \"o\"\nsetting = \"FAS2050.outstanding\"\nfrom = 1\nto = 4\n",
+        );
+        assert_eq!(labels(&plan, 0), ["1", "2", "3", "4"]);
+        assert_eq!(plan.study.combinations.len(), 4);
+        assert_eq!(plan.points.len(), 4);
+    }
+
+    /// The scenario fits the first two segments.
+    #[test]
+    fn a_study_may_run_fewer_segments_than_were_fitted() {
+        let plan = planned("segments = 1\n");
+        assert_eq!(plan.points[0].scenario().unwrap().segments, 1);
+    }
+
+    #[test]
+    fn values_between_two_are_rounded_and_steps_are_not() {
+        let axis = |setting: &str, range: &str| {
+            planned(&format!(
+                "segments = 2\n[[axis]]\nname = \"a\"\nsetting = \"FAS2050.{setting}\"\n{range}\n"
+            ))
+        };
+        let sizes = axis(
+            "buffer_cache",
+            "from = \"512 MiB\"\nto = \"8 GiB\"\npoints = 4\nspacing = \"log\"",
+        );
+        assert_eq!(labels(&sizes, 0), ["512 MiB", "1.26 GiB", "3.175 GiB", "8 GiB"]);
+        let percents = axis("protected_percent", "from = 0.1\nto = 0.7\nstep = 0.2");
+        assert_eq!(labels(&percents, 0), ["0.1", "0.3", "0.5", "0.7"]);
     }
 }

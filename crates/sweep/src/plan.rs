@@ -165,6 +165,14 @@ impl Building<'_> {
             let point = Point::of(&scenario, self.scale_down, &at).map_err(|message| {
                 self.study.wrong(1, "scenario", message, "correct the scenario")
             })?;
+            // As the run itself will read it: later segments may be spoken of than are run.
+            if let (true, Some(segments)) = (runs.is_empty(), self.study.segments) {
+                point.scenario().map_err(|error| {
+                    let message = format!("{segments} are too few for the scenario: {error}");
+                    let help = "give more, or change the scenario under [set]";
+                    self.study.wrong(self.study.lines.segments, "segments", message, help)
+                })?;
+            }
             let next = self.points.len();
             let index = *self.by_id.entry(point.id.clone()).or_insert(next);
             if index == next {
@@ -214,6 +222,13 @@ impl Study {
                 ));
             }
             scenario.segments = segments;
+            // Nothing is fitted in a study.
+            for array in &mut scenario.arrays {
+                if let Some(fitted) = &mut array.fitted {
+                    fitted.segments.retain(|segment| *segment <= segments);
+                }
+                array.fitted.take_if(|fitted| fitted.segments.is_empty());
+            }
         }
         self.keep_arrays(&mut scenario)?;
         Ok(scenario)

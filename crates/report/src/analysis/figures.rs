@@ -5,6 +5,7 @@ use crate::data::figure::{FigureMetric, FigureOf, SegmentChoice, Statistic};
 use crate::data::machine::ControllerFigures;
 use crate::data::results::ArrayResults;
 use crate::data::segment::Segment;
+use crate::data::workload::{OperationFigures, WorkloadFigures};
 
 /// MB of a MiB.
 pub(crate) const MB_PER_MIB: f64 = 1.048_576;
@@ -116,6 +117,10 @@ impl FigureOf {
             FigureMetric::MbPerS => of_time(mib_per_s * MB_PER_MIB),
             FigureMetric::MibPerS => of_time(mib_per_s),
             FigureMetric::ResponseMs => of_operations(response_ms.mean),
+            FigureMetric::P95Ms => of_operations(response_ms.p95),
+            FigureMetric::P99Ms => of_operations(response_ms.p99),
+            FigureMetric::ReadMs => self.mean_of(segment, |one| &one.reads),
+            FigureMetric::WriteMs => self.mean_of(segment, |one| &one.writes),
             FigureMetric::LongestMs => of_time(response_ms.max),
             FigureMetric::Seconds => of_time(seconds),
             FigureMetric::ControllerPercent => of_time(100.0 * segment.utilization.controller),
@@ -147,6 +152,24 @@ impl FigureOf {
                 of_time(segment.snapshots.map_or(0.0, |snapshots| snapshots.held_gib()))
             }
         }
+    }
+}
+
+impl FigureOf {
+    /// Returns the mean response time of reads, or of writes, of the workload that is meant or of all; none if the results do
+    /// not tell them apart.
+    fn mean_of(
+        &self,
+        segment: &Segment,
+        side: fn(&WorkloadFigures) -> &OperationFigures,
+    ) -> Option<Sample> {
+        let is_meant =
+            |one: &&WorkloadFigures| self.workload.as_ref().is_none_or(|name| *name == one.name);
+        let meant = || segment.by_workload.iter().filter(is_meant).map(side);
+        let ops: u64 = meant().map(|one| one.ops).sum();
+        let sum: f64 = meant().map(|one| one.ops as f64 * one.mean_ms).sum();
+        let weight = ops as f64;
+        (ops > 0).then(|| Sample { value: sum / weight, weight, seconds: segment.seconds })
     }
 }
 

@@ -15,6 +15,15 @@ pub enum FigureMetric {
     MibPerS,
     /// Mean response time, milliseconds.
     ResponseMs,
+    /// Response time that 95 of 100 operations did not exceed, milliseconds; of several segments, the mean of theirs by
+    /// operations.
+    P95Ms,
+    /// The same of 99 of 100.
+    P99Ms,
+    /// Mean response time of reads, milliseconds, where the results tell reads and writes apart.
+    ReadMs,
+    /// Mean response time of writes, milliseconds.
+    WriteMs,
     /// Longest response time, milliseconds.
     LongestMs,
     /// Length, seconds: of the whole run, until all workloads have ended.
@@ -132,6 +141,10 @@ impl FigureMetric {
             Self::MbPerS => "mb_per_s",
             Self::MibPerS => "mib_per_s",
             Self::ResponseMs => "response_ms",
+            Self::P95Ms => "p95_ms",
+            Self::P99Ms => "p99_ms",
+            Self::ReadMs => "read_ms",
+            Self::WriteMs => "write_ms",
             Self::LongestMs => "longest_ms",
             Self::Seconds => "seconds",
             Self::ControllerPercent => "controller_percent",
@@ -160,7 +173,12 @@ impl FigureMetric {
             Self::Iops => "IOPS",
             Self::MbPerS => "MB/s",
             Self::MibPerS => "MiB/s",
-            Self::ResponseMs | Self::LongestMs => "ms",
+            Self::ResponseMs
+            | Self::P95Ms
+            | Self::P99Ms
+            | Self::ReadMs
+            | Self::WriteMs
+            | Self::LongestMs => "ms",
             Self::Seconds => "s",
             Self::ControllerPercent
             | Self::SpindlesPercent

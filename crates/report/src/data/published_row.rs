@@ -83,6 +83,10 @@ fn read_row(reader: &Reader<'_>, raw: RawRow) -> Result<PublishedRow, TomlError>
             | FigureMetric::MbPerS
             | FigureMetric::MibPerS
             | FigureMetric::ResponseMs
+            | FigureMetric::P95Ms
+            | FigureMetric::P99Ms
+            | FigureMetric::ReadMs
+            | FigureMetric::WriteMs
             | FigureMetric::LongestMs
     );
     if let Some(workload) = raw.workload.as_ref().filter(|_| !of_workloads) {

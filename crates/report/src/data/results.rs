@@ -23,7 +23,7 @@ use std::fmt;
 pub const SCHEMA: u32 = 1;
 
 /// How far a quick run is from full scale (docs/model.md, "A quick run", has the figures).
-const QUICK_NOTE: &str = "Random mixes like the shipped one come out within about 1 % of full scale; uniform sizes and \
+pub(crate) const QUICK_NOTE: &str = "Random mixes like the shipped one come out within about 1 % of full scale; uniform sizes and \
     sequential accesses may be off by 13 %, sequential reads of an in-place array by 41 %.";
 
 /// The measurements of one run of a scenario.

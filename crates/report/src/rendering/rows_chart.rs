@@ -27,7 +27,12 @@ impl RowUnit {
         match row.of.metric {
             FigureMetric::MbPerS | FigureMetric::MibPerS => Some(Self::Throughput),
             FigureMetric::Iops => Some(Self::Iops),
-            FigureMetric::ResponseMs | FigureMetric::LongestMs => Some(Self::Milliseconds),
+            FigureMetric::ResponseMs
+            | FigureMetric::P95Ms
+            | FigureMetric::P99Ms
+            | FigureMetric::ReadMs
+            | FigureMetric::WriteMs
+            | FigureMetric::LongestMs => Some(Self::Milliseconds),
             FigureMetric::Seconds => Some(Self::Seconds),
             FigureMetric::ControllerPercent
             | FigureMetric::SpindlesPercent

@@ -2,7 +2,7 @@
 
 use crate::data::study_text::StudyText;
 use crate::data::sweep::Sweep;
-use crate::rendering::prediction_words::{PredictionWords, predictions_sentence};
+use crate::rendering::prediction_words::{PredictionWords, one_line, predictions_sentence};
 
 /// Widest verdict.
 const VERDICT_LETTERS: usize = 12;
@@ -16,7 +16,7 @@ pub fn study_summary(sweep: &Sweep, text: &StudyText) -> String {
     let mut summary = String::new();
     let mut paragraph = |head: &str, body: &str| {
         if !body.trim().is_empty() {
-            summary.push_str(&format!("\n{head}: {}\n", body.trim()));
+            summary.push_str(&format!("\n{head}: {}\n", one_line(body)));
         }
     };
     paragraph("Question", &text.question);

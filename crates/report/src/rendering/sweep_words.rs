@@ -1,5 +1,6 @@
 //! What tables, charts and the report of a sweep say in words.
 
+use crate::data::results::QUICK_NOTE;
 use crate::data::figure::{FigureMetric, SegmentChoice, Statistic};
 use crate::data::number::fixed;
 use crate::data::sweep::{Sweep, SweepAxis, SweepBase, SweepFigure, SweepRow};
@@ -34,6 +35,10 @@ const MOST_VALUES: usize = 24;
 /// Returns what was run, by name: what all runs have in common, the values of each axis, and what each figure counts.
 pub(crate) fn what_was_run(sweep: &Sweep) -> Vec<(String, String)> {
     let mut facts = in_common(&sweep.base);
+    if sweep.scale_down > 1 {
+        let words = format!("1/{}. Measured at 1/8: {QUICK_NOTE}", sweep.scale_down);
+        facts.push(("scale".to_owned(), words));
+    }
     facts.extend(sweep.axes.iter().map(|axis| (axis.name.clone(), values(axis))));
     for figure in &sweep.figures {
         let fact = (format!("figure \"{}\"", figure.quantity), figure_words(figure));

@@ -38,6 +38,8 @@ pub(crate) struct Between {
     from: Amount,
     to: Amount,
     is_whole: bool,
+    /// Whether sizes are in decimal units.
+    is_decimal: bool,
     line: usize,
 }
 
@@ -302,23 +304,54 @@ impl Between {
         let is_whole =
             low.kind != Kind::Number || (from.get_ref().is_integer() && to.get_ref().is_integer());
         let line = reader.line(from.span());
-        Ok(Self { setting: setting.get_ref().clone(), from: low, to: high, is_whole, line })
+        let is_decimal = !written(from.get_ref()).ends_with("iB");
+        let setting = setting.get_ref().clone();
+        Ok(Self { setting, from: low, to: high, is_whole, is_decimal, line })
     }
 
-    /// Returns the value at `share` of the way, 0 to 1.
-    pub(crate) fn at(&self, share: f64, is_logarithmic: bool) -> Level {
-        let (from, to) = (self.from.base, self.to.base);
-        let base = if is_logarithmic {
-            from * (to / from).powf(share)
-        } else {
-            from + share * (to - from)
+    /// Returns the value at `share` of the way, 0 to 1. Sizes and times between the ends are rounded.
+    fn at(&self, share: f64, is_logarithmic: bool) -> Level {
+        let base = along(self.from.base, self.to.base, share, is_logarithmic);
+        if share <= 0.0 || share >= 1.0 {
+            return self.level(base);
+        }
+        self.valued(self.amount(base).rounded(self.is_decimal))
+    }
+
+    /// Returns a value in one of `parts` equal parts, by its number from 0, at `share` of the way through it, 0 to 1.
+    pub(crate) fn in_part(
+        &self,
+        part: usize,
+        parts: usize,
+        share: f64,
+        is_logarithmic: bool,
+    ) -> Level {
+        // Whole numbers are rounded down, so that the last one has as wide a part as the others.
+        let to = if self.is_whole { self.to.base + 1.0 } else { self.to.base };
+        let within = |share: f64| {
+            let share = (part as f64 + share) / parts as f64;
+            along(self.from.base, to, share, is_logarithmic)
         };
-        self.level(base)
+        let base = within(share);
+        let base = if self.is_whole { base.floor().min(self.to.base) } else { base };
+        let rounded = self.amount(base).rounded(self.is_decimal);
+        let is_inside = |one: &Amount| (within(0.0)..within(1.0)).contains(&one.base);
+        match Amount::read(&rounded).filter(is_inside) {
+            Some(_) => self.valued(rounded),
+            None => self.level(base),
+        }
+    }
+
+    fn amount(&self, base: f64) -> Amount {
+        let base = if self.is_whole { base.round() } else { base };
+        Amount { kind: self.from.kind, base }
     }
 
     fn level(&self, base: f64) -> Level {
-        let base = if self.is_whole { base.round() } else { base };
-        let value = Amount { kind: self.from.kind, base }.written();
+        self.valued(self.amount(base).written())
+    }
+
+    fn valued(&self, value: String) -> Level {
         Level {
             label: value.clone(),
             settings: vec![(self.setting.clone(), value)],
@@ -379,6 +412,14 @@ impl Between {
                 "give `points`, or `step` of a linear axis",
             )),
         }
+    }
+}
+
+/// Returns what is at `share` of the way between two numbers.
+fn along(from: f64, to: f64, share: f64, is_logarithmic: bool) -> f64 {
+    match is_logarithmic {
+        true => from * (to / from).powf(share),
+        false => from + share * (to - from),
     }
 }
 
