@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use strewn::report::{Results, Sweep, SweepReport};
+use strewn::report::{Results, StudyText, Sweep, SweepReport};
 use strewn_testing::{Missing, program};
 
 use crate::common::Folder;
@@ -123,7 +123,9 @@ pub fn the_page_of_a_sweep_draws_every_choice_of_axes() -> Result<(), Missing> {
     let folder = Folder::new();
     for (name, sweep) in [("grid", sweep_of_a_grid()), ("scattered", scattered(sweep_of_a_grid()))]
     {
-        let html = SweepReport { sweep: &sweep, charts: &[] }.to_html().unwrap();
+        let html = SweepReport { sweep: &sweep, charts: &[], text: &StudyText::default() }
+            .to_html()
+            .unwrap();
         folder.write(&format!("{name}.html"), &html);
         let address = format!("file://{}#check", folder.path(&format!("{name}.html")).display());
         let (document, said) = document_of(&program, &address);

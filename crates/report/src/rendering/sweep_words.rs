@@ -1,8 +1,8 @@
 //! What tables, charts and the report of a sweep say in words.
 
-use crate::data::results::QUICK_NOTE;
 use crate::data::figure::{FigureMetric, SegmentChoice, Statistic};
 use crate::data::number::fixed;
+use crate::data::results::QUICK_NOTE;
 use crate::data::sweep::{Sweep, SweepAxis, SweepBase, SweepFigure, SweepRow};
 
 /// Runs that failed and are described.
@@ -135,6 +135,10 @@ const fn metric_words(metric: FigureMetric) -> &'static str {
         FigureMetric::MbPerS => "host data moved, MB/s",
         FigureMetric::MibPerS => "host data moved, MiB/s",
         FigureMetric::ResponseMs => "mean response time, ms",
+        FigureMetric::P95Ms => "response time of 95 in 100 operations, ms",
+        FigureMetric::P99Ms => "response time of 99 in 100 operations, ms",
+        FigureMetric::ReadMs => "mean response time of reads, ms",
+        FigureMetric::WriteMs => "mean response time of writes, ms",
         FigureMetric::LongestMs => "longest response time, ms",
         FigureMetric::Seconds => "length, s",
         FigureMetric::ControllerPercent => "busy share of the controller, %",

@@ -1,11 +1,15 @@
 use super::fixture::{grid, iops, numbers, row, sweep_of, words};
 use std::collections::BTreeMap;
 use strewn_report::{
-    Argument, Prediction, PredictionVerdict, StudyText, Sweep, SweepBase, predictions_sentence,
-    study_page, study_summary, sweep_table,
+    Argument, Prediction, PredictionVerdict, StudySource, StudyText, Sweep, SweepBase,
+    predictions_sentence, study_page, study_summary, sweep_table,
 };
 
 const FIGURE: &str = "FAS2050: IOPS, last segment";
+
+fn source() -> StudySource {
+    StudySource { command: "strewn sweep study.toml".to_owned(), link: None }
+}
 
 /// A sweep of two values of an axis, of which the first figure has these samples.
 fn measured(samples: [&[f64]; 2]) -> Sweep {
@@ -93,7 +97,7 @@ fn study() -> (Sweep, StudyText) {
 #[test]
 fn bounds_are_as_written_and_figures_do_not_contradict_their_verdict() {
     let (sweep, text) = study();
-    let page = study_page(&sweep, &text, &[]).unwrap();
+    let page = study_page(&sweep, &text, &[], &source()).unwrap();
     assert!(page.contains("| at least 4680 IOPS | 4679.6 IOPS (4678 to 4681) |"), "{page}");
     assert!(page.contains("| 100.2 to 101.5 % | 100.4 % ("), "{page}");
     assert!(page.contains("| undecided |") && page.contains("| **failed** |"), "{page}");
@@ -156,7 +160,7 @@ fn what_was_run_names_what_all_runs_have_in_common_and_what_figures_count() {
         set: vec![("workload.file".to_owned(), "200 GiB".to_owned())],
         design: "grid".to_owned(),
     };
-    let page = study_page(&sweep, &StudyText::default(), &[]).unwrap();
+    let page = study_page(&sweep, &StudyText::default(), &[], &source()).unwrap();
     for line in [
         "- scenario: A database\n",
         "- arrays: FAS2050, CX3\n",

@@ -85,9 +85,5 @@ fn paragraphs(text: &str) -> Vec<Paragraph> {
         };
         pieces.map(piece).filter(|piece| !piece.text.is_empty()).collect()
     };
-    text.split("\n\n")
-        .map(|part| one_line(part))
-        .filter(|part| !part.is_empty())
-        .map(|part| of(&part))
-        .collect()
+    text.split("\n\n").map(one_line).filter(|part| !part.is_empty()).map(|part| of(&part)).collect()
 }
