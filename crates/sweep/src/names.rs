@@ -185,6 +185,10 @@ impl Names<'_> {
                 let message = format!("\"{text}\" has no bounds");
                 return wrong("prediction", message, "give `least`, `most` or both".to_owned());
             }
+            (least, most) if [least, most].into_iter().flatten().any(f64::is_nan) => {
+                let message = format!("\"{text}\" has a bound that is no number");
+                return wrong("prediction", message, "give a number".to_owned());
+            }
             (Some(least), Some(most)) if least > most => {
                 let message = format!("{least} is above `most`, {most}: \"{text}\" cannot hold");
                 return wrong("prediction.least", message, "exchange the two".to_owned());
