@@ -93,11 +93,7 @@ impl Array {
     }
 
     fn slot(&mut self, parameter: &str) -> Result<(Slot<'_>, ParameterUnit), ParameterError> {
-        let unknown = ParameterError::UnknownParameter {
-            array: self.name.clone(),
-            parameter: parameter.to_owned(),
-            known: one_of(parameter, &self.parameter_names()),
-        };
+        let (array, names) = (self.name.clone(), self.parameter_names());
         let slot = match (parameter.split_once('.'), &mut self.layout) {
             (None, _) if parameter == "commands_per_spindle" => {
                 Some(Slot::Short(&mut self.commands_per_spindle))
@@ -112,7 +108,12 @@ impl Array {
             (Some(("in_place", key)), ArrayLayout::InPlace(layout)) => in_place_slot(layout, key),
             _ => None,
         };
-        slot.zip(parameter::unit(parameter)).ok_or(unknown)
+        // The nearest names take longer to find than all parameters, which every run's results list.
+        slot.zip(parameter::unit(parameter)).ok_or_else(|| ParameterError::UnknownParameter {
+            array,
+            parameter: parameter.to_owned(),
+            known: one_of(parameter, &names),
+        })
     }
 }
 

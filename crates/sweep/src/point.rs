@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use strewn_report::Results;
 use strewn_run::{Observer, RunError, RunOptions, SavedRun, needed_bytes, run};
-use strewn_scenario::{Scenario, ScenarioError, SpindleChoice};
+use strewn_scenario::{Array, Scenario, ScenarioError, SpindleChoice};
 
 use crate::plan::absolute;
 
@@ -53,8 +53,7 @@ impl Point {
         at: &[(String, String)],
     ) -> Result<Self, String> {
         let mut scenario = scenario.clone();
-        let mut digest = Sha256::new();
-        digest.update(format!("strewn {}\n1/{scale_down}\n", env!("CARGO_PKG_VERSION")));
+        let mut digest = begun(scale_down);
         let mut unnamed = scenario.clone();
         for (array, unnamed) in scenario.arrays.iter_mut().zip(&mut unnamed.arrays) {
             if let SpindleChoice::File(path) = &mut array.spindle {
@@ -70,12 +69,11 @@ impl Point {
             scenario.to_toml().ok_or_else(|| "the scenario cannot be written as a file".to_owned())
         };
         digest.update(text(&unnamed)?);
-        let id = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let scaled = scenario.scaled_down(scale_down).0;
         let segments = u64::from(scaled.segments).saturating_mul(scaled.arrays.len() as u64);
         Ok(Self {
             index: 0,
-            id: id[..ID_LETTERS].to_owned(),
+            id: ended(digest),
             at: at.to_vec(),
             seed: scenario.seed,
             scale_down,
@@ -93,13 +91,20 @@ impl Point {
         Scenario::parse(&self.scenario, NAME)
     }
 
-    /// Returns whether its name is that of its scenario, seed and scale. A plan that was edited by hand would put the results of
-    /// one run under the name of another, where every later sweep takes them for its own.
+    /// Returns whether its name is that of its scenario, which is `scenario`, seed and scale. A plan that was edited by hand would
+    /// put the results of one run under the name of another, where every later sweep takes them for its own.
     #[must_use]
-    pub fn is_intact(&self) -> bool {
-        let named = |scenario: &Scenario| Self::of(scenario, self.scale_down, &self.at);
-        let again = self.scenario().ok().and_then(|scenario| named(&scenario).ok());
-        again.is_some_and(|again| again.id == self.id && again.seed == self.seed)
+    pub fn is_intact(&self, scenario: &Scenario) -> bool {
+        let is_file = |array: &Array| matches!(array.spindle, SpindleChoice::File(_));
+        let id = if scenario.arrays.iter().any(is_file) {
+            Self::of(scenario, self.scale_down, &self.at).map(|again| again.id).unwrap_or_default()
+        } else {
+            // The text is what was digested: it need not be written again for each of thousands of short runs.
+            let mut digest = begun(self.scale_down);
+            digest.update(&self.scenario);
+            ended(digest)
+        };
+        id == self.id && scenario.seed == self.seed
     }
 
     /// Returns the values of the axes in a line.
@@ -118,9 +123,30 @@ impl Point {
         save: Option<Arc<SavedRun>>,
         observer: &dyn Observer,
     ) -> Result<Results, RunError> {
-        let scenario = self.scenario()?;
+        self.run_scenario(&self.scenario()?, save, observer)
+    }
+
+    /// Runs it with its scenario, which is read already.
+    pub(crate) fn run_scenario(
+        &self,
+        scenario: &Scenario,
+        save: Option<Arc<SavedRun>>,
+        observer: &dyn Observer,
+    ) -> Result<Results, RunError> {
         let options =
             RunOptions { jobs: 1, scale_down: self.scale_down, save, ..RunOptions::default() };
-        run(&scenario, &options, observer)
+        run(scenario, &options, observer)
     }
+}
+
+/// Begins the digest that names a run.
+fn begun(scale_down: u32) -> Sha256 {
+    let mut digest = Sha256::new();
+    digest.update(format!("strewn {}\n1/{scale_down}\n", env!("CARGO_PKG_VERSION")));
+    digest
+}
+
+fn ended(digest: Sha256) -> String {
+    let letters = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    letters[..ID_LETTERS].to_owned()
 }

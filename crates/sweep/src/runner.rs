@@ -141,12 +141,13 @@ pub fn run_one(
     save: bool,
     observer: &dyn Observer,
 ) -> Result<bool, PointError> {
-    store.check(point)?;
+    let scenario = point.scenario().map_err(RunError::from)?;
+    store.check(point, &scenario)?;
     let saved = match save || store.is_saved(point) {
         true => Some(Arc::new(store.saved(point)?)),
         false => None,
     };
-    let results = point.run(saved, observer)?;
+    let results = point.run_scenario(&scenario, saved, observer)?;
     if results.partial && !has_lost_data(&results) {
         return Ok(false);
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use strewn_report::Results;
 use strewn_run::{Replacement, SavedRun};
+use strewn_scenario::Scenario;
 
 use crate::cluster::{KUBERNETES_JOB, SLURM_SCRIPT};
 use crate::files::File;
@@ -227,12 +228,12 @@ impl Store {
         Ok(point)
     }
 
-    /// Checks that the plan's line of a run is as it was planned.
+    /// Checks that the plan's line of a run, with its scenario, is as it was planned.
     ///
     /// # Errors
     /// If it was changed.
-    pub fn check(&self, point: &Point) -> Result<(), StoreError> {
-        if point.is_intact() {
+    pub fn check(&self, point: &Point, scenario: &Scenario) -> Result<(), StoreError> {
+        if point.is_intact(scenario) {
             return Ok(());
         }
         Err(StoreError::Damaged {
