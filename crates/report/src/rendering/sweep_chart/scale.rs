@@ -14,10 +14,16 @@ const ZERO_SHARE: f64 = 0.7;
 /// Means that differ by less than this share are drawn as if they differed by that, so that noise does not fill a chart.
 const LEAST_SPAN: f64 = 0.02;
 
+/// An interval reaches beyond the means by at most this share of the highest, or it is cut: one of two seeds may be 25 times as wide as
+/// these are apart, and would flatten all lines.
+const INTERVAL_SHARE: f64 = 0.5;
+
 /// The axis of the figures, the same in all panels.
 pub(super) struct FigureAxis {
     pub(super) axis: Axis,
     pub(super) begins_at_zero: bool,
+    /// Whether an interval leaves it.
+    cuts: bool,
 }
 
 impl FigureAxis {
@@ -26,18 +32,22 @@ impl FigureAxis {
         let lowest = means().fold(f64::INFINITY, f64::min);
         let highest = means().fold(f64::NEG_INFINITY, f64::max);
         let span = (highest - lowest).max(LEAST_SPAN * highest.abs());
-        // An interval that left the axis would look narrower than it is.
         let ends = || content.points().filter_map(|point| point.row.interval);
-        let low = ends().map(|[low, _]| low).fold(lowest, f64::min);
-        let high = ends().map(|[_, high]| high).fold(highest, f64::max);
+        let (least, most) = ends()
+            .fold((lowest, highest), |(least, most), [low, high]| (least.min(low), most.max(high)));
+        let room = span.max(INTERVAL_SHARE * highest.abs());
+        // What is never below zero has nothing there but an interval's end.
+        let floor = if lowest >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+        let (low, high) = (least.max(lowest - room).max(floor), most.min(highest + room));
+        let cuts = least < low || most > high;
         if low >= 0.0 && lowest <= ZERO_SHARE * highest {
-            return Self { axis: Axis::from_zero_to(high), begins_at_zero: true };
+            return Self { axis: Axis::from_zero_to(high), begins_at_zero: true, cuts };
         }
         if lowest == 0.0 && highest == 0.0 {
-            return Self { axis: Axis::from_zero_to(0.0), begins_at_zero: true };
+            return Self { axis: Axis::from_zero_to(0.0), begins_at_zero: true, cuts };
         }
         let half = (span - (high - low)).max(0.0) / 2.0;
-        Self { axis: Axis::around(low - half, high + half), begins_at_zero: false }
+        Self { axis: Axis::around(low - half, high + half), begins_at_zero: false, cuts }
     }
 
     /// Returns the same axis with fewer ticks, for a small panel.
@@ -48,7 +58,12 @@ impl FigureAxis {
     }
 
     pub(super) fn note(&self) -> Option<String> {
-        (!self.begins_at_zero).then(|| "The axis does not begin at zero.".to_owned())
+        let notes = [
+            (!self.begins_at_zero).then_some("The axis does not begin at zero."),
+            self.cuts.then_some("Intervals that leave the axis are cut."),
+        ];
+        let notes: Vec<&str> = notes.into_iter().flatten().collect();
+        (!notes.is_empty()).then(|| notes.join(" "))
     }
 }
 

@@ -35,12 +35,16 @@ const pictures = (() => {
     let [low, high] = [Math.min(...means), Math.max(...means)];
     const span = Math.max(high - low, 0.02 * Math.abs(high)) || 1;
     const ends = points.filter((point) => point.low !== null);
-    const [lowest, highest] = [Math.min(low, ...ends.map((point) => point.low)), Math.max(high, ...ends.map((point) => point.high))];
+    const [least, most] = [Math.min(low, ...ends.map((point) => point.low)), Math.max(high, ...ends.map((point) => point.high))];
+    // One of two seeds may be 25 times as wide as these are apart, and would flatten all lines.
+    const room = Math.max(span, 0.5 * Math.abs(high));
+    const lowest = Math.max(least, low - room, low >= 0 ? 0 : -Infinity);
+    const highest = Math.min(most, high + room);
     const fromZero = lowest >= 0 && low <= 0.7 * high;
-    // An interval that left the axis would look narrower than it is.
-    low = lowest - span * 0.06;
-    high = highest + span * 0.06;
-    return { low: fromZero ? 0 : low, high, fromZero: fromZero || low <= 0 };
+    const notes = [];
+    if (!fromZero && lowest > span * 0.06) notes.push("The axis does not begin at zero.");
+    if (least < lowest || most > highest) notes.push("Intervals that leave the axis are cut.");
+    return { low: fromZero ? 0 : lowest - span * 0.06, high: highest + span * 0.06, note: notes.join(" ") };
   };
 
   /** Places of values along x, and the labels that have room. */
@@ -165,7 +169,7 @@ const pictures = (() => {
     const bottom = Math.ceil(content.boxes.length / columns) * high;
     const height = bottom + legend(svg, content, bottom, width);
     marksOf(svg, marks);
-    return { height, note: range.fromZero ? "" : "The axis does not begin at zero." };
+    return { height, note: range.note };
   };
 
   const dots = (svg, content, width) => {
@@ -200,7 +204,7 @@ const pictures = (() => {
     }
     const height = top + 6 + legend(svg, content, top + 6, width);
     marksOf(svg, marks);
-    return { height, note: range.fromZero ? "" : "The axis does not begin at zero." };
+    return { height, note: range.note };
   };
 
   const map = (svg, content, width) => {
