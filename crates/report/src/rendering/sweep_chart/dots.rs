@@ -81,7 +81,7 @@ fn rows_of(
         let below_px = DOT_PX * (2 * to_px(number) - to_px(panel.series.len()) + 1) / 2;
         for point in points {
             let place = |figure: f64| {
-                let (x, y) = plot.place((figure, last - point.place as f64));
+                let (x, y) = plot.place((figures.within(figure), last - point.place as f64));
                 (x, y + below_px * PIXEL)
             };
             if let Some(interval) = point.row.interval {

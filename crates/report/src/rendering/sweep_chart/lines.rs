@@ -70,7 +70,9 @@ impl OnePanel<'_> {
             words: if fits { &label } else { &self.content.unit },
         };
         let plot = Plot::begin(&area, &Margins { top_px: 8, legend_px: -8 }, across, up, &[])?;
-        let place = |point: &Point<'_>, figure: f64| plot.place((x.position(point.place), figure));
+        let place = |point: &Point<'_>, figure: f64| {
+            plot.place((x.position(point.place), self.figures.within(figure)))
+        };
         let mut marks = Vec::new();
         for (number, points) in self.panel.series.iter().enumerate() {
             let appearance = Appearance::of(number);

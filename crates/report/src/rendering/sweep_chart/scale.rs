@@ -57,6 +57,12 @@ impl FigureAxis {
         Axis::of_range(self.axis.range(), ticks.iter().copied().step_by(every).collect())
     }
 
+    /// Returns the place of a figure, or the end of the axis beyond which it lies.
+    pub(super) fn within(&self, figure: f64) -> f64 {
+        let Range { start, end } = self.axis.range();
+        figure.max(start).min(end)
+    }
+
     pub(super) fn note(&self) -> Option<String> {
         let notes = [
             (!self.begins_at_zero).then_some("The axis does not begin at zero."),

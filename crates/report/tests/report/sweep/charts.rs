@@ -233,6 +233,29 @@ fn an_interval_that_is_wide_lies_within_the_axis() {
     assert!(widths.iter().any(is_tenfold), "{widths:?}");
 }
 
+/// One of two seeds that are far apart would flatten all lines.
+#[test]
+fn an_interval_that_is_far_wider_than_the_figures_is_cut_at_the_axis() {
+    let axes = vec![numbers("a", "", &[1.0, 2.0, 3.0, 4.0])];
+    let mut sweep = sweep_of(axes.clone(), iops(), &grid(&axes), 2);
+    sweep.figures.truncate(1);
+    sweep.rows.retain(|row| row.figure == 0);
+    sweep.rows[1] = row(1, &[1], 0, None, vec![Some(500.0), Some(5000.0)]);
+    let svg = &charts(&sweep)[0].svg;
+    let words = words_of(svg).join(" ");
+    assert!(words.contains("Intervals that leave the axis are cut."), "{words}");
+    let document = Document::parse(svg).unwrap();
+    let view = document.root_element().attribute("viewBox").unwrap();
+    let height: f64 = view.rsplit(' ').next().unwrap().parse().unwrap();
+    let corners = document.descendants().filter(|node| node.has_tag_name("polygon"));
+    let ends = corners.filter_map(|node| node.attribute("points")).flat_map(|points| {
+        points.split(' ').filter_map(|corner| corner.split_once(',')?.1.parse::<f64>().ok())
+    });
+    // Above it are the words, below it the labels along x.
+    assert!(ends.clone().count() > 4);
+    assert!(ends.into_iter().all(|y| y > 0.1 * height && y < 0.9 * height), "{svg}");
+}
+
 #[test]
 fn one_at_a_time_each_axis_has_a_chart_by_segment() {
     let mut sweep = shapes::one_at_a_time();
