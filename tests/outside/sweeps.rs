@@ -85,6 +85,8 @@ fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
             match (path.is_dir(), end) {
                 (_, "tmp" | "log" | "sbatch") => {}
+                // It lists the script of the cluster.
+                _ if path.ends_with("written.txt") => {}
                 (true, _) => directories.push(path),
                 (false, _) => {
                     let mut bytes = fs::read(&path).unwrap();
