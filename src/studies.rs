@@ -94,8 +94,9 @@ fn scenario(path: &Path) -> Result<String, StudyError> {
     })
 }
 
-/// Returns a path without `..`: the sources are named from the project's root.
-fn without_dots(path: &Path) -> PathBuf {
+/// Returns a path without `.` and `..`, as the sources are named from the project's root. Links are not followed.
+#[must_use]
+pub fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {

@@ -4,8 +4,8 @@ import os
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 __version__: str
-#: How many times smaller ``quick=True`` runs.
 MOST_REPLICATES: int
+#: How many times smaller ``quick=True`` runs.
 QUICK_SCALE_DOWN: int
 
 _Path = Union[str, os.PathLike[str]]

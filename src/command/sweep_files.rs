@@ -1,9 +1,10 @@
 //! The files of a sweep: its table, charts and report.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use strewn::report::{self, StudySource, Sweep};
+use strewn::studies::without_dots;
 use strewn::sweep::{self, Plan, Store, shell_word};
 use strewn::terminal::{self, Failure};
 
@@ -80,18 +81,10 @@ pub(crate) fn source_of(plan: &Plan, pages: &Path) -> StudySource {
 
 /// Returns the path of a file from a directory, both given from the root.
 fn link_from(directory: &Path, file: &Path) -> PathBuf {
-    let plain = |path: &Path| {
-        let mut plain: Vec<PathBuf> = Vec::new();
-        for part in path.components() {
-            match part {
-                Component::ParentDir => drop(plain.pop()),
-                Component::CurDir => {}
-                part => plain.push(PathBuf::from(part.as_os_str())),
-            }
-        }
-        plain
+    let parts = |path: &Path| -> Vec<PathBuf> {
+        without_dots(path).components().map(|part| PathBuf::from(part.as_os_str())).collect()
     };
-    let (directory, file) = (plain(directory), plain(file));
+    let (directory, file) = (parts(directory), parts(file));
     let shared = directory.iter().zip(&file).take_while(|(one, other)| one == other).count();
     let up = directory[shared..].iter().map(|_| PathBuf::from(".."));
     up.chain(file[shared..].iter().cloned()).collect()

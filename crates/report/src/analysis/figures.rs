@@ -38,8 +38,7 @@ impl FigureOf {
     /// Returns the same figure of the highest segment; none where that would be another kind of figure.
     #[must_use]
     pub fn peak(&self, arrays: &[ArrayResults]) -> Option<f64> {
-        let is_count = self.statistic == Statistic::SteadyAfter;
-        if self.is_percentage() || is_count || self.metric == FigureMetric::Seconds {
+        if self.is_percentage() || self.is_count() || self.metric == FigureMetric::Seconds {
             return None;
         }
         Self { statistic: Statistic::Peak, ..self.clone() }.value(arrays)

@@ -1,6 +1,6 @@
 //! Which axes matter, where combinations are scattered: rank correlations of axes with figures.
 
-use crate::analysis::sweep::students_t;
+use crate::analysis::sweep::{by_chance, students_t};
 use crate::analysis::sweep_design::{Design, DesignShape};
 use crate::data::number::rounded;
 use crate::data::sweep::Sweep;
@@ -9,8 +9,6 @@ use crate::data::sweep::Sweep;
 const DIGITS: usize = 8;
 /// With fewer points any correlation is chance.
 const LEAST_POINTS: usize = 5;
-/// Correlations by chance alone of which one is beyond the bound of 95 %.
-const ONE_BY_CHANCE: f64 = 20.0;
 
 /// The correlations of a sweep, by axis and then by figure.
 pub(crate) struct RankCorrelations {
@@ -74,10 +72,7 @@ impl RankCorrelations {
     /// Returns how large a correlation must be, and how many would be by chance.
     pub(crate) fn sentence(&self) -> String {
         let Self { all, points, bound } = self;
-        let by_chance = match (all.len() as f64 / ONE_BY_CHANCE).round() {
-            0.0 => "fewer than one".to_owned(),
-            count => format!("about {count}"),
-        };
+        let by_chance = by_chance(all.len());
         format!(
             "Over {points} points, a rank correlation beyond \u{b1}{bound:.2} is more than chance (95 %); if nothing had any \
              effect, {by_chance} of these {} would be beyond it.",

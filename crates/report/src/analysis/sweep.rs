@@ -10,7 +10,7 @@ const MEAN_DIGITS: usize = 8;
 /// Significant digits of a quantile. Machines differ in the last bits of a logarithm; this hides them, so every machine
 /// writes the same interval.
 const QUANTILE_DIGITS: usize = 7;
-/// Differences by chance alone of which one looks larger than noise.
+/// Of so many differences or correlations that are nothing, one looks like something by chance.
 const ONE_BY_CHANCE: usize = 20;
 
 /// Returns the 97.5 % quantile of Student's t distribution: the true mean lies within this many standard errors of the
@@ -98,6 +98,14 @@ fn difference(axis: usize, row: &SweepRow, first: &SweepRow) -> Option<SweepDiff
     })
 }
 
+/// Returns in words how many of so many intervals of 95 % leave out a zero that is true.
+pub(crate) fn by_chance(all: usize) -> String {
+    match (all + ONE_BY_CHANCE / 2) / ONE_BY_CHANCE {
+        0 => "fewer than one".to_owned(),
+        count => format!("about {count}"),
+    }
+}
+
 /// Returns how many differences of a sweep are larger than noise, and how many would look so by chance; none if no
 /// difference was measured with two seeds or more.
 ///
@@ -129,10 +137,7 @@ pub fn noise_sentence(sweep: &Sweep) -> Option<String> {
         return Some("All differences are zero with every seed.".to_owned());
     }
     let differences = if all == 1 { "difference is" } else { "differences are" };
-    let by_chance = match (all + ONE_BY_CHANCE / 2) / ONE_BY_CHANCE {
-        0 => "fewer than one".to_owned(),
-        count => format!("about {count}"),
-    };
+    let by_chance = by_chance(all);
     Some(format!(
         "{larger} of {all} {differences} larger than noise; if nothing had any effect, {by_chance} would look so by chance \
          (5 %).{without}"

@@ -198,18 +198,24 @@ impl FigureOf {
     /// Returns the unit of its value, for a reader.
     #[must_use]
     pub const fn unit(&self) -> &'static str {
-        match self.statistic {
-            _ if self.is_percentage() => "%",
-            Statistic::SteadyAfter => "segments",
-            _ => self.metric.unit(),
+        if self.is_percentage() {
+            "%"
+        } else if self.is_count() {
+            "segments"
+        } else {
+            self.metric.unit()
         }
     }
 
     /// Returns whether a scaled-down run has as much less of it.
     #[must_use]
     pub const fn scales(&self) -> bool {
-        let is_count = matches!(self.statistic, Statistic::SteadyAfter);
-        self.metric.scales() && !self.is_percentage() && !is_count
+        self.metric.scales() && !self.is_percentage() && !self.is_count()
+    }
+
+    /// Returns whether its value is a number of segments, and not in the unit of its metric.
+    pub(crate) const fn is_count(&self) -> bool {
+        matches!(self.statistic, Statistic::SteadyAfter)
     }
 
     /// Returns whether its value is a share of something, in percent, and not in the unit of its metric.

@@ -4,6 +4,7 @@ use crate::analysis::study::{JudgedPrediction, PredictionVerdict};
 use crate::data::number::rounded;
 use crate::data::study_text::StudyText;
 use crate::data::sweep::Sweep;
+use serde::{Serialize, Serializer};
 
 /// Significant digits of a figure that words quote.
 const QUOTED_DIGITS: usize = 3;
@@ -13,6 +14,7 @@ const MOST_DIGITS: usize = 9;
 const LARGEST_IN_FULL: f64 = 1e9;
 
 /// A judged prediction in words.
+#[derive(Serialize)]
 pub(crate) struct PredictionWords {
     /// As the study has it.
     pub(crate) text: String,
@@ -21,7 +23,13 @@ pub(crate) struct PredictionWords {
     pub(crate) bounds: String,
     /// Empty if it was not measured.
     pub(crate) measured: String,
+    #[serde(serialize_with = "in_words")]
     pub(crate) verdict: PredictionVerdict,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature is serde's
+fn in_words<S: Serializer>(verdict: &PredictionVerdict, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(verdict.words())
 }
 
 impl PredictionWords {

@@ -50,17 +50,17 @@ impl FigureAxis {
         Self { axis: Axis::around(low - half, high + half), begins_at_zero: false, cuts }
     }
 
+    /// Returns the figure, or the end of the axis that is nearest to it.
+    pub(super) fn within(&self, figure: f64) -> f64 {
+        let range = self.axis.range();
+        figure.clamp(range.start, range.end)
+    }
+
     /// Returns the same axis with fewer ticks, for a small panel.
     pub(super) fn with_ticks(&self, most: usize) -> Axis {
         let ticks = self.axis.ticks();
         let every = ticks.len().div_ceil(most.max(1)).max(1);
         Axis::of_range(self.axis.range(), ticks.iter().copied().step_by(every).collect())
-    }
-
-    /// Returns the place of a figure, or the end of the axis beyond which it lies.
-    pub(super) fn within(&self, figure: f64) -> f64 {
-        let Range { start, end } = self.axis.range();
-        figure.max(start).min(end)
     }
 
     pub(super) fn note(&self) -> Option<String> {

@@ -1,6 +1,6 @@
 //! The words of a study in the report of its sweep: what it asks, what was argued and predicted, what it found.
 
-use crate::data::study_text::StudyText;
+use crate::data::study_text::{Argument, StudyText};
 use crate::data::sweep::Sweep;
 use crate::rendering::prediction_words::{PredictionWords, one_line, predictions_sentence};
 use crate::rendering::study_page::StudyPageError;
@@ -12,8 +12,8 @@ pub(super) struct StudyWords {
     question: Vec<Paragraph>,
     finding: Vec<Paragraph>,
     depends: Vec<Paragraph>,
-    arguments: Vec<ArgumentLine>,
-    predictions: Vec<PredictionLine>,
+    arguments: Vec<Argument>,
+    predictions: Vec<PredictionWords>,
     /// How many predictions held.
     sentence: Option<String>,
 }
@@ -27,31 +27,9 @@ struct Piece {
     is_code: bool,
 }
 
-#[derive(Serialize)]
-struct ArgumentLine {
-    who: String,
-    said: String,
-}
-
-#[derive(Serialize)]
-struct PredictionLine {
-    text: String,
-    why: String,
-    bounds: String,
-    measured: String,
-    verdict: &'static str,
-}
-
 impl StudyWords {
     pub(super) fn of(sweep: &Sweep, text: &StudyText) -> Self {
-        let line = |words: PredictionWords| PredictionLine {
-            text: words.text,
-            why: words.why,
-            bounds: words.bounds,
-            measured: words.measured,
-            verdict: words.verdict.words(),
-        };
-        let argument = |argument: &crate::Argument| ArgumentLine {
+        let argument = |argument: &Argument| Argument {
             who: argument.who.clone(),
             said: one_line(&argument.said),
         };
@@ -60,7 +38,7 @@ impl StudyWords {
             finding: filled(text.finding(sweep)),
             depends: filled(text.depends(sweep)),
             arguments: text.arguments.iter().map(argument).collect(),
-            predictions: PredictionWords::all(sweep, text).into_iter().map(line).collect(),
+            predictions: PredictionWords::all(sweep, text),
             sentence: predictions_sentence(sweep, text),
         }
     }
