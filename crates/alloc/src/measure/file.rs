@@ -315,6 +315,12 @@ impl LayoutCounter {
         self.blocks = self.blocks + u64::from(to.is_some()) - u64::from(from.is_some());
     }
 
+    /// Adds `blocks` consecutive blocks, whose first follows the last block added before or does not. O(1).
+    pub fn add_run(&mut self, blocks: u64, follows: bool) {
+        self.blocks += blocks;
+        self.follow += blocks.saturating_sub(u64::from(!follows));
+    }
+
     /// [`FileLayout::score`].
     #[must_use]
     pub fn score(&self) -> f64 {

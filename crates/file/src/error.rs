@@ -1,0 +1,36 @@
+//! Why a file cannot be looked at.
+
+use std::io;
+
+/// Why a file cannot be looked at, with what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The operating system refuses.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// The error.
+        source: io::Error,
+    },
+    /// The input is not what it should be.
+    #[error("{message}; {remedy}")]
+    Input {
+        /// The place and what is wrong.
+        message: String,
+        /// What to do about it.
+        remedy: String,
+    },
+}
+
+impl FileError {
+    /// An error of the operating system.
+    pub fn io(what: impl Into<String>, source: io::Error) -> Self {
+        Self::Io { what: what.into(), source }
+    }
+
+    /// An input that is not what it should be.
+    pub fn input(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Input { message: message.into(), remedy: remedy.into() }
+    }
+}
