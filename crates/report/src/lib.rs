@@ -35,6 +35,10 @@ pub use data::drive::{
     SeekPoint, TransferPoint,
 };
 pub use data::figure::{FigureMetric, FigureOf, Last, SegmentChoice, Statistic};
+pub use data::file::{
+    FileCost, FileDevice, FileLayoutFigures, FileMap, FilePerformance, FilePrediction, FileRecord, FileSimulation,
+    FileTotals, FreeSpaceRecord, NotLookedAt, files_from_json, files_json,
+};
 pub use data::gateway::GatewayFigures;
 pub use data::housekeeping::Housekeeping;
 pub use data::json::{ResultsError, figures_json};
@@ -92,10 +96,15 @@ pub use rendering::csv::write_segments_csv;
 pub use rendering::drive_chart::{DRIVE_CHARTS, DriveChart};
 pub use rendering::drive_table::{closed_loop_text, drive_tables, replay_text};
 pub use rendering::failures_table::failures_table;
+#[cfg(feature = "charts")]
+pub use rendering::files_chart::{FileHistory, file_history_chart, files_map};
+pub use rendering::files_table::{
+    file_totals_sentence, files_comparison, files_table, free_space_table, write_files_csv,
+};
 pub use rendering::groups_table::groups_table;
 pub use rendering::headline::headline;
 #[cfg(feature = "charts")]
-pub use rendering::html::{Report, ReportError, SweepReport};
+pub use rendering::html::{FilesReport, Report, ReportError, SweepReport};
 pub use rendering::loss_table::loss_table;
 pub use rendering::machine_table::machine_table;
 pub use rendering::page_cache_table::page_cache_table;

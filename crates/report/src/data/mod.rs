@@ -7,6 +7,7 @@ pub(crate) mod comparison;
 pub(crate) mod cost;
 pub(crate) mod drive;
 pub(crate) mod figure;
+pub(crate) mod file;
 pub(crate) mod gateway;
 pub(crate) mod housekeeping;
 pub(crate) mod json;

@@ -1,7 +1,10 @@
-//! The map on paper: a row for each time the file had moved, with the spindles of an array superimposed.
+//! The map on paper: of a run, a row for each time the file had moved, with the spindles of an array superimposed; of real
+//! files, a row for each device.
 
-use crate::data::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot};
+use crate::data::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot, Strip};
+use crate::data::file::FileMap;
 use crate::data::phase::Phase;
+use crate::data::quantity::about;
 use crate::rendering::canvas::Canvas;
 use crate::rendering::canvas::{PIXEL, register_the_font, style, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
@@ -42,11 +45,22 @@ pub(crate) fn colour_of(distance_level: f64) -> usize {
     ((distance_level / 2.0 / DOUBLINGS_PER_COLOUR) as usize).min(MAP_COLOURS.len() - 1)
 }
 
-/// A row: the combined spindles of a snapshot.
+/// A row of columns.
 struct Row {
+    /// To its left.
     words: String,
+    /// Under the pointer.
+    mark: String,
     /// For each column: the share of it that holds the file, 0 to 1, and the mean level of distance.
     cells: Vec<(f64, f64)>,
+}
+
+/// Rows with a heading and an axis of their own.
+struct Part {
+    heading: String,
+    rows: Vec<Row>,
+    /// Places on the axis, as parts of the whole, and their labels.
+    ticks: Vec<(f64, String)>,
 }
 
 /// Returns the picture, of the style's width and as high as its rows need. Rows name the phase that they are in, if the run has
@@ -54,39 +68,87 @@ struct Row {
 pub(crate) fn by_segment(
     map: &LayoutMap,
     phases: &[Phase],
-    subtitles: Vec<String>,
+    mut subtitles: Vec<String>,
     style: ChartStyle,
 ) -> Result<String, ChartError> {
-    let arrays: Vec<(&ArrayMap, Vec<Row>)> = map
-        .arrays
-        .iter()
-        .filter(|array| !array.snapshots.is_empty())
-        .map(|array| (array, array.snapshots.iter().map(|at| row(array, phases, at)).collect()))
-        .collect();
-    if arrays.is_empty() {
-        return Err(ChartError::NothingToDraw);
-    }
-    let rows =
-        arrays.iter().map(|(_, rows)| HEADING_PX + AXIS_PX + (ROW_PX + GAP_PX) * to_px(rows.len()));
-    let mut subtitles = subtitles;
+    let drawn = || map.arrays.iter().filter(|array| !array.snapshots.is_empty());
+    let end = shown(drawn().map(ArrayMap::span).fold(0.0, f64::max));
+    let parts = drawn().map(|array| Part {
+        heading: format!("{}, after segment", array.name),
+        rows: array.snapshots.iter().map(|at| row(array, phases, at)).collect(),
+        ticks: percent_ticks(end),
+    });
     subtitles.push(
         "Height: the share of the spindles there that holds the file, all data spindles together. Colour: how far blocks lie \
          from their predecessors."
             .to_owned(),
     );
+    let axis = match end {
+        1.0 => "address on the spindle (% of the stroke)".to_owned(),
+        _ => format!(
+            "address on the spindle (% of the stroke; all of the file lies in the first {} %)",
+            crate::data::number::rounded(end * 100.0, 3)
+        ),
+    };
     let title = "The map: where the file lies, segment by segment";
-    let span = arrays.iter().map(|(array, _)| array.span()).fold(0.0, f64::max);
+    draw(&parts.collect::<Vec<_>>(), !phases.is_empty(), end, &axis, (title, subtitles), style)
+}
+
+/// Returns the picture of real files: for each a row per device, from the file's lowest address to its highest.
+pub(crate) fn of_files(maps: &[FileMap], style: ChartStyle) -> Result<String, ChartError> {
+    let part = |of: &FileMap| {
+        let from = of.first_byte as f64;
+        let bytes = of.map.blocks_per_spindle as f64 * BLOCK_BYTES;
+        let strips = of.map.snapshots.iter().flat_map(|at| &at.spindles).zip(&of.devices);
+        let row = |(strip, device): (&Strip, &String)| {
+            let cells = cells(&[strip], of.map.columns);
+            let mark = format!("{} on {device}: {}", of.map.name, distance_words(&cells));
+            Row { words: device.clone(), mark, cells }
+        };
+        let of_whole = match of.device_bytes {
+            Some(whole) => format!(" of {}", about(whole as f64)),
+            None => String::new(),
+        };
+        let (low, high) = (about(from), about(from + bytes));
+        Part {
+            heading: format!("{}: {low} to {high}{of_whole}", of.map.name),
+            rows: strips.map(row).collect(),
+            ticks: byte_ticks(from, bytes),
+        }
+    };
+    let parts: Vec<Part> = maps.iter().map(part).collect();
+    let words = "Height: the share of the device there that holds the file. Colour: how far blocks lie from their predecessors. \
+                 Each picture begins at the lowest address of its file and ends at the highest.";
+    let title = "The map: where the files lie";
+    draw(&parts, true, 1.0, "address on the device", (title, vec![words.to_owned()]), style)
+}
+
+const BLOCK_BYTES: f64 = 4096.0;
+
+fn draw(
+    parts: &[Part],
+    words_vary: bool,
+    end: f64,
+    axis: &str,
+    (title, subtitles): (&'static str, Vec<String>),
+    style: ChartStyle,
+) -> Result<String, ChartError> {
+    if parts.iter().all(|part| part.rows.is_empty()) {
+        return Err(ChartError::NothingToDraw);
+    }
+    let rows =
+        parts.iter().map(|part| HEADING_PX + AXIS_PX + (ROW_PX + GAP_PX) * to_px(part.rows.len()));
     register_the_font()?;
     let mut words_px = WORDS_PX;
-    if !phases.is_empty() {
-        for row in arrays.iter().flat_map(|(_, rows)| rows) {
+    if words_vary {
+        for row in parts.iter().flat_map(|part| &part.rows) {
             words_px = words_px.max(width_px(&row.words, 12)? + WORDS_APART_PX);
         }
     }
     let frame = Frame {
         left_px: LEFT_PX + words_px,
         right_px: to_px(style.size.width_px as usize) - RIGHT_PX,
-        end: shown(span),
+        end,
     };
     let words_px = if frame.scale_words_px()?.is_some() { 0 } else { SCALE_WORDS_PX };
     let plot_px = rows.sum::<i32>() + SCALE_PX + words_px + 12;
@@ -94,12 +156,37 @@ pub(crate) fn by_segment(
     sheet.draw(|canvas, margins| {
         let mut overlay = Overlay::default();
         let mut top_px = margins.top_px;
-        for (array, rows) in &arrays {
-            top_px = frame.array(canvas, array, rows, top_px, &mut overlay)?;
+        for part in parts {
+            top_px = frame.part(canvas, part, top_px, &mut overlay)?;
         }
-        frame.scale(canvas, top_px, &mut overlay)?;
+        frame.scale(canvas, axis, top_px, &mut overlay)?;
         Ok(overlay)
     })
+}
+
+/// Returns ticks at round percentages of the stroke, up to the part of it that is shown.
+fn percent_ticks(end: f64) -> Vec<(f64, String)> {
+    let percent = end * 100.0;
+    let step = [0.2, 0.5, 1.0, 2.0, 5.0, 10.0].into_iter().find(|step| percent / step <= 10.0);
+    let step = step.unwrap_or(20.0);
+    let count = (percent / step + 1e-9) as u32;
+    (0..=count)
+        .map(|tick| f64::from(tick) * step)
+        .map(|percent| {
+            (percent / 100.0, format!("{} %", crate::data::number::rounded(percent, 3)))
+        })
+        .collect()
+}
+
+/// Returns four to eight ticks at round addresses within `bytes` from `from` on.
+fn byte_ticks(from: f64, bytes: f64) -> Vec<(f64, String)> {
+    let step = (bytes / 8.0).log2().ceil().exp2().max(BLOCK_BYTES);
+    let first = (from / step).ceil();
+    (0..9)
+        .map(|count| (first + f64::from(count)) * step)
+        .take_while(|at| *at <= from + bytes)
+        .map(|at| ((at - from) / bytes, about(at)))
+        .collect()
 }
 
 /// Returns the part of the stroke to show if the file spans `span` of it, rounded up.
@@ -120,24 +207,47 @@ fn row(array: &ArrayMap, phases: &[Phase], snapshot: &Snapshot) -> Row {
         .filter(|(spindle, _)| !array.is_parity(*spindle))
         .map(|(_, strip)| strip)
         .collect();
+    let words = match phase {
+        Some(phase) => format!("{moments}, {}", phase.name),
+        None => moments,
+    };
+    let cells = cells(&spindles, array.columns);
+    let end = cells.iter().rposition(|cell| cell.0 > 0.0).map_or(0, |last| last + 1);
+    let percent = 100.0 * end as f64 / cells.len().max(1) as f64;
+    let mark = format!(
+        "{}, after segment {words}: the file lies in the first {} % of the stroke; {}",
+        array.name,
+        crate::data::number::rounded(percent, 3),
+        distance_words(&cells),
+    );
+    Row { words, mark, cells }
+}
+
+/// Returns for each column the share of all strips that holds the file, and the mean level of distance there.
+fn cells(strips: &[&Strip], columns: u32) -> Vec<(f64, f64)> {
     let highest = f64::from(MAP_LEVELS - 1);
     let cell = |column: usize| {
         let (mut file, mut distance) = (0.0, 0.0);
-        for strip in &spindles {
+        for strip in strips {
             let level = f64::from(strip.file.level(column));
             file += level;
             distance += level * f64::from(strip.distance.level(column));
         }
-        let share = file / highest / spindles.len().max(1) as f64;
+        let share = file / highest / strips.len().max(1) as f64;
         (share, if file > 0.0 { distance / file } else { 0.0 })
     };
-    Row {
-        words: match phase {
-            Some(phase) => format!("{moments}, {}", phase.name),
-            None => moments,
-        },
-        cells: (0..array.columns as usize).map(cell).collect(),
+    (0..columns as usize).map(cell).collect()
+}
+
+fn distance_words(cells: &[(f64, f64)]) -> String {
+    let (mut share, mut doublings) = (0.0, 0.0);
+    for cell in cells.iter().filter(|cell| cell.0 > 0.0) {
+        share += cell.0;
+        doublings += cell.0 * cell.1 / 2.0;
     }
+    let doublings = if share > 0.0 { doublings / share } else { 0.0 };
+    let doublings = crate::data::number::fixed(doublings, 1);
+    format!("mean distance of a block from its predecessor 2^{doublings} blocks")
 }
 
 /// Formats as "3" or "0 to 14".
@@ -163,53 +273,37 @@ impl Frame {
         self.left_px * PIXEL + (width * (part / self.end).min(1.0)).round() as i32
     }
 
-    /// Draws the rows of an array and their axis. Returns where the next array may begin.
-    fn array(
+    /// Draws rows and their axis. Returns where the next part may begin.
+    fn part(
         &self,
         canvas: &Canvas<'_>,
-        array: &ArrayMap,
-        rows: &[Row],
+        part: &Part,
         top_px: i32,
         overlay: &mut Overlay,
     ) -> Result<i32, ChartError> {
-        let heading = format!("{}, after segment", array.name);
-        text(canvas, &heading, (LEFT_PX, top_px + 14), 13, VPos::Center)?;
+        text(canvas, &part.heading, (LEFT_PX, top_px + 14), 13, VPos::Center)?;
         let mut bottom_px = top_px + HEADING_PX;
-        for row in rows {
+        for row in &part.rows {
             bottom_px += ROW_PX + GAP_PX;
             let line = [self.left_px, self.right_px].map(|x_px| (x_px * PIXEL, bottom_px * PIXEL));
             let line = PathElement::new(line, GRID.stroke_width(PIXEL.unsigned_abs()));
             canvas.draw(&line).map_err(ChartError::drawing)?;
-            self.words(
-                canvas,
-                &row.words,
-                (self.left_px - 8, bottom_px - ROW_PX / 2),
-                HPos::Right,
-            )?;
+            let middle_px = bottom_px - ROW_PX / 2;
+            self.words(canvas, &row.words, (self.left_px - 8, middle_px), HPos::Right)?;
             overlay.svg.push_str(&self.paths(row, bottom_px));
-            overlay.marks.push(self.mark(array, row, bottom_px));
+            overlay.marks.push(ValueMark {
+                place: ((self.left_px + self.right_px) / 2 * PIXEL, middle_px * PIXEL),
+                words: row.mark.clone(),
+            });
         }
-        for (part, words) in self.ticks() {
-            let x = self.x(part);
+        for (place, words) in &part.ticks {
+            let x = self.x(*place);
             let tick = [(x, bottom_px * PIXEL), (x, (bottom_px + 5) * PIXEL)];
             let tick = PathElement::new(tick, INK.stroke_width(PIXEL.unsigned_abs()));
             canvas.draw(&tick).map_err(ChartError::drawing)?;
-            self.words(canvas, &words, (x / PIXEL, bottom_px + 14), HPos::Center)?;
+            self.words(canvas, words, (x / PIXEL, bottom_px + 14), HPos::Center)?;
         }
         Ok(bottom_px + AXIS_PX)
-    }
-
-    fn ticks(&self) -> Vec<(f64, String)> {
-        let percent = self.end * 100.0;
-        let step = [0.2, 0.5, 1.0, 2.0, 5.0, 10.0].into_iter().find(|step| percent / step <= 10.0);
-        let step = step.unwrap_or(20.0);
-        let count = (percent / step + 1e-9) as u32;
-        (0..=count)
-            .map(|tick| f64::from(tick) * step)
-            .map(|percent| {
-                (percent / 100.0, format!("{} %", crate::data::number::rounded(percent, 3)))
-            })
-            .collect()
     }
 
     /// Returns a path for each colour of a row: a box per column, as high as its share. Equal neighbours share a box.
@@ -237,45 +331,16 @@ impl Frame {
             .collect()
     }
 
-    fn mark(&self, array: &ArrayMap, row: &Row, bottom_px: i32) -> ValueMark {
-        let filled = row.cells.iter().filter(|cell| cell.0 > 0.0);
-        let (mut share, mut doublings) = (0.0, 0.0);
-        for cell in filled.clone() {
-            share += cell.0;
-            doublings += cell.0 * cell.1 / 2.0;
-        }
-        let doublings = if share > 0.0 { doublings / share } else { 0.0 };
-        let end = row.cells.iter().rposition(|cell| cell.0 > 0.0).map_or(0, |last| last + 1);
-        let percent = 100.0 * end as f64 / row.cells.len().max(1) as f64;
-        ValueMark {
-            place: ((self.left_px + self.right_px) / 2 * PIXEL, (bottom_px - ROW_PX / 2) * PIXEL),
-            words: format!(
-                "{}, after segment {}: the file lies in the first {} % of the stroke; mean distance of a block from its \
-                 predecessor 2^{} blocks",
-                array.name,
-                row.words,
-                crate::data::number::rounded(percent, 3),
-                crate::data::number::fixed(doublings, 1),
-            ),
-        }
-    }
-
     /// Draws the axis label and the scale of colours.
     fn scale(
         &self,
         canvas: &Canvas<'_>,
+        axis: &str,
         top_px: i32,
         overlay: &mut Overlay,
     ) -> Result<(), ChartError> {
         let middle_px = (self.left_px + self.right_px) / 2;
-        let shown = crate::data::number::rounded(self.end * 100.0, 3);
-        let axis = match self.end {
-            1.0 => "address on the spindle (% of the stroke)".to_owned(),
-            _ => format!(
-                "address on the spindle (% of the stroke; all of the file lies in the first {shown} %)"
-            ),
-        };
-        self.words(canvas, &axis, (middle_px, top_px + 6), HPos::Center)?;
+        self.words(canvas, axis, (middle_px, top_px + 6), HPos::Center)?;
         let (left_px, scale_top_px, box_px) = (self.left_px, top_px + 24, BOX_PX);
         for (position, colour) in MAP_COLOURS.iter().enumerate() {
             let x = (left_px + box_px * to_px(position)) * PIXEL;

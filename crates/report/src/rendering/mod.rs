@@ -21,6 +21,9 @@ pub(crate) mod csv;
 pub(crate) mod drive_chart;
 pub(crate) mod drive_table;
 pub(crate) mod failures_table;
+#[cfg(feature = "charts")]
+pub(crate) mod files_chart;
+pub(crate) mod files_table;
 pub(crate) mod groups_table;
 pub(crate) mod headline;
 #[cfg(feature = "charts")]

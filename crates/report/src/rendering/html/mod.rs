@@ -4,10 +4,12 @@
 //! of [blocks](block) without markup. `report.html` beside this file has all markup, and escapes everything inserted.
 
 mod block;
+mod files;
 mod page;
 mod sections;
 mod sweep;
 mod table;
 
+pub use files::FilesReport;
 pub use page::{Report, ReportError};
 pub use sweep::SweepReport;

@@ -11,7 +11,7 @@ use crate::rendering::theme::{Theme, page_variables};
 use crate::rendering::value_mark::escaped;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 
-const TEMPLATE: &str = include_str!("report.html");
+pub(super) const TEMPLATE: &str = include_str!("report.html");
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = concat!(include_str!("tips.js"), include_str!("report.js"));
 
@@ -78,9 +78,10 @@ impl Report<'_> {
             real_spindles,
             shortfalls => results.shortfalls(),
             sections => sections::all(self.results, self.map, self.scenario)?,
-            schema => results.schema,
-            seed => results.seed,
-            repeatable,
+            skip_to => "summary",
+            skip_words => "summary",
+            source => "results.json",
+            footer => format!("; schema {}, seed {}. {repeatable}", results.schema, results.seed),
             // Leaves out what differs from run to run.
             results => within_script(&results.without_wall_time().to_json_string()?),
             layout_map => within_script(map.as_deref().unwrap_or("null")),
