@@ -3,11 +3,18 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod cost;
 mod error;
 mod extent;
 mod measure;
 mod space;
 
+pub use cost::{
+    AddressShift, CommandCounts, ContiguousPlacement, CostOptions, CostPass,
+    DEFAULT_MAX_COMMAND_BYTES, DEFAULT_OUTSTANDING, DEFAULT_REQUESTS, FileCommands, FileCost,
+    FileStream, FileWorkload, LayoutCost, Order, Request, RequestPlan, SimulatedFigures,
+    SpindleModel,
+};
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};
 pub use measure::{LayoutMeasures, LayoutPass};

@@ -1,0 +1,15 @@
+//! What the layout of a file costs: drive commands per request, and what a simulated drive makes of them.
+
+mod commands;
+mod contiguous;
+mod requests;
+mod resolution;
+mod simulation;
+mod workload;
+
+pub use commands::{CommandCounts, DEFAULT_MAX_COMMAND_BYTES};
+pub use contiguous::ContiguousPlacement;
+pub use requests::{DEFAULT_REQUESTS, Request, RequestPlan};
+pub use resolution::{CostOptions, CostPass, FileCommands};
+pub use simulation::{AddressShift, FileCost, LayoutCost, SimulatedFigures, SpindleModel};
+pub use workload::{DEFAULT_OUTSTANDING, FileStream, FileWorkload, Order};
