@@ -7,6 +7,7 @@ mod cost;
 mod error;
 mod extent;
 mod measure;
+mod source;
 mod space;
 
 pub use cost::{
@@ -18,4 +19,11 @@ pub use cost::{
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};
 pub use measure::{LayoutMeasures, LayoutPass};
+pub use source::{
+    ComposedExtents, ExtentListReader, ExtentListWriter, ImageFormat, ImageLayer, LayerExtents,
+    ListDialect, ListedFile, MapRange, MapReader, PoolLayout, ToolOutput, VdevKind, VdevLayout,
+    compose, image_layers, map_image, pool_layout, zdb_extents,
+};
+#[cfg(target_os = "linux")]
+pub use source::{SeekExtents, seek_extents};
 pub use space::{AddressSpace, Device, Piece};

@@ -1,0 +1,25 @@
+//! Sources of extents.
+
+mod csv;
+mod filefrag;
+mod image;
+mod image_map;
+mod list;
+mod list_writer;
+#[cfg(target_os = "linux")]
+mod seek;
+mod text;
+mod tool;
+mod xfs_bmap;
+mod zdb;
+mod zdb_config;
+
+pub use image::{ComposedExtents, ImageFormat, ImageLayer, LayerExtents, compose, image_layers};
+pub use image_map::{MapRange, MapReader, map_image};
+pub use list::{ExtentListReader, ListDialect, ListedFile};
+pub use list_writer::ExtentListWriter;
+#[cfg(target_os = "linux")]
+pub use seek::{SeekExtents, seek_extents};
+pub use tool::ToolOutput;
+pub use zdb::zdb_extents;
+pub use zdb_config::{PoolLayout, VdevKind, VdevLayout, pool_layout};

@@ -1,0 +1,263 @@
+//! ZFS: what `zdb -ddddd DATASET OBJECT` prints of a file or a volume.
+//!
+//! ```text
+//! Dataset tank/vol [ZVOL], ID 80, cr_txg 5, 5.45M, 2 objects, rootbp …
+//!
+//!     Object  lvl   iblk   dblk  dsize  dnsize  lsize   %full  type
+//!          1    2   128K     8K  5.38M     512     4M  100.00  zvol object
+//!         dnode maxblkid: 511
+//! Indirect blocks:
+//!                0 L1  0:603c000:a000 20000L/6000P F=512 B=36/36 cksum=…
+//!                0  L0 0:946000:4000 2000L/2000P F=1 B=27/27 cksum=…
+//! ```
+//!
+//! A block is at VDEV:OFFSET:ALLOCATED, has LOGICAL bytes L and STORED bytes P, all hexadecimal. With six d's all its copies
+//! are printed; the first is taken. Blocks that deduplication, clones or snapshots share are not marked as such.
+
+use std::ffi::OsStr;
+
+use super::list::{Events, ExtentListReader, LineParser, ListedFile};
+use super::text::{Line, shortened};
+use super::tool::ToolOutput;
+use crate::error::FileError;
+use crate::extent::{Address, Extent, Place};
+
+#[derive(Debug, Default)]
+pub(crate) struct ZdbParser {
+    dataset: String,
+    object: Option<Object>,
+    /// The row below the titles of an object comes next.
+    expects_row: bool,
+    in_blocks: bool,
+}
+
+/// What comes before the blocks of an object.
+#[derive(Debug, Default)]
+struct Object {
+    path: Option<String>,
+    size: Option<u64>,
+    data_block_bytes: Option<u64>,
+    last_block: Option<u64>,
+    is_volume: bool,
+}
+
+impl LineParser for ZdbParser {
+    fn line(&mut self, line: &Line<'_>, events: &mut Events) -> Result<(), FileError> {
+        let text = line.text.trim();
+        if let Some(rest) = line.text.strip_prefix("Dataset ") {
+            self.end(events);
+            rest.split(" [").next().unwrap_or_default().clone_into(&mut self.dataset);
+        } else if text.starts_with("Object ") && text.contains(" dblk ") {
+            self.end(events);
+            self.expects_row = true;
+        } else if self.expects_row {
+            self.expects_row = false;
+            self.object = Some(object(text));
+        } else if text == "Indirect blocks:" {
+            self.end(events);
+            self.in_blocks = true;
+        } else if self.in_blocks {
+            let mut words = text.split_whitespace();
+            if let (Some(offset), Some("L0")) = (words.next(), words.next()) {
+                if let Some(extent) = block(line, offset, words)? {
+                    events.extent(line, offset, extent)?;
+                }
+            }
+        } else if let Some(object) = &mut self.object {
+            object.attribute(line, text)?;
+        }
+        Ok(())
+    }
+
+    /// Passes on an object whose blocks begin, or that has none.
+    fn end(&mut self, events: &mut Events) {
+        self.in_blocks = false;
+        if let Some(object) = self.object.take() {
+            events.file(object.file(&self.dataset));
+        }
+    }
+}
+
+/// Reads the row below the titles: `Object lvl iblk dblk dsize …`. Its columns before `type` have no spaces.
+fn object(row: &str) -> Object {
+    Object {
+        data_block_bytes: row.split_whitespace().nth(3).and_then(exact_bytes),
+        is_volume: row.ends_with("zvol object"),
+        ..Object::default()
+    }
+}
+
+/// Reads a size such as `8K`, or 8192 with -P. zdb rounds those with other digits, and rounds to integers from 100 on: of
+/// these only powers of two are certain, which sizes of several blocks are.
+fn exact_bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
+    let number: u64 = digits.parse().ok()?;
+    match &text[digits.len()..] {
+        "" | "B" => Some(number).filter(|bytes| *bytes > 0),
+        unit => {
+            let shift = match unit {
+                "K" => 10,
+                "M" => 20,
+                "G" => 30,
+                _ => return None,
+            };
+            Some(number).filter(|number| number.is_power_of_two())?.checked_mul(1 << shift)
+        }
+    }
+}
+
+impl Object {
+    fn attribute(&mut self, line: &Line<'_>, text: &str) -> Result<(), FileError> {
+        let Some((name, value)) = text.split_once(['\t', ' ']) else { return Ok(()) };
+        let value = value.trim_start();
+        match name {
+            "path" => self.path = Some(value.to_owned()),
+            "size" => self.size = Some(line.decimal(value, "the size of the file")?),
+            "dnode" => {
+                if let Some(number) = value.strip_prefix("maxblkid:") {
+                    self.last_block = Some(line.decimal(number.trim(), "maxblkid")?);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn file(self, dataset: &str) -> ListedFile {
+        let blocks = self.last_block.and_then(|last| last.checked_add(1));
+        let up_to_last_block = blocks.zip(self.data_block_bytes);
+        // The size of a volume is in another object; what was written to it ends with the last block.
+        let volume_bytes = up_to_last_block
+            .filter(|_| self.is_volume)
+            .and_then(|(blocks, bytes)| blocks.checked_mul(bytes));
+        ListedFile {
+            path: self.path.or_else(|| Some(dataset.to_owned())),
+            file_bytes: self.size.or(volume_bytes),
+            block_bytes: self.data_block_bytes,
+            device_bytes: None,
+        }
+    }
+}
+
+/// Reads what follows `OFFSET L0`; `None` is a hole.
+fn block<'a>(
+    line: &Line<'_>,
+    offset: &str,
+    words: impl Iterator<Item = &'a str>,
+) -> Result<Option<Extent>, FileError> {
+    let offset_bytes = line.hexadecimal(offset, "the offset of a block")?;
+    let (mut address, mut is_embedded, mut is_gang) = (None, false, false);
+    for word in words {
+        let word = word.strip_prefix("size=").unwrap_or(word);
+        if word == "EMBEDDED" {
+            is_embedded = true;
+        } else if let Some((logical, stored)) = sizes(word) {
+            let bytes = line.hexadecimal(logical, "the logical size of a block")?;
+            let Some(stored) = stored else { return Ok(None) };
+            let stored_bytes = line.hexadecimal(stored, "the stored size of a block")?;
+            let place = match address {
+                _ if is_embedded => Place::Inline,
+                None => {
+                    let message = "the block has a size, and no place before it";
+                    return Err(line.error_at(word, message, UNCHANGED));
+                }
+                // At the address are the addresses of its parts, which zdb does not print.
+                Some(_) if is_gang => Place::Unknown,
+                Some(at) if stored_bytes == bytes => Place::At(at),
+                Some(at) => Place::Encoded { at, stored_bytes: Some(stored_bytes) },
+            };
+            return Ok(Some(Extent { offset: offset_bytes, bytes, place, shared: false }));
+        } else if address.is_none() && word.contains(':') {
+            let (at, gang) = virtual_address(line, word)?;
+            (address, is_gang) = (Some(at), gang);
+        }
+    }
+    Err(line.error("the block has no size", UNCHANGED))
+}
+
+const UNCHANGED: &str = "give the output of `zdb -ddddd` unchanged";
+
+/// Divides `2000L/1000P`, or `2000L` of a hole.
+fn sizes(word: &str) -> Option<(&str, Option<&str>)> {
+    let is_hexadecimal =
+        |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match word.split_once('/') {
+        None => Some((word.strip_suffix('L').filter(is_hexadecimal)?, None)),
+        Some((logical, stored)) => Some((
+            logical.strip_suffix('L').filter(is_hexadecimal)?,
+            Some(stored.strip_suffix('P').filter(is_hexadecimal)?),
+        )),
+    }
+}
+
+/// Reads `VDEV:OFFSET:ALLOCATED`, with a G behind it if it is a gang block, or the same within `DVA[0]=<…>`.
+fn virtual_address(line: &Line<'_>, word: &str) -> Result<(Address, bool), FileError> {
+    let bare = word.split_once("=<").map_or(word, |(_, inner)| inner.trim_end_matches('>'));
+    let parts: Vec<&str> = bare.splitn(4, ':').collect();
+    let &[vdev, offset, allocated] = parts.as_slice() else {
+        let message = format!("`{}` is not VDEV:OFFSET:ALLOCATED", shortened(word));
+        return Err(line.error_at(word, message, UNCHANGED));
+    };
+    let volume = u16::try_from(line.decimal(vdev, "the vdev of a block")?)
+        .map_err(|_| line.error_at(vdev, "the vdev is above 65535", UNCHANGED))?;
+    let byte = line.hexadecimal(offset, "the address of a block")?;
+    let bare = allocated.trim_end_matches('G');
+    line.hexadecimal(bare, "the allocated size of a block")?;
+    Ok((Address { volume, byte }, bare != allocated))
+}
+
+/// Runs `zdb` for the blocks of object `object` of `dataset`. The object of a file is its inode number, and its dataset the
+/// source of its mount; object 1 is the data of a volume. Blocks that were written less than a few seconds ago may be missing:
+/// `sync` first.
+///
+/// # Errors
+/// If zdb is not installed. What it says itself about a failure comes with the first file.
+pub fn zdb_extents(dataset: &str, object: u64) -> Result<ExtentListReader<ToolOutput>, FileError> {
+    refuse_option(dataset, "dataset")?;
+    let object = object.to_string();
+    // -P: exact sizes.
+    let arguments = ["-Pddddd", dataset, &object].map(OsStr::new);
+    let output = start_zdb(&arguments)?;
+    let name = format!("`{}`", output.command());
+    Ok(ExtentListReader::new(output, &name))
+}
+
+/// Refuses a name that zdb takes for an option.
+pub(crate) fn refuse_option(name: &str, what: &str) -> Result<(), FileError> {
+    if name.is_empty() || name.starts_with('-') {
+        let message = format!("`{}` is not the name of a {what}", shortened(name));
+        return Err(FileError::input(message, "give its name as `zfs list` prints it"));
+    }
+    Ok(())
+}
+
+/// Starts zdb.
+pub(crate) fn start_zdb(arguments: &[&OsStr]) -> Result<ToolOutput, FileError> {
+    ToolOutput::start(
+        "zdb",
+        "zfsutils-linux (on Debian and Ubuntu; zfs elsewhere)",
+        arguments,
+        remedy(),
+    )
+}
+
+/// What to do if zdb fails.
+fn remedy() -> &'static str {
+    if is_root() {
+        "check the names with `zfs list`; for a pool that is not in the cache file, set cachefile with `zpool set`"
+    } else {
+        "run it as root: zdb reads the pool's devices"
+    }
+}
+
+#[cfg(unix)]
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    // The owner of a process's own directory is its effective user.
+    std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+#[cfg(not(unix))]
+fn is_root() -> bool {
+    false
+}

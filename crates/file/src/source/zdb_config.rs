@@ -1,0 +1,271 @@
+//! ZFS: what `zdb -C POOL` prints of the vdevs of a pool.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::BufRead;
+
+use super::text::{Line, TextLines};
+use super::zdb::{refuse_option, start_zdb};
+use crate::error::FileError;
+
+/// Lines of the longest configuration that is read; a vdev takes some ten.
+const MAX_LINES: u64 = 1 << 20;
+/// Vdevs within vdevs: a raidz of a mirror being replaced is three deep.
+const MAX_DEPTH: usize = 16;
+
+/// The vdevs of a pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolLayout {
+    /// The name of the pool; empty if the configuration has none.
+    pub name: String,
+    /// Its top-level vdevs, in the order of their numbers.
+    pub vdevs: Vec<VdevLayout>,
+}
+
+/// A top-level vdev.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VdevLayout {
+    /// Its number, which addresses name.
+    pub id: u16,
+    /// How it divides bytes among devices.
+    pub kind: VdevKind,
+    /// Devices of parity of a raidz; 0 otherwise.
+    pub parity_devices: u8,
+    /// The binary logarithm of the bytes of its sectors.
+    pub ashift: u8,
+    /// Bytes of its address space, if known. Of a raidz this includes parity.
+    pub bytes: Option<u64>,
+    /// The paths of its devices; empty where one is not known. Of a device that is being replaced, the old one.
+    pub devices: Vec<String>,
+}
+
+/// How a vdev divides bytes among devices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VdevKind {
+    /// A disk or a file.
+    Single,
+    /// Every device has all bytes.
+    Mirror,
+    /// Rows of data and parity.
+    Raidz,
+    /// Strewn cannot tell where its bytes lie: its name, and why.
+    Unsupported(String),
+}
+
+impl VdevLayout {
+    /// Bytes of the address space that a block of `stored_bytes` takes: with parity, and in a raidz with the padding that keeps
+    /// free space a multiple of one more sector than there is parity (`vdev_raidz_psize_to_asize` in OpenZFS).
+    #[must_use]
+    pub fn allocated_bytes(&self, stored_bytes: u64) -> u64 {
+        let sector_bytes = 1u64.checked_shl(self.ashift.into()).unwrap_or(1);
+        let data = stored_bytes.div_ceil(sector_bytes);
+        let sectors = match self.kind {
+            VdevKind::Raidz => {
+                let parity = u64::from(self.parity_devices);
+                let data_devices = (self.devices.len() as u64).saturating_sub(parity).max(1);
+                let rows = data.div_ceil(data_devices);
+                let all = data.saturating_add(parity.saturating_mul(rows));
+                all.checked_next_multiple_of(parity + 1).unwrap_or(all)
+            }
+            _ => data,
+        };
+        sectors.saturating_mul(sector_bytes)
+    }
+}
+
+/// Runs `zdb -C` for the vdevs of a pool. A dataset may be given too.
+///
+/// # Errors
+/// If zdb is not installed, or fails, or prints no vdevs.
+pub fn pool_layout(pool: &str) -> Result<PoolLayout, FileError> {
+    refuse_option(pool, "pool")?;
+    let pool = pool.split(['/', '@']).next().unwrap_or(pool);
+    let output = start_zdb(&["-C", pool].map(OsStr::new))?;
+    let name = format!("`{}`", output.command());
+    PoolLayout::read(output, &name)
+}
+
+impl PoolLayout {
+    /// Reads the output of `zdb -C POOL`. If it has a configuration of the cache and one of the pool (`MOS`), the latter
+    /// counts.
+    ///
+    /// # Errors
+    /// If it cannot be read, has no vdevs, or they are not as they should be.
+    pub fn read(reader: impl BufRead, name: &str) -> Result<Self, FileError> {
+        let mut lines = TextLines::new(reader, name);
+        let mut tree = Tree::default();
+        while let Some(line) = lines.next_line()? {
+            if line.number > MAX_LINES {
+                return Err(line.error("the configuration is too long", UNCHANGED));
+            }
+            tree.line(&line)?;
+        }
+        let name = std::mem::take(&mut tree.name);
+        match tree.root {
+            Some(root) => root.pool(name).map_err(|message| lines.error(&message, UNCHANGED)),
+            None => Err(lines.error("there is no vdev_tree", UNCHANGED)),
+        }
+    }
+}
+
+const UNCHANGED: &str = "give the output of `zdb -C POOL` for one pool, unchanged";
+
+/// The configuration as far as it was read.
+#[derive(Debug, Default)]
+struct Tree {
+    name: String,
+    root: Option<Node>,
+    /// The indentation of `vdev_tree` while it is read, and the way from the root to the current vdev: for each the
+    /// indentation of its title, and its place among its siblings.
+    base: Option<usize>,
+    way: Vec<(usize, u64)>,
+}
+
+/// A vdev of any depth.
+#[derive(Debug, Default)]
+struct Node {
+    values: BTreeMap<String, String>,
+    children: BTreeMap<u64, Node>,
+}
+
+impl Tree {
+    fn line(&mut self, line: &Line<'_>) -> Result<(), FileError> {
+        let text = line.text.trim();
+        let indentation = line.text.len() - line.text.trim_start().len();
+        let Some((key, value)) = text.split_once(':') else { return Ok(()) };
+        // Keys of features contain colons, those of interest do not.
+        let value = value.trim().trim_matches('\'');
+        match (self.base, key) {
+            (Some(base), _) if indentation > base => {
+                return self.vdev_line(line, indentation, key, value);
+            }
+            (_, "vdev_tree") => {
+                (self.base, self.root) = (Some(indentation), Some(Node::default()));
+                self.way.clear();
+                return Ok(());
+            }
+            (_, "name") => {
+                if !self.name.is_empty() && self.name != value {
+                    return Err(line.error("a second pool begins", UNCHANGED));
+                }
+                value.clone_into(&mut self.name);
+            }
+            _ => {}
+        }
+        self.base = None;
+        Ok(())
+    }
+
+    fn vdev_line(
+        &mut self,
+        line: &Line<'_>,
+        indentation: usize,
+        key: &str,
+        value: &str,
+    ) -> Result<(), FileError> {
+        while self.way.last().is_some_and(|(above, _)| *above >= indentation) {
+            self.way.pop();
+        }
+        let Some(mut node) = self.root.as_mut() else { return Ok(()) };
+        for (_, place) in &self.way {
+            node = node.children.entry(*place).or_default();
+        }
+        if let Some(place) = key.strip_prefix("children[").and_then(|rest| rest.strip_suffix(']')) {
+            let place = line.decimal(place, "the number of a vdev")?;
+            if self.way.len() == MAX_DEPTH {
+                return Err(line.error("vdevs are nested too deeply", UNCHANGED));
+            }
+            if node.children.insert(place, Node::default()).is_some() {
+                return Err(
+                    line.error(format!("child {place} of a vdev is there twice"), UNCHANGED)
+                );
+            }
+            self.way.push((indentation, place));
+        } else {
+            node.values.insert(key.to_owned(), value.to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Node {
+    fn text(&self, key: &str) -> &str {
+        self.values.get(key).map_or("", String::as_str)
+    }
+
+    fn number<N: std::str::FromStr>(&self, key: &str) -> Option<N> {
+        self.values.get(key)?.parse().ok()
+    }
+
+    fn pool(&self, name: String) -> Result<PoolLayout, String> {
+        let vdevs = self.children.iter().map(|(place, child)| child.vdev(*place));
+        let mut vdevs = vdevs.collect::<Result<Vec<_>, _>>()?;
+        vdevs.sort_by_key(|vdev| vdev.id);
+        if vdevs.is_empty() {
+            return Err("the vdev_tree has no vdevs".to_owned());
+        }
+        if let Some(pair) = vdevs.windows(2).find(|pair| pair[0].id == pair[1].id) {
+            return Err(format!("vdev {} is there twice", pair[0].id));
+        }
+        Ok(PoolLayout { name, vdevs })
+    }
+
+    fn vdev(&self, place: u64) -> Result<VdevLayout, String> {
+        let id = self.number("id").or(u16::try_from(place).ok());
+        let id = id.ok_or_else(|| format!("vdev {place} has no id from 0 to 65535"))?;
+        let kind = self.kind();
+        let parity_devices = self.number("nparity").unwrap_or(0);
+        let ashift = match self.number("ashift") {
+            // ASHIFT_MIN and the largest that a label has room for.
+            Some(ashift @ 9..=63) => ashift,
+            _ if matches!(kind, VdevKind::Unsupported(_)) => 0,
+            _ => return Err(format!("vdev {id} has no ashift of 9 or above")),
+        };
+        let devices = match kind {
+            VdevKind::Single => vec![self.device()],
+            _ => self.children.values().map(Self::device).collect(),
+        };
+        if kind == VdevKind::Mirror && devices.is_empty() {
+            return Err(format!("vdev {id}, a mirror, has no devices"));
+        }
+        if kind == VdevKind::Raidz
+            && !((1..=3).contains(&parity_devices) && devices.len() > parity_devices.into())
+        {
+            let devices = devices.len();
+            let message = "a raidz, has {devices} devices and parity of {parity}";
+            let message = message.replace("{devices}", &devices.to_string());
+            return Err(format!(
+                "vdev {id}, {}",
+                message.replace("{parity}", &parity_devices.to_string())
+            ));
+        }
+        Ok(VdevLayout { id, kind, parity_devices, ashift, bytes: self.number("asize"), devices })
+    }
+
+    fn kind(&self) -> VdevKind {
+        let unsupported = |why: &str| VdevKind::Unsupported(why.to_owned());
+        match self.text("type") {
+            "disk" | "file" => VdevKind::Single,
+            // A top-level device that is being replaced has all bytes on one of its children.
+            "mirror" | "replacing" | "spare" => VdevKind::Mirror,
+            "raidz" if self.values.keys().any(|key| key.starts_with("raidz_expan")) => {
+                unsupported("raidz that was expanded: older blocks keep the old width")
+            }
+            "raidz" => VdevKind::Raidz,
+            "draid" => unsupported("draid: its permutations are not implemented"),
+            "indirect" => {
+                unsupported("indirect: the vdev was removed, and its blocks are elsewhere")
+            }
+            "" => unsupported("a vdev without a type"),
+            other => unsupported(other),
+        }
+    }
+
+    /// The path of a device, or of the first one below it.
+    fn device(&self) -> String {
+        match self.children.values().next() {
+            Some(first) => first.device(),
+            None => self.text("path").to_owned(),
+        }
+    }
+}
