@@ -83,7 +83,7 @@ pub(crate) fn segments(load: &Load, segment_ns: u64) -> Option<u32> {
 }
 
 /// Splits `FILE` or `FILE:NAME`. Either may contain colons: the shortest prefix that exists is the file.
-fn file_and_name(text: &str) -> (PathBuf, Option<&str>) {
+pub(crate) fn file_and_name(text: &str) -> (PathBuf, Option<&str>) {
     if Path::new(text).exists() {
         return (text.into(), None);
     }

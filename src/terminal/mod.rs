@@ -24,6 +24,7 @@
 //! ```
 
 mod ending;
+mod file_progress;
 mod interrupt;
 mod late_bar;
 mod progress;
@@ -34,6 +35,7 @@ mod sweep_progress;
 
 pub use crate::failure::Failure;
 pub use ending::{Ending, exit_code, print, say, say_to_person};
+pub use file_progress::FileTerminal;
 pub use progress::Terminal;
 pub use reading::ReadingTerminal;
 pub use report::color_messages;

@@ -6,9 +6,12 @@
 mod cost;
 mod error;
 mod extent;
+#[cfg(target_os = "linux")]
+mod look;
 mod measure;
 mod source;
 mod space;
+mod walk;
 
 pub use cost::{
     AddressShift, CommandCounts, ContiguousPlacement, CostOptions, CostPass,
@@ -25,5 +28,8 @@ pub use source::{
     compose, image_layers, map_image, pool_layout, zdb_extents,
 };
 #[cfg(target_os = "linux")]
-pub use source::{SeekExtents, seek_extents};
+pub use look::{FileSystem, FoundBy, LookedAt, Looker};
+#[cfg(target_os = "linux")]
+pub use source::{SeekExtents, fiemap_extents, seek_extents};
 pub use space::{AddressSpace, Device, Piece};
+pub use walk::{Visitor, WalkOptions, walk};

@@ -66,7 +66,7 @@ pub use calibrate_rows::{CalibrateRowsError, RowCalibration, calibrate_rows};
 pub use cost::{measure_cost, wall_for};
 pub use export::{fio_output, iometer_results};
 pub use layout_map::Mapped;
-pub use load::{Load, LoadError, TraceLoop, TraceOptions};
+pub use load::{Load, LoadStream, LoadError, TraceLoop, TraceOptions};
 pub use memory::{NotEnoughMemory, available_bytes, needed_bytes};
 pub use parallel::{ThreadsError, over_threads, threads};
 pub use published_names::PublishedNameError;

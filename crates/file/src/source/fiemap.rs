@@ -14,8 +14,8 @@ use crate::extent::{Address, Extent, Place};
 /// With `sync`, the kernel first writes out what it has in memory, so that every byte has its place.
 ///
 /// # Errors
-/// Each item may be an error of the operating system; [`is_unsupported`] tells a file system without FIEMAP.
-pub fn extents(file: &File, sync: bool) -> impl Iterator<Item = Result<Extent, FileError>> + '_ {
+/// Each item may be an error of the operating system.
+pub fn fiemap_extents(file: &File, sync: bool) -> impl Iterator<Item = Result<Extent, FileError>> + '_ {
     let flags = if sync { FiemapFlags::SYNC } else { FiemapFlags::empty() };
     // An extent of no bytes would make the next request the same again, for ever.
     let mut behind = 0;
@@ -30,8 +30,7 @@ pub fn extents(file: &File, sync: bool) -> impl Iterator<Item = Result<Extent, F
 }
 
 /// Whether an error says that there is no FIEMAP on this file system.
-#[must_use]
-pub fn is_unsupported(error: &FileError) -> bool {
+pub(crate) fn is_unsupported(error: &FileError) -> bool {
     let FileError::Io { source, .. } = error else { return false };
     let codes = [Errno::OPNOTSUPP, Errno::NOTTY, Errno::INVAL, Errno::NOSYS];
     source.kind() == ErrorKind::Unsupported

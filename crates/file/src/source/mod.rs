@@ -1,6 +1,8 @@
 //! Sources of extents.
 
 mod csv;
+#[cfg(target_os = "linux")]
+mod fiemap;
 mod filefrag;
 mod image;
 mod image_map;
@@ -14,6 +16,10 @@ mod xfs_bmap;
 mod zdb;
 mod zdb_config;
 
+#[cfg(target_os = "linux")]
+pub(crate) use fiemap::is_unsupported;
+#[cfg(target_os = "linux")]
+pub use fiemap::fiemap_extents;
 pub use image::{ComposedExtents, ImageFormat, ImageLayer, LayerExtents, compose, image_layers};
 pub use image_map::{MapRange, MapReader, map_image};
 pub use list::{ExtentListReader, ListDialect, ListedFile};

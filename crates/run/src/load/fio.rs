@@ -11,6 +11,7 @@ use strewn_report::{Ignored, WorkloadWorker};
 use strewn_sim::{Outstanding, Rate, ThinkTime, Worker};
 use strewn_workload::{Distribution, ExponentialGaps, Pattern, PatternLine, Sequence, ZoneShare};
 
+use super::LoadStream;
 use super::error::LoadError;
 use super::region::{Region, listed, seed_of_worker, stream};
 
@@ -321,6 +322,22 @@ pub(super) fn workers(
         }
     }
     Ok(workers)
+}
+
+/// Returns the accesses of each clone of each job.
+pub(super) fn streams(
+    jobs: &[JobPlan],
+    file: &str,
+    file_bytes: u64,
+) -> Result<Vec<LoadStream>, LoadError> {
+    let clones = jobs.iter().flat_map(|plan| (0..plan.job.clones).map(move |clone| (plan, clone)));
+    let stream = |(JobPlan { job, .. }, clone): (&JobPlan, u32)| {
+        let region = region(job, clone, file, file_bytes)?;
+        let Region { first_byte, bytes } = region;
+        let outstanding = Some(job.outstanding());
+        Ok(LoadStream { pattern: pattern(job, region), first_byte, bytes, outstanding })
+    };
+    clones.map(stream).collect()
 }
 
 pub(super) fn described(

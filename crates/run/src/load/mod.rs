@@ -40,6 +40,7 @@ use std::path::Path;
 use strewn_report::{Ignored, Workload, WorkloadKind, WorkloadWorker};
 use strewn_scenario::{MOST_OUTSTANDING, Scenario};
 use strewn_sim::{Outstanding, Workers};
+use strewn_workload::Pattern;
 
 pub use error::LoadError;
 pub(crate) use host::BuiltHost;
@@ -54,6 +55,19 @@ pub struct Load {
     name: Option<String>,
     ignored: Vec<Ignored>,
     kind: Kind,
+}
+
+/// What one worker or job does to a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadStream {
+    /// Its accesses.
+    pub pattern: Pattern,
+    /// The first byte of the file that it accesses.
+    pub first_byte: u64,
+    /// The bytes that it accesses.
+    pub bytes: u64,
+    /// Operations outstanding, if its file says how many.
+    pub outstanding: Option<u32>,
 }
 
 #[derive(Debug, Clone)]
@@ -142,6 +156,29 @@ impl Load {
             Kind::FioJobs(jobs) => fio::about_ns(jobs),
             Kind::Trace(trace) => trace.about_ns(),
         }
+    }
+
+    /// Returns what each worker or job does to a file of `file_bytes`, as plain data for other hosts than a simulation's.
+    ///
+    /// # Errors
+    /// For a trace, and for a worker or job that reaches beyond the file.
+    pub fn streams(&self, file_bytes: u64) -> Result<Vec<LoadStream>, LoadError> {
+        match &self.kind {
+            Kind::AccessSpecification(specifications) => {
+                specifications.streams(&self.file, file_bytes)
+            }
+            Kind::FioJobs(jobs) => fio::streams(jobs, &self.file, file_bytes),
+            Kind::Trace(_) => Err(LoadError::new(
+                format!("{} is a trace", self.file),
+                "give an access specification or a fio job: it says what may be asked of any file",
+            )),
+        }
+    }
+
+    /// Returns the name of the specification or job, if one was chosen or all are the same, or else the file's.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.file)
     }
 
     /// Checks what can be checked before `scenario` runs.

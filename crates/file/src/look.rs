@@ -1,0 +1,262 @@
+//! One file: what it is, on what it lies, and its extents.
+
+use std::collections::HashMap;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::OFlags;
+
+use crate::error::FileError;
+use crate::extent::Extent;
+use crate::source::{fiemap_extents, is_unsupported, seek_extents};
+use crate::space::{AddressSpace, FileSystemKind, Mount, System};
+
+/// A file system that files were found on.
+#[derive(Debug)]
+pub struct FileSystem {
+    /// How it is mounted.
+    pub mount: Mount,
+    /// Its devices.
+    pub space: Arc<AddressSpace>,
+    /// Its size, if it has one.
+    pub bytes: Option<u64>,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+}
+
+/// How the extents of a file are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundBy {
+    /// The kernel tells them: FIEMAP.
+    Fiemap,
+    /// The kernel tells only what is data and what is a hole.
+    Seek,
+}
+
+impl FoundBy {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fiemap => "fiemap",
+            Self::Seek => "seek",
+        }
+    }
+}
+
+/// Opens files, and keeps what it has learnt of their file systems.
+#[derive(Debug, Default)]
+pub struct Looker {
+    system: System,
+    /// Whether the kernel writes out what it has in memory of a file first.
+    sync: bool,
+    /// By the device number that files have.
+    file_systems: Mutex<HashMap<u64, Arc<FileSystem>>>,
+}
+
+impl Looker {
+    /// Looks at files of this machine. With `sync`, the kernel first writes out what it has of a file in memory, so that every
+    /// byte has its place.
+    #[must_use]
+    pub fn new(sync: bool) -> Self {
+        Self { sync, ..Self::default() }
+    }
+
+    /// The file system that the file or directory at `path` is on.
+    ///
+    /// # Errors
+    /// If there is no such path, or the mounts cannot be read.
+    pub fn file_system(
+        &self,
+        path: &Path,
+        metadata: &Metadata,
+    ) -> Result<Arc<FileSystem>, FileError> {
+        let known = |device| {
+            let all = self.file_systems.lock().unwrap_or_else(PoisonError::into_inner);
+            all.get(&device).cloned()
+        };
+        if let Some(known) = known(metadata.dev()) {
+            return Ok(known);
+        }
+        let mount = self.system.mount_of(path)?;
+        let space = Arc::new(self.system.address_space(&mount));
+        let found = rustix::fs::statvfs(path).ok();
+        // tmpfs and others report none.
+        let bytes = found.map(|of| of.f_blocks.saturating_mul(of.f_frsize)).filter(|bytes| *bytes > 0);
+        let block_bytes = found.map_or(4096, |of| of.f_frsize).clamp(512, 1 << 20);
+        let made = Arc::new(FileSystem { mount, space, bytes, block_bytes });
+        let mut all = self.file_systems.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(all.entry(metadata.dev()).or_insert(made)))
+    }
+
+    /// Opens the file at `path`, following symbolic links.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is no regular file.
+    pub fn open(&self, path: &Path) -> Result<LookedAt, FileError> {
+        let before = fs::metadata(path).map_err(|error| cannot_open(path, error))?;
+        refuse_others(path, &before)?;
+        // If something else has taken its place meanwhile, opening a pipe would wait for a writer.
+        let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+        let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+        let file = opened.map_err(|error| cannot_open(path, error))?;
+        let metadata = file.metadata().map_err(|error| cannot_open(path, error))?;
+        refuse_others(path, &metadata)?;
+        let file_system = self.file_system(path, &metadata)?;
+        let mut looked = LookedAt {
+            path: path.to_owned(),
+            file,
+            metadata,
+            file_system,
+            found_by: FoundBy::Fiemap,
+            sync: self.sync,
+        };
+        let first = fiemap_extents(&looked.file, looked.sync).next();
+        if let Some(Err(error)) = first {
+            if !is_unsupported(&error) {
+                return Err(FileError::io(
+                    format!("{}: the kernel does not tell its extents", path.display()),
+                    io::Error::other(error.to_string()),
+                ));
+            }
+            looked.found_by = FoundBy::Seek;
+        }
+        Ok(looked)
+    }
+}
+
+fn cannot_open(path: &Path, error: io::Error) -> FileError {
+    let shown = path.display();
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => FileError::input(
+            format!("{shown}: no permission to read it"),
+            "run as its owner or as root; nothing but its extents is read",
+        ),
+        io::ErrorKind::NotFound => {
+            FileError::input(format!("{shown}: there is no such file"), "give the path of a file")
+        }
+        _ => FileError::io(format!("{shown}: cannot be opened"), error),
+    }
+}
+
+/// Refuses what has no extents of its own.
+fn refuse_others(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
+    let kind = metadata.file_type();
+    let what = if kind.is_file() {
+        return Ok(());
+    } else if kind.is_dir() {
+        "a directory"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else if kind.is_block_device() {
+        "a block device, which lies where it lies"
+    } else {
+        "a device"
+    };
+    Err(FileError::input(format!("{} is {what}", path.display()), "give a regular file"))
+}
+
+/// An open file.
+#[derive(Debug)]
+pub struct LookedAt {
+    path: PathBuf,
+    file: File,
+    metadata: Metadata,
+    file_system: Arc<FileSystem>,
+    found_by: FoundBy,
+    sync: bool,
+}
+
+impl LookedAt {
+    /// Its path, as given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes up to its end when it was opened.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.metadata.len()
+    }
+
+    /// Bytes that the file system counts as allocated to it.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> u64 {
+        self.metadata.blocks().saturating_mul(512)
+    }
+
+    /// The file system it is on.
+    #[must_use]
+    pub fn file_system(&self) -> &Arc<FileSystem> {
+        &self.file_system
+    }
+
+    /// How its extents are found.
+    #[must_use]
+    pub fn found_by(&self) -> FoundBy {
+        self.found_by
+    }
+
+    /// The open file.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Its extents, in the order of the file. May be called again, for another pass.
+    pub fn extents(&self) -> Box<dyn Iterator<Item = Result<Extent, FileError>> + '_> {
+        match self.found_by {
+            FoundBy::Fiemap => Box::new(fiemap_extents(&self.file, self.sync)),
+            FoundBy::Seek => match seek_extents(&self.file, &self.path.display().to_string()) {
+                Ok(extents) => Box::new(extents),
+                Err(error) => Box::new(std::iter::once(Err(error))),
+            },
+        }
+    }
+
+    /// Whether the file has been written to since it was opened: passes over its extents may have seen parts of it before and
+    /// parts after.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        let then = &self.metadata;
+        self.file.metadata().is_ok_and(|now| {
+            (now.len(), now.mtime(), now.mtime_nsec(), now.ctime(), now.ctime_nsec(), now.blocks())
+                != (
+                    then.len(),
+                    then.mtime(),
+                    then.mtime_nsec(),
+                    then.ctime(),
+                    then.ctime_nsec(),
+                    then.blocks(),
+                )
+        })
+    }
+
+    /// What the reader has to know of where the addresses come from.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let kind = &self.file_system.mount.kind;
+        let mut notes = Vec::new();
+        if self.found_by == FoundBy::Seek {
+            let name = kind.name();
+            notes.push(match kind {
+                kind if kind.is_network() => format!(
+                    "{name} tells only what is data and what is a hole: run strewn on the machine that has the disks"
+                ),
+                FileSystemKind::Zfs => {
+                    "ZFS tells only what is data and what is a hole: run strewn as root, where zdb is installed".to_owned()
+                }
+                _ => format!("{name} tells only what is data and what is a hole"),
+            });
+        } else if let Some(reason) = self.file_system.space.untranslated_reason() {
+            notes.push(format!("addresses are not those of a device: {reason}"));
+        }
+        notes
+    }
+}

@@ -1,0 +1,305 @@
+//! `strewn file`: how strewn real files are, what it costs, what would help.
+
+mod history;
+mod measure;
+mod output;
+mod requests;
+mod scan;
+mod subject;
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use strewn::file::{FileError, Looker, SpindleModel, WalkOptions, walk};
+use strewn::report::{FileRecord, FileTotals};
+use strewn::terminal::{self, Ending, Failure, FileTerminal};
+
+use super::arguments::FileArguments;
+use measure::{Depth, Measuring};
+use output::Output;
+use requests::Requests;
+use scan::{Candidate, Found, Scan, ScanOptions};
+use subject::Subject;
+
+/// The drive that files are simulated on unless another is named.
+const DEFAULT_DRIVE: &str = "nearline-7200-16tb";
+
+/// Looks at files and directories.
+pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
+    arguments.pictures.check_against(arguments.out.as_deref())?;
+    let measuring = Measuring {
+        requests: Requests::of(arguments)?,
+        outstanding: arguments.outstanding,
+        seed: arguments.seed,
+        model: model(arguments.on.as_deref())?,
+        named_drive: arguments.on.is_some(),
+    };
+    let stops = terminal::stop_when_interrupted();
+    match arguments.every {
+        Some(interval) => history::watch(arguments, &measuring, interval, stops),
+        None => {
+            let output = Output::prepare(arguments)?;
+            let looked = look(arguments, &measuring, stops)?;
+            if let Some(history) = &arguments.append {
+                history::append(history, SystemTime::now(), &looked.files, arguments)?;
+            }
+            output.publish(arguments, &looked)?;
+            ending(&looked, stops())
+        }
+    }
+}
+
+fn model(on: Option<&str>) -> Result<SpindleModel, Failure> {
+    let profile = super::spindle::profile(on.unwrap_or(DEFAULT_DRIVE))?;
+    SpindleModel::new(&profile).map_err(bad_input)
+}
+
+/// What was looked at.
+struct Looked {
+    /// The files listed, in order.
+    files: Vec<FileRecord>,
+    /// How each of them is opened for another pass.
+    origins: Vec<Origin>,
+    looker: Looker,
+    totals: FileTotals,
+    /// Whether there were directories.
+    is_tree: bool,
+    found: Found,
+}
+
+/// How a file is opened.
+#[derive(Clone)]
+enum Origin {
+    /// By its path.
+    Path(PathBuf),
+    /// As the disk inside the image at this path.
+    Inside(PathBuf),
+    /// From a saved list.
+    Listed(Arc<Subject>),
+}
+
+impl Origin {
+    fn open(&self, looker: &Looker) -> Result<Arc<Subject>, FileError> {
+        match self {
+            Self::Path(path) => Ok(Arc::new(Subject::open(looker, path)?)),
+            Self::Inside(path) => Ok(Arc::new(Subject::open(looker, path)?.inside(looker)?)),
+            Self::Listed(subject) => Ok(Arc::clone(subject)),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Path(path) | Self::Inside(path) => path.clone(),
+            Self::Listed(subject) => PathBuf::from(&subject.path),
+        }
+    }
+}
+
+/// A file to be looked at closely, and what a quick look found.
+struct Entry {
+    origin: Origin,
+    quick: Option<FileRecord>,
+}
+
+/// Looks at everything once.
+fn look(
+    arguments: &FileArguments,
+    measuring: &Measuring,
+    stops: fn() -> bool,
+) -> Result<Looked, Failure> {
+    let looker = Looker::new(arguments.sync);
+    let progress = FileTerminal::watch();
+    let mut found = Found::default();
+    let mut entries = Vec::new();
+    for list in &arguments.from {
+        let listed = Subject::listed(list).map_err(bad_input)?.into_iter();
+        entries.extend(listed.map(|subject| Origin::Listed(Arc::new(subject))));
+    }
+    let mut directories: Vec<&Path> = Vec::new();
+    for path in &arguments.paths {
+        match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => directories.push(path),
+            metadata => match Subject::open(&looker, path) {
+                Ok(subject) => {
+                    if let Ok(metadata) = metadata
+                        && !found.is_new(&metadata)
+                    {
+                        found.linked += 1;
+                        continue;
+                    }
+                    entries.push(Origin::Path(path.clone()));
+                    if subject.image_format().is_some() {
+                        entries.push(Origin::Inside(path.clone()));
+                    }
+                }
+                Err(error) => found.refuse(path, reason(path, &error)),
+            },
+        }
+    }
+    let is_tree = !directories.is_empty();
+    for directory in directories {
+        found = scan(arguments, measuring, &looker, (directory, found), &progress, stops);
+    }
+    let named = entries.into_iter().map(|origin| Entry { origin, quick: None });
+    let top = found.take_top().into_iter();
+    let top = top.map(|one| Entry { origin: Origin::Path(one.path), quick: Some(one.record) });
+    let entries: Vec<Entry> = named.chain(top).collect();
+    let looked = closely(&entries, measuring, threads(arguments), &looker, &progress, stops);
+    drop(progress);
+    let mut listed = Vec::new();
+    for (entry, looked) in entries.into_iter().zip(looked) {
+        let record = match (looked, entry.quick) {
+            (Some(Ok((record, block_bytes))), quick) => {
+                // The disk inside an image is a second look at the same bytes.
+                if quick.is_none() && !matches!(entry.origin, Origin::Inside(_)) {
+                    found.add(&record, block_bytes);
+                }
+                record
+            }
+            // It has gone since, or there was no time: what was found first stands.
+            (_, Some(quick)) => quick,
+            (Some(Err(error)), None) => {
+                let path = entry.origin.path();
+                match entry.origin {
+                    // The image itself was looked at; it is no failure if nobody can look into it.
+                    Origin::Inside(_) if is_missing_tool(&error) => {
+                        terminal::say(&format!("note: {}: not looked inside: {error}", path.display()));
+                    }
+                    _ => found.refuse(&path, reason(&path, &error)),
+                }
+                continue;
+            }
+            (None, None) => continue,
+        };
+        let path = PathBuf::from(&record.path);
+        listed.push((Candidate::new(path, record, arguments.sort), entry.origin));
+    }
+    listed.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let (files, origins) = listed.into_iter().map(|(one, origin)| (one.record, origin)).unzip();
+    found.sort();
+    Ok(Looked { files, origins, looker, totals: found.totals, is_tree, found })
+}
+
+fn threads(arguments: &FileArguments) -> usize {
+    match (arguments.nice, arguments.jobs) {
+        (Some(_), _) => 1,
+        (None, Some(jobs)) => jobs,
+        (None, None) => WalkOptions::default().threads,
+    }
+}
+
+/// Looks at the files below a directory, and adds them to what was found.
+fn scan(
+    arguments: &FileArguments,
+    measuring: &Measuring,
+    looker: &Looker,
+    (directory, found): (&Path, Found),
+    progress: &FileTerminal,
+    stops: fn() -> bool,
+) -> Found {
+    let options = ScanOptions {
+        look: &|path| {
+            let looked = Subject::open(looker, path).and_then(|subject| {
+                Ok((measuring.record(&subject, Depth::Quick)?, subject.block_bytes))
+            });
+            looked.map_err(|error| reason(path, &error))
+        },
+        kind: &|path, metadata| {
+            let file_system = looker.file_system(path, metadata).ok()?;
+            Some(file_system.mount.kind.name().to_owned())
+        },
+        stops,
+        progress: &|files| progress.found(files),
+        top: arguments.top as usize,
+        sort: arguments.sort,
+        root_device: std::fs::metadata(directory).ok().map(|metadata| metadata.dev()),
+        one_file_system: arguments.one_file_system,
+    };
+    let scan = Scan::new(found, options);
+    let busy = arguments.nice.map_or(1.0, |percent| f64::from(percent) / 100.0);
+    walk(directory, WalkOptions { threads: threads(arguments), busy }, &scan);
+    scan.into_found()
+}
+
+/// A record, and the bytes of a block.
+type Close = Result<(FileRecord, u64), FileError>;
+
+/// Looks at files closely, several at a time; none for those that there was no time for.
+fn closely(
+    entries: &[Entry],
+    measuring: &Measuring,
+    threads: usize,
+    looker: &Looker,
+    progress: &FileTerminal,
+    stops: fn() -> bool,
+) -> Vec<Option<Close>> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<Option<Close>>> = Mutex::new(entries.iter().map(|_| None).collect());
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, entries.len().max(1)) {
+            scope.spawn(|| {
+                while !stops() {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(entry) = entries.get(number) else { break };
+                    let close = entry.origin.open(looker).and_then(|subject| {
+                        Ok((measuring.record(&subject, Depth::Full)?, subject.block_bytes))
+                    });
+                    done.lock().unwrap_or_else(PoisonError::into_inner)[number] = Some(close);
+                    progress.looked(number as u64 + 1, entries.len() as u64);
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How the command ends: by a signal, with something not looked at, or well.
+fn ending(looked: &Looked, stopped: bool) -> Result<Ending, Failure> {
+    if stopped {
+        return Ok(Ending::Interrupted);
+    }
+    let found = &looked.found;
+    for one in found.not_looked_at.iter().take(MOST_SAID) {
+        terminal::say(&format!("not looked at: {}: {}", one.path, one.reason));
+    }
+    match found.failures() {
+        0 => Ok(Ending::Complete),
+        failures => {
+            let more = failures.saturating_sub(MOST_SAID as u64);
+            let more = if more > 0 { format!(", {more} of them not listed here") } else { String::new() };
+            Err(Failure::failed(format!("{failures} not looked at{more}")))
+        }
+    }
+}
+
+/// Reasons on standard error; --out has all.
+const MOST_SAID: usize = 20;
+
+fn bad_input(error: FileError) -> Failure {
+    match error {
+        FileError::Input { message, remedy } => Failure::bad_input(message, remedy),
+        error => Failure::bad_input(error.to_string(), "give another file"),
+    }
+}
+
+/// Why a file was not looked at, without its path, which is beside it.
+fn reason(path: &Path, error: &FileError) -> String {
+    let text = error.to_string();
+    let shown = path.display().to_string();
+    let rest = text.strip_prefix(&shown).map(|rest| rest.trim_start_matches([':', ' ']));
+    rest.map_or(text.clone(), str::to_owned)
+}
+
+/// Why a directory was not read.
+fn reason_of_io(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "no permission to read the directory; run as its owner or as root".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,88 @@
+//! The requests to simulate, and the drive.
+
+use std::path::Path;
+
+use strewn::file::{FileError, FileStream, FileWorkload, Order, RequestPlan};
+use strewn::terminal::{self, Failure};
+use strewn::{Load, LoadError};
+
+use crate::command::arguments::FileArguments;
+use crate::command::load::file_and_name;
+
+/// What is asked of each file.
+pub(super) enum Requests {
+    /// The same of every file.
+    Same(FileWorkload),
+    /// What a file of Iometer or fio says, of as much of the file as it says.
+    Loaded(Load),
+}
+
+impl Requests {
+    /// Returns the requests that the flags ask for: File Server unless they name others.
+    pub(super) fn of(arguments: &FileArguments) -> Result<Self, Failure> {
+        let order = if arguments.sequential { Order::Sequential } else { Order::Random };
+        let simple = |bytes: u64, read_percent| {
+            // At most 1 GiB, by the check of the flag.
+            Self::Same(FileWorkload::simple(bytes as u32, order, read_percent))
+        };
+        if let Some(bytes) = arguments.read {
+            return Ok(simple(bytes.0, 100));
+        }
+        if let Some(bytes) = arguments.write {
+            return Ok(simple(bytes.0, 0));
+        }
+        if arguments.sequential {
+            return Err(Failure::bad_input(
+                "--sequential needs the size of the requests",
+                "give --read or --write too, such as --read 1MiB --sequential",
+            ));
+        }
+        let load = if let Some(named) = &arguments.access_spec {
+            let (path, name) = file_and_name(named);
+            Load::access_specification(path, name)?
+        } else if let Some(named) = &arguments.fio_job {
+            let (path, job) = file_and_name(named);
+            Load::fio_job(path, job)?
+        } else {
+            return Ok(Self::Same(FileWorkload::default()));
+        };
+        for ignored in load.ignored() {
+            terminal::say(&format!(
+                "ignored: {} ({}): {}",
+                ignored.name, ignored.place, ignored.reason
+            ));
+        }
+        Ok(Self::Loaded(load))
+    }
+
+    /// Draws `requests` requests to a file of `bytes`; none to an empty file.
+    pub(super) fn plan(
+        &self,
+        bytes: u64,
+        requests: u32,
+        outstanding: Option<u32>,
+        seed: u64,
+    ) -> Result<Option<RequestPlan>, FileError> {
+        let mut workload = match self {
+            Self::Same(workload) => workload.clone(),
+            Self::Loaded(load) => loaded(load, bytes).map_err(|error| {
+                FileError::input(error.to_string(), error.help())
+            })?,
+        };
+        if let Some(outstanding) = outstanding {
+            workload = workload.with_outstanding(outstanding);
+        }
+        RequestPlan::draw(&workload, bytes, requests, seed)
+    }
+}
+
+fn loaded(load: &Load, bytes: u64) -> Result<FileWorkload, LoadError> {
+    let streams = load.streams(bytes)?.into_iter().map(|stream| FileStream {
+        pattern: stream.pattern,
+        first_byte: stream.first_byte,
+        bytes: Some(stream.bytes),
+        outstanding: stream.outstanding.unwrap_or(strewn::file::DEFAULT_OUTSTANDING),
+    });
+    let name = Path::new(load.title()).file_name().map(|name| name.to_string_lossy().into_owned());
+    Ok(FileWorkload::from_streams(name.unwrap_or_default(), streams.collect()))
+}

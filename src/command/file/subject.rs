@@ -1,0 +1,195 @@
+//! What is looked at: a file of this machine, the disk in an image, a file of a saved list.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use strewn::file::{
+    AddressSpace, Device, Extent, ExtentListReader, FileError, FoundBy, ImageFormat, LayerExtents,
+    ListDialect, LookedAt, Looker, compose, image_layers, map_image,
+};
+
+/// The extents of a subject, for a pass over them.
+pub(super) type Extents<'a> = Box<dyn Iterator<Item = Result<Extent, FileError>> + 'a>;
+
+/// A file, or what is laid out like one.
+pub(super) struct Subject {
+    pub(super) path: String,
+    pub(super) bytes: u64,
+    pub(super) allocated_bytes: Option<u64>,
+    pub(super) block_bytes: u64,
+    /// Kind of file system.
+    pub(super) file_system: String,
+    /// Bytes of the file system.
+    pub(super) whole_bytes: Option<u64>,
+    pub(super) is_copy_on_write: bool,
+    pub(super) space: Arc<AddressSpace>,
+    pub(super) source: &'static str,
+    pub(super) notes: Vec<String>,
+    origin: SubjectOrigin,
+}
+
+enum SubjectOrigin {
+    /// Its extents are asked for at each pass.
+    Open(LookedAt),
+    /// Its extents were collected.
+    Collected(Vec<Extent>),
+}
+
+impl Subject {
+    /// Opens the file at `path`.
+    pub(super) fn open(looker: &Looker, path: &Path) -> Result<Self, FileError> {
+        let looked = looker.open(path)?;
+        let file_system = looked.file_system();
+        Ok(Self {
+            path: path.display().to_string(),
+            bytes: looked.bytes(),
+            allocated_bytes: Some(looked.allocated_bytes()),
+            block_bytes: file_system.block_bytes,
+            file_system: file_system.mount.kind.name().to_owned(),
+            whole_bytes: file_system.bytes,
+            is_copy_on_write: file_system.mount.kind.is_copy_on_write(),
+            space: Arc::clone(&file_system.space),
+            source: looked.found_by().name(),
+            notes: looked.notes(),
+            origin: SubjectOrigin::Open(looked),
+        })
+    }
+
+    /// Its extents, in order. May be called again, for another pass.
+    pub(super) fn extents(&self) -> Extents<'_> {
+        match &self.origin {
+            SubjectOrigin::Open(looked) => looked.extents(),
+            SubjectOrigin::Collected(extents) => Box::new(extents.iter().copied().map(Ok)),
+        }
+    }
+
+    /// Whether it changed since it was opened.
+    pub(super) fn has_changed(&self) -> bool {
+        match &self.origin {
+            SubjectOrigin::Open(looked) => looked.has_changed(),
+            SubjectOrigin::Collected(_) => false,
+        }
+    }
+
+    /// The format, if it is a disk image of a virtual machine that has a map of its own.
+    pub(super) fn image_format(&self) -> Option<ImageFormat> {
+        let SubjectOrigin::Open(looked) = &self.origin else { return None };
+        if looked.found_by() == FoundBy::Seek {
+            return None;
+        }
+        let mut first = [0; 512];
+        // A file that cannot be read is not recognised; its extents were told all the same.
+        let mut read = 0;
+        let mut file = looked.file();
+        while read < first.len() {
+            match file.read(&mut first[read..]) {
+                Ok(0) | Err(_) => break,
+                Ok(more) => read += more,
+            }
+        }
+        ImageFormat::recognise(&first[..read])
+    }
+
+    /// The disk inside a disk image: where its blocks lie on the device of the image.
+    pub(super) fn inside(&self, looker: &Looker) -> Result<Self, FileError> {
+        let image = Path::new(&self.path);
+        let layers = image_layers(image)?;
+        let Some(first) = layers.first() else {
+            return Err(FileError::input(
+                format!("{}: qemu-img knows of no image in it", self.path),
+                "check it with qemu-img info",
+            ));
+        };
+        let mut notes = self.notes.clone();
+        let mut of_layers = Vec::new();
+        for layer in &layers {
+            let data = layer.data_path.as_deref().map(|path| Self::open(looker, path));
+            let extents = match data {
+                // Addresses of another file system are of another device.
+                Some(Ok(data)) if Arc::ptr_eq(&data.space, &self.space) => {
+                    Some(data.extents().collect::<Result<LayerExtents, _>>()?)
+                }
+                Some(Ok(data)) => {
+                    notes.push(format!("{} is on another file system, and left out", data.path));
+                    None
+                }
+                Some(Err(error)) => {
+                    notes.push(format!("left out: {error}"));
+                    None
+                }
+                None => {
+                    notes.push(format!("{} has several data files, and is left out", layer.path.display()));
+                    None
+                }
+            };
+            of_layers.push(extents);
+        }
+        let extents = compose(map_image(image)?, of_layers).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            path: format!("{} (disk inside)", self.path),
+            bytes: first.guest_bytes,
+            allocated_bytes: None,
+            block_bytes: first.cluster_bytes.map_or(self.block_bytes, |bytes| bytes.min(self.block_bytes)),
+            file_system: self.file_system.clone(),
+            whole_bytes: self.whole_bytes,
+            is_copy_on_write: self.is_copy_on_write,
+            space: Arc::clone(&self.space),
+            source: "qemu-img",
+            notes,
+            origin: SubjectOrigin::Collected(extents),
+        })
+    }
+
+    /// The files of a saved list.
+    pub(super) fn listed(path: &Path) -> Result<Vec<Self>, FileError> {
+        let shown = path.display().to_string();
+        let opened = File::open(path).map_err(|error| FileError::io(shown.clone(), error))?;
+        if opened.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(FileError::input(
+                format!("{shown} is a directory"),
+                "give a list of extents, such as --save-extents or filefrag -v writes",
+            ));
+        }
+        let mut list = ExtentListReader::new(BufReader::new(opened), &shown);
+        let mut subjects = Vec::new();
+        while let Some(file) = list.next_file()? {
+            let extents = list.extents().collect::<Result<Vec<Extent>, _>>()?;
+            let end = extents.last().map_or(0, Extent::end);
+            let path = file.path.clone().unwrap_or_else(|| shown.clone());
+            let volumes = extents.iter().filter_map(|extent| extent.place.address());
+            let volumes = volumes.map(|at| usize::from(at.volume) + 1).max().unwrap_or(1);
+            let device = |number| Device {
+                name: if volumes == 1 { "the list's device".to_owned() } else { format!("volume {number}") },
+                bytes: file.device_bytes,
+                rotational: None,
+                stack: Vec::new(),
+            };
+            subjects.push(Self {
+                path,
+                bytes: file.file_bytes.unwrap_or(end),
+                allocated_bytes: None,
+                block_bytes: file.block_bytes.unwrap_or(4096).clamp(512, 1 << 24),
+                file_system: match list.dialect() {
+                    Some(ListDialect::Zdb) => "zfs".to_owned(),
+                    Some(ListDialect::XfsBmap) => "xfs".to_owned(),
+                    _ => "saved list".to_owned(),
+                },
+                whole_bytes: file.device_bytes,
+                is_copy_on_write: list.dialect() == Some(ListDialect::Zdb),
+                space: Arc::new(AddressSpace::direct((0..volumes).map(device).collect())),
+                source: "list",
+                notes: Vec::new(),
+                origin: SubjectOrigin::Collected(extents),
+            });
+        }
+        if subjects.is_empty() {
+            return Err(FileError::input(
+                format!("{shown} lists no file"),
+                "give a list of extents, such as --save-extents or filefrag -v writes",
+            ));
+        }
+        Ok(subjects)
+    }
+}
