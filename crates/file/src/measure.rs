@@ -288,7 +288,8 @@ mod tests {
 
     #[test]
     fn what_lies_beyond_the_end_or_comes_twice_is_left_out() {
-        let file = [extent(0, 1 << 20, 0), extent(4096, 8192, 0), extent(1 << 20, 1 << 20, 1 << 20)];
+        let file =
+            [extent(0, 1 << 20, 0), extent(4096, 8192, 0), extent(1 << 20, 1 << 20, 1 << 20)];
         let measures = measured(5000, &file);
         assert_eq!((measures.extents, measures.placed_bytes), (1, 5000));
     }
