@@ -261,9 +261,9 @@ pub use free_map::FreeMap;
 pub use group_index::GroupIndex;
 pub use mask::{bits, runs};
 pub use measure::{
-    Estimate, FileBlocks, FileLayout, FilePass, FreeSpace, FreeSpacePass, FullStripes, Geometry,
-    LayoutCounter, RUN_CLASSES, RequestMix, RequestMixError, RunHistogram, SampledFreeSpace,
-    SampledLayout,
+    Estimate, FileBlocks, FileLayout, FilePass, FreeRunCounter, FreeSpace, FreeSpacePass,
+    FullStripes, Geometry, LayoutCounter, RUN_CLASSES, RequestMix, RequestMixError, RunHistogram,
+    SampledFreeSpace, SampledLayout,
 };
 pub use options::{
     AggregateError, AggregateOptions, AllocationShape, BlockSize, Chunks, MOST_BLOCKS,

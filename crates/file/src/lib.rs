@@ -6,6 +6,7 @@
 mod cost;
 mod error;
 mod extent;
+mod free_space;
 #[cfg(target_os = "linux")]
 mod look;
 mod measure;
@@ -21,15 +22,22 @@ pub use cost::{
 };
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};
-pub use measure::{LayoutMeasures, LayoutPass};
-pub use source::{
-    ComposedExtents, ExtentListReader, ExtentListWriter, ImageFormat, ImageLayer, LayerExtents,
-    ListDialect, ListedFile, MapRange, MapReader, PoolLayout, ToolOutput, VdevKind, VdevLayout,
-    compose, image_layers, map_image, pool_layout, zdb_extents,
+pub use free_space::{
+    BtrfsFreeSpace, ExtFreeSpace, FreeRunClass, FreeSpaceReport, free_space, parse_dumpe2fs,
+    parse_xfs_free_extents, sync,
 };
 #[cfg(target_os = "linux")]
 pub use look::{FileSystem, FoundBy, LookedAt, Looker};
+pub use measure::{LayoutMeasures, LayoutPass};
+pub use source::{
+    ComposedExtents, ExtentListReader, ExtentListWriter, ImageFormat, ImageLayer, LayerExtents,
+    ListDialect, ListedFile, MapRange, MapReader, PoolLayout, ToolOutput, VdevLayout, compose,
+    image_layers, map_image, pool_layout, zdb_extents,
+};
 #[cfg(target_os = "linux")]
 pub use source::{SeekExtents, fiemap_extents, seek_extents};
-pub use space::{AddressSpace, Device, Piece};
+pub use space::{
+    AddressSpace, Device, FileSystemKind, LocatedDevice, Mount, Piece, System, Vdev, VdevKind,
+    btrfs, mount_of_path, parse_mountinfo,
+};
 pub use walk::{Visitor, WalkOptions, walk};

@@ -42,6 +42,14 @@ impl FreeSpace {
         }
     }
 
+    /// Measures free space that is told as runs on one spindle: the blocks of each, at least 1.
+    #[must_use]
+    pub fn of_runs(runs: impl IntoIterator<Item = u64>) -> Self {
+        let mut counter = FreeRunCounter::default();
+        runs.into_iter().for_each(|blocks| counter.add(blocks));
+        counter.free_space()
+    }
+
     /// Measures one parity group in a pass over the words of its map.
     #[must_use]
     pub fn measure(map: &FreeMap) -> Self {
@@ -129,6 +137,44 @@ pub struct SampledFreeSpace {
 impl SampledFreeSpace {
     /// How far a sample follows a run beyond the area in which it begins, in stripes. Longer runs count as that long.
     pub const LONGEST_SAMPLED_RUN: u64 = 1 << 18;
+}
+
+/// Counts runs of free blocks on one spindle, in any order. Runs that touch must come as one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FreeRunCounter {
+    free_blocks: u64,
+    largest: u64,
+    runs: RunHistogram,
+}
+
+impl FreeRunCounter {
+    /// Adds a run of `blocks`; one of 0 blocks is none.
+    pub fn add(&mut self, blocks: u64) {
+        if blocks > 0 {
+            self.free_blocks = self.free_blocks.saturating_add(blocks);
+            self.largest = self.largest.max(blocks);
+            self.runs.add(blocks);
+        }
+    }
+
+    /// The free space of the runs so far.
+    #[must_use]
+    pub fn free_space(&self) -> FreeSpace {
+        FreeSpace {
+            score: score(self.free_blocks, self.runs.runs(), 1),
+            largest_run_blocks: self.largest,
+            free_blocks: self.free_blocks,
+            runs: self.runs,
+        }
+    }
+}
+
+/// [`FreeSpace::score`] of `runs` runs on `spindles` spindles with free blocks.
+fn score(free_blocks: u64, runs: u64, spindles: u64) -> f64 {
+    match free_blocks - spindles.min(free_blocks) {
+        0 => 1.0,
+        others => (free_blocks - runs.min(free_blocks)) as f64 / others as f64,
+    }
 }
 
 /// Classes of a [`RunHistogram`].
@@ -281,10 +327,8 @@ impl FreeSpacePass {
     /// The result, once the pass is done; before that, of the runs that have ended.
     #[must_use]
     pub fn free_space(&self) -> FreeSpace {
-        let others = self.free_blocks - self.spindles_with_free.min(self.free_blocks);
-        let follow = self.free_blocks - self.runs.runs().min(self.free_blocks);
         FreeSpace {
-            score: if others == 0 { 1.0 } else { follow as f64 / others as f64 },
+            score: score(self.free_blocks, self.runs.runs(), self.spindles_with_free),
             largest_run_blocks: self.largest,
             free_blocks: self.free_blocks,
             runs: self.runs,

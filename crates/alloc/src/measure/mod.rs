@@ -20,7 +20,9 @@ use crate::group_index::GroupIndex;
 use crate::random::Random;
 
 pub use file::{FileLayout, FilePass, LayoutCounter, SampledLayout};
-pub use free_space::{FreeSpace, FreeSpacePass, RUN_CLASSES, RunHistogram, SampledFreeSpace};
+pub use free_space::{
+    FreeRunCounter, FreeSpace, FreeSpacePass, RUN_CLASSES, RunHistogram, SampledFreeSpace,
+};
 pub use requests::{RequestMix, RequestMixError};
 pub use stripes::FullStripes;
 
