@@ -15,10 +15,10 @@ mod space;
 mod walk;
 
 pub use cost::{
-    AddressShift, CommandCounts, ContiguousPlacement, CostOptions, CostPass,
-    DEFAULT_MAX_COMMAND_BYTES, DEFAULT_OUTSTANDING, DEFAULT_REQUESTS, FileCommands, FileCost,
-    FileStream, FileWorkload, LayoutCost, Order, Request, RequestPlan, SimulatedFigures,
-    SpindleModel,
+    AddressShift, Advice, Change, CommandCounts, Comparison, ContiguousPlacement, CostOptions,
+    CostPass, CostReport, CostStudy, DEFAULT_MAX_COMMAND_BYTES, DEFAULT_OUTSTANDING,
+    DEFAULT_REQUESTS, FileCommands, FileCost, FileStream, FileWorkload, LayoutCost, Order, Request,
+    RequestPlan, SimulatedFigures, SpeedUnit, SpindleModel, StudyOptions, UNCHANGED_SHARE, Verdict,
 };
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};

@@ -5,6 +5,8 @@ mod contiguous;
 mod requests;
 mod resolution;
 mod simulation;
+mod study;
+mod verdict;
 mod workload;
 
 pub use commands::{CommandCounts, DEFAULT_MAX_COMMAND_BYTES};
@@ -12,4 +14,6 @@ pub use contiguous::ContiguousPlacement;
 pub use requests::{DEFAULT_REQUESTS, Request, RequestPlan};
 pub use resolution::{CostOptions, CostPass, FileCommands};
 pub use simulation::{AddressShift, FileCost, LayoutCost, SimulatedFigures, SpindleModel};
+pub use study::{CostReport, CostStudy, StudyOptions};
+pub use verdict::{Advice, Change, Comparison, SpeedUnit, UNCHANGED_SHARE, Verdict};
 pub use workload::{DEFAULT_OUTSTANDING, FileStream, FileWorkload, Order};

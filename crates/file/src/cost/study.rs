@@ -1,0 +1,123 @@
+//! A workload and the two standard extremes, in one pass over a file.
+
+use serde::Serialize;
+
+use super::requests::{DEFAULT_REQUESTS, RequestPlan};
+use super::resolution::{CostOptions, CostPass};
+use super::simulation::{FileCost, SpindleModel};
+use super::verdict::Verdict;
+use super::workload::{FileWorkload, Order};
+use crate::{AddressSpace, Extent, FileError};
+
+/// What a study of a file's cost assumes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StudyOptions {
+    /// The requests drawn of each workload. 1,000 do for each of many files.
+    pub requests: u32,
+    /// What they follow from.
+    pub seed: u64,
+    /// What a pass assumes.
+    pub cost: CostOptions,
+}
+
+impl Default for StudyOptions {
+    fn default() -> Self {
+        Self { requests: DEFAULT_REQUESTS, seed: 1, cost: CostOptions::default() }
+    }
+}
+
+/// What a file costs: a workload, and beside it random reads of 4 KiB and sequential reads of 1 MiB, between which most
+/// workloads lie.
+///
+/// ```
+/// use strewn_file::{
+///     Address, AddressSpace, CostStudy, Device, Extent, FileWorkload, Place, SpindleModel, StudyOptions,
+/// };
+///
+/// // A file of 64 MiB in extents of 64 KiB, each in its own MiB of the device.
+/// let space = AddressSpace::direct(vec![Device {
+///     name: "sda".into(),
+///     bytes: None,
+///     rotational: Some(true),
+///     stack: Vec::new(),
+/// }]);
+/// let file_bytes = 64 << 20;
+/// let workload = FileWorkload::default();
+/// let mut study = CostStudy::new(&workload, file_bytes, &space, StudyOptions::default())?.ok_or("empty")?;
+/// for number in 0..1024u64 {
+///     let place = Place::At(Address::new(number << 20));
+///     study.add(&Extent { offset: number << 16, bytes: 1 << 16, place, shared: false });
+/// }
+/// let report = study.finish(&SpindleModel::shipped("nearline-7200-16tb")?)?;
+/// let scan = &report.costs[2];
+/// assert_eq!(scan.as_it_lies.counts.commands_per_request, 16.0);
+/// assert!(report.verdict.to_string().contains("sequential 1 MiB reads"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct CostStudy<'a> {
+    passes: Vec<CostPass<'a>>,
+    space: &'a AddressSpace,
+}
+
+/// What a file costs, and what that comes to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CostReport {
+    /// The workload first; then the standard extremes, unless the workload is one of them.
+    pub costs: Vec<FileCost>,
+    /// What it comes to.
+    pub verdict: Verdict,
+}
+
+impl<'a> CostStudy<'a> {
+    /// A study of `workload` and the extremes on a file of `file_bytes`. `None` if the file is empty.
+    ///
+    /// # Errors
+    ///
+    /// If requests cannot be drawn: [`RequestPlan::draw`].
+    pub fn new(
+        workload: &FileWorkload,
+        file_bytes: u64,
+        space: &'a AddressSpace,
+        options: StudyOptions,
+    ) -> Result<Option<Self>, FileError> {
+        let mut passes = Vec::new();
+        let extremes = Self::extremes();
+        let others = extremes.iter().filter(|extreme| extreme.name() != workload.name());
+        for workload in std::iter::once(workload).chain(others) {
+            let plan = RequestPlan::draw(workload, file_bytes, options.requests, options.seed)?;
+            let Some(plan) = plan else { return Ok(None) };
+            passes.push(CostPass::new(plan, file_bytes, space, options.cost));
+        }
+        Ok(Some(Self { passes, space }))
+    }
+
+    /// The standard extremes: random reads of 4 KiB, sequential reads of 1 MiB.
+    #[must_use]
+    pub fn extremes() -> [FileWorkload; 2] {
+        [
+            FileWorkload::simple(4096, Order::Random, 100),
+            FileWorkload::simple(1 << 20, Order::Sequential, 100),
+        ]
+    }
+
+    /// Takes the next extent, as [`CostPass::add`].
+    pub fn add(&mut self, extent: &Extent) {
+        self.passes.iter_mut().for_each(|pass| pass.add(extent));
+    }
+
+    /// Simulates the requests, after the last extent.
+    ///
+    /// # Errors
+    ///
+    /// If the file does not fit onto the drive.
+    pub fn finish(self, model: &SpindleModel) -> Result<CostReport, FileError> {
+        let simulated = |pass: CostPass<'_>| pass.finish().simulate(model);
+        let costs: Vec<FileCost> =
+            self.passes.into_iter().map(simulated).collect::<Result<_, _>>()?;
+        let not_rotational =
+            self.space.devices().iter().any(|device| device.rotational == Some(false));
+        let verdict = Verdict::new(&costs, not_rotational);
+        Ok(CostReport { costs, verdict })
+    }
+}
