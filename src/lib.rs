@@ -37,11 +37,13 @@
 //! | [`sim`] | runs arrays in virtual time |
 //! | [`report`] | writes results as tables, charts and files |
 //! | [`sweep`] | runs studies: many runs that differ by axes |
+//! | `file` | looks at real files: where they lie, and what it costs |
 //!
 //! # Features
 //!
 //! - `command` (default): the `strewn` command and the `terminal` module for programs like it. A program that uses only the
-//!   library turns it off. Needs `live`, `threads` and `charts`.
+//!   library turns it off. Needs `file`, `live`, `threads` and `charts`.
+//! - `file` (default): the `file` module, which looks at the files of a file system.
 //! - `live` (default): the `live` module, which runs a workload on an array of real bytes, and `strewn-live`, the arrays
 //!   themselves.
 //! - `threads` (default): the arrays of a scenario run in parallel. Without it, one runs after another, with the same
@@ -65,6 +67,8 @@ pub use strewn_run::*;
 
 pub use strewn_alloc as alloc;
 pub use strewn_array as array;
+#[cfg(feature = "file")]
+pub use strewn_file as file;
 pub use strewn_formats as formats;
 pub use strewn_raid as raid;
 pub use strewn_report as report;

@@ -8,6 +8,8 @@ mod bench;
 mod calibrate;
 mod claims;
 mod compare;
+#[cfg(target_os = "linux")]
+mod file;
 mod generated;
 mod load;
 mod new_scenario;
@@ -65,6 +67,8 @@ pub(crate) fn main() -> ExitCode {
         Action::Sweep(arguments) => sweep::sweep(arguments),
         Action::Study(arguments) => study::study(arguments),
         Action::SweepPoint(arguments) => sweep_point::sweep_point(arguments),
+        #[cfg(target_os = "linux")]
+        Action::File(arguments) => file::file(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
         #[cfg(unix)]
         Action::Torture(arguments) => torture::torture(arguments),

@@ -221,7 +221,7 @@ mod tests {
         let mut drive = SimulatedDrive::new(drive).unwrap();
         let text = measured::measure_into(&mut drive, "a box", &out, &out).unwrap();
         assert!(text.starts_with("15000 rpm, 18.4 GB, 12 zones of 382 to 292"), "{text}");
-        let profile = crate::command::spindle::load(out.to_str().unwrap()).unwrap();
+        let profile = crate::command::spindle::load_profile(out.to_str().unwrap()).unwrap();
         assert_eq!((profile.name.as_str(), profile.rpm), ("measured", 15_000));
         assert!(profile.credit.contains("a box"), "{}", profile.credit);
         // No temporary file is left.

@@ -85,11 +85,23 @@ impl Looker {
         let space = Arc::new(self.system.address_space(&mount));
         let found = rustix::fs::statvfs(path).ok();
         // tmpfs and others report none.
-        let bytes = found.map(|of| of.f_blocks.saturating_mul(of.f_frsize)).filter(|bytes| *bytes > 0);
+        let whole = found.as_ref().map(|of| of.f_blocks.saturating_mul(of.f_frsize));
+        let bytes = whole.filter(|bytes| *bytes > 0);
         let block_bytes = found.map_or(4096, |of| of.f_frsize).clamp(512, 1 << 20);
         let made = Arc::new(FileSystem { mount, space, bytes, block_bytes });
         let mut all = self.file_systems.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(all.entry(metadata.dev()).or_insert(made)))
+    }
+
+    /// The file systems of all files so far, by their mount points.
+    #[must_use]
+    pub fn file_systems(&self) -> Vec<Arc<FileSystem>> {
+        let all = self.file_systems.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found: Vec<Arc<FileSystem>> = all.values().cloned().collect();
+        found.sort_by(|one, other| one.mount.mount_point.cmp(&other.mount.mount_point));
+        // Subvolumes have device numbers of their own.
+        found.dedup_by(|one, other| one.mount.mount_point == other.mount.mount_point);
+        found
     }
 
     /// Opens the file at `path`, following symbolic links.

@@ -1,5 +1,7 @@
 //! The command line.
 
+#[cfg(target_os = "linux")]
+mod file;
 mod output;
 mod results;
 mod run;
@@ -14,6 +16,8 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+#[cfg(target_os = "linux")]
+pub(crate) use file::{FileArguments, Sort};
 pub(crate) use output::{PictureArguments, TableArguments, TableFormat};
 pub(crate) use results::{ClaimsArguments, CompareArguments, ReportArguments};
 pub(crate) use run::{LoadArguments, RunArguments, Shape};
@@ -130,6 +134,9 @@ pub(crate) enum Action {
     Study(StudyArguments),
     /// Run some of the runs that `strewn sweep` has planned, as a task of a cluster
     SweepPoint(SweepPointArguments),
+    /// Look at real files: how strewn they are, and what it costs
+    #[cfg(target_os = "linux")]
+    File(FileArguments),
     /// Characterize a drive model, replay commands on it, or fit one to a real drive
     Spindle(SpindleArguments),
     /// Create, serve, measure and maintain arrays on real files and block devices

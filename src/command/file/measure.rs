@@ -1,8 +1,8 @@
 //! A file's figures: its layout, its cost, a prediction.
 
 use strewn::file::{
-    AddressSpace, CostOptions, CostPass, FileCommands, FileError, LayoutMeasures, LayoutPass,
-    SimulatedFigures, SpindleModel,
+    AddressSpace, CommandCounts, CostOptions, CostPass, CostReport, CostStudy, Extent, FileError,
+    LayoutMeasures, LayoutPass, RequestPlan, SimulatedFigures, SpindleModel, StudyOptions,
 };
 use strewn::report::{
     FileCost, FileDevice, FileLayoutFigures, FilePerformance, FileRecord, FileSimulation,
@@ -21,8 +21,6 @@ pub(super) struct Measuring {
     pub(super) outstanding: Option<u32>,
     pub(super) seed: u64,
     pub(super) model: SpindleModel,
-    /// Whether the drive was named on the command line.
-    pub(super) named_drive: bool,
 }
 
 /// How closely a file is looked at.
@@ -38,18 +36,10 @@ impl Measuring {
     /// Measures a file in one pass over its extents.
     pub(super) fn record(&self, subject: &Subject, depth: Depth) -> Result<FileRecord, FileError> {
         let mut notes = subject.notes.clone();
-        let requests = match depth {
-            Depth::Quick => QUICK_REQUESTS,
-            Depth::Full => strewn::file::DEFAULT_REQUESTS,
-        };
-        let plan = self.requests.plan(subject.bytes, requests, self.outstanding, self.seed);
-        let plan = plan.unwrap_or_else(|error| {
+        let mut layout = LayoutPass::new(subject.bytes, subject.block_bytes);
+        let mut cost = self.pass(subject, depth).unwrap_or_else(|error| {
             notes.push(format!("no cost: {error}"));
             None
-        });
-        let mut layout = LayoutPass::new(subject.bytes, subject.block_bytes);
-        let mut cost = plan.map(|plan| {
-            CostPass::new(plan, subject.bytes, &subject.space, CostOptions::default())
         });
         for extent in subject.extents() {
             let extent = extent?;
@@ -59,7 +49,6 @@ impl Measuring {
             }
         }
         let measures = layout.finish();
-        let commands = cost.map(CostPass::finish);
         if subject.has_changed() {
             notes.push("it was written to meanwhile: the figures may mix before and after".to_owned());
         }
@@ -70,8 +59,10 @@ impl Measuring {
             ));
         }
         // Without any place, there is nothing to charge for.
-        let commands = commands.filter(|_| measures.placed_bytes > 0);
-        let cost = commands.map(|commands| self.cost(subject, &commands, depth, &mut notes));
+        let cost = cost.filter(|_| measures.placed_bytes > 0).and_then(|cost| {
+            let cost = cost.finish(&self.model, subject.bytes);
+            cost.map_err(|error| notes.push(format!("no cost: {error}"))).ok()
+        });
         Ok(FileRecord {
             path: subject.path.clone(),
             bytes: subject.bytes,
@@ -87,55 +78,105 @@ impl Measuring {
         })
     }
 
-    fn cost(
+    /// A pass over the extents of a file that finds its cost; none for an empty file.
+    fn pass<'a>(
         &self,
-        subject: &Subject,
-        commands: &FileCommands,
+        subject: &'a Subject,
         depth: Depth,
-        notes: &mut Vec<String>,
-    ) -> FileCost {
-        let (now, contiguous) = (commands.as_it_lies(), commands.contiguous());
-        let requests = commands.plan().requests();
-        let asked: u64 = requests.iter().map(|request| request.bytes).sum();
-        let mean_bytes = asked as f64 / requests.len().max(1) as f64;
-        let passes = subject.bytes as f64 / mean_bytes.max(1.0);
-        let extra = (now.commands_per_request - contiguous.commands_per_request) * passes;
-        let simulated = match depth {
-            Depth::Quick => None,
-            Depth::Full => self.simulation(subject, commands).unwrap_or_else(|error| {
-                notes.push(format!("not simulated: {error}"));
-                None
-            }),
-        };
-        FileCost {
-            access: commands.plan().workload().to_owned(),
-            commands_per_request: digits(now.commands_per_request),
-            commands_per_request_error: digits(now.commands_margin),
-            contiguous_commands_per_request: digits(contiguous.commands_per_request),
-            extra_commands: digits(extra),
-            simulated,
+    ) -> Result<Option<CostOf<'a>>, FileError> {
+        let workload = self.requests.workload(subject.bytes, self.outstanding)?;
+        let (bytes, space) = (subject.bytes, &*subject.space);
+        Ok(match depth {
+            Depth::Quick => {
+                let plan = RequestPlan::draw(&workload, bytes, QUICK_REQUESTS, self.seed)?;
+                let pass = |plan| CostPass::new(plan, bytes, space, CostOptions::default());
+                plan.map(|plan| CostOf::Quick(Box::new(pass(plan))))
+            }
+            Depth::Full => {
+                let options = StudyOptions { seed: self.seed, ..StudyOptions::default() };
+                CostStudy::new(&workload, bytes, space, options)?.map(CostOf::Full)
+            }
+        })
+    }
+}
+
+/// A pass that finds the cost of a file.
+enum CostOf<'a> {
+    Quick(Box<CostPass<'a>>),
+    Full(CostStudy<'a>),
+}
+
+impl CostOf<'_> {
+    fn add(&mut self, extent: &Extent) {
+        match self {
+            Self::Quick(pass) => pass.add(extent),
+            Self::Full(study) => study.add(extent),
         }
     }
 
-    fn simulation(
-        &self,
-        subject: &Subject,
-        commands: &FileCommands,
-    ) -> Result<Option<FileSimulation>, FileError> {
-        let cost = commands.simulate(&self.model)?;
-        let (Some(now), Some(contiguous)) = (cost.as_it_lies.simulated, cost.contiguous.simulated)
-        else {
-            return Ok(None);
-        };
-        let _ = subject;
-        Ok(Some(FileSimulation {
-            on: self.model.name().to_owned(),
-            outstanding: cost.outstanding,
-            now: performance(&now),
-            contiguous: performance(&contiguous),
-            verdict: String::new(),
-        }))
+    fn finish(self, model: &SpindleModel, bytes: u64) -> Result<FileCost, FileError> {
+        match self {
+            Self::Quick(pass) => {
+                let commands = pass.finish();
+                let (now, contiguous) = (commands.as_it_lies(), commands.contiguous());
+                let access = commands.plan().workload().to_owned();
+                Ok(cost(access, mean_bytes(commands.plan()), bytes, &now, &contiguous))
+            }
+            Self::Full(study) => {
+                let mean_bytes = mean_bytes(study.plan());
+                let CostReport { costs, verdict } = study.finish(model)?;
+                let of = costs.into_iter().next().ok_or_else(|| {
+                    FileError::input("no requests were counted", "give other requests")
+                })?;
+                let (now, contiguous) = (&of.as_it_lies, &of.contiguous);
+                let simulated = now.simulated.zip(contiguous.simulated);
+                let found =
+                    cost(of.workload.clone(), mean_bytes, bytes, &now.counts, &contiguous.counts);
+                Ok(FileCost {
+                    simulated: simulated.map(|(now, contiguous)| FileSimulation {
+                        on: of.drive.clone(),
+                        outstanding: of.outstanding,
+                        now: performance(&now),
+                        contiguous: performance(&contiguous),
+                        verdict: sentence(&verdict.to_string()),
+                    }),
+                    ..found
+                })
+            }
+        }
     }
+}
+
+fn mean_bytes(plan: &RequestPlan) -> f64 {
+    let asked: u64 = plan.requests().iter().map(|request| request.bytes).sum();
+    asked as f64 / plan.requests().len().max(1) as f64
+}
+
+/// The figures of both depths.
+fn cost(
+    access: String,
+    mean_bytes: f64,
+    file_bytes: u64,
+    now: &CommandCounts,
+    contiguous: &CommandCounts,
+) -> FileCost {
+    let passes = file_bytes as f64 / mean_bytes.max(1.0);
+    let extra = (now.commands_per_request - contiguous.commands_per_request) * passes;
+    FileCost {
+        access,
+        commands_per_request: digits(now.commands_per_request),
+        commands_per_request_error: digits(now.commands_margin),
+        contiguous_commands_per_request: digits(contiguous.commands_per_request),
+        extra_commands: digits(extra),
+        simulated: None,
+    }
+}
+
+/// A sentence of its own.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
 fn performance(of: &SimulatedFigures) -> FilePerformance {

@@ -36,7 +36,6 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
         outstanding: arguments.outstanding,
         seed: arguments.seed,
         model: model(arguments.on.as_deref())?,
-        named_drive: arguments.on.is_some(),
     };
     let stops = terminal::stop_when_interrupted();
     match arguments.every {
@@ -54,7 +53,7 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
 }
 
 fn model(on: Option<&str>) -> Result<SpindleModel, Failure> {
-    let profile = super::spindle::profile(on.unwrap_or(DEFAULT_DRIVE))?;
+    let profile = super::spindle::load_profile(on.unwrap_or(DEFAULT_DRIVE))?;
     SpindleModel::new(&profile).map_err(bad_input)
 }
 
@@ -278,6 +277,11 @@ fn ending(looked: &Looked, stopped: bool) -> Result<Ending, Failure> {
 
 /// Reasons on standard error; --out has all.
 const MOST_SAID: usize = 20;
+
+/// Whether an error says that a program is not installed.
+fn is_missing_tool(error: &FileError) -> bool {
+    error.to_string().contains("not installed")
+}
 
 fn bad_input(error: FileError) -> Failure {
     match error {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use strewn::file::{FileError, FileStream, FileWorkload, Order, RequestPlan};
+use strewn::file::{DEFAULT_OUTSTANDING, FileError, FileStream, FileWorkload, Order};
 use strewn::terminal::{self, Failure};
 use strewn::{Load, LoadError};
 
@@ -55,24 +55,21 @@ impl Requests {
         Ok(Self::Loaded(load))
     }
 
-    /// Draws `requests` requests to a file of `bytes`; none to an empty file.
-    pub(super) fn plan(
+    /// What is asked of a file of `bytes`.
+    pub(super) fn workload(
         &self,
         bytes: u64,
-        requests: u32,
         outstanding: Option<u32>,
-        seed: u64,
-    ) -> Result<Option<RequestPlan>, FileError> {
-        let mut workload = match self {
+    ) -> Result<FileWorkload, FileError> {
+        let workload = match self {
             Self::Same(workload) => workload.clone(),
-            Self::Loaded(load) => loaded(load, bytes).map_err(|error| {
-                FileError::input(error.to_string(), error.help())
-            })?,
+            Self::Loaded(load) => loaded(load, bytes)
+                .map_err(|error| FileError::input(error.to_string(), error.help()))?,
         };
-        if let Some(outstanding) = outstanding {
-            workload = workload.with_outstanding(outstanding);
-        }
-        RequestPlan::draw(&workload, bytes, requests, seed)
+        Ok(match outstanding {
+            Some(outstanding) => workload.with_outstanding(outstanding),
+            None => workload,
+        })
     }
 }
 
@@ -81,7 +78,7 @@ fn loaded(load: &Load, bytes: u64) -> Result<FileWorkload, LoadError> {
         pattern: stream.pattern,
         first_byte: stream.first_byte,
         bytes: Some(stream.bytes),
-        outstanding: stream.outstanding.unwrap_or(strewn::file::DEFAULT_OUTSTANDING),
+        outstanding: stream.outstanding.unwrap_or(DEFAULT_OUTSTANDING),
     });
     let name = Path::new(load.title()).file_name().map(|name| name.to_string_lossy().into_owned());
     Ok(FileWorkload::from_streams(name.unwrap_or_default(), streams.collect()))

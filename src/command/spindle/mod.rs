@@ -16,8 +16,7 @@ use strewn::terminal::{Ending, Failure};
 use super::arguments::SpindleArguments;
 use super::spindle_fit;
 pub(crate) use lba_range::LbaRange;
-#[cfg(all(test, unix))]
-pub(crate) use profile::load;
+pub(crate) use profile::load as load_profile;
 
 const NO_CACHE_HELP: &str = "leave --cache on out, or add a [cache] table to the profile";
 

@@ -113,6 +113,12 @@ impl<'a> CostPass<'a> {
         }
     }
 
+    /// The requests.
+    #[must_use]
+    pub fn plan(&self) -> &RequestPlan {
+        &self.plan
+    }
+
     /// Takes the next extent. Extents come in the order of the file; what an earlier extent covered is left out, and so is what
     /// lies behind the file's end.
     pub fn add(&mut self, extent: &Extent) {

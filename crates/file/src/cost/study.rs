@@ -101,6 +101,12 @@ impl<'a> CostStudy<'a> {
         ]
     }
 
+    /// The requests of the workload.
+    #[must_use]
+    pub fn plan(&self) -> &RequestPlan {
+        self.passes[0].plan()
+    }
+
     /// Takes the next extent, as [`CostPass::add`].
     pub fn add(&mut self, extent: &Extent) {
         self.passes.iter_mut().for_each(|pass| pass.add(extent));

@@ -1,0 +1,185 @@
+//! Looking again and again, and the history of it.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use strewn::Replacement;
+use strewn::report::{self, FileHistory, FileRecord};
+use strewn::scenario::Nanoseconds;
+use strewn::terminal::{self, Ending, Failure};
+
+use super::measure::Measuring;
+use crate::command::arguments::FileArguments;
+
+/// The column before those of `--csv`.
+const TIME: &str = "time";
+/// Most lines of a chart; the file has them all.
+const MOST_LINES: usize = 8;
+
+/// Looks at the same files at intervals, until stopped or as often as asked.
+pub(super) fn watch(
+    arguments: &FileArguments,
+    measuring: &Measuring,
+    interval: Nanoseconds,
+    stops: fn() -> bool,
+) -> Result<Ending, Failure> {
+    // Clap requires it beside --every.
+    let history = arguments.append.as_deref().unwrap_or(Path::new("history.csv"));
+    check(history)?;
+    let interval = Duration::from_nanos(interval.0);
+    let mut next = Instant::now();
+    for look in 1_u32.. {
+        let looked = super::look(arguments, measuring, stops)?;
+        if stops() {
+            return Ok(Ending::Interrupted);
+        }
+        append(history, SystemTime::now(), &looked.files, arguments)?;
+        let costs = looked.files.iter().filter_map(|file| file.cost.as_ref());
+        let commands: Vec<f64> = costs.map(|cost| cost.commands_per_request).collect();
+        let mean = commands.iter().sum::<f64>() / commands.len().max(1) as f64;
+        let extents: u64 = looked.files.iter().map(|file| file.layout.extents).sum();
+        terminal::print(&format!(
+            "{}: {} files, {extents} extents, {mean:.2} commands per request\n",
+            humantime::format_rfc3339_seconds(SystemTime::now()),
+            looked.files.len(),
+        ))?;
+        if arguments.times == Some(look) {
+            return super::ending(&looked, false);
+        }
+        // What is not looked at now may be there the next time.
+        let _ = super::ending(&looked, false);
+        next += interval;
+        while Instant::now() < next {
+            if stops() {
+                return Ok(Ending::Interrupted);
+            }
+            let left = next.saturating_duration_since(Instant::now());
+            std::thread::sleep(left.min(Duration::from_millis(200)));
+        }
+    }
+    Ok(Ending::Complete)
+}
+
+fn bad(path: &Path, what: impl std::fmt::Display) -> Failure {
+    Failure::bad_input(
+        format!("--append {}: {what}", path.display()),
+        "give a new file, or one that strewn file --append began",
+    )
+}
+
+/// Checks that the history is one, or can be begun.
+fn check(path: &Path) -> Result<(), Failure> {
+    if path.is_file() {
+        return read(path).map(|_| ());
+    }
+    super::output::check_writable(path, "--append")
+}
+
+/// Adds a row for each file, and draws the chart of all rows.
+pub(super) fn append(
+    path: &Path,
+    now: SystemTime,
+    files: &[FileRecord],
+    arguments: &FileArguments,
+) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::failed(format!("--append {}: {error}", path.display()))
+            .with_help("make room, and repeat the command; the rows before are there")
+    };
+    let mut table = Vec::new();
+    report::write_files_csv(files, &mut table).map_err(|error| failed(&error))?;
+    let mut rows = csv::Reader::from_reader(table.as_slice());
+    let begins = !path.exists();
+    if !begins {
+        read(path)?;
+    }
+    let mut text = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    let time = humantime::format_rfc3339_seconds(now).to_string();
+    let mut write = |first: &str, row: &csv::StringRecord| {
+        text.write_record(std::iter::once(first).chain(row)).map_err(|error| failed(&error))
+    };
+    if begins {
+        write(TIME, rows.headers().map_err(|error| failed(&error))?)?;
+    }
+    for row in rows.records() {
+        write(&time, &row.map_err(|error| failed(&error))?)?;
+    }
+    let text = text.into_inner().map_err(|error| failed(&error))?;
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    // At once, so that a reader never sees half a row.
+    opened.and_then(|mut file| file.write_all(&text)).map_err(|error| failed(&error))?;
+    draw(path, arguments)
+}
+
+/// A row of a history.
+struct Row {
+    time: SystemTime,
+    path: String,
+    access: String,
+    commands_per_request: Option<f64>,
+}
+
+fn read(path: &Path) -> Result<Vec<Row>, Failure> {
+    let mut reader = csv::Reader::from_path(path).map_err(|error| bad(path, error))?;
+    let headers = reader.headers().map_err(|error| bad(path, error))?.clone();
+    let column = |name: &str| {
+        headers.iter().position(|header| header == name).ok_or_else(|| {
+            bad(path, format!("its first line has no column {name}"))
+        })
+    };
+    let (time, name) = (column(TIME)?, column("path")?);
+    let (access, commands) = (column("access")?, column("commands_per_request")?);
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| bad(path, error))?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let field = |column: usize| record.get(column).unwrap_or_default();
+        let time = humantime::parse_rfc3339(field(time)).map_err(|_| {
+            bad(path, format!("line {line}: {:?} is no time such as 2026-11-25T20:15:00Z", field(time)))
+        })?;
+        let commands = field(commands);
+        let commands_per_request = match commands {
+            "" => None,
+            number => Some(number.parse().map_err(|_| {
+                bad(path, format!("line {line}: {number:?} is no number of commands"))
+            })?),
+        };
+        let (path, access) = (field(name).to_owned(), field(access).to_owned());
+        rows.push(Row { time, path, access, commands_per_request });
+    }
+    Ok(rows)
+}
+
+/// The chart beside the history.
+fn chart_of(path: &Path) -> PathBuf {
+    path.with_extension("svg")
+}
+
+fn draw(path: &Path, arguments: &FileArguments) -> Result<(), Failure> {
+    let rows = read(path)?;
+    let Some(first) = rows.iter().map(|row| row.time).min() else { return Ok(()) };
+    let mut files: Vec<FileHistory> = Vec::new();
+    // Rows of other requests would show a change where there is none.
+    let access = rows.last().map(|row| row.access.clone()).unwrap_or_default();
+    for row in rows.iter().filter(|row| row.access == access) {
+        let Some(commands) = row.commands_per_request else { continue };
+        let hours = row.time.duration_since(first).unwrap_or_default().as_secs_f64() / 3600.0;
+        if let Some(file) = files.iter_mut().find(|file| file.path == row.path) {
+            file.points.push((hours, commands));
+        } else if files.len() < MOST_LINES {
+            files.push(FileHistory { path: row.path.clone(), points: vec![(hours, commands)] });
+        }
+    }
+    if files.is_empty() {
+        return Ok(());
+    }
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::failed(format!("{}: {error}", chart_of(path).display()))
+    };
+    let svg = report::file_history_chart(&files, &access, arguments.pictures.style());
+    let svg = svg.map_err(|error| failed(&error))?;
+    let written = Replacement::write(&chart_of(path), svg.as_bytes());
+    written.and_then(Replacement::put_in_place).map_err(|error| failed(&error))
+}

@@ -1,0 +1,317 @@
+//! What is printed and written.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::SystemTime;
+
+use strewn::file::{Extent, ExtentListWriter, FileError, ListedFile, free_space};
+use strewn::report::{
+    self, ArrayMap, ChartError, FileMap, FileRecord, FilesReport, FreeSpaceRecord, files_from_json,
+};
+use strewn::terminal::{self, Failure};
+use strewn::Replacement;
+
+use super::subject::Subject;
+use super::Looked;
+use crate::command::arguments::FileArguments;
+use crate::command::out_directory::OutDirectory;
+use crate::command::output_files::{picture, picture_names};
+
+const JSON: &str = "files.json";
+const CSV: &str = "files.csv";
+const REPORT: &str = "report.html";
+const MAP: &str = "map";
+/// Files in the map; more would make it a book.
+const MOST_MAPS: usize = 12;
+/// Bytes of a block of the map.
+const MAP_BLOCK_BYTES: u64 = 4096;
+
+/// Where output goes, checked before anything is looked at.
+pub(super) struct Output {
+    out: Option<OutDirectory>,
+    before: Option<Vec<FileRecord>>,
+}
+
+impl Output {
+    pub(super) fn prepare(arguments: &FileArguments) -> Result<Self, Failure> {
+        let names = || {
+            let own = [JSON, CSV, REPORT].map(str::to_owned).into_iter();
+            own.chain(picture_names(MAP, &arguments.pictures)).collect()
+        };
+        let out = arguments.out.as_deref();
+        let out = out.map(|out| OutDirectory::check(out, arguments.force, names())).transpose()?;
+        if let Some(path) = &arguments.save_extents {
+            check_writable(path, "--save-extents")?;
+        }
+        Ok(Self { out, before: arguments.compare.as_deref().map(earlier).transpose()? })
+    }
+
+    /// Prints what was found, and then writes the files.
+    pub(super) fn publish(self, arguments: &FileArguments, looked: &Looked) -> Result<(), Failure> {
+        let spaces = if arguments.free_space { free_spaces(looked) } else { Vec::new() };
+        let json = report::files_json(&looked.files).map_err(failed)?;
+        let printed = if arguments.json {
+            terminal::print(&json)
+        } else if arguments.csv {
+            terminal::print(&csv(&looked.files)?)
+        } else {
+            terminal::print(&self.text(looked, &spaces))
+        };
+        if arguments.json || arguments.csv {
+            // Free space is not a file; it is said beside them.
+            let table = report::free_space_table(&spaces);
+            if !table.is_empty() {
+                terminal::say(table.trim());
+            }
+        }
+        let saved = match &arguments.save_extents {
+            Some(path) => save_extents(path, looked),
+            None => Ok(()),
+        };
+        if let Some(out) = &self.out {
+            let files = files(arguments, looked, &spaces, json)?;
+            out.write(&files, |_| "make room, and repeat the command".to_owned())?;
+            let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+            let said = format!("Written into {}: {}.", out.path().display(), names.join(", "));
+            match arguments.json || arguments.csv {
+                true => terminal::say_to_person(&said),
+                false => terminal::print(&format!("\n{said}\n"))?,
+            }
+        }
+        printed.and(saved)
+    }
+
+    fn text(&self, looked: &Looked, spaces: &[FreeSpaceRecord]) -> String {
+        let mut text = String::new();
+        if !looked.files.is_empty() {
+            text.push_str(&report::files_table(&looked.files));
+        }
+        if looked.is_tree {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&report::file_totals_sentence(&looked.totals, looked.files.len()));
+            let found = &looked.found;
+            if found.others > 0 {
+                text.push_str(&format!(
+                    "{} links, pipes, sockets and devices have no blocks of their own.\n",
+                    found.others
+                ));
+            }
+            if found.linked > 0 {
+                text.push_str(&format!("{} further names of files are counted once.\n", found.linked));
+            }
+        }
+        text.push_str(&report::free_space_table(spaces));
+        if let Some(before) = &self.before {
+            text.push_str(&format!("\nBefore and after\n\n{}", report::files_comparison(before, &looked.files)));
+        }
+        text
+    }
+}
+
+fn csv(files: &[FileRecord]) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    report::write_files_csv(files, &mut bytes).map_err(failed)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Reads what an earlier look found.
+fn earlier(path: &Path) -> Result<Vec<FileRecord>, Failure> {
+    let help = "give what strewn file --json has written, or files.json of its --out";
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::bad_input(format!("--compare {}: {error}", path.display()), help)
+    })?;
+    files_from_json(&text).map_err(|error| {
+        Failure::bad_input(format!("--compare {}: {error}", path.display()), help)
+    })
+}
+
+/// The free space of each file system that was seen.
+fn free_spaces(looked: &Looked) -> Vec<FreeSpaceRecord> {
+    let mut spaces = Vec::new();
+    for file_system in looked.looker.file_systems() {
+        let mount = &file_system.mount;
+        match free_space(mount) {
+            Ok(found) => {
+                let mut source = vec![found.source.clone()];
+                source.extend(found.caveats.iter().cloned());
+                spaces.push(FreeSpaceRecord {
+                    mount: mount.mount_point.clone(),
+                    file_system: mount.kind.name().to_owned(),
+                    source: format!("{}.", source.join("; ")),
+                    free_bytes: found.free_bytes,
+                    score: found.score,
+                    largest_run_bytes: found.largest_run_bytes,
+                    runs: found
+                        .histogram
+                        .iter()
+                        .map(|class| (class.from_blocks * found.block_bytes, class.runs))
+                        .collect(),
+                });
+            }
+            Err(error) => terminal::say(&format!("free space of {}: {error}", mount.mount_point)),
+        }
+    }
+    spaces
+}
+
+/// Checks that a file can be written to, without changing it.
+pub(super) fn check_writable(path: &Path, flag: &str) -> Result<(), Failure> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let problem = if path.is_dir() {
+        Some("it is a directory".to_owned())
+    } else {
+        crate::command::out_directory::try_to_write(folder).err().map(|error| error.to_string())
+    };
+    match problem {
+        None => Ok(()),
+        Some(problem) => Err(Failure::bad_input(
+            format!("{flag} {}: {problem}", path.display()),
+            "give a file in a directory that exists and that you may write to",
+        )),
+    }
+}
+
+/// Writes the extents of the files listed.
+fn save_extents(path: &Path, looked: &Looked) -> Result<(), Failure> {
+    let written = Replacement::write_with(path, |file: &mut File| {
+        let mut list = ExtentListWriter::new(BufWriter::new(file));
+        for (record, origin) in looked.files.iter().zip(&looked.origins) {
+            // Gone meanwhile: the others are still worth having.
+            let Ok(subject) = origin.open(&looked.looker) else { continue };
+            list.file(&ListedFile {
+                path: Some(record.path.clone()),
+                file_bytes: Some(subject.bytes),
+                block_bytes: Some(subject.block_bytes),
+                device_bytes: subject.whole_bytes,
+            })?;
+            for extent in subject.extents() {
+                let extent = extent.map_err(|error| std::io::Error::other(error.to_string()))?;
+                list.extent(&extent)?;
+            }
+        }
+        list.finish()?.flush()
+    });
+    written.and_then(Replacement::put_in_place).map_err(|error| {
+        Failure::failed(format!("--save-extents {}: {error}", path.display()))
+            .with_help("make room, and repeat the command")
+    })
+}
+
+fn files(
+    arguments: &FileArguments,
+    looked: &Looked,
+    spaces: &[FreeSpaceRecord],
+    json: String,
+) -> Result<Vec<(String, Vec<u8>)>, Failure> {
+    let maps = maps(looked);
+    let when = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let page = FilesReport {
+        strewn: env!("CARGO_PKG_VERSION"),
+        when: &when,
+        files: &looked.files,
+        totals: &looked.totals,
+        maps: &maps,
+        free_space: spaces,
+        not_looked_at: &looked.found.not_looked_at,
+    };
+    let mut files = vec![
+        (JSON.to_owned(), json.into_bytes()),
+        (CSV.to_owned(), csv(&looked.files)?.into_bytes()),
+        (REPORT.to_owned(), page.to_html().map_err(failed)?.into_bytes()),
+    ];
+    match report::files_map(&maps, arguments.pictures.style()) {
+        Ok(svg) => files.extend(picture(MAP, svg, &arguments.pictures)?),
+        Err(ChartError::NothingToDraw) => {}
+        Err(error) => return Err(failed(error)),
+    }
+    Ok(files)
+}
+
+fn maps(looked: &Looked) -> Vec<FileMap> {
+    let mut maps = Vec::new();
+    for (record, origin) in looked.files.iter().zip(&looked.origins) {
+        if maps.len() == MOST_MAPS {
+            terminal::say(&format!("The map has the first {MOST_MAPS} files."));
+            break;
+        }
+        let Ok(subject) = origin.open(&looked.looker) else { continue };
+        match map(&record.path, &subject) {
+            Ok(map) => maps.extend(map),
+            Err(error) => terminal::say(&format!("no map of {}: {error}", record.path)),
+        }
+    }
+    maps
+}
+
+/// Returns the map of a file, from its lowest address on any device to its highest; none if no byte has a place.
+fn map(name: &str, subject: &Subject) -> Result<Option<FileMap>, FileError> {
+    let mut pieces = Vec::new();
+    let place = |extent: &Extent, pieces: &mut Vec<_>| {
+        pieces.clear();
+        if let Some(at) = extent.place.address() {
+            subject.space.read(at, extent.bytes, pieces);
+        }
+    };
+    let (mut low, mut high) = (u64::MAX, 0);
+    let mut used = vec![false; subject.space.devices().len()];
+    for extent in subject.extents() {
+        place(&extent?, &mut pieces);
+        for piece in &pieces {
+            low = low.min(piece.byte);
+            high = high.max(piece.byte + piece.bytes);
+            used[usize::from(piece.device)] = true;
+        }
+    }
+    if low >= high {
+        return Ok(None);
+    }
+    let low = low / MAP_BLOCK_BYTES * MAP_BLOCK_BYTES;
+    let blocks = (high - low).div_ceil(MAP_BLOCK_BYTES);
+    let mut map = ArrayMap::new(name, blocks, None);
+    // Devices without any of it have no row.
+    let row: Vec<u16> = used
+        .iter()
+        .scan(0, |rows, used| {
+            let row = *rows;
+            *rows += u16::from(*used);
+            Some(row)
+        })
+        .collect();
+    let rows = used.iter().filter(|used| **used).count() as u16;
+    let mut picture = map.picture(rows, false);
+    let mut behind: Option<u64> = None;
+    for extent in subject.extents() {
+        let extent = extent?;
+        place(&extent, &mut pieces);
+        for piece in &pieces {
+            let first = (piece.byte.saturating_sub(low)) / MAP_BLOCK_BYTES;
+            let end = (piece.byte + piece.bytes).saturating_sub(low).div_ceil(MAP_BLOCK_BYTES);
+            // The file may have moved since the first pass.
+            let (first, end) = (first.min(blocks - 1), end.min(blocks));
+            let distance = behind.map_or(0, |behind| behind.abs_diff(first));
+            picture.add_run(row[usize::from(piece.device)], first, end.max(first + 1) - first, distance);
+            behind = Some(end);
+        }
+    }
+    map.add(0, &picture);
+    let devices = subject.space.devices();
+    Ok(Some(FileMap {
+        map,
+        devices: devices
+            .iter()
+            .zip(&used)
+            .filter(|(_, used)| **used)
+            .map(|(device, _)| device.name.clone())
+            .collect(),
+        first_byte: low,
+        device_bytes: devices.iter().filter_map(|device| device.bytes).max(),
+    }))
+}
+
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::failed(error.to_string())
+}
