@@ -34,6 +34,7 @@ use super::filefrag::FilefragParser;
 use super::text::{Line, TextLines, shortened};
 use super::xfs_bmap::XfsBmapParser;
 use super::zdb::ZdbParser;
+use super::zdb_config::PoolLayout;
 use crate::error::FileError;
 use crate::extent::{Extent, Place};
 
@@ -165,6 +166,13 @@ impl<R: BufRead> ExtentListReader<R> {
     pub fn new(reader: R, name: &str) -> Self {
         let lines = TextLines::new(reader, name);
         Self { lines, parser: None, events: Events::default(), ended: false }
+    }
+
+    /// Reads the output of `zdb -ddddd DATASET OBJECT`. With the vdevs of `pool` gang blocks, which are not where zdb prints their
+    /// address, are told from plain ones: their place is unknown.
+    pub fn zdb(reader: R, name: &str, pool: Option<PoolLayout>) -> Self {
+        let parser: Box<dyn LineParser> = Box::new(ZdbParser::new(pool));
+        Self { parser: Some((ListDialect::Zdb, parser)), ..Self::new(reader, name) }
     }
 
     /// The dialect, after the first file.
