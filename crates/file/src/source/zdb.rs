@@ -70,10 +70,10 @@ impl LineParser for ZdbParser {
             self.in_blocks = true;
         } else if self.in_blocks {
             let mut words = text.split_whitespace();
-            if let (Some(offset), Some("L0")) = (words.next(), words.next()) {
-                if let Some(extent) = block(line, offset, words, self.pool.as_ref())? {
-                    events.extent(line, offset, extent)?;
-                }
+            if let (Some(offset), Some("L0")) = (words.next(), words.next())
+                && let Some(extent) = block(line, offset, words, self.pool.as_ref())?
+            {
+                events.extent(line, offset, extent)?;
             }
         } else if let Some(object) = &mut self.object {
             object.attribute(line, text)?;
@@ -269,21 +269,23 @@ pub(crate) fn start_zdb(arguments: &[&OsStr]) -> Result<ToolOutput, FileError> {
 
 /// What to do if zdb fails.
 fn remedy() -> &'static str {
-    if is_root() {
-        "check the names with `zfs list`; for a pool that is not in the cache file, set cachefile with `zpool set`"
-    } else {
-        "run it as root: zdb reads the pool's devices"
+    match is_root() {
+        Some(false) => "run it as root: zdb reads the pool's devices",
+        Some(true) => {
+            "check the names with `zfs list`; for a pool that is not in the cache file, set cachefile with `zpool set`"
+        }
+        None => "run it as root, and check the names with `zfs list`",
     }
 }
 
-#[cfg(unix)]
-fn is_root() -> bool {
+#[cfg(target_os = "linux")]
+fn is_root() -> Option<bool> {
     use std::os::unix::fs::MetadataExt as _;
     // The owner of a process's own directory is its effective user.
-    std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+    std::fs::metadata("/proc/self").ok().map(|metadata| metadata.uid() == 0)
 }
 
-#[cfg(not(unix))]
-fn is_root() -> bool {
-    false
+#[cfg(not(target_os = "linux"))]
+fn is_root() -> Option<bool> {
+    None
 }

@@ -182,6 +182,21 @@ fn composed_places_have_the_bytes_that_the_guest_reads() {
 }
 
 #[test]
+fn data_files_are_found_and_several_are_not_distinguished() {
+    let Some(directory) = images() else { return };
+    let path = directory.path();
+    let create = ["create", "-q", "-f", "qcow2", "-o", "data_file=external.raw", "x.qcow2", "64M"];
+    run(path, "qemu-img", &create);
+    qemu_io(path, "x.qcow2", &["write -P 5 1M 1M".to_owned(), "write -P 6 9M 64k".to_owned()]);
+    let compared = compare(path, "x.qcow2");
+    assert_eq!((compared.placed, compared.unknown), ((1 << 20) + 65536, 0));
+    let parts =
+        ["create", "-q", "-f", "vmdk", "-o", "subformat=twoGbMaxExtentSparse", "y.vmdk", "5G"];
+    run(path, "qemu-img", &parts);
+    assert_eq!(image_layers(&path.join("y.vmdk")).unwrap()[0].data_path, None);
+}
+
+#[test]
 fn backing_files_whose_extents_are_not_given_are_unknown() {
     let Some(directory) = images() else { return };
     let image = directory.path().join("over.qcow2");
