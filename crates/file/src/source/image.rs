@@ -88,10 +88,10 @@ struct FormatSpecific {
 }
 
 impl Information {
-    /// The external data file of a qcow2, whose path is relative to the image.
+    /// The external data file of a qcow2. QEMU opens a relative path from the current directory, not the image's.
     fn data_file(&self) -> Option<PathBuf> {
         let path = self.format_specific.as_ref()?.data.get("data-file")?.as_str()?;
-        Some(self.filename.parent()?.join(path))
+        Some(PathBuf::from(path))
     }
 }
 

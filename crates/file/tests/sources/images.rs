@@ -185,7 +185,8 @@ fn composed_places_have_the_bytes_that_the_guest_reads() {
 fn data_files_are_found_and_several_are_not_distinguished() {
     let Some(directory) = images() else { return };
     let path = directory.path();
-    let create = ["create", "-q", "-f", "qcow2", "-o", "data_file=external.raw", "x.qcow2", "64M"];
+    let option = format!("data_file={}", path.join("external.raw").display());
+    let create = ["create", "-q", "-f", "qcow2", "-o", &option, "x.qcow2", "64M"];
     run(path, "qemu-img", &create);
     qemu_io(path, "x.qcow2", &["write -P 5 1M 1M".to_owned(), "write -P 6 9M 64k".to_owned()]);
     let compared = compare(path, "x.qcow2");
