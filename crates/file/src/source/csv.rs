@@ -1,4 +1,4 @@
-//! Strewn's own lists of extents; their format is described in [`list`](super::list).
+//! Strewn's own lists of extents; their format is described at [`ExtentListReader`](crate::ExtentListReader).
 
 use super::list::{Events, LineParser, ListedFile};
 use super::text::{Line, shortened};

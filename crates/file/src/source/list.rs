@@ -1,30 +1,4 @@
 //! Lists of extents: Strewn's own, and what the tools of several systems print.
-//!
-//! Strewn's own format is CSV. A header names the columns, in any order:
-//!
-//! | column | needed | meaning |
-//! |---|---|---|
-//! | `offset` | yes | first byte of the extent in the file |
-//! | `bytes` | yes | its length, not 0 |
-//! | `address` | yes | first byte in the file system's address space; empty for `inline` and `unknown` |
-//! | `volume` | no | the volume of the address; 0 if absent |
-//! | `kind` | no | `data` (the default), `unwritten`, `encoded`, `inline`, `unknown` |
-//! | `stored_bytes` | no | bytes that an encoded extent takes; empty if not known |
-//! | `shared` | no | `0`, `1`, `true` or `false`; whether other files or snapshots have the bytes too |
-//! | `path` | no | the file; another value begins another file |
-//!
-//! Numbers are decimal. Lines of the form `# name = value` describe the file: `path`, `file_bytes`, `block_bytes`,
-//! `device_bytes`. A line `# path = …` between rows begins the next file; `block_bytes` and `device_bytes` hold until they
-//! are given again. Other comments are ignored. A path with control characters or outer spaces is a JSON string.
-//!
-//! ```text
-//! # path = /srv/vm/web.raw
-//! # file_bytes = 1073741824
-//! # block_bytes = 4096
-//! offset,bytes,address
-//! 0,4096,81920
-//! 4096,8192,4194304
-//! ```
 
 use std::collections::VecDeque;
 use std::io::BufRead;
@@ -34,6 +8,7 @@ use super::filefrag::FilefragParser;
 use super::text::{Line, TextLines, shortened};
 use super::xfs_bmap::XfsBmapParser;
 use super::zdb::ZdbParser;
+use super::zdb_config::PoolLayout;
 use crate::error::FileError;
 use crate::extent::{Extent, Place};
 
@@ -136,7 +111,24 @@ pub(crate) trait LineParser: std::fmt::Debug + Send {
 }
 
 /// Reads a list of extents of any dialect, recognised by its first line. Its memory does not depend on the length of the
-/// list.
+/// list. What other programs print is read as they print it.
+///
+/// Strewn's own format is CSV. A header names the columns, in any order:
+///
+/// | column | needed | meaning |
+/// |---|---|---|
+/// | `offset` | yes | first byte of the extent in the file |
+/// | `bytes` | yes | its length, not 0 |
+/// | `address` | yes | first byte in the file system's address space; empty for `inline` and `unknown` |
+/// | `volume` | no | the volume of the address; 0 if absent |
+/// | `kind` | no | `data` (the default), `unwritten`, `encoded`, `inline`, `unknown` |
+/// | `stored_bytes` | no | bytes that an encoded extent takes; empty if not known |
+/// | `shared` | no | `0`, `1`, `true` or `false`; whether other files or snapshots have the bytes too |
+/// | `path` | no | the file; another value begins another file |
+///
+/// Numbers are decimal. Lines of the form `# name = value` describe the file: `path`, `file_bytes`, `block_bytes`,
+/// `device_bytes`. A line `# path = …` between rows begins the next file; `block_bytes` and `device_bytes` hold until they
+/// are given again. Other comments are ignored. A path with control characters or outer spaces is a JSON string.
 ///
 /// ```
 /// use strewn_file::{Address, ExtentListReader, Place};
@@ -165,6 +157,13 @@ impl<R: BufRead> ExtentListReader<R> {
     pub fn new(reader: R, name: &str) -> Self {
         let lines = TextLines::new(reader, name);
         Self { lines, parser: None, events: Events::default(), ended: false }
+    }
+
+    /// Reads the output of `zdb -ddddd DATASET OBJECT`. With the vdevs of `pool` gang blocks, which are not where zdb prints their
+    /// address, are told from plain ones: their place is unknown.
+    pub fn zdb(reader: R, name: &str, pool: Option<PoolLayout>) -> Self {
+        let parser: Box<dyn LineParser> = Box::new(ZdbParser::new(pool));
+        Self { parser: Some((ListDialect::Zdb, parser)), ..Self::new(reader, name) }
     }
 
     /// The dialect, after the first file.

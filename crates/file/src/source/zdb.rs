@@ -13,12 +13,16 @@
 //!
 //! A block is at VDEV:OFFSET:ALLOCATED, has LOGICAL bytes L and STORED bytes P, all hexadecimal. With six d's all its copies
 //! are printed; the first is taken. Blocks that deduplication, clones or snapshots share are not marked as such.
+//!
+//! Gang blocks, whose parts lie at several places, are not marked either (OpenZFS 2.3.2). Their allocation is larger than that
+//! of a plain block, so that the vdevs of the pool tell them apart: at their address are the addresses of the parts.
 
 use std::ffi::OsStr;
 
 use super::list::{Events, ExtentListReader, LineParser, ListedFile};
 use super::text::{Line, shortened};
 use super::tool::ToolOutput;
+use super::zdb_config::{PoolLayout, VdevKind};
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
 
@@ -29,6 +33,14 @@ pub(crate) struct ZdbParser {
     /// The row below the titles of an object comes next.
     expects_row: bool,
     in_blocks: bool,
+    /// Tells plain blocks from gang blocks.
+    pool: Option<PoolLayout>,
+}
+
+impl ZdbParser {
+    pub(crate) fn new(pool: Option<PoolLayout>) -> Self {
+        Self { pool, ..Self::default() }
+    }
 }
 
 /// What comes before the blocks of an object.
@@ -58,10 +70,10 @@ impl LineParser for ZdbParser {
             self.in_blocks = true;
         } else if self.in_blocks {
             let mut words = text.split_whitespace();
-            if let (Some(offset), Some("L0")) = (words.next(), words.next()) {
-                if let Some(extent) = block(line, offset, words)? {
-                    events.extent(line, offset, extent)?;
-                }
+            if let (Some(offset), Some("L0")) = (words.next(), words.next())
+                && let Some(extent) = block(line, offset, words, self.pool.as_ref())?
+            {
+                events.extent(line, offset, extent)?;
             }
         } else if let Some(object) = &mut self.object {
             object.attribute(line, text)?;
@@ -82,7 +94,8 @@ impl LineParser for ZdbParser {
 fn object(row: &str) -> Object {
     Object {
         data_block_bytes: row.split_whitespace().nth(3).and_then(exact_bytes),
-        is_volume: row.ends_with("zvol object"),
+        // With six d's its checksum and compression follow.
+        is_volume: row.contains(" zvol object"),
         ..Object::default()
     }
 }
@@ -144,9 +157,10 @@ fn block<'a>(
     line: &Line<'_>,
     offset: &str,
     words: impl Iterator<Item = &'a str>,
+    pool: Option<&PoolLayout>,
 ) -> Result<Option<Extent>, FileError> {
     let offset_bytes = line.hexadecimal(offset, "the offset of a block")?;
-    let (mut address, mut is_embedded, mut is_gang) = (None, false, false);
+    let (mut allocation, mut is_embedded, mut is_gang) = (None, false, false);
     for word in words {
         let word = word.strip_prefix("size=").unwrap_or(word);
         if word == "EMBEDDED" {
@@ -155,21 +169,24 @@ fn block<'a>(
             let bytes = line.hexadecimal(logical, "the logical size of a block")?;
             let Some(stored) = stored else { return Ok(None) };
             let stored_bytes = line.hexadecimal(stored, "the stored size of a block")?;
-            let place = match address {
+            let place = match allocation {
                 _ if is_embedded => Place::Inline,
                 None => {
                     let message = "the block has a size, and no place before it";
                     return Err(line.error_at(word, message, UNCHANGED));
                 }
-                // At the address are the addresses of its parts, which zdb does not print.
                 Some(_) if is_gang => Place::Unknown,
-                Some(at) if stored_bytes == bytes => Place::At(at),
-                Some(at) => Place::Encoded { at, stored_bytes: Some(stored_bytes) },
+                Some((at, allocated)) if is_larger(pool, at, allocated, stored_bytes) => {
+                    Place::Unknown
+                }
+                Some((at, _)) if stored_bytes == bytes => Place::At(at),
+                Some((at, _)) => Place::Encoded { at, stored_bytes: Some(stored_bytes) },
             };
             return Ok(Some(Extent { offset: offset_bytes, bytes, place, shared: false }));
-        } else if address.is_none() && word.contains(':') {
-            let (at, gang) = virtual_address(line, word)?;
-            (address, is_gang) = (Some(at), gang);
+        } else if word == "gang" {
+            is_gang = true;
+        } else if allocation.is_none() && word.contains(':') {
+            allocation = Some(virtual_address(line, word)?);
         }
     }
     Err(line.error("the block has no size", UNCHANGED))
@@ -190,8 +207,15 @@ fn sizes(word: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-/// Reads `VDEV:OFFSET:ALLOCATED`, with a G behind it if it is a gang block, or the same within `DVA[0]=<…>`.
-fn virtual_address(line: &Line<'_>, word: &str) -> Result<(Address, bool), FileError> {
+/// Whether more was allocated than a plain block of `stored_bytes` takes.
+fn is_larger(pool: Option<&PoolLayout>, at: Address, allocated: u64, stored_bytes: u64) -> bool {
+    let vdev = pool.and_then(|pool| pool.vdevs.iter().find(|vdev| vdev.id == at.volume));
+    let vdev = vdev.filter(|vdev| !matches!(vdev.kind, VdevKind::Unsupported(_)));
+    vdev.is_some_and(|vdev| allocated > vdev.allocated_bytes(stored_bytes))
+}
+
+/// Reads `VDEV:OFFSET:ALLOCATED`, or the same within `DVA[0]=<…>`, as older versions have it.
+fn virtual_address(line: &Line<'_>, word: &str) -> Result<(Address, u64), FileError> {
     let bare = word.split_once("=<").map_or(word, |(_, inner)| inner.trim_end_matches('>'));
     let parts: Vec<&str> = bare.splitn(4, ':').collect();
     let &[vdev, offset, allocated] = parts.as_slice() else {
@@ -201,25 +225,27 @@ fn virtual_address(line: &Line<'_>, word: &str) -> Result<(Address, bool), FileE
     let volume = u16::try_from(line.decimal(vdev, "the vdev of a block")?)
         .map_err(|_| line.error_at(vdev, "the vdev is above 65535", UNCHANGED))?;
     let byte = line.hexadecimal(offset, "the address of a block")?;
-    let bare = allocated.trim_end_matches('G');
-    line.hexadecimal(bare, "the allocated size of a block")?;
-    Ok((Address { volume, byte }, bare != allocated))
+    Ok((Address { volume, byte }, line.hexadecimal(allocated, "the allocated size of a block")?))
 }
 
 /// Runs `zdb` for the blocks of object `object` of `dataset`. The object of a file is its inode number, and its dataset the
-/// source of its mount; object 1 is the data of a volume. Blocks that were written less than a few seconds ago may be missing:
-/// `sync` first.
+/// source of its mount; object 1 is the data of a volume. With the vdevs of `pool` gang blocks are told from plain ones. What was
+/// written within the last few seconds may be missing: `sync` first.
 ///
 /// # Errors
 /// If zdb is not installed. What it says itself about a failure comes with the first file.
-pub fn zdb_extents(dataset: &str, object: u64) -> Result<ExtentListReader<ToolOutput>, FileError> {
+pub fn zdb_extents(
+    dataset: &str,
+    object: u64,
+    pool: Option<PoolLayout>,
+) -> Result<ExtentListReader<ToolOutput>, FileError> {
     refuse_option(dataset, "dataset")?;
     let object = object.to_string();
     // -P: exact sizes.
     let arguments = ["-Pddddd", dataset, &object].map(OsStr::new);
     let output = start_zdb(&arguments)?;
     let name = format!("`{}`", output.command());
-    Ok(ExtentListReader::new(output, &name))
+    Ok(ExtentListReader::zdb(output, &name, pool))
 }
 
 /// Refuses a name that zdb takes for an option.
@@ -243,21 +269,23 @@ pub(crate) fn start_zdb(arguments: &[&OsStr]) -> Result<ToolOutput, FileError> {
 
 /// What to do if zdb fails.
 fn remedy() -> &'static str {
-    if is_root() {
-        "check the names with `zfs list`; for a pool that is not in the cache file, set cachefile with `zpool set`"
-    } else {
-        "run it as root: zdb reads the pool's devices"
+    match is_root() {
+        Some(false) => "run it as root: zdb reads the pool's devices",
+        Some(true) => {
+            "check the names with `zfs list`; for a pool that is not in the cache file, set cachefile with `zpool set`"
+        }
+        None => "run it as root, and check the names with `zfs list`",
     }
 }
 
-#[cfg(unix)]
-fn is_root() -> bool {
+#[cfg(target_os = "linux")]
+fn is_root() -> Option<bool> {
     use std::os::unix::fs::MetadataExt as _;
     // The owner of a process's own directory is its effective user.
-    std::fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+    std::fs::metadata("/proc/self").ok().map(|metadata| metadata.uid() == 0)
 }
 
-#[cfg(not(unix))]
-fn is_root() -> bool {
-    false
+#[cfg(not(target_os = "linux"))]
+fn is_root() -> Option<bool> {
+    None
 }

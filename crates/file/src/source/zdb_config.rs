@@ -232,11 +232,8 @@ impl Node {
             && !((1..=3).contains(&parity_devices) && devices.len() > parity_devices.into())
         {
             let devices = devices.len();
-            let message = "a raidz, has {devices} devices and parity of {parity}";
-            let message = message.replace("{devices}", &devices.to_string());
             return Err(format!(
-                "vdev {id}, {}",
-                message.replace("{parity}", &parity_devices.to_string())
+                "vdev {id}, a raidz, has {devices} devices and parity of {parity_devices}"
             ));
         }
         Ok(VdevLayout { id, kind, parity_devices, ashift, bytes: self.number("asize"), devices })

@@ -1,0 +1,154 @@
+//! Pools that OpenZFS 2.3.2 aged: what its zdb prints is what its own traversal of the blocks found.
+//!
+//! `tests/data/zdb-*.csv` are the blocks by `traverse_dataset` of libzpool; an absent block has an allocated size of 0.
+
+use strewn_file::{Address, ExtentListReader, Place, PoolLayout, VdevKind};
+
+use crate::{data, files};
+
+/// A block by OpenZFS itself.
+struct Block {
+    at: Address,
+    allocated: u64,
+    stored: u64,
+    is_gang: bool,
+}
+
+fn blocks(csv: &str) -> Vec<Block> {
+    let block = |row: &str| {
+        let fields: Vec<u64> = row.split(',').map(|field| field.parse().unwrap()).collect();
+        let at = Address { volume: fields[1].try_into().unwrap(), byte: fields[2] };
+        Block { at, allocated: fields[3], stored: fields[4], is_gang: fields[6] != 0 }
+    };
+    csv.lines().skip(1).map(block).collect()
+}
+
+fn pool(name: &str) -> PoolLayout {
+    PoolLayout::read(data(&format!("zdb-{name}.config.txt")).as_bytes(), name).unwrap()
+}
+
+/// Compares all blocks, and returns how many were holes, stored whole, compressed, and gang blocks.
+fn compare(name: &str, block_bytes: u64) -> [usize; 4] {
+    let layout = pool(name);
+    let text = data(&format!("zdb-{name}.txt"));
+    let list = ExtentListReader::zdb(text.as_bytes(), name, Some(layout.clone()));
+    let (file, extents) = files(list).unwrap().remove(0);
+    let blocks = blocks(&data(&format!("zdb-{name}.csv")));
+    assert_eq!(file.path.as_deref(), Some("tank/vol"));
+    assert_eq!(file.block_bytes, Some(block_bytes));
+    assert_eq!(file.file_bytes, Some(blocks.len() as u64 * block_bytes));
+    let mut extents = extents.iter().peekable();
+    let mut kinds = [0; 4];
+    for (number, block) in blocks.iter().enumerate() {
+        let offset = number as u64 * block_bytes;
+        let extent = extents.next_if(|extent| extent.offset == offset);
+        let Some(extent) = extent else {
+            assert_eq!(block.allocated, 0, "block {number} is a hole");
+            kinds[0] += 1;
+            continue;
+        };
+        assert_eq!(extent.bytes, block_bytes);
+        let (at, stored) = (block.at, block.stored);
+        let vdev = &layout.vdevs[usize::from(at.volume)];
+        let (kind, place) = if block.is_gang {
+            (3, Place::Unknown)
+        } else if stored == block_bytes {
+            (1, Place::At(at))
+        } else {
+            (2, Place::Encoded { at, stored_bytes: Some(stored) })
+        };
+        assert_eq!(extent.place, place, "block {number}");
+        assert_eq!(vdev.allocated_bytes(stored) == block.allocated, kind != 3, "block {number}");
+        kinds[kind] += 1;
+    }
+    assert_eq!(extents.next(), None);
+    kinds
+}
+
+#[test]
+fn raidz_blocks_are_where_openzfs_has_them() {
+    assert_eq!(compare("raidz", 8192), [0, 128, 0, 0]);
+}
+
+#[test]
+fn blocks_on_two_mirrors_are_where_openzfs_has_them() {
+    assert_eq!(compare("mirror", 16384), [0, 64, 0, 0]);
+}
+
+#[test]
+fn compressed_blocks_have_their_stored_size_and_zeros_are_holes() {
+    let [holes, whole, compressed, gang] = compare("compressed", 32768);
+    assert_eq!((holes, whole, compressed, gang), (16, 16, 32, 0));
+}
+
+#[test]
+fn gang_blocks_are_told_apart_by_their_allocation() {
+    let [_, whole, _, gang] = compare("gang", 65536);
+    assert_eq!((whole, gang), (8, 8));
+}
+
+#[test]
+fn vdevs_are_as_the_pool_was_made() {
+    let raidz = pool("compressed");
+    assert_eq!((raidz.name.as_str(), raidz.vdevs.len()), ("tank", 1));
+    let vdev = &raidz.vdevs[0];
+    assert_eq!((&vdev.kind, vdev.parity_devices, vdev.ashift), (&VdevKind::Raidz, 2, 12));
+    assert_eq!(vdev.devices.len(), 5);
+    assert_eq!(vdev.devices[4], "/pool/vdev.0.4");
+    let mirrors = pool("mirror");
+    assert_eq!(mirrors.vdevs[1].kind, VdevKind::Mirror);
+    assert_eq!(mirrors.vdevs[1].devices, ["/pool/vdev.1.0", "/pool/vdev.1.1"]);
+    let single = pool("gang");
+    assert_eq!(single.vdevs[0].kind, VdevKind::Single);
+    assert_eq!(single.vdevs[0].devices, ["/pool/vdev.0.0"]);
+    assert_eq!(single.vdevs[0].bytes, Some(129_499_136));
+}
+
+#[test]
+fn what_cannot_be_mapped_is_named() {
+    let config = data("zdb-raidz.config.txt");
+    let kind = |config: &str| {
+        let pool = PoolLayout::read(config.as_bytes(), "config").unwrap();
+        pool.vdevs[0].kind.clone()
+    };
+    let draid = kind(&config.replace("'raidz'", "'draid'"));
+    assert!(matches!(draid, VdevKind::Unsupported(why) if why.starts_with("draid")));
+    let expanded =
+        config.replace("nparity: 1", "nparity: 1\n                raidz_expand_txgs[0]: 7");
+    assert!(matches!(kind(&expanded), VdevKind::Unsupported(why) if why.contains("expanded")));
+    // A device under replacement counts by its old one.
+    let leaf = "type: 'file'\n                    id: 1\n";
+    let replacing = "type: 'replacing'\n                    id: 1\n                    children[0]:\n                        \
+                     path: '/old'\n                    children[1]:\n                        path: '/new'\n";
+    assert!(config.contains(leaf));
+    let pool = PoolLayout::read(config.replace(leaf, replacing).as_bytes(), "config").unwrap();
+    assert_eq!(pool.vdevs[0].devices, ["/pool/vdev.0.0", "/old", "/pool/vdev.0.2"]);
+}
+
+/// The lines of a file are those of openzfs/zfs issue 10042 and openzfs/openzfs pull request 280.
+#[test]
+fn files_have_a_path_a_size_and_embedded_blocks() {
+    let text = "Dataset wrongdu [ZPL], ID 54, cr_txg 1, 249M, 7 objects\n\n    Object  lvl   iblk   dblk  dsize  dnsize  \
+                lsize   %full  type\n         2    2   128K     1M   249M     512   256M  100.00  ZFS plain file\n    \
+                                           176   bonus  System attributes\n\tdnode flags: USED_BYTES \n\tdnode \
+                maxblkid: 255\n\tpath\t/testfile\n\tuid     0\n\tsize\t268435456\n\tlinks\t1\nIndirect blocks:\n         \
+                      0 L1  0:3006a000:4000 20000L/3000P F=256 B=14/14\n               0  L0 EMBEDDED et=0 200L/31P \
+                B=2219\n          100000  L0 DVA[0]=<0:4800:800> DVA[1]=<0:2004800:800> [L0 ZFS plain file] fletcher4 \
+                lz4 unencrypted LE contiguous unique triple size=4000L/800P birth=4L/4P fill=1\n\n\t\tsegment \
+                [0000000000000000, 0000000010000000) size  256M\n";
+    let (file, extents) = crate::listed(text).unwrap().remove(0);
+    assert_eq!(file.path.as_deref(), Some("/testfile"));
+    assert_eq!((file.file_bytes, file.block_bytes), (Some(1 << 28), Some(1 << 20)));
+    assert_eq!((extents[0].bytes, extents[0].place), (512, Place::Inline));
+    let stored = Place::Encoded { at: Address::new(0x4800), stored_bytes: Some(0x800) };
+    assert_eq!((extents[1].offset, extents[1].bytes, extents[1].place), (1 << 20, 0x4000, stored));
+}
+
+#[test]
+fn zdb_that_is_not_installed_is_named_with_its_package() {
+    if std::process::Command::new("zdb").output().is_err() {
+        let error = strewn_file::zdb_extents("tank/vol", 1, None).unwrap_err().to_string();
+        assert!(error.contains("`zdb` is not installed") && error.contains("zfsutils"), "{error}");
+    }
+    assert!(strewn_file::zdb_extents("-U/etc/shadow", 1, None).is_err());
+}
