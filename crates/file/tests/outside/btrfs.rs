@@ -46,12 +46,12 @@ fn extents(path: &Path) -> Vec<(u64, u64, u64)> {
         // `   0:        0..  299999:   13631488..  13931487: 300000:  last,eof`
         let fields: Vec<&str> = line.split(':').map(str::trim).collect();
         let first = |range: &str| range.split("..").next()?.trim().parse::<u64>().ok();
-        if let [number, offset, at, bytes, ..] = fields.as_slice() {
-            if number.parse::<u64>().is_ok() {
-                let numbers = (first(offset), first(at), bytes.parse().ok());
-                let (Some(offset), Some(at), Some(bytes)) = numbers else { panic!("{line}") };
-                found.push((offset, at, bytes));
-            }
+        if let [number, offset, at, bytes, ..] = fields.as_slice()
+            && number.parse::<u64>().is_ok()
+        {
+            let numbers = (first(offset), first(at), bytes.parse().ok());
+            let (Some(offset), Some(at), Some(bytes)) = numbers else { panic!("{line}") };
+            found.push((offset, at, bytes));
         }
     }
     assert!(!found.is_empty(), "{printed}");
