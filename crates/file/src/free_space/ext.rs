@@ -1,27 +1,21 @@
 //! Free space of ext2, ext3 and ext4, as `dumpe2fs` lists it.
 
 use std::fs::File;
-use std::io::{self, BufRead};
+use std::io::BufRead;
 
 use strewn_alloc::{FreeRunCounter, FreeSpace};
 
 use super::FreeSpaceReport;
 use super::tool::{Tool, lines, not_understood};
 use crate::error::FileError;
-use crate::space::{Mount, System};
+use crate::space::{Mount, System, device_error};
 
 const DUMPE2FS: Tool = Tool { name: "dumpe2fs", package: "e2fsprogs" };
 
 pub(super) fn free_space(system: &System, mount: &Mount) -> Result<FreeSpaceReport, FileError> {
     let device = system.device_path(mount.device_number)?;
-    // dumpe2fs ends without an error code of use.
-    File::open(&device).map_err(|error| {
-        let remedy = match error.kind() {
-            io::ErrorKind::PermissionDenied => " (run as root)",
-            _ => "",
-        };
-        FileError::io(format!("opening {} to read its bitmaps{remedy}", device.display()), error)
-    })?;
+    // What dumpe2fs says of a lack of permission is about many things that could be wrong.
+    File::open(&device).map_err(|error| device_error(&device, "its bitmaps", error))?;
     let found = DUMPE2FS.run(&[&device.to_string_lossy()], |output| parse_dumpe2fs(output))?;
     let caveats = [
         "bitmaps on the device: what the file system has not written out yet is not in them",

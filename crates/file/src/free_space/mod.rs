@@ -70,7 +70,8 @@ impl FreeSpaceReport {
 
 /// The layout of the free space of the file system at `mount`. For figures of this moment, call [`sync`] first.
 ///
-/// - ext2, ext3, ext4: `dumpe2fs` lists every run. `e2freefrag` has a histogram only, whose classes are of bytes.
+/// - ext2, ext3, ext4: `dumpe2fs` lists every run. `e2freefrag` has a histogram only, whose classes are of bytes; mounted, it
+///   counts blocks as used that the kernel set aside for files that grow.
 /// - XFS: `xfs_spaceman` lists every run, as the kernel has them.
 /// - btrfs: the gaps between the extents in data chunks, read from the devices.
 ///

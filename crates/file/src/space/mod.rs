@@ -9,7 +9,7 @@ mod vdev;
 use crate::Address;
 
 pub use mounts::{FileSystemKind, Mount, mount_of_path, parse_mountinfo};
-pub(crate) use of_mount::{btrfs_error, retried};
+pub(crate) use of_mount::{btrfs_error, device_error, retried};
 pub use system::System;
 pub use vdev::{Vdev, VdevKind};
 

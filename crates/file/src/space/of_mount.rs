@@ -1,7 +1,7 @@
 //! The address space of a mount.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::btrfs::{Btrfs, DirectDevice};
 use super::{AddressSpace, FileSystemKind, LocatedDevice, Mount, System};
@@ -38,6 +38,10 @@ impl System {
             FileSystemKind::Btrfs => self
                 .btrfs_space(mount)
                 .unwrap_or_else(|error| kept(format!("addresses are btrfs's own: {error}"))),
+            // Major number 0 is for file systems without a block device.
+            kind if mount.device_number.0 == 0 => {
+                kept(format!("{} names no block device", kind.name()))
+            }
             _ => match self.device(mount.device_number) {
                 Ok(device) => AddressSpace::located(vec![device]),
                 Err(error) => kept(format!("no block device is known: {error}")),
@@ -68,7 +72,10 @@ impl System {
         retried(|| {
             let mut opened = Vec::new();
             for path in &paths {
-                opened.push(DirectDevice::open(path).map_err(|error| device_error(path, error))?);
+                opened.push(
+                    DirectDevice::open(path)
+                        .map_err(|error| device_error(path, "the chunk tree", error))?,
+                );
             }
             Btrfs::open(opened).map_err(|what| btrfs_error(mount, &what))
         })
@@ -97,11 +104,12 @@ pub(crate) fn btrfs_error(mount: &Mount, what: &str) -> FileError {
     )
 }
 
-fn device_error(path: &std::path::Path, error: io::Error) -> FileError {
+/// That a block device cannot be opened to read `what`, with what to do about it.
+pub(crate) fn device_error(path: &Path, what: &str, error: io::Error) -> FileError {
     let remedy = match error.kind() {
-        io::ErrorKind::PermissionDenied => " (run as root)",
+        io::ErrorKind::PermissionDenied => " (run as root, outside of containers)",
         io::ErrorKind::NotFound => " (run where /dev has it)",
         _ => "",
     };
-    FileError::io(format!("opening {} to read the chunk tree{remedy}", path.display()), error)
+    FileError::io(format!("opening {} to read {what}{remedy}", path.display()), error)
 }

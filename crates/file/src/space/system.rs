@@ -283,6 +283,6 @@ fn name_of(directory: &Path) -> String {
     name.to_string_lossy().replace('!', "/")
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 #[path = "system_tests.rs"]
 mod tests;

@@ -27,9 +27,10 @@ strewn_testing::main![
     btrfs::small_nodes_are_translated,
     btrfs::a_missing_device_leaves_the_other_copy,
     free_space::of_ext4_is_that_of_e2freefrag,
-    free_space::of_ext4_with_clusters_is_that_of_e2freefrag,
+    free_space::of_ext4_with_clusters_is_that_of_the_kernel,
     free_space::of_xfs_is_that_of_its_histogram,
     free_space::of_btrfs_is_that_of_its_free_space_tree,
+    free_space::of_a_full_btrfs_is_none,
     stack::a_loop_device_is_on_its_file_and_that_on_its_device,
     stack::a_partition_is_a_part_of_its_disk,
 ];
