@@ -1,11 +1,12 @@
 //! What requests cost on a drive: a closed loop over simulated spindles.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Serialize;
 use strewn_spindle::{
-    Cache, Command, Direction, Drive, Profile, ReadAhead, Scheduler, SimulatedSpindle,
+    Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle, TICKS_PER_REVOLUTION,
 };
 
 use super::commands::{CommandCounts, merge_adjacent};
@@ -17,36 +18,34 @@ use crate::{FileError, Piece};
 /// Commands that a drive chooses among.
 const DEPTH: u32 = 32;
 
-/// The cache that a drive uses for one sequential stream.
-const STREAM_CACHE_BYTES: u64 = 64 << 20;
-
-/// From an answer to a sequential reader until its next request: the copy of 1 MiB, about.
-const HOST_NS: u64 = 50_000;
+/// The longest command that a stream is read with.
+const STREAM_BYTES: u64 = 1 << 30;
 
 /// The shift of addresses is a multiple of this.
 const SHIFT_BYTES: u64 = 1 << 20;
 
 /// The kind of drive that requests are simulated on: one for each device of the file system.
 ///
-/// - Commands are scheduled by SPTF among up to 32.
-/// - **Random and mixed workloads** keep their number of requests outstanding. Every command goes to the platter, as in Strewn's
-///   other simulations; the drive's cache is left out, because what it holds of a small file, the host's memory holds first. The
-///   nearline profile gives 83 random 4 KiB reads a second one at a time and 175 with 16 outstanding over the whole drive.
-/// - **Sequential workloads** use the drive's cache to read ahead, as one stream of 64 MiB that reads on until a command
-///   elsewhere. As many requests as are outstanding are issued together, as a window of read-ahead, and the next ones 0.05 ms
-///   after all of them are answered. A contiguous file then comes to within 3 % of the media rate of the nearline profile
-///   (239 MB/s of 246, which is 261 on a track less the switches between tracks). With the profile's own segments, which end
-///   with a track or two, it would be 167.
+/// - Commands are scheduled by SPTF among up to 32, and every one goes to the platter, as in Strewn's other simulations. The
+///   drive's cache is left out: what it holds of a small file, the host's memory holds first.
+/// - **Random and mixed workloads** keep their number of requests outstanding. The nearline profile gives 83 random 4 KiB reads a
+///   second one at a time and 175 with 16 outstanding over the whole drive; its sheet says 86 and 185.
+/// - **Sequential workloads** are issued as windows of as many requests as are outstanding, each after the one before. Where a
+///   piece goes on behind one of the window before, host and drive read ahead (or gather writes): both are one command, and the
+///   time that its parts take to pass under the head is their windows'. A contiguous file is then read and written at the media
+///   rate: 246 MB/s on the outermost tracks of the nearline profile, which is 261 on a track less the switches between tracks.
 /// - A piece larger than a command is one command to the simulated drive: real drives transfer queued commands that follow each
 ///   other in one go.
 ///
-/// It falls short in three ways. Sequential writes lose a revolution with each window (96 MB/s at 1 MiB), because the profile's
-/// cache does not collect them. Sequential requests within a mixed workload lose one too. And writes of less than a sector are
-/// not read first.
+/// The drive's simulated cache was tried, and is not used. Its read-ahead ends with a track or two, and misses a command that is
+/// queued behind the one in service, so a contiguous scan comes to 83 MB/s, or 167 with pauses of the host. And the scheduler
+/// does not know of it, so fragments on one track lose a revolution each.
+///
+/// It falls short in three ways. Sequential requests within a mixed workload lose a revolution each. Drives that read through
+/// small gaps between fragments are faster than this. And writes of less than a sector are not read first.
 #[derive(Debug, Clone)]
 pub struct SpindleModel {
     drive: Arc<Drive>,
-    streaming: Arc<Drive>,
 }
 
 impl SpindleModel {
@@ -56,24 +55,10 @@ impl SpindleModel {
     ///
     /// If the profile is invalid.
     pub fn new(profile: &Profile) -> Result<Self, FileError> {
-        let built = |profile: &Profile| {
-            let drive = Drive::new(profile);
-            drive.map(Arc::new).map_err(|error| {
-                FileError::input(error.to_string(), "correct the profile, or use one of Strewn's")
-            })
-        };
-        let mut streaming = profile.clone();
-        let segment_sectors = STREAM_CACHE_BYTES / u64::from(profile.sector_bytes.max(1));
-        let cache = streaming.cache.get_or_insert_with(|| Cache {
-            segments: 1,
-            segment_sectors: 1,
-            read_ahead: ReadAhead::Segment,
-            write_back: false,
-            hit_overhead_ms: profile.overhead_ms,
-        });
-        cache.segment_sectors = cache.segment_sectors.max(segment_sectors as u32);
-        cache.read_ahead = ReadAhead::Segment;
-        Ok(Self { drive: built(profile)?, streaming: built(&streaming)? })
+        let drive = Drive::new(profile).map_err(|error| {
+            FileError::input(error.to_string(), "correct the profile, or use one of Strewn's")
+        })?;
+        Ok(Self { drive: Arc::new(drive) })
     }
 
     /// Drives of the shipped profile called `name`.
@@ -104,14 +89,26 @@ impl SpindleModel {
         self.drive.capacity_sectors() * u64::from(self.drive.sector_bytes())
     }
 
-    fn spindle(&self, sequential: bool) -> Result<SimulatedSpindle<u32>, FileError> {
-        let spindle = match sequential {
-            true => {
-                SimulatedSpindle::with_cache(Arc::clone(&self.streaming), Scheduler::Sptf, DEPTH)
-            }
-            false => SimulatedSpindle::new(Arc::clone(&self.drive), Scheduler::Sptf, DEPTH),
-        };
+    fn spindle(&self) -> Result<SimulatedSpindle<u32>, FileError> {
+        let spindle = SimulatedSpindle::new(Arc::clone(&self.drive), Scheduler::Sptf, DEPTH);
         spindle.map_err(|error| FileError::input(error.to_string(), "use another drive profile"))
+    }
+
+    /// The command for `bytes` from `byte` on, rounded to sectors.
+    fn command(&self, byte: u64, bytes: u64, direction: Direction) -> Command {
+        let sector_bytes = u64::from(self.drive.sector_bytes());
+        let lba = byte / sector_bytes;
+        let sectors = (byte + bytes).div_ceil(sector_bytes) - lba;
+        Command { lba, sectors: u32::try_from(sectors).unwrap_or(u32::MAX), direction }
+    }
+
+    /// How long the sectors of a command take to pass under the head; 0 if they are not on the drive.
+    fn passing_ns(&self, command: &Command) -> u64 {
+        let rotation = self.drive.rotation();
+        let ticks_to_ns = rotation.revolution_ms() * 1e6 / f64::from(TICKS_PER_REVOLUTION);
+        self.drive
+            .transfer(command)
+            .map_or(0, |transfer| (transfer.ticks as f64 * ticks_to_ns) as u64)
     }
 }
 
@@ -268,6 +265,16 @@ struct Answer {
     response_ns: u64,
 }
 
+/// Requests that a sequential workload issues together.
+#[derive(Default)]
+struct Window {
+    pieces: Vec<(Piece, Direction)>,
+    /// How long what later windows ask for takes to pass, of this window's pieces.
+    of_later_ns: u64,
+    /// How long what this window asks for takes to pass, of pieces of earlier windows.
+    with_earlier_ns: u64,
+}
+
 /// What was measured, of all stretches.
 #[derive(Default)]
 struct Measured {
@@ -284,7 +291,7 @@ impl Run<'_> {
         stretches: &[Range<usize>],
     ) -> Result<Option<SimulatedFigures>, FileError> {
         let sequential = plan.is_sequential();
-        let spindles = self.shifts.iter().map(|_| self.model.spindle(sequential));
+        let spindles = self.shifts.iter().map(|_| self.model.spindle());
         let mut spindles = spindles.collect::<Result<Vec<_>, _>>()?;
         let outstanding = plan.outstanding() as usize;
         let mut measured = Measured::default();
@@ -292,10 +299,9 @@ impl Run<'_> {
         for stretch in stretches {
             let from_ns = now_ns;
             let answers = match sequential {
-                true => self.windows(&mut spindles, stretch, outstanding, now_ns)?,
-                false => self.closed_loop(&mut spindles, stretch, outstanding, now_ns)?,
+                true => self.windows(&mut spindles, stretch, outstanding, &mut now_ns)?,
+                false => self.closed_loop(&mut spindles, stretch, outstanding, &mut now_ns)?,
             };
-            now_ns = answers.last().map_or(now_ns, |answer| answer.at_ns);
             let warm_up = if stretch.len() < 4 * outstanding { 0 } else { outstanding };
             // The end of a sequential stretch is like its middle.
             let end = answers.len() - if sequential { 0 } else { warm_up };
@@ -305,40 +311,78 @@ impl Run<'_> {
         Ok(measured.figures())
     }
 
-    /// Issues the requests of a stretch as windows of `outstanding`, each after the one before was answered.
+    /// Issues the requests of a stretch as windows of `outstanding`, each after the one before was answered. The times of
+    /// answers are sums of response times.
     fn windows(
         &self,
         spindles: &mut [SimulatedSpindle<u32>],
         stretch: &Range<usize>,
         outstanding: usize,
-        from_ns: u64,
+        now_ns: &mut u64,
     ) -> Result<Vec<Answer>, FileError> {
+        let requests: Vec<usize> = stretch.clone().collect();
+        let windows = self.streams(&requests, outstanding);
         let mut answers = Vec::with_capacity(stretch.len());
-        let mut now_ns = from_ns;
-        let mut pieces = Vec::new();
-        let all: Vec<usize> = stretch.clone().collect();
-        for window in all.chunks(outstanding) {
-            for direction in [Direction::Read, Direction::Write] {
-                pieces.clear();
-                for &request in window {
-                    if self.requests[request].direction == direction {
-                        pieces.extend_from_slice(&self.layout.pieces[request]);
-                    }
-                }
-                merge_adjacent(&mut pieces);
-                self.submit(spindles, &pieces, direction, now_ns, 0)?;
+        let mut at_ns = *now_ns;
+        for (window, requests) in windows.iter().zip(requests.chunks(outstanding)) {
+            for (piece, direction) in &window.pieces {
+                self.submit(spindles, *piece, *direction, *now_ns, 0)?;
             }
-            let mut at_ns = now_ns;
+            let from_ns = *now_ns;
             for spindle in spindles.iter_mut() {
                 while let Some(done) = spindle.complete() {
-                    at_ns = at_ns.max(done.at_ns);
+                    *now_ns = done.at_ns.max(*now_ns);
                 }
             }
-            let response_ns = at_ns - now_ns;
-            answers.extend(window.iter().map(|&request| Answer { request, at_ns, response_ns }));
-            now_ns = at_ns + HOST_NS;
+            let own_ns = (*now_ns - from_ns).saturating_sub(window.of_later_ns);
+            let response_ns = own_ns + window.with_earlier_ns;
+            at_ns += response_ns;
+            let answer = |&request: &usize| Answer { request, at_ns, response_ns };
+            answers.extend(requests.iter().map(answer));
         }
         Ok(answers)
+    }
+
+    /// The windows of sequential requests, with pieces that go on behind those of the window before moved there.
+    fn streams(&self, requests: &[usize], outstanding: usize) -> Vec<Window> {
+        let mut windows: Vec<Window> = Vec::new();
+        // Pieces of the last window by device, end and direction: in which window they begin, and their index in it.
+        let mut open: HashMap<(u16, u64, Direction), (usize, usize)> = HashMap::new();
+        for (number, of_window) in requests.chunks(outstanding).enumerate() {
+            let mut window = Window::default();
+            let mut ends = HashMap::new();
+            for direction in [Direction::Read, Direction::Write] {
+                let same =
+                    of_window.iter().filter(|one| self.requests[**one].direction == direction);
+                let mut pieces: Vec<Piece> =
+                    same.flat_map(|&one| self.layout.pieces[one].iter().copied()).collect();
+                merge_adjacent(&mut pieces);
+                for piece in pieces {
+                    let end = (piece.device, piece.byte + piece.bytes, direction);
+                    let begun = open.get(&(piece.device, piece.byte, direction)).copied();
+                    let earlier = begun.and_then(|(earlier, index)| {
+                        let (before, _) = windows[earlier].pieces.get_mut(index)?;
+                        (before.bytes + piece.bytes <= STREAM_BYTES)
+                            .then(|| before.bytes += piece.bytes)?;
+                        Some((earlier, index))
+                    });
+                    if let Some((earlier, index)) = earlier {
+                        let byte = piece.byte - self.shifts[usize::from(piece.device)];
+                        let command = self.model.command(byte, piece.bytes, direction);
+                        let ns = self.model.passing_ns(&command);
+                        windows[earlier].of_later_ns += ns;
+                        window.with_earlier_ns += ns;
+                        ends.insert(end, (earlier, index));
+                    } else {
+                        ends.insert(end, (number, window.pieces.len()));
+                        window.pieces.push((piece, direction));
+                    }
+                }
+            }
+            windows.push(window);
+            open = ends;
+        }
+        windows
     }
 
     /// Keeps `outstanding` requests of a stretch at the spindles. A request is answered when all its commands are.
@@ -347,13 +391,12 @@ impl Run<'_> {
         spindles: &mut [SimulatedSpindle<u32>],
         stretch: &Range<usize>,
         outstanding: usize,
-        from_ns: u64,
+        now_ns: &mut u64,
     ) -> Result<Vec<Answer>, FileError> {
         let mut answers = Vec::with_capacity(stretch.len());
         let mut issued_ns = vec![0; stretch.len()];
         let mut left = vec![0usize; stretch.len()];
         let mut next = stretch.start;
-        let mut now_ns = from_ns;
         let mut free = outstanding;
         loop {
             while free > 0 && next < stretch.end {
@@ -361,24 +404,30 @@ impl Run<'_> {
                 next += 1;
                 let pieces = &self.layout.pieces[request];
                 if pieces.is_empty() {
-                    answers.push(Answer { request, at_ns: now_ns, response_ns: 0 });
+                    answers.push(Answer { request, at_ns: *now_ns, response_ns: 0 });
                     continue;
                 }
                 free -= 1;
-                issued_ns[index] = now_ns;
+                issued_ns[index] = *now_ns;
                 left[index] = pieces.len();
                 let direction = self.requests[request].direction;
-                self.submit(spindles, pieces, direction, now_ns, index as u32)?;
+                for &piece in pieces {
+                    self.submit(spindles, piece, direction, *now_ns, index as u32)?;
+                }
             }
             let first = spindles.iter_mut().min_by_key(|spindle| spindle.next_completion_ns());
             let Some(done) = first.and_then(SimulatedSpindle::complete) else { return Ok(answers) };
-            now_ns = done.at_ns;
+            *now_ns = done.at_ns;
             let index = done.tag as usize;
             left[index] -= 1;
             if left[index] == 0 {
                 free += 1;
-                let response_ns = now_ns - issued_ns[index];
-                answers.push(Answer { request: stretch.start + index, at_ns: now_ns, response_ns });
+                let response_ns = *now_ns - issued_ns[index];
+                answers.push(Answer {
+                    request: stretch.start + index,
+                    at_ns: *now_ns,
+                    response_ns,
+                });
             }
         }
     }
@@ -386,25 +435,16 @@ impl Run<'_> {
     fn submit(
         &self,
         spindles: &mut [SimulatedSpindle<u32>],
-        pieces: &[Piece],
+        piece: Piece,
         direction: Direction,
         now_ns: u64,
         tag: u32,
     ) -> Result<(), FileError> {
-        for piece in pieces {
-            let device = usize::from(piece.device);
-            let spindle = &mut spindles[device];
-            let sector_bytes = u64::from(spindle.drive().sector_bytes());
-            let byte = piece.byte - self.shifts[device];
-            let lba = byte / sector_bytes;
-            let sectors = (byte + piece.bytes).div_ceil(sector_bytes) - lba;
-            let command =
-                Command { lba, sectors: u32::try_from(sectors).unwrap_or(u32::MAX), direction };
-            spindle
-                .submit(now_ns, command, tag)
-                .map_err(|error| FileError::input(error.to_string(), "simulate a larger drive"))?;
-        }
-        Ok(())
+        let device = usize::from(piece.device);
+        let byte = piece.byte - self.shifts[device];
+        let command = self.model.command(byte, piece.bytes, direction);
+        let submitted = spindles[device].submit(now_ns, command, tag);
+        submitted.map_err(|error| FileError::input(error.to_string(), "simulate a larger drive"))
     }
 }
 
