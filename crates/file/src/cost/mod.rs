@@ -2,6 +2,7 @@
 
 mod commands;
 mod contiguous;
+mod prediction;
 mod requests;
 mod resolution;
 mod simulation;
@@ -11,6 +12,7 @@ mod workload;
 
 pub use commands::{CommandCounts, DEFAULT_MAX_COMMAND_BYTES};
 pub use contiguous::ContiguousPlacement;
+pub use prediction::{AgingOptions, BTRFS_BATCH_WRITES, PredictedLayout, Prediction, WritePolicy};
 pub use requests::{DEFAULT_REQUESTS, Request, RequestPlan};
 pub use resolution::{CostOptions, CostPass, FileCommands};
 pub use simulation::{AddressShift, FileCost, LayoutCost, SimulatedFigures, SpindleModel};

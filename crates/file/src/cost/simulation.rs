@@ -21,6 +21,12 @@ const DEPTH: u32 = 32;
 /// The longest command that a stream is read with.
 const STREAM_BYTES: u64 = 1 << 30;
 
+/// A file of fewer requests is read repeatedly, so that its figures do not hang on one wait for a sector.
+const FEW_REQUESTS: usize = 64;
+
+/// Part of a revolution between repetitions: the golden ratio spreads them evenly.
+const TURN: f64 = 0.618_034;
+
 /// The shift of addresses is a multiple of this.
 const SHIFT_BYTES: u64 = 1 << 20;
 
@@ -181,7 +187,8 @@ impl FileCommands {
     /// 256 pieces each, 512 requests, from the beginnings of 32 stretches. Byte addresses are addresses of the drive, rounded to
     /// its sectors. Each stretch is a closed loop of its own; the requests of its beginning, as many as are outstanding, are
     /// not measured, and neither is the end, when fewer are outstanding. Where there are less than four times as many requests
-    /// as outstanding, all are measured, from the first one's issue on.
+    /// as outstanding, all are measured, from the first one's issue on, with the arm a third of the drive away; and they are
+    /// repeated until 64 are measured.
     ///
     /// # Errors
     ///
@@ -297,18 +304,55 @@ impl Run<'_> {
         let mut measured = Measured::default();
         let mut now_ns = 0;
         for stretch in stretches {
-            let from_ns = now_ns;
-            let answers = match sequential {
-                true => self.windows(&mut spindles, stretch, outstanding, &mut now_ns)?,
-                false => self.closed_loop(&mut spindles, stretch, outstanding, &mut now_ns)?,
-            };
             let warm_up = if stretch.len() < 4 * outstanding { 0 } else { outstanding };
-            // The end of a sequential stretch is like its middle.
-            let end = answers.len() - if sequential { 0 } else { warm_up };
-            let from_ns = if warm_up == 0 { from_ns } else { answers[warm_up - 1].at_ns };
-            measured.add(&answers[warm_up..end], from_ns, self);
+            let repeats =
+                if warm_up == 0 { (FEW_REQUESTS / stretch.len().max(1)).max(1) } else { 1 };
+            for _ in 0..repeats {
+                if warm_up == 0 {
+                    self.move_away(&mut spindles, stretch, &mut now_ns)?;
+                }
+                let from_ns = now_ns;
+                let answers = match sequential {
+                    true => self.windows(&mut spindles, stretch, outstanding, &mut now_ns)?,
+                    false => self.closed_loop(&mut spindles, stretch, outstanding, &mut now_ns)?,
+                };
+                // The end of a sequential stretch is like its middle.
+                let end = answers.len() - if sequential { 0 } else { warm_up };
+                let from_ns = if warm_up == 0 { from_ns } else { answers[warm_up - 1].at_ns };
+                measured.add(&answers[warm_up..end], from_ns, self);
+            }
         }
         Ok(measured.figures())
+    }
+
+    /// Moves the arms to where another file could be, a third of the drive away, and lets the platters turn by part of a
+    /// revolution that is another one each time.
+    fn move_away(
+        &self,
+        spindles: &mut [SimulatedSpindle<u32>],
+        stretch: &Range<usize>,
+        now_ns: &mut u64,
+    ) -> Result<(), FileError> {
+        let pieces = self.layout.pieces[stretch.clone()].iter().flatten();
+        let first = pieces.map(|piece| piece.byte - self.shifts[usize::from(piece.device)]).next();
+        let capacity = self.model.capacity_bytes();
+        let byte = (first.unwrap_or(0) + capacity / 3) % capacity;
+        let bytes = u64::from(self.model.drive.sector_bytes());
+        let command = self.model.command(byte / bytes * bytes, bytes, Direction::Read);
+        for spindle in spindles.iter_mut() {
+            let submitted = spindle.submit(*now_ns, command, 0);
+            submitted.map_err(|error| {
+                FileError::input(error.to_string(), "use another drive profile")
+            })?;
+        }
+        for spindle in spindles.iter_mut() {
+            while let Some(done) = spindle.complete() {
+                *now_ns = done.at_ns.max(*now_ns);
+            }
+        }
+        let revolution_ns = self.model.drive.rotation().revolution_ms() * 1e6;
+        *now_ns += (revolution_ns * TURN) as u64;
+        Ok(())
     }
 
     /// Issues the requests of a stretch as windows of `outstanding`, each after the one before was answered. The times of
