@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn random_requests_lie_within_the_file_and_repeat_by_seed() {
         let plan = drawn(&FileWorkload::default(), 1 << 30, 16_384);
-        assert_eq!((plan.requests().len(), plan.stretches()), (16_384, [0..16_384].as_slice()));
+        assert_eq!((plan.requests().len(), plan.stretches().len()), (16_384, 1));
         assert!(plan.requests().iter().all(|request| request.end() <= 1 << 30));
         assert_eq!(plan.requests(), drawn(&FileWorkload::default(), 1 << 30, 16_384).requests());
         let other =

@@ -2,21 +2,16 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use serde::Serialize;
-use strewn_spindle::{
-    Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle, TICKS_PER_REVOLUTION,
-};
+use strewn_spindle::{Direction, SimulatedSpindle};
 
 use super::commands::{CommandCounts, merge_adjacent};
 use super::contiguous::ContiguousPlacement;
+use super::model::SpindleModel;
 use super::requests::{Request, RequestPlan};
 use super::resolution::{FileCommands, Layout};
 use crate::{FileError, Piece};
-
-/// Commands that a drive chooses among.
-const DEPTH: u32 = 32;
 
 /// The longest command that a stream is read with.
 const STREAM_BYTES: u64 = 1 << 30;
@@ -29,94 +24,6 @@ const TURN: f64 = 0.618_034;
 
 /// The shift of addresses is a multiple of this.
 const SHIFT_BYTES: u64 = 1 << 20;
-
-/// The kind of drive that requests are simulated on: one for each device of the file system.
-///
-/// - Commands are scheduled by SPTF among up to 32, and every one goes to the platter, as in Strewn's other simulations. The
-///   drive's cache is left out: what it holds of a small file, the host's memory holds first.
-/// - **Random and mixed workloads** keep their number of requests outstanding. The nearline profile gives 83 random 4 KiB reads a
-///   second one at a time and 175 with 16 outstanding over the whole drive; its sheet says 86 and 185.
-/// - **Sequential workloads** are issued as windows of as many requests as are outstanding, each after the one before. Where a
-///   piece goes on behind one of the window before, host and drive read ahead (or gather writes): both are one command, and the
-///   time that its parts take to pass under the head is their windows'. A contiguous file is then read and written at the media
-///   rate: 246 MB/s on the outermost tracks of the nearline profile, which is 261 on a track less the switches between tracks.
-/// - A piece larger than a command is one command to the simulated drive: real drives transfer queued commands that follow each
-///   other in one go.
-///
-/// The drive's simulated cache was tried, and is not used. Its read-ahead ends with a track or two, and misses a command that is
-/// queued behind the one in service, so a contiguous scan comes to 83 MB/s, or 167 with pauses of the host. And the scheduler
-/// does not know of it, so fragments on one track lose a revolution each.
-///
-/// It falls short in three ways. Sequential requests within a mixed workload lose a revolution each. Drives that read through
-/// small gaps between fragments are faster than this. And writes of less than a sector are not read first.
-#[derive(Debug, Clone)]
-pub struct SpindleModel {
-    drive: Arc<Drive>,
-}
-
-impl SpindleModel {
-    /// Drives of a profile.
-    ///
-    /// # Errors
-    ///
-    /// If the profile is invalid.
-    pub fn new(profile: &Profile) -> Result<Self, FileError> {
-        let drive = Drive::new(profile).map_err(|error| {
-            FileError::input(error.to_string(), "correct the profile, or use one of Strewn's")
-        })?;
-        Ok(Self { drive: Arc::new(drive) })
-    }
-
-    /// Drives of the shipped profile called `name`.
-    ///
-    /// # Errors
-    ///
-    /// If there is none.
-    pub fn shipped(name: &str) -> Result<Self, FileError> {
-        let profile = Profile::shipped(name).ok_or_else(|| {
-            let names: Vec<&str> = Profile::shipped_names().collect();
-            FileError::input(
-                format!("no drive profile is called \"{name}\""),
-                format!("use one of {}", names.join(", ")),
-            )
-        })?;
-        Self::new(&profile)
-    }
-
-    /// The name of the profile.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.drive.name()
-    }
-
-    /// Bytes of one drive.
-    #[must_use]
-    pub fn capacity_bytes(&self) -> u64 {
-        self.drive.capacity_sectors() * u64::from(self.drive.sector_bytes())
-    }
-
-    fn spindle(&self) -> Result<SimulatedSpindle<u32>, FileError> {
-        let spindle = SimulatedSpindle::new(Arc::clone(&self.drive), Scheduler::Sptf, DEPTH);
-        spindle.map_err(|error| FileError::input(error.to_string(), "use another drive profile"))
-    }
-
-    /// The command for `bytes` from `byte` on, rounded to sectors.
-    fn command(&self, byte: u64, bytes: u64, direction: Direction) -> Command {
-        let sector_bytes = u64::from(self.drive.sector_bytes());
-        let lba = byte / sector_bytes;
-        let sectors = (byte + bytes).div_ceil(sector_bytes) - lba;
-        Command { lba, sectors: u32::try_from(sectors).unwrap_or(u32::MAX), direction }
-    }
-
-    /// How long the sectors of a command take to pass under the head; 0 if they are not on the drive.
-    fn passing_ns(&self, command: &Command) -> u64 {
-        let rotation = self.drive.rotation();
-        let ticks_to_ns = rotation.revolution_ms() * 1e6 / f64::from(TICKS_PER_REVOLUTION);
-        self.drive
-            .transfer(command)
-            .map_or(0, |transfer| (transfer.ticks as f64 * ticks_to_ns) as u64)
-    }
-}
 
 /// What simulated requests came to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -337,7 +244,7 @@ impl Run<'_> {
         let first = pieces.map(|piece| piece.byte - self.shifts[usize::from(piece.device)]).next();
         let capacity = self.model.capacity_bytes();
         let byte = (first.unwrap_or(0) + capacity / 3) % capacity;
-        let bytes = u64::from(self.model.drive.sector_bytes());
+        let bytes = self.model.sector_bytes();
         let command = self.model.command(byte / bytes * bytes, bytes, Direction::Read);
         for spindle in spindles.iter_mut() {
             let submitted = spindle.submit(*now_ns, command, 0);
@@ -350,7 +257,7 @@ impl Run<'_> {
                 *now_ns = done.at_ns.max(*now_ns);
             }
         }
-        let revolution_ns = self.model.drive.rotation().revolution_ms() * 1e6;
+        let revolution_ns = self.model.revolution_ns();
         *now_ns += (revolution_ns * TURN) as u64;
         Ok(())
     }
