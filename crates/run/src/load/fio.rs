@@ -11,6 +11,7 @@ use strewn_report::{Ignored, WorkloadWorker};
 use strewn_sim::{Outstanding, Rate, ThinkTime, Worker};
 use strewn_workload::{Distribution, ExponentialGaps, Pattern, PatternLine, Sequence, ZoneShare};
 
+use super::LoadStream;
 use super::error::LoadError;
 use super::region::{Region, listed, seed_of_worker, stream};
 
@@ -321,6 +322,26 @@ pub(super) fn workers(
         }
     }
     Ok(workers)
+}
+
+pub(super) fn streams(
+    jobs: &[JobPlan],
+    file: &str,
+    file_bytes: u64,
+) -> Result<Vec<LoadStream>, LoadError> {
+    let mut streams = Vec::new();
+    for JobPlan { job, .. } in jobs {
+        for clone in 0..job.clones {
+            let region = region(job, clone, file, file_bytes)?;
+            streams.push(LoadStream {
+                pattern: pattern(job, region),
+                first_byte: region.first_byte,
+                bytes: region.bytes,
+                outstanding: job.outstanding(),
+            });
+        }
+    }
+    Ok(streams)
 }
 
 pub(super) fn described(

@@ -10,6 +10,7 @@ use strewn_scenario::MOST_OUTSTANDING;
 use strewn_sim::Workers;
 use strewn_workload::{Distribution, Pattern, PatternLine, Sequence};
 
+use super::LoadStream;
 use super::error::LoadError;
 use super::host::BuiltHost;
 use super::region::{Region, listed, plain, seed_of_worker, stream};
@@ -294,6 +295,25 @@ impl Specifications {
         let workers = workers.collect::<Result<_, LoadError>>()?;
         let host = Workers::new(workers).with_depths(self.depths.clone());
         Ok(BuiltHost::Other(Box::new(host)))
+    }
+
+    pub(super) fn streams(
+        &self,
+        file: &str,
+        file_bytes: u64,
+        outstanding: u32,
+    ) -> Result<Vec<LoadStream>, LoadError> {
+        let stream = |worker: &WorkerPlan| {
+            let region = worker.region(file, file_bytes)?;
+            let own = self.depths.first().copied().or(worker.outstanding);
+            Ok(LoadStream {
+                pattern: worker.pattern.clone(),
+                first_byte: region.first_byte,
+                bytes: region.bytes,
+                outstanding: own.unwrap_or(outstanding),
+            })
+        };
+        self.workers.iter().map(stream).collect()
     }
 
     /// Returns the largest number of operations outstanding at a time.

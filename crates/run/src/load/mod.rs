@@ -40,6 +40,7 @@ use std::path::Path;
 use strewn_report::{Ignored, Workload, WorkloadKind, WorkloadWorker};
 use strewn_scenario::{MOST_OUTSTANDING, Scenario};
 use strewn_sim::{Outstanding, Workers};
+use strewn_workload::Pattern;
 
 pub use error::LoadError;
 pub(crate) use host::BuiltHost;
@@ -144,6 +145,25 @@ impl Load {
         }
     }
 
+    /// Returns what each worker of the workload does to a file of `file_bytes`, without pauses, rates, groups and ends. A worker
+    /// of an Iometer configuration that does not say how many accesses it keeps outstanding has `outstanding`; of a cycle of
+    /// queue depths, all have the first.
+    ///
+    /// # Errors
+    /// If a worker's region does not lie within the file, or the workload is a trace.
+    pub fn streams(&self, file_bytes: u64, outstanding: u32) -> Result<Vec<LoadStream>, LoadError> {
+        match &self.kind {
+            Kind::AccessSpecification(specifications) => {
+                specifications.streams(&self.file, file_bytes, outstanding)
+            }
+            Kind::FioJobs(jobs) => fio::streams(jobs, &self.file, file_bytes),
+            Kind::Trace(_) => Err(LoadError::new(
+                format!("{} is a trace, and no pattern can be drawn from it", self.file),
+                "give an Iometer configuration or a job file of fio",
+            )),
+        }
+    }
+
     /// Checks what can be checked before `scenario` runs.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), LoadError> {
         refuse_phases(scenario, &self.file)?;
@@ -238,6 +258,19 @@ impl Load {
             ended: self.ends_by_itself().then_some(ended),
         })
     }
+}
+
+/// What one worker of a workload file does: accesses drawn from a pattern over a region of the file under load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadStream {
+    /// The accesses.
+    pub pattern: Pattern,
+    /// The first byte of the region.
+    pub first_byte: u64,
+    /// The bytes of the region.
+    pub bytes: u64,
+    /// The accesses that it keeps outstanding.
+    pub outstanding: u32,
 }
 
 /// Returns the workload that a file of the user's replaces.
