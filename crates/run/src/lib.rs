@@ -45,6 +45,7 @@ mod layout_map;
 #[cfg(all(unix, feature = "live"))]
 pub mod live;
 mod load;
+mod lun_requests;
 mod machine;
 mod machine_events;
 mod memory;
@@ -66,7 +67,8 @@ pub use calibrate_rows::{CalibrateRowsError, RowCalibration, calibrate_rows};
 pub use cost::{measure_cost, wall_for};
 pub use export::{fio_output, iometer_results};
 pub use layout_map::Mapped;
-pub use load::{Load, LoadStream, LoadError, TraceLoop, TraceOptions};
+pub use load::{Load, LoadError, LoadStream, TraceLoop, TraceOptions};
+pub use lun_requests::{LunFigures, laid_out_lun_bytes, run_lun_requests};
 pub use memory::{NotEnoughMemory, available_bytes, needed_bytes};
 pub use parallel::{ThreadsError, over_threads, threads};
 pub use published_names::PublishedNameError;

@@ -530,7 +530,7 @@ pub fn simulate<W: WithSimulation>(
     simulate_built(scenario, index, own_host(scenario, index)?, with)
 }
 
-fn simulate_built<W: WithSimulation>(
+pub(crate) fn simulate_built<W: WithSimulation>(
     scenario: &Scenario,
     index: usize,
     host: BuiltHost,

@@ -82,6 +82,7 @@ mod pace;
 mod page_cache;
 mod processor;
 mod remote_clients;
+mod request_groups;
 mod segment;
 mod simulated;
 mod simulation;
@@ -107,6 +108,7 @@ pub use page_cache::{
 };
 pub use processor::{CoresSegment, ProcessorCores};
 pub use remote_clients::{RemoteClients, RemoteClientsSettings, RemoteMeasures};
+pub use request_groups::{AnsweredGroup, OnAnswer, RequestGroup, RequestGroups};
 pub use segment::{GroupSegment, Laws, Response, Segment, SpindleGroup};
 pub use simulated::Simulated;
 pub use simulation::{Progress, Simulation, SimulationError};

@@ -74,11 +74,11 @@ impl Requests {
 }
 
 fn loaded(load: &Load, bytes: u64) -> Result<FileWorkload, LoadError> {
-    let streams = load.streams(bytes)?.into_iter().map(|stream| FileStream {
+    let streams = load.streams(bytes, DEFAULT_OUTSTANDING)?.into_iter().map(|stream| FileStream {
         pattern: stream.pattern,
         first_byte: stream.first_byte,
         bytes: Some(stream.bytes),
-        outstanding: stream.outstanding.unwrap_or(DEFAULT_OUTSTANDING),
+        outstanding: stream.outstanding,
     });
     let name = Path::new(load.title()).file_name().map(|name| name.to_string_lossy().into_owned());
     Ok(FileWorkload::from_streams(name.unwrap_or_default(), streams.collect()))

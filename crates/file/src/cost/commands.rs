@@ -187,7 +187,7 @@ mod tests {
                 .map(|&commands| RequestCost { commands, bytes: 1, unknown: false })
                 .collect()
         };
-        let counts = CommandCounts::new(&costs(&[1, 3, 1, 3]), &[0..4], true);
+        let counts = CommandCounts::new(&costs(&[1, 3, 1, 3]), std::slice::from_ref(&(0..4)), true);
         // A standard deviation of 2/sqrt(3), over sqrt(4).
         assert_eq!(counts.commands_per_request, 2.0);
         assert!((counts.commands_margin - 1.96 / 3f64.sqrt()).abs() < 1e-12);

@@ -1,9 +1,10 @@
 //! The same file laid out contiguously: what the file as it lies is compared with.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::commands::{RequestCost, merge_adjacent};
-use super::resolution::{Span, Spans};
 use crate::{Address, AddressSpace, Piece};
 
 /// Files begin at a multiple of this many bytes.
@@ -30,6 +31,8 @@ pub enum ContiguousPlacement {
 #[derive(Debug, Default)]
 pub(crate) struct FilePlaces {
     volumes: Spans<u16>,
+    /// The volume of the last extent, which is not yet among the others.
+    volume: Option<(u16, Span)>,
     /// Of the requests' pieces only.
     devices: Spans<u16>,
     placed_bytes: u64,
@@ -37,12 +40,27 @@ pub(crate) struct FilePlaces {
 
 impl FilePlaces {
     pub(crate) fn add(&mut self, at: Address, bytes: u64) {
-        Span::add(&mut self.volumes, at.volume, at.byte, bytes);
         self.placed_bytes += bytes;
+        match &mut self.volume {
+            Some((volume, span)) if *volume == at.volume => span.add(at.byte, bytes),
+            _ => {
+                self.end_volume();
+                let mut span = self.volumes.remove(&at.volume).unwrap_or_default();
+                span.add(at.byte, bytes);
+                self.volume = Some((at.volume, span));
+            }
+        }
+    }
+
+    /// Puts the last volume among the others.
+    pub(crate) fn end_volume(&mut self) {
+        if let Some((volume, span)) = self.volume.take() {
+            self.volumes.insert(volume, span);
+        }
     }
 
     pub(crate) fn add_piece(&mut self, piece: &Piece) {
-        Span::add(&mut self.devices, piece.device, piece.byte, piece.bytes);
+        self.devices.entry(piece.device).or_default().add(piece.byte, piece.bytes);
     }
 
     pub(crate) fn placed_bytes(&self) -> u64 {
@@ -174,5 +192,37 @@ impl Contiguous {
             all.push(if *kept { pieces.clone() } else { Vec::new() });
         }
         Some((costs, all))
+    }
+}
+
+/// What the file occupies: bytes by volume, and by device.
+type Spans<K> = BTreeMap<K, Span>;
+
+/// Bytes with a mean place.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    bytes: u64,
+    lowest: u64,
+    /// The sum of twice the middle of each part, weighted by its bytes.
+    weighted: u128,
+}
+
+impl Default for Span {
+    fn default() -> Self {
+        Self { bytes: 0, lowest: u64::MAX, weighted: 0 }
+    }
+}
+
+impl Span {
+    fn add(&mut self, byte: u64, bytes: u64) {
+        self.bytes += bytes;
+        self.lowest = self.lowest.min(byte);
+        let twice_middle = u128::from(byte) * 2 + u128::from(bytes);
+        self.weighted = self.weighted.saturating_add(twice_middle.saturating_mul(bytes.into()));
+    }
+
+    /// The mean place of its bytes.
+    fn mean(&self) -> u64 {
+        (self.weighted / u128::from(self.bytes.max(1)) / 2) as u64
     }
 }

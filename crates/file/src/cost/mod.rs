@@ -2,6 +2,8 @@
 
 mod commands;
 mod contiguous;
+mod model;
+mod prediction;
 mod requests;
 mod resolution;
 mod simulation;
@@ -11,9 +13,11 @@ mod workload;
 
 pub use commands::{CommandCounts, DEFAULT_MAX_COMMAND_BYTES};
 pub use contiguous::ContiguousPlacement;
+pub use model::SpindleModel;
+pub use prediction::{AgingOptions, BTRFS_BATCH_WRITES, PredictedLayout, Prediction, WritePolicy};
 pub use requests::{DEFAULT_REQUESTS, Request, RequestPlan};
 pub use resolution::{CostOptions, CostPass, FileCommands};
-pub use simulation::{AddressShift, FileCost, LayoutCost, SimulatedFigures, SpindleModel};
+pub use simulation::{AddressShift, FileCost, LayoutCost, SimulatedFigures};
 pub use study::{CostReport, CostStudy, StudyOptions};
 pub use verdict::{Advice, Change, Comparison, SpeedUnit, UNCHANGED_SHARE, Verdict};
 pub use workload::{DEFAULT_OUTSTANDING, FileStream, FileWorkload, Order};

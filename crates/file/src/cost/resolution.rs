@@ -1,6 +1,6 @@
 //! Where the bytes of requests lie: one pass over the extents of a file.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::commands::{
@@ -180,6 +180,7 @@ impl<'a> CostPass<'a> {
     #[must_use]
     pub fn finish(mut self) -> FileCommands {
         self.retire(u64::MAX);
+        self.places.end_volume();
         let kept: Vec<bool> = self.pieces.iter().map(Option::is_some).collect();
         let most = self.options.max_command_bytes;
         let laid_out = self.contiguous.lay_out(&self.places, self.space, &kept, most);
@@ -331,33 +332,5 @@ impl FileCommands {
     #[must_use]
     pub fn unknown_requests(&self) -> u64 {
         self.as_it_lies.costs.iter().filter(|cost| cost.unknown).count() as u64
-    }
-}
-
-/// What the file occupies: bytes by volume, and by device.
-pub(crate) type Spans<K> = BTreeMap<K, Span>;
-
-/// Bytes with a mean place.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Span {
-    pub(crate) bytes: u64,
-    pub(crate) lowest: u64,
-    /// The sum of twice the middle of each part, weighted by its bytes.
-    weighted: u128,
-}
-
-impl Span {
-    pub(crate) fn add<K: Ord>(spans: &mut Spans<K>, key: K, byte: u64, bytes: u64) {
-        let empty = Self { bytes: 0, lowest: u64::MAX, weighted: 0 };
-        let span = spans.entry(key).or_insert(empty);
-        span.bytes += bytes;
-        span.lowest = span.lowest.min(byte);
-        let twice_middle = u128::from(byte) * 2 + u128::from(bytes);
-        span.weighted = span.weighted.saturating_add(twice_middle.saturating_mul(bytes.into()));
-    }
-
-    /// The mean place of its bytes.
-    pub(crate) fn mean(&self) -> u64 {
-        (self.weighted / u128::from(self.bytes.max(1)) / 2) as u64
     }
 }

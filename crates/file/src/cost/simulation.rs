@@ -1,119 +1,29 @@
 //! What requests cost on a drive: a closed loop over simulated spindles.
 
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
 use serde::Serialize;
-use strewn_spindle::{
-    Cache, Command, Direction, Drive, Profile, ReadAhead, Scheduler, SimulatedSpindle,
-};
+use strewn_spindle::{Direction, SimulatedSpindle};
 
 use super::commands::{CommandCounts, merge_adjacent};
 use super::contiguous::ContiguousPlacement;
+use super::model::SpindleModel;
 use super::requests::{Request, RequestPlan};
 use super::resolution::{FileCommands, Layout};
 use crate::{FileError, Piece};
 
-/// Commands that a drive chooses among.
-const DEPTH: u32 = 32;
+/// The longest command that a stream is read with.
+const STREAM_BYTES: u64 = 1 << 30;
 
-/// The cache that a drive uses for one sequential stream.
-const STREAM_CACHE_BYTES: u64 = 64 << 20;
+/// A file of fewer requests is read repeatedly, so that its figures do not hang on one wait for a sector.
+const FEW_REQUESTS: usize = 64;
 
-/// From an answer to a sequential reader until its next request: the copy of 1 MiB, about.
-const HOST_NS: u64 = 50_000;
+/// Part of a revolution between repetitions: the golden ratio spreads them evenly.
+const TURN: f64 = 0.618_034;
 
 /// The shift of addresses is a multiple of this.
 const SHIFT_BYTES: u64 = 1 << 20;
-
-/// The kind of drive that requests are simulated on: one for each device of the file system.
-///
-/// - Commands are scheduled by SPTF among up to 32.
-/// - **Random and mixed workloads** keep their number of requests outstanding. Every command goes to the platter, as in Strewn's
-///   other simulations; the drive's cache is left out, because what it holds of a small file, the host's memory holds first. The
-///   nearline profile gives 83 random 4 KiB reads a second one at a time and 175 with 16 outstanding over the whole drive.
-/// - **Sequential workloads** use the drive's cache to read ahead, as one stream of 64 MiB that reads on until a command
-///   elsewhere. As many requests as are outstanding are issued together, as a window of read-ahead, and the next ones 0.05 ms
-///   after all of them are answered. A contiguous file then comes to within 3 % of the media rate of the nearline profile
-///   (239 MB/s of 246, which is 261 on a track less the switches between tracks). With the profile's own segments, which end
-///   with a track or two, it would be 167.
-/// - A piece larger than a command is one command to the simulated drive: real drives transfer queued commands that follow each
-///   other in one go.
-///
-/// It falls short in three ways. Sequential writes lose a revolution with each window (96 MB/s at 1 MiB), because the profile's
-/// cache does not collect them. Sequential requests within a mixed workload lose one too. And writes of less than a sector are
-/// not read first.
-#[derive(Debug, Clone)]
-pub struct SpindleModel {
-    drive: Arc<Drive>,
-    streaming: Arc<Drive>,
-}
-
-impl SpindleModel {
-    /// Drives of a profile.
-    ///
-    /// # Errors
-    ///
-    /// If the profile is invalid.
-    pub fn new(profile: &Profile) -> Result<Self, FileError> {
-        let built = |profile: &Profile| {
-            let drive = Drive::new(profile);
-            drive.map(Arc::new).map_err(|error| {
-                FileError::input(error.to_string(), "correct the profile, or use one of Strewn's")
-            })
-        };
-        let mut streaming = profile.clone();
-        let segment_sectors = STREAM_CACHE_BYTES / u64::from(profile.sector_bytes.max(1));
-        let cache = streaming.cache.get_or_insert_with(|| Cache {
-            segments: 1,
-            segment_sectors: 1,
-            read_ahead: ReadAhead::Segment,
-            write_back: false,
-            hit_overhead_ms: profile.overhead_ms,
-        });
-        cache.segment_sectors = cache.segment_sectors.max(segment_sectors as u32);
-        cache.read_ahead = ReadAhead::Segment;
-        Ok(Self { drive: built(profile)?, streaming: built(&streaming)? })
-    }
-
-    /// Drives of the shipped profile called `name`.
-    ///
-    /// # Errors
-    ///
-    /// If there is none.
-    pub fn shipped(name: &str) -> Result<Self, FileError> {
-        let profile = Profile::shipped(name).ok_or_else(|| {
-            let names: Vec<&str> = Profile::shipped_names().collect();
-            FileError::input(
-                format!("no drive profile is called \"{name}\""),
-                format!("use one of {}", names.join(", ")),
-            )
-        })?;
-        Self::new(&profile)
-    }
-
-    /// The name of the profile.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.drive.name()
-    }
-
-    /// Bytes of one drive.
-    #[must_use]
-    pub fn capacity_bytes(&self) -> u64 {
-        self.drive.capacity_sectors() * u64::from(self.drive.sector_bytes())
-    }
-
-    fn spindle(&self, sequential: bool) -> Result<SimulatedSpindle<u32>, FileError> {
-        let spindle = match sequential {
-            true => {
-                SimulatedSpindle::with_cache(Arc::clone(&self.streaming), Scheduler::Sptf, DEPTH)
-            }
-            false => SimulatedSpindle::new(Arc::clone(&self.drive), Scheduler::Sptf, DEPTH),
-        };
-        spindle.map_err(|error| FileError::input(error.to_string(), "use another drive profile"))
-    }
-}
 
 /// What simulated requests came to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -184,7 +94,8 @@ impl FileCommands {
     /// 256 pieces each, 512 requests, from the beginnings of 32 stretches. Byte addresses are addresses of the drive, rounded to
     /// its sectors. Each stretch is a closed loop of its own; the requests of its beginning, as many as are outstanding, are
     /// not measured, and neither is the end, when fewer are outstanding. Where there are less than four times as many requests
-    /// as outstanding, all are measured, from the first one's issue on.
+    /// as outstanding, all are measured, from the first one's issue on, with the arm a third of the drive away; and they are
+    /// repeated until 64 are measured.
     ///
     /// # Errors
     ///
@@ -268,6 +179,16 @@ struct Answer {
     response_ns: u64,
 }
 
+/// Requests that a sequential workload issues together.
+#[derive(Default)]
+struct Window {
+    pieces: Vec<(Piece, Direction)>,
+    /// How long what later windows ask for takes to pass, of this window's pieces.
+    of_later_ns: u64,
+    /// How long what this window asks for takes to pass, of pieces of earlier windows.
+    with_earlier_ns: u64,
+}
+
 /// What was measured, of all stretches.
 #[derive(Default)]
 struct Measured {
@@ -284,61 +205,135 @@ impl Run<'_> {
         stretches: &[Range<usize>],
     ) -> Result<Option<SimulatedFigures>, FileError> {
         let sequential = plan.is_sequential();
-        let spindles = self.shifts.iter().map(|_| self.model.spindle(sequential));
+        let spindles = self.shifts.iter().map(|_| self.model.spindle());
         let mut spindles = spindles.collect::<Result<Vec<_>, _>>()?;
         let outstanding = plan.outstanding() as usize;
         let mut measured = Measured::default();
         let mut now_ns = 0;
         for stretch in stretches {
-            let from_ns = now_ns;
-            let answers = match sequential {
-                true => self.windows(&mut spindles, stretch, outstanding, now_ns)?,
-                false => self.closed_loop(&mut spindles, stretch, outstanding, now_ns)?,
-            };
-            now_ns = answers.last().map_or(now_ns, |answer| answer.at_ns);
             let warm_up = if stretch.len() < 4 * outstanding { 0 } else { outstanding };
-            // The end of a sequential stretch is like its middle.
-            let end = answers.len() - if sequential { 0 } else { warm_up };
-            let from_ns = if warm_up == 0 { from_ns } else { answers[warm_up - 1].at_ns };
-            measured.add(&answers[warm_up..end], from_ns, self);
+            let repeats =
+                if warm_up == 0 { (FEW_REQUESTS / stretch.len().max(1)).max(1) } else { 1 };
+            for _ in 0..repeats {
+                if warm_up == 0 {
+                    self.move_away(&mut spindles, stretch, &mut now_ns)?;
+                }
+                let from_ns = now_ns;
+                let answers = match sequential {
+                    true => self.windows(&mut spindles, stretch, outstanding, &mut now_ns)?,
+                    false => self.closed_loop(&mut spindles, stretch, outstanding, &mut now_ns)?,
+                };
+                // The end of a sequential stretch is like its middle.
+                let end = answers.len() - if sequential { 0 } else { warm_up };
+                let from_ns = if warm_up == 0 { from_ns } else { answers[warm_up - 1].at_ns };
+                measured.add(&answers[warm_up..end], from_ns, self);
+            }
         }
         Ok(measured.figures())
     }
 
-    /// Issues the requests of a stretch as windows of `outstanding`, each after the one before was answered.
+    /// Moves the arms to where another file could be, a third of the drive away, and lets the platters turn by part of a
+    /// revolution that is another one each time.
+    fn move_away(
+        &self,
+        spindles: &mut [SimulatedSpindle<u32>],
+        stretch: &Range<usize>,
+        now_ns: &mut u64,
+    ) -> Result<(), FileError> {
+        let pieces = self.layout.pieces[stretch.clone()].iter().flatten();
+        let first = pieces.map(|piece| piece.byte - self.shifts[usize::from(piece.device)]).next();
+        let capacity = self.model.capacity_bytes();
+        let byte = (first.unwrap_or(0) + capacity / 3) % capacity;
+        let bytes = self.model.sector_bytes();
+        let command = self.model.command(byte / bytes * bytes, bytes, Direction::Read);
+        for spindle in spindles.iter_mut() {
+            let submitted = spindle.submit(*now_ns, command, 0);
+            submitted.map_err(|error| {
+                FileError::input(error.to_string(), "use another drive profile")
+            })?;
+        }
+        for spindle in spindles.iter_mut() {
+            while let Some(done) = spindle.complete() {
+                *now_ns = done.at_ns.max(*now_ns);
+            }
+        }
+        let revolution_ns = self.model.revolution_ns();
+        *now_ns += (revolution_ns * TURN) as u64;
+        Ok(())
+    }
+
+    /// Issues the requests of a stretch as windows of `outstanding`, each after the one before was answered. The times of
+    /// answers are sums of response times.
     fn windows(
         &self,
         spindles: &mut [SimulatedSpindle<u32>],
         stretch: &Range<usize>,
         outstanding: usize,
-        from_ns: u64,
+        now_ns: &mut u64,
     ) -> Result<Vec<Answer>, FileError> {
+        let requests: Vec<usize> = stretch.clone().collect();
+        let windows = self.streams(&requests, outstanding);
         let mut answers = Vec::with_capacity(stretch.len());
-        let mut now_ns = from_ns;
-        let mut pieces = Vec::new();
-        let all: Vec<usize> = stretch.clone().collect();
-        for window in all.chunks(outstanding) {
-            for direction in [Direction::Read, Direction::Write] {
-                pieces.clear();
-                for &request in window {
-                    if self.requests[request].direction == direction {
-                        pieces.extend_from_slice(&self.layout.pieces[request]);
-                    }
-                }
-                merge_adjacent(&mut pieces);
-                self.submit(spindles, &pieces, direction, now_ns, 0)?;
+        let mut at_ns = *now_ns;
+        for (window, requests) in windows.iter().zip(requests.chunks(outstanding)) {
+            for (piece, direction) in &window.pieces {
+                self.submit(spindles, *piece, *direction, *now_ns, 0)?;
             }
-            let mut at_ns = now_ns;
+            let from_ns = *now_ns;
             for spindle in spindles.iter_mut() {
                 while let Some(done) = spindle.complete() {
-                    at_ns = at_ns.max(done.at_ns);
+                    *now_ns = done.at_ns.max(*now_ns);
                 }
             }
-            let response_ns = at_ns - now_ns;
-            answers.extend(window.iter().map(|&request| Answer { request, at_ns, response_ns }));
-            now_ns = at_ns + HOST_NS;
+            let own_ns = (*now_ns - from_ns).saturating_sub(window.of_later_ns);
+            let response_ns = own_ns + window.with_earlier_ns;
+            at_ns += response_ns;
+            let answer = |&request: &usize| Answer { request, at_ns, response_ns };
+            answers.extend(requests.iter().map(answer));
         }
         Ok(answers)
+    }
+
+    /// The windows of sequential requests, with pieces that go on behind those of the window before moved there.
+    fn streams(&self, requests: &[usize], outstanding: usize) -> Vec<Window> {
+        let mut windows: Vec<Window> = Vec::new();
+        // Pieces of the last window by device, end and direction: in which window they begin, and their index in it.
+        let mut open: HashMap<(u16, u64, Direction), (usize, usize)> = HashMap::new();
+        for (number, of_window) in requests.chunks(outstanding).enumerate() {
+            let mut window = Window::default();
+            let mut ends = HashMap::new();
+            for direction in [Direction::Read, Direction::Write] {
+                let same =
+                    of_window.iter().filter(|one| self.requests[**one].direction == direction);
+                let mut pieces: Vec<Piece> =
+                    same.flat_map(|&one| self.layout.pieces[one].iter().copied()).collect();
+                merge_adjacent(&mut pieces);
+                for piece in pieces {
+                    let end = (piece.device, piece.byte + piece.bytes, direction);
+                    let begun = open.get(&(piece.device, piece.byte, direction)).copied();
+                    let earlier = begun.and_then(|(earlier, index)| {
+                        let (before, _) = windows[earlier].pieces.get_mut(index)?;
+                        (before.bytes + piece.bytes <= STREAM_BYTES)
+                            .then(|| before.bytes += piece.bytes)?;
+                        Some((earlier, index))
+                    });
+                    if let Some((earlier, index)) = earlier {
+                        let byte = piece.byte - self.shifts[usize::from(piece.device)];
+                        let command = self.model.command(byte, piece.bytes, direction);
+                        let ns = self.model.passing_ns(&command);
+                        windows[earlier].of_later_ns += ns;
+                        window.with_earlier_ns += ns;
+                        ends.insert(end, (earlier, index));
+                    } else {
+                        ends.insert(end, (number, window.pieces.len()));
+                        window.pieces.push((piece, direction));
+                    }
+                }
+            }
+            windows.push(window);
+            open = ends;
+        }
+        windows
     }
 
     /// Keeps `outstanding` requests of a stretch at the spindles. A request is answered when all its commands are.
@@ -347,13 +342,12 @@ impl Run<'_> {
         spindles: &mut [SimulatedSpindle<u32>],
         stretch: &Range<usize>,
         outstanding: usize,
-        from_ns: u64,
+        now_ns: &mut u64,
     ) -> Result<Vec<Answer>, FileError> {
         let mut answers = Vec::with_capacity(stretch.len());
         let mut issued_ns = vec![0; stretch.len()];
         let mut left = vec![0usize; stretch.len()];
         let mut next = stretch.start;
-        let mut now_ns = from_ns;
         let mut free = outstanding;
         loop {
             while free > 0 && next < stretch.end {
@@ -361,24 +355,30 @@ impl Run<'_> {
                 next += 1;
                 let pieces = &self.layout.pieces[request];
                 if pieces.is_empty() {
-                    answers.push(Answer { request, at_ns: now_ns, response_ns: 0 });
+                    answers.push(Answer { request, at_ns: *now_ns, response_ns: 0 });
                     continue;
                 }
                 free -= 1;
-                issued_ns[index] = now_ns;
+                issued_ns[index] = *now_ns;
                 left[index] = pieces.len();
                 let direction = self.requests[request].direction;
-                self.submit(spindles, pieces, direction, now_ns, index as u32)?;
+                for &piece in pieces {
+                    self.submit(spindles, piece, direction, *now_ns, index as u32)?;
+                }
             }
             let first = spindles.iter_mut().min_by_key(|spindle| spindle.next_completion_ns());
             let Some(done) = first.and_then(SimulatedSpindle::complete) else { return Ok(answers) };
-            now_ns = done.at_ns;
+            *now_ns = done.at_ns;
             let index = done.tag as usize;
             left[index] -= 1;
             if left[index] == 0 {
                 free += 1;
-                let response_ns = now_ns - issued_ns[index];
-                answers.push(Answer { request: stretch.start + index, at_ns: now_ns, response_ns });
+                let response_ns = *now_ns - issued_ns[index];
+                answers.push(Answer {
+                    request: stretch.start + index,
+                    at_ns: *now_ns,
+                    response_ns,
+                });
             }
         }
     }
@@ -386,25 +386,16 @@ impl Run<'_> {
     fn submit(
         &self,
         spindles: &mut [SimulatedSpindle<u32>],
-        pieces: &[Piece],
+        piece: Piece,
         direction: Direction,
         now_ns: u64,
         tag: u32,
     ) -> Result<(), FileError> {
-        for piece in pieces {
-            let device = usize::from(piece.device);
-            let spindle = &mut spindles[device];
-            let sector_bytes = u64::from(spindle.drive().sector_bytes());
-            let byte = piece.byte - self.shifts[device];
-            let lba = byte / sector_bytes;
-            let sectors = (byte + piece.bytes).div_ceil(sector_bytes) - lba;
-            let command =
-                Command { lba, sectors: u32::try_from(sectors).unwrap_or(u32::MAX), direction };
-            spindle
-                .submit(now_ns, command, tag)
-                .map_err(|error| FileError::input(error.to_string(), "simulate a larger drive"))?;
-        }
-        Ok(())
+        let device = usize::from(piece.device);
+        let byte = piece.byte - self.shifts[device];
+        let command = self.model.command(byte, piece.bytes, direction);
+        let submitted = spindles[device].submit(now_ns, command, tag);
+        submitted.map_err(|error| FileError::input(error.to_string(), "simulate a larger drive"))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use super::model::SpindleModel;
 use super::requests::{DEFAULT_REQUESTS, RequestPlan};
 use super::resolution::{CostOptions, CostPass};
-use super::simulation::{FileCost, SpindleModel};
+use super::simulation::FileCost;
 use super::verdict::Verdict;
 use super::workload::{FileWorkload, Order};
 use crate::{AddressSpace, Extent, FileError};

@@ -324,20 +324,24 @@ pub(super) fn workers(
     Ok(workers)
 }
 
-/// Returns the accesses of each clone of each job.
 pub(super) fn streams(
     jobs: &[JobPlan],
     file: &str,
     file_bytes: u64,
 ) -> Result<Vec<LoadStream>, LoadError> {
-    let clones = jobs.iter().flat_map(|plan| (0..plan.job.clones).map(move |clone| (plan, clone)));
-    let stream = |(JobPlan { job, .. }, clone): (&JobPlan, u32)| {
-        let region = region(job, clone, file, file_bytes)?;
-        let Region { first_byte, bytes } = region;
-        let outstanding = Some(job.outstanding());
-        Ok(LoadStream { pattern: pattern(job, region), first_byte, bytes, outstanding })
-    };
-    clones.map(stream).collect()
+    let mut streams = Vec::new();
+    for JobPlan { job, .. } in jobs {
+        for clone in 0..job.clones {
+            let region = region(job, clone, file, file_bytes)?;
+            streams.push(LoadStream {
+                pattern: pattern(job, region),
+                first_byte: region.first_byte,
+                bytes: region.bytes,
+                outstanding: job.outstanding(),
+            });
+        }
+    }
+    Ok(streams)
 }
 
 pub(super) fn described(

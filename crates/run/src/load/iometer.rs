@@ -297,16 +297,21 @@ impl Specifications {
         Ok(BuiltHost::Other(Box::new(host)))
     }
 
-    /// Returns the accesses of each worker.
     pub(super) fn streams(
         &self,
         file: &str,
         file_bytes: u64,
+        outstanding: u32,
     ) -> Result<Vec<LoadStream>, LoadError> {
         let stream = |worker: &WorkerPlan| {
-            let Region { first_byte, bytes } = worker.region(file, file_bytes)?;
-            let pattern = worker.pattern.clone();
-            Ok(LoadStream { pattern, first_byte, bytes, outstanding: worker.outstanding })
+            let region = worker.region(file, file_bytes)?;
+            let own = self.depths.first().copied().or(worker.outstanding);
+            Ok(LoadStream {
+                pattern: worker.pattern.clone(),
+                first_byte: region.first_byte,
+                bytes: region.bytes,
+                outstanding: own.unwrap_or(outstanding),
+            })
         };
         self.workers.iter().map(stream).collect()
     }

@@ -57,19 +57,6 @@ pub struct Load {
     kind: Kind,
 }
 
-/// What one worker or job does to a file.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LoadStream {
-    /// Its accesses.
-    pub pattern: Pattern,
-    /// The first byte of the file that it accesses.
-    pub first_byte: u64,
-    /// The bytes that it accesses.
-    pub bytes: u64,
-    /// Operations outstanding, if its file says how many.
-    pub outstanding: Option<u32>,
-}
-
 #[derive(Debug, Clone)]
 enum Kind {
     AccessSpecification(iometer::Specifications),
@@ -158,19 +145,21 @@ impl Load {
         }
     }
 
-    /// Returns what each worker or job does to a file of `file_bytes`, as plain data for other hosts than a simulation's.
+    /// Returns what each worker of the workload does to a file of `file_bytes`, without pauses, rates, groups and ends. A worker
+    /// of an Iometer configuration that does not say how many accesses it keeps outstanding has `outstanding`; of a cycle of
+    /// queue depths, all have the first.
     ///
     /// # Errors
-    /// For a trace, and for a worker or job that reaches beyond the file.
-    pub fn streams(&self, file_bytes: u64) -> Result<Vec<LoadStream>, LoadError> {
+    /// If a worker's region does not lie within the file, or the workload is a trace.
+    pub fn streams(&self, file_bytes: u64, outstanding: u32) -> Result<Vec<LoadStream>, LoadError> {
         match &self.kind {
             Kind::AccessSpecification(specifications) => {
-                specifications.streams(&self.file, file_bytes)
+                specifications.streams(&self.file, file_bytes, outstanding)
             }
             Kind::FioJobs(jobs) => fio::streams(jobs, &self.file, file_bytes),
             Kind::Trace(_) => Err(LoadError::new(
-                format!("{} is a trace", self.file),
-                "give an access specification or a fio job: it says what may be asked of any file",
+                format!("{} is a trace, and no pattern can be drawn from it", self.file),
+                "give an Iometer configuration or a job file of fio",
             )),
         }
     }
@@ -275,6 +264,19 @@ impl Load {
             ended: self.ends_by_itself().then_some(ended),
         })
     }
+}
+
+/// What one worker of a workload file does: accesses drawn from a pattern over a region of the file under load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadStream {
+    /// The accesses.
+    pub pattern: Pattern,
+    /// The first byte of the region.
+    pub first_byte: u64,
+    /// The bytes of the region.
+    pub bytes: u64,
+    /// The accesses that it keeps outstanding.
+    pub outstanding: u32,
 }
 
 /// Returns the workload that a file of the user's replaces.
