@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rustix::fs::OFlags;
+use rustix::fs::{IFlags, OFlags};
 
 use crate::error::FileError;
 use crate::extent::Extent;
@@ -248,6 +248,12 @@ impl LookedAt {
                     then.blocks(),
                 )
         })
+    }
+
+    /// Whether the file is overwritten in place on a file system that otherwise copies on write: `chattr +C` on btrfs.
+    #[must_use]
+    pub fn is_overwritten(&self) -> bool {
+        rustix::fs::ioctl_getflags(&self.file).is_ok_and(|flags| flags.contains(IFlags::NOCOW))
     }
 
     /// What the reader has to know of where the addresses come from.

@@ -115,10 +115,7 @@ impl Queue {
 /// Visits every regular file below `root`, a directory, each once, in no particular order. Symbolic links are not followed.
 pub fn walk(root: &Path, options: WalkOptions, visitor: &impl Visitor) {
     let queue = Queue {
-        state: Mutex::new(State {
-            waiting: vec![Work::Directory(root.to_owned())],
-            working: 0,
-        }),
+        state: Mutex::new(State { waiting: vec![Work::Directory(root.to_owned())], working: 0 }),
         changed: Condvar::new(),
     };
     std::thread::scope(|scope| {

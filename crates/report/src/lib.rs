@@ -36,8 +36,8 @@ pub use data::drive::{
 };
 pub use data::figure::{FigureMetric, FigureOf, Last, SegmentChoice, Statistic};
 pub use data::file::{
-    FileCost, FileDevice, FileLayoutFigures, FileMap, FilePerformance, FilePrediction, FileRecord, FileSimulation,
-    FileTotals, FreeSpaceRecord, NotLookedAt, files_from_json, files_json,
+    FileCost, FileDevice, FileLayoutFigures, FileMap, FilePerformance, FilePrediction, FileRecord,
+    FileSimulation, FileTotals, FreeSpaceRecord, NotLookedAt, files_from_json, files_json,
 };
 pub use data::gateway::GatewayFigures;
 pub use data::housekeeping::Housekeeping;

@@ -154,9 +154,9 @@ pub(crate) enum Sort {
 
 fn size(text: &str) -> Result<Bytes, String> {
     let bytes = quantity::<Bytes>(text);
-    bytes.filter(|bytes| (512..=1 << 30).contains(&bytes.0) && bytes.0 % 512 == 0).ok_or_else(|| {
-        "give a multiple of 512 bytes up to 1 GiB, such as 4KiB or \"1 MiB\"".to_owned()
-    })
+    bytes.filter(|bytes| (512..=1 << 30).contains(&bytes.0) && bytes.0 % 512 == 0).ok_or_else(
+        || "give a multiple of 512 bytes up to 1 GiB, such as 4KiB or \"1 MiB\"".to_owned(),
+    )
 }
 
 fn interval(text: &str) -> Result<Nanoseconds, String> {

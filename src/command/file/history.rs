@@ -95,7 +95,8 @@ pub(super) fn append(
     if !begins {
         read(path)?;
     }
-    let mut text = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    let mut text =
+        csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     let time = humantime::format_rfc3339_seconds(now).to_string();
     let mut write = |first: &str, row: &csv::StringRecord| {
         text.write_record(std::iter::once(first).chain(row)).map_err(|error| failed(&error))
@@ -125,9 +126,10 @@ fn read(path: &Path) -> Result<Vec<Row>, Failure> {
     let mut reader = csv::Reader::from_path(path).map_err(|error| bad(path, error))?;
     let headers = reader.headers().map_err(|error| bad(path, error))?.clone();
     let column = |name: &str| {
-        headers.iter().position(|header| header == name).ok_or_else(|| {
-            bad(path, format!("its first line has no column {name}"))
-        })
+        headers
+            .iter()
+            .position(|header| header == name)
+            .ok_or_else(|| bad(path, format!("its first line has no column {name}")))
     };
     let (time, name) = (column(TIME)?, column("path")?);
     let (access, commands) = (column("access")?, column("commands_per_request")?);
@@ -137,7 +139,10 @@ fn read(path: &Path) -> Result<Vec<Row>, Failure> {
         let line = record.position().map_or(0, csv::Position::line);
         let field = |column: usize| record.get(column).unwrap_or_default();
         let time = humantime::parse_rfc3339(field(time)).map_err(|_| {
-            bad(path, format!("line {line}: {:?} is no time such as 2026-11-25T20:15:00Z", field(time)))
+            bad(
+                path,
+                format!("line {line}: {:?} is no time such as 2026-11-25T20:15:00Z", field(time)),
+            )
         })?;
         let commands = field(commands);
         let commands_per_request = match commands {

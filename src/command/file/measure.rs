@@ -1,16 +1,18 @@
 //! A file's figures: its layout, its cost, a prediction.
 
 use strewn::file::{
-    AddressSpace, CommandCounts, CostOptions, CostPass, CostReport, CostStudy, Extent, FileError,
-    LayoutMeasures, LayoutPass, RequestPlan, SimulatedFigures, SpindleModel, StudyOptions,
+    AddressSpace, AgingOptions, BTRFS_BATCH_WRITES, CommandCounts, CostOptions, CostPass,
+    CostReport, CostStudy, Extent, FileError, LayoutMeasures, LayoutPass, Prediction, RequestPlan,
+    SimulatedFigures, StudyOptions, WritePolicy,
 };
 use strewn::report::{
-    FileCost, FileDevice, FileLayoutFigures, FilePerformance, FileRecord, FileSimulation,
-    SIGNIFICANT_DIGITS, rounded,
+    FileCost, FileDevice, FileLayoutFigures, FilePerformance, FilePrediction, FileRecord,
+    FileSimulation, SIGNIFICANT_DIGITS, rounded,
 };
 
 use super::requests::Requests;
 use super::subject::Subject;
+use super::target::Target;
 
 /// Requests counted of a file that may not be listed: the error of the mean is some percent.
 pub(super) const QUICK_REQUESTS: u32 = 512;
@@ -20,7 +22,8 @@ pub(super) struct Measuring {
     pub(super) requests: Requests,
     pub(super) outstanding: Option<u32>,
     pub(super) seed: u64,
-    pub(super) model: SpindleModel,
+    pub(super) target: Target,
+    pub(super) prediction: Option<Prediction>,
 }
 
 /// How closely a file is looked at.
@@ -50,7 +53,9 @@ impl Measuring {
         }
         let measures = layout.finish();
         if subject.has_changed() {
-            notes.push("it was written to meanwhile: the figures may mix before and after".to_owned());
+            notes.push(
+                "it was written to meanwhile: the figures may mix before and after".to_owned(),
+            );
         }
         if measures.unknown_bytes > 0 && subject.source == "fiemap" {
             notes.push(format!(
@@ -60,9 +65,13 @@ impl Measuring {
         }
         // Without any place, there is nothing to charge for.
         let cost = cost.filter(|_| measures.placed_bytes > 0).and_then(|cost| {
-            let cost = cost.finish(&self.model, subject.bytes);
+            let cost = cost.finish(&self.target, subject.bytes);
             cost.map_err(|error| notes.push(format!("no cost: {error}"))).ok()
         });
+        let prediction = match (depth, self.prediction) {
+            (Depth::Full, Some(prediction)) => Some(self.predicted(subject, prediction)?),
+            _ => None,
+        };
         Ok(FileRecord {
             path: subject.path.clone(),
             bytes: subject.bytes,
@@ -74,7 +83,7 @@ impl Measuring {
             notes,
             layout: figures(&measures, subject.whole_bytes),
             cost,
-            prediction: None,
+            prediction,
         })
     }
 
@@ -84,8 +93,16 @@ impl Measuring {
         subject: &'a Subject,
         depth: Depth,
     ) -> Result<Option<CostOf<'a>>, FileError> {
-        let workload = self.requests.workload(subject.bytes, self.outstanding)?;
-        let (bytes, space) = (subject.bytes, &*subject.space);
+        self.pass_in(subject.bytes, &subject.space, depth)
+    }
+
+    fn pass_in<'a>(
+        &self,
+        bytes: u64,
+        space: &'a AddressSpace,
+        depth: Depth,
+    ) -> Result<Option<CostOf<'a>>, FileError> {
+        let workload = self.requests.workload(bytes, self.outstanding)?;
         Ok(match depth {
             Depth::Quick => {
                 let plan = RequestPlan::draw(&workload, bytes, QUICK_REQUESTS, self.seed)?;
@@ -96,6 +113,54 @@ impl Measuring {
                 let options = StudyOptions { seed: self.seed, ..StudyOptions::default() };
                 CostStudy::new(&workload, bytes, space, options)?.map(CostOf::Full)
             }
+        })
+    }
+}
+
+impl Measuring {
+    /// Predicts how a file would lie after writes, and what it would cost.
+    fn predicted(
+        &self,
+        subject: &Subject,
+        prediction: Prediction,
+    ) -> Result<FilePrediction, FileError> {
+        let extents = subject.extents().collect::<Result<Vec<Extent>, _>>()?;
+        let (policy, rules) = subject.write_policy();
+        let mut options = AgingOptions { seed: self.seed, ..AgingOptions::new(policy) };
+        if subject.file_system == "btrfs" {
+            options.batch_writes = BTRFS_BATCH_WRITES;
+        }
+        let then = prediction.age(&extents, subject.bytes, &options);
+        let mut layout = LayoutPass::new(subject.bytes, subject.block_bytes);
+        // Free space is taken to go on behind the file, where no chunk may be yet: addresses are taken as those of one device.
+        let space = match subject.space.devices() {
+            [only] => Some(AddressSpace::direct(vec![only.clone()])),
+            _ => None,
+        };
+        let mut cost = match &space {
+            Some(space) => self.pass_in(subject.bytes, space, Depth::Full)?,
+            None => None,
+        };
+        for extent in &then.extents {
+            layout.add(extent);
+            if let Some(cost) = &mut cost {
+                cost.add(extent);
+            }
+        }
+        let measures = layout.finish();
+        let cost = cost.map(|cost| cost.finish(&self.target, subject.bytes)).transpose()?;
+        Ok(FilePrediction {
+            writes: prediction.to_string(),
+            rules: match (&space, policy) {
+                (_, WritePolicy::InPlace) => rules,
+                (Some(_), _) => format!("{rules}, in batches of {} writes", options.batch_writes),
+                (None, _) => format!(
+                    "{rules}, in batches of {} writes; no cost, since the file is on several devices",
+                    options.batch_writes
+                ),
+            },
+            layout: figures(&measures, subject.whole_bytes),
+            cost,
         })
     }
 }
@@ -114,7 +179,7 @@ impl CostOf<'_> {
         }
     }
 
-    fn finish(self, model: &SpindleModel, bytes: u64) -> Result<FileCost, FileError> {
+    fn finish(self, target: &Target, bytes: u64) -> Result<FileCost, FileError> {
         match self {
             Self::Quick(pass) => {
                 let commands = pass.finish();
@@ -124,7 +189,8 @@ impl CostOf<'_> {
             }
             Self::Full(study) => {
                 let mean_bytes = mean_bytes(study.plan());
-                let CostReport { costs, verdict } = study.finish(model)?;
+                let CostReport { costs, verdict } =
+                    study.finish_with(|commands| target.simulate(commands))?;
                 let of = costs.into_iter().next().ok_or_else(|| {
                     FileError::input("no requests were counted", "give other requests")
                 })?;

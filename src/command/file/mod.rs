@@ -6,6 +6,7 @@ mod output;
 mod requests;
 mod scan;
 mod subject;
+mod target;
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use strewn::file::{FileError, Looker, SpindleModel, WalkOptions, walk};
+use strewn::file::{FileError, Looker, Prediction, WalkOptions, walk};
 use strewn::report::{FileRecord, FileTotals};
 use strewn::terminal::{self, Ending, Failure, FileTerminal};
 
@@ -24,9 +25,7 @@ use output::Output;
 use requests::Requests;
 use scan::{Candidate, Found, Scan, ScanOptions};
 use subject::Subject;
-
-/// The drive that files are simulated on unless another is named.
-const DEFAULT_DRIVE: &str = "nearline-7200-16tb";
+use target::Target;
 
 /// Looks at files and directories.
 pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
@@ -35,7 +34,8 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
         requests: Requests::of(arguments)?,
         outstanding: arguments.outstanding,
         seed: arguments.seed,
-        model: model(arguments.on.as_deref())?,
+        target: Target::of(arguments.on.as_deref())?,
+        prediction: prediction(arguments)?,
     };
     let stops = terminal::stop_when_interrupted();
     match arguments.every {
@@ -52,9 +52,14 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
     }
 }
 
-fn model(on: Option<&str>) -> Result<SpindleModel, Failure> {
-    let profile = super::spindle::load_profile(on.unwrap_or(DEFAULT_DRIVE))?;
-    SpindleModel::new(&profile).map_err(bad_input)
+fn prediction(arguments: &FileArguments) -> Result<Option<Prediction>, Failure> {
+    let parsed = arguments.predict.as_deref().map(str::parse).transpose();
+    parsed.map_err(|error: FileError| match error {
+        FileError::Input { message, remedy } => {
+            Failure::bad_input(format!("--predict: {message}"), remedy)
+        }
+        error => bad_input(error),
+    })
 }
 
 /// What was looked at.
@@ -166,7 +171,10 @@ fn look(
                 match entry.origin {
                     // The image itself was looked at; it is no failure if nobody can look into it.
                     Origin::Inside(_) if is_missing_tool(&error) => {
-                        terminal::say(&format!("note: {}: not looked inside: {error}", path.display()));
+                        terminal::say(&format!(
+                            "note: {}: not looked inside: {error}",
+                            path.display()
+                        ));
                     }
                     _ => found.refuse(&path, reason(&path, &error)),
                 }
@@ -269,7 +277,8 @@ fn ending(looked: &Looked, stopped: bool) -> Result<Ending, Failure> {
         0 => Ok(Ending::Complete),
         failures => {
             let more = failures.saturating_sub(MOST_SAID as u64);
-            let more = if more > 0 { format!(", {more} of them not listed here") } else { String::new() };
+            let more =
+                if more > 0 { format!(", {more} of them not listed here") } else { String::new() };
             Err(Failure::failed(format!("{failures} not looked at{more}")))
         }
     }

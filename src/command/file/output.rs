@@ -5,15 +5,15 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
+use strewn::Replacement;
 use strewn::file::{Extent, ExtentListWriter, FileError, ListedFile, free_space};
 use strewn::report::{
     self, ArrayMap, ChartError, FileMap, FileRecord, FilesReport, FreeSpaceRecord, files_from_json,
 };
 use strewn::terminal::{self, Failure};
-use strewn::Replacement;
 
-use super::subject::Subject;
 use super::Looked;
+use super::subject::Subject;
 use crate::command::arguments::FileArguments;
 use crate::command::out_directory::OutDirectory;
 use crate::command::output_files::{picture, picture_names};
@@ -100,12 +100,18 @@ impl Output {
                 ));
             }
             if found.linked > 0 {
-                text.push_str(&format!("{} further names of files are counted once.\n", found.linked));
+                text.push_str(&format!(
+                    "{} further names of files are counted once.\n",
+                    found.linked
+                ));
             }
         }
         text.push_str(&report::free_space_table(spaces));
         if let Some(before) = &self.before {
-            text.push_str(&format!("\nBefore and after\n\n{}", report::files_comparison(before, &looked.files)));
+            text.push_str(&format!(
+                "\nBefore and after\n\n{}",
+                report::files_comparison(before, &looked.files)
+            ));
         }
         text
     }
@@ -123,9 +129,8 @@ fn earlier(path: &Path) -> Result<Vec<FileRecord>, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         Failure::bad_input(format!("--compare {}: {error}", path.display()), help)
     })?;
-    files_from_json(&text).map_err(|error| {
-        Failure::bad_input(format!("--compare {}: {error}", path.display()), help)
-    })
+    files_from_json(&text)
+        .map_err(|error| Failure::bad_input(format!("--compare {}: {error}", path.display()), help))
 }
 
 /// The free space of each file system that was seen.
@@ -293,7 +298,12 @@ fn map(name: &str, subject: &Subject) -> Result<Option<FileMap>, FileError> {
             // The file may have moved since the first pass.
             let (first, end) = (first.min(blocks - 1), end.min(blocks));
             let distance = behind.map_or(0, |behind| behind.abs_diff(first));
-            picture.add_run(row[usize::from(piece.device)], first, end.max(first + 1) - first, distance);
+            picture.add_run(
+                row[usize::from(piece.device)],
+                first,
+                end.max(first + 1) - first,
+                distance,
+            );
             behind = Some(end);
         }
     }

@@ -1,7 +1,7 @@
 //! Looking at many files: which of them are listed, and the sums of all.
 
-use std::collections::{BinaryHeap, HashSet};
 use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashSet};
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -19,8 +19,22 @@ const MOST_REASONS: usize = 10_000;
 
 /// Kinds of file systems whose files are made up as they are read.
 const PSEUDO: [&str; 16] = [
-    "proc", "sysfs", "devtmpfs", "devpts", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "pstore", "bpf",
-    "configfs", "fusectl", "mqueue", "hugetlbfs", "binfmt_misc",
+    "proc",
+    "sysfs",
+    "devtmpfs",
+    "devpts",
+    "cgroup",
+    "cgroup2",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "pstore",
+    "bpf",
+    "configfs",
+    "fusectl",
+    "mqueue",
+    "hugetlbfs",
+    "binfmt_misc",
 ];
 
 /// A file that may be listed, with what it is sorted by.
@@ -217,4 +231,3 @@ impl Scan<'_> {
         }
     }
 }
-

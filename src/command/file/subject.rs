@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use strewn::file::{
     AddressSpace, Device, Extent, ExtentListReader, FileError, FoundBy, ImageFormat, LayerExtents,
-    ListDialect, LookedAt, Looker, compose, image_layers, map_image,
+    ListDialect, LookedAt, Looker, WritePolicy, compose, image_layers, map_image,
 };
 
 /// The extents of a subject, for a pass over them.
@@ -62,6 +62,24 @@ impl Subject {
         match &self.origin {
             SubjectOrigin::Open(looked) => looked.extents(),
             SubjectOrigin::Collected(extents) => Box::new(extents.iter().copied().map(Ok)),
+        }
+    }
+
+    /// What the file system does with a write to the file, and the same in words.
+    pub(super) fn write_policy(&self) -> (WritePolicy, String) {
+        let kind = &self.file_system;
+        match &self.origin {
+            SubjectOrigin::Open(looked) if self.is_copy_on_write && looked.is_overwritten() => (
+                WritePolicy::InPlace,
+                format!("the file has copy-on-write off: {kind} overwrites it"),
+            ),
+            _ if self.is_copy_on_write => (
+                WritePolicy::WriteAnywhere,
+                format!("{kind} writes to free space, taken to be contiguous behind the file"),
+            ),
+            _ => {
+                (WritePolicy::InPlace, format!("{kind} overwrites in place, except shared extents"))
+            }
         }
     }
 
@@ -120,7 +138,10 @@ impl Subject {
                     None
                 }
                 None => {
-                    notes.push(format!("{} has several data files, and is left out", layer.path.display()));
+                    notes.push(format!(
+                        "{} has several data files, and is left out",
+                        layer.path.display()
+                    ));
                     None
                 }
             };
@@ -131,7 +152,9 @@ impl Subject {
             path: format!("{} (disk inside)", self.path),
             bytes: first.guest_bytes,
             allocated_bytes: None,
-            block_bytes: first.cluster_bytes.map_or(self.block_bytes, |bytes| bytes.min(self.block_bytes)),
+            block_bytes: first
+                .cluster_bytes
+                .map_or(self.block_bytes, |bytes| bytes.min(self.block_bytes)),
             file_system: self.file_system.clone(),
             whole_bytes: self.whole_bytes,
             is_copy_on_write: self.is_copy_on_write,
@@ -161,7 +184,11 @@ impl Subject {
             let volumes = extents.iter().filter_map(|extent| extent.place.address());
             let volumes = volumes.map(|at| usize::from(at.volume) + 1).max().unwrap_or(1);
             let device = |number| Device {
-                name: if volumes == 1 { "the list's device".to_owned() } else { format!("volume {number}") },
+                name: if volumes == 1 {
+                    "the list's device".to_owned()
+                } else {
+                    format!("volume {number}")
+                },
                 bytes: file.device_bytes,
                 rotational: None,
                 stack: Vec::new(),

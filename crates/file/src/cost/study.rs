@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::model::SpindleModel;
 use super::requests::{DEFAULT_REQUESTS, RequestPlan};
-use super::resolution::{CostOptions, CostPass};
+use super::resolution::{CostOptions, CostPass, FileCommands};
 use super::simulation::FileCost;
 use super::verdict::Verdict;
 use super::workload::{FileWorkload, Order};
@@ -113,13 +113,25 @@ impl<'a> CostStudy<'a> {
         self.passes.iter_mut().for_each(|pass| pass.add(extent));
     }
 
-    /// Simulates the requests, after the last extent.
+    /// Simulates the requests on drives, after the last extent.
     ///
     /// # Errors
     ///
     /// If the file does not fit onto the drive.
     pub fn finish(self, model: &SpindleModel) -> Result<CostReport, FileError> {
-        let simulated = |pass: CostPass<'_>| pass.finish().simulate(model);
+        self.finish_with(|commands| commands.simulate(model))
+    }
+
+    /// Has `simulate` find what the requests of each workload cost, after the last extent.
+    ///
+    /// # Errors
+    ///
+    /// Those of `simulate`.
+    pub fn finish_with(
+        self,
+        simulate: impl Fn(&FileCommands) -> Result<FileCost, FileError>,
+    ) -> Result<CostReport, FileError> {
+        let simulated = |pass: CostPass<'_>| simulate(&pass.finish());
         let costs: Vec<FileCost> =
             self.passes.into_iter().map(simulated).collect::<Result<_, _>>()?;
         let not_rotational =

@@ -15,7 +15,10 @@ use crate::extent::{Address, Extent, Place};
 ///
 /// # Errors
 /// Each item may be an error of the operating system.
-pub fn fiemap_extents(file: &File, sync: bool) -> impl Iterator<Item = Result<Extent, FileError>> + '_ {
+pub fn fiemap_extents(
+    file: &File,
+    sync: bool,
+) -> impl Iterator<Item = Result<Extent, FileError>> + '_ {
     let flags = if sync { FiemapFlags::SYNC } else { FiemapFlags::empty() };
     // An extent of no bytes would make the next request the same again, for ever.
     let mut behind = 0;
@@ -26,7 +29,9 @@ pub fn fiemap_extents(file: &File, sync: bool) -> impl Iterator<Item = Result<Ex
             behind = found.fe_logical;
             goes_on
         })
-        .map(|found| found.map(|found| extent(&found)).map_err(|error| FileError::io("FIEMAP", error)))
+        .map(|found| {
+            found.map(|found| extent(&found)).map_err(|error| FileError::io("FIEMAP", error))
+        })
 }
 
 /// Whether an error says that there is no FIEMAP on this file system.
@@ -34,7 +39,9 @@ pub(crate) fn is_unsupported(error: &FileError) -> bool {
     let FileError::Io { source, .. } = error else { return false };
     let codes = [Errno::OPNOTSUPP, Errno::NOTTY, Errno::INVAL, Errno::NOSYS];
     source.kind() == ErrorKind::Unsupported
-        || source.raw_os_error().is_some_and(|code| codes.iter().any(|one| one.raw_os_error() == code))
+        || source
+            .raw_os_error()
+            .is_some_and(|code| codes.iter().any(|one| one.raw_os_error() == code))
 }
 
 /// What the flags mean: `Documentation/filesystems/fiemap.rst` of Linux.

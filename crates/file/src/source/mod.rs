@@ -17,9 +17,9 @@ mod zdb;
 mod zdb_config;
 
 #[cfg(target_os = "linux")]
-pub(crate) use fiemap::is_unsupported;
-#[cfg(target_os = "linux")]
 pub use fiemap::fiemap_extents;
+#[cfg(target_os = "linux")]
+pub(crate) use fiemap::is_unsupported;
 pub use image::{ComposedExtents, ImageFormat, ImageLayer, LayerExtents, compose, image_layers};
 pub use image_map::{MapRange, MapReader, map_image};
 pub use list::{ExtentListReader, ListDialect, ListedFile};

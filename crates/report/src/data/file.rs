@@ -89,7 +89,11 @@ impl FileLayoutFigures {
     /// The share of the bytes with a place that is shared.
     #[must_use]
     pub fn shared(&self) -> f64 {
-        if self.placed_bytes == 0 { 0.0 } else { self.shared_bytes as f64 / self.placed_bytes as f64 }
+        if self.placed_bytes == 0 {
+            0.0
+        } else {
+            self.shared_bytes as f64 / self.placed_bytes as f64
+        }
     }
 }
 

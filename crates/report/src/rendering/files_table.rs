@@ -1,8 +1,6 @@
 //! Real files, their free space and their comparison as text, and files as CSV.
 
-use crate::data::file::{
-    FileCost, FileRecord, FileTotals, FreeSpaceRecord,
-};
+use crate::data::file::{FileCost, FileRecord, FileTotals, FreeSpaceRecord};
 use crate::data::json::ResultsError;
 use crate::data::number::{fixed, with_commas};
 use crate::data::quantity::about;
@@ -54,11 +52,9 @@ pub fn files_table(files: &[FileRecord]) -> String {
         .number("extents", |row| with_commas(&row.layout.extents.to_string()))
         .number("layout\nscore", |row| score_words(row.layout.layout_score))
         .number("extents\nper GiB", |row| figure_words(row.layout.extents_per_gib))
-        .number("extents\nper MiB\nwindow", |row| {
-            match row.layout.extents_per_mib_window {
-                0.0 => "-".to_owned(),
-                extents => fixed(extents, 1),
-            }
+        .number("extents\nper MiB\nwindow", |row| match row.layout.extents_per_mib_window {
+            0.0 => "-".to_owned(),
+            extents => fixed(extents, 1),
         });
     if any(|row| row.layout.span.is_some()) {
         columns = columns.number("span\n%", |row| optional(row.layout.span, share_percent));
@@ -83,9 +79,7 @@ pub fn files_table(files: &[FileRecord]) -> String {
     }
     if any(|row| simulated(row).is_some()) {
         columns = columns
-            .number("IOPS\nnow", |row| {
-                optional(simulated(row).map(|of| of.now.iops), figure_words)
-            })
+            .number("IOPS\nnow", |row| optional(simulated(row).map(|of| of.now.iops), figure_words))
             .number("contig-\nuous", |row| {
                 optional(simulated(row).map(|of| of.contiguous.iops), figure_words)
             })
@@ -272,7 +266,8 @@ pub fn files_comparison(before: &[FileRecord], after: &[FileRecord]) -> String {
         }
     }
     for old in before {
-        if !(after.iter().any(|now| now.path == old.path) || before.len() == 1 && after.len() == 1) {
+        if !(after.iter().any(|now| now.path == old.path) || before.len() == 1 && after.len() == 1)
+        {
             unmatched.push(format!("{}: only in the earlier list", old.path));
         }
     }
@@ -294,9 +289,7 @@ fn compared(old: &FileRecord, now: &FileRecord) -> Vec<Compared> {
     type Figure = (&'static str, fn(&FileRecord) -> Option<f64>, fn(f64) -> String);
     let figures: [Figure; 9] = [
         ("size", |file| Some(file.bytes as f64), about),
-        ("extents", |file| Some(file.layout.extents as f64), |value| {
-            with_commas(&fixed(value, 0))
-        }),
+        ("extents", |file| Some(file.layout.extents as f64), |value| with_commas(&fixed(value, 0))),
         ("layout score", |file| Some(file.layout.layout_score), score_words),
         ("extents per MiB window", |file| Some(file.layout.extents_per_mib_window), figure_words),
         ("shared bytes", |file| Some(file.layout.shared_bytes as f64), about),
@@ -329,7 +322,9 @@ fn compared(old: &FileRecord, now: &FileRecord) -> Vec<Compared> {
         let change = match (before == after, before == 0.0) {
             (true, _) => "same".to_owned(),
             (false, true) => "-".to_owned(),
-            (false, false) => format!("{} %", crate::data::number::signed(100.0 * (after / before - 1.0), 1)),
+            (false, false) => {
+                format!("{} %", crate::data::number::signed(100.0 * (after / before - 1.0), 1))
+            }
         };
         let path = if position == 0 { now.path.clone() } else { String::new() };
         Some(Compared { path, name, before: words(before), after: words(after), change })

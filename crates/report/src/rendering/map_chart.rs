@@ -1,8 +1,8 @@
 //! The map on paper: of a run, a row for each time the file had moved, with the spindles of an array superimposed; of real
 //! files, a row for each device.
 
-use crate::data::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot, Strip};
 use crate::data::file::FileMap;
+use crate::data::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot, Strip};
 use crate::data::phase::Phase;
 use crate::data::quantity::about;
 use crate::rendering::canvas::Canvas;
@@ -172,9 +172,7 @@ fn percent_ticks(end: f64) -> Vec<(f64, String)> {
     let count = (percent / step + 1e-9) as u32;
     (0..=count)
         .map(|tick| f64::from(tick) * step)
-        .map(|percent| {
-            (percent / 100.0, format!("{} %", crate::data::number::rounded(percent, 3)))
-        })
+        .map(|percent| (percent / 100.0, format!("{} %", crate::data::number::rounded(percent, 3))))
         .collect()
 }
 

@@ -91,10 +91,13 @@ impl FilesReport<'_> {
     fn summary(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         if self.files.len() != 1 || self.totals.files != 1 {
-            blocks.push(Block::paragraph(file_totals_sentence(self.totals, self.files.len()).trim_end()));
+            blocks.push(Block::paragraph(
+                file_totals_sentence(self.totals, self.files.len()).trim_end(),
+            ));
         }
         for file in self.files {
-            let path = if self.files.len() > 1 { format!("{}: ", file.path) } else { String::new() };
+            let path =
+                if self.files.len() > 1 { format!("{}: ", file.path) } else { String::new() };
             if let Some(simulated) = file.cost.as_ref().and_then(|cost| cost.simulated.as_ref()) {
                 blocks.push(Block::paragraph(format!("{path}{}", simulated.verdict)));
             }
@@ -230,7 +233,9 @@ impl FilesReport<'_> {
                 Cell::words(&prediction.writes),
                 Cell::number(prediction.layout.extents.to_string()),
                 Cell::number(score_words(prediction.layout.layout_score)),
-                Cell::number(cost.map(|cost| figure_words(cost.commands_per_request)).unwrap_or_default()),
+                Cell::number(
+                    cost.map(|cost| figure_words(cost.commands_per_request)).unwrap_or_default(),
+                ),
                 Cell::number(simulated.map(|of| figure_words(of.now.iops)).unwrap_or_default()),
                 Cell::words(&prediction.rules),
             ])

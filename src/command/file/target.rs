@@ -1,0 +1,114 @@
+//! What requests are simulated on: a drive, or an array of a scenario.
+
+use std::path::Path;
+
+use strewn::file::{
+    DEFAULT_MAX_COMMAND_BYTES, FileCommands, FileCost, FileError, LayoutCost, LunRequest,
+    SimulatedFigures, SpindleModel,
+};
+use strewn::scenario::Scenario;
+use strewn::sim::RequestGroup;
+use strewn::terminal::Failure;
+use strewn::{laid_out_lun_bytes, run_lun_requests};
+
+use crate::command::load::file_and_name;
+use crate::command::{scenario_file, spindle};
+
+/// The drive that files are simulated on unless another is named.
+const DEFAULT_DRIVE: &str = "nearline-7200-16tb";
+
+/// What requests are simulated on.
+pub(super) enum Target {
+    /// A drive for each device of the file system.
+    Drive(SpindleModel),
+    /// An array, one LUN of which is the device of the file system.
+    Array { scenario: Box<Scenario>, index: usize },
+}
+
+impl Target {
+    /// Returns what `--on` names.
+    pub(super) fn of(on: Option<&str>) -> Result<Self, Failure> {
+        let named = on.unwrap_or(DEFAULT_DRIVE);
+        let (path, array) = file_and_name(named);
+        if array.is_none() && !is_scenario(&path) {
+            let profile = spindle::load_profile(named)?;
+            return SpindleModel::new(&profile).map(Self::Drive).map_err(super::bad_input);
+        }
+        let scenario = scenario_file::load(&path)?;
+        let names: Vec<&str> = scenario.arrays.iter().map(|array| array.name.as_str()).collect();
+        let index = match (array, names.as_slice()) {
+            (Some(name), names) => names.iter().position(|known| *known == name),
+            (None, [_]) => Some(0),
+            (None, _) => None,
+        };
+        let index = index.ok_or_else(|| {
+            let what = match array {
+                Some(name) => format!("--on {}: there is no array {name}", path.display()),
+                None => format!("--on {} has {} arrays", path.display(), names.len()),
+            };
+            let first = names.first().copied().unwrap_or_default();
+            Failure::bad_input(
+                what,
+                format!("say which: {}; as in --on {}:{first}", names.join(", "), path.display()),
+            )
+        })?;
+        Ok(Self::Array { scenario: Box::new(scenario), index })
+    }
+
+    /// Simulates requests to a file as it lies, and to the same file laid out contiguously.
+    pub(super) fn simulate(&self, commands: &FileCommands) -> Result<FileCost, FileError> {
+        match self {
+            Self::Drive(model) => commands.simulate(model),
+            Self::Array { scenario, index } => on_array(commands, scenario, *index),
+        }
+    }
+}
+
+/// Whether a file is a scenario: it names arrays, which a drive profile does not.
+fn is_scenario(path: &Path) -> bool {
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    is_toml && text.lines().any(|line| line.trim_start().starts_with("[[array"))
+}
+
+fn on_array(
+    commands: &FileCommands,
+    scenario: &Scenario,
+    index: usize,
+) -> Result<FileCost, FileError> {
+    let lun_bytes = laid_out_lun_bytes(scenario, index);
+    let requests = commands.lun_requests(lun_bytes, DEFAULT_MAX_COMMAND_BYTES)?;
+    let run = |requests: Vec<LunRequest>, outstanding| {
+        let group =
+            |one: LunRequest| RequestGroup { direction: one.direction, extents: one.extents };
+        let groups = requests.into_iter().map(group).collect();
+        let figures = run_lun_requests(scenario, index, groups, outstanding).map_err(|error| {
+            FileError::input(error.to_string(), "run the scenario by itself, or name a drive")
+        })?;
+        Ok::<_, FileError>(figures.map(|of| SimulatedFigures {
+            iops: of.iops,
+            response_ms: of.response_ms,
+            response_95_ms: of.response_95_ms,
+            mb_per_s: of.mb_per_s,
+            measured_requests: of.measured_requests,
+            drive_commands_per_request: of.spindle_commands_per_request,
+        }))
+    };
+    let simulated_requests = requests.as_it_lies.len() as u64;
+    let now = run(requests.as_it_lies, requests.outstanding)?;
+    let contiguous = run(requests.contiguous, requests.outstanding)?;
+    let plan = commands.plan();
+    Ok(FileCost {
+        workload: plan.workload().to_owned(),
+        sequential: plan.is_sequential(),
+        outstanding: plan.outstanding(),
+        requests: plan.requests().len() as u64,
+        unknown_requests: commands.unknown_requests(),
+        as_it_lies: LayoutCost { counts: commands.as_it_lies(), simulated: now },
+        contiguous: LayoutCost { counts: commands.contiguous(), simulated: contiguous },
+        contiguous_at: commands.contiguous_at(),
+        drive: format!("array {} of {}", scenario.arrays[index].name, scenario.name),
+        simulated_requests,
+        shifts: Vec::new(),
+    })
+}
