@@ -42,7 +42,16 @@ impl FreeSpace {
         }
     }
 
-    /// Measures free space that is told as runs on one spindle: the blocks of each, at least 1.
+    /// Measures free space that is told as runs on one spindle: the blocks of each. Runs that touch must come as one.
+    ///
+    /// ```
+    /// use strewn_alloc::FreeSpace;
+    ///
+    /// let space = FreeSpace::of_runs([1, 7, 2]);
+    /// assert_eq!((space.free_blocks, space.largest_run_blocks), (10, 7));
+    /// // Of nine blocks after the first, seven follow another.
+    /// assert_eq!(space.score, 7.0 / 9.0);
+    /// ```
     #[must_use]
     pub fn of_runs(runs: impl IntoIterator<Item = u64>) -> Self {
         let mut counter = FreeRunCounter::default();

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use strewn_file::{Address, AddressSpace, Piece, System};
 use strewn_testing::{Missing, program};
@@ -197,5 +198,37 @@ pub fn a_missing_device_leaves_the_other_copy() -> Result<(), Missing> {
     loops.images.remove(0);
     let mounted = loops.mount("degraded,ro")?;
     assert_eq!(compare(&loops, &mounted, &files), [0]);
+    Ok(())
+}
+
+/// Tree blocks that are freed and written again while they are read are noticed, and the next superblock is tried.
+pub fn a_file_system_is_read_while_it_is_written() -> Result<(), Missing> {
+    let loops = Loops::new(2, 400)?;
+    loops.make(&["mkfs.btrfs", "-q", "-f", "-n", "4096", "-d", "raid0", "-m", "raid1"])?;
+    let mounted = loops.mount("compress=no,max_inline=0")?;
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0_u64.. {
+                for number in 0..30 {
+                    let name = mounted.point.join(format!("file{number}"));
+                    std::fs::write(name, content(round, 4096 * (number + 1))).unwrap();
+                }
+                mounted.sync();
+                if done.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        let looks = std::panic::catch_unwind(|| {
+            for _ in 0..200 {
+                let space = System::default().address_space(&mounted.mount);
+                assert_eq!(space.untranslated_reason(), None);
+                strewn_file::free_space(&mounted.mount).unwrap();
+            }
+        });
+        done.store(true, Ordering::Relaxed);
+        looks.unwrap();
+    });
     Ok(())
 }

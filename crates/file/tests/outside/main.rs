@@ -25,6 +25,7 @@ strewn_testing::main![
     btrfs::raid6_is_translated,
     btrfs::changed_fsid_is_translated,
     btrfs::small_nodes_are_translated,
+    btrfs::a_file_system_is_read_while_it_is_written,
     btrfs::a_missing_device_leaves_the_other_copy,
     free_space::of_ext4_is_that_of_e2freefrag,
     free_space::of_ext4_with_clusters_is_that_of_the_kernel,

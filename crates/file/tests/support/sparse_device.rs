@@ -27,7 +27,8 @@ impl<'a> SparseDevice<'a> {
 impl Read for SparseDevice<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let skipped = (self.position % PAGE_BYTES as u64) as usize;
-        let read = bytes.len().min(PAGE_BYTES - skipped);
+        let left = usize::try_from(u64::MAX - self.position).unwrap_or(usize::MAX);
+        let read = bytes.len().min(PAGE_BYTES - skipped).min(left);
         match self.pages.get(&(self.position / PAGE_BYTES as u64)) {
             Some(page) => bytes[..read].copy_from_slice(&page[skipped..skipped + read]),
             None => bytes[..read].fill(0),
