@@ -13,8 +13,8 @@ pub use cost::{
     AddressShift, Advice, AgingOptions, BTRFS_BATCH_WRITES, Change, CommandCounts, Comparison,
     ContiguousPlacement, CostOptions, CostPass, CostReport, CostStudy, DEFAULT_MAX_COMMAND_BYTES,
     DEFAULT_OUTSTANDING, DEFAULT_REQUESTS, FileCommands, FileCost, FileStream, FileWorkload,
-    LayoutCost, Order, PredictedLayout, Prediction, Request, RequestPlan, SimulatedFigures,
-    SpeedUnit, SpindleModel, StudyOptions, UNCHANGED_SHARE, Verdict, WritePolicy,
+    LayoutCost, LunRequest, LunRequests, Order, PredictedLayout, Prediction, Request, RequestPlan,
+    SimulatedFigures, SpeedUnit, SpindleModel, StudyOptions, UNCHANGED_SHARE, Verdict, WritePolicy,
 };
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};

@@ -2,6 +2,7 @@
 
 mod commands;
 mod contiguous;
+mod lun;
 mod model;
 mod prediction;
 mod requests;
@@ -13,6 +14,7 @@ mod workload;
 
 pub use commands::{CommandCounts, DEFAULT_MAX_COMMAND_BYTES};
 pub use contiguous::ContiguousPlacement;
+pub use lun::{LunRequest, LunRequests};
 pub use model::SpindleModel;
 pub use prediction::{AgingOptions, BTRFS_BATCH_WRITES, PredictedLayout, Prediction, WritePolicy};
 pub use requests::{DEFAULT_REQUESTS, Request, RequestPlan};
