@@ -239,6 +239,23 @@ fn a_file_beyond_the_drive_is_moved_if_it_fits() {
 }
 
 #[test]
+fn requests_to_a_lun_are_those_that_are_simulated() {
+    let file = (0..256).map(|block| at(block * 4096, 4096, GIB + block * 8192));
+    let found = commands(&FileWorkload::simple(65_536, Order::Sequential, 100), MIB, file);
+    let lun = found.lun_requests(2 * GIB, 1280 << 10).unwrap();
+    assert_eq!((lun.as_it_lies.len(), lun.outstanding, lun.shift_bytes), (16, 1, 0));
+    let first: Vec<(u64, u32)> = (0..16).map(|part| (2 * MIB + part * 16, 8)).collect();
+    assert_eq!(lun.as_it_lies[0].extents, first);
+    assert!(lun.contiguous.iter().all(|request| request.extents.len() == 1));
+    let moved = found.lun_requests(GIB, 1280 << 10).unwrap();
+    assert_eq!((moved.shift_bytes, moved.as_it_lies[0].extents[0]), (GIB, (0, 8)));
+    let error = found.lun_requests(MIB, 1280 << 10).unwrap_err().to_string();
+    assert!(error.contains("enlarge `lun`"), "{error}");
+    let split = found.lun_requests(GIB, 8192).unwrap();
+    assert_eq!(split.contiguous[0].extents.len(), 8);
+}
+
+#[test]
 fn a_device_without_room_around_the_mean_has_the_file_at_its_end() {
     let space = AddressSpace::direct(vec![device(GIB)]);
     // One half at the end of the device, and little at its beginning.

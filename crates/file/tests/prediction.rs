@@ -84,6 +84,10 @@ fn in_place_holes_and_reserved_space_are_filled() {
     let after = measures(MIB, &sparse.extents);
     // One batch of 2,048 writes reaches all 128 blocks, in the order of the file.
     assert_eq!((after.holes, after.extents, sparse.behind_bytes), (0, 1, MIB));
+    // A hole behind the last extent, within a write.
+    let short = Extent { bytes: 4096, ..contiguous(MIB)[0] };
+    let filled = prediction.age(&[short], 8192, &options);
+    assert_eq!((filled.behind_bytes, measures(8192, &filled.extents).hole_bytes), (8192, 0));
     let shared = Extent { shared: true, ..contiguous(MIB)[0] };
     let moved = prediction.age(&[shared], MIB, &options);
     assert_eq!(measures(MIB, &moved.extents).shared_bytes, 0);

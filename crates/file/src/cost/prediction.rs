@@ -176,7 +176,7 @@ impl Prediction {
             batch.dedup();
             for &slot in &batch {
                 if options.policy == WritePolicy::InPlace
-                    && (written.contains_key(&slot) || self.stays(extents, slot))
+                    && (written.contains_key(&slot) || self.stays(extents, slot, file_bytes))
                 {
                     continue;
                 }
@@ -193,21 +193,18 @@ impl Prediction {
     }
 
     /// Whether a write in place finds all its bytes in places of the file's own.
-    fn stays(&self, extents: &[Extent], slot: u64) -> bool {
-        let (mut offset, end) = (slot * self.write_bytes, (slot + 1) * self.write_bytes);
+    fn stays(&self, extents: &[Extent], slot: u64, file_bytes: u64) -> bool {
+        let mut offset = slot * self.write_bytes;
+        let end = (offset + self.write_bytes).min(file_bytes);
         let first = extents.partition_point(|extent| extent.end() <= offset);
         for extent in &extents[first..] {
             let own = matches!(extent.place, Place::At(_) | Place::Unwritten(_)) && !extent.shared;
-            if extent.offset > offset || !own {
-                return false;
+            if extent.offset > offset || offset >= end || !own {
+                break;
             }
             offset = extent.end();
-            if offset >= end {
-                return true;
-            }
         }
-        // The end of the file may come before that of the write.
-        first < extents.len() && offset > slot * self.write_bytes
+        offset >= end
     }
 
     /// The extents with the slots at their new places.

@@ -83,9 +83,10 @@ impl RequestPlan {
         let most = of_coverage(workload, &regions);
         let sequential = workload.is_sequential();
         let requests = requests.max(1);
+        let covers_file = sequential && whole(workload, &regions) <= u64::from(requests);
         let (stretches, each) = if !sequential {
             (1, requests.min(most.max(FEWEST_REQUESTS)))
-        } else if whole(workload, &regions) <= u64::from(requests) {
+        } else if covers_file {
             (1, requests)
         } else {
             let stretches = (requests / STRETCH_REQUESTS).clamp(1, STRETCHES);
@@ -98,7 +99,7 @@ impl RequestPlan {
                 false => workload.outstanding().clamp(1, (most / MOST_COVERAGE as u32 / 4).max(1)),
             },
             sequential,
-            covers_file: sequential && stretches == 1,
+            covers_file,
             requests: Vec::new(),
             stretches: Vec::new(),
         };
@@ -300,6 +301,13 @@ mod tests {
             plan.requests().iter().map(|request| request.offset >> 20).collect();
         assert_eq!(offsets, Vec::from_iter(0..11));
         assert_eq!(plan.requests()[10].bytes, 5000);
+    }
+
+    #[test]
+    fn few_requests_of_a_large_file_are_a_sample() {
+        let plan = drawn(&scan(), 1 << 40, 10);
+        assert!(!plan.covers_file());
+        assert_eq!((plan.stretches().len(), plan.requests().len()), (1, 10));
     }
 
     #[test]
