@@ -40,13 +40,27 @@ impl Measuring {
     pub(super) fn record(&self, subject: &Subject, depth: Depth) -> Result<FileRecord, FileError> {
         let mut notes = subject.notes.clone();
         let mut layout = LayoutPass::new(subject.bytes, subject.block_bytes);
-        let mut cost = self.pass(subject, depth).unwrap_or_else(|error| {
-            notes.push(format!("no cost: {error}"));
-            None
-        });
+        let mut pass = || {
+            self.pass(subject, depth).unwrap_or_else(|error| {
+                notes.push(format!("no cost: {error}"));
+                None
+            })
+        };
+        let mut cost = if depth == Depth::Full { pass() } else { None };
+        // Most files of a tree are of one extent, and cost what contiguous ones do.
+        let mut only: Option<Extent> = None;
+        let mut extents = 0;
         for extent in subject.extents() {
             let extent = extent?;
             layout.add(&extent);
+            extents += 1;
+            if extents == 2 && depth == Depth::Quick {
+                cost = pass();
+                if let (Some(cost), Some(first)) = (&mut cost, &only) {
+                    cost.add(first);
+                }
+            }
+            only = Some(extent);
             if let Some(cost) = &mut cost {
                 cost.add(&extent);
             }
