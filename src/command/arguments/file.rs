@@ -93,6 +93,10 @@ pub(crate) struct FileArguments {
     /// [default: nearline-7200-16tb]
     #[arg(long, value_name = "DRIVE", help_heading = REQUESTS)]
     pub(crate) on: Option<String>,
+    /// The largest command: Linux splits requests at the lower of max_sectors_kb and max_segments pages in
+    /// /sys/block/DEVICE/queue
+    #[arg(long, value_name = "SIZE", default_value = "1280KiB", value_parser = size, help_heading = REQUESTS)]
+    pub(crate) max_command: Bytes,
     /// Seed of the requests
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = seed,
           help_heading = REQUESTS)]

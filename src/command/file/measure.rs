@@ -22,6 +22,8 @@ pub(super) struct Measuring {
     pub(super) requests: Requests,
     pub(super) outstanding: Option<u32>,
     pub(super) seed: u64,
+    /// How large a command may be.
+    pub(super) cost: CostOptions,
     pub(super) target: Target,
     pub(super) prediction: Option<Prediction>,
 }
@@ -79,7 +81,7 @@ impl Measuring {
         }
         // Without any place, there is nothing to charge for.
         let cost = cost.filter(|_| measures.placed_bytes > 0).and_then(|cost| {
-            let cost = cost.finish(&self.target, subject.bytes);
+            let cost = cost.finish(self, subject.bytes);
             cost.map_err(|error| notes.push(format!("no cost: {error}"))).ok()
         });
         let prediction = match (depth, self.prediction) {
@@ -120,11 +122,12 @@ impl Measuring {
         Ok(match depth {
             Depth::Quick => {
                 let plan = RequestPlan::draw(&workload, bytes, QUICK_REQUESTS, self.seed)?;
-                let pass = |plan| CostPass::new(plan, bytes, space, CostOptions::default());
+                let pass = |plan| CostPass::new(plan, bytes, space, self.cost);
                 plan.map(|plan| CostOf::Quick(Box::new(pass(plan))))
             }
             Depth::Full => {
-                let options = StudyOptions { seed: self.seed, ..StudyOptions::default() };
+                let options =
+                    StudyOptions { seed: self.seed, cost: self.cost, ..StudyOptions::default() };
                 CostStudy::new(&workload, bytes, space, options)?.map(CostOf::Full)
             }
         })
@@ -162,7 +165,7 @@ impl Measuring {
             }
         }
         let measures = layout.finish();
-        let cost = cost.map(|cost| cost.finish(&self.target, subject.bytes)).transpose()?;
+        let cost = cost.map(|cost| cost.finish(self, subject.bytes)).transpose()?;
         Ok(FilePrediction {
             writes: prediction.to_string(),
             rules: match (&space, policy) {
@@ -193,7 +196,7 @@ impl CostOf<'_> {
         }
     }
 
-    fn finish(self, target: &Target, bytes: u64) -> Result<FileCost, FileError> {
+    fn finish(self, measuring: &Measuring, bytes: u64) -> Result<FileCost, FileError> {
         match self {
             Self::Quick(pass) => {
                 let commands = pass.finish();
@@ -203,8 +206,8 @@ impl CostOf<'_> {
             }
             Self::Full(study) => {
                 let mean_bytes = mean_bytes(study.plan());
-                let CostReport { costs, verdict } =
-                    study.finish_with(|commands| target.simulate(commands))?;
+                let CostReport { costs, verdict } = study
+                    .finish_with(|commands| measuring.target.simulate(commands, measuring.cost))?;
                 let of = costs.into_iter().next().ok_or_else(|| {
                     FileError::input("no requests were counted", "give other requests")
                 })?;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use strewn::file::{
-    DEFAULT_MAX_COMMAND_BYTES, FileCommands, FileCost, FileError, LayoutCost, LunRequest,
-    SimulatedFigures, SpindleModel,
+    CostOptions, FileCommands, FileCost, FileError, LayoutCost, LunRequest, SimulatedFigures,
+    SpindleModel,
 };
 use strewn::scenario::Scenario;
 use strewn::sim::RequestGroup;
@@ -56,10 +56,14 @@ impl Target {
     }
 
     /// Simulates requests to a file as it lies, and to the same file laid out contiguously.
-    pub(super) fn simulate(&self, commands: &FileCommands) -> Result<FileCost, FileError> {
+    pub(super) fn simulate(
+        &self,
+        commands: &FileCommands,
+        options: CostOptions,
+    ) -> Result<FileCost, FileError> {
         match self {
             Self::Drive(model) => commands.simulate(model),
-            Self::Array { scenario, index } => on_array(commands, scenario, *index),
+            Self::Array { scenario, index } => on_array(commands, options, scenario, *index),
         }
     }
 }
@@ -73,11 +77,12 @@ fn is_scenario(path: &Path) -> bool {
 
 fn on_array(
     commands: &FileCommands,
+    options: CostOptions,
     scenario: &Scenario,
     index: usize,
 ) -> Result<FileCost, FileError> {
     let lun_bytes = laid_out_lun_bytes(scenario, index);
-    let requests = commands.lun_requests(lun_bytes, DEFAULT_MAX_COMMAND_BYTES)?;
+    let requests = commands.lun_requests(lun_bytes, options.max_command_bytes)?;
     let run = |requests: Vec<LunRequest>, outstanding| {
         let group =
             |one: LunRequest| RequestGroup { direction: one.direction, extents: one.extents };
