@@ -18,8 +18,9 @@ pub use cost::{
     AddressShift, Advice, AgingOptions, BTRFS_BATCH_WRITES, Change, CommandCounts, Comparison,
     ContiguousPlacement, CostOptions, CostPass, CostReport, CostStudy, DEFAULT_MAX_COMMAND_BYTES,
     DEFAULT_OUTSTANDING, DEFAULT_REQUESTS, FileCommands, FileCost, FileStream, FileWorkload,
-    LayoutCost, LunRequest, LunRequests, Order, PredictedLayout, Prediction, Request, RequestPlan,
-    SimulatedFigures, SpeedUnit, SpindleModel, StudyOptions, UNCHANGED_SHARE, Verdict, WritePolicy,
+    LayoutCost, LunRequest, LunRequests, Merging, Order, PredictedLayout, Prediction, Request,
+    RequestPlan, SimulatedFigures, SpeedUnit, SpindleModel, StudyOptions, UNCHANGED_SHARE, Verdict,
+    WritePolicy,
 };
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};
@@ -38,7 +39,7 @@ pub use source::{
 #[cfg(target_os = "linux")]
 pub use source::{SeekExtents, fiemap_extents, seek_extents};
 pub use space::{
-    AddressSpace, Device, FileSystemKind, LocatedDevice, Mount, Piece, System, Vdev, VdevKind,
-    btrfs, mount_of_path, parse_mountinfo,
+    AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, Piece, System, Vdev,
+    VdevKind, btrfs, mount_of_path, parse_mountinfo,
 };
 pub use walk::{Visitor, WalkOptions, walk};

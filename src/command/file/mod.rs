@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use strewn::file::{CostOptions, FileError, Looker, Prediction, WalkOptions, walk};
+use strewn::file::{FileError, Looker, Prediction, WalkOptions, walk};
 use strewn::report::{FileRecord, FileTotals};
 use strewn::terminal::{self, Ending, Failure, FileTerminal};
 
@@ -34,7 +34,7 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
         requests: Requests::of(arguments)?,
         outstanding: arguments.outstanding,
         seed: arguments.seed,
-        cost: CostOptions { max_command_bytes: arguments.max_command.0 },
+        max_command_bytes: arguments.max_command.map(|bytes| bytes.0),
         target: Target::of(arguments.on.as_deref())?,
         prediction: prediction(arguments)?,
     };

@@ -192,6 +192,7 @@ impl Subject {
                 bytes: file.device_bytes,
                 rotational: None,
                 stack: Vec::new(),
+                queue: None,
             };
             subjects.push(Self {
                 path,

@@ -30,32 +30,76 @@ pub(crate) enum RunKind {
 pub(crate) fn pieces_of(
     runs: &mut Vec<Run>,
     space: &AddressSpace,
+    merging: Merging,
     pieces: &mut Vec<Piece>,
 ) -> bool {
-    runs.sort_unstable();
+    // What goes on with an encoded extent comes directly behind it, in the order of the file.
     runs.dedup_by(|next, one| {
         one.at == next.at && one.kind != RunKind::Plain && one.kind == next.kind
     });
+    let mut starts: Vec<Address> = Vec::new();
+    if runs.iter().any(|run| run.kind == RunKind::EncodedAtMost) {
+        starts.extend(runs.iter().map(|run| run.at));
+        starts.sort_unstable();
+    }
     let mut known = true;
-    for index in 0..runs.len() {
-        let Run { at, mut bytes, kind } = runs[index];
+    for Run { at, mut bytes, kind } in runs.iter().copied() {
         if kind == RunKind::EncodedAtMost
-            && let Some(next) = runs.get(index + 1)
-            && next.at.volume == at.volume
-            && next.at.byte > at.byte
+            && let Some(next) = starts.get(starts.partition_point(|start| *start <= at))
+            && next.volume == at.volume
         {
-            bytes = bytes.min(next.at.byte - at.byte);
+            bytes = bytes.min(next.byte - at.byte);
         }
         let before = pieces.len();
         space.read(at, bytes, pieces);
         known &= pieces[before..].iter().map(|piece| piece.bytes).sum::<u64>() == bytes;
     }
-    merge_adjacent(pieces);
+    merging.merge(pieces);
     known
 }
 
-/// Merges pieces that lie one behind another on a device, whatever their order, as the block layer merges the requests of a
-/// plug. Pieces that overlap stay apart: each is asked for by itself.
+/// How the kernel makes one command of the pieces of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Merging {
+    /// Those that touch, whatever their order: what an I/O scheduler such as mq-deadline does with commands that wait. Linux's
+    /// default for drives with spindles.
+    #[default]
+    AnyOrder,
+    /// Those that touch and come directly one after another to a device: all that the block layer does without a scheduler.
+    InOrder,
+}
+
+impl Merging {
+    /// Merges the pieces of a request, which are in the order of the file. Pieces that overlap stay apart: each is asked for by
+    /// itself.
+    pub(crate) fn merge(self, pieces: &mut Vec<Piece>) {
+        match self {
+            Self::AnyOrder => merge_adjacent(pieces),
+            Self::InOrder => merge_in_order(pieces),
+        }
+    }
+}
+
+/// A piece grows at either end by the next one for its device (`blk_attempt_plug_merge` looks at the last request of a queue).
+fn merge_in_order(pieces: &mut Vec<Piece>) {
+    let mut merged: Vec<Piece> = Vec::with_capacity(pieces.len());
+    for piece in pieces.drain(..) {
+        // A request has pieces on a handful of devices, and the last of each is near the end.
+        let last = merged.iter_mut().rev().find(|last| last.device == piece.device);
+        match last {
+            Some(last) if last.byte + last.bytes == piece.byte => last.bytes += piece.bytes,
+            Some(last) if piece.byte + piece.bytes == last.byte => {
+                last.byte = piece.byte;
+                last.bytes += piece.bytes;
+            }
+            _ => merged.push(piece),
+        }
+    }
+    merged.sort_unstable();
+    *pieces = merged;
+}
+
+/// Merges pieces that lie one behind another on a device.
 pub(crate) fn merge_adjacent(pieces: &mut Vec<Piece>) {
     pieces.sort_unstable();
     pieces.dedup_by(|next, one| {
