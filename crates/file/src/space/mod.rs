@@ -14,7 +14,7 @@ pub use system::System;
 pub use vdev::{Vdev, VdevKind};
 
 /// A device under a file system.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Device {
     /// Its name, such as `sda` or `loop0`.
     pub name: String,
