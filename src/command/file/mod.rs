@@ -211,7 +211,7 @@ fn scan(
 ) -> Found {
     let options = ScanOptions {
         look: &|path| {
-            let looked = Subject::open(looker, path).and_then(|subject| {
+            let looked = Subject::open_found(looker, path).and_then(|subject| {
                 Ok((measuring.record(&subject, Depth::Quick)?, subject.block_bytes))
             });
             looked.map_err(|error| reason(path, &error))
