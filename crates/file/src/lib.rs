@@ -93,4 +93,4 @@ pub use space::{
     AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, Piece, System, Vdev,
     VdevKind, btrfs, mount_of_path, parse_mountinfo,
 };
-pub use walk::{Visitor, WalkOptions, walk};
+pub use walk::{MOST_THREADS, Visitor, WalkOptions, walk};

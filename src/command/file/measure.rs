@@ -17,6 +17,9 @@ use super::target::Target;
 /// Requests counted of a file that may not be listed: the error of the mean is some percent.
 pub(super) const QUICK_REQUESTS: u32 = 512;
 
+/// Blocks that a prediction may write to: they take some gigabytes of memory.
+const MOST_PREDICTED_BLOCKS: u64 = 32 << 20;
+
 /// How files are measured.
 pub(super) struct Measuring {
     pub(super) requests: Requests,
@@ -86,7 +89,10 @@ impl Measuring {
             cost.map_err(|error| notes.push(format!("no cost: {error}"))).ok()
         });
         let prediction = match (depth, self.prediction) {
-            (Depth::Full, Some(prediction)) => Some(self.predicted(subject, prediction)?),
+            (Depth::Full, Some(prediction)) => self
+                .predicted(subject, prediction)
+                .map_err(|error| notes.push(format!("no prediction: {error}")))
+                .ok(),
             _ => None,
         };
         Ok(FileRecord {
@@ -152,6 +158,15 @@ impl Measuring {
         subject: &Subject,
         prediction: Prediction,
     ) -> Result<FilePrediction, FileError> {
+        let blocks = prediction.blocks(subject.bytes);
+        if blocks > MOST_PREDICTED_BLOCKS {
+            return Err(FileError::input(
+                format!(
+                    "{blocks} blocks would be written to, and {MOST_PREDICTED_BLOCKS} are the most"
+                ),
+                "predict fewer or larger writes",
+            ));
+        }
         let extents = subject.extents().collect::<Result<Vec<Extent>, _>>()?;
         let (policy, rules) = subject.write_policy();
         let mut options = AgingOptions { seed: self.seed, ..AgingOptions::new(policy) };

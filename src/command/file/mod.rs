@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use strewn::file::{FileError, Looker, Prediction, WalkOptions, walk};
+use strewn::file::{FileError, Looker, MOST_THREADS, Prediction, WalkOptions, walk};
 use strewn::report::{FileRecord, FileTotals};
 use strewn::terminal::{self, Ending, Failure, FileTerminal};
 
@@ -195,7 +195,7 @@ fn look(
 fn threads(arguments: &FileArguments) -> usize {
     match (arguments.nice, arguments.jobs) {
         (Some(_), _) => 1,
-        (None, Some(jobs)) => jobs,
+        (None, Some(jobs)) => jobs.min(MOST_THREADS),
         (None, None) => WalkOptions::default().threads,
     }
 }
