@@ -38,7 +38,7 @@ pub use source::{
 #[cfg(target_os = "linux")]
 pub use source::{SeekExtents, fiemap_extents, seek_extents};
 pub use space::{
-    AddressSpace, Device, FileSystemKind, LocatedDevice, Mount, Piece, System, Vdev, VdevKind,
+    AddressSpace, Device, FileSystemKind, LocatedDevice, Mount, Piece, System, VdevKind, VdevShape,
     btrfs, mount_of_path, parse_mountinfo,
 };
 pub use walk::{Visitor, WalkOptions, walk};

@@ -28,4 +28,4 @@ pub use list_writer::ExtentListWriter;
 pub use seek::{SeekExtents, seek_extents};
 pub use tool::ToolOutput;
 pub use zdb::zdb_extents;
-pub use zdb_config::{PoolLayout, VdevKind, VdevLayout, pool_layout};
+pub use zdb_config::{PoolLayout, VdevLayout, pool_layout};

@@ -22,7 +22,7 @@ use std::ffi::OsStr;
 use super::list::{Events, ExtentListReader, LineParser, ListedFile};
 use super::text::{Line, shortened};
 use super::tool::ToolOutput;
-use super::zdb_config::{PoolLayout, VdevKind};
+use super::zdb_config::PoolLayout;
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
 
@@ -210,8 +210,8 @@ fn sizes(word: &str) -> Option<(&str, Option<&str>)> {
 /// Whether more was allocated than a plain block of `stored_bytes` takes.
 fn is_larger(pool: Option<&PoolLayout>, at: Address, allocated: u64, stored_bytes: u64) -> bool {
     let vdev = pool.and_then(|pool| pool.vdevs.iter().find(|vdev| vdev.id == at.volume));
-    let vdev = vdev.filter(|vdev| !matches!(vdev.kind, VdevKind::Unsupported(_)));
-    vdev.is_some_and(|vdev| allocated > vdev.allocated_bytes(stored_bytes))
+    let plain = vdev.and_then(|vdev| vdev.shape.allocated_bytes(stored_bytes));
+    plain.is_some_and(|plain| allocated > plain)
 }
 
 /// Reads `VDEV:OFFSET:ALLOCATED`, or the same within `DVA[0]=<…>`, as older versions have it.

@@ -11,7 +11,8 @@ use crate::Address;
 pub use mounts::{FileSystemKind, Mount, mount_of_path, parse_mountinfo};
 pub(crate) use of_mount::{btrfs_error, device_error, retried};
 pub use system::System;
-pub use vdev::{Vdev, VdevKind};
+pub(crate) use vdev::MAX_ASHIFT;
+pub use vdev::{VdevKind, VdevShape};
 
 /// A device under a file system.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub struct AddressSpace {
 enum Mapping {
     /// Volume `n` is device `n`.
     Direct,
-    /// Volume 0 is an imaginary device of all addresses, for this reason.
+    /// Volume `n` is an imaginary device `n` of all its addresses, for this reason.
     Untranslated(String),
     /// Volume 0 is mapped by a chunk tree.
     Chunks(btrfs::ChunkMap),
@@ -107,11 +108,16 @@ impl AddressSpace {
         Self::new(devices, Mapping::Chunks(chunks))
     }
 
-    /// The addresses of a ZFS pool with these top-level vdevs.
+    /// The addresses of a ZFS pool with these top-level vdevs, in the order of their numbers from 0 on. The devices of each are
+    /// in the order of zdb; a device whose pool is on a partition has that as a part of its disk.
     #[must_use]
-    pub fn pool(vdevs: Vec<Vdev>) -> Self {
+    pub fn pool(vdevs: Vec<(VdevShape, Vec<LocatedDevice>)>) -> Self {
         let mut devices = Vec::new();
-        let maps = vdevs.into_iter().map(|vdev| vdev.map(&mut devices)).collect();
+        let mut maps = Vec::with_capacity(vdevs.len());
+        for (shape, of_vdev) in vdevs {
+            maps.push(shape.map(u16::try_from(devices.len()).unwrap_or(u16::MAX)));
+            devices.extend(of_vdev);
+        }
         Self::new(devices, Mapping::Vdevs(maps))
     }
 

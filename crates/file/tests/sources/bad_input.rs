@@ -99,7 +99,7 @@ fn configurations_of_pools() {
     assert!(read("").starts_with("pool: there is no vdev_tree; give the output of `zdb -C POOL`"));
     assert!(read("vdev_tree:\n type: 'root'\n").starts_with("pool: the vdev_tree has no vdevs"));
     let top = "vdev_tree:\n children[0]:\n  type: 'raidz'\n  id: 0\n";
-    assert!(read(top).starts_with("pool: vdev 0 has no ashift of 9 or above"));
+    assert!(read(top).starts_with("pool: vdev 0 has no ashift from 9 to 16"));
     let raidz = format!("{top}  ashift: 12\n  nparity: 2\n  children[0]:\n   path: 'a'\n");
     assert!(read(&raidz).starts_with("pool: vdev 0, a raidz, has 1 devices and parity of 2"));
     assert!(read("name: 'a'\nname: 'b'\n").starts_with("pool:2: a second pool begins"));

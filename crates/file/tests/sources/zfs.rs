@@ -2,7 +2,7 @@
 //!
 //! `tests/data/zdb-*.csv` are the blocks by `traverse_dataset` of libzpool; an absent block has an allocated size of 0.
 
-use strewn_file::{Address, ExtentListReader, Place, PoolLayout, VdevKind};
+use strewn_file::{Address, ExtentListReader, Place, PoolLayout, VdevKind, VdevShape};
 
 use crate::{data, files};
 
@@ -58,7 +58,8 @@ fn compare(name: &str, block_bytes: u64) -> [usize; 4] {
             (2, Place::Encoded { at, stored_bytes: Some(stored) })
         };
         assert_eq!(extent.place, place, "block {number}");
-        assert_eq!(vdev.allocated_bytes(stored) == block.allocated, kind != 3, "block {number}");
+        let plain = vdev.shape.allocated_bytes(stored);
+        assert_eq!(plain == Some(block.allocated), kind != 3, "block {number}");
         kinds[kind] += 1;
     }
     assert_eq!(extents.next(), None);
@@ -92,14 +93,14 @@ fn vdevs_are_as_the_pool_was_made() {
     let raidz = pool("compressed");
     assert_eq!((raidz.name.as_str(), raidz.vdevs.len()), ("tank", 1));
     let vdev = &raidz.vdevs[0];
-    assert_eq!((&vdev.kind, vdev.parity_devices, vdev.ashift), (&VdevKind::Raidz, 2, 12));
-    assert_eq!(vdev.devices.len(), 5);
+    let shape = VdevShape { kind: VdevKind::RaidZ { parity: 2 }, ashift: 12, children: 5 };
+    assert_eq!(vdev.shape, shape);
     assert_eq!(vdev.devices[4], "/pool/vdev.0.4");
     let mirrors = pool("mirror");
-    assert_eq!(mirrors.vdevs[1].kind, VdevKind::Mirror);
+    assert_eq!(mirrors.vdevs[1].shape.kind, VdevKind::Mirror);
     assert_eq!(mirrors.vdevs[1].devices, ["/pool/vdev.1.0", "/pool/vdev.1.1"]);
     let single = pool("gang");
-    assert_eq!(single.vdevs[0].kind, VdevKind::Single);
+    assert_eq!(single.vdevs[0].shape.kind, VdevKind::Disk);
     assert_eq!(single.vdevs[0].devices, ["/pool/vdev.0.0"]);
     assert_eq!(single.vdevs[0].bytes, Some(129_499_136));
 }
@@ -109,7 +110,7 @@ fn what_cannot_be_mapped_is_named() {
     let config = data("zdb-raidz.config.txt");
     let kind = |config: &str| {
         let pool = PoolLayout::read(config.as_bytes(), "config").unwrap();
-        pool.vdevs[0].kind.clone()
+        pool.vdevs[0].shape.kind.clone()
     };
     let draid = kind(&config.replace("'raidz'", "'draid'"));
     assert!(matches!(draid, VdevKind::Unsupported(why) if why.starts_with("draid")));
