@@ -78,12 +78,13 @@ impl Events {
         let Some(end) = offset.checked_add(bytes) else {
             return Err(line.error_at(part, "the extent ends beyond 2^64 bytes", COMPLETE));
         };
-        let stored = match extent.place {
+        let taken = match extent.place {
             // Encoded bytes of unknown number may be few.
             Place::Encoded { stored_bytes, .. } => stored_bytes.unwrap_or(0),
+            Place::Block { stored_bytes, allocated_bytes, .. } => stored_bytes.max(allocated_bytes),
             _ => bytes,
         };
-        if extent.place.address().is_some_and(|at| at.byte.checked_add(stored).is_none()) {
+        if extent.place.address().is_some_and(|at| at.byte.checked_add(taken).is_none()) {
             return Err(line.error_at(part, "the address lies beyond 2^64 bytes", COMPLETE));
         }
         if offset < self.end {
@@ -121,8 +122,9 @@ pub(crate) trait LineParser: std::fmt::Debug + Send {
 /// | `bytes` | yes | its length, not 0 |
 /// | `address` | yes | first byte in the file system's address space; empty for `inline` and `unknown` |
 /// | `volume` | no | the volume of the address; 0 if absent |
-/// | `kind` | no | `data` (the default), `unwritten`, `encoded`, `inline`, `unknown` |
-/// | `stored_bytes` | no | bytes that an encoded extent takes; empty if not known |
+/// | `kind` | no | `data` (the default), `block`, `unwritten`, `encoded`, `inline`, `unknown` |
+/// | `stored_bytes` | no | bytes that are read of an encoded extent, empty if not known, or of a block |
+/// | `allocated_bytes` | no | bytes of the address space that a block takes; `stored_bytes` if empty |
 /// | `shared` | no | `0`, `1`, `true` or `false`; whether other files or snapshots have the bytes too |
 /// | `path` | no | the file; another value begins another file |
 ///

@@ -179,8 +179,7 @@ fn block<'a>(
                 Some((at, allocated)) if is_larger(pool, at, allocated, stored_bytes) => {
                     Place::Unknown
                 }
-                Some((at, _)) if stored_bytes == bytes => Place::At(at),
-                Some((at, _)) => Place::Encoded { at, stored_bytes: Some(stored_bytes) },
+                Some((at, allocated_bytes)) => Place::Block { at, stored_bytes, allocated_bytes },
             };
             return Ok(Some(Extent { offset: offset_bytes, bytes, place, shared: false }));
         } else if word == "gang" {
