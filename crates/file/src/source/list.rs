@@ -8,7 +8,7 @@ use super::filefrag::FilefragParser;
 use super::text::{Line, TextLines, shortened};
 use super::xfs_bmap::XfsBmapParser;
 use super::zdb::ZdbParser;
-use super::zdb_config::PoolLayout;
+use super::zdb_config::{PoolLayout, begins_configuration};
 use crate::error::FileError;
 use crate::extent::{Extent, Place};
 
@@ -21,7 +21,7 @@ pub enum ListDialect {
     Filefrag,
     /// `xfs_bmap`, or `fiemap` of `xfs_io`.
     XfsBmap,
-    /// `zdb -ddddd DATASET OBJECT`.
+    /// `zdb -ddddd DATASET OBJECT`, which `zdb -C POOL` may precede.
     Zdb,
 }
 
@@ -107,6 +107,10 @@ impl Events {
 pub(crate) trait LineParser: std::fmt::Debug + Send {
     /// Takes the next line.
     fn line(&mut self, line: &Line<'_>, events: &mut Events) -> Result<(), FileError>;
+    /// The vdevs of the pool that the list has read.
+    fn pool(&self) -> Option<&PoolLayout> {
+        None
+    }
     /// After the last line.
     fn end(&mut self, _events: &mut Events) {}
 }
@@ -172,6 +176,13 @@ impl<R: BufRead> ExtentListReader<R> {
     #[must_use]
     pub fn dialect(&self) -> Option<ListDialect> {
         self.parser.as_ref().map(|(dialect, _)| *dialect)
+    }
+
+    /// The vdevs of the pool, after the first file: those that were given, or those of `zdb -C POOL` before `zdb -ddddd` in the
+    /// same text.
+    #[must_use]
+    pub fn pool(&self) -> Option<&PoolLayout> {
+        self.parser.as_ref().and_then(|(_, parser)| parser.pool())
     }
 
     /// The next file, or `None` after the last. Passes over what extents are left of the file before.
@@ -252,7 +263,7 @@ fn recognise(line: &Line<'_>) -> Result<(ListDialect, Box<dyn LineParser>), File
         Ok((ListDialect::Csv, Box::new(CsvParser::default())))
     } else if text.starts_with("Filesystem type is:") || text.starts_with("File size of ") {
         Ok((ListDialect::Filefrag, Box::new(FilefragParser::default())))
-    } else if text.starts_with("Dataset ") {
+    } else if text.starts_with("Dataset ") || begins_configuration(text) {
         Ok((ListDialect::Zdb, Box::new(ZdbParser::default())))
     } else if text.ends_with(':') || text.ends_with(": no extents") {
         Ok((ListDialect::XfsBmap, Box::new(XfsBmapParser::default())))

@@ -22,7 +22,7 @@ use std::ffi::OsStr;
 use super::list::{Events, ExtentListReader, LineParser, ListedFile};
 use super::text::{Line, shortened};
 use super::tool::ToolOutput;
-use super::zdb_config::PoolLayout;
+use super::zdb_config::{self, PoolLayout, Tree, begins_configuration};
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
 
@@ -35,11 +35,33 @@ pub(crate) struct ZdbParser {
     in_blocks: bool,
     /// Tells plain blocks from gang blocks.
     pool: Option<PoolLayout>,
+    /// The configuration of the pool while it is read.
+    configuration: Option<Tree>,
 }
 
 impl ZdbParser {
     pub(crate) fn new(pool: Option<PoolLayout>) -> Self {
         Self { pool, ..Self::default() }
+    }
+
+    /// Takes what comes before the first dataset. Returns whether the line belongs to the configuration of the pool.
+    fn configuration(&mut self, line: &Line<'_>) -> Result<bool, FileError> {
+        if let Some(tree) = &mut self.configuration {
+            if !line.text.starts_with("Dataset ") {
+                tree.line(line)?;
+                return Ok(true);
+            }
+            let tree = std::mem::take(tree);
+            self.configuration = None;
+            let pool = tree.pool().map_err(|message| {
+                line.error(format!("before this line, {message}"), zdb_config::UNCHANGED)
+            })?;
+            self.pool = Some(pool);
+        } else if self.object.is_none() && !self.in_blocks && begins_configuration(line.text) {
+            self.configuration = Some(Tree::default());
+            return Ok(true);
+        }
+        Ok(false)
     }
 }
 
@@ -55,6 +77,9 @@ struct Object {
 
 impl LineParser for ZdbParser {
     fn line(&mut self, line: &Line<'_>, events: &mut Events) -> Result<(), FileError> {
+        if self.configuration(line)? {
+            return Ok(());
+        }
         let text = line.text.trim();
         if let Some(rest) = line.text.strip_prefix("Dataset ") {
             self.end(events);
@@ -79,6 +104,10 @@ impl LineParser for ZdbParser {
             object.attribute(line, text)?;
         }
         Ok(())
+    }
+
+    fn pool(&self) -> Option<&PoolLayout> {
+        self.pool.as_ref()
     }
 
     /// Passes on an object whose blocks begin, or that has none.

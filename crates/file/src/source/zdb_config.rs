@@ -63,19 +63,20 @@ impl PoolLayout {
             }
             tree.line(&line)?;
         }
-        let name = std::mem::take(&mut tree.name);
-        match tree.root {
-            Some(root) => root.pool(name).map_err(|message| lines.error(&message, UNCHANGED)),
-            None => Err(lines.error("there is no vdev_tree", UNCHANGED)),
-        }
+        tree.pool().map_err(|message| lines.error(&message, UNCHANGED))
     }
 }
 
-const UNCHANGED: &str = "give the output of `zdb -C POOL` for one pool, unchanged";
+/// Whether a line begins the output of `zdb -C`.
+pub(super) fn begins_configuration(text: &str) -> bool {
+    ["MOS Configuration:", "Cached configuration:"].contains(&text.trim())
+}
+
+pub(super) const UNCHANGED: &str = "give the output of `zdb -C POOL` for one pool, unchanged";
 
 /// The configuration as far as it was read.
 #[derive(Debug, Default)]
-struct Tree {
+pub(super) struct Tree {
     name: String,
     root: Option<Node>,
     /// The indentation of `vdev_tree` while it is read, and the way from the root to the current vdev: for each the
@@ -92,7 +93,11 @@ struct Node {
 }
 
 impl Tree {
-    fn line(&mut self, line: &Line<'_>) -> Result<(), FileError> {
+    pub(super) fn pool(self) -> Result<PoolLayout, String> {
+        self.root.ok_or("there is no vdev_tree")?.pool(self.name)
+    }
+
+    pub(super) fn line(&mut self, line: &Line<'_>) -> Result<(), FileError> {
         let text = line.text.trim();
         let indentation = line.text.len() - line.text.trim_start().len();
         let Some((key, value)) = text.split_once(':') else { return Ok(()) };

@@ -3,6 +3,7 @@
 pub mod btrfs;
 mod mounts;
 mod of_mount;
+mod pool;
 mod system;
 mod vdev;
 
@@ -97,8 +98,15 @@ impl AddressSpace {
     /// Addresses stay as they are, on one imaginary device called `name`, because of `reason`.
     #[must_use]
     pub fn untranslated(name: impl Into<String>, reason: impl Into<String>) -> Self {
-        let device = Device { name: name.into(), bytes: None, rotational: None, stack: Vec::new() };
-        Self::new([device.into()], Mapping::Untranslated(reason.into()))
+        Self::untranslated_volumes([name.into()], reason.into())
+    }
+
+    /// Addresses stay as they are, on an imaginary device for each volume, because of `reason`.
+    fn untranslated_volumes(names: impl IntoIterator<Item = String>, reason: String) -> Self {
+        let devices = names
+            .into_iter()
+            .map(|name| Device { name, bytes: None, rotational: None, stack: Vec::new() }.into());
+        Self::new(devices, Mapping::Untranslated(reason))
     }
 
     /// The addresses of btrfs, mapped by `chunks`. Devices are in the order in which [`ChunkMap`](btrfs::ChunkMap) counts

@@ -2,7 +2,9 @@
 //!
 //! `tests/data/zdb-*.csv` are the blocks by `traverse_dataset` of libzpool; an absent block has an allocated size of 0.
 
-use strewn_file::{Address, ExtentListReader, LayoutPass, Place, PoolLayout, VdevKind, VdevShape};
+use strewn_file::{
+    Address, ExtentListReader, LayoutPass, ListDialect, Place, PoolLayout, VdevKind, VdevShape,
+};
 
 use crate::{data, files};
 
@@ -173,6 +175,22 @@ fn files_have_a_path_a_size_and_embedded_blocks() {
     let stored =
         Place::Block { at: Address::new(0x4800), stored_bytes: 0x800, allocated_bytes: 0x800 };
     assert_eq!((extents[1].offset, extents[1].bytes, extents[1].place), (1 << 20, 0x4000, stored));
+}
+
+#[test]
+fn the_configuration_of_the_pool_comes_before_its_blocks() {
+    let (config, text) = (data("zdb-gang.config.txt"), data("zdb-gang.txt"));
+    let both = format!("{config}\n{text}");
+    let mut list = ExtentListReader::new(both.as_bytes(), "both");
+    let file = list.next_file().unwrap().unwrap();
+    assert_eq!(file.path.as_deref(), Some("tank/vol"));
+    assert_eq!(list.pool(), Some(&pool("gang")));
+    assert_eq!(list.dialect(), Some(ListDialect::Zdb));
+    let unknown = list.extents().filter(|one| one.as_ref().unwrap().place == Place::Unknown);
+    assert_eq!(unknown.count(), 8);
+    let cut = format!("MOS Configuration:\n        name: 'tank'\n{text}");
+    let error = crate::listed(&cut).unwrap_err().to_string();
+    assert!(error.starts_with("list:3: before this line, there is no vdev_tree"), "{error}");
 }
 
 #[test]
