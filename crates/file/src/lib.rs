@@ -13,6 +13,8 @@ mod measure;
 mod source;
 mod space;
 mod walk;
+#[cfg(target_os = "linux")]
+mod zfs;
 
 pub use cost::{
     AddressShift, Advice, AgingOptions, BTRFS_BATCH_WRITES, Change, CommandCounts, Comparison,

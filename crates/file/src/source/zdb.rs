@@ -287,12 +287,19 @@ pub(crate) fn refuse_option(name: &str, what: &str) -> Result<(), FileError> {
 
 /// Starts zdb.
 pub(crate) fn start_zdb(arguments: &[&OsStr]) -> Result<ToolOutput, FileError> {
-    ToolOutput::start(
-        "zdb",
-        "zfsutils-linux (on Debian and Ubuntu; zfs elsewhere)",
-        arguments,
-        remedy(),
-    )
+    ToolOutput::start("zdb", PACKAGE, arguments, remedy())
+}
+
+const PACKAGE: &str = "zfsutils-linux (on Debian and Ubuntu; zfs elsewhere)";
+
+/// Has `pool` commit a transaction group.
+///
+/// # Errors
+/// If zpool is not installed, or fails.
+#[cfg(target_os = "linux")]
+pub(crate) fn sync_pool(pool: &str) -> Result<(), FileError> {
+    refuse_option(pool, "pool")?;
+    ToolOutput::start("zpool", PACKAGE, &["sync", pool].map(OsStr::new), "run it as root")?.run()
 }
 
 /// What to do if zdb fails.
