@@ -64,6 +64,8 @@ mod measure;
 mod source;
 mod space;
 mod walk;
+#[cfg(target_os = "linux")]
+mod zfs;
 
 pub use cost::{
     AddressShift, Advice, AgingOptions, BTRFS_BATCH_WRITES, Change, CommandCounts, Comparison,
@@ -90,7 +92,7 @@ pub use source::{
 #[cfg(target_os = "linux")]
 pub use source::{SeekExtents, fiemap_extents, seek_extents};
 pub use space::{
-    AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, Piece, System, Vdev,
-    VdevKind, btrfs, mount_of_path, parse_mountinfo,
+    AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, Piece, System,
+    VdevKind, VdevShape, btrfs, mount_of_path, parse_mountinfo,
 };
 pub use walk::{MOST_THREADS, Visitor, WalkOptions, walk};

@@ -54,7 +54,7 @@ impl Subject {
             path: path.display().to_string(),
             bytes: looked.bytes(),
             allocated_bytes: Some(looked.allocated_bytes()),
-            block_bytes: file_system.block_bytes,
+            block_bytes: looked.block_bytes(),
             file_system: file_system.mount.kind.name().to_owned(),
             whole_bytes: file_system.bytes,
             is_copy_on_write: file_system.mount.kind.is_copy_on_write(),
@@ -202,6 +202,20 @@ impl Subject {
                 stack: Vec::new(),
                 queue: None,
             };
+            let space = match list.pool() {
+                Some(pool) => AddressSpace::of_pool(pool),
+                None => AddressSpace::direct((0..volumes).map(device).collect()),
+            };
+            let mut notes = Vec::new();
+            if let Some(reason) = space.untranslated_reason() {
+                notes.push(format!("addresses are not those of a device: {reason}"));
+            } else if list.dialect() == Some(ListDialect::Zdb) && list.pool().is_none() {
+                notes.push(
+                    "each vdev counts as one device: to tell its devices, put the output of zdb -C \
+                     POOL before that of zdb -ddddd"
+                        .to_owned(),
+                );
+            }
             subjects.push(Self {
                 path,
                 bytes: file.file_bytes.unwrap_or(end),
@@ -214,9 +228,9 @@ impl Subject {
                 },
                 whole_bytes: file.device_bytes,
                 is_copy_on_write: list.dialect() == Some(ListDialect::Zdb),
-                space: Arc::new(AddressSpace::direct((0..volumes).map(device).collect())),
+                space: Arc::new(space),
                 source: "list",
-                notes: Vec::new(),
+                notes,
                 origin: SubjectOrigin::Collected(extents),
             });
         }

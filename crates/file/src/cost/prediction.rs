@@ -7,7 +7,6 @@ use std::str::FromStr;
 use strewn_base::Rng;
 
 use super::workload::size_text;
-use crate::measure::stored_bytes;
 use crate::{Address, Extent, FileError, Place};
 
 /// How a predicted amount of writes is written.
@@ -319,7 +318,7 @@ struct WritePoint<'a> {
 
 impl<'a> WritePoint<'a> {
     fn new(extents: &[Extent], options: &'a AgingOptions) -> Self {
-        let end = |extent: &Extent| Some(extent.place.address()?.after(stored_bytes(extent)));
+        let end = |extent: &Extent| Some(extent.place.address()?.after(extent.allocated_bytes()));
         let free = options.free.iter().map(|(at, bytes)| at.after(*bytes));
         let behind = extents.iter().filter_map(end).chain(free).max();
         let behind = behind.unwrap_or(Address::new(0));
