@@ -24,6 +24,12 @@ pub(crate) enum RunKind {
     EncodedAtMost,
 }
 
+/// Requests of one device that Linux collects before it issues them: `BLK_MAX_REQUEST_COUNT`.
+const PLUGGED_REQUESTS: usize = 32;
+
+/// The same where a request goes to several devices.
+const PLUGGED_REQUESTS_OF_SEVERAL: usize = 64;
+
 /// Appends what devices are asked for to `pieces`, merged. Returns whether the address space knows all of the runs.
 ///
 /// Runs of one encoded extent count once. An encoded extent of unknown length ends where the next run of the request begins.
@@ -32,10 +38,13 @@ pub(crate) fn pieces_of(
     space: &AddressSpace,
     pieces: &mut Vec<Piece>,
 ) -> bool {
-    runs.sort_unstable();
-    runs.dedup_by(|next, one| {
-        one.at == next.at && one.kind != RunKind::Plain && one.kind == next.kind
-    });
+    // Other runs stay in the order of the file, on which merging depends.
+    if runs.iter().any(|run| run.kind != RunKind::Plain) {
+        runs.sort_unstable();
+        runs.dedup_by(|next, one| {
+            one.at == next.at && one.kind != RunKind::Plain && one.kind == next.kind
+        });
+    }
     let mut known = true;
     for index in 0..runs.len() {
         let Run { at, mut bytes, kind } = runs[index];
@@ -54,17 +63,56 @@ pub(crate) fn pieces_of(
     known
 }
 
-/// Merges pieces that lie one behind another on a device, whatever their order, as the block layer merges the requests of a
-/// plug. Pieces that overlap stay apart: each is asked for by itself.
+/// Merges pieces that lie one behind another on a device, as Linux merges the requests of a drive with one queue.
+///
+/// A piece joins the one before it on its device (`blk_attempt_plug_merge`). When as many requests are collected as a plug
+/// holds, mq-deadline, the default for drives with spindles, merges those that are adjacent, whatever their order; those of
+/// the next plug find them issued. Counts of the kernel's, of reads of 1 MiB from files in thousands of extents, are within 1 %
+/// of this (`tests/outside/files.rs`); without a scheduler only neighbours in the file's order merge, and there are more.
+///
+/// Pieces that overlap stay apart: each is asked for by itself.
 pub(crate) fn merge_adjacent(pieces: &mut Vec<Piece>) {
-    pieces.sort_unstable();
-    pieces.dedup_by(|next, one| {
-        let adjacent = one.device == next.device && one.byte + one.bytes == next.byte;
-        if adjacent {
-            one.bytes += next.bytes;
+    let several_devices = pieces.windows(2).any(|pair| pair[0].device != pair[1].device);
+    let plug = if several_devices { PLUGGED_REQUESTS_OF_SEVERAL } else { PLUGGED_REQUESTS };
+    // Of the pieces before `kept`, those from `first` are in the plug.
+    let (mut first, mut kept) = (0, 0);
+    for index in 0..pieces.len() {
+        let next = pieces[index];
+        let mut plugged = pieces[first..kept].iter_mut().rev();
+        if let Some(last) = plugged.find(|piece| piece.device == next.device)
+            && last.byte + last.bytes == next.byte
+        {
+            last.bytes += next.bytes;
+            continue;
         }
-        adjacent
-    });
+        if kept - first == plug {
+            kept = first + merge_plugged(&mut pieces[first..kept]);
+            first = kept;
+        }
+        pieces[kept] = next;
+        kept += 1;
+    }
+    kept = first + merge_plugged(&mut pieces[first..kept]);
+    pieces.truncate(kept);
+}
+
+/// Merges the requests of a plug in any order. Returns how many are left, at the front.
+fn merge_plugged(pieces: &mut [Piece]) -> usize {
+    pieces.sort_unstable();
+    let mut kept = 0;
+    for index in 0..pieces.len() {
+        let next = pieces[index];
+        match pieces[..kept].last_mut() {
+            Some(one) if one.device == next.device && one.byte + one.bytes == next.byte => {
+                one.bytes += next.bytes;
+            }
+            _ => {
+                pieces[kept] = next;
+                kept += 1;
+            }
+        }
+    }
+    kept
 }
 
 /// The commands that merged pieces take if none is larger than `max_command_bytes`.
@@ -163,6 +211,24 @@ mod tests {
         ];
         merge_adjacent(&mut pieces);
         assert_eq!(pieces, [piece(0, 0, 12_288), piece(1, 4096, 4096)]);
+    }
+
+    #[test]
+    fn in_any_order_only_the_requests_of_one_plug_merge() {
+        let descending = |count: u64| (0..count).rev().map(|block| piece(0, block << 12, 4096));
+        let mut pieces: Vec<Piece> = descending(80).collect();
+        merge_adjacent(&mut pieces);
+        let blocks: Vec<u64> = pieces.iter().map(|piece| piece.bytes >> 12).collect();
+        assert_eq!(blocks, [32, 32, 16]);
+        // In the order of the file they are one, however many.
+        let mut pieces: Vec<Piece> = (0..80).map(|block| piece(0, block << 12, 4096)).collect();
+        merge_adjacent(&mut pieces);
+        assert_eq!(pieces, [piece(0, 0, 80 << 12)]);
+        // Of two devices in turn, each piece joins the last of its own.
+        let mut pieces: Vec<Piece> =
+            (0..80).map(|block| piece(block as u16 % 2, block / 2 << 12, 4096)).collect();
+        merge_adjacent(&mut pieces);
+        assert_eq!(pieces, [piece(0, 0, 40 << 12), piece(1, 0, 40 << 12)]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Default for CostOptions {
 ///
 /// | what a request touches | what it takes |
 /// |---|---|
-/// | bytes at an address | their pieces of the devices; adjacent ones are one command, whatever their order in the request |
+/// | bytes at an address | their pieces of the devices; adjacent ones are one command, if one follows the other in the request or both are among 32 pieces that Linux issues together |
 /// | an encoded extent | all of it, once per request: `stored_bytes`, or, if nobody says, at most its `bytes`, and no more than up to the next address that the request touches |
 /// | a hole, reserved space, data in the inode | nothing |
 /// | an unknown place | nothing; the request is [counted](FileCommands::unknown_requests) |
