@@ -1,7 +1,58 @@
 //! Where the blocks of real files lie, how fragmented that is, and what it costs.
+//!
+//! A file is a list of [`Extent`]s: bytes of the file and their [`Place`], an [`Address`] of the file system. An
+//! [`AddressSpace`] translates addresses to pieces of devices. What is to be known of a file is found in one pass over its
+//! extents, in memory that does not depend on their number: a [`LayoutPass`] measures the layout, a [`CostStudy`] finds what
+//! requests cost.
+//!
+//! ```
+//! use strewn_file::{
+//!     Address, AddressSpace, CostStudy, Device, Extent, FileWorkload, LayoutPass, Order, Place,
+//!     SpindleModel, StudyOptions,
+//! };
+//!
+//! // 64 MiB in pieces of 64 KiB, each 1 MiB behind the one before.
+//! let extents = (0..1024u64).map(|piece| Extent {
+//!     offset: piece << 16,
+//!     bytes: 1 << 16,
+//!     place: Place::At(Address::new(piece << 20)),
+//!     shared: false,
+//! });
+//! let device = Device { name: "sda".into(), ..Device::default() };
+//! let space = AddressSpace::direct(vec![device]);
+//! let scan = FileWorkload::simple(1 << 20, Order::Sequential, 100);
+//! let mut layout = LayoutPass::new(64 << 20, 4096);
+//! let study = CostStudy::new(&scan, 64 << 20, &space, StudyOptions::default())?;
+//! let mut study = study.ok_or("an empty file")?;
+//! for extent in extents {
+//!     layout.add(&extent);
+//!     study.add(&extent);
+//! }
+//! assert_eq!(layout.finish().extents, 1024);
+//! let report = study.finish(&SpindleModel::shipped("nearline-7200-16tb")?)?;
+//! assert_eq!(report.costs[0].as_it_lies.counts.commands_per_request, 16.0);
+//! assert_eq!(report.costs[0].contiguous.counts.commands_per_request, 1.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | open files of this machine | `Looker` (Linux) |
+//! | read saved lists | [`ExtentListReader`] |
+//! | look into ZFS, and into disk images | [`zdb_extents`], [`compose`] |
+//! | visit a tree in parallel | [`walk()`] |
+//! | measure free space | [`free_space()`] |
+//! | predict what writes will do | [`Prediction`] |
+//!
+//! Every parser takes any bytes and returns an error, never a panic. A [`FileError`] has the place and the remedy.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+
+/// The example of the README is compiled.
+#[cfg(all(doctest, target_os = "linux"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod cost;
 mod error;
@@ -18,8 +69,9 @@ pub use cost::{
     AddressShift, Advice, AgingOptions, BTRFS_BATCH_WRITES, Change, CommandCounts, Comparison,
     ContiguousPlacement, CostOptions, CostPass, CostReport, CostStudy, DEFAULT_MAX_COMMAND_BYTES,
     DEFAULT_OUTSTANDING, DEFAULT_REQUESTS, FileCommands, FileCost, FileStream, FileWorkload,
-    LayoutCost, LunRequest, LunRequests, Order, PredictedLayout, Prediction, Request, RequestPlan,
-    SimulatedFigures, SpeedUnit, SpindleModel, StudyOptions, UNCHANGED_SHARE, Verdict, WritePolicy,
+    LayoutCost, LunRequest, LunRequests, Merging, Order, PredictedLayout, Prediction, Request,
+    RequestPlan, SimulatedFigures, SpeedUnit, SpindleModel, StudyOptions, UNCHANGED_SHARE, Verdict,
+    WritePolicy,
 };
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};
@@ -38,7 +90,7 @@ pub use source::{
 #[cfg(target_os = "linux")]
 pub use source::{SeekExtents, fiemap_extents, seek_extents};
 pub use space::{
-    AddressSpace, Device, FileSystemKind, LocatedDevice, Mount, Piece, System, Vdev, VdevKind,
-    btrfs, mount_of_path, parse_mountinfo,
+    AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, Piece, System, Vdev,
+    VdevKind, btrfs, mount_of_path, parse_mountinfo,
 };
-pub use walk::{Visitor, WalkOptions, walk};
+pub use walk::{MOST_THREADS, Visitor, WalkOptions, walk};

@@ -111,6 +111,14 @@ impl Looker {
     pub fn open(&self, path: &Path) -> Result<LookedAt, FileError> {
         let before = fs::metadata(path).map_err(|error| cannot_open(path, error))?;
         refuse_others(path, &before)?;
+        self.open_found(path)
+    }
+
+    /// Opens the file at `path`, which was found to be a regular file a moment ago.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is no regular file any more.
+    pub fn open_found(&self, path: &Path) -> Result<LookedAt, FileError> {
         // If something else has taken its place meanwhile, opening a pipe would wait for a writer.
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
         let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
@@ -118,27 +126,26 @@ impl Looker {
         let metadata = file.metadata().map_err(|error| cannot_open(path, error))?;
         refuse_others(path, &metadata)?;
         let file_system = self.file_system(path, &metadata)?;
-        let mut looked = LookedAt {
-            path: path.to_owned(),
-            file,
-            metadata,
-            file_system,
-            found_by: FoundBy::Fiemap,
-            sync: self.sync,
-        };
-        let first = fiemap_extents(&looked.file, looked.sync).next();
-        if let Some(Err(error)) = first {
-            if !is_unsupported(&error) {
+        // As many as the kernel is asked for at once: most files have no more, and are not asked for twice.
+        let head: Result<Vec<Extent>, FileError> =
+            fiemap_extents(&file, self.sync).take(AT_ONCE).collect();
+        let (found_by, head) = match head {
+            Ok(head) => (FoundBy::Fiemap, head),
+            Err(error) if is_unsupported(&error) => (FoundBy::Seek, Vec::new()),
+            Err(error) => {
                 return Err(FileError::io(
                     format!("{}: the kernel does not tell its extents", path.display()),
                     io::Error::other(error.to_string()),
                 ));
             }
-            looked.found_by = FoundBy::Seek;
-        }
-        Ok(looked)
+        };
+        let (path, sync) = (path.to_owned(), self.sync);
+        Ok(LookedAt { path, file, metadata, file_system, found_by, head, sync })
     }
 }
+
+/// Extents that one FIEMAP call tells.
+const AT_ONCE: usize = 8;
 
 fn cannot_open(path: &Path, error: io::Error) -> FileError {
     let shown = path.display();
@@ -181,6 +188,8 @@ pub struct LookedAt {
     metadata: Metadata,
     file_system: Arc<FileSystem>,
     found_by: FoundBy,
+    /// The first extents: all of them if there are fewer than [`AT_ONCE`].
+    head: Vec<Extent>,
     sync: bool,
 }
 
@@ -224,6 +233,9 @@ impl LookedAt {
     /// Its extents, in the order of the file. May be called again, for another pass.
     pub fn extents(&self) -> Box<dyn Iterator<Item = Result<Extent, FileError>> + '_> {
         match self.found_by {
+            FoundBy::Fiemap if self.head.len() < AT_ONCE => {
+                Box::new(self.head.iter().copied().map(Ok))
+            }
             FoundBy::Fiemap => Box::new(fiemap_extents(&self.file, self.sync)),
             FoundBy::Seek => match seek_extents(&self.file, &self.path.display().to_string()) {
                 Ok(extents) => Box::new(extents),

@@ -31,7 +31,7 @@ pub trait Visitor: Sync {
 /// How a tree is walked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WalkOptions {
-    /// Threads, at least one.
+    /// Threads, from 1 to [`MOST_THREADS`].
     pub threads: usize,
     /// The share of its time, 0 to 1, that each thread is at work; it sleeps for the rest, so that others get at the device.
     pub busy: f64,
@@ -44,6 +44,9 @@ impl Default for WalkOptions {
         Self { threads, busy: 1.0 }
     }
 }
+
+/// More threads than this only wait for each other.
+pub const MOST_THREADS: usize = 64;
 
 /// Files of a directory that one thread looks at together.
 const BATCH_FILES: usize = 128;
@@ -119,7 +122,7 @@ pub fn walk(root: &Path, options: WalkOptions, visitor: &impl Visitor) {
         changed: Condvar::new(),
     };
     std::thread::scope(|scope| {
-        for _ in 0..options.threads.max(1) {
+        for _ in 0..options.threads.clamp(1, MOST_THREADS) {
             scope.spawn(|| {
                 let walker = Walker { queue: &queue, busy: options.busy, visitor };
                 while let Some(work) = queue.next(&|| visitor.stops()) {

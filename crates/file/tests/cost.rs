@@ -11,7 +11,13 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 fn device(bytes: u64) -> Device {
-    Device { name: "sda".into(), bytes: Some(bytes), rotational: Some(true), stack: Vec::new() }
+    Device {
+        name: "sda".into(),
+        bytes: Some(bytes),
+        rotational: Some(true),
+        stack: Vec::new(),
+        queue: None,
+    }
 }
 
 fn disk() -> AddressSpace {

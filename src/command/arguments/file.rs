@@ -86,17 +86,17 @@ pub(crate) struct FileArguments {
     /// A job of a fio job file
     #[arg(long, value_name = "FILE[:JOB]", help_heading = REQUESTS)]
     pub(crate) fio_job: Option<String>,
-    /// Requests outstanding [default: what the file of the requests says, or 16, or 2 if sequential]
+    /// Requests outstanding [default: what the file of the requests says, or 16, or 1 if sequential]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = outstanding, help_heading = REQUESTS)]
     pub(crate) outstanding: Option<u32>,
     /// The drive to simulate: the name of a shipped profile or its TOML file, or an array of a scenario, SCENARIO[:ARRAY]
     /// [default: nearline-7200-16tb]
     #[arg(long, value_name = "DRIVE", help_heading = REQUESTS)]
     pub(crate) on: Option<String>,
-    /// The largest command: Linux splits requests at the lower of max_sectors_kb and max_segments pages in
-    /// /sys/block/DEVICE/queue
-    #[arg(long, value_name = "SIZE", default_value = "1280KiB", value_parser = size, help_heading = REQUESTS)]
-    pub(crate) max_command: Bytes,
+    /// The largest command [default: max_sectors_kb of the device's queue, or 1280KiB]. Of a program's own memory, Linux may
+    /// make no more than max_segments pages a command
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = REQUESTS)]
+    pub(crate) max_command: Option<Bytes>,
     /// Seed of the requests
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = seed,
           help_heading = REQUESTS)]

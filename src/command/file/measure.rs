@@ -17,13 +17,17 @@ use super::target::Target;
 /// Requests counted of a file that may not be listed: the error of the mean is some percent.
 pub(super) const QUICK_REQUESTS: u32 = 512;
 
+/// Blocks that a prediction may write to: they take some gigabytes of memory.
+const MOST_PREDICTED_BLOCKS: u64 = 32 << 20;
+
 /// How files are measured.
 pub(super) struct Measuring {
     pub(super) requests: Requests,
     pub(super) outstanding: Option<u32>,
     pub(super) seed: u64,
     /// How large a command may be.
-    pub(super) cost: CostOptions,
+    /// In place of that of the device's queue.
+    pub(super) max_command_bytes: Option<u64>,
     pub(super) target: Target,
     pub(super) prediction: Option<Prediction>,
 }
@@ -81,11 +85,14 @@ impl Measuring {
         }
         // Without any place, there is nothing to charge for.
         let cost = cost.filter(|_| measures.placed_bytes > 0).and_then(|cost| {
-            let cost = cost.finish(self, subject.bytes);
+            let cost = cost.finish(self, subject.bytes, &subject.space);
             cost.map_err(|error| notes.push(format!("no cost: {error}"))).ok()
         });
         let prediction = match (depth, self.prediction) {
-            (Depth::Full, Some(prediction)) => Some(self.predicted(subject, prediction)?),
+            (Depth::Full, Some(prediction)) => self
+                .predicted(subject, prediction)
+                .map_err(|error| notes.push(format!("no prediction: {error}")))
+                .ok(),
             _ => None,
         };
         Ok(FileRecord {
@@ -122,12 +129,15 @@ impl Measuring {
         Ok(match depth {
             Depth::Quick => {
                 let plan = RequestPlan::draw(&workload, bytes, QUICK_REQUESTS, self.seed)?;
-                let pass = |plan| CostPass::new(plan, bytes, space, self.cost);
+                let pass = |plan| CostPass::new(plan, bytes, space, self.options(space));
                 plan.map(|plan| CostOf::Quick(Box::new(pass(plan))))
             }
             Depth::Full => {
-                let options =
-                    StudyOptions { seed: self.seed, cost: self.cost, ..StudyOptions::default() };
+                let options = StudyOptions {
+                    seed: self.seed,
+                    cost: self.options(space),
+                    ..StudyOptions::default()
+                };
                 CostStudy::new(&workload, bytes, space, options)?.map(CostOf::Full)
             }
         })
@@ -135,12 +145,28 @@ impl Measuring {
 }
 
 impl Measuring {
+    /// How the kernel makes commands of requests.
+    fn options(&self, space: &AddressSpace) -> CostOptions {
+        let of_queue = CostOptions::of_space(space);
+        let max_command_bytes = self.max_command_bytes.unwrap_or(of_queue.max_command_bytes);
+        CostOptions { max_command_bytes, ..of_queue }
+    }
+
     /// Predicts how a file would lie after writes, and what it would cost.
     fn predicted(
         &self,
         subject: &Subject,
         prediction: Prediction,
     ) -> Result<FilePrediction, FileError> {
+        let blocks = prediction.blocks(subject.bytes);
+        if blocks > MOST_PREDICTED_BLOCKS {
+            return Err(FileError::input(
+                format!(
+                    "{blocks} blocks would be written to, and {MOST_PREDICTED_BLOCKS} are the most"
+                ),
+                "predict fewer or larger writes",
+            ));
+        }
         let extents = subject.extents().collect::<Result<Vec<Extent>, _>>()?;
         let (policy, rules) = subject.write_policy();
         let mut options = AgingOptions { seed: self.seed, ..AgingOptions::new(policy) };
@@ -165,7 +191,7 @@ impl Measuring {
             }
         }
         let measures = layout.finish();
-        let cost = cost.map(|cost| cost.finish(self, subject.bytes)).transpose()?;
+        let cost = cost.map(|cost| cost.finish(self, subject.bytes, &subject.space)).transpose()?;
         Ok(FilePrediction {
             writes: prediction.to_string(),
             rules: match (&space, policy) {
@@ -196,7 +222,12 @@ impl CostOf<'_> {
         }
     }
 
-    fn finish(self, measuring: &Measuring, bytes: u64) -> Result<FileCost, FileError> {
+    fn finish(
+        self,
+        measuring: &Measuring,
+        bytes: u64,
+        space: &AddressSpace,
+    ) -> Result<FileCost, FileError> {
         match self {
             Self::Quick(pass) => {
                 let commands = pass.finish();
@@ -206,8 +237,9 @@ impl CostOf<'_> {
             }
             Self::Full(study) => {
                 let mean_bytes = mean_bytes(study.plan());
-                let CostReport { costs, verdict } = study
-                    .finish_with(|commands| measuring.target.simulate(commands, measuring.cost))?;
+                let options = measuring.options(space);
+                let CostReport { costs, verdict } =
+                    study.finish_with(|commands| measuring.target.simulate(commands, options))?;
                 let of = costs.into_iter().next().ok_or_else(|| {
                     FileError::input("no requests were counted", "give other requests")
                 })?;

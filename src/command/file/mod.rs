@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use strewn::file::{CostOptions, FileError, Looker, Prediction, WalkOptions, walk};
+use strewn::file::{FileError, Looker, MOST_THREADS, Prediction, WalkOptions, walk};
 use strewn::report::{FileRecord, FileTotals};
 use strewn::terminal::{self, Ending, Failure, FileTerminal};
 
@@ -34,7 +34,7 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
         requests: Requests::of(arguments)?,
         outstanding: arguments.outstanding,
         seed: arguments.seed,
-        cost: CostOptions { max_command_bytes: arguments.max_command.0 },
+        max_command_bytes: arguments.max_command.map(|bytes| bytes.0),
         target: Target::of(arguments.on.as_deref())?,
         prediction: prediction(arguments)?,
     };
@@ -195,7 +195,7 @@ fn look(
 fn threads(arguments: &FileArguments) -> usize {
     match (arguments.nice, arguments.jobs) {
         (Some(_), _) => 1,
-        (None, Some(jobs)) => jobs,
+        (None, Some(jobs)) => jobs.min(MOST_THREADS),
         (None, None) => WalkOptions::default().threads,
     }
 }
@@ -211,7 +211,7 @@ fn scan(
 ) -> Found {
     let options = ScanOptions {
         look: &|path| {
-            let looked = Subject::open(looker, path).and_then(|subject| {
+            let looked = Subject::open_found(looker, path).and_then(|subject| {
                 Ok((measuring.record(&subject, Depth::Quick)?, subject.block_bytes))
             });
             looked.map_err(|error| reason(path, &error))

@@ -40,9 +40,17 @@ enum SubjectOrigin {
 impl Subject {
     /// Opens the file at `path`.
     pub(super) fn open(looker: &Looker, path: &Path) -> Result<Self, FileError> {
-        let looked = looker.open(path)?;
+        Ok(Self::of(path, looker.open(path)?))
+    }
+
+    /// Opens a file that was found in a directory.
+    pub(super) fn open_found(looker: &Looker, path: &Path) -> Result<Self, FileError> {
+        Ok(Self::of(path, looker.open_found(path)?))
+    }
+
+    fn of(path: &Path, looked: LookedAt) -> Self {
         let file_system = looked.file_system();
-        Ok(Self {
+        Self {
             path: path.display().to_string(),
             bytes: looked.bytes(),
             allocated_bytes: Some(looked.allocated_bytes()),
@@ -54,7 +62,7 @@ impl Subject {
             source: looked.found_by().name(),
             notes: looked.notes(),
             origin: SubjectOrigin::Open(looked),
-        })
+        }
     }
 
     /// Its extents, in order. May be called again, for another pass.
@@ -192,6 +200,7 @@ impl Subject {
                 bytes: file.device_bytes,
                 rotational: None,
                 stack: Vec::new(),
+                queue: None,
             };
             subjects.push(Self {
                 path,

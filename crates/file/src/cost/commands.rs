@@ -24,53 +24,92 @@ pub(crate) enum RunKind {
     EncodedAtMost,
 }
 
-/// Requests of one device that Linux collects before it issues them: `BLK_MAX_REQUEST_COUNT`.
-const PLUGGED_REQUESTS: usize = 32;
-
-/// The same where a request goes to several devices.
-const PLUGGED_REQUESTS_OF_SEVERAL: usize = 64;
-
 /// Appends what devices are asked for to `pieces`, merged. Returns whether the address space knows all of the runs.
 ///
 /// Runs of one encoded extent count once. An encoded extent of unknown length ends where the next run of the request begins.
 pub(crate) fn pieces_of(
     runs: &mut Vec<Run>,
     space: &AddressSpace,
+    merging: Merging,
     pieces: &mut Vec<Piece>,
 ) -> bool {
-    // Other runs stay in the order of the file, on which merging depends.
-    if runs.iter().any(|run| run.kind != RunKind::Plain) {
-        runs.sort_unstable();
-        runs.dedup_by(|next, one| {
-            one.at == next.at && one.kind != RunKind::Plain && one.kind == next.kind
-        });
+    // What goes on with an encoded extent comes directly behind it, in the order of the file.
+    runs.dedup_by(|next, one| {
+        one.at == next.at && one.kind != RunKind::Plain && one.kind == next.kind
+    });
+    let mut starts: Vec<Address> = Vec::new();
+    if runs.iter().any(|run| run.kind == RunKind::EncodedAtMost) {
+        starts.extend(runs.iter().map(|run| run.at));
+        starts.sort_unstable();
     }
     let mut known = true;
-    for index in 0..runs.len() {
-        let Run { at, mut bytes, kind } = runs[index];
+    for Run { at, mut bytes, kind } in runs.iter().copied() {
         if kind == RunKind::EncodedAtMost
-            && let Some(next) = runs.get(index + 1)
-            && next.at.volume == at.volume
-            && next.at.byte > at.byte
+            && let Some(next) = starts.get(starts.partition_point(|start| *start <= at))
+            && next.volume == at.volume
         {
-            bytes = bytes.min(next.at.byte - at.byte);
+            bytes = bytes.min(next.byte - at.byte);
         }
         let before = pieces.len();
         space.read(at, bytes, pieces);
         known &= pieces[before..].iter().map(|piece| piece.bytes).sum::<u64>() == bytes;
     }
-    merge_adjacent(pieces);
+    merging.merge(pieces);
     known
 }
 
-/// Merges pieces that lie one behind another on a device, as Linux merges the requests of a drive with one queue.
+/// How the kernel makes one command of the pieces of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Merging {
+    /// Those of a plug (32 commands) that touch, whatever their order: what an I/O scheduler such as mq-deadline does with
+    /// commands that wait. Linux's default for drives with spindles.
+    #[default]
+    AnyOrder,
+    /// Those that touch and come directly one after another to a device: all that the block layer does without a scheduler.
+    InOrder,
+}
+
+impl Merging {
+    /// Merges the pieces of a request, which are in the order of the file. Pieces that overlap stay apart: each is asked for by
+    /// itself.
+    pub(crate) fn merge(self, pieces: &mut Vec<Piece>) {
+        match self {
+            Self::AnyOrder => merge_adjacent(pieces),
+            Self::InOrder => merge_in_order(pieces),
+        }
+    }
+}
+
+/// A piece grows at either end by the next one for its device (`blk_attempt_plug_merge` looks at the last request of a queue).
+fn merge_in_order(pieces: &mut Vec<Piece>) {
+    let mut merged: Vec<Piece> = Vec::with_capacity(pieces.len());
+    for piece in pieces.drain(..) {
+        // A request has pieces on a handful of devices, and the last of each is near the end.
+        let last = merged.iter_mut().rev().find(|last| last.device == piece.device);
+        match last {
+            Some(last) if last.byte + last.bytes == piece.byte => last.bytes += piece.bytes,
+            Some(last) if piece.byte + piece.bytes == last.byte => {
+                last.byte = piece.byte;
+                last.bytes += piece.bytes;
+            }
+            _ => merged.push(piece),
+        }
+    }
+    merged.sort_unstable();
+    *pieces = merged;
+}
+
+/// Requests of one device that Linux collects before it issues them: `BLK_MAX_REQUEST_COUNT`.
+const PLUGGED_REQUESTS: usize = 32;
+
+/// The same where a request goes to several devices.
+const PLUGGED_REQUESTS_OF_SEVERAL: usize = 64;
+
+/// Merges pieces that lie one behind another on a device, as a scheduler does.
 ///
-/// A piece joins the one before it on its device (`blk_attempt_plug_merge`). When as many requests are collected as a plug
-/// holds, mq-deadline, the default for drives with spindles, merges those that are adjacent, whatever their order; those of
-/// the next plug find them issued. Counts of the kernel's, of reads of 1 MiB from files in thousands of extents, are within 1 %
-/// of this (`tests/outside/files.rs`); without a scheduler only neighbours in the file's order merge, and there are more.
-///
-/// Pieces that overlap stay apart: each is asked for by itself.
+/// A piece joins the one before it on its device. When as many commands are collected as a plug holds, the scheduler merges
+/// those that touch, whatever their order; those of the next plug find them issued. `tests/outside/files.rs` counts reads of
+/// 1 MiB from files in thousands of extents: the kernel has within 1 % of this many.
 pub(crate) fn merge_adjacent(pieces: &mut Vec<Piece>) {
     let several_devices = pieces.windows(2).any(|pair| pair[0].device != pair[1].device);
     let plug = if several_devices { PLUGGED_REQUESTS_OF_SEVERAL } else { PLUGGED_REQUESTS };
@@ -96,7 +135,7 @@ pub(crate) fn merge_adjacent(pieces: &mut Vec<Piece>) {
     pieces.truncate(kept);
 }
 
-/// Merges the requests of a plug in any order. Returns how many are left, at the front.
+/// Merges the commands of a plug in any order. Returns how many are left, at the front.
 fn merge_plugged(pieces: &mut [Piece]) -> usize {
     pieces.sort_unstable();
     let mut kept = 0;
@@ -214,9 +253,9 @@ mod tests {
     }
 
     #[test]
-    fn in_any_order_only_the_requests_of_one_plug_merge() {
-        let descending = |count: u64| (0..count).rev().map(|block| piece(0, block << 12, 4096));
-        let mut pieces: Vec<Piece> = descending(80).collect();
+    fn in_any_order_only_the_commands_of_one_plug_merge() {
+        let mut pieces: Vec<Piece> =
+            (0..80).rev().map(|block| piece(0, block << 12, 4096)).collect();
         merge_adjacent(&mut pieces);
         let blocks: Vec<u64> = pieces.iter().map(|piece| piece.bytes >> 12).collect();
         assert_eq!(blocks, [32, 32, 16]);

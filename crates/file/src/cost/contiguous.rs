@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::commands::{RequestCost, merge_adjacent};
+use super::commands::RequestCost;
+use super::resolution::CostOptions;
 use crate::{Address, AddressSpace, Piece};
 
 /// Files begin at a multiple of this many bytes.
@@ -107,7 +108,7 @@ impl Contiguous {
         places: &FilePlaces,
         space: &AddressSpace,
         kept: &[bool],
-        max_command_bytes: u64,
+        options: CostOptions,
     ) -> LaidOut {
         let total = places.placed_bytes;
         let around =
@@ -137,7 +138,7 @@ impl Contiguous {
             bases.push((ContiguousPlacement::OnOneDevice, Base::Device { device, byte }));
         }
         let tries = bases.into_iter().find_map(|(placement, base)| {
-            let (costs, pieces) = self.pieces(base, space, kept, max_command_bytes)?;
+            let (costs, pieces) = self.pieces(base, space, kept, options)?;
             Some(LaidOut { costs, pieces, placement })
         });
         tries.unwrap_or_else(|| LaidOut {
@@ -153,7 +154,7 @@ impl Contiguous {
         base: Base,
         space: &AddressSpace,
         kept: &[bool],
-        max_command_bytes: u64,
+        options: CostOptions,
     ) -> Option<(Vec<RequestCost>, Vec<Vec<Piece>>)> {
         let device_bytes = |piece: &Piece| {
             let device = space.devices().get(usize::from(piece.device));
@@ -187,8 +188,8 @@ impl Contiguous {
                     }
                 }
             }
-            merge_adjacent(&mut pieces);
-            costs.push(RequestCost::of(&pieces, max_command_bytes, false));
+            options.merging.merge(&mut pieces);
+            costs.push(RequestCost::of(&pieces, options.max_command_bytes, false));
             all.push(if *kept { pieces.clone() } else { Vec::new() });
         }
         Some((costs, all))

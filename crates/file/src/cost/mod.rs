@@ -12,7 +12,7 @@ mod study;
 mod verdict;
 mod workload;
 
-pub use commands::{CommandCounts, DEFAULT_MAX_COMMAND_BYTES};
+pub use commands::{CommandCounts, DEFAULT_MAX_COMMAND_BYTES, Merging};
 pub use contiguous::ContiguousPlacement;
 pub use lun::{LunRequest, LunRequests};
 pub use model::SpindleModel;

@@ -115,6 +115,9 @@ pub struct AgingOptions {
     pub seed: u64,
 }
 
+/// Writes beyond as many overwrites of the whole file are left out.
+const MOST_OVERWRITES: u64 = 32;
+
 /// Writes in a batch that make the model resemble btrfs of Linux 6.18 on an otherwise idle device: chosen so that one overwrite
 /// matches; two are a check.
 pub const BTRFS_BATCH_WRITES: u64 = 128;
@@ -148,11 +151,18 @@ pub struct PredictedLayout {
 }
 
 impl Prediction {
+    /// The blocks of a file of `file_bytes` of which a prediction keeps account, at most: some 100 bytes of memory each.
+    #[must_use]
+    pub fn blocks(&self, file_bytes: u64) -> u64 {
+        self.writes.min(file_bytes.div_ceil(self.write_bytes))
+    }
+
     /// Predicts how a file of `file_bytes` with these extents, in the order of the file, would lie after the writes.
     ///
     /// Each write goes to a random multiple of its size. The model knows nothing of a file system's allocator but what
     /// [`AgingOptions`] states: space that the writes free is not used again, and the file system writes nothing else meanwhile.
-    /// Memory follows the extents and the writes.
+    /// Memory follows the extents and the writes, or the blocks of the file if they are fewer: [`blocks`](Self::blocks) says how
+    /// many. Writes beyond 32 overwrites of the whole file are left out: they change nothing any more.
     #[must_use]
     pub fn age(
         &self,
@@ -165,7 +175,8 @@ impl Prediction {
         // By slot, where it was written last; in place, which slots are written at all.
         let mut written: HashMap<u64, Address> = HashMap::new();
         let mut rng = Rng::new(options.seed);
-        let mut left = if slots == 0 { 0 } else { self.writes };
+        // What was written many times over lies no differently after more of it.
+        let mut left = self.writes.min(slots.saturating_mul(MOST_OVERWRITES));
         let mut batch = Vec::new();
         while left > 0 {
             let writes = left.min(options.batch_writes.max(1));

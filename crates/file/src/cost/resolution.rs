@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::commands::{
-    CommandCounts, DEFAULT_MAX_COMMAND_BYTES, RequestCost, Run, RunKind, pieces_of,
+    CommandCounts, DEFAULT_MAX_COMMAND_BYTES, Merging, RequestCost, Run, RunKind, pieces_of,
 };
 use super::contiguous::{Contiguous, ContiguousPlacement, FilePlaces};
 use super::requests::RequestPlan;
+use strewn_base::SECTOR_BYTES;
+
 use crate::measure::stored_bytes;
 use crate::{Address, AddressSpace, Extent, Piece, Place};
 
@@ -25,11 +27,25 @@ const SIMULATED_OF_STRETCH: usize = 16;
 pub struct CostOptions {
     /// No command is larger. Linux has this as `max_sectors_kb` of a device's queue.
     pub max_command_bytes: u64,
+    /// Which pieces of a request are one command.
+    pub merging: Merging,
+}
+
+impl CostOptions {
+    /// As the queue of the first device of `space` has it, if it is known: the devices of a file system are of a kind.
+    #[must_use]
+    pub fn of_space(space: &AddressSpace) -> Self {
+        let queue = space.devices().iter().find_map(|device| device.queue);
+        queue.map_or_else(Self::default, |queue| Self {
+            max_command_bytes: queue.max_command_bytes.max(SECTOR_BYTES),
+            merging: if queue.has_scheduler { Merging::AnyOrder } else { Merging::InOrder },
+        })
+    }
 }
 
 impl Default for CostOptions {
     fn default() -> Self {
-        Self { max_command_bytes: DEFAULT_MAX_COMMAND_BYTES }
+        Self { max_command_bytes: DEFAULT_MAX_COMMAND_BYTES, merging: Merging::default() }
     }
 }
 
@@ -164,7 +180,8 @@ impl<'a> CostPass<'a> {
             }
             let number = active.request as usize;
             self.scratch.clear();
-            let known = pieces_of(&mut active.runs, self.space, &mut self.scratch);
+            let known =
+                pieces_of(&mut active.runs, self.space, self.options.merging, &mut self.scratch);
             let unknown = active.unknown || !known;
             self.costs[number] =
                 RequestCost::of(&self.scratch, self.options.max_command_bytes, unknown);
@@ -182,8 +199,7 @@ impl<'a> CostPass<'a> {
         self.retire(u64::MAX);
         self.places.end_volume();
         let kept: Vec<bool> = self.pieces.iter().map(Option::is_some).collect();
-        let most = self.options.max_command_bytes;
-        let laid_out = self.contiguous.lay_out(&self.places, self.space, &kept, most);
+        let laid_out = self.contiguous.lay_out(&self.places, self.space, &kept, self.options);
         let contiguous = Layout { costs: laid_out.costs, pieces: laid_out.pieces };
         let as_it_lies = Layout {
             costs: self.costs,

@@ -41,6 +41,7 @@ impl Default for StudyOptions {
 ///     bytes: None,
 ///     rotational: Some(true),
 ///     stack: Vec::new(),
+///     queue: None,
 /// }]);
 /// let file_bytes = 64 << 20;
 /// let workload = FileWorkload::default();

@@ -14,7 +14,7 @@ pub use system::System;
 pub use vdev::{Vdev, VdevKind};
 
 /// A device under a file system.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Device {
     /// Its name, such as `sda` or `loop0`.
     pub name: String,
@@ -25,6 +25,18 @@ pub struct Device {
     pub rotational: Option<bool>,
     /// What it is made of, nearest first: `loop0`, the file behind it, the device that file is on.
     pub stack: Vec<String>,
+    /// The kernel's queue in front of it, if known.
+    pub queue: Option<DeviceQueue>,
+}
+
+/// The kernel's queue in front of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceQueue {
+    /// No command is larger: `max_sectors_kb`.
+    pub max_command_bytes: u64,
+    /// Whether a scheduler merges commands that touch, in whatever order they come. Without one, a command grows only by what
+    /// comes directly after it.
+    pub has_scheduler: bool,
 }
 
 /// A device, and where on it addresses begin.
@@ -96,7 +108,13 @@ impl AddressSpace {
     /// Addresses stay as they are, on one imaginary device called `name`, because of `reason`.
     #[must_use]
     pub fn untranslated(name: impl Into<String>, reason: impl Into<String>) -> Self {
-        let device = Device { name: name.into(), bytes: None, rotational: None, stack: Vec::new() };
+        let device = Device {
+            name: name.into(),
+            bytes: None,
+            rotational: None,
+            stack: Vec::new(),
+            queue: None,
+        };
         Self::new([device.into()], Mapping::Untranslated(reason.into()))
     }
 
@@ -210,7 +228,13 @@ mod tests {
     use super::*;
 
     fn device(name: &str) -> Device {
-        Device { name: name.to_owned(), bytes: None, rotational: None, stack: Vec::new() }
+        Device {
+            name: name.to_owned(),
+            bytes: None,
+            rotational: None,
+            stack: Vec::new(),
+            queue: None,
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::mounts::{FileSystemKind, Mount, mount_of_path, parse_device_number, parse_mountinfo};
-use super::{Device, LocatedDevice};
+use super::{Device, DeviceQueue, LocatedDevice};
 use crate::error::FileError;
 
 /// The most layers of a stack: a loop device on a loop device on …, each on a file.
@@ -111,8 +111,16 @@ impl System {
             bytes: sectors.map(|sectors| sectors.saturating_mul(SYSFS_SECTOR_BYTES)),
             rotational: descent.rotational(),
             stack: descent.stack,
+            queue: self.queue(&directory),
         };
         Ok(LocatedDevice { device, first_byte })
+    }
+
+    fn queue(&self, device: &Path) -> Option<DeviceQueue> {
+        let max_command_bytes = self.number(&device.join("queue/max_sectors_kb"))? * 1024;
+        // `none [mq-deadline] kyber`: the one in use is in brackets.
+        let schedulers = self.text(&device.join("queue/scheduler"))?;
+        Some(DeviceQueue { max_command_bytes, has_scheduler: !schedulers.contains("[none]") })
     }
 
     fn device_directory(&self, (major, minor): (u32, u32)) -> Result<PathBuf, FileError> {

@@ -123,7 +123,8 @@ mod tests {
         (0..count)
             .map(|number| {
                 let name = format!("disk{number}");
-                Device { name, bytes: None, rotational: None, stack: Vec::new() }.into()
+                Device { name, bytes: None, rotational: None, stack: Vec::new(), queue: None }
+                    .into()
             })
             .collect()
     }
