@@ -28,6 +28,8 @@ fn peak_kib(words: &[&str]) -> u64 {
 fn write_comb(made: &Made, name: &str, blocks: u64) -> std::path::PathBuf {
     let path = made.path(name);
     let file = File::create(&path).unwrap();
+    // XFS reserves more than is asked for behind the end of a file.
+    file.set_len(blocks * 2048).unwrap();
     for block in 0..blocks {
         file.write_all_at(&[1; 1024], block * 2048).unwrap();
     }
@@ -47,7 +49,7 @@ pub fn memory_does_not_grow_with_extents() -> Result<(), Missing> {
     let seconds = began.elapsed().as_secs_f64();
     assert_eq!(figure(&found, "extents"), extents as f64);
     assert_eq!(figure(&found, "placed_bytes"), extents as f64 * 1024.0);
-    assert_eq!(figure(&found, "holes"), extents as f64 - 1.0);
+    assert_eq!(figure(&found, "holes"), extents as f64);
     assert_eq!(figure(&found, "layout_score"), 0.0);
     let [few, many] = [few, many].map(|path| peak_kib(&[text(&path), "--json"]));
     if std::env::args().any(|argument| argument == "--nocapture") {
