@@ -16,6 +16,8 @@ mod client_raid;
 mod common;
 mod compare;
 mod failures;
+#[cfg(target_os = "linux")]
+mod file;
 mod full_disk;
 mod generated;
 mod groups;

@@ -25,6 +25,8 @@ mod client;
 mod common;
 #[cfg(unix)]
 mod copies;
+#[cfg(target_os = "linux")]
+mod files;
 #[cfg(unix)]
 mod fio;
 #[cfg(unix)]
@@ -33,6 +35,10 @@ mod killed;
 mod kubernetes;
 #[cfg(unix)]
 mod log;
+#[cfg(target_os = "linux")]
+#[allow(dead_code)]
+#[path = "../../crates/file/tests/outside/loops.rs"]
+mod loops;
 #[cfg(unix)]
 mod luns;
 #[cfg(unix)]
@@ -61,6 +67,28 @@ strewn_testing::main![
     browser::the_page_loads_its_slider_moves_the_map_and_its_figures_are_those_of_the_results,
     copies::a_file_system_comes_back_as_it_was,
     copies::nbdinfo_is_told_what_the_lun_is,
+    files::commands::on_ext4_are_those_that_the_kernel_counts,
+    files::commands::on_xfs_are_those_that_the_kernel_counts,
+    files::commands::on_btrfs_are_those_that_the_kernel_counts_and_fall_by_defragmentation,
+    files::commands::on_btrfs_raid1_are_those_that_the_kernel_counts,
+    files::commands::on_btrfs_raid10_are_those_that_the_kernel_counts,
+    files::commands::on_btrfs_raid5_are_those_that_the_kernel_counts,
+    files::edges::compressed_bytes_are_counted_as_such,
+    files::edges::inline_unwritten_sparse_and_empty_files_take_no_command,
+    files::edges::reflinks_and_snapshots_are_shared,
+    files::edges::files_may_be_as_large_as_their_file_system_allows,
+    files::edges::what_is_no_regular_file_is_named_and_not_waited_for,
+    files::edges::a_file_without_permission_is_named_with_what_to_do,
+    files::edges::a_file_of_tmpfs_lies_nowhere,
+    files::edges::a_file_of_an_overlay_lies_where_the_layer_has_it,
+    files::edges::a_file_of_fuse_says_where_to_look_instead,
+    files::edges::a_file_that_is_written_to_meanwhile_has_a_note,
+    files::names::strange_names_are_shown_harmlessly_and_found_again,
+    files::names::names_that_are_no_text_are_told_apart,
+    files::names::many_names_of_one_file_are_one_file,
+    files::trees::memory_does_not_grow_with_extents,
+    files::trees::a_tree_is_looked_at_as_far_as_possible_and_until_stopped,
+    files::trees::a_tree_ends_at_its_file_system_if_asked,
     killed::what_was_answered_survives_twenty_kills,
     killed::what_was_answered_survives_kills_of_raid_4,
     killed::spindles_that_are_lost_with_the_server_are_made_good,

@@ -99,7 +99,8 @@ pub use rendering::failures_table::failures_table;
 #[cfg(feature = "charts")]
 pub use rendering::files_chart::{FileHistory, file_history_chart, files_map};
 pub use rendering::files_table::{
-    file_totals_sentence, files_comparison, files_table, free_space_table, write_files_csv,
+    file_totals_sentence, files_comparison, files_table, free_space_table, shown_path,
+    write_files_csv,
 };
 pub use rendering::groups_table::groups_table;
 pub use rendering::headline::headline;

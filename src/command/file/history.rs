@@ -70,7 +70,7 @@ fn bad(path: &Path, what: impl std::fmt::Display) -> Failure {
 }
 
 /// Checks that the history is one, or can be begun.
-fn check(path: &Path) -> Result<(), Failure> {
+pub(super) fn check(path: &Path) -> Result<(), Failure> {
     if path.is_file() {
         return read(path).map(|_| ());
     }

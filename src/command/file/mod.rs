@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use strewn::file::{FileError, Looker, MOST_THREADS, Prediction, WalkOptions, walk};
-use strewn::report::{FileRecord, FileTotals};
+use strewn::report::{self, FileRecord, FileTotals};
 use strewn::terminal::{self, Ending, Failure, FileTerminal};
 
 use super::arguments::FileArguments;
@@ -43,6 +43,7 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
         Some(interval) => history::watch(arguments, &measuring, interval, stops),
         None => {
             let output = Output::prepare(arguments)?;
+            arguments.append.as_deref().map(history::check).transpose()?;
             let looked = look(arguments, &measuring, stops)?;
             if let Some(history) = &arguments.append {
                 history::append(history, SystemTime::now(), &looked.files, arguments)?;
@@ -91,7 +92,7 @@ impl Origin {
     fn open(&self, looker: &Looker) -> Result<Arc<Subject>, FileError> {
         match self {
             Self::Path(path) => Ok(Arc::new(Subject::open(looker, path)?)),
-            Self::Inside(path) => Ok(Arc::new(Subject::open(looker, path)?.inside(looker)?)),
+            Self::Inside(path) => Ok(Arc::new(Subject::open(looker, path)?.inside(path, looker)?)),
             Self::Listed(subject) => Ok(Arc::clone(subject)),
         }
     }
@@ -272,7 +273,8 @@ fn ending(looked: &Looked, stopped: bool) -> Result<Ending, Failure> {
     }
     let found = &looked.found;
     for one in found.not_looked_at.iter().take(MOST_SAID) {
-        terminal::say(&format!("not looked at: {}: {}", one.path, one.reason));
+        let path = report::shown_path(&one.path);
+        terminal::say(&format!("not looked at: {path}: {}", one.reason));
     }
     match found.failures() {
         0 => Ok(Ending::Complete),

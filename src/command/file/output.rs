@@ -168,6 +168,8 @@ pub(super) fn check_writable(path: &Path, flag: &str) -> Result<(), Failure> {
     let folder = folder.unwrap_or(Path::new("."));
     let problem = if path.is_dir() {
         Some("it is a directory".to_owned())
+    } else if !folder.is_dir() {
+        Some(format!("there is no directory {}", folder.display()))
     } else {
         crate::command::out_directory::try_to_write(folder).err().map(|error| error.to_string())
     };

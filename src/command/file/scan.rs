@@ -145,7 +145,7 @@ impl Found {
 
     pub(super) fn refuse(&mut self, path: &Path, reason: String) {
         if self.not_looked_at.len() < MOST_REASONS {
-            let path = path.display().to_string();
+            let path = super::subject::path_text(path);
             self.not_looked_at.push(NotLookedAt { path, reason });
         } else {
             self.more_not_looked_at += 1;

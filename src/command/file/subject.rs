@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,6 +38,16 @@ enum SubjectOrigin {
     Collected(Vec<Extent>),
 }
 
+/// A path as text: bytes that are no UTF-8 as `\\xff`, so that two files have two names.
+pub(super) fn path_text(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+    }
+    text
+}
+
 impl Subject {
     /// Opens the file at `path`.
     pub(super) fn open(looker: &Looker, path: &Path) -> Result<Self, FileError> {
@@ -51,7 +62,7 @@ impl Subject {
     fn of(path: &Path, looked: LookedAt) -> Self {
         let file_system = looked.file_system();
         Self {
-            path: path.display().to_string(),
+            path: path_text(path),
             bytes: looked.bytes(),
             allocated_bytes: Some(looked.allocated_bytes()),
             block_bytes: looked.block_bytes(),
@@ -118,9 +129,8 @@ impl Subject {
         ImageFormat::recognise(&first[..read])
     }
 
-    /// The disk inside a disk image: where its blocks lie on the device of the image.
-    pub(super) fn inside(&self, looker: &Looker) -> Result<Self, FileError> {
-        let image = Path::new(&self.path);
+    /// The disk inside the disk image at `image`: where its blocks lie on the device of the image.
+    pub(super) fn inside(&self, image: &Path, looker: &Looker) -> Result<Self, FileError> {
         let layers = image_layers(image)?;
         let Some(first) = layers.first() else {
             return Err(FileError::input(

@@ -59,8 +59,8 @@ pub(crate) fn pieces_of(
 /// How the kernel makes one command of the pieces of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Merging {
-    /// Those that touch, whatever their order: what an I/O scheduler such as mq-deadline does with commands that wait. Linux's
-    /// default for drives with spindles.
+    /// Those of a plug (32 commands) that touch, whatever their order: what an I/O scheduler such as mq-deadline does with
+    /// commands that wait. Linux's default for drives with spindles.
     #[default]
     AnyOrder,
     /// Those that touch and come directly one after another to a device: all that the block layer does without a scheduler.
@@ -97,16 +97,59 @@ fn merge_in_order(pieces: &mut Vec<Piece>) {
     *pieces = merged;
 }
 
-/// Merges pieces that lie one behind another on a device.
+/// Requests of one device that Linux collects before it issues them: `BLK_MAX_REQUEST_COUNT`.
+const PLUGGED_REQUESTS: usize = 32;
+
+/// The same where a request goes to several devices.
+const PLUGGED_REQUESTS_OF_SEVERAL: usize = 64;
+
+/// Merges pieces that lie one behind another on a device, as a scheduler does.
+///
+/// A piece joins the one before it on its device. When as many commands are collected as a plug holds, the scheduler merges
+/// those that touch, whatever their order; those of the next plug find them issued. `tests/outside/files.rs` counts reads of
+/// 1 MiB from files in thousands of extents: the kernel has within 1 % of this many.
 pub(crate) fn merge_adjacent(pieces: &mut Vec<Piece>) {
-    pieces.sort_unstable();
-    pieces.dedup_by(|next, one| {
-        let adjacent = one.device == next.device && one.byte + one.bytes == next.byte;
-        if adjacent {
-            one.bytes += next.bytes;
+    let several_devices = pieces.windows(2).any(|pair| pair[0].device != pair[1].device);
+    let plug = if several_devices { PLUGGED_REQUESTS_OF_SEVERAL } else { PLUGGED_REQUESTS };
+    // Of the pieces before `kept`, those from `first` are in the plug.
+    let (mut first, mut kept) = (0, 0);
+    for index in 0..pieces.len() {
+        let next = pieces[index];
+        let mut plugged = pieces[first..kept].iter_mut().rev();
+        if let Some(last) = plugged.find(|piece| piece.device == next.device)
+            && last.byte + last.bytes == next.byte
+        {
+            last.bytes += next.bytes;
+            continue;
         }
-        adjacent
-    });
+        if kept - first == plug {
+            kept = first + merge_plugged(&mut pieces[first..kept]);
+            first = kept;
+        }
+        pieces[kept] = next;
+        kept += 1;
+    }
+    kept = first + merge_plugged(&mut pieces[first..kept]);
+    pieces.truncate(kept);
+}
+
+/// Merges the commands of a plug in any order. Returns how many are left, at the front.
+fn merge_plugged(pieces: &mut [Piece]) -> usize {
+    pieces.sort_unstable();
+    let mut kept = 0;
+    for index in 0..pieces.len() {
+        let next = pieces[index];
+        match pieces[..kept].last_mut() {
+            Some(one) if one.device == next.device && one.byte + one.bytes == next.byte => {
+                one.bytes += next.bytes;
+            }
+            _ => {
+                pieces[kept] = next;
+                kept += 1;
+            }
+        }
+    }
+    kept
 }
 
 /// The commands that merged pieces take if none is larger than `max_command_bytes`.
@@ -205,6 +248,24 @@ mod tests {
         ];
         merge_adjacent(&mut pieces);
         assert_eq!(pieces, [piece(0, 0, 12_288), piece(1, 4096, 4096)]);
+    }
+
+    #[test]
+    fn in_any_order_only_the_commands_of_one_plug_merge() {
+        let mut pieces: Vec<Piece> =
+            (0..80).rev().map(|block| piece(0, block << 12, 4096)).collect();
+        merge_adjacent(&mut pieces);
+        let blocks: Vec<u64> = pieces.iter().map(|piece| piece.bytes >> 12).collect();
+        assert_eq!(blocks, [32, 32, 16]);
+        // In the order of the file they are one, however many.
+        let mut pieces: Vec<Piece> = (0..80).map(|block| piece(0, block << 12, 4096)).collect();
+        merge_adjacent(&mut pieces);
+        assert_eq!(pieces, [piece(0, 0, 80 << 12)]);
+        // Of two devices in turn, each piece joins the last of its own.
+        let mut pieces: Vec<Piece> =
+            (0..80).map(|block| piece(block as u16 % 2, block / 2 << 12, 4096)).collect();
+        merge_adjacent(&mut pieces);
+        assert_eq!(pieces, [piece(0, 0, 40 << 12), piece(1, 0, 40 << 12)]);
     }
 
     #[test]

@@ -35,6 +35,19 @@ pub(crate) fn figure_words(value: f64) -> String {
     with_commas(whole) + rest
 }
 
+/// A path for a terminal: control characters are escaped, so that a name takes one line and changes no colours.
+#[must_use]
+pub fn shown_path(path: &str) -> String {
+    let mut shown = String::with_capacity(path.len());
+    for letter in path.chars() {
+        match letter.is_control() {
+            true => shown.extend(letter.escape_default()),
+            false => shown.push(letter),
+        }
+    }
+    shown
+}
+
 fn simulated(record: &FileRecord) -> Option<&crate::data::file::FileSimulation> {
     record.cost.as_ref()?.simulated.as_ref()
 }
@@ -90,7 +103,7 @@ pub fn files_table(files: &[FileRecord]) -> String {
                 optional(simulated(row).map(|of| of.contiguous.mb_per_s), figure_words)
             });
     }
-    columns = columns.words("", |row| row.path.clone());
+    columns = columns.words("", |row| shown_path(&row.path));
     let mut text = columns.render(&rows);
     text.push_str(&legend(files));
     let several = files.len() > 1;
@@ -106,7 +119,7 @@ pub fn files_table(files: &[FileRecord]) -> String {
         }
         text.push('\n');
         if several {
-            text.push_str(&format!("{}\n", file.path));
+            text.push_str(&format!("{}\n", shown_path(&file.path)));
         }
         sentences.iter().for_each(|sentence| text.push_str(&format!("  {sentence}\n")));
     }
@@ -262,13 +275,13 @@ pub fn files_comparison(before: &[FileRecord], after: &[FileRecord]) -> String {
         let only = (before.len() == 1 && after.len() == 1).then(|| &before[0]);
         match matched.or(only) {
             Some(old) => rows.extend(compared(old, now)),
-            None => unmatched.push(format!("{}: not in the earlier list", now.path)),
+            None => unmatched.push(format!("{}: not in the earlier list", shown_path(&now.path))),
         }
     }
     for old in before {
         if !(after.iter().any(|now| now.path == old.path) || before.len() == 1 && after.len() == 1)
         {
-            unmatched.push(format!("{}: only in the earlier list", old.path));
+            unmatched.push(format!("{}: only in the earlier list", shown_path(&old.path)));
         }
     }
     let mut text = Columns::<Compared>::new()
@@ -326,7 +339,7 @@ fn compared(old: &FileRecord, now: &FileRecord) -> Vec<Compared> {
                 format!("{} %", crate::data::number::signed(100.0 * (after / before - 1.0), 1))
             }
         };
-        let path = if position == 0 { now.path.clone() } else { String::new() };
+        let path = if position == 0 { shown_path(&now.path) } else { String::new() };
         Some(Compared { path, name, before: words(before), after: words(after), change })
     };
     let mut rows: Vec<Compared> = figures.iter().enumerate().filter_map(row).collect();

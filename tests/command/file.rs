@@ -1,0 +1,199 @@
+//! `strewn file` without permissions that others lack: lists of extents, and files of a temporary directory.
+
+use serde_json::Value;
+
+use crate::common::Folder;
+
+/// 128 KiB in three extents, so that each read of 64 KiB takes two commands.
+const LIST: &str = "\
+offset,bytes,address
+0,32768,4194304
+32768,65536,1048576
+98304,32768,8388608
+";
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("list.csv", LIST);
+    folder
+}
+
+fn json(folder: &Folder, words: &[&str]) -> Vec<Value> {
+    let printed = folder.strewn(&[&["file", "--json"], words].concat()).succeeded();
+    serde_json::from_str(&printed).unwrap()
+}
+
+/// Refused with each of `fragments`, and nothing written.
+#[track_caller]
+fn refused(folder: &Folder, words: &[&str], fragments: &[&str]) {
+    let before = folder.contents();
+    folder.strewn(&[&["file"], words].concat()).refused(fragments);
+    assert_eq!(folder.contents(), before);
+}
+
+#[test]
+fn a_list_of_three_extents_has_the_figures_that_follow_from_it() {
+    let folder = folder();
+    let files = json(&folder, &["--from", "list.csv", "--read", "64KiB"]);
+    assert_eq!(files.len(), 1);
+    let file = &files[0];
+    assert_eq!(file["bytes"], 131_072);
+    assert_eq!(file["extents"], 3);
+    // Of 32 blocks, 31 have a predecessor, and two of those do not follow it.
+    assert_eq!(file["layout_score"], 0.935_484);
+    // Three in an eighth of a MiB.
+    assert_eq!(file["extents_per_gib"], 24_576.0);
+    assert_eq!(file["span_bytes"], 8_388_608 + 32_768 - 1_048_576);
+    assert_eq!(file["holes"], 0);
+    let cost = &file["cost"];
+    assert_eq!(cost["access"], "random 64 KiB reads");
+    assert_eq!(cost["commands_per_request"], 2.0);
+    assert_eq!(cost["contiguous_commands_per_request"], 1.0);
+    // Two reads are one pass, and each takes one command more.
+    assert_eq!(cost["extra_commands"], 2.0);
+}
+
+#[test]
+fn commands_are_no_larger_than_asked_for() {
+    let folder = folder();
+    folder.write("one.csv", "offset,bytes,address\n0,1048576,1048576\n");
+    let commands = |most: &str| {
+        let words = ["--from", "one.csv", "--read", "1MiB", "--max-command", most];
+        json(&folder, &words)[0]["cost"]["commands_per_request"].as_f64()
+    };
+    assert_eq!(["1280KiB", "512KiB", "64KiB"].map(commands), [Some(1.0), Some(2.0), Some(16.0)]);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_with_what_to_do() {
+    let folder = folder();
+    folder.write("file", "text");
+    refused(&folder, &[], &["required arguments", "<PATH|--from <FILE>>"]);
+    refused(&folder, &["file", "--sequential"], &["--sequential", "--read 1MiB --sequential"]);
+    refused(&folder, &["file", "--read", "3"], &["'3'", "--read", "multiple of 512 bytes"]);
+    refused(&folder, &["file", "--read", "1MB"], &["'1MB'", "4KiB or \"1 MiB\""]);
+    refused(&folder, &["file", "--on", "unknown"], &["no drive profile unknown", "nearline-7200"]);
+    refused(&folder, &["file", "--top", "0"], &["'0'", "--top 20"]);
+    refused(&folder, &["file", "--predict", "a lot"], &["--predict", "\"a lot\"", "8 KiB random"]);
+    refused(&folder, &["file", "--every", "1 s"], &["--append <HISTORY.csv>"]);
+    refused(&folder, &["file", "--json", "--compare", "x"], &["--json", "cannot be used with"]);
+    let two = format!("{}/scenarios/making-sense-of-wafl-4.toml", crate::common::PROJECT);
+    refused(&folder, &["file", "--on", &two], &["has 2 arrays", "FAS2050, EVA4400", ":FAS2050"]);
+    folder.write("trim.fio", "[trim]\nrw=trim\nbs=4k\n");
+    refused(&folder, &["file", "--fio-job", "trim.fio"], &["trim.fio:1", "discards", "reads"]);
+}
+
+#[test]
+fn a_missing_file_is_named_and_the_others_are_looked_at() {
+    let folder = folder();
+    let ran = folder.strewn(&["file", "missing", "--from", "list.csv"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("missing: there is no such file"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("list.csv"), "{}", ran.stdout);
+}
+
+#[test]
+fn lists_that_are_none_are_refused_by_place() {
+    let folder = folder();
+    std::fs::create_dir(folder.path("directory")).unwrap();
+    folder.write("empty", "");
+    std::fs::write(folder.path("image.jpg"), b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x02\x9b\x1b[2J")
+        .unwrap();
+    folder.write("overlap.csv", "offset,bytes,address\n0,65536,1048576\n4096,65536,4194304\n");
+    let list = "give a CSV file with the columns offset, bytes and address";
+    refused(&folder, &["--from", "directory"], &["directory is a directory", "--save-extents"]);
+    refused(&folder, &["--from", "empty"], &["empty: there is nothing in it", list]);
+    refused(&folder, &["--from", "image.jpg"], &["image.jpg:1:1", list]);
+    refused(&folder, &["--from", "overlap.csv"], &["overlap.csv:3:1", "sort the extents"]);
+}
+
+#[test]
+fn output_that_cannot_be_is_refused_before_anything_is_looked_at() {
+    let folder = folder();
+    let list = ["--from", "list.csv"];
+    let with = |words: &[&'static str]| [&list[..], words].concat();
+    std::fs::create_dir(folder.path("full")).unwrap();
+    folder.write("full/other", "kept");
+    refused(&folder, &with(&["--out", "full"]), &["--out full: the directory is not empty"]);
+    let missing = &["--save-extents no/list.csv", "there is no directory no"];
+    refused(&folder, &with(&["--save-extents", "no/list.csv"]), missing);
+    let missing = &["--append no/history.csv", "there is no directory no"];
+    refused(&folder, &with(&["--append", "no/history.csv"]), missing);
+    folder.write("foreign.csv", "a,b\n1,2\n");
+    let foreign = &["--append foreign.csv", "no column time", "give a new file"];
+    refused(&folder, &with(&["--append", "foreign.csv"]), foreign);
+    refused(&folder, &with(&["--append", "foreign.csv", "--every", "1s"]), foreign);
+}
+
+#[test]
+fn a_comparison_needs_what_json_has_written() {
+    let folder = folder();
+    folder.write("empty", "");
+    folder.strewn(&["run", "small.toml", "--out", "results"]).succeeded();
+    let help = "give what strewn file --json has written";
+    for other in ["empty", "results/results.json", "list.csv", "results"] {
+        let words = ["--from", "list.csv", "--compare", other];
+        refused(&folder, &words, &[&format!("--compare {other}"), help]);
+    }
+    let printed = folder.strewn(&["file", "--from", "list.csv", "--json"]).succeeded();
+    folder.write("before.json", &printed);
+    let words = ["file", "--from", "list.csv", "--compare", "before.json"];
+    let compared = folder.strewn(&words).succeeded();
+    let (_, rows) = compared.split_once("Before and after").unwrap();
+    assert!(rows.matches("same").count() >= 5 && !rows.contains('%'), "{rows}");
+}
+
+#[test]
+fn figures_do_not_depend_on_threads_and_are_the_same_in_csv() {
+    let folder = folder();
+    std::fs::create_dir(folder.path("tree")).unwrap();
+    for number in 0..40 {
+        std::fs::write(folder.path(&format!("tree/{number}")), vec![1; 3000 * number]).unwrap();
+    }
+    let words = ["file", "tree", "--sync", "--json"];
+    let once = folder.strewn(&words).succeeded();
+    for jobs in ["1", "2"] {
+        let again = folder.strewn(&[&words[..], &["--jobs", jobs]].concat()).succeeded();
+        assert_eq!(once, again);
+    }
+    let files: Vec<Value> = serde_json::from_str(&once).unwrap();
+    let table = folder.strewn(&["file", "tree", "--sync", "--csv"]).succeeded();
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let headers = reader.headers().unwrap().clone();
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!((rows.len(), files.len()), (20, 20));
+    for (row, file) in rows.iter().zip(&files) {
+        let field = |name: &str| {
+            let column = headers.iter().position(|header| header == name);
+            &row[column.unwrap_or_else(|| panic!("no column {name}"))]
+        };
+        assert_eq!(Some(field("path")), file["path"].as_str());
+        for (column, figure) in [
+            ("bytes", &file["bytes"]),
+            ("extents", &file["extents"]),
+            ("layout_score_0_to_1", &file["layout_score"]),
+            ("extents_per_gib", &file["extents_per_gib"]),
+            ("commands_per_request", &file["cost"]["commands_per_request"]),
+            ("iops", &file["cost"]["simulated"]["now"]["iops"]),
+        ] {
+            assert_eq!(field(column).parse().ok(), figure.as_f64(), "{column} of {file}");
+        }
+    }
+}
+
+#[test]
+fn looks_again_and_again_are_rows_and_a_chart() {
+    let folder = folder();
+    folder.write("other.csv", "offset,bytes,address\n0,65536,1048576\n");
+    let words = ["file", "--from", "list.csv", "--from", "other.csv"];
+    let more = ["--every", "1s", "--times", "2", "--append", "history.csv"];
+    let printed = folder.strewn(&[&words[..], &more].concat()).succeeded();
+    assert_eq!(printed.lines().count(), 2, "{printed}");
+    let history = folder.read("history.csv");
+    let mut reader = csv::Reader::from_reader(history.as_bytes());
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let of = |path: &str| rows.iter().filter(|row| &row[1] == path).count();
+    assert_eq!((rows.len(), of("list.csv"), of("other.csv")), (4, 2, 2));
+    let chart = folder.read("history.svg");
+    assert_eq!(roxmltree::Document::parse(&chart).unwrap().root_element().tag_name().name(), "svg");
+}
