@@ -72,8 +72,8 @@ pub use cost::{
     ContiguousPlacement, CostOptions, CostPass, CostReport, CostStudy, DEFAULT_MAX_COMMAND_BYTES,
     DEFAULT_OUTSTANDING, DEFAULT_REQUESTS, FileCommands, FileCost, FileStream, FileWorkload,
     LayoutCost, LunRequest, LunRequests, Merging, Order, PredictedLayout, Prediction, Request,
-    RequestPlan, SimulatedFigures, SpeedUnit, SpindleModel, StudyOptions, UNCHANGED_SHARE, Verdict,
-    WritePolicy,
+    RequestPlan, SimulatedFigures, SpeedUnit, SpindleModel, StudyOptions, TRIFLE_S,
+    UNCHANGED_SHARE, Verdict, WritePolicy, XFS_COPIED_UNIT_BYTES,
 };
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};
