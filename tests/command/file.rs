@@ -79,6 +79,9 @@ fn what_cannot_be_asked_is_refused_with_what_to_do() {
     refused(&folder, &["file", "--json", "--compare", "x"], &["--json", "cannot be used with"]);
     let two = format!("{}/scenarios/making-sense-of-wafl-4.toml", crate::common::PROJECT);
     refused(&folder, &["file", "--on", &two], &["has 2 arrays", "FAS2050, EVA4400", ":FAS2050"]);
+    let icf = format!("{}/crates/formats/tests/data/full.icf", crate::common::PROJECT);
+    let named = ["2 access specifications", "full.icf:NAME", "File Server, as Intel has it"];
+    refused(&folder, &["file", "--access-spec", &icf], &named);
     folder.write("trim.fio", "[trim]\nrw=trim\nbs=4k\n");
     refused(&folder, &["file", "--fio-job", "trim.fio"], &["trim.fio:1", "discards", "reads"]);
 }
