@@ -11,7 +11,7 @@ use rustix::fs::{IFlags, OFlags};
 
 use crate::error::FileError;
 use crate::extent::Extent;
-use crate::source::{fiemap_extents, is_unsupported, seek_extents};
+use crate::source::{StoredLengths, fiemap_extents, is_unsupported, seek_extents};
 use crate::space::{AddressSpace, FileSystemKind, Mount, System};
 use crate::zfs::{ObjectExtents, Pool, pool_of_dataset};
 
@@ -285,9 +285,9 @@ impl LookedAt {
     pub fn extents(&self) -> Box<dyn Iterator<Item = Result<Extent, FileError>> + '_> {
         match self.found_by {
             FoundBy::Fiemap if self.head.len() < AT_ONCE => {
-                Box::new(self.head.iter().copied().map(Ok))
+                Box::new(StoredLengths::new(self.head.iter().copied().map(Ok)))
             }
-            FoundBy::Fiemap => Box::new(fiemap_extents(&self.file, self.sync)),
+            FoundBy::Fiemap => Box::new(StoredLengths::new(fiemap_extents(&self.file, self.sync))),
             FoundBy::Zdb => {
                 let extents = self.object.iter().flatten().flat_map(|object| &object.extents);
                 Box::new(extents.copied().map(Ok))

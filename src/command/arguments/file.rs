@@ -165,8 +165,10 @@ fn size(text: &str) -> Result<Bytes, String> {
         "g" | "G" => Some("GiB"),
         _ => None,
     };
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let bytes = match binary {
         Some(binary) => quantity::<Bytes>(&format!("{unit}{binary}")),
+        None if is_number => quantity::<Bytes>(&format!("{text} B")),
         None => quantity::<Bytes>(text),
     };
     bytes.filter(|bytes| (512..=1 << 30).contains(&bytes.0) && bytes.0 % 512 == 0).ok_or_else(

@@ -85,7 +85,7 @@ impl Measuring {
         }
         // Without any place, there is nothing to charge for.
         let cost = cost.filter(|_| measures.placed_bytes > 0).and_then(|cost| {
-            let cost = cost.finish(self, subject.bytes, &subject.space);
+            let cost = cost.finish(self, subject.bytes, &subject.space, &mut notes);
             cost.map_err(|error| notes.push(format!("no cost: {error}"))).ok()
         });
         if let Some(cost) = &cost {
@@ -165,8 +165,8 @@ impl Measuring {
         }
         if measures.encoded_bytes > 0 {
             remarks.push(format!(
-                "{} are compressed: each extent is read whole, and how long it is on disk is not told; contiguous is the same file \
-                 uncompressed, which defragmenting does not make of it",
+                "{} are compressed: each extent is read whole, and how long it is on disk is inferred from where the next begins; \
+                 defragmenting may not lay compressed extents out again",
                 about_bytes(measures.encoded_bytes)
             ));
         }
@@ -244,7 +244,9 @@ impl Measuring {
             }
         }
         let measures = layout.finish();
-        let cost = cost.map(|cost| cost.finish(self, subject.bytes, &subject.space)).transpose()?;
+        let cost =
+            cost.map(|cost| cost.finish(self, subject.bytes, &subject.space, &mut Vec::new()));
+        let cost = cost.transpose()?;
         Ok(FilePrediction {
             writes: prediction.to_string(),
             rules: match (&space, policy) {
@@ -280,6 +282,7 @@ impl CostOf<'_> {
         measuring: &Measuring,
         bytes: u64,
         space: &AddressSpace,
+        notes: &mut Vec<String>,
     ) -> Result<FileCost, FileError> {
         match self {
             Self::Quick(pass) => {
@@ -297,6 +300,14 @@ impl CostOf<'_> {
                 let of = costs.into_iter().next().ok_or_else(|| {
                     FileError::input("no requests were counted", "give other requests")
                 })?;
+                notes.extend(of.shifts.iter().map(|shift| {
+                    format!(
+                        "to fit onto {}, addresses of {} were moved down by {}",
+                        of.drive,
+                        shift.device,
+                        about_bytes(shift.bytes)
+                    )
+                }));
                 let (now, contiguous) = (&of.as_it_lies, &of.contiguous);
                 let simulated = now.simulated.zip(contiguous.simulated);
                 let found =
@@ -345,7 +356,8 @@ fn cost(
     contiguous: &CommandCounts,
 ) -> FileCost {
     let passes = file_bytes as f64 / mean_bytes.max(1.0);
-    let extra = (now.commands_per_request - contiguous.commands_per_request) * passes;
+    // A contiguous file may be placed so that a request takes a hair more.
+    let extra = (now.commands_per_request - contiguous.commands_per_request).max(0.0) * passes;
     FileCost {
         access,
         is_sequential: false,

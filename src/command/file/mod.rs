@@ -177,6 +177,12 @@ fn look(
     for (entry, looked) in entries.into_iter().zip(looked) {
         let record = match (looked, entry.quick) {
             (Some(Ok((record, block_bytes))), quick) => {
+                if let Some(quick) = &quick {
+                    // More requests were counted now.
+                    let extra =
+                        |of: &FileRecord| of.cost.as_ref().map_or(0.0, |cost| cost.extra_commands);
+                    found.totals.extra_commands += extra(&record) - extra(quick);
+                }
                 // The disk inside an image is a second look at the same bytes.
                 if quick.is_none() && !matches!(entry.origin, Origin::Inside(_)) {
                     found.add(&record, block_bytes);

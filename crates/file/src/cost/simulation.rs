@@ -155,8 +155,7 @@ impl FileCommands {
                     "the file lies in bytes {low} to {high} of {name}, and drive \"{}\" has {capacity}",
                     model.name()
                 ),
-                "simulate a larger drive, such as nearline-7200-16tb, or a profile of your own with \
-                 more capacity_sectors",
+                "simulate a larger drive: a profile of your own with more capacity_sectors will do",
             ))
         };
         spans.iter().enumerate().map(shift).collect()

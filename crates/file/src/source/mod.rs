@@ -10,6 +10,7 @@ mod list;
 mod list_writer;
 #[cfg(target_os = "linux")]
 mod seek;
+mod stored_lengths;
 mod text;
 mod tool;
 mod xfs_bmap;
@@ -26,6 +27,7 @@ pub use list::{ExtentListReader, ListDialect, ListedFile};
 pub use list_writer::ExtentListWriter;
 #[cfg(target_os = "linux")]
 pub use seek::{SeekExtents, seek_extents};
+pub use stored_lengths::StoredLengths;
 pub use tool::ToolOutput;
 #[cfg(target_os = "linux")]
 pub(crate) use zdb::sync_pool;
