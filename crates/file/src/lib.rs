@@ -87,7 +87,7 @@ pub use measure::{LayoutMeasures, LayoutPass};
 pub use source::{
     ComposedExtents, ExtentListReader, ExtentListWriter, ImageFormat, ImageLayer, LayerExtents,
     ListDialect, ListedFile, MapRange, MapReader, PoolLayout, StoredLengths, ToolOutput,
-    VdevLayout, compose, image_layers, map_image, pool_layout, zdb_extents,
+    VdevLayout, compose, image_layers, map_image, names_other_files, pool_layout, zdb_extents,
 };
 #[cfg(target_os = "linux")]
 pub use source::{SeekExtents, fiemap_extents, seek_extents};

@@ -67,6 +67,10 @@ pub(crate) struct FileArguments {
     /// tools for ext4 and XFS
     #[arg(long)]
     pub(crate) free_space: bool,
+    /// Look inside disk images that name other files (a backing file, a VMDK's extents) too. qemu-img opens whatever they name:
+    /// only for images you trust. Those that name none are always looked into
+    #[arg(long)]
+    pub(crate) inside: bool,
     /// First have the kernel write out what is in memory, so that every byte has its place
     #[arg(long)]
     pub(crate) sync: bool,
@@ -194,7 +198,7 @@ fn outstanding(text: &str) -> Result<u32, String> {
 }
 
 fn top(text: &str) -> Result<u32, String> {
-    whole_number(text, 1_000_000, "--top 20")
+    whole_number(text, 100_000, "--top 20")
 }
 
 fn percent_of_time(text: &str) -> Result<u32, String> {

@@ -1,7 +1,7 @@
 //! Looking again and again, and the history of it.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,10 +11,13 @@ use strewn::scenario::Nanoseconds;
 use strewn::terminal::{self, Ending, Failure};
 
 use super::measure::Measuring;
+use super::output::check_replaceable;
 use crate::command::arguments::FileArguments;
 
 /// The column before those of `--csv`.
 const TIME: &str = "time";
+/// Begins the title of every chart of a history.
+const TITLE: &str = "Commands per request over time";
 /// Most lines of a chart; the file has them all.
 const MOST_LINES: usize = 8;
 
@@ -27,7 +30,7 @@ pub(super) fn watch(
 ) -> Result<Ending, Failure> {
     // Clap requires it beside --every.
     let history = arguments.append.as_deref().unwrap_or(Path::new("history.csv"));
-    check(history)?;
+    check(arguments, history)?;
     let interval = Duration::from_nanos(interval.0);
     let mut next = Instant::now();
     for look in 1_u32.. {
@@ -71,11 +74,17 @@ fn bad(path: &Path, what: impl std::fmt::Display) -> Failure {
 }
 
 /// Checks that the history is one, or can be begun.
-pub(super) fn check(path: &Path) -> Result<(), Failure> {
-    if path.is_file() {
-        return read(path).map(|_| ());
+pub(super) fn check(arguments: &FileArguments, path: &Path) -> Result<(), Failure> {
+    let chart = chart_of(path);
+    if chart == path {
+        return Err(bad(path, "the chart beside it would have the same name"));
     }
-    super::output::check_writable(path, "--append")
+    // What is there is checked below.
+    check_replaceable(arguments, path, "--append", |_| true)?;
+    check_replaceable(arguments, &chart, "the chart of --append,", |first| {
+        first.starts_with("<svg ") && first.contains(TITLE)
+    })?;
+    read(path).map(|_| ())
 }
 
 /// Adds a row for each file, and draws the chart of all rows.
@@ -92,10 +101,8 @@ pub(super) fn append(
     let mut table = Vec::new();
     report::write_files_csv(files, &mut table).map_err(|error| failed(&error))?;
     let mut rows = csv::Reader::from_reader(table.as_slice());
-    let begins = !path.exists();
-    if !begins {
-        read(path)?;
-    }
+    let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let begins = length == 0;
     let mut text =
         csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     let time = humantime::format_rfc3339_seconds(now).to_string();
@@ -110,8 +117,10 @@ pub(super) fn append(
     }
     let text = text.into_inner().map_err(|error| failed(&error))?;
     let opened = OpenOptions::new().create(true).append(true).open(path);
-    // At once, so that a reader never sees half a row.
-    opened.and_then(|mut file| file.write_all(&text)).map_err(|error| failed(&error))?;
+    // At once, so that a reader never sees half a row; and none of it if there is no room for all.
+    let written = opened
+        .and_then(|mut file| file.write_all(&text).inspect_err(|_| drop(file.set_len(length))));
+    written.map_err(|error| failed(&error))?;
     draw(path, arguments)
 }
 
@@ -124,7 +133,13 @@ struct Row {
 }
 
 fn read(path: &Path) -> Result<Vec<Row>, Failure> {
-    let mut reader = csv::Reader::from_path(path).map_err(|error| bad(path, error))?;
+    let text = match super::output::read_bounded(path) {
+        Ok(text) if text.is_empty() => return Ok(Vec::new()),
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(bad(path, error)),
+    };
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
     let headers = reader.headers().map_err(|error| bad(path, error))?.clone();
     let column = |name: &str| {
         headers

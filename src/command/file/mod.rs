@@ -24,7 +24,7 @@ use measure::{Depth, Measuring};
 use output::Output;
 use requests::Requests;
 use scan::{Candidate, Found, Scan, ScanOptions};
-use subject::Subject;
+use subject::{Image, Subject};
 use target::Target;
 
 /// Looks at files and directories.
@@ -43,7 +43,8 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
         Some(interval) => history::watch(arguments, &measuring, interval, stops),
         None => {
             let output = Output::prepare(arguments)?;
-            arguments.append.as_deref().map(history::check).transpose()?;
+            let history = arguments.append.as_deref();
+            history.map(|history| history::check(arguments, history)).transpose()?;
             let looked = look(arguments, &measuring, stops)?;
             if let Some(history) = &arguments.append {
                 history::append(history, SystemTime::now(), &looked.files, arguments)?;
@@ -145,8 +146,16 @@ fn look(
                         continue;
                     }
                     entries.push(Origin::Path(path.clone()));
-                    if subject.image_format().is_some() {
-                        entries.push(Origin::Inside(path.clone()));
+                    match subject.image() {
+                        Some(Image::NamesOthers) if !arguments.inside => {
+                            terminal::say(&format!(
+                                "note: {}: not looked inside: it names other files, which qemu-img would open; give --inside if \
+                                 you trust it",
+                                report::shown_path(&path.display().to_string())
+                            ));
+                        }
+                        Some(_) => entries.push(Origin::Inside(path.clone())),
+                        None => {}
                     }
                 }
                 Err(error) => {

@@ -1,7 +1,8 @@
 //! What is printed and written.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -42,7 +43,7 @@ impl Output {
         let out = arguments.out.as_deref();
         let out = out.map(|out| OutDirectory::check(out, arguments.force, names())).transpose()?;
         if let Some(path) = &arguments.save_extents {
-            check_writable(path, "--save-extents")?;
+            check_replaceable(arguments, path, "--save-extents", is_list)?;
         }
         Ok(Self { out, before: arguments.compare.as_deref().map(earlier).transpose()? })
     }
@@ -117,6 +118,12 @@ impl Output {
                     found.others
                 ));
             }
+            if found.pseudo > 0 {
+                text.push_str(&format!(
+                    "Directories that were left out, since their file systems (proc, sysfs, …) have no blocks: {}.\n",
+                    found.pseudo
+                ));
+            }
             if found.linked > 0 {
                 text.push_str(&format!(
                     "Further names of files that are counted once: {}.\n",
@@ -141,10 +148,27 @@ fn csv(files: &[FileRecord]) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Bytes of the longest file that is read as a whole: a million files as JSON, or years of a history.
+const LONGEST_BYTES: u64 = 1 << 30;
+
+/// Reads a regular file that is not too long.
+pub(super) fn read_bounded(path: &Path) -> std::io::Result<String> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(std::io::Error::other("it is no regular file"));
+    }
+    if metadata.len() > LONGEST_BYTES {
+        return Err(std::io::Error::other("it is longer than 1 GiB"));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(LONGEST_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Reads what an earlier look found.
 fn earlier(path: &Path) -> Result<Vec<FileRecord>, Failure> {
     let help = "give what strewn file --json has written, or files.json of its --out";
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = read_bounded(path).map_err(|error| {
         Failure::bad_input(format!("--compare {}: {error}", path.display()), help)
     })?;
     files_from_json(&text)
@@ -182,6 +206,53 @@ fn free_spaces(looked: &Looked) -> (Vec<FreeSpaceRecord>, bool) {
         }
     }
     (spaces, all_are_known)
+}
+
+/// Whether a file begins as a list of extents does.
+fn is_list(first: &str) -> bool {
+    first.starts_with("# path = ")
+        || first.starts_with("# file_bytes")
+        || first.starts_with("offset,")
+}
+
+/// Checks that a file can be written, and that what is there is one that this command writes: not a file that is looked at, nor
+/// anybody's.
+pub(super) fn check_replaceable(
+    arguments: &FileArguments,
+    path: &Path,
+    flag: &str,
+    is_ours: fn(&str) -> bool,
+) -> Result<(), Failure> {
+    let shown = path.display();
+    let refuse = |what: &str| {
+        Err(Failure::bad_input(format!("{flag} {shown}: {what}"), "give the name of a new file"))
+    };
+    let inputs = arguments.paths.iter().chain(&arguments.from).chain(&arguments.compare);
+    let outputs = arguments.append.iter().chain(&arguments.save_extents);
+    let numbers =
+        |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    let own = numbers(path);
+    if inputs.into_iter().any(|input| own.is_some() && numbers(input) == own) {
+        return refuse("it is a file to be looked at");
+    }
+    if outputs.into_iter().filter(|output| output.as_path() == path).count() > 1 {
+        return refuse("it is given twice");
+    }
+    match std::fs::symlink_metadata(path) {
+        Err(_) => check_writable(path, flag),
+        Ok(metadata) if metadata.is_dir() => check_writable(path, flag),
+        Ok(metadata) if !metadata.is_file() => refuse("it is there, and is no regular file"),
+        Ok(metadata) => {
+            let mut first = Vec::new();
+            let opened = File::open(path);
+            let read = opened.and_then(|file| file.take(4096).read_to_end(&mut first));
+            if read.is_err() || !(metadata.len() == 0 || is_ours(&String::from_utf8_lossy(&first)))
+            {
+                return refuse("it is there, and strewn file has not written it");
+            }
+            check_writable(path, flag)
+        }
+    }
 }
 
 /// Checks that a file can be written to, without changing it.

@@ -93,6 +93,8 @@ pub(super) struct Found {
     pub(super) more_not_looked_at: u64,
     /// Links, pipes, sockets and devices.
     pub(super) others: u64,
+    /// Directories of file systems without blocks.
+    pub(super) pseudo: u64,
     /// Files with several names that were looked at under another one.
     pub(super) linked: u64,
     seen: HashSet<(u64, u64)>,
@@ -204,7 +206,11 @@ impl Visitor for Scan<'_> {
             return false;
         }
         let kind = (self.options.kind)(path, metadata);
-        !kind.is_some_and(|kind| PSEUDO.contains(&kind.as_str()))
+        let is_pseudo = kind.is_some_and(|kind| PSEUDO.contains(&kind.as_str()));
+        if is_pseudo {
+            self.found().pseudo += 1;
+        }
+        !is_pseudo
     }
 
     fn other(&self, _path: PathBuf, _metadata: &Metadata) {

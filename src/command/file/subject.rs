@@ -9,6 +9,7 @@ use std::sync::Arc;
 use strewn::file::{
     AddressSpace, Device, Extent, ExtentListReader, FileError, FoundBy, ImageFormat, LayerExtents,
     ListDialect, LookedAt, Looker, WritePolicy, compose, image_layers, map_image,
+    names_other_files,
 };
 
 /// The extents of a subject, for a pass over them.
@@ -29,6 +30,15 @@ pub(super) struct Subject {
     pub(super) source: &'static str,
     pub(super) notes: Vec<String>,
     origin: SubjectOrigin,
+}
+
+/// A disk image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Image {
+    /// All of it is in its file.
+    Alone,
+    /// It names files that have more of it.
+    NamesOthers,
 }
 
 enum SubjectOrigin {
@@ -113,8 +123,8 @@ impl Subject {
         }
     }
 
-    /// The format, if it is a disk image of a virtual machine that has a map of its own.
-    pub(super) fn image_format(&self) -> Option<ImageFormat> {
+    /// What is inside, if it is a disk image of a virtual machine that has a map of its own.
+    pub(super) fn image(&self) -> Option<Image> {
         let SubjectOrigin::Open(looked) = &self.origin else { return None };
         if looked.found_by() == FoundBy::Seek {
             return None;
@@ -129,7 +139,11 @@ impl Subject {
                 Ok(more) => read += more,
             }
         }
-        ImageFormat::recognise(&first[..read])
+        ImageFormat::recognise(&first[..read])?;
+        Some(match names_other_files(&first[..read]) {
+            true => Image::NamesOthers,
+            false => Image::Alone,
+        })
     }
 
     /// The disk inside the disk image at `image`: where its blocks lie on the device of the image.

@@ -73,8 +73,12 @@ impl Target {
 /// Whether a file is a scenario: it names arrays, which a drive profile does not.
 fn is_scenario(path: &Path) -> bool {
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    is_toml && text.lines().any(|line| line.trim_start().starts_with("[[array"))
+    if !is_toml {
+        return false;
+    }
+    // A drive profile is an error of its own kind, and so is what cannot be read.
+    let text = super::output::read_bounded(path).unwrap_or_default();
+    text.lines().any(|line| line.trim_start().starts_with("[[array"))
 }
 
 fn on_array(

@@ -37,6 +37,29 @@ impl ImageFormat {
     }
 }
 
+/// Whether an image that begins with `first`, at least 104 bytes of it, names other files, which qemu-img would open: a backing
+/// file, a file with the data, extents. Such a name can be a device or the address of a server.
+#[must_use]
+pub fn names_other_files(first: &[u8]) -> bool {
+    let number = |at: usize, bytes: usize| {
+        let field = first.get(at..at + bytes)?;
+        Some(field.iter().fold(0u64, |value, byte| value << 8 | u64::from(*byte)))
+    };
+    match ImageFormat::recognise(first) {
+        // docs/interop/qcow2.txt of QEMU: version, offset of the backing file's name, incompatible features (bit 2: the data are
+        // in another file).
+        Some(ImageFormat::Qcow2) => {
+            let has_backing = number(8, 8) != Some(0);
+            let has_data_file =
+                number(4, 4) != Some(2) && number(72, 8).is_none_or(|bits| bits & 4 != 0);
+            has_backing || has_data_file
+        }
+        // A descriptor is text, inside the file or alone, and can name any file.
+        Some(ImageFormat::Vmdk | ImageFormat::VmdkDescriptor) => true,
+        None => false,
+    }
+}
+
 /// An image of a chain: the image itself, its backing file, and so on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageLayer {

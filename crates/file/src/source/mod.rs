@@ -21,7 +21,10 @@ mod zdb_config;
 pub use fiemap::fiemap_extents;
 #[cfg(target_os = "linux")]
 pub(crate) use fiemap::is_unsupported;
-pub use image::{ComposedExtents, ImageFormat, ImageLayer, LayerExtents, compose, image_layers};
+pub use image::{
+    ComposedExtents, ImageFormat, ImageLayer, LayerExtents, compose, image_layers,
+    names_other_files,
+};
 pub use image_map::{MapRange, MapReader, map_image};
 pub use list::{ExtentListReader, ListDialect, ListedFile};
 pub use list_writer::ExtentListWriter;

@@ -2,6 +2,7 @@
 
 use crate::data::file::FileMap;
 use crate::rendering::chart::{ChartError, ChartStyle};
+use crate::rendering::files_table::shown_path;
 use crate::rendering::line_chart::{Across, Line, LineChart, Up};
 use crate::rendering::map_chart;
 use crate::rendering::marker::Appearance;
@@ -42,13 +43,13 @@ pub fn file_history_chart(
         _ => (60.0, "minutes since the first measurement"),
     };
     let lines = files.iter().enumerate().map(|(position, file)| Line {
-        name: file.path.clone(),
+        name: shown_path(&file.path),
         appearance: Appearance::of(position),
         hollow: false,
         points: file.points.iter().map(|(hours, commands)| (hours * scale, *commands)).collect(),
     });
     let of = match files {
-        [only] => format!("{}: {access}", only.path),
+        [only] => format!("{}: {access}", shown_path(&only.path)),
         _ => access.to_owned(),
     };
     LineChart {

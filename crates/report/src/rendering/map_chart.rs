@@ -8,6 +8,7 @@ use crate::data::quantity::about;
 use crate::rendering::canvas::Canvas;
 use crate::rendering::canvas::{PIXEL, register_the_font, style, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
+use crate::rendering::files_table::shown_path;
 use crate::rendering::legend::LEFT_PX;
 use crate::rendering::sheet::{Overlay, Sheet};
 use crate::rendering::theme::{GRID, INK, MAP_COLOURS, hex};
@@ -102,7 +103,8 @@ pub(crate) fn of_files(maps: &[FileMap], style: ChartStyle) -> Result<String, Ch
         let strips = of.map.snapshots.iter().flat_map(|at| &at.spindles).zip(&of.devices);
         let row = |(strip, device): (&Strip, &String)| {
             let cells = cells(&[strip], of.map.columns);
-            let mark = format!("{} on {device}: {}", of.map.name, distance_words(&cells));
+            let mark =
+                format!("{} on {device}: {}", shown_path(&of.map.name), distance_words(&cells));
             Row { words: device.clone(), mark, cells }
         };
         let of_whole = match of.device_bytes {
@@ -111,7 +113,7 @@ pub(crate) fn of_files(maps: &[FileMap], style: ChartStyle) -> Result<String, Ch
         };
         let (low, high) = (about(from), about(from + bytes));
         Part {
-            heading: format!("{}: {low} to {high}{of_whole}", of.map.name),
+            heading: format!("{}: {low} to {high}{of_whole}", shown_path(&of.map.name)),
             rows: strips.map(row).collect(),
             ticks: byte_ticks(from, bytes),
         }
