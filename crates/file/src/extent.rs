@@ -40,6 +40,16 @@ pub enum Place {
         /// How many there are, if the file system says so; FIEMAP does not.
         stored_bytes: Option<u64>,
     },
+    /// A block of a file system that reads and writes only whole blocks, as ZFS does, whose checksums are of whole blocks.
+    Block {
+        /// Where the block begins.
+        at: Address,
+        /// Bytes that are read: fewer than the extent has if the block is compressed.
+        stored_bytes: u64,
+        /// Bytes up to the address at which the next block can begin. On RAID-Z these are more than are stored: addresses count
+        /// parity and padding too.
+        allocated_bytes: u64,
+    },
     /// Space is reserved at an address, and nothing was written: the bytes read as zeros without a command.
     Unwritten(Address),
     /// The bytes are in the file system's metadata, together with the file's inode or the tails of other files.
@@ -53,7 +63,10 @@ impl Place {
     #[must_use]
     pub fn address(&self) -> Option<Address> {
         match self {
-            Self::At(at) | Self::Encoded { at, .. } | Self::Unwritten(at) => Some(*at),
+            Self::At(at)
+            | Self::Encoded { at, .. }
+            | Self::Block { at, .. }
+            | Self::Unwritten(at) => Some(*at),
             Self::Inline | Self::Unknown => None,
         }
     }
@@ -79,8 +92,39 @@ impl Extent {
         self.offset.saturating_add(self.bytes)
     }
 
-    /// The part of the extent within `bytes` of the file, or `None` if there is none. An encoded extent is not divided: its
-    /// part still begins at the extent's address.
+    /// Bytes that are read to get all of the extent, as far as is known.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        match self.place {
+            Place::Encoded { stored_bytes: Some(stored), .. } => stored,
+            Place::Block { stored_bytes, .. } => stored_bytes,
+            _ => self.bytes,
+        }
+    }
+
+    /// Bytes of the address space that the extent takes, as far as is known.
+    pub(crate) fn allocated_bytes(&self) -> u64 {
+        match self.place {
+            Place::Block { allocated_bytes, .. } => allocated_bytes,
+            _ => self.stored_bytes(),
+        }
+    }
+
+    /// Whether the bytes are stored encoded. Of a block that is if fewer are stored than the extent has.
+    pub(crate) fn is_encoded(&self) -> bool {
+        match self.place {
+            Place::Encoded { .. } => true,
+            Place::Block { stored_bytes, .. } => stored_bytes < self.bytes,
+            _ => false,
+        }
+    }
+
+    /// Whether all of the extent is read to get any byte of it.
+    pub(crate) fn is_read_whole(&self) -> bool {
+        matches!(self.place, Place::Encoded { .. } | Place::Block { .. })
+    }
+
+    /// The part of the extent within `bytes` of the file, or `None` if there is none. An encoded extent or a block is not
+    /// divided: its part still begins at the extent's address.
     #[must_use]
     pub fn within(&self, bytes: std::ops::Range<u64>) -> Option<Self> {
         let (offset, end) = (self.offset.max(bytes.start), self.end().min(bytes.end));

@@ -64,14 +64,16 @@ mod measure;
 mod source;
 mod space;
 mod walk;
+#[cfg(target_os = "linux")]
+mod zfs;
 
 pub use cost::{
     AddressShift, Advice, AgingOptions, BTRFS_BATCH_WRITES, Change, CommandCounts, Comparison,
     ContiguousPlacement, CostOptions, CostPass, CostReport, CostStudy, DEFAULT_MAX_COMMAND_BYTES,
     DEFAULT_OUTSTANDING, DEFAULT_REQUESTS, FileCommands, FileCost, FileStream, FileWorkload,
     LayoutCost, LunRequest, LunRequests, Merging, Order, PredictedLayout, Prediction, Request,
-    RequestPlan, SimulatedFigures, SpeedUnit, SpindleModel, StudyOptions, UNCHANGED_SHARE, Verdict,
-    WritePolicy,
+    RequestPlan, SimulatedFigures, SpeedUnit, SpindleModel, StudyOptions, TRIFLE_S,
+    UNCHANGED_SHARE, Verdict, WritePolicy, XFS_COPIED_UNIT_BYTES,
 };
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};
@@ -90,7 +92,7 @@ pub use source::{
 #[cfg(target_os = "linux")]
 pub use source::{SeekExtents, fiemap_extents, seek_extents};
 pub use space::{
-    AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, Piece, System, Vdev,
-    VdevKind, btrfs, mount_of_path, parse_mountinfo,
+    AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, Piece, System,
+    VdevKind, VdevShape, btrfs, mount_of_path, parse_mountinfo,
 };
 pub use walk::{MOST_THREADS, Visitor, WalkOptions, walk};

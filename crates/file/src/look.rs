@@ -13,6 +13,7 @@ use crate::error::FileError;
 use crate::extent::Extent;
 use crate::source::{fiemap_extents, is_unsupported, seek_extents};
 use crate::space::{AddressSpace, FileSystemKind, Mount, System};
+use crate::zfs::{ObjectExtents, Pool, pool_of_dataset};
 
 /// A file system that files were found on.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub struct FileSystem {
     pub bytes: Option<u64>,
     /// Bytes of a block.
     pub block_bytes: u64,
+    /// The pool, of ZFS.
+    pool: Option<Arc<Pool>>,
 }
 
 /// How the extents of a file are found.
@@ -32,6 +35,8 @@ pub struct FileSystem {
 pub enum FoundBy {
     /// The kernel tells them: FIEMAP.
     Fiemap,
+    /// zdb reads them from the devices of a ZFS pool.
+    Zdb,
     /// The kernel tells only what is data and what is a hole.
     Seek,
 }
@@ -42,6 +47,7 @@ impl FoundBy {
     pub fn name(self) -> &'static str {
         match self {
             Self::Fiemap => "fiemap",
+            Self::Zdb => "zdb",
             Self::Seek => "seek",
         }
     }
@@ -55,6 +61,8 @@ pub struct Looker {
     sync: bool,
     /// By the device number that files have.
     file_systems: Mutex<HashMap<u64, Arc<FileSystem>>>,
+    /// By their names.
+    pools: Mutex<HashMap<String, Arc<Pool>>>,
 }
 
 impl Looker {
@@ -63,6 +71,12 @@ impl Looker {
     #[must_use]
     pub fn new(sync: bool) -> Self {
         Self { sync, ..Self::default() }
+    }
+
+    /// Looks at files by what `system` says of mounts and devices.
+    #[must_use]
+    pub fn with_system(system: System, sync: bool) -> Self {
+        Self { system, ..Self::new(sync) }
     }
 
     /// The file system that the file or directory at `path` is on.
@@ -82,15 +96,26 @@ impl Looker {
             return Ok(known);
         }
         let mount = self.system.mount_of(path)?;
-        let space = Arc::new(self.system.address_space(&mount));
+        let pool = (mount.kind == FileSystemKind::Zfs).then(|| self.pool(&mount));
+        let space = match &pool {
+            Some(pool) => Arc::clone(pool.space()),
+            None => Arc::new(self.system.address_space(&mount)),
+        };
         let found = rustix::fs::statvfs(path).ok();
         // tmpfs and others report none.
         let whole = found.as_ref().map(|of| of.f_blocks.saturating_mul(of.f_frsize));
         let bytes = whole.filter(|bytes| *bytes > 0);
         let block_bytes = found.map_or(4096, |of| of.f_frsize).clamp(512, 1 << 20);
-        let made = Arc::new(FileSystem { mount, space, bytes, block_bytes });
+        let made = Arc::new(FileSystem { mount, space, bytes, block_bytes, pool });
         let mut all = self.file_systems.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(all.entry(metadata.dev()).or_insert(made)))
+    }
+
+    /// The pool that `mount` is a dataset of. zdb is asked once.
+    fn pool(&self, mount: &Mount) -> Arc<Pool> {
+        let mut all = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = pool_of_dataset(&mount.source).to_owned();
+        Arc::clone(all.entry(name).or_insert_with(|| Arc::new(Pool::find(&self.system, mount))))
     }
 
     /// The file systems of all files so far, by their mount points.
@@ -126,21 +151,38 @@ impl Looker {
         let metadata = file.metadata().map_err(|error| cannot_open(path, error))?;
         refuse_others(path, &metadata)?;
         let file_system = self.file_system(path, &metadata)?;
+        let mut looked = LookedAt {
+            path: path.to_owned(),
+            file,
+            metadata,
+            file_system,
+            found_by: FoundBy::Fiemap,
+            object: None,
+            head: Vec::new(),
+            sync: self.sync,
+        };
+        if let Some(pool) = &looked.file_system.pool {
+            let (object, bytes) = (looked.metadata.ino(), looked.metadata.len());
+            let dataset = &looked.file_system.mount.source;
+            let found = pool.extents(dataset, object, bytes, self.sync);
+            looked.found_by = if found.is_ok() { FoundBy::Zdb } else { FoundBy::Seek };
+            looked.object = Some(found);
+            return Ok(looked);
+        }
         // As many as the kernel is asked for at once: most files have no more, and are not asked for twice.
         let head: Result<Vec<Extent>, FileError> =
-            fiemap_extents(&file, self.sync).take(AT_ONCE).collect();
-        let (found_by, head) = match head {
-            Ok(head) => (FoundBy::Fiemap, head),
-            Err(error) if is_unsupported(&error) => (FoundBy::Seek, Vec::new()),
+            fiemap_extents(&looked.file, looked.sync).take(AT_ONCE).collect();
+        match head {
+            Ok(head) => looked.head = head,
+            Err(error) if is_unsupported(&error) => looked.found_by = FoundBy::Seek,
             Err(error) => {
                 return Err(FileError::io(
                     format!("{}: the kernel does not tell its extents", path.display()),
                     io::Error::other(error.to_string()),
                 ));
             }
-        };
-        let (path, sync) = (path.to_owned(), self.sync);
-        Ok(LookedAt { path, file, metadata, file_system, found_by, head, sync })
+        }
+        Ok(looked)
     }
 }
 
@@ -190,6 +232,8 @@ pub struct LookedAt {
     found_by: FoundBy,
     /// The first extents: all of them if there are fewer than [`AT_ONCE`].
     head: Vec<Extent>,
+    /// What zdb tells of a file of ZFS, or why it does not.
+    object: Option<Result<ObjectExtents, String>>,
     sync: bool,
 }
 
@@ -210,6 +254,13 @@ impl LookedAt {
     #[must_use]
     pub fn allocated_bytes(&self) -> u64 {
         self.metadata.blocks().saturating_mul(512)
+    }
+
+    /// Bytes of its blocks: of the file system, or of the file where files differ, as in ZFS.
+    #[must_use]
+    pub fn block_bytes(&self) -> u64 {
+        let own = self.object.iter().flatten().find_map(|object| object.block_bytes);
+        own.map_or(self.file_system.block_bytes, |bytes| bytes.clamp(512, 1 << 24))
     }
 
     /// The file system it is on.
@@ -237,6 +288,10 @@ impl LookedAt {
                 Box::new(self.head.iter().copied().map(Ok))
             }
             FoundBy::Fiemap => Box::new(fiemap_extents(&self.file, self.sync)),
+            FoundBy::Zdb => {
+                let extents = self.object.iter().flatten().flat_map(|object| &object.extents);
+                Box::new(extents.copied().map(Ok))
+            }
             FoundBy::Seek => match seek_extents(&self.file, &self.path.display().to_string()) {
                 Ok(extents) => Box::new(extents),
                 Err(error) => Box::new(std::iter::once(Err(error))),
@@ -280,13 +335,16 @@ impl LookedAt {
                     "{name} tells only what is data and what is a hole: run strewn on the machine that has the disks"
                 ),
                 FileSystemKind::Zfs => {
-                    "ZFS tells only what is data and what is a hole: run strewn as root, where zdb is installed".to_owned()
+                    let why = self.object.as_ref().and_then(|found| found.as_ref().err());
+                    let why = why.map_or("", String::as_str);
+                    format!("ZFS tells only what is data and what is a hole, and zdb does not help: {why}")
                 }
                 _ => format!("{name} tells only what is data and what is a hole"),
             });
         } else if let Some(reason) = self.file_system.space.untranslated_reason() {
             notes.push(format!("addresses are not those of a device: {reason}"));
         }
+        notes.extend(self.object.iter().flatten().flat_map(|object| object.notes.clone()));
         notes
     }
 }

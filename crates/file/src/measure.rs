@@ -93,6 +93,7 @@ impl LayoutPass {
     pub fn add(&mut self, extent: &Extent) {
         // The last block counts in full.
         let end = self.file_bytes.checked_next_multiple_of(self.block_bytes).unwrap_or(u64::MAX);
+        let is_encoded = extent.is_encoded();
         let Some(extent) = extent.within(self.next_offset..end) else { return };
         self.add_hole(extent.offset.min(self.file_bytes));
         self.next_offset = extent.end();
@@ -107,16 +108,15 @@ impl LayoutPass {
             return;
         };
         self.sums.placed += bytes;
+        self.sums.encoded += if is_encoded { bytes } else { 0 };
         self.sums.shared += if extent.shared { bytes } else { 0 };
-        match extent.place {
-            Place::Unwritten(_) => self.sums.unwritten += bytes,
-            Place::Encoded { .. } => self.sums.encoded += bytes,
-            _ => {}
+        if matches!(extent.place, Place::Unwritten(_)) {
+            self.sums.unwritten += bytes;
         }
         let follows = self.previous.is_some_and(|previous| is_behind(&previous, &extent));
         self.counter.add_run(extent.bytes.div_ceil(self.block_bytes), follows);
         let span = self.spans.entry(at.volume).or_insert((at.byte, at.byte));
-        *span = (span.0.min(at.byte), span.1.max(at.after(stored_bytes(&extent)).byte));
+        *span = (span.0.min(at.byte), span.1.max(at.after(extent.allocated_bytes()).byte));
         self.window.add(&extent, at);
         self.previous = Some(extent);
     }
@@ -160,14 +160,6 @@ impl LayoutPass {
     }
 }
 
-/// Bytes that an extent takes at its address, as far as is known.
-pub(crate) fn stored_bytes(extent: &Extent) -> u64 {
-    match extent.place {
-        Place::Encoded { stored_bytes: Some(stored), .. } => stored,
-        _ => extent.bytes,
-    }
-}
-
 /// Whether `next` begins in the file and in the address space where `previous` ends. Of encoded bytes whose number is not
 /// known, those follow that begin before as many bytes as were encoded have passed.
 pub(crate) fn is_behind(previous: &Extent, next: &Extent) -> bool {
@@ -181,7 +173,9 @@ pub(crate) fn is_behind(previous: &Extent, next: &Extent) -> bool {
         Place::Encoded { stored_bytes: None, .. } => {
             at.byte > before.byte && at.byte - before.byte <= previous.bytes
         }
-        _ => at == before.after(stored_bytes(previous)),
+        // Two parts of one block, as in a disk image, follow each other too.
+        Place::Block { .. } if at == before => true,
+        _ => at == before.after(previous.allocated_bytes()),
     }
 }
 
@@ -189,7 +183,7 @@ pub(crate) fn is_behind(previous: &Extent, next: &Extent) -> bool {
 #[derive(Debug, Clone, Default)]
 struct Window {
     number: u64,
-    /// Address, bytes at it, and whether the bytes are encoded, of the current window.
+    /// Address, bytes that it takes, and whether those are the most that it takes, of the parts of the current window.
     parts: Vec<(Address, u64, bool)>,
     windows: u64,
     runs: u64,
@@ -197,15 +191,15 @@ struct Window {
 
 impl Window {
     fn add(&mut self, extent: &Extent, at: Address) {
-        let encoded = matches!(extent.place, Place::Encoded { .. });
         let (first, last) = (extent.offset / WINDOW_BYTES, (extent.end() - 1) / WINDOW_BYTES);
         if first != self.number {
             self.end();
             self.number = first;
         }
-        if first == last || encoded {
-            // An encoded extent is read whole in the window in which it begins.
-            self.parts.push((at, stored_bytes(extent), encoded));
+        if first == last || extent.is_read_whole() {
+            // An encoded extent or a block is read whole in the window in which it begins.
+            let at_most = matches!(extent.place, Place::Encoded { stored_bytes: None, .. });
+            self.parts.push((at, extent.allocated_bytes(), at_most));
             return;
         }
         let in_first = (first + 1) * WINDOW_BYTES - extent.offset;
@@ -227,10 +221,12 @@ impl Window {
         self.windows += 1;
         self.runs += 1;
         for pair in self.parts.windows(2) {
-            let (at, bytes, encoded) = pair[0];
+            let (at, bytes, at_most) = pair[0];
             let (next, ..) = pair[1];
             let end = at.after(bytes);
-            let joined = next == end || encoded && next.volume == end.volume && next < end;
+            // Parts of one block have its address.
+            let joined =
+                next == end || next == at || at_most && next.volume == end.volume && next < end;
             self.runs += u64::from(!joined);
         }
         self.parts.clear();

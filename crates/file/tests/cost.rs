@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use strewn_file::{
     Address, AddressSpace, ContiguousPlacement, CostOptions, CostPass, Device, Extent,
-    FileCommands, FileWorkload, Order, Place, RequestPlan, SpindleModel,
+    FileCommands, FileWorkload, Order, Place, RequestPlan, SpindleModel, VdevKind, VdevShape,
 };
 
 const MIB: u64 = 1 << 20;
@@ -26,6 +26,21 @@ fn disk() -> AddressSpace {
 
 fn at(offset: u64, bytes: u64, byte: u64) -> Extent {
     Extent { offset, bytes, place: Place::At(Address::new(byte)), shared: false }
+}
+
+/// RAID-Z2 of six disks, and a file of 8 KiB blocks that are `step` apart in its addresses.
+fn raid_z2(step: u64) -> (AddressSpace, Vec<Extent>) {
+    let shape = VdevShape { kind: VdevKind::RaidZ { parity: 2 }, ashift: 12, children: 6 };
+    let space = AddressSpace::pool(vec![(shape, vec![device(GIB).into(); 6])]);
+    let block = |number: u64| {
+        let place = Place::Block {
+            at: Address::new(number * step),
+            stored_bytes: 8192,
+            allocated_bytes: 24_576,
+        };
+        Extent { offset: number * 8192, bytes: 8192, place, shared: false }
+    };
+    (space, (0..1024).map(block).collect())
 }
 
 /// A file of blocks all apart, in a scattered order that follows from a multiplication; there is a power of two of them.
@@ -133,6 +148,40 @@ fn holes_reserved_space_and_inline_bytes_take_no_command() {
     assert_eq!(empty.contiguous_at(), ContiguousPlacement::Nowhere);
     let cost = empty.simulate(&SpindleModel::shipped("nearline-7200-16tb").unwrap()).unwrap();
     assert_eq!((cost.as_it_lies.simulated, cost.contiguous.simulated), (None, None));
+}
+
+/// Each block has a row of its own, two sectors of which are data: on the third and the fourth disk.
+#[test]
+fn neighbouring_blocks_of_raid_z_merge_on_each_disk() {
+    let (space, blocks) = raid_z2(24_576);
+    let found = commands_in(&space, &scan(), 8 << 20, blocks);
+    assert_eq!(found.commands().collect::<Vec<_>>(), [2; 8]);
+    assert_eq!(found.contiguous_commands().collect::<Vec<_>>(), [2; 8]);
+    assert_eq!(found.as_it_lies().bytes_per_request, 1_048_576.0);
+    let (_, apart) = raid_z2(2 * 24_576);
+    let found = commands_in(&space, &scan(), 8 << 20, apart);
+    assert_eq!(found.commands().collect::<Vec<_>>(), [256; 8]);
+    assert_eq!(found.contiguous_commands().collect::<Vec<_>>(), [2; 8]);
+}
+
+/// Parts of a block, as of the clusters of a disk image, are one block; its checksum is of all of it.
+#[test]
+fn blocks_are_read_whole_and_once() {
+    let block = |offset: u64, number: u64| {
+        let place = Place::Block {
+            at: Address::new(GIB + number * 65_536),
+            stored_bytes: 65_536,
+            allocated_bytes: 65_536,
+        };
+        Extent { place, ..at(offset, 65_536, 0) }
+    };
+    let random = commands(&random(4096), 65_536, [block(0, 0)]);
+    assert_eq!(random.as_it_lies().bytes_per_request, 65_536.0);
+    let parts = (0..32).map(|part| Extent { bytes: 32_768, ..block(part * 32_768, part / 2) });
+    let halves = commands(&scan(), MIB, parts);
+    for counts in [halves.as_it_lies(), halves.contiguous()] {
+        assert_eq!((counts.commands_per_request, counts.bytes_per_request), (1.0, 1_048_576.0));
+    }
 }
 
 #[test]

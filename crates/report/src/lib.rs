@@ -36,8 +36,9 @@ pub use data::drive::{
 };
 pub use data::figure::{FigureMetric, FigureOf, Last, SegmentChoice, Statistic};
 pub use data::file::{
-    FileCost, FileDevice, FileLayoutFigures, FileMap, FilePerformance, FilePrediction, FileRecord,
-    FileSimulation, FileTotals, FreeSpaceRecord, NotLookedAt, files_from_json, files_json,
+    FileCost, FileDevice, FileLayoutFigures, FileMap, FileOther, FilePerformance, FilePrediction,
+    FileRecord, FileSimulation, FileTotals, FreeSpaceRecord, NotLookedAt, about_bytes,
+    files_from_json, files_json,
 };
 pub use data::gateway::GatewayFigures;
 pub use data::housekeeping::Housekeeping;
@@ -99,8 +100,8 @@ pub use rendering::failures_table::failures_table;
 #[cfg(feature = "charts")]
 pub use rendering::files_chart::{FileHistory, file_history_chart, files_map};
 pub use rendering::files_table::{
-    file_totals_sentence, files_comparison, files_table, free_space_table, shown_path,
-    write_files_csv,
+    earlier_files, file_totals_sentence, files_comparison, files_table, free_space_table,
+    shown_path, write_files_csv,
 };
 pub use rendering::groups_table::groups_table;
 pub use rendering::headline::headline;

@@ -41,8 +41,8 @@ pub(crate) struct FileArguments {
     /// Files, and directories to be searched for files
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Take extents from a saved list instead of the file system: CSV as --save-extents writes it, or the output of
-    /// filefrag -v or zdb -ddddd. May be repeated
+    /// Take extents from a saved list, or - for standard input, instead of the file system: CSV as --save-extents writes it, or
+    /// the output of filefrag -v, xfs_bmap -v or zdb -ddddd. May be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Vec<PathBuf>,
     /// Also write the extents of all files listed to this CSV file, so that --from reads them on another machine
@@ -157,7 +157,18 @@ pub(crate) enum Sort {
 }
 
 fn size(text: &str) -> Result<Bytes, String> {
-    let bytes = quantity::<Bytes>(text);
+    // As fio has them: k is 1,024.
+    let unit = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
+    let binary = match &text[unit.len()..] {
+        "k" | "K" => Some("KiB"),
+        "m" | "M" => Some("MiB"),
+        "g" | "G" => Some("GiB"),
+        _ => None,
+    };
+    let bytes = match binary {
+        Some(binary) => quantity::<Bytes>(&format!("{unit}{binary}")),
+        None => quantity::<Bytes>(text),
+    };
     bytes.filter(|bytes| (512..=1 << 30).contains(&bytes.0) && bytes.0 % 512 == 0).ok_or_else(
         || "give a multiple of 512 bytes up to 1 GiB, such as 4KiB or \"1 MiB\"".to_owned(),
     )

@@ -41,9 +41,10 @@ pub(super) fn watch(
         let mean = commands.iter().sum::<f64>() / commands.len().max(1) as f64;
         let extents: u64 = looked.files.iter().map(|file| file.layout.extents).sum();
         terminal::print(&format!(
-            "{}: {} files, {extents} extents, {mean:.2} commands per request\n",
+            "{}: {} files, {extents} extents, {} commands per request\n",
             humantime::format_rfc3339_seconds(SystemTime::now()),
             looked.files.len(),
+            if commands.is_empty() { "no".to_owned() } else { format!("{mean:.2}") },
         ))?;
         if arguments.times == Some(look) {
             return super::ending(&looked, false);
@@ -86,7 +87,7 @@ pub(super) fn append(
 ) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::failed(format!("--append {}: {error}", path.display()))
-            .with_help("make room, and repeat the command; the rows before are there")
+            .with_help("make sure that it can be written to, and repeat the command")
     };
     let mut table = Vec::new();
     report::write_files_csv(files, &mut table).map_err(|error| failed(&error))?;
@@ -166,16 +167,32 @@ fn draw(path: &Path, arguments: &FileArguments) -> Result<(), Failure> {
     let rows = read(path)?;
     let Some(first) = rows.iter().map(|row| row.time).min() else { return Ok(()) };
     let mut files: Vec<FileHistory> = Vec::new();
-    // Rows of other requests would show a change where there is none.
-    let access = rows.last().map(|row| row.access.clone()).unwrap_or_default();
-    for row in rows.iter().filter(|row| row.access == access) {
+    // Rows of other requests are lines of their own: they would show a change where there is none.
+    let mut accesses: Vec<&str> = rows.iter().map(|row| row.access.as_str()).collect();
+    accesses.retain(|access| !access.is_empty());
+    accesses.sort_unstable();
+    accesses.dedup();
+    let access = accesses.join(", ");
+    let name = |row: &Row| match accesses.len() {
+        1 => row.path.clone(),
+        _ => format!("{}: {}", row.path, row.access),
+    };
+    let mut left_out = false;
+    for row in &rows {
         let Some(commands) = row.commands_per_request else { continue };
         let hours = row.time.duration_since(first).unwrap_or_default().as_secs_f64() / 3600.0;
-        if let Some(file) = files.iter_mut().find(|file| file.path == row.path) {
+        let name = name(row);
+        if let Some(file) = files.iter_mut().find(|file| file.path == name) {
             file.points.push((hours, commands));
         } else if files.len() < MOST_LINES {
-            files.push(FileHistory { path: row.path.clone(), points: vec![(hours, commands)] });
+            files.push(FileHistory { path: name, points: vec![(hours, commands)] });
+        } else {
+            left_out = true;
         }
+    }
+    if left_out {
+        let chart = chart_of(path);
+        terminal::say(&format!("{} has the first {MOST_LINES} lines only", chart.display()));
     }
     if files.is_empty() {
         return Ok(());

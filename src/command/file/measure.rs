@@ -3,11 +3,11 @@
 use strewn::file::{
     AddressSpace, AgingOptions, BTRFS_BATCH_WRITES, CommandCounts, CostOptions, CostPass,
     CostReport, CostStudy, Extent, FileError, LayoutMeasures, LayoutPass, Prediction, RequestPlan,
-    SimulatedFigures, StudyOptions, WritePolicy,
+    SimulatedFigures, StudyOptions, WritePolicy, XFS_COPIED_UNIT_BYTES,
 };
 use strewn::report::{
-    FileCost, FileDevice, FileLayoutFigures, FilePerformance, FilePrediction, FileRecord,
-    FileSimulation, SIGNIFICANT_DIGITS, rounded,
+    FileCost, FileDevice, FileLayoutFigures, FileOther, FilePerformance, FilePrediction,
+    FileRecord, FileSimulation, SIGNIFICANT_DIGITS, rounded,
 };
 
 use super::requests::Requests;
@@ -79,8 +79,8 @@ impl Measuring {
         }
         if measures.unknown_bytes > 0 && subject.source == "fiemap" {
             notes.push(format!(
-                "{} bytes have no place yet: give --sync to have them written out first",
-                measures.unknown_bytes
+                "{} have no place yet: give --sync to have them written out first",
+                about_bytes(measures.unknown_bytes)
             ));
         }
         // Without any place, there is nothing to charge for.
@@ -88,6 +88,9 @@ impl Measuring {
             let cost = cost.finish(self, subject.bytes, &subject.space);
             cost.map_err(|error| notes.push(format!("no cost: {error}"))).ok()
         });
+        if let Some(cost) = &cost {
+            notes.extend(self.remarks(subject, &measures, cost));
+        }
         let prediction = match (depth, self.prediction) {
             (Depth::Full, Some(prediction)) => self
                 .predicted(subject, prediction)
@@ -145,6 +148,49 @@ impl Measuring {
 }
 
 impl Measuring {
+    /// What has to be known before the verdict is followed.
+    fn remarks(
+        &self,
+        subject: &Subject,
+        measures: &LayoutMeasures,
+        cost: &FileCost,
+    ) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let gains = cost.extra_commands >= 1.0;
+        if measures.shared_bytes > 0 && gains && cost.simulated.is_some() {
+            remarks.push(format!(
+                "{} are shared with snapshots or copies: defragmenting copies them, and takes up to that much more space",
+                about_bytes(measures.shared_bytes)
+            ));
+        }
+        if measures.encoded_bytes > 0 {
+            remarks.push(format!(
+                "{} are compressed: each extent is read whole, and how long it is on disk is not told; contiguous is the same file \
+                 uncompressed, which defragmenting does not make of it",
+                about_bytes(measures.encoded_bytes)
+            ));
+        }
+        if subject.source == "qemu-img" && gains {
+            remarks.push(
+                "inside an image, blocks lie as the guest wrote them: qemu-img convert lays them out again, defragmenting the image \
+                 file does not"
+                    .to_owned(),
+            );
+        }
+        let writes =
+            self.requests.workload(subject.bytes, None).is_ok_and(|of| of.read_fraction() < 1.0);
+        if writes
+            && cost.simulated.is_some()
+            && subject.write_policy().0 == WritePolicy::WriteAnywhere
+        {
+            remarks.push(format!(
+                "writes are counted where the blocks lie; {} puts them elsewhere, so look at the reads (--read)",
+                subject.file_system
+            ));
+        }
+        remarks
+    }
+
     /// How the kernel makes commands of requests.
     fn options(&self, space: &AddressSpace) -> CostOptions {
         let of_queue = CostOptions::of_space(space);
@@ -170,6 +216,13 @@ impl Measuring {
         let extents = subject.extents().collect::<Result<Vec<Extent>, _>>()?;
         let (policy, rules) = subject.write_policy();
         let mut options = AgingOptions { seed: self.seed, ..AgingOptions::new(policy) };
+        if policy == WritePolicy::InPlace {
+            // Each write gets its place at once, as with direct I/O.
+            options.batch_writes = 1;
+        }
+        if subject.file_system == "xfs" {
+            options.copied_unit_bytes = Some(XFS_COPIED_UNIT_BYTES);
+        }
         if subject.file_system == "btrfs" {
             options.batch_writes = BTRFS_BATCH_WRITES;
         }
@@ -240,6 +293,7 @@ impl CostOf<'_> {
                 let options = measuring.options(space);
                 let CostReport { costs, verdict } =
                     study.finish_with(|commands| measuring.target.simulate(commands, options))?;
+                let others = costs.iter().skip(1).filter_map(other).collect();
                 let of = costs.into_iter().next().ok_or_else(|| {
                     FileError::input("no requests were counted", "give other requests")
                 })?;
@@ -248,11 +302,14 @@ impl CostOf<'_> {
                 let found =
                     cost(of.workload.clone(), mean_bytes, bytes, &now.counts, &contiguous.counts);
                 Ok(FileCost {
+                    is_sequential: of.sequential,
                     simulated: simulated.map(|(now, contiguous)| FileSimulation {
                         on: of.drive.clone(),
                         outstanding: of.outstanding,
                         now: performance(&now),
                         contiguous: performance(&contiguous),
+                        others,
+                        scan_s: verdict.scan_s.map(|(now, then)| (digits(now), digits(then))),
                         verdict: sentence(&verdict.to_string()),
                     }),
                     ..found
@@ -267,6 +324,18 @@ fn mean_bytes(plan: &RequestPlan) -> f64 {
     asked as f64 / plan.requests().len().max(1) as f64
 }
 
+fn other(of: &strewn::file::FileCost) -> Option<FileOther> {
+    let (now, contiguous) = (&of.as_it_lies, &of.contiguous);
+    Some(FileOther {
+        access: of.workload.clone(),
+        is_sequential: of.sequential,
+        commands_per_request: digits(now.counts.commands_per_request),
+        contiguous_commands_per_request: digits(contiguous.counts.commands_per_request),
+        now: performance(&now.simulated?),
+        contiguous: performance(&contiguous.simulated?),
+    })
+}
+
 /// The figures of both depths.
 fn cost(
     access: String,
@@ -279,6 +348,7 @@ fn cost(
     let extra = (now.commands_per_request - contiguous.commands_per_request) * passes;
     FileCost {
         access,
+        is_sequential: false,
         commands_per_request: digits(now.commands_per_request),
         commands_per_request_error: digits(now.commands_margin),
         contiguous_commands_per_request: digits(contiguous.commands_per_request),
@@ -292,6 +362,10 @@ fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
+}
+
+fn about_bytes(bytes: u64) -> String {
+    strewn::report::about_bytes(bytes)
 }
 
 fn performance(of: &SimulatedFigures) -> FilePerformance {

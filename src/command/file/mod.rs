@@ -48,8 +48,13 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
             if let Some(history) = &arguments.append {
                 history::append(history, SystemTime::now(), &looked.files, arguments)?;
             }
-            output.publish(arguments, &looked)?;
-            ending(&looked, stops())
+            let looked = Looked { is_partial: stops(), ..looked };
+            let all_is_known = output.publish(arguments, &looked)?;
+            let ending = ending(&looked, stops())?;
+            match all_is_known {
+                true => Ok(ending),
+                false => Err(Failure::failed("not everything that was asked for is known")),
+            }
         }
     }
 }
@@ -74,6 +79,8 @@ struct Looked {
     totals: FileTotals,
     /// Whether there were directories.
     is_tree: bool,
+    /// Whether it was stopped before everything was looked at.
+    is_partial: bool,
     found: Found,
 }
 
@@ -142,7 +149,17 @@ fn look(
                         entries.push(Origin::Inside(path.clone()));
                     }
                 }
-                Err(error) => found.refuse(path, reason(path, &error)),
+                Err(error) => {
+                    let is_number = path.to_str().is_some_and(|text| text.parse::<u32>().is_ok());
+                    if arguments.nice.is_some() && is_number && !path.exists() {
+                        let path = path.display();
+                        return Err(Failure::bad_input(
+                            format!("there is no file {path}: is it the percentage of --nice?"),
+                            format!("write --nice={path}"),
+                        ));
+                    }
+                    found.refuse(path, reason(path, &error));
+                }
             },
         }
     }
@@ -190,7 +207,8 @@ fn look(
     listed.sort_by(|(one, _), (other, _)| one.cmp(other));
     let (files, origins) = listed.into_iter().map(|(one, origin)| (one.record, origin)).unzip();
     found.sort();
-    Ok(Looked { files, origins, looker, totals: found.totals, is_tree, found })
+    let totals = found.totals;
+    Ok(Looked { files, origins, looker, totals, is_tree, is_partial: false, found })
 }
 
 fn threads(arguments: &FileArguments) -> usize {

@@ -48,8 +48,23 @@ impl Output {
     }
 
     /// Prints what was found, and then writes the files.
-    pub(super) fn publish(self, arguments: &FileArguments, looked: &Looked) -> Result<(), Failure> {
-        let spaces = if arguments.free_space { free_spaces(looked) } else { Vec::new() };
+    ///
+    /// Returns whether all that was asked for is known: free space may not be, nor the files of an earlier look.
+    pub(super) fn publish(
+        self,
+        arguments: &FileArguments,
+        looked: &Looked,
+    ) -> Result<bool, Failure> {
+        let (spaces, mut all_is_known) = match arguments.free_space {
+            true => free_spaces(looked),
+            false => (Vec::new(), true),
+        };
+        if let Some(before) = &self.before
+            && report::earlier_files(before, &looked.files).iter().all(Option::is_none)
+        {
+            terminal::say("--compare: none of the files is in the earlier list");
+            all_is_known = false;
+        }
         let json = report::files_json(&looked.files).map_err(failed)?;
         let printed = if arguments.json {
             terminal::print(&json)
@@ -70,7 +85,7 @@ impl Output {
             None => Ok(()),
         };
         if let Some(out) = &self.out {
-            let files = files(arguments, looked, &spaces, json)?;
+            let files = files(arguments, looked, &spaces, json, self.before.as_deref())?;
             out.write(&files, |_| "make room, and repeat the command".to_owned())?;
             let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
             let said = format!("Written into {}: {}.", out.path().display(), names.join(", "));
@@ -79,11 +94,14 @@ impl Output {
                 false => terminal::print(&format!("\n{said}\n"))?,
             }
         }
-        printed.and(saved)
+        printed.and(saved).map(|()| all_is_known)
     }
 
     fn text(&self, looked: &Looked, spaces: &[FreeSpaceRecord]) -> String {
         let mut text = String::new();
+        if looked.is_partial {
+            text.push_str("PARTIAL: stopped before everything was looked at.\n\n");
+        }
         if !looked.files.is_empty() {
             text.push_str(&report::files_table(&looked.files));
         }
@@ -95,13 +113,13 @@ impl Output {
             let found = &looked.found;
             if found.others > 0 {
                 text.push_str(&format!(
-                    "{} links, pipes, sockets and devices have no blocks of their own.\n",
+                    "Links, pipes, sockets and devices, which have no blocks of their own: {}.\n",
                     found.others
                 ));
             }
             if found.linked > 0 {
                 text.push_str(&format!(
-                    "{} further names of files are counted once.\n",
+                    "Further names of files that are counted once: {}.\n",
                     found.linked
                 ));
             }
@@ -134,8 +152,9 @@ fn earlier(path: &Path) -> Result<Vec<FileRecord>, Failure> {
 }
 
 /// The free space of each file system that was seen.
-fn free_spaces(looked: &Looked) -> Vec<FreeSpaceRecord> {
+fn free_spaces(looked: &Looked) -> (Vec<FreeSpaceRecord>, bool) {
     let mut spaces = Vec::new();
+    let mut all_are_known = true;
     for file_system in looked.looker.file_systems() {
         let mount = &file_system.mount;
         match free_space(mount) {
@@ -156,10 +175,13 @@ fn free_spaces(looked: &Looked) -> Vec<FreeSpaceRecord> {
                         .collect(),
                 });
             }
-            Err(error) => terminal::say(&format!("free space of {}: {error}", mount.mount_point)),
+            Err(error) => {
+                all_are_known = false;
+                terminal::say(&format!("free space of {}: {error}", mount.mount_point));
+            }
         }
     }
-    spaces
+    (spaces, all_are_known)
 }
 
 /// Checks that a file can be written to, without changing it.
@@ -213,6 +235,7 @@ fn files(
     looked: &Looked,
     spaces: &[FreeSpaceRecord],
     json: String,
+    before: Option<&[FileRecord]>,
 ) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let maps = maps(looked);
     let when = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
@@ -224,6 +247,8 @@ fn files(
         maps: &maps,
         free_space: spaces,
         not_looked_at: &looked.found.not_looked_at,
+        before,
+        is_partial: looked.is_partial,
     };
     let mut files = vec![
         (JSON.to_owned(), json.into_bytes()),

@@ -1,7 +1,7 @@
 //! What is looked at: a file of this machine, the disk in an image, a file of a saved list.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Subject {
             path: path_text(path),
             bytes: looked.bytes(),
             allocated_bytes: Some(looked.allocated_bytes()),
-            block_bytes: file_system.block_bytes,
+            block_bytes: looked.block_bytes(),
             file_system: file_system.mount.kind.name().to_owned(),
             whole_bytes: file_system.bytes,
             is_copy_on_write: file_system.mount.kind.is_copy_on_write(),
@@ -90,15 +90,18 @@ impl Subject {
         match &self.origin {
             SubjectOrigin::Open(looked) if self.is_copy_on_write && looked.is_overwritten() => (
                 WritePolicy::InPlace,
-                format!("the file has copy-on-write off: {kind} overwrites it"),
+                format!(
+                    "the file has copy-on-write off: {kind} overwrites it, except what is shared"
+                ),
             ),
             _ if self.is_copy_on_write => (
                 WritePolicy::WriteAnywhere,
                 format!("{kind} writes to free space, taken to be contiguous behind the file"),
             ),
-            _ => {
-                (WritePolicy::InPlace, format!("{kind} overwrites in place, except shared extents"))
-            }
+            _ => (
+                WritePolicy::InPlace,
+                format!("{kind} overwrites in place, except what is shared or has no place yet"),
+            ),
         }
     }
 
@@ -186,6 +189,9 @@ impl Subject {
     /// The files of a saved list.
     pub(super) fn listed(path: &Path) -> Result<Vec<Self>, FileError> {
         let shown = path.display().to_string();
+        if path == Path::new("-") {
+            return Self::of_list(Box::new(std::io::stdin().lock()), "standard input");
+        }
         let opened = File::open(path).map_err(|error| FileError::io(shown.clone(), error))?;
         if opened.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(FileError::input(
@@ -193,17 +199,21 @@ impl Subject {
                 "give a list of extents, such as --save-extents or filefrag -v writes",
             ));
         }
-        let mut list = ExtentListReader::new(BufReader::new(opened), &shown);
+        Self::of_list(Box::new(BufReader::new(opened)), &shown)
+    }
+
+    fn of_list(reader: Box<dyn BufRead>, shown: &str) -> Result<Vec<Self>, FileError> {
+        let mut list = ExtentListReader::new(reader, shown);
         let mut subjects = Vec::new();
         while let Some(file) = list.next_file()? {
             let extents = list.extents().collect::<Result<Vec<Extent>, _>>()?;
             let end = extents.last().map_or(0, Extent::end);
-            let path = file.path.clone().unwrap_or_else(|| shown.clone());
+            let path = file.path.clone().unwrap_or_else(|| shown.to_owned());
             let volumes = extents.iter().filter_map(|extent| extent.place.address());
             let volumes = volumes.map(|at| usize::from(at.volume) + 1).max().unwrap_or(1);
             let device = |number| Device {
                 name: if volumes == 1 {
-                    "the list's device".to_owned()
+                    "the device of the list".to_owned()
                 } else {
                     format!("volume {number}")
                 },
@@ -212,11 +222,38 @@ impl Subject {
                 stack: Vec::new(),
                 queue: None,
             };
+            let space = match list.pool() {
+                Some(pool) => AddressSpace::of_pool(pool),
+                None => AddressSpace::direct((0..volumes).map(device).collect()),
+            };
+            let mut notes = Vec::new();
+            if let Some(reason) = space.untranslated_reason() {
+                notes.push(format!("addresses are not those of a device: {reason}"));
+            } else if list.dialect() == Some(ListDialect::Zdb) && list.pool().is_none() {
+                notes.push(
+                    "each vdev counts as one device: to tell its devices, put the output of zdb -C \
+                     POOL before that of zdb -ddddd"
+                        .to_owned(),
+                );
+            }
+            // filefrag counts in a unit that is its user's choice (-b); a file system's blocks are of 4 KiB, unless extents are of
+            // less.
+            let whole = |extent: &Extent| (extent.offset | extent.bytes).is_multiple_of(4096);
+            let given = file.block_bytes.unwrap_or(4096).clamp(512, 1 << 24);
+            let in_units = list.dialect() == Some(ListDialect::Filefrag) && given < 4096;
+            let block_bytes = if in_units && extents.iter().all(whole) { 4096 } else { given };
+            let missing = file.file_bytes.unwrap_or(end).saturating_sub(end);
+            if missing >= block_bytes {
+                notes.push(format!(
+                    "the list ends {} before the file: taken as a hole, unless the list was cut off",
+                    strewn::report::about_bytes(missing)
+                ));
+            }
             subjects.push(Self {
                 path,
                 bytes: file.file_bytes.unwrap_or(end),
                 allocated_bytes: None,
-                block_bytes: file.block_bytes.unwrap_or(4096).clamp(512, 1 << 24),
+                block_bytes,
                 file_system: match list.dialect() {
                     Some(ListDialect::Zdb) => "zfs".to_owned(),
                     Some(ListDialect::XfsBmap) => "xfs".to_owned(),
@@ -224,9 +261,9 @@ impl Subject {
                 },
                 whole_bytes: file.device_bytes,
                 is_copy_on_write: list.dialect() == Some(ListDialect::Zdb),
-                space: Arc::new(AddressSpace::direct((0..volumes).map(device).collect())),
+                space: Arc::new(space),
                 source: "list",
-                notes: Vec::new(),
+                notes,
                 origin: SubjectOrigin::Collected(extents),
             });
         }

@@ -47,9 +47,11 @@ impl Target {
                 None => format!("--on {} has {} arrays", path.display(), names.len()),
             };
             let first = names.first().copied().unwrap_or_default();
+            let all: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            let path = path.display();
             Failure::bad_input(
                 what,
-                format!("say which: {}; as in --on {}:{first}", names.join(", "), path.display()),
+                format!("say which: {}; as in --on '{path}:{first}'", all.join(", ")),
             )
         })?;
         Ok(Self::Array { scenario: Box::new(scenario), index })

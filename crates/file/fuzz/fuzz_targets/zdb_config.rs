@@ -8,14 +8,16 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(pool) = PoolLayout::read(bytes, "fuzz") else { return };
     assert!(pool.vdevs.windows(2).all(|pair| pair[0].id < pair[1].id));
     for vdev in &pool.vdevs {
-        match vdev.kind {
-            VdevKind::Single => assert_eq!(vdev.devices.len(), 1),
+        assert_eq!(vdev.devices.len(), usize::from(vdev.shape.children));
+        match vdev.shape.kind {
+            VdevKind::Disk => assert_eq!(vdev.devices.len(), 1),
             VdevKind::Mirror => assert!(!vdev.devices.is_empty()),
-            VdevKind::Raidz => assert!(vdev.devices.len() > usize::from(vdev.parity_devices)),
-            VdevKind::Unsupported(_) => continue,
+            VdevKind::RaidZ { parity } => assert!(vdev.devices.len() > usize::from(parity)),
+            VdevKind::Hole | VdevKind::Unsupported(_) => continue,
         }
         for stored in [0, 1, 512, 131_072, u64::MAX] {
-            assert!(vdev.allocated_bytes(stored) >= stored.min(1 << 60));
+            let allocated = vdev.shape.allocated_bytes(stored).expect("its kind is supported");
+            assert!(allocated >= stored.min(1 << 60));
         }
     }
 });

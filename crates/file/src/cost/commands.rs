@@ -18,15 +18,15 @@ pub(crate) struct Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RunKind {
     Plain,
-    /// All of an encoded extent.
-    Encoded,
+    /// All of a block or an encoded extent.
+    Whole,
     /// All of an encoded extent of which nobody says how long it is: `bytes` is the most.
     EncodedAtMost,
 }
 
 /// Appends what devices are asked for to `pieces`, merged. Returns whether the address space knows all of the runs.
 ///
-/// Runs of one encoded extent count once. An encoded extent of unknown length ends where the next run of the request begins.
+/// Runs of one block or encoded extent count once. An encoded extent of unknown length ends where the next run of the request begins.
 pub(crate) fn pieces_of(
     runs: &mut Vec<Run>,
     space: &AddressSpace,
@@ -50,9 +50,7 @@ pub(crate) fn pieces_of(
         {
             bytes = bytes.min(next.byte - at.byte);
         }
-        let before = pieces.len();
-        space.read(at, bytes, pieces);
-        known &= pieces[before..].iter().map(|piece| piece.bytes).sum::<u64>() == bytes;
+        known &= space.read(at, bytes, pieces) == 0;
     }
     merging.merge(pieces);
     known

@@ -169,17 +169,14 @@ impl Contiguous {
                 let before = pieces.len();
                 match base {
                     Base::Address(at) => {
-                        space.read(at.after(from), bytes, &mut pieces);
-                        let read = &pieces[before..];
+                        let missing = space.read(at.after(from), bytes, &mut pieces);
                         let within = |piece: &Piece| {
                             piece
                                 .byte
                                 .checked_add(piece.bytes)
                                 .is_some_and(|end| end <= device_bytes(piece))
                         };
-                        if read.iter().map(|piece| piece.bytes).sum::<u64>() != bytes
-                            || !read.iter().all(within)
-                        {
+                        if missing > 0 || !pieces[before..].iter().all(within) {
                             return None;
                         }
                     }

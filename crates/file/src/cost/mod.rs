@@ -16,10 +16,13 @@ pub use commands::{CommandCounts, DEFAULT_MAX_COMMAND_BYTES, Merging};
 pub use contiguous::ContiguousPlacement;
 pub use lun::{LunRequest, LunRequests};
 pub use model::SpindleModel;
-pub use prediction::{AgingOptions, BTRFS_BATCH_WRITES, PredictedLayout, Prediction, WritePolicy};
+pub use prediction::{
+    AgingOptions, BTRFS_BATCH_WRITES, PredictedLayout, Prediction, WritePolicy,
+    XFS_COPIED_UNIT_BYTES,
+};
 pub use requests::{DEFAULT_REQUESTS, Request, RequestPlan};
 pub use resolution::{CostOptions, CostPass, FileCommands};
 pub use simulation::{AddressShift, FileCost, LayoutCost, SimulatedFigures};
 pub use study::{CostReport, CostStudy, StudyOptions};
-pub use verdict::{Advice, Change, Comparison, SpeedUnit, UNCHANGED_SHARE, Verdict};
+pub use verdict::{Advice, Change, Comparison, SpeedUnit, TRIFLE_S, UNCHANGED_SHARE, Verdict};
 pub use workload::{DEFAULT_OUTSTANDING, FileStream, FileWorkload, Order};

@@ -7,7 +7,6 @@ use std::str::FromStr;
 use strewn_base::Rng;
 
 use super::workload::size_text;
-use crate::measure::stored_bytes;
 use crate::{Address, Extent, FileError, Place};
 
 /// How a predicted amount of writes is written.
@@ -111,8 +110,21 @@ pub struct AgingOptions {
     /// Runs of free space, in the order in which the write point comes through them. Behind the last run, and without any, free
     /// space is endless and contiguous, behind the file's highest address.
     pub free: Vec<(Address, u64)>,
+    /// In place, the unit in which shared bytes get room elsewhere when they are written to: [`XFS_COPIED_UNIT_BYTES`]. `None`
+    /// if each write gets its own.
+    pub copied_unit_bytes: Option<u64>,
     /// What the places of writes follow from.
     pub seed: u64,
+}
+
+/// XFS reserves this much when it copies on write, unless `cowextsize` says otherwise (32 blocks of 4 KiB: xfs(5)). A file that
+/// shares all its extents so ends, once all is written, in one extent a unit.
+pub const XFS_COPIED_UNIT_BYTES: u64 = 128 << 10;
+
+/// Whether other files share the byte at `offset`.
+fn is_shared(extents: &[Extent], offset: u64) -> bool {
+    let first = extents.partition_point(|extent| extent.end() <= offset);
+    extents.get(first).is_some_and(|extent| extent.shared && extent.offset <= offset)
 }
 
 /// Writes beyond as many overwrites of the whole file are left out.
@@ -135,7 +147,7 @@ impl AgingOptions {
     /// | 1 | 111 | 125 | OpenZFS without an order of allocation: 103 |
     #[must_use]
     pub fn new(policy: WritePolicy) -> Self {
-        Self { policy, batch_writes: 2048, free: Vec::new(), seed: 1 }
+        Self { policy, batch_writes: 2048, free: Vec::new(), copied_unit_bytes: None, seed: 1 }
     }
 }
 
@@ -174,6 +186,7 @@ impl Prediction {
         let mut points = WritePoint::new(extents, options);
         // By slot, where it was written last; in place, which slots are written at all.
         let mut written: HashMap<u64, Address> = HashMap::new();
+        let mut units: HashMap<u64, Address> = HashMap::new();
         let mut rng = Rng::new(options.seed);
         // What was written many times over lies no differently after more of it.
         let mut left = self.writes.min(slots.saturating_mul(MOST_OVERWRITES));
@@ -191,7 +204,17 @@ impl Prediction {
                 {
                     continue;
                 }
-                written.insert(slot, points.take(self.write_bytes));
+                let offset = slot * self.write_bytes;
+                let at = match options.copied_unit_bytes {
+                    // What is shared moves into room for a whole unit, and its neighbours beside it as they are written.
+                    Some(unit) if unit > self.write_bytes && is_shared(extents, offset) => {
+                        let first =
+                            *units.entry(offset / unit).or_insert_with(|| points.take(unit));
+                        first.after(offset % unit)
+                    }
+                    _ => points.take(self.write_bytes),
+                };
+                written.insert(slot, at);
             }
         }
         let mut slots: Vec<(u64, Address)> = written.into_iter().collect();
@@ -319,7 +342,7 @@ struct WritePoint<'a> {
 
 impl<'a> WritePoint<'a> {
     fn new(extents: &[Extent], options: &'a AgingOptions) -> Self {
-        let end = |extent: &Extent| Some(extent.place.address()?.after(stored_bytes(extent)));
+        let end = |extent: &Extent| Some(extent.place.address()?.after(extent.allocated_bytes()));
         let free = options.free.iter().map(|(at, bytes)| at.after(*bytes));
         let behind = extents.iter().filter_map(end).chain(free).max();
         let behind = behind.unwrap_or(Address::new(0));

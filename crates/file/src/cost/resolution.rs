@@ -10,7 +10,6 @@ use super::contiguous::{Contiguous, ContiguousPlacement, FilePlaces};
 use super::requests::RequestPlan;
 use strewn_base::SECTOR_BYTES;
 
-use crate::measure::stored_bytes;
 use crate::{Address, AddressSpace, Extent, Piece, Place};
 
 /// Most requests that are simulated.
@@ -54,7 +53,8 @@ impl Default for CostOptions {
 ///
 /// | what a request touches | what it takes |
 /// |---|---|
-/// | bytes at an address | their pieces of the devices; adjacent ones are one command, if one follows the other in the request or both are among 32 pieces that Linux issues together |
+/// | bytes at an address | their pieces of the devices; adjacent ones are one command, as the device's queue merges them ([`Merging`]) |
+/// | a block of a file system that reads whole blocks | all of it, once per request |
 /// | an encoded extent | all of it, once per request: `stored_bytes`, or, if nobody says, at most its `bytes`, and no more than up to the next address that the request touches |
 /// | a hole, reserved space, data in the inode | nothing |
 /// | an unknown place | nothing; the request is [counted](FileCommands::unknown_requests) |
@@ -75,6 +75,8 @@ pub struct CostPass<'a> {
     active: VecDeque<Active>,
     next_offset: u64,
     places: FilePlaces,
+    /// The address of the last extent if it is read whole, and where it begins in the file as it would be contiguous.
+    last_whole: Option<(Address, u64)>,
     costs: Vec<RequestCost>,
     /// The pieces of requests that may be simulated.
     pieces: Vec<Option<Vec<Piece>>>,
@@ -121,6 +123,7 @@ impl<'a> CostPass<'a> {
             active: VecDeque::new(),
             next_offset: 0,
             places: FilePlaces::default(),
+            last_whole: None,
             costs: vec![RequestCost::default(); requests.len()],
             contiguous: Contiguous::new(requests.len()),
             pieces,
@@ -154,17 +157,23 @@ impl<'a> CostPass<'a> {
                 self.active.push_back(Active { request: number, offset, end, ..Active::default() });
             }
         }
-        let taken = if matches!(part.place, Place::Encoded { .. }) {
-            stored_bytes(extent)
-        } else {
-            part.bytes
+        // All of what is read whole, even if only a part of it is left.
+        let whole = if part.is_read_whole() { extent } else { &part };
+        let at = part.place.address();
+        // Two parts of one block or encoded extent have one place in the contiguous file.
+        let from = match self.last_whole {
+            Some((last, from)) if part.is_read_whole() && at == Some(last) => from,
+            _ => {
+                let from = self.places.placed_bytes();
+                if let Some(at) = at {
+                    self.places.add(at, whole.allocated_bytes());
+                }
+                self.last_whole = at.filter(|_| part.is_read_whole()).map(|at| (at, from));
+                from
+            }
         };
-        let from = self.places.placed_bytes();
         for active in &mut self.active {
-            active.touch(&part, taken, from);
-        }
-        if let Some(at) = part.place.address() {
-            self.places.add(at, taken);
+            active.touch(&part, whole.stored_bytes(), from);
         }
     }
 
@@ -218,9 +227,9 @@ impl<'a> CostPass<'a> {
 }
 
 impl Active {
-    /// Takes what the request touches of an extent. `taken` are the bytes that the extent takes at its address, and `from` is
-    /// where it begins in the file as it would be contiguous.
-    fn touch(&mut self, extent: &Extent, taken: u64, from: u64) {
+    /// Takes what the request touches of an extent. `stored` are the bytes that are read of an extent that is read whole, and
+    /// `from` is where it begins in the file as it would be contiguous.
+    fn touch(&mut self, extent: &Extent, stored: u64, from: u64) {
         let (offset, end) = (self.offset.max(extent.offset), self.end.min(extent.end()));
         if offset >= end {
             return;
@@ -234,10 +243,13 @@ impl Active {
             }
             Place::Encoded { at, stored_bytes } => {
                 let kind = match stored_bytes {
-                    Some(_) => RunKind::Encoded,
+                    Some(_) => RunKind::Whole,
                     None => RunKind::EncodedAtMost,
                 };
-                (Run { at, bytes: taken, kind }, (from, taken))
+                (Run { at, bytes: stored, kind }, (from, stored))
+            }
+            Place::Block { at, .. } => {
+                (Run { at, bytes: stored, kind: RunKind::Whole }, (from, stored))
             }
             Place::Unwritten(_) | Place::Inline => return,
             Place::Unknown => {
@@ -251,6 +263,8 @@ impl Active {
         }
         match self.contiguous.last_mut() {
             Some((start, bytes)) if *start + *bytes == contiguous.0 => *bytes += contiguous.1,
+            // Another part of what is read whole.
+            Some((start, bytes)) if *start + *bytes == contiguous.0 + contiguous.1 => {}
             _ => self.contiguous.push(contiguous),
         }
     }

@@ -60,6 +60,7 @@ impl Default for StudyOptions {
 pub struct CostStudy<'a> {
     passes: Vec<CostPass<'a>>,
     space: &'a AddressSpace,
+    file_bytes: u64,
 }
 
 /// What a file costs, and what that comes to.
@@ -91,7 +92,7 @@ impl<'a> CostStudy<'a> {
             let Some(plan) = plan else { return Ok(None) };
             passes.push(CostPass::new(plan, file_bytes, space, options.cost));
         }
-        Ok(Some(Self { passes, space }))
+        Ok(Some(Self { passes, space, file_bytes }))
     }
 
     /// The standard extremes: random reads of 4 KiB, sequential reads of 1 MiB.
@@ -137,7 +138,7 @@ impl<'a> CostStudy<'a> {
             self.passes.into_iter().map(simulated).collect::<Result<_, _>>()?;
         let not_rotational =
             self.space.devices().iter().any(|device| device.rotational == Some(false));
-        let verdict = Verdict::new(&costs, not_rotational);
+        let verdict = Verdict::new(&costs, not_rotational).of_file(self.file_bytes);
         Ok(CostReport { costs, verdict })
     }
 }

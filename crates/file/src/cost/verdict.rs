@@ -10,6 +10,9 @@ use super::simulation::{FileCost, LayoutCost, SimulatedFigures};
 /// change, so smaller differences mean nothing.
 pub const UNCHANGED_SHARE: f64 = 0.05;
 
+/// Seconds that nobody misses: a file that loses less in a scan is left as it is.
+pub const TRIFLE_S: f64 = 0.1;
+
 /// Whether a file is as fast as it would be contiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -121,6 +124,8 @@ pub enum Advice {
     DefragmentIfScanned,
     /// The workload and sequential reads are not, but random reads are: defragment if there are any.
     DefragmentIfReadAtRandom,
+    /// Something is slower, but a scan of the whole file loses less than [`TRIFLE_S`].
+    LeaveIt,
     /// Nothing is slower.
     NothingToGain,
     /// No request takes a command.
@@ -138,9 +143,28 @@ pub struct Verdict {
     pub not_rotational: bool,
     /// The simulated drive.
     pub drive: String,
+    /// Seconds that a scan of the whole file takes as it lies, and contiguous, if that was simulated.
+    pub scan_s: Option<(f64, f64)>,
 }
 
 impl Verdict {
+    /// The same verdict, with what is at stake for a file of `bytes`.
+    #[must_use]
+    pub fn of_file(mut self, bytes: u64) -> Self {
+        let mut scans = self.comparisons.iter().filter(|one| one.unit == SpeedUnit::MbPerS);
+        let scan = scans.find(|one| one.as_it_lies > 0.0 && one.contiguous > 0.0);
+        let seconds = |mb_per_s: f64| bytes as f64 / 1e6 / mb_per_s;
+        self.scan_s = scan.map(|one| (seconds(one.as_it_lies), seconds(one.contiguous)));
+        let gains = matches!(
+            self.advice,
+            Advice::Defragment | Advice::DefragmentIfScanned | Advice::DefragmentIfReadAtRandom
+        );
+        if gains && self.scan_s.is_some_and(|(now, contiguous)| now - contiguous < TRIFLE_S) {
+            self.advice = Advice::LeaveIt;
+        }
+        self
+    }
+
     /// The verdict on a file from what a workload costs, first, and the standard extremes.
     #[must_use]
     pub fn new(costs: &[FileCost], not_rotational: bool) -> Self {
@@ -162,7 +186,7 @@ impl Verdict {
             Some(_) => Advice::NothingToGain,
         };
         let drive = costs.first().map(|cost| cost.drive.clone()).unwrap_or_default();
-        Self { comparisons, advice, not_rotational, drive }
+        Self { comparisons, advice, not_rotational, drive, scan_s: None }
     }
 }
 
@@ -188,9 +212,26 @@ impl fmt::Display for Verdict {
             Advice::Defragment => "defragment it",
             Advice::DefragmentIfScanned => "defragment only if you scan it",
             Advice::DefragmentIfReadAtRandom => "defragment only if you read it at random",
+            Advice::LeaveIt => "too little is at stake to defragment it",
             Advice::NothingToGain | Advice::NothingToRead => "defragmenting gains nothing",
         };
-        write!(out, "{}: {advice}", comparisons.join(", "))
+        write!(out, "{}", comparisons.join(", "))?;
+        let is_slower = self.advice != Advice::NothingToGain;
+        if let (Some((now, contiguous)), true) = (self.scan_s, is_slower) {
+            let (now, contiguous) = (seconds_text(now), seconds_text(contiguous));
+            write!(out, "; reading all of it once takes {now} instead of {contiguous}")?;
+        }
+        write!(out, ": {advice}")
+    }
+}
+
+/// Seconds in the unit that a person would use.
+fn seconds_text(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 1.0 => format!("{} ms", three_digits(seconds * 1000.0)),
+        seconds if seconds < 120.0 => format!("{} s", three_digits(seconds)),
+        seconds if seconds < 7200.0 => format!("{} min", three_digits(seconds / 60.0)),
+        seconds => format!("{} h", three_digits(seconds / 3600.0)),
     }
 }
 

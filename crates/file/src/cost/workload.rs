@@ -141,6 +141,16 @@ impl FileWorkload {
         all.fold(0, u32::saturating_add)
     }
 
+    /// The share of the requests that read, 0 to 1, all streams counting alike.
+    #[must_use]
+    pub fn read_fraction(&self) -> f64 {
+        let lines = || self.streams.iter().flat_map(|stream| &stream.pattern.lines);
+        let all: f64 = lines().map(|line| f64::from(line.weight)).sum();
+        let reads =
+            lines().map(|line| f64::from(line.weight) * f64::from(line.read_percent) / 100.0);
+        if all > 0.0 { reads.sum::<f64>() / all } else { 1.0 }
+    }
+
     /// Whether no request goes to a random place.
     #[must_use]
     pub fn is_sequential(&self) -> bool {

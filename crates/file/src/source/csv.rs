@@ -6,16 +6,26 @@ use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
 
 /// The columns, in the order in which they are written.
-pub(crate) const COLUMNS: [&str; 8] =
-    ["offset", "bytes", "address", "volume", "kind", "stored_bytes", "shared", "path"];
+pub(crate) const COLUMNS: [&str; 9] = [
+    "offset",
+    "bytes",
+    "address",
+    "volume",
+    "kind",
+    "stored_bytes",
+    "allocated_bytes",
+    "shared",
+    "path",
+];
 const OFFSET: usize = 0;
 const BYTES: usize = 1;
 const ADDRESS: usize = 2;
 const VOLUME: usize = 3;
 const KIND: usize = 4;
 const STORED_BYTES: usize = 5;
-const SHARED: usize = 6;
-const PATH: usize = 7;
+const ALLOCATED_BYTES: usize = 6;
+const SHARED: usize = 7;
+const PATH: usize = 8;
 
 /// More columns than this are refused.
 const MAX_COLUMNS: usize = 64;
@@ -98,7 +108,7 @@ impl CsvParser {
     fn row(
         &mut self,
         line: &Line<'_>,
-        row: &[Option<&str>; 8],
+        row: &[Option<&str>; 9],
         events: &mut Events,
     ) -> Result<(), FileError> {
         let path = row[PATH].map(field_text);
@@ -179,12 +189,12 @@ fn row<'a>(
     line: &Line<'a>,
     header: &[Option<usize>],
     fields: &[&'a str],
-) -> Result<[Option<&'a str>; 8], FileError> {
+) -> Result<[Option<&'a str>; 9], FileError> {
     if fields.len() != header.len() {
         let message = format!("there are {} fields, and {} columns", fields.len(), header.len());
         return Err(line.error(message, "give each column a field, if need be an empty one"));
     }
-    let mut row = [None; 8];
+    let mut row = [None; 9];
     for (column, field) in header.iter().zip(fields) {
         if let Some(column) = column {
             row[*column] = Some(*field);
@@ -193,7 +203,7 @@ fn row<'a>(
     Ok(row)
 }
 
-fn extent(line: &Line<'_>, row: &[Option<&str>; 8]) -> Result<Extent, FileError> {
+fn extent(line: &Line<'_>, row: &[Option<&str>; 9]) -> Result<Extent, FileError> {
     let required = |column: usize| line.decimal(row[column].unwrap_or_default(), COLUMNS[column]);
     let optional = |column: usize| row[column].filter(|field| !field.is_empty());
     let volume = match optional(VOLUME) {
@@ -204,8 +214,20 @@ fn extent(line: &Line<'_>, row: &[Option<&str>; 8]) -> Result<Extent, FileError>
     let address = || Ok::<_, FileError>(Address { volume, byte: required(ADDRESS)? });
     let stored_bytes = optional(STORED_BYTES);
     let default_kind = if stored_bytes.is_some() { "encoded" } else { "data" };
+    let allocated_bytes = optional(ALLOCATED_BYTES);
     let place = match optional(KIND).unwrap_or(default_kind) {
         "data" => Place::At(address()?),
+        "block" => {
+            let stored_bytes = match stored_bytes {
+                Some(field) => line.decimal(field, "stored_bytes")?,
+                None => required(BYTES)?,
+            };
+            let allocated_bytes = match allocated_bytes {
+                Some(field) => line.decimal(field, "allocated_bytes")?,
+                None => stored_bytes,
+            };
+            Place::Block { at: address()?, stored_bytes, allocated_bytes }
+        }
         "unwritten" => Place::Unwritten(address()?),
         "encoded" => Place::Encoded {
             at: address()?,
@@ -218,13 +240,23 @@ fn extent(line: &Line<'_>, row: &[Option<&str>; 8]) -> Result<Extent, FileError>
         "unknown" => Place::Unknown,
         other => {
             let message = format!("there is no kind `{}`", shortened(other));
-            let remedy = "give data, unwritten, encoded, inline or unknown";
+            let remedy = "give data, block, unwritten, encoded, inline or unknown";
             return Err(line.error_at(other, message, remedy));
         }
     };
-    if let (Some(field), false) = (stored_bytes, matches!(place, Place::Encoded { .. })) {
+    let is_block = matches!(place, Place::Block { .. });
+    if let (Some(field), false) = (stored_bytes, is_block || matches!(place, Place::Encoded { .. }))
+    {
         let message = "stored_bytes is given for an extent that is not encoded";
-        return Err(line.error_at(field, message, "leave it empty, or set kind to encoded"));
+        return Err(line.error_at(
+            field,
+            message,
+            "leave it empty, or set kind to encoded or block",
+        ));
+    }
+    if let (Some(field), false) = (allocated_bytes, is_block) {
+        let message = "allocated_bytes is given for an extent that is not a block";
+        return Err(line.error_at(field, message, "leave it empty, or set kind to block"));
     }
     let shared = match optional(SHARED) {
         None | Some("0" | "false") => false,

@@ -8,7 +8,7 @@ use super::filefrag::FilefragParser;
 use super::text::{Line, TextLines, shortened};
 use super::xfs_bmap::XfsBmapParser;
 use super::zdb::ZdbParser;
-use super::zdb_config::PoolLayout;
+use super::zdb_config::{PoolLayout, begins_configuration};
 use crate::error::FileError;
 use crate::extent::{Extent, Place};
 
@@ -21,7 +21,7 @@ pub enum ListDialect {
     Filefrag,
     /// `xfs_bmap`, or `fiemap` of `xfs_io`.
     XfsBmap,
-    /// `zdb -ddddd DATASET OBJECT`.
+    /// `zdb -ddddd DATASET OBJECT`, which `zdb -C POOL` may precede.
     Zdb,
 }
 
@@ -78,12 +78,13 @@ impl Events {
         let Some(end) = offset.checked_add(bytes) else {
             return Err(line.error_at(part, "the extent ends beyond 2^64 bytes", COMPLETE));
         };
-        let stored = match extent.place {
+        let taken = match extent.place {
             // Encoded bytes of unknown number may be few.
             Place::Encoded { stored_bytes, .. } => stored_bytes.unwrap_or(0),
+            Place::Block { stored_bytes, allocated_bytes, .. } => stored_bytes.max(allocated_bytes),
             _ => bytes,
         };
-        if extent.place.address().is_some_and(|at| at.byte.checked_add(stored).is_none()) {
+        if extent.place.address().is_some_and(|at| at.byte.checked_add(taken).is_none()) {
             return Err(line.error_at(part, "the address lies beyond 2^64 bytes", COMPLETE));
         }
         if offset < self.end {
@@ -106,6 +107,10 @@ impl Events {
 pub(crate) trait LineParser: std::fmt::Debug + Send {
     /// Takes the next line.
     fn line(&mut self, line: &Line<'_>, events: &mut Events) -> Result<(), FileError>;
+    /// The vdevs of the pool that the list has read.
+    fn pool(&self) -> Option<&PoolLayout> {
+        None
+    }
     /// After the last line.
     fn end(&mut self, _events: &mut Events) {}
 }
@@ -121,8 +126,9 @@ pub(crate) trait LineParser: std::fmt::Debug + Send {
 /// | `bytes` | yes | its length, not 0 |
 /// | `address` | yes | first byte in the file system's address space; empty for `inline` and `unknown` |
 /// | `volume` | no | the volume of the address; 0 if absent |
-/// | `kind` | no | `data` (the default), `unwritten`, `encoded`, `inline`, `unknown` |
-/// | `stored_bytes` | no | bytes that an encoded extent takes; empty if not known |
+/// | `kind` | no | `data` (the default), `block`, `unwritten`, `encoded`, `inline`, `unknown` |
+/// | `stored_bytes` | no | bytes that are read of an encoded extent, empty if not known, or of a block |
+/// | `allocated_bytes` | no | bytes of the address space that a block takes; `stored_bytes` if empty |
 /// | `shared` | no | `0`, `1`, `true` or `false`; whether other files or snapshots have the bytes too |
 /// | `path` | no | the file; another value begins another file |
 ///
@@ -170,6 +176,13 @@ impl<R: BufRead> ExtentListReader<R> {
     #[must_use]
     pub fn dialect(&self) -> Option<ListDialect> {
         self.parser.as_ref().map(|(dialect, _)| *dialect)
+    }
+
+    /// The vdevs of the pool, after the first file: those that were given, or those of `zdb -C POOL` before `zdb -ddddd` in the
+    /// same text.
+    #[must_use]
+    pub fn pool(&self) -> Option<&PoolLayout> {
+        self.parser.as_ref().and_then(|(_, parser)| parser.pool())
     }
 
     /// The next file, or `None` after the last. Passes over what extents are left of the file before.
@@ -250,7 +263,7 @@ fn recognise(line: &Line<'_>) -> Result<(ListDialect, Box<dyn LineParser>), File
         Ok((ListDialect::Csv, Box::new(CsvParser::default())))
     } else if text.starts_with("Filesystem type is:") || text.starts_with("File size of ") {
         Ok((ListDialect::Filefrag, Box::new(FilefragParser::default())))
-    } else if text.starts_with("Dataset ") {
+    } else if text.starts_with("Dataset ") || begins_configuration(text) {
         Ok((ListDialect::Zdb, Box::new(ZdbParser::default())))
     } else if text.ends_with(':') || text.ends_with(": no extents") {
         Ok((ListDialect::XfsBmap, Box::new(XfsBmapParser::default())))

@@ -51,12 +51,15 @@ impl<W: Write> ExtentListWriter<W> {
     /// If it cannot be written.
     pub fn extent(&mut self, extent: &Extent) -> io::Result<()> {
         self.header()?;
-        let (kind, stored_bytes) = match extent.place {
-            Place::At(_) => ("data", None),
-            Place::Unwritten(_) => ("unwritten", None),
-            Place::Encoded { stored_bytes, .. } => ("encoded", stored_bytes),
-            Place::Inline => ("inline", None),
-            Place::Unknown => ("unknown", None),
+        let (kind, stored_bytes, allocated_bytes) = match extent.place {
+            Place::At(_) => ("data", None, None),
+            Place::Block { stored_bytes, allocated_bytes, .. } => {
+                ("block", Some(stored_bytes), Some(allocated_bytes))
+            }
+            Place::Unwritten(_) => ("unwritten", None, None),
+            Place::Encoded { stored_bytes, .. } => ("encoded", stored_bytes, None),
+            Place::Inline => ("inline", None, None),
+            Place::Unknown => ("unknown", None, None),
         };
         write!(self.writer, "{},{},", extent.offset, extent.bytes)?;
         match extent.place.address() {
@@ -64,10 +67,13 @@ impl<W: Write> ExtentListWriter<W> {
             None => write!(self.writer, ",,")?,
         }
         write!(self.writer, "{kind},")?;
-        if let Some(stored_bytes) = stored_bytes {
-            write!(self.writer, "{stored_bytes}")?;
+        for bytes in [stored_bytes, allocated_bytes] {
+            if let Some(bytes) = bytes {
+                write!(self.writer, "{bytes}")?;
+            }
+            write!(self.writer, ",")?;
         }
-        writeln!(self.writer, ",{}", u8::from(extent.shared))
+        writeln!(self.writer, "{}", u8::from(extent.shared))
     }
 
     fn header(&mut self) -> io::Result<()> {

@@ -27,5 +27,7 @@ pub use list_writer::ExtentListWriter;
 #[cfg(target_os = "linux")]
 pub use seek::{SeekExtents, seek_extents};
 pub use tool::ToolOutput;
+#[cfg(target_os = "linux")]
+pub(crate) use zdb::sync_pool;
 pub use zdb::zdb_extents;
-pub use zdb_config::{PoolLayout, VdevKind, VdevLayout, pool_layout};
+pub use zdb_config::{PoolLayout, VdevLayout, pool_layout};

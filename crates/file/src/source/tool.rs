@@ -67,6 +67,15 @@ impl ToolOutput {
         &self.command
     }
 
+    /// Reads what it prints to its end, for what it does.
+    ///
+    /// # Errors
+    /// If it fails.
+    pub(crate) fn run(mut self) -> Result<(), FileError> {
+        let done = io::copy(&mut self, &mut io::sink());
+        done.map(drop).map_err(|error| FileError::reading(&format!("`{}`", self.command), error))
+    }
+
     /// Waits for the program, whose output has ended.
     fn finish(&mut self) -> io::Result<()> {
         let Some(errors) = self.errors.take() else { return Ok(()) };

@@ -22,7 +22,7 @@ use std::ffi::OsStr;
 use super::list::{Events, ExtentListReader, LineParser, ListedFile};
 use super::text::{Line, shortened};
 use super::tool::ToolOutput;
-use super::zdb_config::{PoolLayout, VdevKind};
+use super::zdb_config::{self, PoolLayout, Tree, begins_configuration};
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
 
@@ -35,11 +35,33 @@ pub(crate) struct ZdbParser {
     in_blocks: bool,
     /// Tells plain blocks from gang blocks.
     pool: Option<PoolLayout>,
+    /// The configuration of the pool while it is read.
+    configuration: Option<Tree>,
 }
 
 impl ZdbParser {
     pub(crate) fn new(pool: Option<PoolLayout>) -> Self {
         Self { pool, ..Self::default() }
+    }
+
+    /// Takes what comes before the first dataset. Returns whether the line belongs to the configuration of the pool.
+    fn configuration(&mut self, line: &Line<'_>) -> Result<bool, FileError> {
+        if let Some(tree) = &mut self.configuration {
+            if !line.text.starts_with("Dataset ") {
+                tree.line(line)?;
+                return Ok(true);
+            }
+            let tree = std::mem::take(tree);
+            self.configuration = None;
+            let pool = tree.pool().map_err(|message| {
+                line.error(format!("before this line, {message}"), zdb_config::UNCHANGED)
+            })?;
+            self.pool = Some(pool);
+        } else if self.object.is_none() && !self.in_blocks && begins_configuration(line.text) {
+            self.configuration = Some(Tree::default());
+            return Ok(true);
+        }
+        Ok(false)
     }
 }
 
@@ -55,6 +77,9 @@ struct Object {
 
 impl LineParser for ZdbParser {
     fn line(&mut self, line: &Line<'_>, events: &mut Events) -> Result<(), FileError> {
+        if self.configuration(line)? {
+            return Ok(());
+        }
         let text = line.text.trim();
         if let Some(rest) = line.text.strip_prefix("Dataset ") {
             self.end(events);
@@ -79,6 +104,10 @@ impl LineParser for ZdbParser {
             object.attribute(line, text)?;
         }
         Ok(())
+    }
+
+    fn pool(&self) -> Option<&PoolLayout> {
+        self.pool.as_ref()
     }
 
     /// Passes on an object whose blocks begin, or that has none.
@@ -179,8 +208,7 @@ fn block<'a>(
                 Some((at, allocated)) if is_larger(pool, at, allocated, stored_bytes) => {
                     Place::Unknown
                 }
-                Some((at, _)) if stored_bytes == bytes => Place::At(at),
-                Some((at, _)) => Place::Encoded { at, stored_bytes: Some(stored_bytes) },
+                Some((at, allocated_bytes)) => Place::Block { at, stored_bytes, allocated_bytes },
             };
             return Ok(Some(Extent { offset: offset_bytes, bytes, place, shared: false }));
         } else if word == "gang" {
@@ -210,8 +238,8 @@ fn sizes(word: &str) -> Option<(&str, Option<&str>)> {
 /// Whether more was allocated than a plain block of `stored_bytes` takes.
 fn is_larger(pool: Option<&PoolLayout>, at: Address, allocated: u64, stored_bytes: u64) -> bool {
     let vdev = pool.and_then(|pool| pool.vdevs.iter().find(|vdev| vdev.id == at.volume));
-    let vdev = vdev.filter(|vdev| !matches!(vdev.kind, VdevKind::Unsupported(_)));
-    vdev.is_some_and(|vdev| allocated > vdev.allocated_bytes(stored_bytes))
+    let plain = vdev.and_then(|vdev| vdev.shape.allocated_bytes(stored_bytes));
+    plain.is_some_and(|plain| allocated > plain)
 }
 
 /// Reads `VDEV:OFFSET:ALLOCATED`, or the same within `DVA[0]=<…>`, as older versions have it.
@@ -259,12 +287,19 @@ pub(crate) fn refuse_option(name: &str, what: &str) -> Result<(), FileError> {
 
 /// Starts zdb.
 pub(crate) fn start_zdb(arguments: &[&OsStr]) -> Result<ToolOutput, FileError> {
-    ToolOutput::start(
-        "zdb",
-        "zfsutils-linux (on Debian and Ubuntu; zfs elsewhere)",
-        arguments,
-        remedy(),
-    )
+    ToolOutput::start("zdb", PACKAGE, arguments, remedy())
+}
+
+const PACKAGE: &str = "zfsutils-linux (on Debian and Ubuntu; zfs elsewhere)";
+
+/// Has `pool` commit a transaction group.
+///
+/// # Errors
+/// If zpool is not installed, or fails.
+#[cfg(target_os = "linux")]
+pub(crate) fn sync_pool(pool: &str) -> Result<(), FileError> {
+    refuse_option(pool, "pool")?;
+    ToolOutput::start("zpool", PACKAGE, &["sync", pool].map(OsStr::new), "run it as root")?.run()
 }
 
 /// What to do if zdb fails.

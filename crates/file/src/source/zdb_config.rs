@@ -7,6 +7,7 @@ use std::io::BufRead;
 use super::text::{Line, TextLines};
 use super::zdb::{refuse_option, start_zdb};
 use crate::error::FileError;
+use crate::space::{MAX_ASHIFT, VdevKind, VdevShape};
 
 /// Lines of the longest configuration that is read; a vdev takes some ten.
 const MAX_LINES: u64 = 1 << 20;
@@ -27,50 +28,12 @@ pub struct PoolLayout {
 pub struct VdevLayout {
     /// Its number, which addresses name.
     pub id: u16,
-    /// How it divides bytes among devices.
-    pub kind: VdevKind,
-    /// Devices of parity of a raidz; 0 otherwise.
-    pub parity_devices: u8,
-    /// The binary logarithm of the bytes of its sectors.
-    pub ashift: u8,
+    /// How it lays out blocks.
+    pub shape: VdevShape,
     /// Bytes of its address space, if known. Of a raidz this includes parity.
     pub bytes: Option<u64>,
     /// The paths of its devices; empty where one is not known. Of a device that is being replaced, the old one.
     pub devices: Vec<String>,
-}
-
-/// How a vdev divides bytes among devices.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum VdevKind {
-    /// A disk or a file.
-    Single,
-    /// Every device has all bytes.
-    Mirror,
-    /// Rows of data and parity.
-    Raidz,
-    /// Strewn cannot tell where its bytes lie: its name, and why.
-    Unsupported(String),
-}
-
-impl VdevLayout {
-    /// Bytes of the address space that a block of `stored_bytes` takes: with parity, and in a raidz with the padding that keeps
-    /// free space a multiple of one more sector than there is parity (`vdev_raidz_psize_to_asize` in OpenZFS).
-    #[must_use]
-    pub fn allocated_bytes(&self, stored_bytes: u64) -> u64 {
-        let sector_bytes = 1u64.checked_shl(self.ashift.into()).unwrap_or(1);
-        let data = stored_bytes.div_ceil(sector_bytes);
-        let sectors = match self.kind {
-            VdevKind::Raidz => {
-                let parity = u64::from(self.parity_devices);
-                let data_devices = (self.devices.len() as u64).saturating_sub(parity).max(1);
-                let rows = data.div_ceil(data_devices);
-                let all = data.saturating_add(parity.saturating_mul(rows));
-                all.checked_next_multiple_of(parity + 1).unwrap_or(all)
-            }
-            _ => data,
-        };
-        sectors.saturating_mul(sector_bytes)
-    }
 }
 
 /// Runs `zdb -C` for the vdevs of a pool. A dataset may be given too.
@@ -100,19 +63,20 @@ impl PoolLayout {
             }
             tree.line(&line)?;
         }
-        let name = std::mem::take(&mut tree.name);
-        match tree.root {
-            Some(root) => root.pool(name).map_err(|message| lines.error(&message, UNCHANGED)),
-            None => Err(lines.error("there is no vdev_tree", UNCHANGED)),
-        }
+        tree.pool().map_err(|message| lines.error(&message, UNCHANGED))
     }
 }
 
-const UNCHANGED: &str = "give the output of `zdb -C POOL` for one pool, unchanged";
+/// Whether a line begins the output of `zdb -C`.
+pub(super) fn begins_configuration(text: &str) -> bool {
+    ["MOS Configuration:", "Cached configuration:"].contains(&text.trim())
+}
+
+pub(super) const UNCHANGED: &str = "give the output of `zdb -C POOL` for one pool, unchanged";
 
 /// The configuration as far as it was read.
 #[derive(Debug, Default)]
-struct Tree {
+pub(super) struct Tree {
     name: String,
     root: Option<Node>,
     /// The indentation of `vdev_tree` while it is read, and the way from the root to the current vdev: for each the
@@ -129,7 +93,11 @@ struct Node {
 }
 
 impl Tree {
-    fn line(&mut self, line: &Line<'_>) -> Result<(), FileError> {
+    pub(super) fn pool(self) -> Result<PoolLayout, String> {
+        self.root.ok_or("there is no vdev_tree")?.pool(self.name)
+    }
+
+    pub(super) fn line(&mut self, line: &Line<'_>) -> Result<(), FileError> {
         let text = line.text.trim();
         let indentation = line.text.len() - line.text.trim_start().len();
         let Some((key, value)) = text.split_once(':') else { return Ok(()) };
@@ -214,41 +182,44 @@ impl Node {
         let id = self.number("id").or(u16::try_from(place).ok());
         let id = id.ok_or_else(|| format!("vdev {place} has no id from 0 to 65535"))?;
         let kind = self.kind();
-        let parity_devices = self.number("nparity").unwrap_or(0);
         let ashift = match self.number("ashift") {
-            // ASHIFT_MIN and the largest that a label has room for.
-            Some(ashift @ 9..=63) => ashift,
-            _ if matches!(kind, VdevKind::Unsupported(_)) => 0,
-            _ => return Err(format!("vdev {id} has no ashift of 9 or above")),
+            // From `ASHIFT_MIN` on.
+            Some(ashift @ 9..=MAX_ASHIFT) => ashift,
+            _ if matches!(kind, VdevKind::Hole | VdevKind::Unsupported(_)) => 0,
+            _ => return Err(format!("vdev {id} has no ashift from 9 to {MAX_ASHIFT}")),
         };
         let devices = match kind {
-            VdevKind::Single => vec![self.device()],
+            VdevKind::Disk => vec![self.device()],
             _ => self.children.values().map(Self::device).collect(),
         };
         if kind == VdevKind::Mirror && devices.is_empty() {
             return Err(format!("vdev {id}, a mirror, has no devices"));
         }
-        if kind == VdevKind::Raidz
-            && !((1..=3).contains(&parity_devices) && devices.len() > parity_devices.into())
+        if let VdevKind::RaidZ { parity } = kind
+            && !((1..=3).contains(&parity) && devices.len() > parity.into())
         {
             let devices = devices.len();
             return Err(format!(
-                "vdev {id}, a raidz, has {devices} devices and parity of {parity_devices}"
+                "vdev {id}, a raidz, has {devices} devices and parity of {parity}"
             ));
         }
-        Ok(VdevLayout { id, kind, parity_devices, ashift, bytes: self.number("asize"), devices })
+        let children = u16::try_from(devices.len())
+            .map_err(|_| format!("vdev {id} has {} devices", devices.len()))?;
+        let shape = VdevShape { kind, ashift, children };
+        Ok(VdevLayout { id, shape, bytes: self.number("asize"), devices })
     }
 
     fn kind(&self) -> VdevKind {
         let unsupported = |why: &str| VdevKind::Unsupported(why.to_owned());
         match self.text("type") {
-            "disk" | "file" => VdevKind::Single,
+            "disk" | "file" => VdevKind::Disk,
             // A top-level device that is being replaced has all bytes on one of its children.
             "mirror" | "replacing" | "spare" => VdevKind::Mirror,
             "raidz" if self.values.keys().any(|key| key.starts_with("raidz_expan")) => {
                 unsupported("raidz that was expanded: older blocks keep the old width")
             }
-            "raidz" => VdevKind::Raidz,
+            "raidz" => VdevKind::RaidZ { parity: self.number("nparity").unwrap_or(0) },
+            "hole" | "missing" => VdevKind::Hole,
             "draid" => unsupported("draid: its permutations are not implemented"),
             "indirect" => {
                 unsupported("indirect: the vdev was removed, and its blocks are elsewhere")

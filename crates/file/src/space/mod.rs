@@ -3,6 +3,7 @@
 pub mod btrfs;
 mod mounts;
 mod of_mount;
+mod pool;
 mod system;
 mod vdev;
 
@@ -11,7 +12,8 @@ use crate::Address;
 pub use mounts::{FileSystemKind, Mount, mount_of_path, parse_mountinfo};
 pub(crate) use of_mount::{btrfs_error, device_error, retried};
 pub use system::System;
-pub use vdev::{Vdev, VdevKind};
+pub(crate) use vdev::MAX_ASHIFT;
+pub use vdev::{VdevKind, VdevShape};
 
 /// A device under a file system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,7 +80,7 @@ pub struct AddressSpace {
 enum Mapping {
     /// Volume `n` is device `n`.
     Direct,
-    /// Volume 0 is an imaginary device of all addresses, for this reason.
+    /// Volume `n` is an imaginary device `n` of all its addresses, for this reason.
     Untranslated(String),
     /// Volume 0 is mapped by a chunk tree.
     Chunks(btrfs::ChunkMap),
@@ -108,14 +110,13 @@ impl AddressSpace {
     /// Addresses stay as they are, on one imaginary device called `name`, because of `reason`.
     #[must_use]
     pub fn untranslated(name: impl Into<String>, reason: impl Into<String>) -> Self {
-        let device = Device {
-            name: name.into(),
-            bytes: None,
-            rotational: None,
-            stack: Vec::new(),
-            queue: None,
-        };
-        Self::new([device.into()], Mapping::Untranslated(reason.into()))
+        Self::untranslated_volumes([name.into()], reason.into())
+    }
+
+    /// Addresses stay as they are, on an imaginary device for each volume, because of `reason`.
+    fn untranslated_volumes(names: impl IntoIterator<Item = String>, reason: String) -> Self {
+        let devices = names.into_iter().map(|name| Device { name, ..Device::default() }.into());
+        Self::new(devices, Mapping::Untranslated(reason))
     }
 
     /// The addresses of btrfs, mapped by `chunks`. Devices are in the order in which [`ChunkMap`](btrfs::ChunkMap) counts
@@ -125,11 +126,16 @@ impl AddressSpace {
         Self::new(devices, Mapping::Chunks(chunks))
     }
 
-    /// The addresses of a ZFS pool with these top-level vdevs.
+    /// The addresses of a ZFS pool with these top-level vdevs, in the order of their numbers from 0 on. The devices of each are
+    /// in the order of zdb; a device whose pool is on a partition has that as a part of its disk.
     #[must_use]
-    pub fn pool(vdevs: Vec<Vdev>) -> Self {
+    pub fn pool(vdevs: Vec<(VdevShape, Vec<LocatedDevice>)>) -> Self {
         let mut devices = Vec::new();
-        let maps = vdevs.into_iter().map(|vdev| vdev.map(&mut devices)).collect();
+        let mut maps = Vec::with_capacity(vdevs.len());
+        for (shape, of_vdev) in vdevs {
+            maps.push(shape.map(u16::try_from(devices.len()).unwrap_or(u16::MAX)));
+            devices.extend(of_vdev);
+        }
         Self::new(devices, Mapping::Vdevs(maps))
     }
 

@@ -164,6 +164,16 @@ impl System {
         }
     }
 
+    /// A file of `bytes` that serves as a device, and what it lies on.
+    pub(super) fn file_device(&self, path: &str, bytes: u64) -> Device {
+        let numbers = self.devices_of_file(path);
+        let mut descent = Descent { stack: vec![path.to_owned()], ..Descent::default() };
+        descent.unknown = numbers.is_empty();
+        self.descend_to(&numbers, DEEPEST_STACK, &mut descent);
+        let (name, rotational) = (path.to_owned(), descent.rotational());
+        Device { name, bytes: Some(bytes), rotational, stack: descent.stack, queue: None }
+    }
+
     fn slaves(&self, directory: &Path) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(directory.join("slaves")) else { return Vec::new() };
         let mut slaves: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

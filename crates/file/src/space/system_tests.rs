@@ -1,6 +1,8 @@
 use std::os::unix::fs::symlink;
 
 use super::*;
+use crate::AddressSpace;
+use crate::source::PoolLayout;
 
 /// A made-up `/proc`, `/sys` and `/dev`.
 struct Tree {
@@ -199,4 +201,78 @@ fn what_has_no_device_here_stays_untranslated() {
         assert!(space.untranslated_reason().is_some(), "{mount:?}");
         assert_eq!(space.devices().len(), 1);
     }
+}
+
+/// A configuration as zdb prints it, of mirrors of these devices.
+fn mirrors(of: &[&[&str]]) -> PoolLayout {
+    let mut text = "name: 'tank'\nvdev_tree:\n".to_owned();
+    for (id, paths) in of.iter().enumerate() {
+        text += &format!(" children[{id}]:\n  type: 'mirror'\n  id: {id}\n  ashift: 12\n");
+        for (child, path) in paths.iter().enumerate() {
+            text += &format!("  children[{child}]:\n   type: 'disk'\n   path: '{path}'\n");
+        }
+    }
+    PoolLayout::read(text.as_bytes(), "pool").unwrap()
+}
+
+#[test]
+fn the_devices_of_a_pool_are_files_partitions_and_what_is_missing() {
+    let tree = Tree::new("27 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+    tree.disk("sda", "8:0", "1\n");
+    tree.partition("sda", "sda1", "8:1", 2048);
+    tree.file("pool/a", "four");
+    let pool = mirrors(&[&["/pool/a", "/pool/b"], &["/gone"]]);
+    let space = tree.system().pool_space(&pool);
+    assert_eq!(space.untranslated_reason(), None);
+    let [a, b, gone] = space.devices() else { panic!("{space:?}") };
+    assert_eq!((a.name.as_str(), a.bytes, a.rotational), ("/pool/a", Some(4), Some(true)));
+    assert_eq!(a.stack, ["/pool/a", "sda1", "sda"]);
+    assert_eq!((b.name.as_str(), b.bytes, b.rotational), ("/pool/b", None, None));
+    assert_eq!(gone.name, "/gone");
+    let mut pieces = Vec::new();
+    assert_eq!(space.read(crate::Address { volume: 1, byte: 8192 }, 4096, &mut pieces), 0);
+    let read = crate::Piece { device: 2, byte: (4 << 20) + 8192, bytes: 4096 };
+    assert_eq!(pieces, [read]);
+    // Of another machine, the same paths mean nothing here.
+    assert_eq!(AddressSpace::of_pool(&pool).devices()[0].bytes, None);
+}
+
+/// Device nodes can be made by root only.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pool_on_a_partition_begins_within_its_disk() {
+    use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+    let tree = Tree::new("");
+    tree.disk("sda", "8:0", "1\n");
+    tree.partition("sda", "sda1", "8:1", 2048);
+    let links = tree.directory.path().join("dev/disk/by-id");
+    fs::create_dir_all(&links).unwrap();
+    let node = tree.directory.path().join("dev/sda1");
+    if mknodat(CWD, &node, FileType::BlockDevice, Mode::RUSR, makedev(8, 1)).is_err() {
+        return;
+    }
+    symlink("../../sda1", links.join("ata-x-part1")).unwrap();
+    let pool = mirrors(&[&["/dev/disk/by-id/ata-x-part1"]]);
+    let space = tree.system().pool_space(&pool);
+    assert_eq!(space.devices()[0].name, "sda");
+    let mut pieces = Vec::new();
+    assert_eq!(space.read(crate::Address::new(0), 4096, &mut pieces), 0);
+    assert_eq!(pieces[0].byte, (1 << 20) + (4 << 20));
+}
+
+#[test]
+fn a_vdev_of_an_unknown_kind_keeps_addresses_as_they_are() {
+    let text = "name: 'tank'\nvdev_tree:\n children[0]:\n  type: 'hole'\n  id: 0\n children[2]:\n  \
+                type: 'file'\n  id: 2\n  ashift: 12\n  path: '/a'\n";
+    let read =
+        |text: &str| AddressSpace::of_pool(&PoolLayout::read(text.as_bytes(), "pool").unwrap());
+    let (space, mut pieces) = (read(text), Vec::new());
+    let in_volume = |volume| crate::Address { volume, byte: 0 };
+    assert_eq!(space.read(in_volume(2), 4096, &mut pieces), 0);
+    assert_eq!((space.read(in_volume(0), 512, &mut pieces), pieces.len()), (512, 1));
+    let space = read(&text.replace("'hole'", "'draid'"));
+    let reason = space.untranslated_reason().unwrap();
+    assert!(reason.starts_with("vdev 0 is draid"), "{reason}");
+    assert_eq!(space.read(in_volume(2), 4096, &mut pieces), 0);
+    assert_eq!((pieces[1].byte, space.devices()[2].name.as_str()), (0, "tank vdev 2"));
 }

@@ -1,6 +1,6 @@
 //! The vdevs of a ZFS pool.
 
-use super::{LocatedDevice, Piece};
+use super::Piece;
 
 /// Bytes of two labels and the boot block at the beginning of every device; address 0 comes after them
 /// (`VDEV_LABEL_START_SIZE`, include/sys/vdev_impl.h of OpenZFS).
@@ -10,88 +10,108 @@ const LABEL_START_BYTES: u64 = 4 << 20;
 const PARITY_SWAP: u64 = 1 << 20;
 
 /// How a top-level vdev spreads blocks over devices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VdevKind {
-    /// One device.
+    /// A disk or a file.
     Disk,
     /// The same bytes on every device.
     Mirror,
-    /// RAID-Z with this many parity sectors a row, 1 to 3. A vdev to which devices were added later (RAID-Z expansion) has
-    /// blocks of several widths, and is not told by this.
+    /// RAID-Z with this many parity sectors a row, 1 to 3.
     RaidZ {
         /// Parity sectors a row.
-        parity: u16,
+        parity: u8,
     },
+    /// A log device that was removed, or one that is not there: no block is on it.
+    Hole,
+    /// Strewn cannot tell where its bytes lie: its name, and why. RAID-Z to which devices were added later is one, because its
+    /// blocks have several widths.
+    Unsupported(String),
 }
 
-/// A top-level vdev of a ZFS pool.
+/// How a top-level vdev of a ZFS pool lays out its blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Vdev {
+pub struct VdevShape {
     /// How blocks are spread.
     pub kind: VdevKind,
     /// Sectors are of `1 << ashift` bytes.
-    pub ashift: u32,
-    /// Its devices, in the order of zdb. A device whose pool is on a partition has that as a part of its disk.
-    pub devices: Vec<LocatedDevice>,
+    pub ashift: u8,
+    /// Its devices.
+    pub children: u16,
 }
 
-impl Vdev {
-    /// Bytes that a block of `stored_bytes` takes in the vdev's addresses, with parity and padding (`vdev_raidz_asize`).
+impl VdevShape {
+    /// Bytes of the vdev's addresses that a block of `stored_bytes` takes: with parity, and on RAID-Z with the padding that
+    /// keeps free space a multiple of one more sector than there is parity (`vdev_raidz_psize_to_asize` in OpenZFS). `None` if
+    /// the vdev's kind is not supported.
     #[must_use]
-    pub fn allocated_bytes(&self, stored_bytes: u64) -> u64 {
-        let ashift = self.ashift.min(MOST_ASHIFT);
-        let mut sectors = stored_bytes.div_ceil(1 << ashift);
-        if let (VdevKind::RaidZ { parity }, true) = (self.kind, sectors > 0) {
-            let (parity, columns) = (u64::from(parity), self.devices.len() as u64);
-            let rows = sectors.div_ceil(columns.saturating_sub(parity).max(1));
-            // A hole of one sector and more can be filled then.
-            sectors = (sectors + parity * rows).next_multiple_of(parity + 1);
-        }
-        sectors << ashift
+    pub fn allocated_bytes(&self, stored_bytes: u64) -> Option<u64> {
+        let sector_bytes = 1u64 << self.ashift.min(MAX_ASHIFT);
+        let data = stored_bytes.div_ceil(sector_bytes);
+        let sectors = match self.kind {
+            VdevKind::RaidZ { parity } => {
+                let (parity, columns) = (u64::from(parity), u64::from(self.children));
+                let rows = data.div_ceil(columns.saturating_sub(parity).max(1));
+                let all = data.saturating_add(parity.saturating_mul(rows));
+                all.checked_next_multiple_of(parity + 1).unwrap_or(all)
+            }
+            VdevKind::Disk | VdevKind::Mirror => data,
+            VdevKind::Hole | VdevKind::Unsupported(_) => return None,
+        };
+        Some(sectors.saturating_mul(sector_bytes))
     }
 
-    pub(super) fn map(self, devices: &mut Vec<LocatedDevice>) -> VdevMap {
-        let first_device = u16::try_from(devices.len()).unwrap_or(u16::MAX);
-        let columns = self.devices.len() as u64;
-        devices.extend(self.devices);
-        VdevMap { kind: self.kind, ashift: self.ashift.min(MOST_ASHIFT), first_device, columns }
+    /// The vdev whose first device is device `first_device` of an address space.
+    pub(super) fn map(&self, first_device: u16) -> VdevMap {
+        let (parity, columns) = match self.kind {
+            VdevKind::Disk | VdevKind::Mirror => (0, u64::from(self.children.min(1))),
+            VdevKind::RaidZ { parity } if u16::from(parity) < self.children => {
+                (parity, u64::from(self.children))
+            }
+            _ => (0, 0),
+        };
+        VdevMap {
+            ashift: self.ashift.min(MAX_ASHIFT),
+            parity: parity.into(),
+            columns,
+            first_device,
+        }
     }
 }
 
 /// `ASHIFT_MAX` of OpenZFS.
-const MOST_ASHIFT: u32 = 16;
+pub(crate) const MAX_ASHIFT: u8 = 16;
 
 /// A vdev whose devices are consecutive ones of an address space.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct VdevMap {
-    kind: VdevKind,
-    ashift: u32,
-    first_device: u16,
+    ashift: u8,
+    /// Parity sectors a row; 0 where one device has all bytes.
+    parity: u64,
+    /// Devices that blocks are spread over: 1 of a mirror, 0 if no block can be found.
     columns: u64,
+    first_device: u16,
 }
 
 impl VdevMap {
     /// Appends the pieces of a block; returns how many of its bytes have a device.
     pub(super) fn read(&self, offset: u64, bytes: u64, pieces: &mut Vec<Piece>) -> u64 {
-        match self.kind {
-            _ if self.columns == 0 => 0,
-            VdevKind::Disk | VdevKind::Mirror => {
-                let byte = offset.saturating_add(LABEL_START_BYTES);
-                pieces.push(Piece { device: self.first_device, byte, bytes });
-                bytes
-            }
-            VdevKind::RaidZ { parity } if u64::from(parity) < self.columns => {
-                self.read_raid_z(u64::from(parity), offset, bytes, pieces);
-                bytes
-            }
-            VdevKind::RaidZ { .. } => 0,
+        if self.columns == 0 {
+            return 0;
         }
+        if self.parity == 0 {
+            let byte = offset.saturating_add(LABEL_START_BYTES);
+            pieces.push(Piece { device: self.first_device, byte, bytes });
+        } else {
+            self.read_raid_z(offset, bytes, pieces);
+        }
+        bytes
     }
 
     /// `vdev_raidz_map_alloc`: parity columns come first, then the data, column after column.
-    fn read_raid_z(&self, parity: u64, offset: u64, bytes: u64, pieces: &mut Vec<Piece>) {
+    fn read_raid_z(&self, offset: u64, bytes: u64, pieces: &mut Vec<Piece>) {
         let first = offset >> self.ashift;
         let sectors = bytes.div_ceil(1 << self.ashift);
+        let parity = self.parity;
         let data_columns = self.columns - parity;
         let (full_rows, in_last_row) = (sectors / data_columns, sectors % data_columns);
         // Columns with a sector in the last row, if that is not full.
@@ -115,11 +135,13 @@ impl VdevMap {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::{AddressSpace, Device};
+    use super::super::{AddressSpace, Device, LocatedDevice};
     use super::*;
     use crate::Address;
 
-    fn devices(count: u64) -> Vec<LocatedDevice> {
+    type Vdev = (VdevShape, Vec<LocatedDevice>);
+
+    fn devices(count: u16) -> Vec<LocatedDevice> {
         (0..count)
             .map(|number| {
                 let name = format!("disk{number}");
@@ -129,8 +151,12 @@ mod tests {
             .collect()
     }
 
-    fn vdev(parity: u16, columns: u64, ashift: u32) -> Vdev {
-        Vdev { kind: VdevKind::RaidZ { parity }, ashift, devices: devices(columns) }
+    fn vdev_of(kind: VdevKind, children: u16, ashift: u8) -> Vdev {
+        (VdevShape { kind, ashift, children }, devices(children))
+    }
+
+    fn vdev(parity: u8, columns: u16, ashift: u8) -> Vdev {
+        vdev_of(VdevKind::RaidZ { parity }, columns, ashift)
     }
 
     fn read(space: &AddressSpace, volume: u16, byte: u64, bytes: u64) -> Vec<Piece> {
@@ -141,8 +167,8 @@ mod tests {
 
     #[test]
     fn a_mirror_is_read_from_its_first_disk_behind_the_labels() {
-        let mirror = Vdev { kind: VdevKind::Mirror, ashift: 12, devices: devices(2) };
-        let disk = Vdev { kind: VdevKind::Disk, ashift: 12, devices: devices(1) };
+        let mirror = vdev_of(VdevKind::Mirror, 2, 12);
+        let disk = vdev_of(VdevKind::Disk, 1, 12);
         let space = AddressSpace::pool(vec![mirror, disk]);
         assert_eq!(
             read(&space, 0, 8192, 4096),
@@ -156,8 +182,8 @@ mod tests {
     #[test]
     fn a_block_of_8_kib_on_six_drives_with_two_parities_reads_two_drives() {
         let z2 = vdev(2, 6, 12);
-        assert_eq!(z2.allocated_bytes(8192), 24_576);
-        assert_eq!(z2.allocated_bytes(128 << 10), (32 + 2 * 8) * 4096);
+        assert_eq!(z2.0.allocated_bytes(8192), Some(24_576));
+        assert_eq!(z2.0.allocated_bytes(128 << 10), Some((32 + 2 * 8) * 4096));
         let space = AddressSpace::pool(vec![z2]);
         let sector = |device, row: u64| Piece { device, byte: (4 << 20) + row * 4096, bytes: 4096 };
         // Parity is on disks 0 and 1, data on 2 and 3; padding is on 4 and 5.
@@ -183,6 +209,7 @@ mod tests {
             for ashift in [9, 12] {
                 let vdev = vdev(parity, columns, ashift);
                 let space = AddressSpace::pool(vec![vdev.clone()]);
+                let columns = u64::from(columns);
                 for first in (0..3 * columns).chain([256, 2048, 2049, 4095]) {
                     for sectors in 1..4 * columns {
                         let pieces = read(&space, 0, first << ashift, sectors << ashift);
@@ -193,9 +220,9 @@ mod tests {
         }
     }
 
-    fn check(vdev: &Vdev, first: u64, sectors: u64, pieces: &[Piece], parity: u64) {
-        let columns = vdev.devices.len() as u64;
-        let allocated = vdev.allocated_bytes(sectors << vdev.ashift) >> vdev.ashift;
+    fn check((vdev, _): &Vdev, first: u64, sectors: u64, pieces: &[Piece], parity: u64) {
+        let columns = u64::from(vdev.children);
+        let allocated = vdev.allocated_bytes(sectors << vdev.ashift).unwrap() >> vdev.ashift;
         let mut seen = BTreeSet::new();
         let mut rows = std::collections::BTreeMap::<u64, u64>::new();
         for piece in pieces {

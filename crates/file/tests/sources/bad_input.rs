@@ -29,8 +29,12 @@ fn csv() {
     row("18446744073709551615,1,0,,,", "list:2:1: the extent ends beyond 2^64 bytes");
     row("0,2,18446744073709551615,,,", "list:2:1: the address lies beyond 2^64 bytes");
     row("0,1,,,,", "list:2:5: address is ``");
-    row("0,1,0,zip,,", "list:2:7: there is no kind `zip`; give data, unwritten, encoded");
+    row("0,1,0,zip,,", "list:2:7: there is no kind `zip`; give data, block, unwritten");
     row("0,1,0,data,7,", "list:2:12: stored_bytes is given for an extent that is not encoded");
+    refused(
+        "offset,bytes,address,kind,allocated_bytes\n0,1,0,,7\n",
+        "list:2:8: allocated_bytes is given for an extent that is not a block",
+    );
     row("0,1,0,,,yes", "list:2:9: shared is `yes`; give 0, 1, true or false");
     row("0,1,0,\"data,,", "list:2:7: a quote is not closed");
     row(
@@ -99,7 +103,7 @@ fn configurations_of_pools() {
     assert!(read("").starts_with("pool: there is no vdev_tree; give the output of `zdb -C POOL`"));
     assert!(read("vdev_tree:\n type: 'root'\n").starts_with("pool: the vdev_tree has no vdevs"));
     let top = "vdev_tree:\n children[0]:\n  type: 'raidz'\n  id: 0\n";
-    assert!(read(top).starts_with("pool: vdev 0 has no ashift of 9 or above"));
+    assert!(read(top).starts_with("pool: vdev 0 has no ashift from 9 to 16"));
     let raidz = format!("{top}  ashift: 12\n  nparity: 2\n  children[0]:\n   path: 'a'\n");
     assert!(read(&raidz).starts_with("pool: vdev 0, a raidz, has 1 devices and parity of 2"));
     assert!(read("name: 'a'\nname: 'b'\n").starts_with("pool:2: a second pool begins"));

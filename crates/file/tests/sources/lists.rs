@@ -104,7 +104,11 @@ fn place() -> impl Strategy<Value = Place> {
     prop_oneof![
         address.clone().prop_map(Place::At),
         address.clone().prop_map(Place::Unwritten),
-        (address, stored_bytes).prop_map(|(at, stored_bytes)| Place::Encoded { at, stored_bytes }),
+        (address.clone(), stored_bytes)
+            .prop_map(|(at, stored_bytes)| Place::Encoded { at, stored_bytes }),
+        (address, 0..1u64 << 60, 0..1u64 << 60).prop_map(|(at, stored_bytes, allocated_bytes)| {
+            Place::Block { at, stored_bytes, allocated_bytes }
+        }),
         Just(Place::Inline),
         Just(Place::Unknown),
     ]

@@ -2,7 +2,9 @@
 //!
 //! `tests/data/zdb-*.csv` are the blocks by `traverse_dataset` of libzpool; an absent block has an allocated size of 0.
 
-use strewn_file::{Address, ExtentListReader, Place, PoolLayout, VdevKind};
+use strewn_file::{
+    Address, ExtentListReader, LayoutPass, ListDialect, Place, PoolLayout, VdevKind, VdevShape,
+};
 
 use crate::{data, files};
 
@@ -50,15 +52,15 @@ fn compare(name: &str, block_bytes: u64) -> [usize; 4] {
         assert_eq!(extent.bytes, block_bytes);
         let (at, stored) = (block.at, block.stored);
         let vdev = &layout.vdevs[usize::from(at.volume)];
-        let (kind, place) = if block.is_gang {
-            (3, Place::Unknown)
-        } else if stored == block_bytes {
-            (1, Place::At(at))
-        } else {
-            (2, Place::Encoded { at, stored_bytes: Some(stored) })
+        let whole = Place::Block { at, stored_bytes: stored, allocated_bytes: block.allocated };
+        let (kind, place) = match (block.is_gang, stored == block_bytes) {
+            (true, _) => (3, Place::Unknown),
+            (false, true) => (1, whole),
+            (false, false) => (2, whole),
         };
         assert_eq!(extent.place, place, "block {number}");
-        assert_eq!(vdev.allocated_bytes(stored) == block.allocated, kind != 3, "block {number}");
+        let plain = vdev.shape.allocated_bytes(stored);
+        assert_eq!(plain == Some(block.allocated), kind != 3, "block {number}");
         kinds[kind] += 1;
     }
     assert_eq!(extents.next(), None);
@@ -68,6 +70,36 @@ fn compare(name: &str, block_bytes: u64) -> [usize; 4] {
 #[test]
 fn raidz_blocks_are_where_openzfs_has_them() {
     assert_eq!(compare("raidz", 8192), [0, 128, 0, 0]);
+}
+
+/// Extents, and runs of each MiB once sorted, by what zage counts: a block follows where the allocation of another ends.
+#[test]
+fn blocks_follow_each_other_by_their_allocation() {
+    for (name, block_bytes) in [("raidz", 8192), ("mirror", 16384), ("compressed", 32768)] {
+        let text = data(&format!("zdb-{name}.txt"));
+        let (file, extents) = crate::listed(&text).unwrap().remove(0);
+        let mut pass = LayoutPass::new(file.file_bytes.unwrap(), block_bytes);
+        extents.iter().for_each(|extent| pass.add(extent));
+        let measures = pass.finish();
+        let blocks = blocks(&data(&format!("zdb-{name}.csv")));
+        let breaks = |blocks: &[&Block]| {
+            let follows = |pair: &[&Block]| {
+                pair[0].allocated > 0 && pair[1].at == pair[0].at.after(pair[0].allocated)
+            };
+            blocks.windows(2).filter(|pair| pair[1].allocated > 0 && !follows(pair)).count() as u64
+        };
+        let all: Vec<&Block> = blocks.iter().collect();
+        assert_eq!(measures.extents, 1 + breaks(&all), "{name}");
+        let (mut windows, mut runs) = (0, 0);
+        for window in blocks.chunks((1 << 20) / block_bytes as usize) {
+            let mut placed: Vec<&Block> = window.iter().filter(|one| one.allocated > 0).collect();
+            placed.sort_by_key(|block| block.at);
+            (windows, runs) = (windows + 1, runs + 1 + breaks(&placed));
+        }
+        assert_eq!(measures.extents_per_mib_window, runs as f64 / f64::from(windows), "{name}");
+        let compressed = blocks.iter().filter(|one| one.allocated > 0 && one.stored < block_bytes);
+        assert_eq!(measures.encoded_bytes, compressed.count() as u64 * block_bytes, "{name}");
+    }
 }
 
 #[test]
@@ -92,14 +124,14 @@ fn vdevs_are_as_the_pool_was_made() {
     let raidz = pool("compressed");
     assert_eq!((raidz.name.as_str(), raidz.vdevs.len()), ("tank", 1));
     let vdev = &raidz.vdevs[0];
-    assert_eq!((&vdev.kind, vdev.parity_devices, vdev.ashift), (&VdevKind::Raidz, 2, 12));
-    assert_eq!(vdev.devices.len(), 5);
+    let shape = VdevShape { kind: VdevKind::RaidZ { parity: 2 }, ashift: 12, children: 5 };
+    assert_eq!(vdev.shape, shape);
     assert_eq!(vdev.devices[4], "/pool/vdev.0.4");
     let mirrors = pool("mirror");
-    assert_eq!(mirrors.vdevs[1].kind, VdevKind::Mirror);
+    assert_eq!(mirrors.vdevs[1].shape.kind, VdevKind::Mirror);
     assert_eq!(mirrors.vdevs[1].devices, ["/pool/vdev.1.0", "/pool/vdev.1.1"]);
     let single = pool("gang");
-    assert_eq!(single.vdevs[0].kind, VdevKind::Single);
+    assert_eq!(single.vdevs[0].shape.kind, VdevKind::Disk);
     assert_eq!(single.vdevs[0].devices, ["/pool/vdev.0.0"]);
     assert_eq!(single.vdevs[0].bytes, Some(129_499_136));
 }
@@ -109,7 +141,7 @@ fn what_cannot_be_mapped_is_named() {
     let config = data("zdb-raidz.config.txt");
     let kind = |config: &str| {
         let pool = PoolLayout::read(config.as_bytes(), "config").unwrap();
-        pool.vdevs[0].kind.clone()
+        pool.vdevs[0].shape.kind.clone()
     };
     let draid = kind(&config.replace("'raidz'", "'draid'"));
     assert!(matches!(draid, VdevKind::Unsupported(why) if why.starts_with("draid")));
@@ -140,8 +172,25 @@ fn files_have_a_path_a_size_and_embedded_blocks() {
     assert_eq!(file.path.as_deref(), Some("/testfile"));
     assert_eq!((file.file_bytes, file.block_bytes), (Some(1 << 28), Some(1 << 20)));
     assert_eq!((extents[0].bytes, extents[0].place), (512, Place::Inline));
-    let stored = Place::Encoded { at: Address::new(0x4800), stored_bytes: Some(0x800) };
+    let stored =
+        Place::Block { at: Address::new(0x4800), stored_bytes: 0x800, allocated_bytes: 0x800 };
     assert_eq!((extents[1].offset, extents[1].bytes, extents[1].place), (1 << 20, 0x4000, stored));
+}
+
+#[test]
+fn the_configuration_of_the_pool_comes_before_its_blocks() {
+    let (config, text) = (data("zdb-gang.config.txt"), data("zdb-gang.txt"));
+    let both = format!("{config}\n{text}");
+    let mut list = ExtentListReader::new(both.as_bytes(), "both");
+    let file = list.next_file().unwrap().unwrap();
+    assert_eq!(file.path.as_deref(), Some("tank/vol"));
+    assert_eq!(list.pool(), Some(&pool("gang")));
+    assert_eq!(list.dialect(), Some(ListDialect::Zdb));
+    let unknown = list.extents().filter(|one| one.as_ref().unwrap().place == Place::Unknown);
+    assert_eq!(unknown.count(), 8);
+    let cut = format!("MOS Configuration:\n        name: 'tank'\n{text}");
+    let error = crate::listed(&cut).unwrap_err().to_string();
+    assert!(error.starts_with("list:3: before this line, there is no vdev_tree"), "{error}");
 }
 
 #[test]

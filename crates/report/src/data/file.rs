@@ -102,6 +102,9 @@ impl FileLayoutFigures {
 pub struct FileCost {
     /// The access specification, in words.
     pub access: String,
+    /// Whether its requests are sequential.
+    #[serde(default)]
+    pub is_sequential: bool,
     /// Spindle commands per request, as the file lies.
     pub commands_per_request: f64,
     /// Half the 95 % interval of that figure; 0 if it is exact.
@@ -126,8 +129,31 @@ pub struct FileSimulation {
     pub now: FilePerformance,
     /// The same requests to the same file laid out contiguously.
     pub contiguous: FilePerformance,
+    /// Other requests beside those asked for: random reads of 4 KiB and sequential reads of 1 MiB, unless they were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<FileOther>,
+    /// Seconds that reading the whole file once takes, as it lies and contiguous.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scan_s: Option<(f64, f64)>,
     /// What follows, in a sentence.
     pub verdict: String,
+}
+
+/// Figures of requests that nobody asked for, but that tell what the file is good for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FileOther {
+    /// The requests, in words.
+    pub access: String,
+    /// Whether they are sequential, so that throughput tells more than IOPS.
+    pub is_sequential: bool,
+    /// Commands per request.
+    pub commands_per_request: f64,
+    /// The same of a contiguous file.
+    pub contiguous_commands_per_request: f64,
+    /// As the file lies.
+    pub now: FilePerformance,
+    /// The same file laid out contiguously.
+    pub contiguous: FilePerformance,
 }
 
 /// The performance of a file.
@@ -262,6 +288,12 @@ pub struct FreeSpaceRecord {
     pub largest_run_bytes: u64,
     /// Runs by length: the shortest of the class in bytes, and the number of runs.
     pub runs: Vec<(u64, u64)>,
+}
+
+/// Returns bytes as a person would say them: `1.5 GiB`.
+#[must_use]
+pub fn about_bytes(bytes: u64) -> String {
+    crate::data::quantity::about(bytes as f64)
 }
 
 /// Returns files as JSON: an array, indented, ending in a newline, the same bytes for the same files.

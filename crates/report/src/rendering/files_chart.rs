@@ -34,16 +34,27 @@ pub fn file_history_chart(
     access: &str,
     style: ChartStyle,
 ) -> Result<String, ChartError> {
+    let longest =
+        files.iter().flat_map(|file| &file.points).map(|point| point.0).fold(0.0, f64::max);
+    let (scale, across) = match longest {
+        hours if hours > 72.0 => (1.0 / 24.0, "days since the first measurement"),
+        hours if hours > 2.0 => (1.0, "hours since the first measurement"),
+        _ => (60.0, "minutes since the first measurement"),
+    };
     let lines = files.iter().enumerate().map(|(position, file)| Line {
         name: file.path.clone(),
         appearance: Appearance::of(position),
         hollow: false,
-        points: file.points.clone(),
+        points: file.points.iter().map(|(hours, commands)| (hours * scale, *commands)).collect(),
     });
+    let of = match files {
+        [only] => format!("{}: {access}", only.path),
+        _ => access.to_owned(),
+    };
     LineChart {
         title: "Commands per request over time",
-        subtitles: vec![format!("{access}, as the file lay at each measurement.")],
-        across: Across::FromZero("hours since the first measurement"),
+        subtitles: vec![format!("{of}, as the file lay at each measurement.")],
+        across: Across::FromZero(across),
         up: Up::FromZero("commands per request"),
         lines: lines.collect(),
         legend_columns: 2,

@@ -1,6 +1,6 @@
 //! Real files, their free space and their comparison as text, and files as CSV.
 
-use crate::data::file::{FileCost, FileRecord, FileTotals, FreeSpaceRecord};
+use crate::data::file::{FileCost, FilePerformance, FileRecord, FileTotals, FreeSpaceRecord};
 use crate::data::json::ResultsError;
 use crate::data::number::{fixed, with_commas};
 use crate::data::quantity::about;
@@ -63,8 +63,14 @@ pub fn files_table(files: &[FileRecord]) -> String {
     let mut columns = Columns::<FileRecord>::new()
         .number("size", |row| about(row.bytes as f64))
         .number("extents", |row| with_commas(&row.layout.extents.to_string()))
-        .number("layout\nscore", |row| score_words(row.layout.layout_score))
-        .number("extents\nper GiB", |row| figure_words(row.layout.extents_per_gib))
+        .number("layout\nscore", |row| match row.layout.extents {
+            0 => "-".to_owned(),
+            _ => score_words(row.layout.layout_score),
+        })
+        .number("extents\nper GiB", |row| match row.layout.extents {
+            0 => "-".to_owned(),
+            _ => figure_words(row.layout.extents_per_gib),
+        })
         .number("extents\nper MiB\nwindow", |row| match row.layout.extents_per_mib_window {
             0.0 => "-".to_owned(),
             extents => fixed(extents, 1),
@@ -91,17 +97,25 @@ pub fn files_table(files: &[FileRecord]) -> String {
             });
     }
     if any(|row| simulated(row).is_some()) {
+        // One says the other, and a terminal is narrow; --json and --csv have both.
+        let scans = any(|row| row.cost.as_ref().is_some_and(|cost| cost.is_sequential));
+        let of = move |performance: FilePerformance| match scans {
+            true => performance.mb_per_s,
+            false => performance.iops,
+        };
+        let header = if scans { "MB/s\nnow" } else { "IOPS\nnow" };
         columns = columns
-            .number("IOPS\nnow", |row| optional(simulated(row).map(|of| of.now.iops), figure_words))
-            .number("contig-\nuous", |row| {
-                optional(simulated(row).map(|of| of.contiguous.iops), figure_words)
+            .number(header, move |row| {
+                optional(simulated(row).map(|figures| of(figures.now)), figure_words)
             })
-            .number("MB/s\nnow", |row| {
-                optional(simulated(row).map(|of| of.now.mb_per_s), figure_words)
-            })
-            .number("contig-\nuous", |row| {
-                optional(simulated(row).map(|of| of.contiguous.mb_per_s), figure_words)
+            .number("contig-\nuous", move |row| {
+                optional(simulated(row).map(|figures| of(figures.contiguous)), figure_words)
             });
+    }
+    if files.len() > 1 && any(|row| row.cost.is_some()) {
+        columns = columns.number("extra\ncommands\na pass", move |row| {
+            cost(row, |cost| cost.extra_commands.max(0.0).round())
+        });
     }
     columns = columns.words("", |row| shown_path(&row.path));
     let mut text = columns.render(&rows);
@@ -134,19 +148,19 @@ fn legend(files: &[FileRecord]) -> String {
             lines.push(line);
         }
     };
-    for file in files {
-        if let Some(cost) = &file.cost {
-            match &cost.simulated {
-                Some(simulated) => add(format!(
-                    "{}, {} outstanding, simulated on {}.",
-                    cost.access, simulated.outstanding, simulated.on
-                )),
-                None if files.iter().all(|file| simulated_is_absent(file)) => {
-                    add(format!("{}.", cost.access));
-                }
-                None => {}
-            }
-        }
+    let costs = || files.iter().filter_map(|file| file.cost.as_ref());
+    let outstanding = costs().filter_map(|cost| Some(cost.simulated.as_ref()?.outstanding)).max();
+    let mut accesses: Vec<&str> = costs().map(|cost| cost.access.as_str()).collect();
+    accesses.dedup();
+    let on = costs().find_map(|cost| Some(cost.simulated.as_ref()?.on.clone()));
+    match (accesses.as_slice(), on, outstanding) {
+        ([], ..) => {}
+        (accesses, Some(on), Some(outstanding)) => add(format!(
+            "Requests: {}, {}{outstanding} outstanding; IOPS and MB/s are simulated on {on}.",
+            accesses.join(", "),
+            if files.len() > 1 { "up to " } else { "" },
+        )),
+        (accesses, ..) => add(format!("Requests: {}.", accesses.join(", "))),
     }
     for file in files {
         add(on_devices(file));
@@ -159,10 +173,6 @@ fn legend(files: &[FileRecord]) -> String {
         lines.push(format!("… and {more} more; --json has each file's devices."));
     }
     format!("\n{}\n", lines.join("\n"))
-}
-
-fn simulated_is_absent(file: &FileRecord) -> bool {
-    file.cost.as_ref().is_none_or(|cost| cost.simulated.is_none())
 }
 
 /// Says what a file lies on.
@@ -209,18 +219,30 @@ fn prediction_words(file: &FileRecord, prediction: &crate::data::file::FilePredi
 /// Returns the sums of all files in a sentence or two.
 #[must_use]
 pub fn file_totals_sentence(totals: &FileTotals, listed: usize) -> String {
-    let count = |number: u64| with_commas(&number.to_string());
+    let count = |number: u64, what: &str| {
+        let digits = with_commas(&number.to_string());
+        format!("{digits} {what}{}", if number == 1 { "" } else { "s" })
+    };
     let mut words = format!(
-        "{} files, {}: {} extents, layout score {}, {} files contiguous; {} commands more than contiguous files would take.",
-        count(totals.files),
+        "{}, {}: {}, layout score {}, {} contiguous. As many requests as have their bytes take {} more than if all were contiguous.",
+        count(totals.files, "file"),
         about(totals.bytes as f64),
-        count(totals.extents),
+        count(totals.extents, "extent"),
         score_words(totals.layout_score()),
-        count(totals.contiguous_files),
-        figure_words(totals.extra_commands.max(0.0)),
+        count(totals.contiguous_files, "file"),
+        count(totals.extra_commands.max(0.0).round() as u64, "command"),
     );
+    if totals.shared_bytes > 0 {
+        words.push_str(&format!(
+            " {} are shared, and count in each file that has them.",
+            about(totals.shared_bytes as f64)
+        ));
+    }
     if (listed as u64) < totals.files {
-        words.push_str(&format!(" The {listed} first are listed; --top lists more."));
+        words.push_str(&match listed {
+            1 => " The first is listed; --top lists more.".to_owned(),
+            listed => format!(" The first {listed} are listed; --top lists more."),
+        });
     }
     words + "\n"
 }
@@ -242,6 +264,7 @@ pub fn free_space_table(spaces: &[FreeSpaceRecord]) -> String {
         let all: u64 = space.runs.iter().map(|(_, runs)| runs).sum();
         let rows: Vec<(u64, u64, u64)> =
             space.runs.iter().map(|(bytes, runs)| (*bytes, *runs, all)).collect();
+        text.push_str(&format!("  {}\n\n", free_space_sentence(space)));
         text.push_str(
             &Columns::<(u64, u64, u64)>::new()
                 .number("runs of", |row| {
@@ -255,102 +278,156 @@ pub fn free_space_table(spaces: &[FreeSpaceRecord]) -> String {
     text
 }
 
+/// Says how the next write will lie.
+pub(crate) fn free_space_sentence(space: &FreeSpaceRecord) -> String {
+    let all: u64 = space.runs.iter().map(|(_, runs)| runs).sum();
+    if all == 0 || space.free_bytes == 0 {
+        return "Nothing is free.".to_owned();
+    }
+    let mean = space.free_bytes as f64 / all as f64;
+    format!(
+        "{} free in {} runs of {} in the mean; the longest has {} % of it. A file larger than that is written in pieces.",
+        about(space.free_bytes as f64),
+        with_commas(&all.to_string()),
+        about(mean),
+        share_percent(space.largest_run_bytes as f64 / space.free_bytes as f64),
+    )
+}
+
 /// A figure of a file before and after.
 struct Compared {
     path: String,
-    name: &'static str,
+    name: String,
     before: String,
     after: String,
     change: String,
 }
 
-/// Returns what changed of the files that are in both lists, by path; and names the others.
+/// Finds for each file of `after` the same file in `before`: by path, else by an only name, else if both lists have one file.
+#[must_use]
+pub fn earlier_files(before: &[FileRecord], after: &[FileRecord]) -> Vec<Option<usize>> {
+    let name = |file: &FileRecord| file.path.rsplit('/').next().unwrap_or_default().to_owned();
+    let of = |now: &FileRecord| {
+        let by_path = before.iter().position(|old| old.path == now.path);
+        let only_name =
+            |files: &[FileRecord]| files.iter().filter(|file| name(file) == name(now)).count() == 1;
+        let by_name = || {
+            let is_only = only_name(before) && only_name(after);
+            before.iter().position(|old| name(old) == name(now)).filter(|_| is_only)
+        };
+        let single = || (before.len() == 1 && after.len() == 1).then_some(0);
+        by_path.or_else(by_name).or_else(single)
+    };
+    after.iter().map(of).collect()
+}
+
+/// Returns what changed of the files that are in both lists, and names the others.
 #[must_use]
 pub fn files_comparison(before: &[FileRecord], after: &[FileRecord]) -> String {
-    let mut rows = Vec::new();
-    let mut unmatched = Vec::new();
-    for now in after {
-        // A list of one file each is about the same file, under whatever name.
-        let matched = before.iter().find(|old| old.path == now.path);
-        let only = (before.len() == 1 && after.len() == 1).then(|| &before[0]);
-        match matched.or(only) {
-            Some(old) => rows.extend(compared(old, now)),
-            None => unmatched.push(format!("{}: not in the earlier list", shown_path(&now.path))),
+    let matched = earlier_files(before, after);
+    let (mut rows, mut lines) = (Vec::new(), Vec::new());
+    for (now, old) in after.iter().zip(&matched) {
+        let path = shown_path(&now.path);
+        let Some(old) = *old else {
+            lines.push(format!("{path}: not in the earlier list"));
+            continue;
+        };
+        let compared = compared(&before[old], now);
+        if compared.iter().all(|row| row.change == SAME) {
+            lines.push(format!("{path}: unchanged"));
+        } else {
+            rows.extend(compared);
         }
     }
-    for old in before {
-        if !(after.iter().any(|now| now.path == old.path) || before.len() == 1 && after.len() == 1)
-        {
-            unmatched.push(format!("{}: only in the earlier list", shown_path(&old.path)));
+    for (position, old) in before.iter().enumerate() {
+        if !matched.contains(&Some(position)) {
+            lines.push(format!("{}: only in the earlier list", shown_path(&old.path)));
         }
     }
-    let mut text = Columns::<Compared>::new()
-        .words("", |row| row.path.clone())
-        .words("", |row| row.name.to_owned())
-        .number("before", |row| row.before.clone())
-        .number("after", |row| row.after.clone())
-        .number("change", |row| row.change.clone())
-        .render(&rows);
-    if rows.is_empty() {
-        text = String::new();
+    let mut text = String::new();
+    if !rows.is_empty() {
+        text = Columns::<Compared>::new()
+            .words("", |row| row.path.clone())
+            .words("", |row| row.name.clone())
+            .number("before", |row| row.before.clone())
+            .number("after", |row| row.after.clone())
+            .number("change", |row| row.change.clone())
+            .render(&rows);
     }
-    unmatched.iter().for_each(|line| text.push_str(&format!("{line}\n")));
+    lines.iter().for_each(|line| text.push_str(&format!("{line}\n")));
     text
 }
 
+/// Returns the rows of a comparison for a table: path, figure, before, after, change.
+pub(crate) fn compared_rows(before: &[FileRecord], after: &[FileRecord]) -> Vec<[String; 5]> {
+    let matched = earlier_files(before, after);
+    let pairs = after.iter().zip(matched).filter_map(|(now, old)| Some((now, &before[old?])));
+    let rows = pairs.flat_map(|(now, old)| {
+        compared(old, now)
+            .into_iter()
+            .map(|row| [now.path.clone(), row.name, row.before, row.after, row.change])
+    });
+    rows.collect()
+}
+
+const SAME: &str = "same";
+
 fn compared(old: &FileRecord, now: &FileRecord) -> Vec<Compared> {
-    type Figure = (&'static str, fn(&FileRecord) -> Option<f64>, fn(f64) -> String);
-    let figures: [Figure; 9] = [
-        ("size", |file| Some(file.bytes as f64), about),
-        ("extents", |file| Some(file.layout.extents as f64), |value| with_commas(&fixed(value, 0))),
-        ("layout score", |file| Some(file.layout.layout_score), score_words),
-        ("extents per MiB window", |file| Some(file.layout.extents_per_mib_window), figure_words),
-        ("shared bytes", |file| Some(file.layout.shared_bytes as f64), about),
-        (
-            "commands per request",
-            |file| Some(file.cost.as_ref()?.commands_per_request),
-            figure_words,
-        ),
-        ("IOPS", |file| Some(simulated(file)?.now.iops), figure_words),
-        ("response ms", |file| Some(simulated(file)?.now.response_ms), figure_words),
-        ("MB/s", |file| Some(simulated(file)?.now.mb_per_s), figure_words),
-    ];
-    let same_load = match (&old.cost, &now.cost) {
-        (Some(old), Some(now)) => {
-            old.access == now.access
-                && old.simulated.as_ref().map(|of| (&of.on, of.outstanding))
-                    == now.simulated.as_ref().map(|of| (&of.on, of.outstanding))
-        }
-        _ => false,
-    };
-    let row = |(position, (name, of, words)): (usize, &Figure)| {
-        // Costs of other requests, or on another drive, compare two things at once.
-        if position >= 5 && !same_load {
-            return None;
-        }
-        let (before, after) = (of(old)?, of(now)?);
-        if name == &"shared bytes" && before == 0.0 && after == 0.0 {
-            return None;
-        }
+    let mut rows: Vec<Compared> = Vec::new();
+    let mut add = |name: &str, before: f64, after: f64, words: fn(f64) -> String| {
         let change = match (before == after, before == 0.0) {
-            (true, _) => "same".to_owned(),
+            (true, _) => SAME.to_owned(),
             (false, true) => "-".to_owned(),
             (false, false) => {
                 format!("{} %", crate::data::number::signed(100.0 * (after / before - 1.0), 1))
             }
         };
-        let path = if position == 0 { shown_path(&now.path) } else { String::new() };
-        Some(Compared { path, name, before: words(before), after: words(after), change })
+        let path = if rows.is_empty() { shown_path(&now.path) } else { String::new() };
+        let (before, after) = (words(before), words(after));
+        rows.push(Compared { path, name: name.to_owned(), before, after, change });
     };
-    let mut rows: Vec<Compared> = figures.iter().enumerate().filter_map(row).collect();
-    if !same_load && old.cost.is_some() && now.cost.is_some() {
-        rows.push(Compared {
-            path: String::new(),
-            name: "costs: measured with other requests or on another drive",
-            before: "-".to_owned(),
-            after: "-".to_owned(),
-            change: "-".to_owned(),
-        });
+    let whole = |value: f64| with_commas(&fixed(value, 0));
+    add("size", old.bytes as f64, now.bytes as f64, about);
+    add("extents", old.layout.extents as f64, now.layout.extents as f64, whole);
+    add("layout score", old.layout.layout_score, now.layout.layout_score, score_words);
+    let windows = [old, now].map(|file| file.layout.extents_per_mib_window);
+    add("extents per MiB window", windows[0], windows[1], figure_words);
+    if old.layout.shared_bytes + now.layout.shared_bytes > 0 {
+        add("shared", old.layout.shared_bytes as f64, now.layout.shared_bytes as f64, about);
+    }
+    let (Some(then), Some(cost)) = (&old.cost, &now.cost) else { return rows };
+    // Costs of other requests, or on another drive, would compare two things at once.
+    if then.access == cost.access {
+        add(
+            &format!("{}: commands per request", cost.access),
+            then.commands_per_request,
+            cost.commands_per_request,
+            figure_words,
+        );
+    }
+    let (Some(then_simulated), Some(simulated)) = (&then.simulated, &cost.simulated) else {
+        return rows;
+    };
+    if then_simulated.on != simulated.on {
+        return rows;
+    }
+    let same_load =
+        then.access == cost.access && then_simulated.outstanding == simulated.outstanding;
+    let own = (&cost.access, cost.is_sequential, then_simulated.now, simulated.now);
+    let own = same_load.then_some(own);
+    let others = simulated.others.iter().filter_map(|now| {
+        let then = then_simulated.others.iter().find(|then| then.access == now.access)?;
+        Some((&now.access, now.is_sequential, then.now, now.now))
+    });
+    for (access, is_sequential, before, after) in own.into_iter().chain(others) {
+        if is_sequential {
+            add(&format!("{access}: MB/s"), before.mb_per_s, after.mb_per_s, figure_words);
+        } else {
+            add(&format!("{access}: IOPS"), before.iops, after.iops, figure_words);
+        }
+    }
+    if let (Some((before, _)), Some((after, _))) = (then_simulated.scan_s, simulated.scan_s) {
+        add("reading all of it once, s", before, after, figure_words);
     }
     rows
 }

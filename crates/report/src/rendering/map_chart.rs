@@ -180,10 +180,17 @@ fn percent_ticks(end: f64) -> Vec<(f64, String)> {
 fn byte_ticks(from: f64, bytes: f64) -> Vec<(f64, String)> {
     let step = (bytes / 8.0).log2().ceil().exp2().max(BLOCK_BYTES);
     let first = (from / step).ceil();
+    // All in the unit of the largest.
+    let (unit, words) = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")]
+        .into_iter()
+        .map(|(shift, words)| (f64::from(shift).exp2(), words))
+        .find(|(unit, _)| from + bytes >= *unit)
+        .unwrap_or((1.0, "B"));
+    let in_unit = |at: f64| format!("{} {words}", crate::data::number::rounded(at / unit, 6));
     (0..9)
         .map(|count| (first + f64::from(count)) * step)
         .take_while(|at| *at <= from + bytes)
-        .map(|at| ((at - from) / bytes, about(at)))
+        .map(|at| ((at - from) / bytes, in_unit(at)))
         .collect()
 }
 

@@ -8,7 +8,8 @@ use crate::data::quantity::about;
 use crate::rendering::chart::{ChartSize, ChartStyle};
 use crate::rendering::files_chart::files_map;
 use crate::rendering::files_table::{
-    figure_words, file_totals_sentence, on_devices, score_words, share_percent,
+    compared_rows, figure_words, file_totals_sentence, free_space_sentence, on_devices,
+    score_words, share_percent,
 };
 use crate::rendering::html::block::{Block, Section};
 use crate::rendering::html::page::{ReportError, TEMPLATE, environment, style};
@@ -35,6 +36,10 @@ pub struct FilesReport<'a> {
     pub free_space: &'a [FreeSpaceRecord],
     /// What was not looked at.
     pub not_looked_at: &'a [NotLookedAt],
+    /// The same files at an earlier look.
+    pub before: Option<&'a [FileRecord]>,
+    /// Whether it was stopped before everything was looked at.
+    pub is_partial: bool,
 }
 
 impl FilesReport<'_> {
@@ -48,6 +53,10 @@ impl FilesReport<'_> {
             Section { id: "summary", title: "Summary", blocks: self.summary() },
             Section { id: "cost", title: "What it costs", blocks: self.cost() },
         ];
+        sections.insert(
+            1,
+            Section { id: "compared", title: "Before and after", blocks: self.compared() },
+        );
         if !self.maps.is_empty() {
             let size = ChartSize { width_px: 960, height_px: 480 };
             let svg = files_map(self.maps, ChartStyle { size, theme: Theme::Page })?;
@@ -61,12 +70,19 @@ impl FilesReport<'_> {
         sections.retain(|section| !section.blocks.is_empty());
         let heading = match self.files {
             [only] => only.path.clone(),
-            _ => format!("{} files", self.totals.files),
+            files if (files.len() as u64) < self.totals.files => {
+                format!("{} of {} files", files.len(), self.totals.files)
+            }
+            files => format!("{} files", files.len()),
         };
-        let shortfalls: Vec<String> = match self.not_looked_at.len() {
-            0 => Vec::new(),
-            count => vec![format!("{count} not looked at; they are listed in the summary.")],
-        };
+        let mut shortfalls = Vec::new();
+        if self.is_partial {
+            shortfalls.push("Partial: stopped before everything was looked at.".to_owned());
+        }
+        if !self.not_looked_at.is_empty() {
+            let count = self.not_looked_at.len();
+            shortfalls.push(format!("{count} not looked at; they are listed in the summary."));
+        }
         let environment = environment();
         let page = environment.template_from_named_str("report.html", TEMPLATE)?;
         Ok(page.render(context! {
@@ -103,7 +119,17 @@ impl FilesReport<'_> {
             }
             blocks.extend(file.notes.iter().map(|note| Block::note(format!("{path}{note}"))));
         }
-        let mut on: Vec<String> = self.files.iter().map(on_devices).collect();
+        let simulated = self.files.iter().filter_map(|file| {
+            let cost = file.cost.as_ref()?;
+            let on = &cost.simulated.as_ref()?.on;
+            Some(format!(
+                "Requests: {}. IOPS, response times and MB/s are simulated on {on}.",
+                cost.access
+            ))
+        });
+        let mut on: Vec<String> = simulated.collect();
+        on.extend(self.files.iter().map(on_devices));
+        on.sort();
         on.dedup();
         on.truncate(6);
         blocks.extend(on.into_iter().map(Block::note));
@@ -118,6 +144,26 @@ impl FilesReport<'_> {
             blocks.push(table.block());
         }
         blocks
+    }
+
+    fn compared(&self) -> Vec<Block> {
+        let Some(before) = self.before else { return Vec::new() };
+        let row = |[path, name, before, after, change]: [String; 5]| {
+            let words = [path, name].map(Cell::words);
+            let numbers = [before, after, change].map(Cell::number);
+            words.into_iter().chain(numbers).collect::<Vec<_>>()
+        };
+        let rows: Vec<Vec<Cell>> = compared_rows(before, self.files).into_iter().map(row).collect();
+        if rows.is_empty() {
+            return vec![Block::paragraph("No file is in both lists.")];
+        }
+        let table = Table {
+            caption: "The files at the earlier look and now",
+            headers: &["file", "figure", "before", "after", "change"],
+            rows,
+            has_total: false,
+        };
+        vec![table.block()]
     }
 
     fn cost(&self) -> Vec<Block> {
@@ -281,5 +327,5 @@ fn free_space(space: &FreeSpaceRecord) -> Vec<Block> {
         rows: space.runs.iter().map(row).collect(),
         has_total: false,
     };
-    vec![table.block(), Block::note(&space.source)]
+    vec![Block::paragraph(free_space_sentence(space)), table.block(), Block::note(&space.source)]
 }
