@@ -78,7 +78,11 @@ fn what_cannot_be_asked_is_refused_with_what_to_do() {
     refused(&folder, &["file", "--every", "1 s"], &["--append <HISTORY.csv>"]);
     refused(&folder, &["file", "--json", "--compare", "x"], &["--json", "cannot be used with"]);
     let two = format!("{}/scenarios/making-sense-of-wafl-4.toml", crate::common::PROJECT);
-    refused(&folder, &["file", "--on", &two], &["has 2 arrays", "FAS2050, EVA4400", ":FAS2050"]);
+    refused(
+        &folder,
+        &["file", "--on", &two],
+        &["has 2 arrays", "\"FAS2050\", \"EVA4400\"", ":FAS2050"],
+    );
     let icf = format!("{}/crates/formats/tests/data/full.icf", crate::common::PROJECT);
     let named = ["2 access specifications", "full.icf:NAME", "File Server, as Intel has it"];
     refused(&folder, &["file", "--access-spec", &icf], &named);
@@ -143,7 +147,7 @@ fn a_comparison_needs_what_json_has_written() {
     let words = ["file", "--from", "list.csv", "--compare", "before.json"];
     let compared = folder.strewn(&words).succeeded();
     let (_, rows) = compared.split_once("Before and after").unwrap();
-    assert!(rows.matches("same").count() >= 5 && !rows.contains('%'), "{rows}");
+    assert_eq!(rows.trim(), "list.csv: unchanged");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use strewn_testing::{Missing, program};
 
 use super::{Made, MountPoint, NOBODY, figure, json, one, ran, strewn, text};
 use crate::common::Ran;
+use crate::loops::Loops;
 
 /// Extents of the large file; STREWN_EXTENTS sets others.
 const EXTENTS: u64 = 200_000;
@@ -40,8 +41,10 @@ fn write_comb(made: &Made, name: &str, blocks: u64) -> std::path::PathBuf {
 pub fn memory_does_not_grow_with_extents() -> Result<(), Missing> {
     program(&["time"], "apt-get install time")?;
     let extents = std::env::var("STREWN_EXTENTS").map_or(EXTENTS, |text| text.parse().unwrap());
-    let made = Made::new(1, &["mkfs.xfs", "-q", "-f", "-b", "size=1024"], "rw");
-    let made = if extents > EXTENTS { large()? } else { made? };
+    let loops = Loops::new(1, 600.max(extents / 300))?;
+    loops.make(&["mkfs.xfs", "-q", "-f", "-b", "size=1024"])?;
+    let mounted = loops.mount("rw")?;
+    let made = Made { mounted, loops };
     let few = write_comb(&made, "few", 1000);
     let many = write_comb(&made, "many", extents);
     let began = Instant::now();
@@ -57,14 +60,6 @@ pub fn memory_does_not_grow_with_extents() -> Result<(), Missing> {
     }
     assert!(many < few + 16_384, "{many} KiB, and {few} KiB for 1,000 extents");
     Ok(())
-}
-
-/// Room for a comb of millions.
-fn large() -> Result<Made, Missing> {
-    let loops = crate::loops::Loops::new(1, 6000)?;
-    loops.make(&["mkfs.xfs", "-q", "-f", "-b", "size=1024"])?;
-    let mounted = loops.mount("rw")?;
-    Ok(Made { mounted, loops })
 }
 
 /// 20,000 files in 100 directories, one in ten of which nobody may read.
