@@ -107,10 +107,13 @@ pub(super) struct Scan<'a> {
     options: ScanOptions<'a>,
 }
 
+/// A record and the bytes of a block, or why there is none.
+pub(super) type QuickLook = Result<(FileRecord, u64), String>;
+
 /// How a file of a scan is looked at.
 pub(super) struct ScanOptions<'a> {
     /// Takes a quick look; or says why there is none.
-    pub(super) look: &'a (dyn Fn(&Path) -> Result<(FileRecord, u64), String> + Sync),
+    pub(super) look: &'a (dyn Fn(&Path) -> QuickLook + Sync),
     /// The kind of file system a directory is on.
     pub(super) kind: &'a (dyn Fn(&Path, &Metadata) -> Option<String> + Sync),
     pub(super) stops: fn() -> bool,

@@ -43,7 +43,7 @@ pub(super) enum Image {
 
 enum SubjectOrigin {
     /// Its extents are asked for at each pass.
-    Open(LookedAt),
+    Open(Box<LookedAt>),
     /// Its extents were collected.
     Collected(Vec<Extent>),
 }
@@ -82,7 +82,7 @@ impl Subject {
             space: Arc::clone(&file_system.space),
             source: looked.found_by().name(),
             notes: looked.notes(),
-            origin: SubjectOrigin::Open(looked),
+            origin: SubjectOrigin::Open(Box::new(looked)),
         }
     }
 

@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(pieces, [piece(0, 0, 80 << 12)]);
         // Of two devices in turn, each piece joins the last of its own.
         let mut pieces: Vec<Piece> =
-            (0..80).map(|block| piece(block as u16 % 2, block / 2 << 12, 4096)).collect();
+            (0..80).map(|block| piece(block as u16 % 2, (block / 2) << 12, 4096)).collect();
         merge_adjacent(&mut pieces);
         assert_eq!(pieces, [piece(0, 0, 40 << 12), piece(1, 0, 40 << 12)]);
     }
