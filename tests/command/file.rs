@@ -204,3 +204,94 @@ fn looks_again_and_again_are_rows_and_a_chart() {
     let chart = folder.read("history.svg");
     assert_eq!(roxmltree::Document::parse(&chart).unwrap().root_element().tag_name().name(), "svg");
 }
+
+#[test]
+fn regression_nothing_is_written_over_but_what_the_command_has_written() {
+    let folder = folder();
+    folder.write("looked.at", "precious");
+    folder.write("other.csv", "precious");
+    folder.write("h1.svg", "precious");
+    refused(
+        &folder,
+        &["looked.at", "--save-extents", "looked.at"],
+        &["--save-extents looked.at", "a file to be looked at"],
+    );
+    refused(
+        &folder,
+        &["looked.at", "--save-extents", "other.csv"],
+        &["strewn file has not written it"],
+    );
+    refused(&folder, &["looked.at", "--save-extents", "/dev/full"], &["no regular file"]);
+    refused(&folder, &["--from", "list.csv", "--save-extents", "list.csv"], &["to be looked at"]);
+    let chart = ["the chart of --append, h1.svg", "strewn file has not written it"];
+    refused(&folder, &["looked.at", "--append", "h1.csv"], &chart);
+    refused(&folder, &["looked.at", "--append", "h.svg"], &["the same name"]);
+    folder.strewn(&["file", "looked.at", "--save-extents", "new.csv"]).succeeded();
+    // What it has written, it replaces.
+    folder.strewn(&["file", "looked.at", "--save-extents", "new.csv"]).succeeded();
+    for _ in 0..2 {
+        folder.strewn(&["file", "--from", "list.csv", "--append", "mine.csv"]).succeeded();
+    }
+    assert_eq!(folder.read("looked.at"), "precious");
+}
+
+#[test]
+fn regression_nobody_is_waited_for() {
+    let folder = folder();
+    // Threads without number, writes without number, files without end.
+    let many = u64::MAX.to_string();
+    folder.strewn(&["file", ".", "--jobs", &many]).succeeded();
+    let predicted = json(
+        &folder,
+        &["--from", "list.csv", "--predict", "1000000000000000000 8 KiB random writes"],
+    );
+    assert_eq!(predicted[0]["prediction"]["writes"], "1000000000000000000 8 KiB random writes");
+    refused(&folder, &["--from", "list.csv", "--compare", "/dev/zero"], &["no regular file"]);
+    refused(&folder, &["--from", "list.csv", "--append", "/dev/zero"], &["no regular file"]);
+    refused(&folder, &["--from", "list.csv", "--on", "/dev/zero"], &["no drive profile"]);
+}
+
+#[test]
+fn regression_what_an_image_names_is_not_opened_unless_it_is_trusted() {
+    let folder = folder();
+    // A qcow2 of version 3 with the name of a backing file at byte 512.
+    let mut image = vec![0; 4096];
+    image[..8].copy_from_slice(b"QFI\xfb\0\0\0\x03");
+    image[8..16].copy_from_slice(&512u64.to_be_bytes());
+    std::fs::write(folder.path("image.qcow2"), image).unwrap();
+    let ran = folder.strewn(&["file", "image.qcow2"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("give --inside if you trust it"), "{}", ran.stderr);
+    assert!(!ran.stdout.contains("disk inside"), "{}", ran.stdout);
+}
+
+/// 64 MiB in pieces of 64 KiB all over a gigabyte, and after it the same in one extent.
+#[test]
+fn a_comparison_has_the_scan_whatever_was_asked_for_and_stands_in_the_report() {
+    let folder = folder();
+    let rows = (0..1024u64).map(|piece| {
+        let place = piece * 617 % 1024;
+        format!("{},65536,{}\n", piece << 16, (1 << 30) + (place << 20))
+    });
+    let header = "# path = vm.raw\noffset,bytes,address\n";
+    folder.write("before.csv", &(header.to_owned() + &rows.collect::<String>()));
+    folder.write("after.csv", &format!("{header}0,67108864,1073741824\n"));
+    let before = folder.strewn(&["file", "--json", "--from", "before.csv"]).succeeded();
+    folder.write("before.json", &before);
+    let words = ["file", "--from", "after.csv", "--compare", "before.json", "--out", "report"];
+    let printed = folder.strewn(&words).succeeded();
+    for row in [
+        "extents                              1,024",
+        "sequential 1 MiB reads: MB/s",
+        "reading all of it once, s",
+    ] {
+        assert!(printed.contains(row), "{printed}");
+    }
+    let page = folder.read("report/report.html");
+    assert!(page.contains("Before and after") && page.contains("reading all of it once, s"));
+    // A small file may be in pieces for all that anybody will notice.
+    let pieces = "0,131072,1073741824\n131072,131072,904194304\n262144,262144,4194304\n";
+    folder.write("small.csv", &format!("offset,bytes,address\n{pieces}"));
+    let small = folder.strewn(&["file", "--from", "small.csv"]).succeeded();
+    assert!(small.contains("too little is at stake"), "{small}");
+}

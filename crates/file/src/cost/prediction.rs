@@ -34,8 +34,11 @@ pub struct Prediction {
 
 impl fmt::Display for Prediction {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let total = self.writes.saturating_mul(self.write_bytes);
-        write!(out, "{} of {} random writes", size_text(total), size_text(self.write_bytes))
+        let size = size_text(self.write_bytes);
+        match self.writes.checked_mul(self.write_bytes) {
+            Some(total) => write!(out, "{} of {size} random writes", size_text(total)),
+            None => write!(out, "{} {size} random writes", self.writes),
+        }
     }
 }
 
