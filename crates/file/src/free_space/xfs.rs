@@ -46,13 +46,19 @@ pub fn parse_xfs_free_extents(output: &mut dyn BufRead) -> Result<FreeSpace, Fil
     let mut counter = FreeRunCounter::default();
     // Group, beginning and end.
     let mut open: Option<(u64, u64, u64)> = None;
+    let mut in_histogram = false;
     for line in lines(output, XFS_SPACEMAN.name) {
         let (number, line) = line?;
         let wrong = |what: &str| not_understood(XFS_SPACEMAN.name, number, what);
         let fields: Vec<&str> = line.split_whitespace().take(6).collect();
         let (group, first, blocks) = match fields.as_slice() {
-            ["from", "to", ..] => break,
+            ["from", "to", ..] => {
+                // The rest is read too: a program whose output nobody reads ends with an error.
+                in_histogram = true;
+                continue;
+            }
             [] | ["agno" | "AG", ..] => continue,
+            _ if in_histogram => continue,
             [group, first, blocks] => match (group.parse(), first.parse(), blocks.parse()) {
                 (Ok(group), Ok(first), Ok(blocks)) => (group, first, blocks),
                 _ => return Err(wrong("not the three numbers of a run")),
