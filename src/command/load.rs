@@ -46,13 +46,18 @@ pub(crate) fn read(
     } else {
         return Ok(None);
     };
+    say_ignored(&load);
+    Ok(Some(load))
+}
+
+/// Says which settings of the workload's file make no difference.
+pub(crate) fn say_ignored(load: &Load) {
     for ignored in load.ignored() {
         terminal::say(&format!(
             "ignored: {} ({}): {}",
             ignored.name, ignored.place, ignored.reason
         ));
     }
-    Ok(Some(load))
 }
 
 fn trace(path: &Path, arguments: &LoadArguments, scenario: &Scenario) -> Result<Load, NotRead> {

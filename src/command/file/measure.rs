@@ -7,7 +7,7 @@ use strewn::file::{
 };
 use strewn::report::{
     FileCost, FileDevice, FileLayoutFigures, FileOther, FilePerformance, FilePrediction,
-    FileRecord, FileSimulation, SIGNIFICANT_DIGITS, rounded,
+    FileRecord, FileSimulation, SIGNIFICANT_DIGITS, about_bytes, rounded,
 };
 
 use super::requests::Requests;
@@ -374,10 +374,6 @@ fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|first| first.to_uppercase().collect::<String>());
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
-}
-
-fn about_bytes(bytes: u64) -> String {
-    strewn::report::about_bytes(bytes)
 }
 
 fn performance(of: &SimulatedFigures) -> FilePerformance {

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use strewn::file::{DEFAULT_OUTSTANDING, FileError, FileStream, FileWorkload, Order};
-use strewn::terminal::{self, Failure};
+use strewn::terminal::Failure;
 use strewn::{Load, LoadError};
 
 use crate::command::arguments::FileArguments;
-use crate::command::load::file_and_name;
+use crate::command::load::{file_and_name, say_ignored};
 
 /// What is asked of each file.
 pub(super) enum Requests {
@@ -46,12 +46,7 @@ impl Requests {
         } else {
             return Ok(Self::Same(FileWorkload::default()));
         };
-        for ignored in load.ignored() {
-            terminal::say(&format!(
-                "ignored: {} ({}): {}",
-                ignored.name, ignored.place, ignored.reason
-            ));
-        }
+        say_ignored(&load);
         Ok(Self::Loaded(load))
     }
 

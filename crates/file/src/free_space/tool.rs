@@ -1,13 +1,10 @@
 //! Programs whose output is read.
 
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::ffi::OsStr;
+use std::io::BufRead;
 
 use crate::error::FileError;
-
-/// The most bytes of complaints that are kept.
-const MOST_COMPLAINT_BYTES: u64 = 2000;
+use crate::tool::ToolOutput;
 
 /// A program of another package.
 pub(super) struct Tool {
@@ -23,57 +20,13 @@ impl Tool {
         arguments: &[&str],
         parse: impl FnOnce(&mut dyn BufRead) -> Result<T, FileError>,
     ) -> Result<T, FileError> {
-        let failed = |error| FileError::io(format!("running {}", self.name), error);
-        let mut child = self.spawn(arguments)?;
-        let complaints = child.stderr.take().map(|stderr| {
-            std::thread::spawn(move || {
-                let mut text = Vec::new();
-                // All of it is taken, lest the program waits.
-                let mut stderr = stderr;
-                let _ = stderr.by_ref().take(MOST_COMPLAINT_BYTES).read_to_end(&mut text);
-                let _ = io::copy(&mut stderr, &mut io::sink());
-                String::from_utf8_lossy(&text).trim().replace('\n', "; ")
-            })
-        });
-        let parsed = match child.stdout.take() {
-            Some(stdout) => parse(&mut BufReader::new(stdout)),
-            None => Err(failed(io::ErrorKind::BrokenPipe.into())),
-        };
-        let status = child.wait().map_err(failed)?;
-        let complaints = complaints.and_then(|thread| thread.join().ok()).unwrap_or_default();
-        if status.success() {
-            return parsed;
-        }
-        let remedy = if complaints.to_lowercase().contains("permi") {
-            "run as root"
-        } else {
-            "run the program by itself to see more"
-        };
-        let line = arguments.join(" ");
-        Err(FileError::input(format!("`{} {line}`: {status}: {complaints}", self.name), remedy))
-    }
-
-    fn spawn(&self, arguments: &[&str]) -> Result<std::process::Child, FileError> {
-        // Users other than root often do not have these on their path.
-        let others = ["/usr/sbin", "/sbin"].map(|directory| Path::new(directory).join(self.name));
-        for program in [self.name.into()].into_iter().chain(others) {
-            let spawned = Command::new(program)
-                .args(arguments)
-                .env("LC_ALL", "C")
-                .stdin(Stdio::null())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn();
-            match spawned {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(FileError::io(format!("running {}", self.name), error)),
-                Ok(child) => return Ok(child),
-            }
-        }
-        Err(FileError::input(
-            format!("{} is not installed", self.name),
-            format!("install package {}", self.package),
-        ))
+        let arguments: Vec<&OsStr> = arguments.iter().map(OsStr::new).collect();
+        let remedy = "run as root, or run the program by itself to see more";
+        let mut output = ToolOutput::start(self.name, self.package, &arguments, remedy)?;
+        let parsed = parse(&mut output);
+        // That the program failed is the better reason.
+        output.run()?;
+        parsed
     }
 }
 
@@ -91,8 +44,8 @@ pub(super) fn lines<'a>(
             Ok(0) => None,
             Ok(_) => Some(Ok((number, String::from_utf8_lossy(&bytes).trim_end().to_owned()))),
             Err(error) => {
-                let what = format!("reading the output of {tool}, line {number}");
-                Some(Err(FileError::io(what, error)))
+                let what = format!("output of {tool}, line {number}");
+                Some(Err(FileError::reading(&what, error)))
             }
         }
     })

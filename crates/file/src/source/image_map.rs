@@ -11,8 +11,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::tool::ToolOutput;
 use crate::error::FileError;
+use crate::tool::ToolOutput;
 
 /// Bytes of the longest object that is read.
 const MAX_OBJECT_BYTES: usize = 1 << 16;

@@ -12,7 +12,6 @@ mod list_writer;
 mod seek;
 mod stored_lengths;
 mod text;
-mod tool;
 mod xfs_bmap;
 mod zdb;
 mod zdb_config;
@@ -31,7 +30,6 @@ pub use list_writer::ExtentListWriter;
 #[cfg(target_os = "linux")]
 pub use seek::{SeekExtents, seek_extents};
 pub use stored_lengths::StoredLengths;
-pub use tool::ToolOutput;
 #[cfg(target_os = "linux")]
 pub(crate) use zdb::sync_pool;
 pub use zdb::zdb_extents;

@@ -21,10 +21,10 @@ use std::ffi::OsStr;
 
 use super::list::{Events, ExtentListReader, LineParser, ListedFile};
 use super::text::{Line, shortened};
-use super::tool::ToolOutput;
 use super::zdb_config::{self, PoolLayout, Tree, begins_configuration};
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
+use crate::tool::ToolOutput;
 
 #[derive(Debug, Default)]
 pub(crate) struct ZdbParser {

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 
@@ -41,10 +42,24 @@ impl ToolOutput {
     ) -> Result<Self, FileError> {
         let words = arguments.iter().map(|argument| argument.to_string_lossy());
         let command = words.fold(program.to_owned(), |line, word| line + " " + &word);
-        let mut process = Command::new(program);
-        process.args(arguments).env("LC_ALL", "C");
-        process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let started = process.spawn().map_err(|error| match error.kind() {
+        let spawn = |program: &Path| {
+            let mut process = Command::new(program);
+            process.args(arguments).env("LC_ALL", "C");
+            process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            process.spawn()
+        };
+        // Users other than root often do not have these on their path.
+        let others = ["/usr/sbin", "/sbin"].map(|directory| Path::new(directory).join(program));
+        let mut places = std::iter::once(PathBuf::from(program)).chain(others);
+        let is_missing = |started: &io::Result<Child>| {
+            started.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        };
+        let started = places.find_map(|place| {
+            let started = spawn(&place);
+            (!is_missing(&started)).then_some(started)
+        });
+        let started = started.unwrap_or_else(|| Err(ErrorKind::NotFound.into()));
+        let started = started.map_err(|error| match error.kind() {
             ErrorKind::NotFound => FileError::input(
                 format!("`{program}` is not installed, or not in PATH"),
                 format!("install {package}, or add the directory of `{program}` to PATH"),
