@@ -236,6 +236,21 @@ fn regression_nothing_is_written_over_but_what_the_command_has_written() {
 }
 
 #[test]
+fn regression_a_directory_that_is_named_twice_is_counted_once() {
+    let folder = folder();
+    std::fs::create_dir_all(folder.path("tree/sub")).unwrap();
+    for name in ["tree/a", "tree/sub/b", "tree/sub/c"] {
+        folder.write(name, "text");
+    }
+    for words in [vec!["tree"], vec!["tree", "tree"], vec!["tree/sub", "./tree", "tree/sub/"]] {
+        for more in [&[][..], &["-x"]] {
+            let printed = folder.strewn(&[&["file"], &words[..], more].concat()).succeeded();
+            assert!(printed.contains("\n3 files, 12 B"), "{printed}");
+        }
+    }
+}
+
+#[test]
 fn regression_nobody_is_waited_for() {
     let folder = folder();
     // Threads without number, writes without number, files without end.

@@ -25,8 +25,7 @@ pub(super) struct Measuring {
     pub(super) requests: Requests,
     pub(super) outstanding: Option<u32>,
     pub(super) seed: u64,
-    /// How large a command may be.
-    /// In place of that of the device's queue.
+    /// How large a command may be, in place of what the device's queue says.
     pub(super) max_command_bytes: Option<u64>,
     pub(super) target: Target,
     pub(super) prediction: Option<Prediction>,

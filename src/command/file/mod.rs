@@ -128,102 +128,134 @@ fn look(
     let looker = Looker::new(arguments.sync);
     let progress = FileTerminal::watch();
     let mut found = Found::default();
-    let mut entries = Vec::new();
-    for list in &arguments.from {
-        let listed = Subject::listed(list).map_err(bad_input)?.into_iter();
-        entries.extend(listed.map(|subject| Origin::Listed(Arc::new(subject))));
-    }
-    let mut directories: Vec<&Path> = Vec::new();
-    for path in &arguments.paths {
-        match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => directories.push(path),
-            metadata => match Subject::open(&looker, path) {
-                Ok(subject) => {
-                    if let Ok(metadata) = metadata
-                        && !found.is_new(&metadata)
-                    {
-                        found.linked += 1;
-                        continue;
-                    }
-                    entries.push(Origin::Path(path.clone()));
-                    match subject.image() {
-                        Some(Image::NamesOthers) if !arguments.inside => {
-                            terminal::say(&format!(
-                                "note: {}: not looked inside: it names other files, which qemu-img would open; give --inside if \
-                                 you trust it",
-                                report::shown_path(&path.display().to_string())
-                            ));
-                        }
-                        Some(_) => entries.push(Origin::Inside(path.clone())),
-                        None => {}
-                    }
-                }
-                Err(error) => {
-                    let is_number = path.to_str().is_some_and(|text| text.parse::<u32>().is_ok());
-                    if arguments.nice.is_some() && is_number && !path.exists() {
-                        let path = path.display();
-                        return Err(Failure::bad_input(
-                            format!("there is no file {path}: is it the percentage of --nice?"),
-                            format!("write --nice={path}"),
-                        ));
-                    }
-                    found.refuse(path, reason(path, &error));
-                }
-            },
-        }
-    }
-    let is_tree = !directories.is_empty();
-    for directory in directories {
+    let (named, directories) = sort_out(arguments, &looker, &mut found)?;
+    for directory in &directories {
         found = scan(arguments, measuring, &looker, (directory, found), &progress, stops);
     }
-    let named = entries.into_iter().map(|origin| Entry { origin, quick: None });
+    let named = named.into_iter().map(|origin| Entry { origin, quick: None });
     let top = found.take_top().into_iter();
     let top = top.map(|one| Entry { origin: Origin::Path(one.path), quick: Some(one.record) });
     let entries: Vec<Entry> = named.chain(top).collect();
     let looked = closely(&entries, measuring, threads(arguments), &looker, &progress, stops);
     drop(progress);
-    let mut listed = Vec::new();
+    let mut listed: Vec<(Candidate, Origin)> = Vec::new();
     for (entry, looked) in entries.into_iter().zip(looked) {
-        let record = match (looked, entry.quick) {
-            (Some(Ok((record, block_bytes))), quick) => {
-                if let Some(quick) = &quick {
-                    // More requests were counted now.
-                    let extra =
-                        |of: &FileRecord| of.cost.as_ref().map_or(0.0, |cost| cost.extra_commands);
-                    found.totals.extra_commands += extra(&record) - extra(quick);
-                }
-                // The disk inside an image is a second look at the same bytes.
-                if quick.is_none() && !matches!(entry.origin, Origin::Inside(_)) {
-                    found.add(&record, block_bytes);
-                }
-                record
-            }
-            // It has gone since, or there was no time: what was found first stands.
-            (_, Some(quick)) => quick,
-            (Some(Err(error)), None) => {
-                let path = entry.origin.path();
-                match entry.origin {
-                    // The image itself was looked at; it is no failure if nobody can look into it.
-                    Origin::Inside(_) if is_missing_tool(&error) => {
-                        terminal::say(&format!(
-                            "note: {}: not looked inside: {error}",
-                            path.display()
-                        ));
-                    }
-                    _ => found.refuse(&path, reason(&path, &error)),
-                }
-                continue;
-            }
-            (None, None) => continue,
-        };
-        let path = PathBuf::from(&record.path);
-        listed.push((Candidate::new(path, record, arguments.sort), entry.origin));
+        if let Some((record, origin)) = settle(entry, looked, &mut found) {
+            let path = PathBuf::from(&record.path);
+            listed.push((Candidate::new(path, record, arguments.sort), origin));
+        }
     }
     listed.sort_by(|(one, _), (other, _)| one.cmp(other));
     let (files, origins) = listed.into_iter().map(|(one, origin)| (one.record, origin)).unzip();
     found.sort();
     let totals = found.totals;
+    let is_tree = !directories.is_empty();
     Ok(Looked { files, origins, looker, totals, is_tree, is_partial: false, found })
+}
+
+/// Divides what the command line names into files, with the disks inside images, and directories.
+fn sort_out(
+    arguments: &FileArguments,
+    looker: &Looker,
+    found: &mut Found,
+) -> Result<(Vec<Origin>, Vec<PathBuf>), Failure> {
+    let mut files = Vec::new();
+    for list in &arguments.from {
+        let listed = Subject::listed(list).map_err(bad_input)?.into_iter();
+        files.extend(listed.map(|subject| Origin::Listed(Arc::new(subject))));
+    }
+    let mut directories: Vec<PathBuf> = Vec::new();
+    for path in &arguments.paths {
+        let metadata = std::fs::metadata(path);
+        if metadata.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
+            directories.push(path.clone());
+            continue;
+        }
+        let subject = match Subject::open(looker, path) {
+            Ok(subject) => subject,
+            Err(error) => {
+                let is_number = path.to_str().is_some_and(|text| text.parse::<u32>().is_ok());
+                if arguments.nice.is_some() && is_number && !path.exists() {
+                    let path = path.display();
+                    return Err(Failure::bad_input(
+                        format!("there is no file {path}: is it the percentage of --nice?"),
+                        format!("write --nice={path}"),
+                    ));
+                }
+                found.refuse(path, reason(path, &error));
+                continue;
+            }
+        };
+        if metadata.is_ok_and(|metadata| !found.is_new(&metadata)) {
+            found.linked += 1;
+            continue;
+        }
+        files.push(Origin::Path(path.clone()));
+        match subject.image() {
+            Some(Image::NamesOthers) if !arguments.inside => {
+                terminal::say(&format!(
+                    "note: {}: not looked inside: it names other files, which qemu-img would open; give --inside if you trust it",
+                    report::shown_path(&path.display().to_string())
+                ));
+            }
+            Some(_) => files.push(Origin::Inside(path.clone())),
+            None => {}
+        }
+    }
+    Ok((files, outermost(directories, arguments.one_file_system)))
+}
+
+/// Leaves out directories that are within others, whose files would be counted twice; but not those that a walk that stays on one
+/// file system would not come to.
+fn outermost(directories: Vec<PathBuf>, one_file_system: bool) -> Vec<PathBuf> {
+    let whole = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    let device = |path: &PathBuf| std::fs::metadata(path).ok().map(|metadata| metadata.dev());
+    let all: Vec<PathBuf> = directories.iter().map(whole).collect();
+    let is_within = |position: usize| {
+        all.iter().enumerate().any(|(other, outer)| {
+            let inner = &all[position];
+            let is_reached = !one_file_system || device(inner) == device(outer);
+            let is_later = inner != outer || other < position;
+            other != position && inner.starts_with(outer) && is_reached && is_later
+        })
+    };
+    let kept = directories.iter().enumerate().filter(|(position, _)| !is_within(*position));
+    kept.map(|(_, directory)| directory.clone()).collect()
+}
+
+/// Takes a close look into the sums. Returns the record to list, if there is one.
+fn settle(entry: Entry, looked: Option<Close>, found: &mut Found) -> Option<(FileRecord, Origin)> {
+    let Entry { origin, quick } = entry;
+    let record = match (looked, quick) {
+        (Some(Ok((record, block_bytes))), None) => {
+            // The disk inside an image is a second look at the same bytes.
+            if !matches!(origin, Origin::Inside(_)) {
+                found.add(&record, block_bytes);
+            }
+            record
+        }
+        (Some(Ok((record, _))), Some(quick)) => {
+            // More requests were counted now.
+            let extra = |of: &FileRecord| of.cost.as_ref().map_or(0.0, |cost| cost.extra_commands);
+            found.totals.extra_commands += extra(&record) - extra(&quick);
+            record
+        }
+        // It has gone since, or there was no time: what was found first stands.
+        (_, Some(quick)) => quick,
+        (Some(Err(error)), None) => {
+            let path = origin.path();
+            // An image itself was looked at; it is no failure if nobody can look into it.
+            if matches!(origin, Origin::Inside(_)) && is_missing_tool(&error) {
+                let path = report::shown_path(&path.display().to_string());
+                terminal::say(&format!("note: {path}: not looked inside: {error}"));
+            } else {
+                found.refuse(&path, reason(&path, &error));
+            }
+            return None;
+        }
+        (None, None) => return None,
+    };
+    Some((record, origin))
 }
 
 fn threads(arguments: &FileArguments) -> usize {
