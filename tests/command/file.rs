@@ -226,6 +226,14 @@ fn regression_nothing_is_written_over_but_what_the_command_has_written() {
     let chart = ["the chart of --append, h1.svg", "strewn file has not written it"];
     refused(&folder, &["looked.at", "--append", "h1.csv"], &chart);
     refused(&folder, &["looked.at", "--append", "h.svg"], &["the same name"]);
+    let twice = ["--append", "k.csv", "--save-extents", "k.svg"];
+    refused(&folder, &[&["looked.at"], &twice[..]].concat(), &["to be written twice"]);
+    std::fs::create_dir(folder.path("out")).unwrap();
+    folder.write("out/report.html", "precious");
+    let over = ["out/report.html", "--out", "out", "--force"];
+    refused(&folder, &over, &["write over out/report.html"]);
+    folder.write("notes", "# path = my own notes\nkeep me\n");
+    refused(&folder, &["looked.at", "--save-extents", "notes"], &["has not written it"]);
     folder.strewn(&["file", "looked.at", "--save-extents", "new.csv"]).succeeded();
     // What it has written, it replaces.
     folder.strewn(&["file", "looked.at", "--save-extents", "new.csv"]).succeeded();
@@ -264,6 +272,13 @@ fn regression_nobody_is_waited_for() {
     refused(&folder, &["--from", "list.csv", "--compare", "/dev/zero"], &["no regular file"]);
     refused(&folder, &["--from", "list.csv", "--append", "/dev/zero"], &["no regular file"]);
     refused(&folder, &["--from", "list.csv", "--on", "/dev/zero"], &["no drive profile"]);
+    // An editor left the last row of a history without its end.
+    let look = ["file", "--from", "list.csv", "--append", "history.csv"];
+    folder.strewn(&look).succeeded();
+    let history = folder.read("history.csv");
+    folder.write("history.csv", history.trim_end());
+    folder.strewn(&look).succeeded();
+    assert_eq!(folder.read("history.csv").lines().count(), 3);
 }
 
 #[test]

@@ -63,8 +63,8 @@ pub(crate) struct FileArguments {
     /// Also print what changed since an earlier look, which --json wrote
     #[arg(long, value_name = "BEFORE.json", conflicts_with_all = ["json", "csv"])]
     pub(crate) compare: Option<PathBuf>,
-    /// Also measure the free space of the file systems, where the next writes will lie. Needs root, and the file system's
-    /// tools for ext4 and XFS
+    /// Also measure the free space of the file systems, where the next writes will lie. Takes root on
+    /// btrfs and ext4, and the file system's tools for ext4 and XFS
     #[arg(long)]
     pub(crate) free_space: bool,
     /// Look inside disk images that name other files (a backing file, a VMDK's extents) too. qemu-img opens whatever they name:

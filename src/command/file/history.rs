@@ -103,6 +103,9 @@ pub(super) fn append(
     let mut rows = csv::Reader::from_reader(table.as_slice());
     let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let begins = length == 0;
+    // An editor may have left the last row without its end.
+    let is_open =
+        !begins && !super::output::read_bounded(path).is_ok_and(|text| text.ends_with('\n'));
     let mut text =
         csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     let time = humantime::format_rfc3339_seconds(now).to_string();
@@ -115,7 +118,10 @@ pub(super) fn append(
     for row in rows.records() {
         write(&time, &row.map_err(|error| failed(&error))?)?;
     }
-    let text = text.into_inner().map_err(|error| failed(&error))?;
+    let mut text = text.into_inner().map_err(|error| failed(&error))?;
+    if is_open {
+        text.splice(0..0, *b"\r\n");
+    }
     let opened = OpenOptions::new().create(true).append(true).open(path);
     // At once, so that a reader never sees half a row; and none of it if there is no room for all.
     let written = opened
@@ -174,7 +180,7 @@ fn read(path: &Path) -> Result<Vec<Row>, Failure> {
 }
 
 /// The chart beside the history.
-fn chart_of(path: &Path) -> PathBuf {
+pub(super) fn chart_of(path: &Path) -> PathBuf {
     path.with_extension("svg")
 }
 

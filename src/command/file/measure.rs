@@ -17,8 +17,8 @@ use super::target::Target;
 /// Requests counted of a file that may not be listed: the error of the mean is some percent.
 pub(super) const QUICK_REQUESTS: u32 = 512;
 
-/// Blocks that a prediction may write to: they take some gigabytes of memory.
-const MOST_PREDICTED_BLOCKS: u64 = 32 << 20;
+/// Blocks that a prediction may write to: they take half a gigabyte of memory.
+const MOST_PREDICTED_BLOCKS: u64 = 8 << 20;
 
 /// How files are measured.
 pub(super) struct Measuring {

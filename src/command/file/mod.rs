@@ -46,7 +46,10 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
             let history = arguments.append.as_deref();
             history.map(|history| history::check(arguments, history)).transpose()?;
             let looked = look(arguments, &measuring, stops)?;
-            if let Some(history) = &arguments.append {
+            // Half a look would be taken for a change.
+            if let Some(history) = &arguments.append
+                && !stops()
+            {
                 history::append(history, SystemTime::now(), &looked.files, arguments)?;
             }
             let looked = Looked { is_partial: stops(), ..looked };
@@ -194,7 +197,7 @@ fn sort_out(
         match subject.image() {
             Some(Image::NamesOthers) if !arguments.inside => {
                 terminal::say(&format!(
-                    "note: {}: not looked inside: it names other files, which qemu-img would open; give --inside if you trust it",
+                    "note: {}: not looked inside: it may name other files, which qemu-img would open; give --inside if you trust it",
                     report::shown_path(&path.display().to_string())
                 ));
             }

@@ -42,6 +42,15 @@ impl Output {
         };
         let out = arguments.out.as_deref();
         let out = out.map(|out| OutDirectory::check(out, arguments.force, names())).transpose()?;
+        if let Some(out) = &out {
+            let mut files = names().into_iter().map(|name: String| out.path().join(name));
+            if let Some(input) = files.find(|file| is_input(arguments, file)) {
+                return Err(Failure::bad_input(
+                    format!("--out would write over {}, which is to be read", input.display()),
+                    "give another directory",
+                ));
+            }
+        }
         if let Some(path) = &arguments.save_extents {
             check_replaceable(arguments, path, "--save-extents", is_list)?;
         }
@@ -74,6 +83,9 @@ impl Output {
         } else {
             terminal::print(&self.text(looked, &spaces))
         };
+        if looked.is_partial && (arguments.json || arguments.csv) {
+            terminal::say("PARTIAL: stopped before everything was looked at");
+        }
         if arguments.json || arguments.csv {
             // Free space is not a file; it is said beside them.
             let table = report::free_space_table(&spaces);
@@ -210,9 +222,17 @@ fn free_spaces(looked: &Looked) -> (Vec<FreeSpaceRecord>, bool) {
 
 /// Whether a file begins as a list of extents does.
 fn is_list(first: &str) -> bool {
-    first.starts_with("# path = ")
-        || first.starts_with("# file_bytes")
-        || first.starts_with("offset,")
+    let header = first.lines().find(|line| !line.starts_with("# "));
+    header.is_some_and(|header| header.starts_with("offset,bytes,address"))
+}
+
+/// Whether a file is one that is looked at or read.
+fn is_input(arguments: &FileArguments, path: &Path) -> bool {
+    let numbers =
+        |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    let own = numbers(path);
+    let mut inputs = arguments.paths.iter().chain(&arguments.from).chain(&arguments.compare);
+    own.is_some() && inputs.any(|input| numbers(input) == own)
 }
 
 /// Checks that a file can be written, and that what is there is one that this command writes: not a file that is looked at, nor
@@ -227,16 +247,13 @@ pub(super) fn check_replaceable(
     let refuse = |what: &str| {
         Err(Failure::bad_input(format!("{flag} {shown}: {what}"), "give the name of a new file"))
     };
-    let inputs = arguments.paths.iter().chain(&arguments.from).chain(&arguments.compare);
-    let outputs = arguments.append.iter().chain(&arguments.save_extents);
-    let numbers =
-        |path: &Path| std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
-    let own = numbers(path);
-    if inputs.into_iter().any(|input| own.is_some() && numbers(input) == own) {
+    if is_input(arguments, path) {
         return refuse("it is a file to be looked at");
     }
-    if outputs.into_iter().filter(|output| output.as_path() == path).count() > 1 {
-        return refuse("it is given twice");
+    let chart = arguments.append.as_deref().map(super::history::chart_of);
+    let outputs = arguments.append.iter().chain(&arguments.save_extents).chain(&chart);
+    if outputs.filter(|output| output.as_path() == path).count() > 1 {
+        return refuse("it is to be written twice");
     }
     match std::fs::symlink_metadata(path) {
         Err(_) => check_writable(path, flag),

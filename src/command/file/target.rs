@@ -17,6 +17,9 @@ use crate::command::{scenario_file, spindle};
 /// The drive that files are simulated on unless another is named.
 const DEFAULT_DRIVE: &str = "nearline-7200-16tb";
 
+/// Bytes of the longest profile or scenario that is read; the longest that ships has some kilobytes.
+const LONGEST_BYTES: u64 = 16 << 20;
+
 /// What requests are simulated on.
 pub(super) enum Target {
     /// A drive for each device of the file system.
@@ -30,6 +33,14 @@ impl Target {
     pub(super) fn of(on: Option<&str>) -> Result<Self, Failure> {
         let named = on.unwrap_or(DEFAULT_DRIVE);
         let (path, array) = file_and_name(named);
+        if let Ok(metadata) = std::fs::metadata(&path)
+            && (!metadata.is_file() || metadata.len() > LONGEST_BYTES)
+        {
+            return Err(Failure::bad_input(
+                format!("--on {}: it is no drive profile and no scenario", path.display()),
+                "give the name of a profile that ships, a profile's TOML file, or SCENARIO[:ARRAY]",
+            ));
+        }
         if array.is_none() && !is_scenario(&path) {
             let profile = spindle::load_profile(named)?;
             return SpindleModel::new(&profile).map(Self::Drive).map_err(super::bad_input);

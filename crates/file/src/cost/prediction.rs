@@ -83,9 +83,10 @@ fn size_of(text: &str) -> Option<u64> {
         "MB" => 1_000_000,
         "GB" => 1_000_000_000,
         "TB" => 1_000_000_000_000,
-        "KiB" => 1 << 10,
-        "MiB" => 1 << 20,
-        "GiB" => 1 << 30,
+        // As fio has them too.
+        "KiB" | "k" | "K" => 1 << 10,
+        "MiB" | "m" | "M" => 1 << 20,
+        "GiB" | "g" | "G" => 1 << 30,
         "TiB" => 1 << 40,
         _ => return None,
     };

@@ -41,7 +41,7 @@ pub fn shown_path(path: &str) -> String {
     let mut shown = String::with_capacity(path.len());
     for letter in path.chars() {
         // Letters that change the direction of what follows, and separators of lines and paragraphs, are no controls.
-        let misleads = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let misleads = matches!(letter, '\u{61c}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         match letter.is_control() || misleads {
             true => shown.extend(letter.escape_default()),
             false => shown.push(letter),
@@ -499,4 +499,16 @@ fn file_columns(files: &[FileRecord]) -> Vec<TableColumn> {
         performance("throughput_mb_per_s", |of| of.now.mb_per_s),
         performance("contiguous_throughput_mb_per_s", |of| of.contiguous.mb_per_s),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_can_neither_act_nor_mislead() {
+        assert_eq!(shown_path("a\u{1b}[31m\nb"), "a\\u{1b}[31m\\nb");
+        assert_eq!(shown_path("a\u{202e}b\u{61c}c\u{fffe}"), "a\\u{202e}b\\u{61c}c\\u{fffe}");
+        assert_eq!(shown_path("Grüße/日本"), "Grüße/日本");
+    }
 }

@@ -9,7 +9,7 @@ use crate::rendering::chart::{ChartSize, ChartStyle};
 use crate::rendering::files_chart::files_map;
 use crate::rendering::files_table::{
     compared_rows, figure_words, file_totals_sentence, free_space_sentence, on_devices,
-    score_words, share_percent,
+    score_words, share_percent, shown_path,
 };
 use crate::rendering::html::block::{Block, Section};
 use crate::rendering::html::page::{ReportError, TEMPLATE, environment, style};
@@ -69,7 +69,7 @@ impl FilesReport<'_> {
         sections.push(Section { id: "free-space", title: "Free space", blocks: free });
         sections.retain(|section| !section.blocks.is_empty());
         let heading = match self.files {
-            [only] => only.path.clone(),
+            [only] => shown_path(&only.path),
             files if (files.len() as u64) < self.totals.files => {
                 format!("{} of {} files", files.len(), self.totals.files)
             }
@@ -112,8 +112,11 @@ impl FilesReport<'_> {
             ));
         }
         for file in self.files {
-            let path =
-                if self.files.len() > 1 { format!("{}: ", file.path) } else { String::new() };
+            let path = if self.files.len() > 1 {
+                format!("{}: ", shown_path(&file.path))
+            } else {
+                String::new()
+            };
             if let Some(simulated) = file.cost.as_ref().and_then(|cost| cost.simulated.as_ref()) {
                 blocks.push(Block::paragraph(format!("{path}{}", simulated.verdict)));
             }
@@ -134,7 +137,9 @@ impl FilesReport<'_> {
         on.truncate(6);
         blocks.extend(on.into_iter().map(Block::note));
         if !self.not_looked_at.is_empty() {
-            let row = |one: &NotLookedAt| vec![Cell::words(&one.path), Cell::words(&one.reason)];
+            let row = |one: &NotLookedAt| {
+                vec![Cell::words(shown_path(&one.path)), Cell::words(shown_path(&one.reason))]
+            };
             let table = Table {
                 caption: "Not looked at",
                 headers: &["path", "why"],
@@ -174,7 +179,7 @@ impl FilesReport<'_> {
                 Cell::number(simulated.map(of).map(figure_words).unwrap_or_default())
             };
             Some(vec![
-                Cell::words(&file.path),
+                Cell::words(shown_path(&file.path)),
                 Cell::words(&cost.access),
                 Cell::number(figure_words(cost.commands_per_request)),
                 Cell::number(figure_words(cost.contiguous_commands_per_request)),
@@ -220,7 +225,7 @@ impl FilesReport<'_> {
         let row = |file: &FileRecord| {
             let layout = &file.layout;
             vec![
-                Cell::words(&file.path),
+                Cell::words(shown_path(&file.path)),
                 Cell::number(about(file.bytes as f64)),
                 Cell::number(layout.extents.to_string()),
                 Cell::number(score_words(layout.layout_score)),
@@ -275,7 +280,7 @@ impl FilesReport<'_> {
             let cost = prediction.cost.as_ref();
             let simulated = cost.and_then(|cost| cost.simulated.as_ref());
             Some(vec![
-                Cell::words(&file.path),
+                Cell::words(shown_path(&file.path)),
                 Cell::words(&prediction.writes),
                 Cell::number(prediction.layout.extents.to_string()),
                 Cell::number(score_words(prediction.layout.layout_score)),
