@@ -35,23 +35,29 @@ pub(crate) fn read(
     arguments: &LoadArguments,
     scenario: &Scenario,
 ) -> Result<Option<Load>, NotRead> {
-    let load = if let Some(named) = &arguments.access_spec {
-        let (path, name) = file_and_name(named);
-        Load::access_specification(path, name)?
-    } else if let Some(named) = &arguments.fio_job {
-        let (path, job) = file_and_name(named);
-        Load::fio_job(path, job)?
-    } else if let Some(path) = &arguments.trace {
-        trace(path, arguments, scenario)?
-    } else {
-        return Ok(None);
+    if let Some(path) = &arguments.trace {
+        let load = trace(path, arguments, scenario)?;
+        say_ignored(&load);
+        return Ok(Some(load));
+    }
+    Ok(of_tool(arguments.access_spec.as_deref(), arguments.fio_job.as_deref())?)
+}
+
+/// Reads the workload that `--access-spec` or `--fio-job` names, and prints what is ignored; `None` without either.
+pub(crate) fn of_tool(
+    access_spec: Option<&str>,
+    fio_job: Option<&str>,
+) -> Result<Option<Load>, LoadError> {
+    let load = match (access_spec.map(file_and_name), fio_job.map(file_and_name)) {
+        (Some((path, name)), _) => Load::access_specification(path, name)?,
+        (None, Some((path, job))) => Load::fio_job(path, job)?,
+        (None, None) => return Ok(None),
     };
     say_ignored(&load);
     Ok(Some(load))
 }
 
-/// Says which settings of the workload's file make no difference.
-pub(crate) fn say_ignored(load: &Load) {
+fn say_ignored(load: &Load) {
     for ignored in load.ignored() {
         terminal::say(&format!(
             "ignored: {} ({}): {}",

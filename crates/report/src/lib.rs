@@ -98,7 +98,7 @@ pub use rendering::drive_chart::{DRIVE_CHARTS, DriveChart};
 pub use rendering::drive_table::{closed_loop_text, drive_tables, replay_text};
 pub use rendering::failures_table::failures_table;
 #[cfg(feature = "charts")]
-pub use rendering::files_chart::{FileHistory, file_history_chart, files_map};
+pub use rendering::files_chart::{FILE_HISTORY_TITLE, FileHistory, file_history_chart, files_map};
 pub use rendering::files_table::{
     earlier_files, file_totals_sentence, files_comparison, files_table, free_space_table,
     shown_path, write_files_csv,

@@ -1,7 +1,7 @@
 //! Looking again and again, and the history of it.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -16,8 +16,6 @@ use crate::command::arguments::FileArguments;
 
 /// The column before those of `--csv`.
 const TIME: &str = "time";
-/// Begins the title of every chart of a history.
-const TITLE: &str = "Commands per request over time";
 /// Most lines of a chart; the file has them all.
 const MOST_LINES: usize = 8;
 
@@ -82,7 +80,7 @@ pub(super) fn check(arguments: &FileArguments, path: &Path) -> Result<(), Failur
     // What is there is checked below.
     check_replaceable(arguments, path, "--append", |_| true)?;
     check_replaceable(arguments, &chart, "the chart of --append,", |first| {
-        first.starts_with("<svg ") && first.contains(TITLE)
+        first.starts_with("<svg ") && first.contains(report::FILE_HISTORY_TITLE)
     })?;
     read(path).map(|_| ())
 }
@@ -104,8 +102,7 @@ pub(super) fn append(
     let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let begins = length == 0;
     // An editor may have left the last row without its end.
-    let is_open =
-        !begins && !super::output::read_bounded(path).is_ok_and(|text| text.ends_with('\n'));
+    let is_open = !begins && last_byte(path).map_err(|error| failed(&error))? != b'\n';
     let mut text =
         csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
     let time = humantime::format_rfc3339_seconds(now).to_string();
@@ -128,6 +125,14 @@ pub(super) fn append(
         .and_then(|mut file| file.write_all(&text).inspect_err(|_| drop(file.set_len(length))));
     written.map_err(|error| failed(&error))?;
     draw(path, arguments)
+}
+
+fn last_byte(path: &Path) -> io::Result<u8> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::End(-1))?;
+    let mut byte = [0];
+    file.read_exact(&mut byte)?;
+    Ok(byte[0])
 }
 
 /// A row of a history.

@@ -46,7 +46,7 @@ impl Measuring {
         let mut notes = subject.notes.clone();
         let mut layout = LayoutPass::new(subject.bytes, subject.block_bytes);
         let mut pass = || {
-            self.pass(subject, depth).unwrap_or_else(|error| {
+            self.pass(subject.bytes, &subject.space, depth).unwrap_or_else(|error| {
                 notes.push(format!("no cost: {error}"));
                 None
             })
@@ -115,14 +115,6 @@ impl Measuring {
     /// A pass over the extents of a file that finds its cost; none for an empty file.
     fn pass<'a>(
         &self,
-        subject: &'a Subject,
-        depth: Depth,
-    ) -> Result<Option<CostOf<'a>>, FileError> {
-        self.pass_in(subject.bytes, &subject.space, depth)
-    }
-
-    fn pass_in<'a>(
-        &self,
         bytes: u64,
         space: &'a AddressSpace,
         depth: Depth,
@@ -144,9 +136,7 @@ impl Measuring {
             }
         })
     }
-}
 
-impl Measuring {
     /// What has to be known before the verdict is followed.
     fn remarks(
         &self,
@@ -233,7 +223,7 @@ impl Measuring {
             _ => None,
         };
         let mut cost = match &space {
-            Some(space) => self.pass_in(subject.bytes, space, Depth::Full)?,
+            Some(space) => self.pass(subject.bytes, space, Depth::Full)?,
             None => None,
         };
         for extent in &then.extents {
@@ -402,7 +392,7 @@ fn devices(space: &AddressSpace) -> Vec<FileDevice> {
     space.devices().iter().map(device).collect()
 }
 
-pub(super) fn figures(of: &LayoutMeasures, whole_bytes: Option<u64>) -> FileLayoutFigures {
+fn figures(of: &LayoutMeasures, whole_bytes: Option<u64>) -> FileLayoutFigures {
     let span = whole_bytes.map(|whole| (of.span_bytes as f64 / whole.max(1) as f64).min(1.0));
     FileLayoutFigures {
         extents: of.extents,

@@ -7,7 +7,7 @@ use strewn::terminal::Failure;
 use strewn::{Load, LoadError};
 
 use crate::command::arguments::FileArguments;
-use crate::command::load::{file_and_name, say_ignored};
+use crate::command::load;
 
 /// What is asked of each file.
 pub(super) enum Requests {
@@ -37,17 +37,8 @@ impl Requests {
                 "give --read or --write too, such as --read 1MiB --sequential",
             ));
         }
-        let load = if let Some(named) = &arguments.access_spec {
-            let (path, name) = file_and_name(named);
-            Load::access_specification(path, name)?
-        } else if let Some(named) = &arguments.fio_job {
-            let (path, job) = file_and_name(named);
-            Load::fio_job(path, job)?
-        } else {
-            return Ok(Self::Same(FileWorkload::default()));
-        };
-        say_ignored(&load);
-        Ok(Self::Loaded(load))
+        let load = load::of_tool(arguments.access_spec.as_deref(), arguments.fio_job.as_deref())?;
+        Ok(load.map_or_else(|| Self::Same(FileWorkload::default()), Self::Loaded))
     }
 
     /// What is asked of a file of `bytes`.

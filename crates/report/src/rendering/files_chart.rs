@@ -16,6 +16,9 @@ pub fn files_map(maps: &[FileMap], style: ChartStyle) -> Result<String, ChartErr
     map_chart::of_files(maps, style)
 }
 
+/// The title of [`file_history_chart`], by which such a chart is known.
+pub const FILE_HISTORY_TITLE: &str = "Commands per request over time";
+
 /// A figure of a file over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileHistory {
@@ -53,7 +56,7 @@ pub fn file_history_chart(
         _ => access.to_owned(),
     };
     LineChart {
-        title: "Commands per request over time",
+        title: FILE_HISTORY_TITLE,
         subtitles: vec![format!("{of}, as the file lay at each measurement.")],
         across: Across::FromZero(across),
         up: Up::FromZero("commands per request"),
