@@ -128,6 +128,7 @@ mod write_anywhere;
 
 pub use array::{Array, Lun, MOST_OUTSTANDING, SpindleChoice};
 pub use background::BackgroundScan;
+pub use catalog::SCHEDULERS;
 pub use client_raid::{ClientRaid, LostBlade};
 pub use disk_group::{DiskGroup, InPlaceLayout};
 pub use failure::SpindleFailure;

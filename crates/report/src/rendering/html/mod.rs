@@ -11,5 +11,5 @@ mod sweep;
 mod table;
 
 pub use files::FilesReport;
-pub use page::{Report, ReportError};
+pub use page::{Report, ReportError, ReportParts, ReportSection};
 pub use sweep::SweepReport;
