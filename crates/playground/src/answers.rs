@@ -76,8 +76,8 @@ fn answered(question: &[u8], teller: &dyn Teller) -> Result<(Value, Vec<u8>), Fa
 
 /// Says what went wrong, and the remedy.
 pub(crate) fn failed(failure: &Failure) -> Value {
-    let problems = failure.scenario().map(|error| {
-        checked::problems(error.source_text().unwrap_or_default(), error.problems())
-    });
+    let problems = failure
+        .scenario()
+        .map(|error| checked::problems(error.source_text().unwrap_or_default(), error.problems()));
     json!({ "ok": false, "message": failure.message(), "help": failure.help(), "problems": problems })
 }

@@ -76,14 +76,19 @@ fn name_of(workload: &Workload) -> String {
 }
 
 /// Returns the settings that make a mix; none if it has another name. `before` is what comes before the names of the
-/// workload's settings.
-pub(crate) fn settings(before: &str, value: &str) -> Option<Vec<(String, Option<String>)>> {
+/// workload's settings, and `has_lines` is whether the workload has lines of its own.
+pub(crate) fn settings(
+    before: &str,
+    value: &str,
+    has_lines: bool,
+) -> Option<Vec<(String, Option<String>)>> {
     let own = |key: &str, value: Option<&str>| (format!("{before}{key}"), value.map(str::to_owned));
+    let without_lines = has_lines.then(|| own("access", None));
     if shipped_names().contains(&value) {
-        return Some(vec![own("access", None), own(KEY, Some(value))]);
+        return Some(without_lines.into_iter().chain([own(KEY, Some(value))]).collect());
     }
     let mix = MIXES.iter().find(|mix| mix.words == value)?;
-    let mut settings = vec![own(KEY, None), own("access", None)];
+    let mut settings: Vec<_> = without_lines.into_iter().chain([own(KEY, None)]).collect();
     for (key, value) in [
         ("access.1.bytes", mix.bytes.to_owned()),
         ("access.1.percent", "100".to_owned()),

@@ -21,6 +21,7 @@ use crate::processor::Processor;
 use crate::relocation::Relocation;
 use crate::scenario::{Scenario, syntax_remedy};
 use crate::snapshots::SnapshotSchedule;
+use crate::workload::AccessSpecificationChoice;
 use crate::write_anywhere::{READ_THROUGH, RECLAIM_INTERVAL};
 
 /// The beginning of the names of an array's settings, before its name.
@@ -172,7 +173,7 @@ impl Scenario {
     ///
     /// Names are those that [`parse_with`](Self::parse_with) takes. They are looked up in this scenario, which was read from
     /// `text` or from what it was before: the text must be TOML, but need be no valid scenario, before or after. A setting
-    /// that the text does not give can be removed, which changes nothing.
+    /// that the text does not give can be removed, which changes nothing. A whole table can be removed too, by its full name.
     ///
     /// ```
     /// use strewn_scenario::{Scenario, Template};
@@ -201,7 +202,14 @@ impl Scenario {
         let mut edited = EditedText::of(text).map_err(not_toml)?;
         let names = self.setting_names();
         for (path, value) in settings {
-            let full = self.named_among_all(path, &names)?;
+            let full = match self.named_among_all(path, &names) {
+                Err(SetError::Unknown { .. })
+                    if value.is_none() && names.there.iter().any(|name| is_below(name, path)) =>
+                {
+                    path.clone()
+                }
+                full => full?,
+            };
             let is_placed = match value {
                 Some(value) => edited.put(self.path_of(&full), edit::written(value)),
                 None => {
@@ -284,6 +292,8 @@ impl Scenario {
                     names.extend(within(&scan, &Relocation::SCAN_KEYS));
                     let cleaning = format!("{table}.{}", Relocation::CLEANING_KEY);
                     names.extend(within(&cleaning, &[Relocation::CLEANED_KEY]));
+                    let other_data = format!("{table}.other_data");
+                    names.extend(within(&other_data, &["full_percent", "run_blocks"]));
                 }
             }
             if array.front_end.is_some() {
@@ -313,7 +323,21 @@ impl Scenario {
             };
             within(&of_it, keys)
         });
-        names.chain(of_links).chain(of_workloads).collect()
+        // Either, and the other one is what the workload has.
+        let of_accesses = (1..).zip(&self.workloads).flat_map(|(number, workload)| {
+            let of_it = match workload.named {
+                None => "workload".to_owned(),
+                Some(_) => format!("{OF_WORKLOADS}{number}"),
+            };
+            match workload.access_specification {
+                AccessSpecificationChoice::Shipped(_) => {
+                    let keys = ["bytes", "percent", "read_percent", "random_percent"];
+                    within(&format!("{of_it}.access.1"), &keys)
+                }
+                AccessSpecificationChoice::Inline(_) => within(&of_it, &["access_specification"]),
+            }
+        });
+        names.chain(of_links).chain(of_workloads).chain(of_accesses).collect()
     }
 
     /// Returns the one of `names` that `path` names, if any is.
@@ -380,6 +404,11 @@ impl Scenario {
     pub fn is_given(&self, text: &str, full: &str) -> bool {
         DeTable::parse(text).is_ok_and(|table| place_of(table.get_ref(), full).is_some())
     }
+}
+
+/// Returns whether a setting is in this table.
+fn is_below(name: &str, table: &str) -> bool {
+    name.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// Returns what `path` may mean if it begins with `of` and one of these names, with the number of the name instead.
