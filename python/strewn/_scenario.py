@@ -41,7 +41,7 @@ class Scenario:
     def with_settings(self, settings: Mapping[str, Any]) -> Scenario:
         """Returns this scenario with settings changed by name, as ``strewn run --set`` does:
         ``{"workload.outstanding": 64, "FAS2050.policy": "emptiest-area"}``. The end of a name is enough where only one
-        setting has it."""
+        setting has it. The text keeps its comments and its order."""
         return Scenario(self._native.with_settings(dict(settings)))
 
     def settings(self) -> Dict[str, Any]:

@@ -28,7 +28,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         // The copy beside the results, and on the page, is of what was run.
         let set = arguments.set.iter().map(|(name, value)| format!("#   --set {name}={value}\n"));
         let head = format!("# {}, changed by\n{}\n", name.display(), set.collect::<String>());
-        text.insert_str(0, &head);
+        // A byte-order mark may stand at the beginning only.
+        text = head + text.trim_start_matches('\u{feff}');
     }
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
     if let Some(segments) = arguments.segments {

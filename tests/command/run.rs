@@ -298,6 +298,9 @@ fn changed_settings_are_in_what_is_written() {
     assert!(folder.read("o/report.html").contains("first-fit"));
     let copy = folder.read("o/scenario.toml");
     assert!(copy.starts_with("# small.toml, changed by\n#   --set array.policy=first-fit\n"));
+    // Below that, the text is as it was, comments included.
+    let expected = crate::common::SMALL.replacen("\"emptiest-area\"", "\"first-fit\"", 1);
+    assert!(copy.ends_with(&format!("\n\n{expected}")), "{copy}");
     folder.write("again.toml", &copy);
     let again = folder.strewn(&["run", "again.toml", "--segments", "1", "--json"]).succeeded();
     let first = results(&folder.read("o/results.json"));

@@ -71,6 +71,9 @@
 //! [`Scenario::load`] reads a file of the disk, and [`Scenario::parse`] a text and nothing else, so that it works where there
 //! is no disk. The drive profiles that a text names come from the [`Files`] that [`Scenario::parse_with_files`] is given.
 //!
+//! [`Scenario::parse_with`] changes settings by name while it reads a text, and [`Scenario::edited`] changes them in a text, as a
+//! form does. Both keep its comments.
+//!
 //! Calibration varies a checked scenario with [`Scenario::set_parameter`], and writes the result
 //! into the file with [`record_fitted`], which changes nothing else in it.
 //! [`Scenario::scaled_down`] makes a scenario that runs in a fraction of the time.

@@ -110,7 +110,7 @@ pub(crate) struct SettingNames {
 impl Scenario {
     /// Reads a scenario's text as [`parse_with_files`](Self::parse_with_files) does, with settings changed by name. Returns
     /// the scenario, and a text that reads as it: the other one with these values in it, and otherwise as it was, comments
-    /// included. Tables that are not there are added.
+    /// included; only dotted keys of one table that are apart come together. Tables that are not there are added.
     ///
     /// A name is one of [`settings`](Self::settings), or its end: `write_anywhere.policy` or `policy` if only one array has
     /// that setting, `FAS2050.policy` or `array.FAS2050.write_anywhere.policy` if several have. `array.policy` is that of
