@@ -106,7 +106,7 @@ pub use rendering::files_table::{
 pub use rendering::groups_table::groups_table;
 pub use rendering::headline::headline;
 #[cfg(feature = "charts")]
-pub use rendering::html::{FilesReport, Report, ReportError, SweepReport};
+pub use rendering::html::{FilesReport, Playground, Report, ReportError, SweepReport};
 pub use rendering::loss_table::loss_table;
 pub use rendering::machine_table::machine_table;
 pub use rendering::page_cache_table::page_cache_table;
