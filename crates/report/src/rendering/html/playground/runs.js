@@ -33,7 +33,7 @@ const resultsOffice = (startWorker) => {
   let answered = null;
   let wish = null;
   const worker = startWorker(({ answer }) => {
-    if (!answer) return;
+    if (!answer || !answered) return;
     answered(answer);
     answered = null;
     next();

@@ -16,11 +16,28 @@ const morph = (old, fresh) => {
   for (const { name, value } of fresh.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  const [olds, freshes] = [[...old.childNodes], [...fresh.childNodes]];
-  olds.slice(freshes.length).forEach((node) => node.remove());
-  freshes.forEach((node, position) => {
-    if (position < olds.length) morph(olds[position], node); else { old.append(node); attachTips(node); }
-  });
+  const named = new Map([...old.children].filter(({ id }) => id).map((child) => [child.id, child]));
+  let next = old.firstChild;
+  const removeUpTo = (end) => {
+    while (next !== end) {
+      const gone = next;
+      next = next.nextSibling;
+      gone.remove();
+    }
+  };
+  for (const node of [...fresh.childNodes]) {
+    // What has a name stays itself, whatever comes before it.
+    const same = node.id ? named.get(node.id) : next?.id ? null : next;
+    if (same?.parentNode === old) {
+      removeUpTo(same);
+      next = same.nextSibling;
+      morph(same, node);
+    } else {
+      old.insertBefore(node, next);
+      attachTips(node);
+    }
+  }
+  removeUpTo(null);
 };
 
 /** What a figure was before its tips were attached. */
