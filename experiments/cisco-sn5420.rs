@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use strewn::report::{Results, all_tables};
-use strewn::scenario::Scenario;
+use strewn::scenario::{Disk, Scenario};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{RunOptions, run};
 
@@ -64,7 +64,7 @@ fn experiment() -> Result<Ending, Failure> {
 
 /// Runs the scenario with some of its settings changed.
 fn vary(text: &str, settings: &[(String, String)]) -> Result<Results, Failure> {
-    let (scenario, _) = Scenario::parse_with(text, Path::new(SCENARIO), settings)?;
+    let (scenario, _) = Scenario::parse_with(text, Path::new(SCENARIO), settings, &Disk)?;
     let options = RunOptions::default();
     let terminal = Terminal::of_run(&scenario, &options);
     Ok(run(&scenario, &options, &terminal)?)

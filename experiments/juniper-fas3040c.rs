@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use strewn::report::all_tables;
-use strewn::scenario::Scenario;
+use strewn::scenario::{Disk, Scenario};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{RunOptions, run};
 
@@ -27,7 +27,7 @@ fn experiment() -> Result<Ending, Failure> {
     let text = std::fs::read_to_string(SCENARIO).unwrap_or_default();
     let fitted = text.lines().find(|line| line.starts_with("allocated_block")).unwrap_or_default();
     let one_domain = text.replace(fitted, IN_ONE_DOMAIN);
-    table(&Scenario::parse(&one_domain, Path::new(SCENARIO))?)?;
+    table(&Scenario::parse_with_files(&one_domain, Path::new(SCENARIO), &Disk)?)?;
     table(&scenario)
 }
 

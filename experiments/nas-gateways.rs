@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use strewn::report::all_tables;
-use strewn::scenario::Scenario;
+use strewn::scenario::{Disk, Scenario};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{RunOptions, run};
 
@@ -37,7 +37,7 @@ fn experiment() -> Result<Ending, Failure> {
     let toml = std::fs::read_to_string(SCENARIO).unwrap_or_default();
     for expiry in EXPIRIES {
         let setting = (format!("{ARRAY}.page_cache.expiry"), expiry.to_owned());
-        let (scenario, _) = Scenario::parse_with(&toml, Path::new(SCENARIO), &[setting])?;
+        let (scenario, _) = Scenario::parse_with(&toml, Path::new(SCENARIO), &[setting], &Disk)?;
         let terminal = Terminal::of_run(&scenario, &options);
         let results = run(&scenario, &options, &terminal)?;
         drop(terminal);

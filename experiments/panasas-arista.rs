@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use strewn::report::{Results, all_tables};
-use strewn::scenario::Scenario;
+use strewn::scenario::{Disk, Scenario};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{RunOptions, run};
 
@@ -39,7 +39,11 @@ fn experiment() -> Result<Ending, Failure> {
          |---|---|---|---|---|---|---|---|\n",
     );
     for clients in CLIENTS {
-        let scaled = simulate(&Scenario::parse(&scaled(clients, copy_ns), Path::new("scaled"))?)?;
+        let scaled = simulate(&Scenario::parse_with_files(
+            &scaled(clients, copy_ns),
+            Path::new("scaled"),
+            &Disk,
+        )?)?;
         for (array, shelves) in scaled.arrays.iter().zip(SHELVES) {
             for (segment, direction) in array.segments.iter().skip(1).step_by(2).zip(DIRECTIONS) {
                 let mb_per_s = segment.mib_per_s * 1.048_576;

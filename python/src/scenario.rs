@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use strewn::scenario::SCHEMA_JSON;
+use strewn::scenario::{Disk, SCHEMA_JSON};
 
 use crate::errors::{failed, raised, unset};
 use crate::value;
@@ -39,7 +39,7 @@ impl Scenario {
     #[pyo3(signature = (text, path=None))]
     fn from_toml(text: String, path: Option<PathBuf>) -> PyResult<Self> {
         let name = path.as_deref().unwrap_or(Path::new(NO_FILE));
-        let scenario = strewn::scenario::Scenario::parse(&text, name).map_err(raised)?;
+        let scenario = strewn::scenario::Scenario::parse_with_files(&text, name, &Disk).map_err(raised)?;
         Ok(Self { scenario, text, path })
     }
 
@@ -52,7 +52,7 @@ impl Scenario {
     fn with_settings(&self, settings: &Bound<'_, PyDict>) -> PyResult<Self> {
         let settings = value::settings(settings)?;
         let name = self.path.as_deref().unwrap_or(Path::new(NO_FILE));
-        let changed = strewn::scenario::Scenario::parse_with(&self.text, name, &settings);
+        let changed = strewn::scenario::Scenario::parse_with(&self.text, name, &settings, &Disk);
         let (scenario, text) = changed.map_err(unset)?;
         Ok(Self { scenario, text, path: self.path.clone() })
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use strewn::scenario::{Bytes, ParameterUnit, Scenario, record_fitted, with_settings};
+use strewn::scenario::{Bytes, Disk, ParameterUnit, Scenario, record_fitted, with_settings};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{Calibration, FittedParameter, RowCalibration};
 
@@ -76,13 +76,13 @@ fn record(
         }
     }
     for calibration in of_rows {
-        let again = Scenario::parse(&text, path)?;
+        let again = Scenario::parse_with_files(&text, path, &Disk)?;
         let names = again.fitted_values(&calibration.parameter)?;
         let names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
         text = with_settings(&text, &names, &calibration.written())
             .ok_or_else(|| failed(&"the file no longer gives the setting"))?;
     }
-    Scenario::parse(&text, path)?;
+    Scenario::parse_with_files(&text, path, &Disk)?;
     let replacement = Replacement::write(&file, text.as_bytes());
     replacement.and_then(Replacement::put_in_place).map_err(|error| failed(&error))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use strewn::report::{self, ArrayResults};
-use strewn::scenario::{Scenario, SettingValue};
+use strewn::scenario::{Disk, Scenario, SettingValue};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{QUICK_SCALE_DOWN, RunError, RunOptions, SavedRun, Unrecorded};
 
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     };
     let name = scenario_file::name(path);
     if !arguments.set.is_empty() {
-        (scenario, text) = Scenario::parse_with(&text, name, &arguments.set)?;
+        (scenario, text) = Scenario::parse_with(&text, name, &arguments.set, &Disk)?;
         // The copy beside the results, and on the page, is of what was run.
         let set = arguments.set.iter().map(|(name, value)| format!("#   --set {name}={value}\n"));
         let head = format!("# {}, changed by\n{}\n", name.display(), set.collect::<String>());

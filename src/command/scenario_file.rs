@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use strewn::scenario::Scenario;
+use strewn::scenario::{Disk, Scenario};
 use strewn::terminal::Failure;
 
 /// Directory of the shipped scenarios, relative to the root of the project.
@@ -22,7 +22,7 @@ const STANDARD_INPUT_NAME: &str = "standard input";
 /// Loads the scenario in the file at `path`, or on standard input.
 pub(crate) fn load(path: &Path) -> Result<Scenario, Failure> {
     if path == Path::new(STANDARD_INPUT) {
-        return Ok(Scenario::parse(&standard_input()?, STANDARD_INPUT_NAME)?);
+        return Ok(Scenario::parse_with_files(&standard_input()?, STANDARD_INPUT_NAME, &Disk)?);
     }
     if path.is_dir() {
         return Err(directory(path));
@@ -69,7 +69,7 @@ fn standard_input() -> Result<String, Failure> {
 pub(crate) fn load_with_text(path: &Path) -> Result<(Scenario, String), Failure> {
     if path == Path::new(STANDARD_INPUT) {
         let text = standard_input()?;
-        return Ok((Scenario::parse(&text, STANDARD_INPUT_NAME)?, text));
+        return Ok((Scenario::parse_with_files(&text, STANDARD_INPUT_NAME, &Disk)?, text));
     }
     let scenario = load(path)?;
     // The loader keeps no text, and its errors are better than ours, so the file is read a second time.

@@ -88,6 +88,8 @@ pub use data::workload::{
     WorkloadFigures, WorkloadKind, WorkloadWorker,
 };
 #[cfg(feature = "charts")]
+pub use rendering::beside::Beside;
+#[cfg(feature = "charts")]
 pub use rendering::chart::{ChartError, ChartSize, ChartStyle};
 pub use rendering::claims_table::claims_table;
 pub use rendering::client_raid_table::client_raid_table;
@@ -106,7 +108,9 @@ pub use rendering::files_table::{
 pub use rendering::groups_table::groups_table;
 pub use rendering::headline::headline;
 #[cfg(feature = "charts")]
-pub use rendering::html::{FilesReport, Playground, Report, ReportError, SweepReport};
+pub use rendering::html::{
+    FilesReport, Playground, Report, ReportError, ReportParts, ReportSection, SweepReport,
+};
 pub use rendering::loss_table::loss_table;
 pub use rendering::machine_table::machine_table;
 pub use rendering::page_cache_table::page_cache_table;

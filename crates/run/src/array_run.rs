@@ -2,14 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 use strewn_array::{DataLost, FailedSpindle};
+use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_report::ArrayMap;
 use strewn_sim::Segment;
 
 use crate::record::RecordError;
 
-/// What one array did in a run.
+/// What one array did in a run, of which a [`RunInParts`](crate::RunInParts) makes results. The default is one that has done
+/// nothing yet.
 #[derive(Default, Serialize, Deserialize)]
-pub(crate) struct ArrayRun {
+pub struct ArrayRun {
     /// The complete segments.
     pub(crate) segments: Vec<Segment>,
     /// The spindles that failed.
@@ -24,6 +26,37 @@ pub(crate) struct ArrayRun {
     /// Why the log of its operations could not be written to its end.
     #[serde(skip)]
     pub(crate) unrecorded: Option<RecordError>,
+}
+
+impl ArrayRun {
+    /// Returns it as bytes, which the same version of this crate reads on any machine.
+    ///
+    /// # Errors
+    /// None that a run can cause.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, StateError> {
+        let mut bytes = Vec::new();
+        let mut writer = StateWriter::new(&mut bytes);
+        writer.value(self)?;
+        writer.finish()?;
+        Ok(bytes)
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) has written.
+    ///
+    /// # Errors
+    /// If the bytes are something else.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateError> {
+        let mut reader = StateReader::new(bytes);
+        let run = reader.value()?;
+        reader.finish()?;
+        Ok(run)
+    }
+
+    /// Returns how many segments are complete.
+    #[must_use]
+    pub fn segments(&self) -> usize {
+        self.segments.len()
+    }
 }
 
 /// A map as `map.json` has it, because fields may be absent there.

@@ -495,7 +495,7 @@ fn drive(choice: &SpindleChoice) -> Result<Arc<Drive>, BuildError> {
             shipped.insert(name.clone(), Arc::clone(&made));
             Ok(made)
         }
-        SpindleChoice::File(path) => Ok(Arc::new(Drive::new(&Profile::from_path(path)?)?)),
+        SpindleChoice::File(file) => Ok(Arc::new(Drive::new(file.profile())?)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use strewn_report::{ArrayResults, Published, PublishedRow};
-use strewn_scenario::{FittedRows, Scenario, SetError, with_settings};
+use strewn_scenario::{Disk, FittedRows, Scenario, SetError, with_settings};
 use thiserror::Error;
 
 use crate::parallel;
@@ -105,7 +105,7 @@ pub fn calibrate_rows(
     jobs: usize,
     observer: &dyn Observer,
 ) -> Result<Vec<RowCalibration>, CalibrateRowsError> {
-    let scenario = Scenario::parse(text, name).map_err(RunError::from)?;
+    let scenario = Scenario::parse_with_files(text, name, &Disk).map_err(RunError::from)?;
     let published = run::published(&scenario)?;
     let mut text = text.to_owned();
     let mut calibrations: Vec<RowCalibration> = Vec::new();
@@ -166,7 +166,8 @@ impl Fit<'_> {
     fn run(&mut self) -> Result<(RowCalibration, String), CalibrateRowsError> {
         let parameter = self.fitted.parameter.clone();
         let not_given = || CalibrateRowsError::NotGiven { parameter: parameter.clone() };
-        let scenario = Scenario::parse(self.text, self.name).map_err(RunError::from)?;
+        let scenario =
+            Scenario::parse_with_files(self.text, self.name, &Disk).map_err(RunError::from)?;
         let values = scenario.fitted_values(&parameter)?;
         let names: Vec<String> = values.iter().map(|(name, _)| name.clone()).collect();
         let before = values.first().map(|(_, value)| value.to_string()).ok_or_else(not_given)?;
@@ -259,7 +260,8 @@ impl Fit<'_> {
     /// Returns the figures of the rows with a text.
     fn simulate(&mut self, text: &str) -> Result<Vec<f64>, CalibrateRowsError> {
         self.simulations += 1;
-        let scenario = Scenario::parse(text, self.name).map_err(RunError::from)?;
+        let scenario =
+            Scenario::parse_with_files(text, self.name, &Disk).map_err(RunError::from)?;
         let arrays = &scenario.arrays;
         let is_of = |name: &str| {
             let named =

@@ -76,6 +76,9 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
             picture
         };
         // After every segment, a file of 100 GiB takes a tenth of a second and more: two threads share it.
+        #[cfg(not(feature = "threads"))]
+        let mut picture = part(|blocks| 0..blocks);
+        #[cfg(feature = "threads")]
         let mut picture = std::thread::scope(|scope| {
             let later = scope.spawn(|| part(|blocks| blocks / 2..blocks));
             let mut picture = part(|blocks| 0..blocks / 2);

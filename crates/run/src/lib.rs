@@ -17,6 +17,7 @@
 //! ```
 //!
 //! - [`run_with_map`] also records where the file lies; [`simulate`] hands over the simulation itself.
+//! - [`RunInParts`] runs each array on its own, wherever that may be, and puts what they did together.
 //! - [`calibrate()`] fits a scenario to published figures.
 //! - A [`Load`] replaces the scenario's workload by one from Iometer, fio or a trace.
 //! - [`study`] measures single drives.
@@ -26,6 +27,8 @@
 //!
 //! # Features
 //!
+//! - `clock` (default): how long a run took (`wall_seconds`, which is 0 without it), and what a run costs. A browser has no
+//!   clock that the standard library knows of.
 //! - `live` (default): the `live` module, and with it `strewn-live`.
 //! - `threads` (default): the arrays of a scenario run in parallel. Without it, one runs after another, with the same
 //!   results.
@@ -38,6 +41,7 @@ mod build;
 mod calibrate;
 mod calibrate_rows;
 mod client_raid;
+#[cfg(feature = "clock")]
 mod cost;
 mod export;
 mod gateway;
@@ -50,6 +54,7 @@ mod machine;
 mod machine_events;
 mod memory;
 mod parallel;
+mod parts;
 mod published_names;
 mod record;
 mod refit;
@@ -60,10 +65,13 @@ mod run;
 mod saved_run;
 mod sensitivity;
 pub mod study;
+mod wall_clock;
 
+pub use array_run::ArrayRun;
 pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
 pub use calibrate_rows::{CalibrateRowsError, RowCalibration, calibrate_rows};
+#[cfg(feature = "clock")]
 pub use cost::{measure_cost, wall_for};
 pub use export::{fio_output, iometer_results};
 pub use layout_map::Mapped;
@@ -71,6 +79,7 @@ pub use load::{Load, LoadError, LoadStream, TraceLoop, TraceOptions};
 pub use lun_requests::{LunFigures, laid_out_lun_bytes, run_lun_requests};
 pub use memory::{NotEnoughMemory, available_bytes, needed_bytes};
 pub use parallel::{ThreadsError, over_threads, threads};
+pub use parts::RunInParts;
 pub use published_names::PublishedNameError;
 pub use record::{RecordError, iolog_of_array};
 pub use refit::{NoFit, Prediction, Refit, RefitError, RefitOptions, Variation, refit};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use strewn_report::{Published, SIGNIFICANT_DIGITS, rounded};
-use strewn_scenario::{Scenario, ScenarioError, SetError};
+use strewn_scenario::{Disk, Scenario, ScenarioError, SetError};
 use thiserror::Error;
 
 use crate::calibrate::{self, CalibrateError};
@@ -122,7 +122,7 @@ pub fn refit(
     observer: &dyn Observer,
     on_done: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Vec<Refit>, RefitError> {
-    let scenario = Scenario::parse(text, name)?;
+    let scenario = Scenario::parse_with_files(text, name, &Disk)?;
     let published = run::published(&scenario)?.ok_or(RefitError::NoPublished)?;
     if scenario.arrays.iter().all(|array| array.fitted.is_none()) {
         return Err(RefitError::NothingFitted);
@@ -155,7 +155,7 @@ pub fn refit(
 }
 
 fn varied(text: &str, name: &Path, variation: &Variation) -> Result<Scenario, RefitError> {
-    let found = Scenario::parse_with(text, name, &variation.settings);
+    let found = Scenario::parse_with(text, name, &variation.settings, &Disk);
     let (scenario, _) = found.map_err(|source| {
         let settings = variation.settings.iter().map(|(name, value)| format!("{name} = {value}"));
         RefitError::Setting { setting: settings.collect::<Vec<_>>().join(", "), source }

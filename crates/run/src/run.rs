@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use strewn_array::Array as _;
 use strewn_array::VolumeId;
@@ -31,6 +30,7 @@ use crate::record::{self, RecordError, Recording};
 use crate::replicates::{self, Further, Uncertainty};
 use crate::results;
 use crate::saved_run::{SaveError, SavedRun};
+use crate::wall_clock::WallClock;
 
 /// A run of so many segments,
 const MANY_SEGMENTS: u32 = 20;
@@ -54,6 +54,12 @@ pub trait Observer: Sync {
     /// after this call ([`Segment::forget_responses`]).
     fn segment(&self, array: usize, segment: &Segment) {
         let _ = (array, segment);
+    }
+
+    /// What the array with index `array` has done so far, after each of its segments, for whoever puts the results together
+    /// before the run has ended ([`RunInParts`](crate::RunInParts)).
+    fn so_far(&self, array: usize, done: &ArrayRun) {
+        let _ = (array, done);
     }
 
     /// A device of the array's log is not as it should be, and the array goes on. On real spindles only.
@@ -234,7 +240,7 @@ fn run_and_look(
     with_map: bool,
     observer: &dyn Observer,
 ) -> Result<(Results, LayoutMap), RunError> {
-    let started = Instant::now();
+    let clock = WallClock::start();
     let load = options.load.as_ref();
     scenario.check()?;
     let save = options.save.as_deref();
@@ -247,37 +253,70 @@ fn run_and_look(
         options.sensitivity.as_deref(),
         save.and_then(SavedRun::sensitivity),
     )?;
-    let (scaled, scenario) = if options.scale_down > 1 {
-        let (smaller, what) = scenario.scaled_down(options.scale_down);
-        (Some(Scaled { by: options.scale_down, what }), smaller)
-    } else {
-        (None, scenario.clone())
-    };
+    let scaled = ScaledScenario::new(scenario, options.scale_down);
+    let scenario = &scaled.scenario;
     // A state is read as a whole before it is restored.
     let saved_bytes = save.map_or(0, |save| save.bytes(scenario.arrays.len()));
-    memory::check_replicates(&scenario, saved_bytes, options.replicates, options.jobs)?;
+    memory::check_replicates(scenario, saved_bytes, options.replicates, options.jobs)?;
     if let Some(load) = load {
-        load.check(&scenario)?;
+        load.check(scenario)?;
     }
     // Whoever resumes the run may want the map.
-    let scenarios = replicates::scenarios(&scenario, options.replicates);
+    let scenarios = replicates::scenarios(scenario, options.replicates);
     let mut further = run_arrays(&scenarios, options, with_map || save.is_some(), observer)?;
     let mut done = further.remove(0);
+    let unrecorded = done.iter_mut().find_map(|done| done.unrecorded.take());
+    let (mut results, map) = together(&scaled, published.as_ref(), load, &mut done)?;
+    results.wall_seconds = strewn_report::rounded(clock.seconds(), 4);
+    uncertainty.add_bands(&mut results, &scenarios, &further, published.as_ref());
+    match unrecorded {
+        Some(error) => Err(RunError::Unrecorded(Box::new(Unrecorded { results, map, error }))),
+        None => Ok((results, map)),
+    }
+}
 
-    let with_done = scenario.arrays.iter().zip(&done);
+/// A scenario as it is run.
+pub(crate) struct ScaledScenario {
+    pub(crate) scenario: Scenario,
+    /// What was scaled down, unless it is run at full scale.
+    scaled: Option<Scaled>,
+}
+
+impl ScaledScenario {
+    /// Returns the scenario at 1/`scale_down` of its scale; 0 and 1 mean full scale.
+    pub(crate) fn new(scenario: &Scenario, scale_down: u32) -> Self {
+        if scale_down <= 1 {
+            return Self { scenario: scenario.clone(), scaled: None };
+        }
+        let (scenario, what) = scenario.scaled_down(scale_down);
+        Self { scenario, scaled: Some(Scaled { by: scale_down, what }) }
+    }
+}
+
+/// Puts together what the arrays did, in the scenario's order. The maps are taken out of them.
+pub(crate) fn together(
+    scaled: &ScaledScenario,
+    published: Option<&Published>,
+    load: Option<&Load>,
+    done: &mut [ArrayRun],
+) -> Result<(Results, LayoutMap), RunError> {
+    let ScaledScenario { scenario, scaled } = scaled;
+    let with_done = scenario.arrays.iter().zip(&*done);
     let mut arrays: Vec<ArrayResults> =
-        with_done.map(|(array, done)| results::of_array(&scenario, array, done)).collect();
+        with_done.map(|(array, done)| results::of_array(scenario, array, done)).collect();
     if let Some(load) = load {
         for (index, array) in arrays.iter_mut().enumerate() {
-            array.outstanding = load.outstanding(&scenario, index);
+            array.outstanding = load.outstanding(scenario, index);
         }
     }
     let ended = done.iter().all(|done| done.host_is_done);
-    let workload = load.map(|load| load.described(&scenario, ended)).transpose()?;
+    let workload = load.map(|load| load.described(scenario, ended)).transpose()?;
     let short = |done: &ArrayRun| done.segments.len() < scenario.segments as usize;
     let partial = done.iter().any(|done| short(done) && !done.host_is_done);
     let fitted = strewn_report::fitted_segments_by_array(&arrays);
-    let overhead = results::overhead(&scenario, workload.as_ref(), &arrays)?;
+    let overhead = results::overhead(scenario, workload.as_ref(), &arrays)?;
+    let host_ops =
+        done.iter().flat_map(|done| &done.segments).map(|segment| segment.operations).sum();
     let map = LayoutMap {
         schema: MAP_SCHEMA,
         scenario: scenario.name.clone(),
@@ -288,51 +327,36 @@ fn run_and_look(
         schema: SCHEMA,
         scenario: scenario.name.clone(),
         title: Some(scenario.title.clone()),
-        settings: results::settings(&scenario),
+        settings: results::settings(scenario),
         seed: scenario.seed,
         strewn: env!("CARGO_PKG_VERSION").to_owned(),
-        host_ops: done
-            .iter()
-            .flat_map(|done| &done.segments)
-            .map(|segment| segment.operations)
-            .sum(),
+        host_ops,
         partial,
-        scaled,
-        load: Some(results::load(&scenario, load.is_none())),
+        scaled: scaled.clone(),
+        load: Some(results::load(scenario, load.is_none())),
         workload,
         real_spindles: None,
         published: published
-            .as_ref()
             .map(|figures| strewn_report::compare(figures, &arrays, &fitted))
             .unwrap_or_default(),
         ratios: published
-            .as_ref()
             .map(|figures| strewn_report::ratios(figures, &arrays, &fitted))
             .unwrap_or_default(),
         published_rows: published
-            .as_ref()
             .map(|figures| {
-                strewn_report::compare_rows(
-                    figures,
-                    &arrays,
-                    &fitted_rows(&scenario),
-                    options.scale_down > 1,
-                )
+                let fitted_rows = fitted_rows(scenario);
+                strewn_report::compare_rows(figures, &arrays, &fitted_rows, scaled.is_some())
             })
             .unwrap_or_default(),
-        fitted_settings: results::fitted_settings(&scenario),
+        fitted_settings: results::fitted_settings(scenario),
         overhead,
         losses: Vec::new(),
         bands: None,
         arrays,
-        wall_seconds: strewn_report::rounded(started.elapsed().as_secs_f64(), 4),
+        wall_seconds: 0.0,
     };
     results.losses = strewn_report::losses(&results);
-    uncertainty.add_bands(&mut results, &scenarios, &further, published.as_ref());
-    match done.iter_mut().find_map(|done| done.unrecorded.take()) {
-        Some(error) => Err(RunError::Unrecorded(Box::new(Unrecorded { results, map, error }))),
-        None => Ok((results, map)),
-    }
+    Ok((results, map))
 }
 
 /// Reads the published figures that a scenario names; `None` if it names none.
@@ -417,6 +441,10 @@ impl Observer for UntilOneFails<'_> {
 
     fn segment(&self, array: usize, segment: &Segment) {
         self.observer.segment(array, segment);
+    }
+
+    fn so_far(&self, array: usize, done: &ArrayRun) {
+        self.observer.so_far(array, done);
     }
 
     fn replicates(&self, done: usize, all: usize) {
@@ -677,6 +705,7 @@ impl WithSimulation for Segments<'_> {
                         look_at_file(simulation.array(), &mut run.map, segment.index);
                     }
                     run.segments.push(segment);
+                    observer.so_far(index, &run);
                 }
                 Err(SimulationError::Stopped) => is_stopped = true,
                 Err(SimulationError::DataLost(lost)) => {

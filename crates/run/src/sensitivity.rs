@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use strewn_report::{ArraySensitivity, RowOutcome, Sensitivity, SensitivityRow, VariedKind};
-use strewn_scenario::Scenario;
+use strewn_scenario::{Disk, Scenario};
 
 use crate::refit::{self, Refit, RefitError, RefitOptions, Variation};
 use crate::run::Observer;
@@ -32,7 +32,7 @@ pub fn sensitivity(
     observer: &dyn Observer,
     on_done: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Sensitivity, RefitError> {
-    let scenario = Scenario::parse(text, name)?;
+    let scenario = Scenario::parse_with_files(text, name, &Disk)?;
     let (names, variations) = rows(&scenario)?;
     let refits = refit::refit(text, name, &variations, options, observer, on_done)?;
     let mut arrays = Vec::new();

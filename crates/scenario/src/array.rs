@@ -1,13 +1,15 @@
 //! One array: its controller, its spindles and its layout.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::Path;
 
 use strewn_spindle::{Profile, ProfileError, Scheduler};
 
 use crate::catalog;
 use crate::client_raid::{ClientRaid, Surroundings};
 use crate::failure::SpindleFailure;
+use crate::files::{ProfileFile, Profiles};
 use crate::fitted::Fitted;
 use crate::front_end::FrontEnd;
 use crate::gateway::Gateway;
@@ -179,7 +181,7 @@ pub enum SpindleChoice {
     /// A profile that ships with `strewn-spindle`, by name.
     Shipped(String),
     /// A profile in a file, whose path is already resolved against the scenario's.
-    File(PathBuf),
+    File(ProfileFile),
 }
 
 impl Array {
@@ -273,6 +275,8 @@ impl Array {
 pub(crate) struct Context<'c> {
     /// The folder from which paths in the scenario start.
     pub(crate) folder: &'c Path,
+    /// The drive profiles that are files.
+    pub(crate) profiles: &'c Profiles<'c>,
     /// The scenario's segments, if they are known.
     pub(crate) segments: Option<u32>,
     /// The length of the run in nanoseconds, if it is known.
@@ -342,7 +346,7 @@ impl Array {
         ));
         let luns = Lun::read_all(&mut section, context.named_workloads.is_some());
         let volumes = Volume::read_all(&mut section, context.length_ns);
-        let spindle = SpindleChoice::read(&mut section, context.folder);
+        let spindle = SpindleChoice::read(&mut section, context);
         let commands = section.required("commands_per_spindle", "8", value::queue_depth);
         let scheduler = read_scheduler(&mut section);
         section.require_one_of(&["processor"], "add [array.processor] and its keys");
@@ -467,47 +471,55 @@ fn read_scheduler(section: &mut Section<'_>) -> Option<Scheduler> {
 }
 
 impl SpindleChoice {
-    /// Returns the chosen profile, read and checked.
+    /// Returns the chosen profile. No file is read: that of a file is kept since the scenario was read.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or is not a valid profile, or if no profile of this name ships. A
-    /// scenario that was just checked has neither problem.
+    /// If no profile of this name ships. A scenario that was just checked has no such problem.
     pub fn profile(&self) -> Result<Profile, ProfileError> {
         match self {
             Self::Shipped(name) => Profile::shipped(name).ok_or_else(|| ProfileError::Read {
                 path: name.clone(),
                 source: std::io::ErrorKind::NotFound.into(),
             }),
-            Self::File(path) => Profile::from_path(path),
+            Self::File(file) => Ok(file.profile().clone()),
         }
     }
 
     /// Reads the choice. Returns it with the capacity of that drive in bytes.
-    fn read(section: &mut Section<'_>, folder: &Path) -> Option<(Self, u64)> {
+    fn read(section: &mut Section<'_>, context: &Context<'_>) -> Option<(Self, u64)> {
         let example = "\"seagate-cheetah-15k5-st3146855fc\"";
         let name = section.required("spindle", example, value::text)?;
-        let choice = if name.ends_with(".toml") {
-            Self::File(folder.join(name))
-        } else {
+        if name.ends_with(".toml") {
+            return match context.profiles.profile(&context.folder.join(name)) {
+                Ok(file) => {
+                    let bytes = catalog::drive_bytes(file.profile());
+                    Some((Self::File(file), bytes))
+                }
+                Err(error) => {
+                    section.problem("spindle", with_causes(&error), profile_remedy(&error));
+                    None
+                }
+            };
+        }
+        let Some(profile) = Profile::shipped(&name) else {
             let known = catalog::spindle_profiles();
-            if !known.contains(&name.as_str()) {
-                section.unknown_name("spindle", "spindle profile", &name, &known);
-                return None;
-            }
-            Self::Shipped(name)
+            section.unknown_name("spindle", "spindle profile", &name, &known);
+            return None;
         };
-        match choice.profile() {
-            Ok(profile) => Some((choice, catalog::drive_bytes(&profile))),
-            Err(error) => {
-                section.problem(
-                    "spindle",
-                    with_causes(&error),
-                    "give a profile's file, as a path from the scenario's folder, or the name of \
-                     a profile that ships",
-                );
-                None
-            }
+        Some((Self::Shipped(name), catalog::drive_bytes(&profile)))
+    }
+}
+
+/// Returns the remedy for a profile's file that cannot be used.
+fn profile_remedy(error: &ProfileError) -> &'static str {
+    match error {
+        ProfileError::Read { source, .. } if source.kind() == ErrorKind::Unsupported => {
+            "give the name of a profile that ships: a profile's file is read only by a program that gives the files that \
+             a scenario names"
+        }
+        _ => {
+            "give a profile's file, as a path from the scenario's folder, or the name of a profile that ships"
         }
     }
 }

@@ -1,10 +1,13 @@
 //! A scenario as the text of a file, and what follows from it: serde's traits, and a check of a scenario made by code.
 
+use std::path::Path;
+
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Table, Value};
 
+use crate::files::Profiles;
 use crate::problem::ScenarioError;
 use crate::scenario::{SCHEMA, Scenario};
 use crate::set::{OF_ARRAYS, put_below};
@@ -17,7 +20,8 @@ const NO_FILE: &str = "scenario";
 
 impl Scenario {
     /// Returns the text of a file that [`parse`](Self::parse) reads as this scenario, with every setting, defaults
-    /// included. The paths in it start from where the program runs. `None` if the scenario is [scaled
+    /// included; if it has a drive profile's file, [`parse_with_files`](Self::parse_with_files) does. The paths in it
+    /// start from where the program runs. `None` if the scenario is [scaled
     /// down](Self::scaled_down), which a file cannot say.
     ///
     /// ```
@@ -37,7 +41,7 @@ impl Scenario {
     /// Checks a scenario whose fields were set by code, as [`parse`](Self::parse) checks a text, except that fewer
     /// segments than the scenario speaks of are no mistake: that is a run that ends earlier. Nor are more segments than
     /// a schedule of snapshots goes on for: a workload that ends by itself is given any number. A scenario that is
-    /// scaled down is not checked: it was before.
+    /// scaled down is not checked: it was before. No file is read: drive profiles are those that the scenario has.
     ///
     /// # Errors
     ///
@@ -48,7 +52,10 @@ impl Scenario {
             whole.segments =
                 self.segments.max(self.segments_spoken_of()).min(self.most_segments_of_snapshots());
         }
-        whole.to_toml().map_or(Ok(()), |text| Self::parse(&text, NO_FILE).map(drop))
+        let profiles = Profiles::of(&self.arrays);
+        whole
+            .to_toml()
+            .map_or(Ok(()), |text| Self::parse_at(&text, Path::new(NO_FILE), &profiles).map(drop))
     }
 
     /// Returns the number of segments up to the last that a fit uses, in which a spindle, a blade, a link or a controller
@@ -146,7 +153,8 @@ impl Serialize for Scenario {
     }
 }
 
-/// From the tables and keys of its file, all of which are checked.
+/// From the tables and keys of its file, all of which are checked. A drive profile's file is refused, as by
+/// [`Scenario::parse`]: give the table's text to [`Scenario::parse_with_files`] instead.
 impl<'de> Deserialize<'de> for Scenario {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Table::deserialize(deserializer)?.to_string();

@@ -68,6 +68,9 @@
 //! [`ScenarioError`] holds every problem of a text at once, as data: the field, the message, the
 //! remedy, and the span, line and column. The program decides how to show them.
 //!
+//! [`Scenario::load`] reads a file of the disk, and [`Scenario::parse`] a text and nothing else, so that it works where there
+//! is no disk. The drive profiles that a text names come from the [`Files`] that [`Scenario::parse_with_files`] is given.
+//!
 //! Calibration varies a checked scenario with [`Scenario::set_parameter`], and writes the result
 //! into the file with [`record_fitted`], which changes nothing else in it.
 //! [`Scenario::scaled_down`] makes a scenario that runs in a fraction of the time.
@@ -87,6 +90,7 @@ mod digest;
 mod disk_group;
 mod document;
 mod failure;
+mod files;
 mod fitted;
 mod fitted_rows;
 mod format;
@@ -128,9 +132,11 @@ mod write_anywhere;
 
 pub use array::{Array, Lun, MOST_OUTSTANDING, SpindleChoice};
 pub use background::BackgroundScan;
+pub use catalog::SCHEDULERS;
 pub use client_raid::{ClientRaid, LostBlade};
 pub use disk_group::{DiskGroup, InPlaceLayout};
 pub use failure::SpindleFailure;
+pub use files::{Disk, Files, NoFiles, ProfileFile};
 pub use fitted::Fitted;
 pub use fitted_rows::{FittedRows, with_settings};
 pub use format::Format;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use crate::array::{Array, Context, Lun};
+use crate::files::{Disk, Files, NoFiles, Profiles};
 use crate::fitted_rows::FittedRows;
 use crate::host::Host;
 use crate::machine::Link;
@@ -62,7 +63,7 @@ pub struct Scenario {
 pub(crate) const SCHEMA: u64 = 1;
 
 impl Scenario {
-    /// Reads and checks a scenario's file.
+    /// Reads and checks a scenario's file, and the drive profiles that it names.
     ///
     /// # Errors
     ///
@@ -72,7 +73,7 @@ impl Scenario {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path)
             .map_err(|error| ScenarioError::unreadable(path, error))?;
-        let scenario = Self::parse(&text, path)?;
+        let scenario = Self::parse_with_files(&text, path, &Disk)?;
         match &scenario.published {
             Some(published) if !published.is_file() => {
                 Err(ScenarioError::problems_in(path, &text, vec![no_published(&text, published)]))
@@ -82,18 +83,36 @@ impl Scenario {
     }
 
     /// Checks a scenario's text. `name` is the path of its file: errors give it, and relative paths
-    /// in the text start from its folder. No file is read but the drive profiles that the text
-    /// names.
+    /// in the text start from its folder. No file is read, so that a drive profile's file is refused:
+    /// see [`parse_with_files`](Self::parse_with_files).
     ///
     /// # Errors
     ///
     /// With every problem found in the text.
     pub fn parse(text: &str, name: impl AsRef<Path>) -> Result<Self, ScenarioError> {
-        Self::parse_at(text, name.as_ref())
+        Self::parse_with_files(text, name, &NoFiles)
+    }
+
+    /// Checks a scenario's text as [`parse`](Self::parse) does, and reads the drive profiles that it
+    /// names from `files`: [`Disk`], or texts that the program has. The scenario keeps them.
+    ///
+    /// # Errors
+    ///
+    /// With every problem found in the text, or in a profile that it names.
+    pub fn parse_with_files(
+        text: &str,
+        name: impl AsRef<Path>,
+        files: &dyn Files,
+    ) -> Result<Self, ScenarioError> {
+        Self::parse_at(text, name.as_ref(), &Profiles::from(files))
     }
 
     /// Not generic, so that it is compiled here and not again by each caller.
-    fn parse_at(text: &str, path: &Path) -> Result<Self, ScenarioError> {
+    pub(crate) fn parse_at(
+        text: &str,
+        path: &Path,
+        profiles: &Profiles<'_>,
+    ) -> Result<Self, ScenarioError> {
         let problems = Problems::new(text);
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
@@ -108,7 +127,7 @@ impl Scenario {
         // After a syntax error, tables may be cut short: a missing key would be a false report.
         let scenario = if errors.is_empty() {
             let folder = path.parent().unwrap_or(Path::new(""));
-            Self::read(Section::root(&table, &problems), folder)
+            Self::read(Section::root(&table, &problems), folder, profiles)
         } else {
             None
         };
@@ -119,7 +138,7 @@ impl Scenario {
         }
     }
 
-    fn read(mut section: Section<'_>, folder: &Path) -> Option<Self> {
+    fn read(mut section: Section<'_>, folder: &Path, profiles: &Profiles<'_>) -> Option<Self> {
         let s = &mut section;
         let schema = s.required("schema", "1", check_schema);
         let name = s.required("name", "\"my-experiment\"", value::name);
@@ -156,6 +175,7 @@ impl Scenario {
         check_hosts(s, workloads.as_deref(), hosts.as_deref());
         let context = Context {
             folder,
+            profiles,
             segments,
             length_ns,
             named_workloads,

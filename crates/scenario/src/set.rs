@@ -5,6 +5,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 use crate::background::BackgroundScan;
+use crate::files::{Files, Profiles};
 use crate::format::LogSize;
 use crate::front_end::{CONTROLLER_PER_KIB, FrontEnd, HOST_PER_KIB};
 use crate::gateway::Gateway;
@@ -103,7 +104,7 @@ pub(crate) struct SettingNames {
 }
 
 impl Scenario {
-    /// Reads a scenario's text as [`parse`](Self::parse) does, with settings changed by name. Returns the scenario, and a
+    /// Reads a scenario's text as [`parse_with_files`](Self::parse_with_files) does, with settings changed by name. Returns the scenario, and a
     /// text that reads as it: without the comments of the other if anything was changed.
     ///
     /// A name is one of [`settings`](Self::settings), or its end: `write_anywhere.policy` or `policy` if only one array has
@@ -118,8 +119,10 @@ impl Scenario {
         text: &str,
         name: impl AsRef<Path>,
         settings: &[(String, String)],
+        files: &dyn Files,
     ) -> Result<(Self, String), SetError> {
-        let mut scenario = Self::parse(text, &name)?;
+        let (name, profiles) = (name.as_ref(), Profiles::from(files));
+        let mut scenario = Self::parse_at(text, name, &profiles)?;
         if settings.is_empty() {
             return Ok((scenario, text.to_owned()));
         }
@@ -143,7 +146,7 @@ impl Scenario {
             let written = written.ok().and_then(|mut table| table.remove("value"));
             let written = written.unwrap_or_else(|| Value::String(value.clone()));
             scenario.put(&mut document, &full, written);
-            refused = match Self::parse(&document.to_string(), &name) {
+            refused = match Self::parse_at(&document.to_string(), name, &profiles) {
                 Ok(changed) => {
                     scenario = changed;
                     None

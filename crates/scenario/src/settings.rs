@@ -387,7 +387,7 @@ fn of_array(s: &mut Settings, array: &Array, scenario: &Scenario) {
     }
     match spindle {
         SpindleChoice::Shipped(name) => s.add("spindle", name.as_str()),
-        SpindleChoice::File(path) => s.add("spindle", path.display().to_string()),
+        SpindleChoice::File(file) => s.add("spindle", file.path().display().to_string()),
     }
     s.add("commands_per_spindle", *commands_per_spindle);
     s.add("scheduler", scheduler.to_string());

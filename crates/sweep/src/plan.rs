@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use strewn_report::{StudyText, SweepAxis, SweepBase, SweepChartSpec, SweepFigure};
-use strewn_scenario::{Scenario, SetError};
+use strewn_scenario::{Disk, Scenario, SetError};
 
 use crate::design::{self, Combinations};
 use crate::error::StudyError;
@@ -204,7 +204,7 @@ impl Study {
             other.and_then(|path| self.other_bases.get(path)).unwrap_or(&self.base);
         let of_axes = chosen.iter().flat_map(|level| level.settings.iter().cloned());
         let settings: Vec<(String, String)> = self.set.iter().cloned().chain(of_axes).collect();
-        let (mut scenario, _) = Scenario::parse_with(text, path, &settings)
+        let (mut scenario, _) = Scenario::parse_with(text, path, &settings, &Disk)
             .map_err(|error| self.wrong_setting(error, chosen))?;
         // Nothing is compared with figures of the source: a study is of other settings. What is uncertain is the study's.
         scenario.published = None;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use strewn_report::Results;
 use strewn_run::{Observer, RunError, RunOptions, SavedRun, needed_bytes, run};
-use strewn_scenario::{Array, Scenario, ScenarioError, SpindleChoice};
+use strewn_scenario::{Array, Disk, Scenario, ScenarioError, SpindleChoice};
 
 use crate::plan::absolute;
 
@@ -56,13 +56,11 @@ impl Point {
         let mut digest = begun(scale_down);
         let mut unnamed = scenario.clone();
         for (array, unnamed) in scenario.arrays.iter_mut().zip(&mut unnamed.arrays) {
-            if let SpindleChoice::File(path) = &mut array.spindle {
-                let text = std::fs::read(&*path)
-                    .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-                digest.update(text.len().to_le_bytes());
-                digest.update(&text);
-                *path = absolute(path);
-                unnamed.spindle = SpindleChoice::File("profile.toml".into());
+            if let SpindleChoice::File(file) = &mut array.spindle {
+                digest.update(file.text().len().to_le_bytes());
+                digest.update(file.text());
+                unnamed.spindle = SpindleChoice::File(file.clone().at("profile.toml"));
+                *file = file.clone().at(absolute(file.path()));
             }
         }
         let text = |scenario: &Scenario| {
@@ -88,7 +86,7 @@ impl Point {
     /// # Errors
     /// If a drive profile that it names is not there.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
-        Scenario::parse(&self.scenario, NAME)
+        Scenario::parse_with_files(&self.scenario, NAME, &Disk)
     }
 
     /// Returns whether its name is that of its scenario, which is `scenario`, seed and scale. A plan that was edited by hand would

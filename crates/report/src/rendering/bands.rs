@@ -144,7 +144,6 @@ mod tests {
 
     #[test]
     fn names_do_not_cover_each_other() {
-        crate::rendering::canvas::register_the_font().unwrap();
         let bands: Vec<Band> = (0..8)
             .map(|at| {
                 let from = f64::from(at) + 0.5;

@@ -1,17 +1,19 @@
 //! The drawing on which charts are made: its units, its font, and text.
 
 use crate::rendering::chart::ChartError;
+use crate::rendering::embedded_font::{self, LINE_HEIGHT_PER_EM};
+use crate::rendering::svg_backend::SvgBackend;
 use crate::rendering::theme::INK;
 use plotters::coord::Shift;
-use plotters::prelude::{DrawingArea, SVGBackend, Text};
+use plotters::prelude::{DrawingArea, Text};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{FontStyle, IntoFont, TextStyle, register_font};
+use plotters::style::{IntoFont, TextStyle};
 
 /// A point of the drawing, in its units ([`PIXEL`] to a pixel), from the top left.
 pub(crate) type Point = (i32, i32);
 
 /// The whole drawing.
-pub(crate) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(crate) type Canvas<'a> = DrawingArea<SvgBackend<'a>, Shift>;
 
 /// Drawn units per pixel. The drawing library rounds to whole units, and a hundredth of a chart's
 /// height is only four pixels.
@@ -20,23 +22,18 @@ pub(crate) const PIXEL: i32 = 8;
 /// The fonts that the SVG names. Text is laid out with the first, which is embedded in this
 /// library; the others come near it.
 pub(crate) const FONT_FAMILY: &str = "DejaVu Sans, Helvetica, Arial, sans-serif";
-pub(crate) static FONT: &[u8] = include_bytes!("../../font/DejaVuSans-subset.ttf");
-
-/// Registers the font that text is measured with. Must be called before any text is measured.
-pub(crate) fn register_the_font() -> Result<(), ChartError> {
-    register_font(FONT_FAMILY, FontStyle::Normal, FONT)
-        .map_err(|_| ChartError::Drawing("the embedded font is unreadable".to_owned()))
-}
 
 pub(crate) fn style(size_px: i32) -> TextStyle<'static> {
-    // The drawing library expects a font's line height, 1.24 of its size.
-    (FONT_FAMILY, f64::from(size_px * PIXEL) * 1.24).into_font().color(&INK)
+    (FONT_FAMILY, line_height(size_px)).into_font().color(&INK)
 }
 
 pub(crate) fn width_px(words: &str, size_px: i32) -> Result<i32, ChartError> {
-    let font = (FONT_FAMILY, f64::from(size_px * PIXEL) * 1.24).into_font();
-    let (width, _) = font.box_size(words).map_err(ChartError::drawing)?;
-    Ok(i32::try_from(width).unwrap_or(i32::MAX) / PIXEL)
+    Ok(embedded_font::width(words, line_height(size_px))? / PIXEL)
+}
+
+/// Returns what the drawing library calls the size of a font.
+fn line_height(size_px: i32) -> f64 {
+    f64::from(size_px * PIXEL) * LINE_HEIGHT_PER_EM
 }
 
 pub(crate) fn text(

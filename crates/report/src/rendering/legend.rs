@@ -24,6 +24,8 @@ const BAND_PX: i32 = 12;
 pub(crate) enum Sample {
     /// A line without markers.
     Line,
+    /// The line of an earlier run.
+    Faint,
     /// A line and a filled marker.
     Filled,
     /// A line and a hollow marker.
@@ -56,6 +58,9 @@ pub(crate) fn entry(
         }
         Sample::Line | Sample::Filled | Sample::Hollow => {
             appearance.line(canvas, vec![at(x_px), at(x_px + SAMPLE_PX)], PIXEL)?;
+        }
+        Sample::Faint => {
+            appearance.faint_line(canvas, vec![at(x_px), at(x_px + SAMPLE_PX)], PIXEL)?;
         }
         Sample::Dot => {}
     }

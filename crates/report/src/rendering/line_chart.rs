@@ -3,7 +3,7 @@
 use crate::rendering::axis::Axis;
 use crate::rendering::bands::Band;
 use crate::rendering::canvas::Canvas;
-use crate::rendering::canvas::{PIXEL, register_the_font, to_px};
+use crate::rendering::canvas::{PIXEL, to_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::legend::{self, Sample};
 use crate::rendering::marker::Appearance;
@@ -59,7 +59,6 @@ impl LineChart {
     pub(crate) fn draw(&self, style: ChartStyle) -> Result<String, ChartError> {
         style.size.check()?;
         // The legend is laid out with it.
-        register_the_font()?;
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let drawable = |point: &(f64, f64)| {
             let (x, y) = self.scaled(*point);

@@ -6,7 +6,7 @@ use crate::data::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot, Strip};
 use crate::data::phase::Phase;
 use crate::data::quantity::about;
 use crate::rendering::canvas::Canvas;
-use crate::rendering::canvas::{PIXEL, register_the_font, style, text, to_px, width_px};
+use crate::rendering::canvas::{PIXEL, style, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::files_table::shown_path;
 use crate::rendering::legend::LEFT_PX;
@@ -140,7 +140,6 @@ fn draw(
     }
     let rows =
         parts.iter().map(|part| HEADING_PX + AXIS_PX + (ROW_PX + GAP_PX) * to_px(part.rows.len()));
-    register_the_font()?;
     let mut words_px = WORDS_PX;
     if words_vary {
         for row in parts.iter().flat_map(|part| &part.rows) {

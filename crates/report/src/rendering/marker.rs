@@ -22,6 +22,9 @@ const SHAPES: [Shape; 5] =
 /// Faint enough for markers and other areas to show, on light paper and on dark.
 const SHADE_OPACITY: f64 = 0.3;
 
+/// Faint enough for the run that is looked at to stand out.
+const FAINT_OPACITY: f64 = 0.45;
+
 /// The appearance of one array's figures.
 #[derive(Clone, Copy)]
 pub(crate) struct Appearance {
@@ -199,6 +202,17 @@ impl Appearance {
     pub(crate) fn shade(self, canvas: &Canvas<'_>, corners: Vec<Point>) -> Result<(), ChartError> {
         let shade = Polygon::new(corners, self.colour.mix(SHADE_OPACITY).filled());
         canvas.draw(&shade).map_err(ChartError::drawing)
+    }
+
+    /// Draws a section of the line of an earlier run.
+    pub(crate) fn faint_line(
+        self,
+        canvas: &Canvas<'_>,
+        places: Vec<Point>,
+        pixel: i32,
+    ) -> Result<(), ChartError> {
+        let style = self.colour.mix(FAINT_OPACITY).stroke_width((2 * pixel).unsigned_abs());
+        canvas.draw(&PathElement::new(places, style)).map_err(ChartError::drawing)
     }
 
     /// Draws a section of the line that joins simulated figures.

@@ -8,6 +8,8 @@ mod bands;
 #[cfg(feature = "charts")]
 mod bar_chart;
 #[cfg(feature = "charts")]
+pub(crate) mod beside;
+#[cfg(feature = "charts")]
 mod canvas;
 #[cfg(feature = "charts")]
 pub(crate) mod chart;
@@ -20,6 +22,8 @@ pub(crate) mod csv;
 #[cfg(feature = "charts")]
 pub(crate) mod drive_chart;
 pub(crate) mod drive_table;
+#[cfg(feature = "charts")]
+mod embedded_font;
 pub(crate) mod failures_table;
 #[cfg(feature = "charts")]
 pub(crate) mod files_chart;
@@ -62,6 +66,8 @@ mod sheet;
 #[cfg(feature = "charts")]
 pub(crate) mod study_page;
 pub(crate) mod study_summary;
+#[cfg(feature = "charts")]
+mod svg_backend;
 #[cfg(feature = "charts")]
 pub(crate) mod sweep_chart;
 pub(crate) mod sweep_csv;

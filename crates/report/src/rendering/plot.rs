@@ -7,11 +7,11 @@ use crate::rendering::canvas::{Canvas, Point};
 use crate::rendering::canvas::{PIXEL, style};
 use crate::rendering::chart::ChartError;
 use crate::rendering::sheet::Margins;
+use crate::rendering::svg_backend::SvgBackend;
 use crate::rendering::theme::{GRID, INK};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::ranged1d::Ranged;
-use plotters::prelude::SVGBackend;
 use plotters::style::Color;
 
 /// Around the plot: to its left and below its labels, to its right, and its labels.
@@ -29,7 +29,7 @@ pub(crate) struct Labelled<'a> {
 
 /// A plot whose axes are drawn.
 pub(crate) struct Plot<'canvas, 'svg> {
-    chart: ChartContext<'canvas, SVGBackend<'svg>, Cartesian2d<Axis, Axis>>,
+    chart: ChartContext<'canvas, SvgBackend<'svg>, Cartesian2d<Axis, Axis>>,
 }
 
 impl<'canvas, 'svg> Plot<'canvas, 'svg> {

@@ -1,6 +1,7 @@
 //! The charts of a run's results, by name.
 
 use crate::analysis::loss::{self};
+use crate::data::comparison::Metric;
 use crate::data::layout_map::LayoutMap;
 use crate::data::loss::Loss;
 use crate::data::number::{fixed, grouped};
@@ -8,13 +9,14 @@ use crate::data::results::{ArrayResults, Results};
 use crate::data::segment::Segment;
 use crate::rendering::bands::Band;
 use crate::rendering::bar_chart::{Bar, BarChart, Row};
+use crate::rendering::beside::Beside;
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::line_chart::{Across, Line, LineChart, Up};
 use crate::rendering::machine_table::time_of_requests_notes;
 use crate::rendering::map_chart;
 use crate::rendering::marker::Appearance;
 use crate::rendering::rows_chart::{RowUnit, rows_chart};
-use crate::rendering::segment_chart::{iops_chart, response_chart, segment_axis, subtitles};
+use crate::rendering::segment_chart::{self, segment_axis, subtitles};
 use crate::rendering::sheet::high_enough;
 use crate::rendering::theme::{COLOURS, INK};
 use crate::rendering::throughput_chart::throughput_chart;
@@ -167,13 +169,29 @@ impl ResultsChart {
         map: Option<&LayoutMap>,
         style: ChartStyle,
     ) -> Result<Option<String>, ChartError> {
-        high_enough(style, |style| self.draw_at(results, map, style))
+        self.draw_beside(results, map, &Beside::default(), style)
+    }
+
+    /// Returns the same chart with more beside the results, if it is one that shows it: that of IOPS, or of response times.
+    ///
+    /// # Errors
+    ///
+    /// As [`draw`](Self::draw).
+    pub fn draw_beside(
+        self,
+        results: &Results,
+        map: Option<&LayoutMap>,
+        beside: &Beside<'_>,
+        style: ChartStyle,
+    ) -> Result<Option<String>, ChartError> {
+        high_enough(style, |style| self.draw_at(results, map, beside, style))
     }
 
     fn draw_at(
         self,
         results: &Results,
         map: Option<&LayoutMap>,
+        beside: &Beside<'_>,
         style: ChartStyle,
     ) -> Result<Option<String>, ChartError> {
         if self.is_by_segment() && is_a_table_of_many(results) {
@@ -186,8 +204,10 @@ impl ResultsChart {
             Self::RowsSeconds => rows_chart(results, RowUnit::Seconds, style),
             Self::RowsPercent => rows_chart(results, RowUnit::Percent, style),
             Self::Throughput => throughput_chart(results, style),
-            Self::Iops => iops_chart(results, style).map(Some),
-            Self::Response => response_chart(results, style).map(Some),
+            Self::Iops => segment_chart::by_segment(results, Metric::Iops, beside, style).map(Some),
+            Self::Response => {
+                segment_chart::by_segment(results, Metric::ResponseMs, beside, style).map(Some)
+            }
             Self::Loss => loss_chart(results, style),
             Self::Map => {
                 let phases = results.arrays.first().map_or(&[][..], |array| &array.phases);

@@ -3,6 +3,7 @@
 use crate::analysis::runs::compare_runs;
 use crate::data::comparison::Metric;
 use crate::data::results::Results;
+use crate::rendering::beside::Beside;
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::segment_chart::{Shown, segment_chart};
 use crate::rendering::sheet::high_enough;
@@ -43,5 +44,7 @@ pub fn runs_chart(
                 .to_owned(),
         );
     }
-    high_enough(style, |style| segment_chart(&shown, metric, subtitles.clone(), style))
+    high_enough(style, |style| {
+        segment_chart(&shown, metric, subtitles.clone(), &Beside::default(), style)
+    })
 }

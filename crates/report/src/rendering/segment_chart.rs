@@ -11,8 +11,9 @@ use crate::data::results::{ArrayResults, Origin, Results};
 use crate::data::segment::Segment;
 use crate::rendering::axis::Axis;
 use crate::rendering::bands::Band;
+use crate::rendering::beside::Beside;
 use crate::rendering::canvas::Canvas;
-use crate::rendering::canvas::{PIXEL, register_the_font, text, to_px, width_px};
+use crate::rendering::canvas::{PIXEL, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::legend::{self, Sample};
 use crate::rendering::marker::Appearance;
@@ -28,7 +29,7 @@ use plotters::style::text_anchor::VPos;
 ///
 /// If there is no segment to draw, a figure cannot be drawn, or the size is out of bounds.
 pub fn iops_chart(results: &Results, style: impl Into<ChartStyle>) -> Result<String, ChartError> {
-    segment_chart(&every_array(results), Metric::Iops, subtitles(results), style.into())
+    by_segment(results, Metric::Iops, &Beside::default(), style.into())
 }
 
 /// Draws the mean response time by segment, for all arrays.
@@ -40,7 +41,17 @@ pub fn response_chart(
     results: &Results,
     style: impl Into<ChartStyle>,
 ) -> Result<String, ChartError> {
-    segment_chart(&every_array(results), Metric::ResponseMs, subtitles(results), style.into())
+    by_segment(results, Metric::ResponseMs, &Beside::default(), style.into())
+}
+
+/// Draws a metric of all arrays by segment.
+pub(crate) fn by_segment(
+    results: &Results,
+    metric: Metric,
+    beside: &Beside<'_>,
+    style: ChartStyle,
+) -> Result<String, ChartError> {
+    segment_chart(&every_array(results), metric, subtitles(results), beside, style)
 }
 
 /// An array to draw.
@@ -70,6 +81,7 @@ pub(crate) fn segment_chart(
     shown: &[Shown<'_>],
     metric: Metric,
     subtitles: Vec<String>,
+    beside: &Beside<'_>,
     style: ChartStyle,
 ) -> Result<String, ChartError> {
     let (title, axis) = match metric {
@@ -77,13 +89,14 @@ pub(crate) fn segment_chart(
         Metric::MibPerS => ("Throughput by segment", "host data (MiB/s)"),
         Metric::ResponseMs => ("Response time by segment", "mean response time (ms)"),
     };
-    Picture { title, axis, metric }.draw(shown, subtitles, style)
+    Picture { title, axis, metric, beside }.draw(shown, subtitles, style)
 }
 
-struct Picture {
+struct Picture<'a> {
     title: &'static str,
     axis: &'static str,
     metric: Metric,
+    beside: &'a Beside<'a>,
 }
 
 /// The figures of one array, by segment.
@@ -95,9 +108,11 @@ struct Series<'a> {
     published: Vec<(u32, f64)>,
     /// Segment, and the ends of the figure's band.
     band: Vec<(u32, [f64; 2])>,
+    /// Segment and figure, for each earlier run that has the array.
+    earlier: Vec<Vec<(u32, f64)>>,
 }
 
-impl Picture {
+impl Picture<'_> {
     fn draw(
         &self,
         shown: &[Shown<'_>],
@@ -106,7 +121,6 @@ impl Picture {
     ) -> Result<String, ChartError> {
         style.size.check()?;
         // The legend is laid out with it.
-        register_the_font()?;
         let series = shown.iter().enumerate();
         let series = series.map(|(position, shown)| self.series(shown, position));
         let series = series.collect::<Result<Vec<_>, _>>()?;
@@ -120,7 +134,7 @@ impl Picture {
         })
     }
 
-    fn series<'a>(&self, shown: &'a Shown<'_>, position: usize) -> Result<Series<'a>, ChartError> {
+    fn series<'s>(&self, shown: &'s Shown<'_>, position: usize) -> Result<Series<'s>, ChartError> {
         let Shown { results, array, .. } = *shown;
         let comparison = results
             .published
@@ -142,6 +156,17 @@ impl Picture {
             .filter(|_| shown.shows_published)
             .flat_map(|found| found.segments.iter())
             .map(|segment| Ok((segment.index, figure(segment.index, segment.published)?)));
+        let reached = array.segments.last().map_or(0, |segment| segment.index);
+        let of_array = self.beside.published.and_then(|published| published.array(&array.name));
+        let to_come = (reached + 1..=self.beside.segments)
+            .filter_map(|index| Some((index, of_array?.figure(self.metric, index)?)))
+            .map(|(index, published)| Ok((index, figure(index, published)?)));
+        let of_segments = |segments: &[Segment]| {
+            let figures = segments.iter().map(|segment| (segment.index, self.metric.of(segment)));
+            figures.filter(|(_, figure)| figure.is_finite() && *figure >= 0.0).collect()
+        };
+        let earlier = self.beside.earlier.iter().flat_map(|results| &results.arrays);
+        let earlier = earlier.filter(|earlier| earlier.name == array.name);
         let band = array.segments.iter().filter_map(|segment| {
             let band = self.band_of(segment)?;
             let index = segment.index;
@@ -153,7 +178,8 @@ impl Picture {
             name: &shown.name,
             appearance: Appearance::of(position),
             own: own.collect::<Result<_, _>>()?,
-            published: published.collect::<Result<_, _>>()?,
+            published: published.chain(to_come).collect::<Result<_, _>>()?,
+            earlier: earlier.map(|earlier| of_segments(&earlier.segments)).collect(),
         })
     }
 
@@ -196,9 +222,13 @@ impl Picture {
         let all = || series.iter().flat_map(|series| &series.own);
         let first = all().map(|point| point.0).min().ok_or(ChartError::NothingToDraw)?;
         let last = all().map(|point| point.0).max().ok_or(ChartError::NothingToDraw)?;
+        let last = last.max(self.beside.segments);
         let published = series.iter().flat_map(|series| &series.published).map(|point| point.1);
         let bands_end = series.iter().flat_map(|series| &series.band).map(|band| band.1[1]);
+        let earlier = || series.iter().flat_map(|series| &series.earlier);
+        let of_earlier = earlier().flatten().filter(|point| (first..=last).contains(&point.0));
         let figures = all().map(|point| point.1).chain(published).chain(bands_end);
+        let figures = figures.chain(of_earlier.map(|point| point.1));
         let highest = figures.fold(0.0, f64::max);
         let across = Labelled {
             axis: Axis::of_segments(first, last),
@@ -213,6 +243,16 @@ impl Picture {
             for corners in shaded(bands, band) {
                 let places = corners.iter().map(|point| plot.place(*point)).collect();
                 appearance.shade(canvas, places)?;
+            }
+        }
+        for Series { appearance, earlier, .. } in series {
+            for points in earlier {
+                let points = points.iter().filter(|point| (first..=last).contains(&point.0));
+                let points: Vec<_> = points.map(|point| (f64::from(point.0), point.1)).collect();
+                for piece in Band::cut(bands, &points) {
+                    let places = piece.iter().map(|point| plot.place(*point)).collect();
+                    appearance.faint_line(canvas, places, PIXEL)?;
+                }
             }
         }
         for Series { appearance, own, .. } in series {
@@ -271,6 +311,7 @@ enum Kind {
     Own(Origin),
     Published,
     Band,
+    Earlier,
 }
 
 impl Kind {
@@ -281,6 +322,7 @@ impl Kind {
             Self::Own(Origin::Fitted) => "simulated, fitted",
             Self::Published => "published",
             Self::Band => "band",
+            Self::Earlier => "earlier runs",
         }
     }
 
@@ -290,6 +332,7 @@ impl Kind {
             Self::Own(Origin::Fitted) => Sample::Hollow,
             Self::Published => Sample::Published,
             Self::Band => Sample::Band,
+            Self::Earlier => Sample::Faint,
         }
     }
 
@@ -298,6 +341,7 @@ impl Kind {
             Self::Own(origin) => series.own.iter().any(|point| point.2 == origin),
             Self::Published => !series.published.is_empty(),
             Self::Band => !series.band.is_empty(),
+            Self::Earlier => !series.earlier.is_empty(),
         }
     }
 }
@@ -309,7 +353,7 @@ fn legend(canvas: &Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result<(),
     let first_px = legend::LEFT_PX + name_px.into_iter().max().unwrap_or_default() + 24;
     // A kind has the same column in every row, unless no array has it.
     let own = [Origin::Measured, Origin::Predicted, Origin::Fitted].map(Kind::Own);
-    let mut kinds = [&own[..], &[Kind::Published, Kind::Band]].concat();
+    let mut kinds = [&own[..], &[Kind::Published, Kind::Band, Kind::Earlier]].concat();
     kinds.retain(|kind| series.iter().any(|series| kind.is_in(series)));
     for (row, series) in series.iter().enumerate() {
         let middle_px = top_px + legend::ROW_PX * to_px(row) + legend::ROW_PX / 2;

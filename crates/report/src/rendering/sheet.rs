@@ -1,12 +1,12 @@
 //! A chart without its plot: title, the words below it, and room for a legend.
 
-use crate::rendering::canvas::{Canvas, PIXEL, register_the_font, text, to_px, width_px};
+use crate::rendering::canvas::{Canvas, PIXEL, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartSize, ChartStyle};
 use crate::rendering::legend;
+use crate::rendering::svg_backend::SvgBackend;
 use crate::rendering::theme::PAPER;
 use crate::rendering::value_mark::{self, ValueMark, escaped};
 use plotters::drawing::IntoDrawingArea;
-use plotters::prelude::SVGBackend;
 use plotters::style::text_anchor::VPos;
 
 /// A chart without its plot and legend.
@@ -62,7 +62,6 @@ impl Sheet {
         legend_rows: usize,
     ) -> Result<Self, ChartError> {
         style.size.check()?;
-        register_the_font()?;
         let room_px = i32::try_from(style.size.width_px).unwrap_or(i32::MAX) - 2 * SIDE_PX;
         let mut lines = Vec::new();
         for words in &subtitles {
@@ -123,7 +122,7 @@ impl Sheet {
         let mut svg = String::new();
         let drawn: Overlay = {
             let units = (width_px * PIXEL.unsigned_abs(), height_px * PIXEL.unsigned_abs());
-            let canvas = SVGBackend::with_string(&mut svg, units).into_drawing_area();
+            let canvas = SvgBackend::new(&mut svg, units).into_drawing_area();
             canvas.fill(&PAPER).map_err(ChartError::drawing)?;
             text(&canvas, &self.title, (SIDE_PX, 14), 18, VPos::Top)?;
             for (row, words) in self.lines.iter().enumerate() {

@@ -4,8 +4,8 @@
 //! [`chart`](crate::chart)). Placing each glyph by the same advances gives the width the layout assumed and needs no
 //! shaping library.
 
-use crate::rendering::canvas::FONT;
 use crate::rendering::chart::ChartError;
+use crate::rendering::embedded_font::embedded_font;
 use crate::rendering::value_mark::escaped;
 use ab_glyph::{Font, FontRef, OutlineCurve, Point};
 use resvg::usvg::roxmltree::{Document, Node};
@@ -37,13 +37,13 @@ pub(crate) fn outlined(svg: &str) -> Result<String, ChartError> {
 }
 
 struct GlyphOutlines {
-    font: FontRef<'static>,
+    font: &'static FontRef<'static>,
     units_per_em: f32,
 }
 
 impl GlyphOutlines {
     fn of_embedded_font() -> Result<Self, ChartError> {
-        let font = FontRef::try_from_slice(FONT).map_err(ChartError::drawing)?;
+        let font = embedded_font()?;
         let units_per_em = font.units_per_em().filter(|units| *units > 0.0).ok_or_else(|| {
             ChartError::Drawing("the embedded font has no units per em".to_owned())
         })?;
@@ -161,7 +161,7 @@ fn length(text: Node<'_, '_>, attribute: &str, font_size: f32) -> Result<f32, Ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rendering::canvas::{PIXEL, register_the_font, style};
+    use crate::rendering::embedded_font::{LINE_HEIGHT_PER_EM, width};
     use resvg::tiny_skia::{Pixmap, Transform};
     use resvg::usvg::{Options, Tree};
 
@@ -191,15 +191,16 @@ mod tests {
 
     #[test]
     fn ink_is_as_wide_as_the_layout_measured() {
-        register_the_font().unwrap();
         let outlines = GlyphOutlines::of_embedded_font().unwrap();
         // The layout scales a font by its line height, 1.24 em wherever text is measured. This font's own is a little
         // less, so measured text leaves some room.
-        let room = 1.24 / (outlines.font.height_unscaled() / outlines.units_per_em);
+        let room =
+            LINE_HEIGHT_PER_EM as f32 / (outlines.font.height_unscaled() / outlines.units_per_em);
         assert!((1.0..1.1).contains(&room), "{room}");
         for words in ["HH", "HIIH", "IOPS", "after segment 14 (predicted)", "H&lt;HAVAToH"] {
-            let font = style(32 / PIXEL).font;
-            let measured = font.box_size(&words.replace("&lt;", "<")).unwrap().0 as f32 / room;
+            let measured = width(&words.replace("&lt;", "<"), 32.0 * LINE_HEIGHT_PER_EM).unwrap()
+                as f32
+                / room;
             let (left, _, right, _) = inked(&svg("text-anchor=\"middle\"", words)).unwrap();
             // The side bearings of the two outer glyphs: under a fifth of an em together.
             let bearings = 32.0 / 5.0;

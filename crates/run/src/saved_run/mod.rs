@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use strewn_base::state::{SavedState, StateError};
-use strewn_scenario::{Scenario, ScenarioError, SpindleChoice};
+use strewn_scenario::{Disk, ProfileFile, Scenario, ScenarioError, SpindleChoice};
 use strewn_sim::Simulated;
 
 use crate::array_run::ArrayRun;
@@ -88,7 +88,7 @@ impl SavedRun {
             segments: scenario.segments,
             scale_down,
             published: published.transpose()?,
-            profiles: profiles(scenario).map(checked).collect::<Result<_, _>>()?,
+            profiles: profiles(scenario).map(checked).collect(),
             sensitivity: sensitivity?,
         };
         let unusable = |source| SaveError::Write { path: directory.clone(), source };
@@ -131,7 +131,7 @@ impl SavedRun {
         let description: Description = container.decode(|from| from.value())?;
         let lock = lock(&directory)?;
         for (path, before) in &description.profiles {
-            if !checked(path).is_ok_and(|(_, now)| now == *before) {
+            if !fs::read(path).is_ok_and(|now| container::checksum(&now) == *before) {
                 return Err(SaveError::Profile { path: path.clone() });
             }
         }
@@ -154,10 +154,10 @@ impl SavedRun {
     /// Reads the scenario.
     ///
     /// # Errors
-    /// As [`Scenario::parse`].
+    /// As [`Scenario::parse_with_files`].
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         let Description { text, name, seed, segments, .. } = &self.description;
-        let scenario = Scenario::parse(text, name)?;
+        let scenario = Scenario::parse_with_files(text, name, &Disk)?;
         Ok(Scenario { seed: *seed, segments: *segments, ..scenario })
     }
 
@@ -257,18 +257,14 @@ fn lock(directory: &Path) -> Result<File, SaveError> {
 }
 
 /// The drive profiles of a scenario that are files.
-fn profiles(scenario: &Scenario) -> impl Iterator<Item = &Path> {
+fn profiles(scenario: &Scenario) -> impl Iterator<Item = &ProfileFile> {
     scenario.arrays.iter().filter_map(|array| match &array.spindle {
-        SpindleChoice::File(path) => Some(path.as_path()),
+        SpindleChoice::File(file) => Some(file),
         SpindleChoice::Shipped(_) => None,
     })
 }
 
-/// A file with its checksum.
-fn checked(path: impl AsRef<Path>) -> Result<(PathBuf, u64), SaveError> {
-    let path = path.as_ref().to_owned();
-    match fs::read(&path) {
-        Ok(bytes) => Ok((path, container::checksum(&bytes))),
-        Err(source) => Err(SaveError::Read { path, source }),
-    }
+/// A profile's file with its checksum.
+fn checked(file: &ProfileFile) -> (PathBuf, u64) {
+    (file.path().to_owned(), container::checksum(file.text().as_bytes()))
 }

@@ -1,6 +1,8 @@
 //! Every way a scenario can be wrong: each case changes a good one, and gives the line, field,
 //! message and help that must result.
 
+use strewn_scenario::{Disk, Scenario};
+
 use crate::common::{changed, error_of};
 
 /// One change to the good scenario, and the single problem that must result.
@@ -587,7 +589,8 @@ const CASES: &[Case] = &cases! {
 /// Returns how a case differs from what it expects, if it does.
 fn failure(case: &Case) -> Option<String> {
     let text = changed(case.from, case.to);
-    let error = error_of(&text);
+    let error = Scenario::parse_with_files(&text, crate::common::NAME, &Disk)
+        .expect_err("the scenario must be refused");
     let [problem] = error.problems() else {
         return Some(format!("not one problem: {:#?}", error.problems()));
     };

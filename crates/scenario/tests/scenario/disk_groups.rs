@@ -1,6 +1,6 @@
 //! In-place arrays of several disk groups: what a scenario may say of them, and what is refused.
 
-use strewn_scenario::{ArrayLayout, InPlace, InPlaceLayout, ProtectionLevel, Scenario};
+use strewn_scenario::{ArrayLayout, InPlace, InPlaceLayout, NoFiles, ProtectionLevel, Scenario};
 
 use crate::common::{error_of, refusal};
 
@@ -56,11 +56,11 @@ fn settings_of_a_group_can_be_changed_by_name() {
         ("group.1.redundancy_sets".to_owned(), "[6]".to_owned()),
     ];
     let text = text(LOG_IN_2, GROUP);
-    let (changed, _) =
-        Scenario::parse_with(&text, "groups.toml", &set).unwrap_or_else(|error| panic!("{error}"));
+    let (changed, _) = Scenario::parse_with(&text, "groups.toml", &set, &NoFiles)
+        .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(layout_of(&changed).groups[1].spindles, 6);
     let back = [("EVA4400.lun.3.group".to_owned(), "1".to_owned())];
-    let (changed, _) = Scenario::parse_with(&text, "groups.toml", &back).unwrap();
+    let (changed, _) = Scenario::parse_with(&text, "groups.toml", &back, &NoFiles).unwrap();
     assert_eq!(changed.arrays[1].luns[2].group, 1);
 }
 

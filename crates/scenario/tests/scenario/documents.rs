@@ -3,7 +3,7 @@
 use strewn_raid::Parity;
 use strewn_scenario::{
     ArrayLayout, BackgroundScan, DiskGroup, FrontEnd, FurtherGroup, HostReceives, InPlaceLayout,
-    Link, OtherData, PerKib, ProcessorWork, ProtectionLevel, ReallocationScan, Relocation,
+    Link, NoFiles, OtherData, PerKib, ProcessorWork, ProtectionLevel, ReallocationScan, Relocation,
     Scenario, SnapshotSchedule, SpindleFailure, Template,
 };
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
@@ -257,12 +257,12 @@ fn options_that_are_off_can_be_set_by_name() {
         ("freed_block", "1 us", "freed_block = \"1 us\""),
     ] {
         let setting = [(path.to_owned(), value.to_owned())];
-        let (set, written) = Scenario::parse_with(&text, "set.toml", &setting).unwrap();
+        let (set, written) = Scenario::parse_with(&text, "set.toml", &setting, &NoFiles).unwrap();
         assert!(written.contains(is_set), "{path}: no {is_set:?} in\n{written}");
         assert_eq!(Scenario::parse(&set.to_toml().unwrap(), "again.toml").unwrap(), set);
     }
     let misspelt = [("read_realocation".to_owned(), "true".to_owned())];
-    let error = Scenario::parse_with(&text, "set.toml", &misspelt).unwrap_err();
+    let error = Scenario::parse_with(&text, "set.toml", &misspelt, &NoFiles).unwrap_err();
     assert!(error.help().unwrap().contains("read_reallocation"), "{:?}", error.help());
 }
 
@@ -270,7 +270,7 @@ fn options_that_are_off_can_be_set_by_name() {
 fn a_shorter_run_need_not_come_to_a_reallocation_scan() {
     let text = Scenario::default().to_toml().unwrap();
     let setting = [("reallocation_scan.begins".to_owned(), "40 min".to_owned())];
-    let (mut scenario, _) = Scenario::parse_with(&text, "set.toml", &setting).unwrap();
+    let (mut scenario, _) = Scenario::parse_with(&text, "set.toml", &setting, &NoFiles).unwrap();
     scenario.segments = 1;
     scenario.check().unwrap();
 }

@@ -1,7 +1,7 @@
 //! The on-disk format of an array, and the log that comes with it.
 
 use crate::common::{GOOD, NAME, changed, error_of, good, in_place, refusal};
-use strewn_scenario::{ArrayLayout, Format, Scenario, SettingValue};
+use strewn_scenario::{ArrayLayout, Format, NoFiles, Scenario, SettingValue};
 
 /// Returns the good scenario with both arrays in the durable format, and `in_place` among the keys of the second.
 fn durable(in_place: &str) -> String {
@@ -131,7 +131,7 @@ fn the_log_of_an_array_without_one_is_refused() {
 fn set(settings: &[(&str, &str)]) -> Result<Scenario, String> {
     let settings: Vec<(String, String)> =
         settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    match Scenario::parse_with(GOOD, NAME, &settings) {
+    match Scenario::parse_with(GOOD, NAME, &settings, &NoFiles) {
         Ok((scenario, text)) => {
             assert_eq!(Scenario::parse(&text, NAME).unwrap(), scenario);
             Ok(scenario)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{GOOD, changed, good};
 use strewn_scenario::{
-    AccessSpecificationChoice, ArrayLayout, Fitted, Parity, Processor, ProcessorWork,
+    AccessSpecificationChoice, ArrayLayout, Fitted, NoFiles, Parity, Processor, ProcessorWork,
     ProtectionLevel, Scenario, SpindleChoice, SpindleFailure,
 };
 
@@ -175,7 +175,7 @@ fn an_aggregate_may_have_further_groups_some_of_them_later() {
         ("group.2.at".to_owned(), "90 min".to_owned()),
         ("group.1.data_spindles".to_owned(), "7".to_owned()),
     ];
-    let (changed, text) = Scenario::parse_with(&text, crate::common::NAME, &set)
+    let (changed, text) = Scenario::parse_with(&text, crate::common::NAME, &set, &NoFiles)
         .unwrap_or_else(|error| panic!("{error}"));
     let ArrayLayout::WriteAnywhere(layout) = &changed.arrays[0].layout else { panic!() };
     assert_eq!(layout.groups()[2].from_ns, hour_ns * 3 / 2);
@@ -198,7 +198,8 @@ fn paths_start_from_the_scenario() {
     let scenario = Scenario::load(&path).unwrap();
     assert_eq!(scenario.published, Some(folder.path().join("figures.toml")));
     let spindle = &scenario.arrays[0].spindle;
-    assert_eq!(spindle, &SpindleChoice::File(folder.path().join("drive.toml")));
+    let SpindleChoice::File(file) = spindle else { panic!("{spindle:?}") };
+    assert_eq!(file.path(), folder.path().join("drive.toml"));
     assert_eq!(spindle.profile().unwrap().name, "seagate-cheetah-15k5-st3146855fc");
 
     // A file that is not a profile is a problem of the scenario, with its reason.

@@ -1,6 +1,6 @@
 //! Hosts by name, each with links of its own before those that it shares.
 
-use strewn_scenario::Scenario;
+use strewn_scenario::{NoFiles, Scenario};
 
 use crate::common::refusal;
 
@@ -155,10 +155,10 @@ fn links_with_a_rate_of_their_own_and_workloads_with_an_end() {
     assert_eq!(scenario.scaled_down(8).0.workloads[0].total_bytes, Some(3 << 27));
     // By the name of the link, where several have it.
     let set = [("link.one.per_second".to_owned(), "60 MB".to_owned())];
-    let (scenario, _) = Scenario::parse_with(&text, "two-hosts.toml", &set).unwrap();
+    let (scenario, _) = Scenario::parse_with(&text, "two-hosts.toml", &set, &NoFiles).unwrap();
     assert_eq!(scenario.links[0].bytes_per_second, Some(60_000_000));
     let set = [("host_read_per_kib".to_owned(), "2 us".to_owned())];
-    let (scenario, _) = Scenario::parse_with(&text, "two-hosts.toml", &set).unwrap();
+    let (scenario, _) = Scenario::parse_with(&text, "two-hosts.toml", &set, &NoFiles).unwrap();
     let cost = scenario.arrays[0].front_end.as_ref().unwrap().host_per_kib;
     assert_eq!((cost.read_ns(), cost.write_ns()), (2_000.0, 0.0));
 }

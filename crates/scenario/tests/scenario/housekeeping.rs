@@ -1,6 +1,8 @@
 //! What controllers do besides serving hosts: read, refused, scaled, and set by name.
 
-use strewn_scenario::{ArrayLayout, BackgroundScan, ProcessorWork, Scenario, WriteAnywhere};
+use strewn_scenario::{
+    ArrayLayout, BackgroundScan, NoFiles, ProcessorWork, Scenario, WriteAnywhere,
+};
 
 use crate::common::{GOOD, NAME, changed, good, refusal};
 
@@ -113,7 +115,7 @@ fn they_are_set_by_name() {
         ("inplace.parity_per_kib", "0.5 us"),
     ]
     .map(|(path, value)| (path.to_owned(), value.to_owned()));
-    let set = Scenario::parse_with(GOOD, NAME, &settings).unwrap().0;
+    let set = Scenario::parse_with(GOOD, NAME, &settings, &NoFiles).unwrap().0;
     assert_eq!(set.arrays[0].processor.freed_block_ns, 1_000.0);
     assert_eq!(set.arrays[1].processor.parity_per_kib_ns, 500.0);
     assert_eq!(layout(&set).read_through_blocks, 16);

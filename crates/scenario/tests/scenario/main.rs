@@ -8,6 +8,7 @@ mod client_raid;
 mod common;
 mod disk_groups;
 mod documents;
+mod files;
 mod fitted_rows;
 mod format;
 mod good_scenarios;

@@ -1,12 +1,12 @@
 //! Operations that begin at an offset into the file, and settings of workloads and phases by their names.
 
 use crate::common::GOOD;
-use strewn_scenario::Scenario;
+use strewn_scenario::{NoFiles, Scenario};
 
 fn set(settings: &[(&str, &str)]) -> Result<Scenario, strewn_scenario::SetError> {
     let settings: Vec<(String, String)> =
         settings.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
-    Scenario::parse_with(GOOD, "good.toml", &settings).map(|(scenario, _)| scenario)
+    Scenario::parse_with(GOOD, "good.toml", &settings, &NoFiles).map(|(scenario, _)| scenario)
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn workloads_and_phases_go_by_their_names() {
         ("phase.ageing.segments", "5"),
     ]
     .map(|(path, value)| (path.to_owned(), value.to_owned()));
-    let (scenario, _) = Scenario::parse_with(STREAMS, "streams.toml", &settings).unwrap();
+    let (scenario, _) = Scenario::parse_with(STREAMS, "streams.toml", &settings, &NoFiles).unwrap();
     assert_eq!(scenario.workloads[9].threads(), 2);
     assert_eq!(scenario.workloads[0].longest_bytes(), 128 << 10);
     assert_eq!(scenario.phases[3].segments, 5);

@@ -1,6 +1,6 @@
 //! Parts of a run with workloads of their own.
 
-use strewn_scenario::{Scenario, SettingValue};
+use strewn_scenario::{NoFiles, Scenario, SettingValue};
 
 use crate::common::{GOOD, error_of, refusal};
 
@@ -44,11 +44,11 @@ fn phases_are_written_and_read_back() {
     assert_eq!(value("phase.2.workloads"), Some(SettingValue::List(vec!["updates".into()])));
     assert_eq!(value("segments"), None);
     let set = [("phase.2.segments".to_owned(), "3".to_owned())];
-    let (changed, text) = Scenario::parse_with(AGE_AND_SCAN, "c.toml", &set).unwrap();
+    let (changed, text) = Scenario::parse_with(AGE_AND_SCAN, "c.toml", &set, &NoFiles).unwrap();
     assert_eq!((changed.phases[1].segments, changed.segments), (3, 18));
     assert_eq!(parsed(&text), changed);
     let both = [("phase.1.workloads".to_owned(), "[\"scan\", \"updates\"]".to_owned())];
-    let (changed, _) = Scenario::parse_with(AGE_AND_SCAN, "c.toml", &both).unwrap();
+    let (changed, _) = Scenario::parse_with(AGE_AND_SCAN, "c.toml", &both, &NoFiles).unwrap();
     assert_eq!(changed.arrays[0].outstanding, 16);
 }
 

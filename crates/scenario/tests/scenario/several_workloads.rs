@@ -1,6 +1,6 @@
 //! Workloads with names, on LUNs with names.
 
-use strewn_scenario::{Scenario, SettingValue};
+use strewn_scenario::{NoFiles, Scenario, SettingValue};
 
 use crate::common::{GOOD, error_of, refusal};
 
@@ -44,7 +44,7 @@ fn a_scenario_of_several_workloads_is_written_and_read_back() {
     assert_eq!(value("array.FAS2050.lun.2.size"), SettingValue::Text("200 GB".into()));
     assert!(settings.iter().all(|(name, _)| name != "array.FAS2050.outstanding"));
     let set = [("workload.1.outstanding".to_owned(), "4".to_owned())];
-    let (changed, _) = Scenario::parse_with(CONSOLIDATION, "c.toml", &set).unwrap();
+    let (changed, _) = Scenario::parse_with(CONSOLIDATION, "c.toml", &set, &NoFiles).unwrap();
     assert_eq!(changed.arrays[1].outstanding, 4 + 2 + 8 + 1);
 }
 

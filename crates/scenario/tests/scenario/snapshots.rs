@@ -1,6 +1,6 @@
 //! Snapshots of a write-anywhere array: read, refused, scaled, warned of, and set by name.
 
-use strewn_scenario::{ArrayLayout, Scenario, SnapshotSchedule};
+use strewn_scenario::{ArrayLayout, NoFiles, Scenario, SnapshotSchedule};
 
 use crate::common::{GOOD, NAME, changed, good, refusal};
 
@@ -81,13 +81,13 @@ fn snapshots_that_may_fill_the_aggregate_are_warned_of() {
 fn snapshots_are_set_by_name_also_where_the_file_has_none() {
     let settings = [("snapshots.keep", "3"), ("anywhere.snapshots.every", "2 h")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let (scenario, text) = Scenario::parse_with(GOOD, NAME, &settings).unwrap();
+    let (scenario, text) = Scenario::parse_with(GOOD, NAME, &settings, &NoFiles).unwrap();
     assert_eq!(schedule(&scenario), Some(SnapshotSchedule { every_ns: 2 * HOUR_NS, keep: 3 }));
     assert_eq!(Scenario::parse(&text, NAME).unwrap(), scenario);
     let keep = [("keep".to_owned(), "4".to_owned())];
-    let (scenario, _) = Scenario::parse_with(&text, NAME, &keep).unwrap();
+    let (scenario, _) = Scenario::parse_with(&text, NAME, &keep, &NoFiles).unwrap();
     assert_eq!(schedule(&scenario), Some(SnapshotSchedule { every_ns: 2 * HOUR_NS, keep: 4 }));
-    let error = Scenario::parse_with(GOOD, NAME, &settings[..1]).unwrap_err();
+    let error = Scenario::parse_with(GOOD, NAME, &settings[..1], &NoFiles).unwrap_err();
     assert!(error.to_string().contains("every is missing"), "{error}");
 }
 

@@ -1,6 +1,6 @@
 //! Volumes of a write-anywhere array: read, written back, scaled, and refused with place and remedy.
 
-use strewn_scenario::{Scenario, SettingValue, SnapshotSchedule};
+use strewn_scenario::{NoFiles, Scenario, SettingValue, SnapshotSchedule};
 
 use crate::common::{NAME, refusal};
 
@@ -50,7 +50,7 @@ fn volumes_are_written_and_read_back_and_set_by_name() {
     assert_eq!(value("array.filer.lun.2.laid_out"), Some(&SettingValue::Text("1 GiB".into())));
     assert_eq!(value("array.filer.volume.2.size"), Some(&SettingValue::Text("1 TiB".into())));
     let set = [("volume.1.snapshots.keep".to_owned(), "1".to_owned())];
-    let (with, _) = Scenario::parse_with(THIN, NAME, &set).unwrap();
+    let (with, _) = Scenario::parse_with(THIN, NAME, &set, &NoFiles).unwrap();
     assert_eq!(with.arrays[0].volumes[0].snapshots.unwrap().keep, 1);
 }
 

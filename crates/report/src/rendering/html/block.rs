@@ -2,6 +2,7 @@
 
 use crate::data::layout_map::LayoutMap;
 use crate::data::results::Results;
+use crate::rendering::beside::Beside;
 use crate::rendering::chart::{ChartError, ChartSize, ChartStyle};
 use crate::rendering::html::table::LaidOutTable;
 use crate::rendering::results_chart::ResultsChart;
@@ -83,6 +84,7 @@ impl Block {
     pub(super) fn chart(
         results: &Results,
         map: Option<&LayoutMap>,
+        beside: &Beside<'_>,
         chart: ResultsChart,
         has_rows: bool,
     ) -> Result<Option<Self>, ChartError> {
@@ -91,7 +93,7 @@ impl Block {
             22 * u32::try_from(results.arrays.len().saturating_sub(2)).unwrap_or_default();
         let size = ChartSize { width_px: 960, height_px: (480 + more_px).min(4000) };
         let style = ChartStyle { size, theme: Theme::Page };
-        match chart.draw(results, map, style) {
+        match chart.draw_beside(results, map, beside, style) {
             Ok(Some(svg)) => Ok(Some(Self::Chart { id: chart.file_stem(), svg, has_rows })),
             Ok(None) | Err(ChartError::NothingToDraw) => Ok(None),
             Err(error) => Err(error),

@@ -12,6 +12,6 @@ mod sweep;
 mod table;
 
 pub use files::FilesReport;
-pub use page::{Report, ReportError};
+pub use page::{Report, ReportError, ReportParts, ReportSection};
 pub use playground::Playground;
 pub use sweep::SweepReport;

@@ -4,14 +4,18 @@ use crate::data::json::ResultsError;
 use crate::data::layout_map::LayoutMap;
 use crate::data::live::RealSpindles;
 use crate::data::results::Results;
+use crate::rendering::beside::Beside;
 use crate::rendering::chart::ChartError;
 use crate::rendering::headline::{headline, run_line};
 use crate::rendering::html::sections;
 use crate::rendering::theme::{Theme, page_variables};
 use crate::rendering::value_mark::escaped;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
+use serde::Serialize;
 
-pub(super) const TEMPLATE: &str = include_str!("report.html");
+// What the blocks of a section look like stands before both: an include needs more of the template engine.
+pub(super) const TEMPLATE: &str = concat!(include_str!("blocks.html"), include_str!("report.html"));
+const ONE_SECTION: &str = concat!(include_str!("blocks.html"), "{{ blocks(section) }}");
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str =
     concat!(include_str!("tips.js"), include_str!("map.js"), include_str!("report.js"));
@@ -78,7 +82,7 @@ impl Report<'_> {
             heading => headline(results),
             real_spindles,
             shortfalls => results.shortfalls(),
-            sections => sections::all(self.results, self.map, self.scenario)?,
+            sections => sections::all(self.results, self.map, self.scenario, &Beside::default())?,
             skip_to => "summary",
             skip_words => "summary",
             source => "results.json",
@@ -89,6 +93,51 @@ impl Report<'_> {
             script => SCRIPT,
         })?)
     }
+
+    /// Returns the parts of `report.html`, with more beside the results.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_html`](Self::to_html).
+    pub fn to_parts(&self, beside: &Beside<'_>) -> Result<ReportParts, ReportError> {
+        let environment = environment();
+        let template = environment.template_from_named_str("section.html", ONE_SECTION)?;
+        let sections = sections::all(self.results, self.map, self.scenario, beside)?;
+        let rendered = sections.into_iter().map(|section| {
+            let html = template.render(context! { section })?;
+            Ok::<_, ReportError>(ReportSection { id: section.id, title: section.title, html })
+        });
+        Ok(ReportParts {
+            run: run_line(self.results),
+            heading: headline(self.results),
+            notes: self.results.shortfalls(),
+            sections: rendered.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// A report in parts, for a page that has more than a report.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReportParts {
+    /// What was run.
+    pub run: String,
+    /// What came of it, in a sentence.
+    pub heading: String,
+    /// Why these are not the results of a whole run.
+    pub notes: Vec<String>,
+    /// The sections.
+    pub sections: Vec<ReportSection>,
+}
+
+/// A section of a report.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReportSection {
+    /// What links to it and style sheets call it.
+    pub id: &'static str,
+    /// Its title.
+    pub title: &'static str,
+    /// Its contents as HTML, in the style of `report.html`.
+    pub html: String,
 }
 
 /// Returns a template engine that escapes whatever is not declared safe, and refuses undefined names.

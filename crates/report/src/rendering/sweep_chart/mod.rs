@@ -16,7 +16,7 @@ mod scale;
 
 use crate::analysis::sweep_design::Design;
 use crate::data::sweep::{Sweep, SweepChartKind, SweepChartSpec};
-use crate::rendering::canvas::{Canvas, PIXEL, register_the_font, text, to_px, width_px};
+use crate::rendering::canvas::{Canvas, PIXEL, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::legend::{self, Sample};
 use crate::rendering::marker::Appearance;
@@ -54,7 +54,6 @@ pub fn sweep_charts(
 ) -> Result<Vec<SweepChart>, ChartError> {
     style.size.check()?;
     // Words are measured with it.
-    register_the_font()?;
     let design = Design::of(sweep);
     let mut charts: Vec<SweepChart> = Vec::new();
     for plan in plans(sweep, &design, specs) {

@@ -80,14 +80,14 @@ const editorOf = (onChange) => {
   };
 
   const problemButton = (problem) => {
-    const { line, column, end_line, end_column, message, help, lines = [] } = problem;
+    const { line, column, end_line, end_column, message, label, help, lines = [] } = problem;
     const words = (className, text) => make("span", { className, textContent: text });
     if (!line) return make("li", { className: "problem-words", textContent: help ? `${message}; help: ${help}` : message });
     const margin = " ".repeat(String(line).length);
     const text = (lines[0] ?? "").replaceAll("\t", " ");
     const end = end_line > line ? [...text].length + 1 : end_column;
     const code = make("code", {}, `${margin} |\n${line} | ${text}\n${margin} | ${" ".repeat(column - 1)}`,
-      words("marks", "^".repeat(Math.max(1, end - column))));
+      words("marks", `${"^".repeat(Math.max(1, end - column))} ${label ?? ""}`));
     const button = make("button", { type: "button" }, words("words", `scenario.toml:${line}:${column}: ${message}`), code);
     if (help) button.append(words("words", `help: ${help}`));
     button.addEventListener("click", () => goTo(problem));

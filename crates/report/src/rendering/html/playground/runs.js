@@ -79,15 +79,17 @@ const startRun = (startWorker, scenario, changed) => {
   const workers = run.arrays.map((array, position) => {
     const worker = startWorker(({ told, answer, attachments }) => {
       if (array.isOver || run.isStopped) return;
-      if (told?.kind === "progress") array.progress = told;
-      if (told?.kind === "kept") [array.kept, array.segments] = [attachments[0], told.segments];
+      // Besides progress, the results so far are told.
+      const hasKept = Boolean(told) && told.kind !== "progress";
+      if (hasKept) [array.kept, array.segments] = [attachments[0], told.segments];
+      else if (told) array.progress = told;
       if (answer) {
         worker.terminate();
         array.isOver = true;
         if (answer.ok) [array.kept, array.segments] = [attachments[0], checked.segments]; else array.failure = answer;
         if (run.arrays.every(({ isOver }) => isOver)) run.endedAt = performance.now();
       }
-      changed(told?.kind === "kept" || Boolean(answer));
+      changed(hasKept || Boolean(answer));
     });
     const request = { call: "run_array", text, files, scale_down: scale, array: position };
     worker.postMessage({ request, attachments: [] });

@@ -20,6 +20,7 @@ mod summary;
 use crate::data::layout_map::LayoutMap;
 use crate::data::results::Results;
 use crate::data::segment::Segment;
+use crate::rendering::beside::Beside;
 use crate::rendering::chart::ChartError;
 use crate::rendering::client_raid_table::CLIENT_RAID_HEADING;
 use crate::rendering::controller_work::CONTROLLER_WORK_HEADING;
@@ -55,9 +56,10 @@ pub(super) fn all(
     results: &Results,
     map: Option<&LayoutMap>,
     scenario: Option<&str>,
+    beside: &Beside<'_>,
 ) -> Result<Vec<Section>, ChartError> {
     let section = |id, title, blocks| Section { id, title, blocks };
-    let chart = |chart, has_rows| Block::chart(results, map, chart, has_rows);
+    let chart = |chart, has_rows| Block::chart(results, map, beside, chart, has_rows);
     let mut losses = loss::account(results);
     if !losses.is_empty() {
         losses.splice(1..1, chart(ResultsChart::Loss, true)?);

@@ -1,0 +1,96 @@
+//! Checking a scenario: its problems, or its controls and what it takes to run it.
+
+use serde_json::{Value, json};
+use strewn::scenario::{ArrayLayout, Bytes, Problem, Scenario, ScenarioError};
+use strewn::{Failure, needed_bytes};
+
+use crate::answers::failed;
+use crate::controls;
+use crate::source::Source;
+
+/// The most that an array may need: a module has 4 GiB of memory, and uses some of it twice while it grows.
+const MOST_BYTES: u64 = 3 << 30;
+
+/// Says what is wrong with a scenario, or what it is.
+pub(crate) fn check(source: &Source) -> Value {
+    let scenario = match source.scenario() {
+        Ok(scenario) => scenario,
+        Err(error) => return of_error(&error),
+    };
+    if let Err(failure) = source.published(&scenario) {
+        return failed(&failure);
+    }
+    let (scaled, what) = match source.scale_down {
+        0 | 1 => (scenario.clone(), Vec::new()),
+        by => scenario.scaled_down(by),
+    };
+    let of_array = |array: &strewn::scenario::Array| {
+        needed_bytes(&Scenario { arrays: vec![array.clone()], ..scaled.clone() })
+    };
+    let largest = scaled.arrays.iter().map(of_array).max().unwrap_or(0);
+    let arrays = scenario.arrays.iter().map(|array| {
+        let layout = match array.layout {
+            ArrayLayout::WriteAnywhere(_) => "write-anywhere",
+            ArrayLayout::InPlace(_) => "in-place",
+        };
+        json!({ "name": array.name, "layout": layout, "outstanding": array.outstanding })
+    });
+    json!({
+        "ok": true,
+        "name": scenario.name,
+        "title": scenario.title,
+        "seed": scenario.seed,
+        "segments": scenario.segments,
+        "segment_seconds": scenario.segment_ns as f64 / 1e9,
+        "arrays": arrays.collect::<Vec<_>>(),
+        "memory_bytes": needed_bytes(&scaled),
+        "largest_array_bytes": largest,
+        "too_large": (largest > MOST_BYTES).then(|| too_large(largest)),
+        "warnings": scenario.warnings(),
+        "scaled": what,
+        "controls": controls::of(&scenario),
+    })
+}
+
+fn too_large(bytes: u64) -> String {
+    format!(
+        "an array needs about {} of memory and a page has 4 GiB; run it at a smaller scale, or with the command",
+        Bytes(bytes).approximately()
+    )
+}
+
+fn of_error(error: &ScenarioError) -> Value {
+    let failure = match error.source_text() {
+        Some(text) => return json!({ "ok": false, "problems": problems(text, error.problems()) }),
+        None => Failure::failed(error.to_string()),
+    };
+    failed(&failure)
+}
+
+/// Lists problems with their places: lines and columns from 1, columns in characters, and the lines that they are in.
+pub(crate) fn problems(text: &str, problems: &[Problem]) -> Vec<Value> {
+    problems.iter().map(|problem| of_problem(text, problem)).collect()
+}
+
+fn of_problem(text: &str, problem: &Problem) -> Value {
+    let span = problem.span();
+    let from = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
+    let to = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at);
+    let before_end = &text[..span.end];
+    let last_line = before_end.rfind('\n').map_or(0, |at| at + 1);
+    let field = problem.field();
+    let message = match field.is_empty() {
+        true => problem.message().to_owned(),
+        false => format!("{field}: {}", problem.message()),
+    };
+    json!({
+        "line": problem.line(),
+        "column": problem.column(),
+        "end_line": before_end.matches('\n').count() + 1,
+        "end_column": before_end[last_line..].chars().count() + 1,
+        "message": message,
+        "label": problem.label(),
+        "help": problem.help(),
+        "lines": text[from..to].lines().collect::<Vec<_>>(),
+    })
+}

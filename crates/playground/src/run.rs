@@ -1,0 +1,76 @@
+//! Running one array.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::json;
+use strewn::sim::Progress;
+use strewn::{ArrayRun, Failure, Observer, RunInParts};
+
+use crate::answers::Teller;
+use crate::packet::packet;
+use crate::source::Source;
+
+/// Runs array number `index`, and returns what it did.
+pub(crate) fn array(
+    source: &Source,
+    index: usize,
+    teller: &dyn Teller,
+) -> Result<Vec<u8>, Failure> {
+    let scenario = source.scenario()?;
+    let run = RunInParts::new(&scenario, source.scale_down, None)?;
+    let Some(_) = run.scenario().arrays.get(index) else {
+        return Err(Failure::failed(format!("there is no array number {index}")));
+    };
+    let scenario = run.scenario();
+    let of_ns = u64::from(scenario.segments).saturating_mul(scenario.segment_ns);
+    let telling = Telling {
+        teller,
+        segment_ns: scenario.segment_ns,
+        of_ns,
+        // A bar of a page has some hundred pixels.
+        each_ns: (of_ns / 200).max(1),
+        next_ns: AtomicU64::new(0),
+    };
+    let done = run.array(index, &telling)?;
+    bytes_of(&done)
+}
+
+fn bytes_of(done: &ArrayRun) -> Result<Vec<u8>, Failure> {
+    done.to_bytes().map_err(|error| Failure::failed(error.to_string()))
+}
+
+struct Telling<'a> {
+    teller: &'a dyn Teller,
+    segment_ns: u64,
+    of_ns: u64,
+    each_ns: u64,
+    /// When progress is told again, in time of the run.
+    next_ns: AtomicU64,
+}
+
+impl Observer for Telling<'_> {
+    fn progress(&self, _: usize, progress: Progress) {
+        let Progress { now_ns, operations } = progress;
+        if now_ns < self.next_ns.load(Ordering::Relaxed) {
+            return;
+        }
+        self.next_ns.store(now_ns + self.each_ns, Ordering::Relaxed);
+        let seconds = |ns: u64| ns as f64 / 1e9;
+        let told = json!({
+            "kind": "progress",
+            "segment": now_ns / self.segment_ns + 1,
+            "now_seconds": seconds(now_ns),
+            "of_seconds": seconds(self.of_ns),
+            "operations": operations,
+        });
+        self.teller.tell(&packet(&told, &[]));
+    }
+
+    fn so_far(&self, _: usize, done: &ArrayRun) {
+        // What cannot be put into bytes now cannot be at the end, and is an error there.
+        if let Ok(bytes) = bytes_of(done) {
+            let told = json!({ "kind": "so_far", "segments": done.segments() });
+            self.teller.tell(&packet(&told, &[&bytes]));
+        }
+    }
+}
