@@ -37,13 +37,18 @@ const connect = (compiled, told) => {
     const [message, attachments] = unpacked(memory, pointer >>> 0, length);
     if (message.kind === "panic") panic = message.text; else told?.(message, attachments);
   };
-  const instantiate = () => WebAssembly.instantiate(compiled, { strewn: { tell } });
+  const instantiate = () => {
+    const made = WebAssembly.instantiate(compiled, { strewn: { tell } });
+    // Whoever calls learns of a failure.
+    made.catch(() => {});
+    return made;
+  };
   let instance = instantiate();
   const call = async (request, attachments = []) => {
-    const { exports } = await instance;
-    ({ memory } = exports);
     panic = null;
     try {
+      const { exports } = await instance;
+      ({ memory } = exports);
       const bytes = packed(request, attachments);
       const place = exports.reserve(bytes.length) >>> 0;
       new Uint8Array(memory.buffer, place, bytes.length).set(bytes);

@@ -28,8 +28,14 @@ const start = async () => {
   const scale = () => Number(document.querySelector("[name=scale]:checked").value);
   const call = async (request, attachments) => (await desk.call(request, attachments))[0];
 
-  const check = async () => {
+  /** The check that is on its way, if it is of what is in the editor. */
+  let checking = null;
+  const check = () => {
     clearTimeout(pause);
+    checking ??= askCheck();
+    return checking;
+  };
+  const askCheck = async () => {
     checks += 1;
     const mine = checks;
     const { text, files } = editor.current;
@@ -41,6 +47,7 @@ const start = async () => {
   };
   const onChange = (atOnce) => {
     checked = null;
+    checking = null;
     checks += 1;
     clearTimeout(pause);
     showChoice();

@@ -1,9 +1,10 @@
 // Controls for what a scenario sets. They change its text, and follow it.
 
 const limitsOf = ({ least, most, unit, optional }) => {
-  const range = least !== null && most !== null ? `${least} to ${most}`
-    : least !== null ? `${least} or more` : most !== null ? `at most ${most}` : "";
-  return [range && unit ? `${range} ${unit}` : range, optional ? "may be left empty" : ""].filter(Boolean).join("; ");
+  const [from, to] = [least, most].map((limit) => (/^\d+$/.test(limit) ? grouped(Number(limit)) : limit));
+  const range = from !== null && to !== null ? `${from} to ${to}`
+    : from !== null ? `${from} or more` : to !== null ? `at most ${to}` : "";
+  return [[range, unit].filter(Boolean).join(" "), optional ? "may be left empty" : ""].filter(Boolean).join("; ");
 };
 
 /** `change(path, value)` answers nothing, or what is wrong in words. */
@@ -21,7 +22,7 @@ const settingsIn = (place, change) => {
   };
 
   const settingOf = (control, position) => {
-    const { path, label, unit, about, kind, optional } = control;
+    const { path, label, about, optional } = control;
     const id = (part) => `setting-${position}${part}`;
     const input = inputOf(control);
     const problem = make("p", { id: id("-problem"), className: "problem-words", hidden: true });
@@ -41,7 +42,7 @@ const settingsIn = (place, change) => {
     });
     shown.set(path, { input, say, value: null });
     const limits = make("span", { id: id("-limits"), className: "limits", textContent: limitsOf(control) });
-    const name = make("label", { htmlFor: id(""), textContent: unit && kind !== "choice" ? `${label} (${unit})` : label });
+    const name = make("label", { htmlFor: id(""), textContent: label });
     return make("div", { className: "setting" }, name, make("div", { className: "measure" }, input, limits),
       make("p", { id: id("-about"), className: "note", textContent: about }), problem);
   };
