@@ -27,18 +27,20 @@ const drawMap = (() => {
     const colours = () => {
       const style = getComputedStyle(document.documentElement);
       const of = (name) => style.getPropertyValue(name).trim();
-      return { ink: of("--chart-ink"), grid: of("--chart-grid"), paper: of("--chart-paper"),
+      return { ink: of("--chart-ink"), grid: of("--chart-grid"),
         ramp: Array.from({ length: 13 }, (_, number) => of(`--map-${number}`)) };
     };
+    // A segment is decoded when it is first looked at.
     const decoded = (array) => {
       const at = {};
       for (const snapshot of array.snapshots) {
-        const spindles = snapshot.spindles.map((strip) => ({
+        let spindles;
+        const get = () => (spindles ??= snapshot.spindles.map((strip) => ({
           file: levels(strip.file, array.columns),
           distance: levels(strip.distance, array.columns),
           free: strip.free === undefined ? null : levels(strip.free, array.columns),
-        }));
-        for (const segment of snapshot.after_segments) at[segment] = spindles;
+        })));
+        for (const segment of snapshot.after_segments) Object.defineProperty(at, segment, { get });
       }
       return { ...array, at };
     };
@@ -46,8 +48,7 @@ const drawMap = (() => {
     const perColour = +slider.dataset.doublingsPerColour;
     const LEFT = 76, RIGHT = 8, AXIS = 26, ROW = 18;
 
-    const prepare = (canvas, rows, rowHeight) => {
-      const width = canvas.parentElement.clientWidth || 960;
+    const prepare = (canvas, width, rows, rowHeight) => {
       const height = rows * rowHeight + AXIS;
       const ratio = window.devicePixelRatio || 1;
       canvas.width = Math.round(width * ratio);
@@ -56,10 +57,10 @@ const drawMap = (() => {
       const context = canvas.getContext("2d");
       context.scale(ratio, ratio);
       context.clearRect(0, 0, width, height);
-      return { context, width, height };
+      return context;
     };
 
-    const draw = (array, position, segment, end) => {
+    const draw = (array, position, segment, end, width, { ink, grid, ramp }) => {
       const file = byId(`map-file-${position}`);
       const free = byId(`map-free-${position}`);
       const spindles = array.at[segment];
@@ -68,12 +69,11 @@ const drawMap = (() => {
         for (const canvas of [file, free]) canvas?.getContext("2d").clearRect(0, 0, canvas.width, canvas.height);
         return;
       }
-      const { ink, grid, ramp } = colours();
       const first = array.first_parity_spindle ?? spindles.length;
       const parities = new Set(array.parity_spindles ?? []);
       const isParity = (spindle) => spindle >= first || parities.has(spindle);
       const frame = (canvas, rowHeight, paint) => {
-        const { context, width } = prepare(canvas, spindles.length, rowHeight);
+        const context = prepare(canvas, width, spindles.length, rowHeight);
         const plot = width - LEFT - RIGHT;
         // On whole pixels of the screen: no seams between columns.
         const ratio = window.devicePixelRatio || 1;
@@ -145,10 +145,13 @@ const drawMap = (() => {
       const segment = +slider.value;
       const shown = whole.checked ? 1 : +whole.dataset.shown;
       const words = segment === 0 ? "before segment 1" : `after segment ${segment}`;
+      // Asked once: after each change the page would be laid out to answer.
+      const width = byId("map-file-0").parentElement.clientWidth || 960;
+      const inks = colours();
       output.textContent = words;
       slider.setAttribute("aria-valuetext", words);
       arrays.forEach((array, position) => {
-        draw(array, position, segment, shown);
+        draw(array, position, segment, shown, width, inks);
         const described = describe(array, segment);
         byId(`map-words-${position}`).textContent = described;
         byId(`map-file-${position}`).setAttribute("aria-label", `Map ${words}. ${described}`);

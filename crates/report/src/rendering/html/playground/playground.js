@@ -308,7 +308,8 @@ const start = async () => {
         (byId("earlier").querySelector("button") ?? byId("results")).focus();
         showResults();
       });
-      const words = ` ${of.label} (${scaleWords(of.scale)}, ${plural(of.shownSegments, "segment")}, ${time})`;
+      const isPartial = of.shownSegments < of.checked.segments * of.arrays.length;
+      const words = ` ${of.label} (${scaleWords(of.scale)}${isPartial ? ", partial" : ""}, ${time})`;
       return make("li", {}, make("label", {}, box, words), restore, remove);
     }));
   };

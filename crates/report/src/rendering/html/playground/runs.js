@@ -28,18 +28,23 @@ const workersOf = ({ bytes, compiled }) => {
   };
 };
 
+/** The page needs time to draw results, and the reader to read. */
+const REST_MS = 250;
+
 /** Makes results, one request at a time. While it is busy, only the newest wish counts. */
 const resultsOffice = (startWorker) => {
   let answered = null;
   let wish = null;
+  let isResting = false;
   const worker = startWorker(({ answer }) => {
     if (!answer || !answered) return;
     answered(answer);
     answered = null;
-    next();
+    isResting = true;
+    setTimeout(() => { isResting = false; next(); }, REST_MS);
   });
   const next = () => {
-    if (answered || !wish) return;
+    if (answered || isResting || !wish) return;
     const asked = wish();
     wish = null;
     if (!asked) return;

@@ -53,11 +53,9 @@ const attachTips = (node) => {
 
 const replaceWith = (old, fresh) => {
   const hadFocus = old === document.activeElement;
-  const left = old.scrollLeft;
   if (hadFocus) tips.hush();
   old.replaceWith(fresh);
   attachTips(fresh);
-  if (left) fresh.scrollLeft = left;
   if (hadFocus) fresh.focus({ preventScroll: true });
 };
 
@@ -103,11 +101,15 @@ const sectionsIn = (place, contents) => {
   return {
     /** Shows the sections of `answer`; `run` tells one run from the next. */
     show: (run, { sections, results, map: layoutMap }) => {
+      // Asked before anything changes: each answer after a change would lay out the page.
+      const scrolled = [...place.querySelectorAll("figure.chart")].filter(({ scrollLeft }) => scrollLeft)
+        .map(({ id, scrollLeft }) => ({ id, scrollLeft }));
       const ids = new Set(sections.map(({ id }) => id));
       [...place.children].filter(({ id }) => !ids.has(id)).forEach((section) => section.remove());
       sections.forEach(showSection);
       morph(contents, make("nav", { id: contents.id, ariaLabel: contents.ariaLabel }, ...sections.map(({ id, title }) =>
         make("a", { href: `#${id}`, textContent: title }))));
+      for (const { id, scrollLeft } of scrolled) document.getElementById(id)?.scrollTo({ left: scrollLeft, behavior: "instant" });
       showMap(run, JSON.parse(results), JSON.parse(layoutMap || "null"));
     },
   };
