@@ -1,12 +1,13 @@
 //! What a question is about: a scenario's text, the files that it names, and a scale.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
 use strewn::Failure;
 use strewn::report::Published;
-use strewn::scenario::{Scenario, ScenarioError};
+use strewn::scenario::{Files, Scenario, ScenarioError};
 
 /// The name of the text in errors.
 pub(crate) const NAME: &str = "scenario.toml";
@@ -26,7 +27,7 @@ pub(crate) struct Source {
 impl Source {
     /// Reads and checks the scenario.
     pub(crate) fn scenario(&self) -> Result<Scenario, ScenarioError> {
-        Scenario::parse(&self.text, NAME)
+        Scenario::parse_with_files(&self.text, NAME, self)
     }
 
     /// Reads the published figures that it names; none if it names none.
@@ -45,5 +46,12 @@ impl Source {
 
     fn file(&self, path: &Path) -> Option<&str> {
         self.files.get(path.to_str()?).map(String::as_str)
+    }
+}
+
+impl Files for Source {
+    fn read(&self, path: &Path) -> io::Result<String> {
+        let missing = || io::Error::new(io::ErrorKind::NotFound, "the page does not have it");
+        self.file(path).map(str::to_owned).ok_or_else(missing)
     }
 }

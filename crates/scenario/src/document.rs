@@ -10,7 +10,7 @@ use toml::{Table, Value};
 use crate::files::Profiles;
 use crate::problem::ScenarioError;
 use crate::scenario::{SCHEMA, Scenario};
-use crate::set::{OF_ARRAYS, put_below};
+use crate::set::OF_ARRAYS;
 use crate::settings::SettingValue;
 use crate::snapshots::SnapshotSchedule;
 use crate::template::Template;
@@ -118,6 +118,35 @@ impl Scenario {
         });
         root.insert("array".to_owned(), Value::Array(arrays.collect()));
         Some(root)
+    }
+}
+
+/// Sets a value below a table. Numbers count the entries of lists of tables from 1. Tables are made as needed, and so is
+/// the next entry of a list.
+fn put_below(table: &mut Table, path: &str, value: Value) {
+    let Some((key, rest)) = path.split_once('.') else {
+        table.insert(path.to_owned(), value);
+        return;
+    };
+    let entry = rest.split_once('.').and_then(|(number, below)| {
+        let index = number.parse::<usize>().ok()?.checked_sub(1)?;
+        Some((index, below))
+    });
+    let inner = table.entry(key).or_insert_with(|| match entry {
+        Some(_) => Value::Array(Vec::new()),
+        None => Value::Table(Table::new()),
+    });
+    match (inner, entry) {
+        (Value::Table(inner), _) => put_below(inner, rest, value),
+        (Value::Array(entries), Some((index, below))) => {
+            if index == entries.len() {
+                entries.push(Value::Table(Table::new()));
+            }
+            if let Some(entry) = entries.get_mut(index).and_then(Value::as_table_mut) {
+                put_below(entry, below, value);
+            }
+        }
+        _ => {}
     }
 }
 

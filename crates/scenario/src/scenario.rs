@@ -379,7 +379,7 @@ fn check_phases(
 }
 
 /// Returns the remedy for a text that is not TOML.
-fn syntax_remedy(text: &str, at: usize, message: &str) -> &'static str {
+pub(crate) fn syntax_remedy(text: &str, at: usize, message: &str) -> &'static str {
     let before = text.get(..at).unwrap_or(text);
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default();

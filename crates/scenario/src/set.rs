@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use toml::{Table, Value};
+use toml::de::DeTable;
+use toml_edit::TomlError;
 
 use crate::background::BackgroundScan;
+use crate::edit::{self, EditedText, SettingPath};
 use crate::files::{Files, Profiles};
 use crate::format::LogSize;
 use crate::front_end::{CONTROLLER_PER_KIB, FrontEnd, HOST_PER_KIB};
@@ -13,10 +15,11 @@ use crate::layout::ArrayLayout;
 use crate::machine::PER_SECOND;
 use crate::nearest::near;
 use crate::page_cache::PageCache;
-use crate::problem::{Problem, ScenarioError};
+use crate::place::place_of;
+use crate::problem::{Problem, ProblemKind, ScenarioError};
 use crate::processor::Processor;
 use crate::relocation::Relocation;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, syntax_remedy};
 use crate::snapshots::SnapshotSchedule;
 use crate::write_anywhere::{READ_THROUGH, RECLAIM_INTERVAL};
 
@@ -104,8 +107,9 @@ pub(crate) struct SettingNames {
 }
 
 impl Scenario {
-    /// Reads a scenario's text as [`parse_with_files`](Self::parse_with_files) does, with settings changed by name. Returns the scenario, and a
-    /// text that reads as it: without the comments of the other if anything was changed.
+    /// Reads a scenario's text as [`parse_with_files`](Self::parse_with_files) does, with settings changed by name. Returns
+    /// the scenario, and a text that reads as it: the other one with these values in it, and otherwise as it was, comments
+    /// included. Tables that are not there are added.
     ///
     /// A name is one of [`settings`](Self::settings), or its end: `write_anywhere.policy` or `policy` if only one array has
     /// that setting, `FAS2050.policy` or `array.FAS2050.write_anywhere.policy` if several have. `array.policy` is that of
@@ -126,8 +130,8 @@ impl Scenario {
         if settings.is_empty() {
             return Ok((scenario, text.to_owned()));
         }
-        // A text that was just read is TOML.
-        let mut document: Table = text.parse().unwrap_or_default();
+        let mut edited = EditedText::of(text).map_err(|error| not_toml(text, name, &error))?;
+        let mut changed_text = String::new();
         // A setting may need a later one, as a layout of "raid-5" needs other `redundancy_sets` than those in the file. Only
         // what is refused once all are there is a mistake: that of the first setting since which none was accepted.
         let mut refused: Option<(String, Vec<Problem>)> = None;
@@ -142,11 +146,9 @@ impl Scenario {
                     full?
                 }
             };
-            let written = format!("value = {value}").parse::<Table>();
-            let written = written.ok().and_then(|mut table| table.remove("value"));
-            let written = written.unwrap_or_else(|| Value::String(value.clone()));
-            scenario.put(&mut document, &full, written);
-            refused = match Self::parse_at(&document.to_string(), name, &profiles) {
+            edited.put(scenario.path_of(&full), edit::written(value));
+            changed_text = edited.to_string();
+            refused = match Self::parse_at(&changed_text, name, &profiles) {
                 Ok(changed) => {
                     scenario = changed;
                     None
@@ -162,7 +164,57 @@ impl Scenario {
         if let Some((setting, problems)) = refused {
             return Err(SetError::Invalid { setting, problems });
         }
-        Ok((scenario, document.to_string()))
+        Ok((scenario, changed_text))
+    }
+
+    /// Returns a text of this scenario with settings changed: each is set to a value, written as in the file, or removed if
+    /// there is none, with the table that is empty then. The rest of the text stays as it is, comments included.
+    ///
+    /// Names are those that [`parse_with`](Self::parse_with) takes. They are looked up in this scenario, which was read from
+    /// `text` or from what it was before: the text must be TOML, but need be no valid scenario, before or after. A setting
+    /// that the text does not give can be removed, which changes nothing.
+    ///
+    /// ```
+    /// use strewn_scenario::{Scenario, Template};
+    ///
+    /// let text = Template::Fas2050.scenario("mine");
+    /// let scenario = Scenario::parse(&text, "mine.toml")?;
+    /// let slow = [("buffer_cache".to_owned(), Some("64 MiB".to_owned()))];
+    /// let text = scenario.edited(&text, &slow)?;
+    /// assert!(text.contains("buffer_cache = \"64 MiB\""));
+    ///
+    /// // And back to what the controller has.
+    /// let default = scenario.edited(&text, &[("buffer_cache".to_owned(), None)])?;
+    /// assert_eq!(Scenario::parse(&default, "mine.toml")?, scenario);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the text is not TOML, or a name is unknown or ambiguous. The text is changed in all settings or in none.
+    pub fn edited(
+        &self,
+        text: &str,
+        settings: &[(String, Option<String>)],
+    ) -> Result<String, SetError> {
+        let not_toml = |error: TomlError| not_toml(text, Path::new(&self.name), &error);
+        let mut edited = EditedText::of(text).map_err(not_toml)?;
+        let names = self.setting_names();
+        for (path, value) in settings {
+            let full = self.named_among_all(path, &names)?;
+            let is_placed = match value {
+                Some(value) => edited.put(self.path_of(&full), edit::written(value)),
+                None => {
+                    edited.remove(self.path_of(&full));
+                    true
+                }
+            };
+            // The text is another one than the scenario was read from.
+            if !is_placed {
+                return Err(SetError::Unknown { path: path.clone(), nearest: Vec::new() });
+            }
+        }
+        Ok(edited.to_string())
     }
 
     /// Returns the full name of the one setting that `path` names.
@@ -302,20 +354,11 @@ impl Scenario {
         })
     }
 
-    /// Sets one of the settings, by its full name, in a document of this scenario.
-    fn put(&self, document: &mut Table, full: &str, value: Value) {
-        let (table, below) = match self.array_of(full) {
-            None => (Some(document), full),
-            Some((name, below)) => {
-                let arrays = document.get_mut("array").and_then(Value::as_array_mut);
-                let mut arrays = arrays.into_iter().flatten().filter_map(Value::as_table_mut);
-                let is_it =
-                    |table: &&mut Table| table.get("name").and_then(Value::as_str) == Some(name);
-                (arrays.find(is_it), below)
-            }
-        };
-        if let Some(table) = table {
-            put_below(table, below, value);
+    /// Returns where a setting belongs, by its full name.
+    fn path_of<'a>(&'a self, full: &'a str) -> SettingPath<'a> {
+        match self.array_of(full) {
+            None => SettingPath { array: None, below: full },
+            Some((array, below)) => SettingPath { array: Some(array), below },
         }
     }
 
@@ -335,11 +378,7 @@ impl Scenario {
     /// Returns whether a scenario's text gives a setting, by its full name; other settings are defaults.
     #[must_use]
     pub fn is_given(&self, text: &str, full: &str) -> bool {
-        let mut document: Table = text.parse().unwrap_or_default();
-        let before = document.clone();
-        self.put(&mut document, full, Value::Boolean(true));
-        let leaf_count = |table: &Table| leaves(&Value::Table(table.clone()));
-        leaf_count(&document) == leaf_count(&before)
+        DeTable::parse(text).is_ok_and(|table| place_of(table.get_ref(), full).is_some())
     }
 }
 
@@ -353,42 +392,11 @@ fn numbered_among<'a>(of: &str, names: impl Iterator<Item = &'a str>, path: &str
     found.collect()
 }
 
-/// Returns the number of values that are no tables, in a document.
-fn leaves(value: &Value) -> usize {
-    match value {
-        Value::Table(table) => table.values().map(leaves).sum(),
-        Value::Array(values) if values.iter().any(Value::is_table) => {
-            values.iter().map(leaves).sum()
-        }
-        _ => 1,
-    }
-}
-
-/// Sets a value below a table. Numbers count the entries of lists of tables from 1. Tables are made as needed, and so is
-/// the next entry of a list.
-pub(crate) fn put_below(table: &mut Table, path: &str, value: Value) {
-    let Some((key, rest)) = path.split_once('.') else {
-        table.insert(path.to_owned(), value);
-        return;
-    };
-    let entry = rest.split_once('.').and_then(|(number, below)| {
-        let index = number.parse::<usize>().ok()?.checked_sub(1)?;
-        Some((index, below))
-    });
-    let inner = table.entry(key).or_insert_with(|| match entry {
-        Some(_) => Value::Array(Vec::new()),
-        None => Value::Table(Table::new()),
-    });
-    match (inner, entry) {
-        (Value::Table(inner), _) => put_below(inner, rest, value),
-        (Value::Array(entries), Some((index, below))) => {
-            if index == entries.len() {
-                entries.push(Value::Table(Table::new()));
-            }
-            if let Some(entry) = entries.get_mut(index).and_then(Value::as_table_mut) {
-                put_below(entry, below, value);
-            }
-        }
-        _ => {}
-    }
+/// Returns the error of a text that cannot be changed.
+fn not_toml(text: &str, name: &Path, error: &TomlError) -> SetError {
+    let (span, message) = (error.span().unwrap_or_default(), error.message().trim());
+    let remedy = syntax_remedy(text, span.start, message).to_owned();
+    let field = String::new();
+    let problem = Problem::new(ProblemKind::Syntax, text, span, field, message.to_owned(), remedy);
+    SetError::Scenario(ScenarioError::problems_in(name, text, vec![problem]))
 }

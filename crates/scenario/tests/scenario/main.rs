@@ -8,6 +8,7 @@ mod client_raid;
 mod common;
 mod disk_groups;
 mod documents;
+mod edited;
 mod files;
 mod fitted_rows;
 mod format;
