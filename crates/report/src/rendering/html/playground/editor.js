@@ -27,12 +27,12 @@ const editorOf = (onChange) => {
     if (past.length > MOST_STEPS) past.shift();
     future.length = 0;
   };
-  const put = (document) => {
+  const put = (draft) => {
     const { selectionStart, scrollTop } = area;
-    current = document;
+    current = draft;
     isTyping = false;
-    if (area.value !== document.text) {
-      area.value = document.text;
+    if (area.value !== draft.text) {
+      area.value = draft.text;
       area.setSelectionRange(selectionStart, selectionStart);
       area.scrollTop = scrollTop;
     }
@@ -97,10 +97,10 @@ const editorOf = (onChange) => {
   return {
     get current() { return current; },
     /** Changes the text from outside, as one step. */
-    replace: (document) => {
+    replace: (draft) => {
       const { text, files, from } = current;
-      if (document.text !== text || document.files !== files || document.from !== from) remember();
-      put(document);
+      if (draft.text !== text || draft.files !== files || draft.from !== from) remember();
+      put(draft);
     },
     /** Changes nothing that can be taken back: the first text. */
     open: put,

@@ -56,14 +56,15 @@ const start = async () => {
   };
   const editor = editorOf(onChange);
 
+  /** Why it cannot run. While the answer is on its way, nothing: a click that ends a change must not be lost. */
   const whyNot = () => {
-    if (!checked) return "The scenario is being checked.";
+    if (!checked) return "";
     if (!checked.ok) return "The scenario has problems: see below.";
     return checked.too_large ?? "";
   };
 
   const showCheck = () => {
-    const problems = checked.ok ? [] : checked.problems ?? [checked];
+    const problems = checked.ok ? [] : checked.problems?.length ? checked.problems : [checked];
     editor.showProblems(problems);
     byId("verdict").textContent = checked.ok ? "No problems" : plural(problems.length, "problem");
     byId("warnings").replaceChildren(...(checked.warnings ?? []).map((text) => make("li", { textContent: text })));
@@ -105,8 +106,8 @@ const start = async () => {
   choice.append(make("option", { value: "", textContent: "Your own text", hidden: true }),
     group("Scenarios", "scenario", catalog.scenarios), group("Studies", "study", catalog.studies));
 
-  /** Returns the document of a choice. `at` has the position of the value on each axis. */
-  const documentOf = async (id, at = []) => {
+  /** Returns the draft of a choice. `at` has the position of the value on each axis. */
+  const draftOf = async (id, at = []) => {
     const [kind, name] = id.split(/:(.*)/s);
     if (kind === "scenario") {
       const { text, files } = entries.get(name);
@@ -115,17 +116,17 @@ const start = async () => {
     const study = studies.get(name);
     const values = study.axes.map((axis, position) => axis.values[at[position] ?? 0]);
     const base = entries.get(values.findLast((value) => value.base)?.base ?? study.base);
-    const document = { text: base.text, files: base.files, from: { id, at: values.map((_, position) => at[position] ?? 0) } };
+    const draft = { text: base.text, files: base.files, from: { id, at: values.map((_, position) => at[position] ?? 0) } };
     const wanted = values.flatMap((value) => value.settings);
-    if (!wanted.length) return document;
+    if (!wanted.length) return draft;
     const changed = await call({ call: "set", text: base.text, files: base.files, settings: wanted });
     if (!changed.ok) throw new RangeError(changed.help ? `${changed.message}; help: ${changed.help}` : changed.message);
-    return { ...document, text: changed.text };
+    return { ...draft, text: changed.text };
   };
   const choose = async (id, at) => {
     sayIn("notice", "");
     try {
-      editor.replace(await documentOf(id, at));
+      editor.replace(await draftOf(id, at));
       sayIn("axes-problem", "");
     } catch (error) {
       showChoice();
@@ -163,7 +164,7 @@ const start = async () => {
     if (run && !isOver()) return "running";
     if (!checked) return "checking";
     if (!checked.ok) return "bad";
-    if (!run || run.document !== editor.current || run.scale !== scale()) return "ready";
+    if (!run || run.draft !== editor.current || run.scale !== scale()) return "ready";
     if (run.isFaulty || run.arrays.some(({ failure }) => failure)) return "failed";
     return run.isStopped ? "stopped" : "done";
   };
@@ -216,13 +217,13 @@ const start = async () => {
     // What cannot be set must not pass for what was run.
     if (await changing) return;
     if (!checked) await check();
-    if (whyNot()) return;
+    if (!checked || whyNot()) return;
     const before = run;
     run = null;
     before?.stop();
     if (before?.answer) keepRun(before);
     const { current } = editor;
-    const scenario = { document: current, text: current.text, files: current.files, scale: scale(), checked };
+    const scenario = { draft: current, text: current.text, files: current.files, scale: scale(), checked };
     run = startRun(startWorker, { ...scenario, label: differenceOf(scenario, before) }, onNews);
     byId("progress").replaceChildren(...run.arrays.map(() =>
       make("label", {}, make("span"), make("progress", { max: 1, value: 0 }))));
@@ -299,7 +300,7 @@ const start = async () => {
       const restore = make("button", { type: "button", textContent: "Restore", ariaLabel: `Restore ${of.label}` });
       restore.addEventListener("click", () => {
         setScale(of.scale);
-        editor.replace(of.document);
+        editor.replace(of.draft);
       });
       const remove = make("button", { type: "button", textContent: "Remove", ariaLabel: `Remove ${of.label}` });
       remove.addEventListener("click", () => {
@@ -368,7 +369,7 @@ const start = async () => {
     }
     setScale(linked?.scale ?? 64);
     return linked ? { text: linked.text, files: linked.files, from: { id: "", at: [] } }
-      : documentOf(`scenario:${catalog.scenarios[0].id}`);
+      : draftOf(`scenario:${catalog.scenarios[0].id}`);
   };
   addEventListener("hashchange", async () => {
     if (!location.hash.startsWith(LINK_PREFIX)) return;
