@@ -109,7 +109,7 @@ pub use rendering::groups_table::groups_table;
 pub use rendering::headline::headline;
 #[cfg(feature = "charts")]
 pub use rendering::html::{
-    FilesReport, Report, ReportError, ReportParts, ReportSection, SweepReport,
+    FilesReport, Playground, Report, ReportError, ReportParts, ReportSection, SweepReport,
 };
 pub use rendering::loss_table::loss_table;
 pub use rendering::machine_table::machine_table;

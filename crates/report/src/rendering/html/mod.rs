@@ -6,10 +6,12 @@
 mod block;
 mod files;
 mod page;
+mod playground;
 mod sections;
 mod sweep;
 mod table;
 
 pub use files::FilesReport;
 pub use page::{Report, ReportError, ReportParts, ReportSection};
+pub use playground::Playground;
 pub use sweep::SweepReport;

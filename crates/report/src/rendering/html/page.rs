@@ -17,7 +17,8 @@ use serde::Serialize;
 pub(super) const TEMPLATE: &str = concat!(include_str!("blocks.html"), include_str!("report.html"));
 const ONE_SECTION: &str = concat!(include_str!("blocks.html"), "{{ blocks(section) }}");
 const STYLE: &str = include_str!("report.css");
-const SCRIPT: &str = concat!(include_str!("tips.js"), include_str!("report.js"));
+const SCRIPT: &str =
+    concat!(include_str!("tips.js"), include_str!("map.js"), include_str!("report.js"));
 
 /// A map with more bytes of JSON than this loses columns, so that the page opens at once.
 const LONGEST_MAP_BYTES: usize = 1_200_000;
