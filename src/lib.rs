@@ -57,6 +57,10 @@
 
 mod failure;
 #[cfg(feature = "command")]
+pub mod playground;
+#[cfg(feature = "command")]
+mod shipped;
+#[cfg(feature = "command")]
 pub mod terminal;
 
 pub use failure::Failure;

@@ -1,74 +1,14 @@
-//! The studies that ship: their texts and those of their scenarios, so that a program has them anywhere.
+//! The studies that ship.
 
 use std::path::{Component, Path, PathBuf};
 
 use strewn_sweep::{Study, StudyError};
 
-macro_rules! sources {
-    ($($path:literal),* $(,)?) => {
-        [$(($path, include_str!(concat!("../", $path)))),*]
-    };
-}
-
-/// The studies, in the order of the questions that they answer.
-const STUDIES: [(&str, &str); 17] = sources![
-    "scenarios/studies/alignment.toml",
-    "scenarios/studies/crossover.toml",
-    "scenarios/studies/steady-state.toml",
-    "scenarios/studies/lun-size.toml",
-    "scenarios/studies/how-full.toml",
-    "scenarios/studies/reallocate.toml",
-    "scenarios/studies/redundancy-and-price.toml",
-    "scenarios/studies/both-heads.toml",
-    "scenarios/studies/snapshots.toml",
-    "scenarios/studies/scan-after-random.toml",
-    "scenarios/studies/outstanding.toml",
-    "scenarios/studies/noisy-neighbour.toml",
-    "scenarios/studies/group-sizes.toml",
-    "scenarios/studies/added-group.toml",
-    "scenarios/studies/drives-and-memory.toml",
-    "scenarios/studies/avanade.toml",
-    "scenarios/studies/ten-years-on.toml",
-];
-
-/// The scenarios that they begin from.
-const SCENARIOS: [(&str, &str); 31] = sources![
-    "scenarios/added-group.toml",
-    "scenarios/avanade.toml",
-    "scenarios/making-sense-of-wafl-4.toml",
-    "scenarios/studies/bases/aged-neighbours.toml",
-    "scenarios/studies/bases/avanade-iscsi.toml",
-    "scenarios/studies/bases/days-in-place.toml",
-    "scenarios/studies/bases/days.toml",
-    "scenarios/studies/bases/decade-later.toml",
-    "scenarios/studies/bases/decade.toml",
-    "scenarios/studies/bases/fresh-and-aged.toml",
-    "scenarios/studies/bases/groups-2-of-28.toml",
-    "scenarios/studies/bases/groups-4-of-14.toml",
-    "scenarios/studies/bases/groups-7-of-8.toml",
-    "scenarios/studies/bases/heads-eva4400.toml",
-    "scenarios/studies/bases/heads-one.toml",
-    "scenarios/studies/bases/heads-takeover.toml",
-    "scenarios/studies/bases/heads-two.toml",
-    "scenarios/studies/bases/lun-sizes.toml",
-    "scenarios/studies/bases/neighbours.toml",
-    "scenarios/studies/bases/one-group.toml",
-    "scenarios/studies/bases/outstanding.toml",
-    "scenarios/studies/bases/price-eva4400.toml",
-    "scenarios/studies/bases/price-raid-4.toml",
-    "scenarios/studies/bases/price-root-apart.toml",
-    "scenarios/studies/bases/price-root-inside.toml",
-    "scenarios/studies/bases/scan-40-spindles.toml",
-    "scenarios/studies/bases/single-blocks.toml",
-    "scenarios/studies/bases/snapshots-fuller.toml",
-    "scenarios/studies/bases/snapshots.toml",
-    "scenarios/studies/bases/week-80-percent-full.toml",
-    "scenarios/studies/bases/week.toml",
-];
+use crate::shipped::{BASES, SCENARIOS, STUDIES};
 
 /// Returns the names of the studies that ship.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    STUDIES.iter().map(|(path, _)| name_of(path))
+    STUDIES.iter().map(|study| name_of(study.path))
 }
 
 /// Returns the study of this name; none if none ships.
@@ -76,8 +16,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// None, of a study that ships: a test reads each.
 pub fn study(name: &str) -> Option<Result<Study, StudyError>> {
-    let (path, text) = STUDIES.iter().find(|(path, _)| name_of(path) == name)?;
-    Some(Study::parse_with(text, path, &scenario))
+    let study = STUDIES.iter().find(|study| name_of(study.path) == name)?;
+    Some(Study::parse_with(study.text, study.path, &scenario))
 }
 
 fn name_of(path: &'static str) -> &'static str {
@@ -87,8 +27,9 @@ fn name_of(path: &'static str) -> &'static str {
 /// Returns the text of a scenario that ships.
 fn scenario(path: &Path) -> Result<String, StudyError> {
     let plain = without_dots(path);
-    let found = SCENARIOS.iter().find(|(shipped, _)| Path::new(shipped) == plain);
-    found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| StudyError::Unreadable {
+    let mut shipped = SCENARIOS.iter().chain(BASES);
+    let found = shipped.find(|shipped| Path::new(shipped.path) == plain);
+    found.map(|shipped| shipped.text.to_owned()).ok_or_else(|| StudyError::Unreadable {
         path: plain,
         source: std::io::ErrorKind::NotFound.into(),
     })
@@ -112,20 +53,9 @@ pub fn without_dots(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// A study that is written and not listed would not ship.
     #[test]
-    fn every_study_ships_and_can_be_planned() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/studies");
-        let mut files: Vec<String> = (std::fs::read_dir(folder).unwrap())
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
-            .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
-            .collect();
-        let mut listed: Vec<String> = names().map(str::to_owned).collect();
-        files.sort_unstable();
-        listed.sort_unstable();
-        assert_eq!(files, listed);
-        for name in listed {
+    fn every_study_that_ships_can_be_planned() {
+        for name in names() {
             let study = study(&name).unwrap().unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(study.name, name);
             let plan = study.plan(None).unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -14,7 +14,9 @@ mod generated;
 mod load;
 mod new_scenario;
 mod out_directory;
+mod out_file;
 mod output_files;
+mod playground;
 mod report;
 mod results_directory;
 mod run;
@@ -61,6 +63,7 @@ pub(crate) fn main() -> ExitCode {
         Action::Schema => generated::schema(),
         Action::Completions(arguments) => generated::completions(arguments.shell),
         Action::Man => generated::man(),
+        Action::Playground(arguments) => playground::playground(arguments),
         Action::Report(arguments) => report::report(arguments),
         Action::Compare(arguments) => compare::compare(arguments),
         Action::Claims(arguments) => claims::claims(arguments),

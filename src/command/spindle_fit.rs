@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use strewn::terminal::Failure;
 
+use super::out_file::out_file;
+
 /// Extension of a profile's file, which tells it from the name of a shipped profile.
 const EXTENSION: &str = "toml";
 
@@ -31,23 +33,7 @@ fn profile_file(out: &Path, force: bool) -> Result<PathBuf, Failure> {
         let help = "by its .toml a profile's file is told from the name of one that ships";
         return Err(unusable("does not end in .toml", help));
     }
-    if out.symlink_metadata().is_err() {
-        let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty());
-        if !parent.unwrap_or(Path::new(".")).is_dir() {
-            return Err(unusable("there is no such directory to write it into", "make it first"));
-        }
-        return Ok(out.to_owned());
-    }
-    let present = out.canonicalize().map_err(|error| {
-        unusable(&error.to_string(), "give another file, or correct the symbolic link")
-    })?;
-    if !present.is_file() {
-        return Err(unusable("is no plain file", "give a file for the profile"));
-    }
-    if !force {
-        return Err(unusable("is there already", "give another file, or --force to replace it"));
-    }
-    Ok(present)
+    out_file(out, force, "the profile")
 }
 
 #[cfg(unix)]

@@ -64,8 +64,8 @@ fn answered(question: &[u8], teller: &dyn Teller) -> Result<(Value, Vec<u8>), Fa
         Question::Check(source) => checked::check(&source),
         Question::Set { source, settings } => edit::set(&source, &settings),
         Question::RunArray { source, array } => {
-            let done = run::array(&source, array, teller)?;
-            return Ok((json!({ "ok": true }), done));
+            let (segments, done) = run::array(&source, array, teller)?;
+            return Ok((json!({ "ok": true, "segments": segments }), done));
         }
         Question::Results { source, wall_seconds, earlier } => {
             results::results(&source, &packet.attachments, wall_seconds, &earlier)?

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use strewn::Failure;
 use strewn::raid::VraidConfig;
-use strewn::scenario::{InPlaceLayout, Scenario};
+use strewn::scenario::{InPlaceLayout, Scenario, SetError};
 
 use crate::answers::failed;
+use crate::controls;
 use crate::mix;
-use crate::source::Source;
+use crate::source::{NAME, Source};
 
 /// A setting by its full name, and its value; none to remove it.
 type Setting = (String, Option<String>);
@@ -23,22 +24,48 @@ pub(crate) fn set(source: &Source, settings: &[Setting]) -> Value {
 
 fn changed(source: &Source, settings: &[Setting]) -> Result<Value, Failure> {
     let scenario = source.scenario()?;
-    let settings: Vec<Setting> =
-        settings.iter().flat_map(|setting| with_what_belongs_to_it(&scenario, setting)).collect();
-    let text = scenario.edited(&source.text, &settings)?;
-    let source = Source { text, files: source.files.clone(), ..*source };
-    match source.scenario() {
-        Ok(_) => Ok(json!({ "ok": true, "text": source.text })),
+    let is_control = |path: &str| controls::of(&scenario).iter().any(|one| one.path == path);
+    let settings: Vec<Setting> = settings
+        .iter()
+        .flat_map(|setting| match is_control(&setting.0) {
+            true => with_what_belongs_to_it(&scenario, setting),
+            // Of a study, which says all of it, by names of its own.
+            false => vec![setting.clone()],
+        })
+        .collect();
+    let given = settings.iter().map(|(path, value)| Some((path.clone(), value.clone()?)));
+    let text = match given.collect::<Option<Vec<_>>>() {
+        Some(given) => Scenario::parse_with(&source.text, NAME, &given, source).map(|done| done.1),
+        None => scenario.edited(&source.text, &settings),
+    };
+    let text = text.map_err(refused)?;
+    let changed = Source { text, files: source.files.clone(), ..*source };
+    if let Err(error) = changed.scenario() {
         // Their places are in a text that nobody has seen.
-        Err(error) => {
-            let problems = error.problems().iter();
-            let words: Vec<String> = problems
-                .map(|problem| format!("{} {}", problem.field(), problem.message()))
-                .collect();
-            let help = error.problems().first().map(|problem| problem.help().to_owned());
-            Ok(json!({ "ok": false, "message": words.join("; "), "help": help }))
+        let problems = error.problems().to_vec();
+        return Err(refused(SetError::Invalid { setting: described(&settings), problems }));
+    }
+    Ok(json!({ "ok": true, "text": changed.text }))
+}
+
+/// Returns why a setting is refused. There is no `--set` on a page, which the command's own words name.
+fn refused(error: SetError) -> Failure {
+    match error {
+        SetError::Scenario(error) => error.into(),
+        error => {
+            let help = error.help().unwrap_or_else(|| "change the text instead".to_owned());
+            Failure::bad_input(error.to_string(), help)
         }
     }
+}
+
+/// Returns what was to be set, in words.
+fn described(settings: &[Setting]) -> String {
+    let words = settings.iter().map(|(path, value)| match value {
+        Some(value) => format!("{path}={value}"),
+        None => format!("no {path}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns a setting with others that are valid only together with it.

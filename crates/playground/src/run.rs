@@ -32,7 +32,7 @@ pub(crate) fn array(
         next_ns: AtomicU64::new(0),
     };
     let done = run.array(index, &telling)?;
-    bytes_of(&done)
+    Ok((done.segments(), bytes_of(&done)?))
 }
 
 fn bytes_of(done: &ArrayRun) -> Result<Vec<u8>, Failure> {

@@ -69,7 +69,7 @@ fn arrays_that_run_apart_give_the_bytes_of_a_run() {
     let run = |array: usize| {
         let question = about(&text, json!({ "call": "run_array", "array": array }));
         let (answer, mut attached) = ask(question, &[], &told);
-        assert_eq!(answer, json!({ "ok": true }));
+        assert_eq!(answer, json!({ "ok": true, "segments": 3 }));
         attached.remove(0)
     };
     let done = [run(0), run(1)];

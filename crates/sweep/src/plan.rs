@@ -262,7 +262,7 @@ impl Study {
     }
 
     /// Returns the error of a setting, at its place in the study.
-    fn wrong_setting(&self, error: SetError, chosen: &[&Level]) -> StudyError {
+    pub(crate) fn wrong_setting(&self, error: SetError, chosen: &[&Level]) -> StudyError {
         let error = match error {
             SetError::Scenario(error) => return StudyError::Scenario(error),
             error => error,

@@ -3,6 +3,7 @@
 #[cfg(target_os = "linux")]
 mod file;
 mod output;
+mod playground;
 mod results;
 mod run;
 mod spindle;
@@ -19,6 +20,7 @@ use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand
 #[cfg(target_os = "linux")]
 pub(crate) use file::{FileArguments, Sort};
 pub(crate) use output::{PictureArguments, TableArguments, TableFormat};
+pub(crate) use playground::PlaygroundArguments;
 pub(crate) use results::{ClaimsArguments, CompareArguments, ReportArguments};
 pub(crate) use run::{LoadArguments, RunArguments, Shape};
 pub(crate) use spindle::SpindleArguments;
@@ -122,6 +124,8 @@ pub(crate) enum Action {
     Sensitivity(SensitivityArguments),
     /// Estimate what a scenario costs to run: speed, memory, and where the time goes
     Bench(BenchArguments),
+    /// Write a page that runs scenarios in a browser
+    Playground(PlaygroundArguments),
     /// Redraw the charts and the report of a directory of results
     Report(ReportArguments),
     /// Compare runs, and list what differs

@@ -1,6 +1,7 @@
 //! Studies as TOML files: a base scenario, axes, and what is measured.
 
 pub(crate) mod axis;
+mod choices;
 mod figures;
 mod reader;
 
@@ -16,6 +17,7 @@ use toml::{Spanned, Value};
 use crate::error::StudyError;
 use crate::plan::absolute;
 use axis::{Axis, RawAxis};
+pub use choices::{AxisChoice, ValueChoice};
 pub(crate) use figures::Measured;
 use figures::RawFigure;
 use reader::{Reader, written};

@@ -52,7 +52,7 @@ const connect = (compiled, told) => {
       const bytes = packed(request, attachments);
       const place = exports.reserve(bytes.length) >>> 0;
       new Uint8Array(memory.buffer, place, bytes.length).set(bytes);
-      const answer = exports.call(place, bytes.length) >>> 0;
+      const answer = exports.call() >>> 0;
       const length = new DataView(memory.buffer).getUint32(answer, true);
       return unpacked(memory, answer + 4, length);
     } catch (error) {

@@ -91,7 +91,7 @@ const startRun = (startWorker, scenario, changed) => {
       if (answer) {
         worker.terminate();
         array.isOver = true;
-        if (answer.ok) [array.kept, array.segments] = [attachments[0], checked.segments]; else array.failure = answer;
+        if (answer.ok) [array.kept, array.segments] = [attachments[0], answer.segments]; else array.failure = answer;
         if (run.arrays.every(({ isOver }) => isOver)) run.endedAt = performance.now();
       }
       changed(hasKept || Boolean(answer));

@@ -1,0 +1,27 @@
+//! `strewn playground`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+const EXAMPLES: &str = "\
+Examples:
+  strewn playground --out playground.html
+  strewn playground --module target/wasm32-unknown-unknown/playground/strewn_playground.wasm --out playground.html
+
+The page is one file. It opens from disk or from any web server, and needs no network.";
+
+/// `strewn playground`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct PlaygroundArguments {
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Replace the file if it is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// The simulation as WebAssembly, built from the same sources [default: the one that this command has]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) module: Option<PathBuf>,
+}

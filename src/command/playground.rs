@@ -1,0 +1,73 @@
+//! `strewn playground`.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use strewn::Replacement;
+use strewn::playground::page;
+use strewn::terminal::{self, Ending, Failure};
+
+use super::arguments::PlaygroundArguments;
+use super::out_file::out_file;
+
+/// The module that was there when this command was built; empty if there was none.
+static OWN_MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/playground.wasm"));
+
+/// What each module begins with: its kind, and version 1 of it.
+const BEGINNING: &[u8] = b"\0asm\x01\0\0\0";
+/// A module is some two megabytes long.
+const LONGEST_BYTES: u64 = 64 << 20;
+
+const HOW_TO_BUILD: &str = "build it from Strewn's sources: \
+     `rustup target add wasm32-unknown-unknown`, \
+     `cargo build --profile playground --target wasm32-unknown-unknown -p strewn-playground`, \
+     and give --module target/wasm32-unknown-unknown/playground/strewn_playground.wasm";
+
+/// Writes the page.
+pub(crate) fn playground(arguments: &PlaygroundArguments) -> Result<Ending, Failure> {
+    let PlaygroundArguments { out, force, module } = arguments;
+    let module = match module {
+        Some(path) => read_module(path)?,
+        None if OWN_MODULE.is_empty() => {
+            return Err(Failure::bad_input(
+                "this command was built without the module of the playground",
+                HOW_TO_BUILD,
+            ));
+        }
+        None => OWN_MODULE.to_vec(),
+    };
+    let file = out_file(out, *force, "the page")?;
+    let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
+    let mut compressed = GzEncoder::new(Vec::new(), Compression::best());
+    compressed.write_all(&module).map_err(|error| failed(&error))?;
+    let compressed = compressed.finish().map_err(|error| failed(&error))?;
+    let page = page(&compressed).map_err(|error| failed(&error))?;
+    let written = Replacement::write(&file, page.as_bytes()).and_then(Replacement::put_in_place);
+    written.map_err(|error| {
+        Failure::failed(format!("cannot write {}: {error}", out.display())).with_help("make room")
+    })?;
+    let size = page.len().div_ceil(1 << 10);
+    terminal::print(&format!("Written to {}: {size} KiB. Open it in a browser.\n", out.display()))?;
+    Ok(Ending::Complete)
+}
+
+fn read_module(path: &Path) -> Result<Vec<u8>, Failure> {
+    let shown = path.display();
+    let unreadable = |error: std::io::Error| {
+        Failure::bad_input(format!("--module {shown} cannot be read: {error}"), HOW_TO_BUILD)
+    };
+    let is_file = std::fs::metadata(path).map_err(unreadable)?.is_file();
+    let mut module = Vec::new();
+    if is_file {
+        let file = File::open(path).map_err(unreadable)?;
+        file.take(LONGEST_BYTES).read_to_end(&mut module).map_err(unreadable)?;
+    }
+    if !module.starts_with(BEGINNING) {
+        let message = format!("--module {shown} is not WebAssembly");
+        return Err(Failure::bad_input(message, HOW_TO_BUILD));
+    }
+    Ok(module)
+}
