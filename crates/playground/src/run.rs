@@ -10,12 +10,12 @@ use crate::answers::Teller;
 use crate::packet::packet;
 use crate::source::Source;
 
-/// Runs array number `index`, and returns what it did.
+/// Runs array number `index`, and returns how many segments are complete, and what it did.
 pub(crate) fn array(
     source: &Source,
     index: usize,
     teller: &dyn Teller,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<(usize, Vec<u8>), Failure> {
     let scenario = source.scenario()?;
     let run = RunInParts::new(&scenario, source.scale_down, None)?;
     let Some(_) = run.scenario().arrays.get(index) else {
