@@ -1,7 +1,6 @@
 //! A chart's axis: its range, the values that have ticks, and their labels.
 
 use crate::data::number::{rounded, with_commas};
-use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
 /// An axis with chosen ticks.
@@ -116,30 +115,21 @@ impl Axis {
         let ticks = (0..).map(|count| f64::from(count) * step).take_while(|tick| *tick <= end);
         Self { range: 0.0..end, ticks: ticks.collect() }
     }
-}
 
-impl Ranged for Axis {
-    type FormatOption = NoDefaultFormatting;
-    type ValueType = f64;
+    /// Returns the lowest and the highest value.
+    pub(crate) fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
 
-    fn map(&self, value: &f64, (low, high): (i32, i32)) -> i32 {
+    /// Returns the position of a value on an axis that is drawn between these positions.
+    pub(crate) fn place(&self, value: f64, (low, high): (i32, i32)) -> i32 {
         let share = (value - self.range.start) / (self.range.end - self.range.start);
         low + (share * f64::from(high - low)).round() as i32
     }
 
-    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        self.ticks.clone()
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.range.clone()
-    }
-}
-
-impl ValueFormatter<f64> for Axis {
     /// Formats the figure with a comma every three digits, and decimals only if it has any.
-    fn format(figure: &f64) -> String {
-        let figure = rounded(*figure, 7).to_string();
+    pub(crate) fn format(figure: f64) -> String {
+        let figure = rounded(figure, 7).to_string();
         let (whole, decimals) = figure.split_at(figure.find('.').unwrap_or(figure.len()));
         with_commas(whole) + decimals
     }
@@ -181,7 +171,7 @@ mod tests {
             (1_234_567.0, "1,234,567"),
             (0.5, "0.5"),
         ] {
-            assert_eq!(Axis::format(&figure), text);
+            assert_eq!(Axis::format(figure), text);
         }
     }
 }

@@ -1,12 +1,9 @@
 //! Bands behind a chart, one for each phase of the run, with their names above it.
 
 use crate::data::results::ArrayResults;
-use crate::rendering::canvas::{Canvas, PIXEL, style, width_px};
+use crate::rendering::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, width_px};
 use crate::rendering::chart::ChartError;
 use crate::rendering::theme::BAND;
-use plotters::prelude::{Rectangle, Text};
-use plotters::style::Color;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
 
 /// Size of the names, the height of a row of them, and the least distance between two in a row.
@@ -106,7 +103,7 @@ impl<'a> LaidOutBands<'a> {
     /// Shades every second band from `top_px` to `bottom_px`, and writes the names below `top_px`.
     pub(crate) fn draw(
         &self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         top_px: i32,
         bottom_px: i32,
     ) -> Result<(), ChartError> {
@@ -114,16 +111,13 @@ impl<'a> LaidOutBands<'a> {
             let corner = |x_px: i32, y_px: i32| (x_px * PIXEL, y_px * PIXEL);
             let corners =
                 [corner(band.across_px.start, top_px), corner(band.across_px.end, bottom_px)];
-            let shade = Rectangle::new(corners, BAND.filled());
-            canvas.draw(&shade).map_err(ChartError::drawing)?;
+            canvas.fill_rectangle(corners, BAND)?;
         }
         for band in &self.bands {
             let Some((row, middle_px)) = band.name_at else { continue };
             let y_px = top_px + ROW_PX * i32::try_from(row).unwrap_or(i32::MAX) + ROW_PX / 2;
-            let style = style(NAME_PX).pos(Pos::new(HPos::Center, VPos::Center));
-            let place = (middle_px * PIXEL, y_px * PIXEL);
-            let name = Text::new(band.name.to_owned(), place, style);
-            canvas.draw(&name).map_err(ChartError::drawing)?;
+            let style = TextStyle::new(NAME_PX, HPos::Center, VPos::Center);
+            canvas.text_px(band.name, (middle_px, y_px), style)?;
         }
         Ok(())
     }

@@ -2,17 +2,12 @@
 //! number of rows.
 
 use crate::rendering::axis::Axis;
-use crate::rendering::canvas::Canvas;
-use crate::rendering::canvas::{PIXEL, style, to_px, width_px};
+use crate::rendering::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::legend::LEFT_PX;
 use crate::rendering::sheet::Sheet;
-use crate::rendering::theme::{GRID, INK, PAPER};
+use crate::rendering::theme::{Colour, GRID, INK, PAPER};
 use crate::rendering::value_mark::ValueMark;
-use plotters::coord::ranged1d::{Ranged, ValueFormatter};
-use plotters::prelude::{PathElement, RGBColor, Rectangle, Text};
-use plotters::style::Color;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// Height of a row of one bar; then what each further bar adds.
 const ROW_PX: i32 = 24;
@@ -49,14 +44,14 @@ pub(crate) enum Row {
         bars: Vec<Bar>,
     },
     /// What the colours of stacks mean.
-    Key(Vec<(RGBColor, &'static str)>),
+    Key(Vec<(Colour, &'static str)>),
 }
 
 /// A bar from one figure to another.
 pub(crate) struct Bar {
     pub(crate) from: f64,
     pub(crate) to: f64,
-    pub(crate) colour: RGBColor,
+    pub(crate) colour: Colour,
     /// Drawn as an outline only.
     pub(crate) hollow: bool,
     /// The text beside its end.
@@ -120,7 +115,7 @@ impl BarChart {
 
     fn plot(
         &self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         frame: &Frame,
         top_px: i32,
     ) -> Result<Vec<ValueMark>, ChartError> {
@@ -174,27 +169,26 @@ impl Frame {
     /// Returns the position of a figure. One beyond the axis is placed at its end.
     fn x(&self, figure: f64) -> i32 {
         let (left, right) = (self.left_px * PIXEL, self.right_px * PIXEL);
-        self.axis.map(&figure, (left, right)).clamp(left, right)
+        self.axis.place(figure, (left, right)).clamp(left, right)
     }
 
     /// Draws the lines behind the bars, and the line where they begin.
-    fn mesh(&self, canvas: &Canvas<'_>, top_px: i32, bottom_px: i32) -> Result<(), ChartError> {
-        let line = |figure: f64, colour: RGBColor| {
+    fn mesh(&self, canvas: &mut Canvas<'_>, top_px: i32, bottom_px: i32) -> Result<(), ChartError> {
+        let mut line = |figure: f64, colour: Colour| {
             let x = self.x(figure);
-            let ends = [(x, top_px * PIXEL), (x, bottom_px * PIXEL)];
-            canvas.draw(&PathElement::new(ends, colour.stroke_width(PIXEL.unsigned_abs())))
+            canvas.polyline(&[(x, top_px * PIXEL), (x, bottom_px * PIXEL)], colour.stroke(PIXEL))
         };
         for tick in self.axis.ticks() {
-            line(*tick, GRID).map_err(ChartError::drawing)?;
+            line(*tick, GRID)?;
         }
-        line(0.0, INK).map_err(ChartError::drawing)
+        line(0.0, INK)
     }
 
     /// Draws the tick labels and the axis label.
-    fn axis(&self, canvas: &Canvas<'_>, bottom_px: i32, words: &str) -> Result<(), ChartError> {
+    fn axis(&self, canvas: &mut Canvas<'_>, bottom_px: i32, words: &str) -> Result<(), ChartError> {
         for tick in self.axis.ticks() {
             let place = (self.x(*tick) / PIXEL, bottom_px + 12);
-            self.words(canvas, &Axis::format(tick), place, 12, HPos::Center)?;
+            self.words(canvas, &Axis::format(*tick), place, 12, HPos::Center)?;
         }
         let middle_px = (self.left_px + self.right_px) / 2;
         self.words(canvas, words, (middle_px, bottom_px + 33), 13, HPos::Center)
@@ -202,22 +196,20 @@ impl Frame {
 
     fn words(
         &self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         words: &str,
-        (x_px, y_px): (i32, i32),
+        place_px: (i32, i32),
         size_px: i32,
         side: HPos,
     ) -> Result<(), ChartError> {
-        let style = style(size_px).pos(Pos::new(side, VPos::Center));
-        let words = Text::new(words.to_owned(), (x_px * PIXEL, y_px * PIXEL), style);
-        canvas.draw(&words).map_err(ChartError::drawing)
+        canvas.text_px(words, place_px, TextStyle::new(size_px, side, VPos::Center))
     }
 
     /// Draws samples of colours with their words.
     fn key(
         &self,
-        canvas: &Canvas<'_>,
-        entries: &[(RGBColor, &'static str)],
+        canvas: &mut Canvas<'_>,
+        entries: &[(Colour, &'static str)],
         middle_px: i32,
     ) -> Result<(), ChartError> {
         let mut at_px = self.left_px;
@@ -227,27 +219,29 @@ impl Frame {
                 (at_px * PIXEL, (middle_px - half_px) * PIXEL),
                 ((at_px + SAMPLE_PX) * PIXEL, (middle_px + half_px) * PIXEL),
             ];
-            canvas.draw(&Rectangle::new(corners, colour.filled())).map_err(ChartError::drawing)?;
+            canvas.fill_rectangle(corners, *colour)?;
             self.words(canvas, words, (at_px + SAMPLE_PX + 6, middle_px), 12, HPos::Left)?;
             at_px += SAMPLE_PX + 6 + width_px(words, 12)? + APART_PX;
         }
         Ok(())
     }
 
-    fn bar(&self, canvas: &Canvas<'_>, bar: &Bar, top_px: i32) -> Result<ValueMark, ChartError> {
+    fn bar(
+        &self,
+        canvas: &mut Canvas<'_>,
+        bar: &Bar,
+        top_px: i32,
+    ) -> Result<ValueMark, ChartError> {
         let (low, high) = (bar.from.min(bar.to), bar.from.max(bar.to));
         // A figure that is not zero must be visible.
         let (left, right) = (self.x(low), self.x(high).max(self.x(low) + PIXEL));
         let (top, bottom) = ((top_px + 1) * PIXEL, (top_px + BAR_PX - 1) * PIXEL);
         let fill = if bar.hollow { PAPER } else { bar.colour };
-        let corners = [(left, top), (right, bottom)];
-        let filled = Rectangle::new(corners, fill.filled());
-        canvas.draw(&filled).map_err(ChartError::drawing)?;
-        // The drawing library cannot set the width of a rectangle's outline.
+        canvas.fill_rectangle([(left, top), (right, bottom)], fill)?;
+        // The SVG backend cannot set the width of a rectangle's outline.
         let around =
             [(left, top), (right, top), (right, bottom), (left, bottom), (left, top), (right, top)];
-        let outline = bar.colour.stroke_width((PIXEL * 3 / 2).unsigned_abs());
-        canvas.draw(&PathElement::new(around, outline)).map_err(ChartError::drawing)?;
+        canvas.polyline(&around, bar.colour.stroke(PIXEL * 3 / 2))?;
         let middle_px = top_px + BAR_PX / 2;
         self.words(canvas, &bar.figure, (right / PIXEL + 6, middle_px), 11, HPos::Left)?;
         Ok(ValueMark { place: ((left + right) / 2, (top + bottom) / 2), words: bar.words.clone() })

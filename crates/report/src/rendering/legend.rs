@@ -1,10 +1,8 @@
 //! Legends: samples of the marks in the plot, each with words beside it.
 
-use crate::rendering::canvas::Canvas;
-use crate::rendering::canvas::{PIXEL, text, width_px};
+use crate::rendering::canvas::{Canvas, PIXEL, VPos, text, width_px};
 use crate::rendering::chart::ChartError;
 use crate::rendering::marker::Appearance;
-use plotters::style::text_anchor::VPos;
 
 /// Height of a row.
 pub(crate) const ROW_PX: i32 = 22;
@@ -40,7 +38,7 @@ pub(crate) enum Sample {
 
 /// Draws a sample and its words, beginning at `x_px` from the left, around `middle_px` from the top.
 pub(crate) fn entry(
-    canvas: &Canvas<'_>,
+    canvas: &mut Canvas<'_>,
     appearance: Appearance,
     sample: Sample,
     words: &str,

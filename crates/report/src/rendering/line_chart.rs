@@ -2,15 +2,13 @@
 
 use crate::rendering::axis::Axis;
 use crate::rendering::bands::Band;
-use crate::rendering::canvas::Canvas;
-use crate::rendering::canvas::{PIXEL, to_px};
+use crate::rendering::canvas::{Canvas, PIXEL, to_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::legend::{self, Sample};
 use crate::rendering::marker::Appearance;
 use crate::rendering::plot::{Labelled, Plot};
 use crate::rendering::sheet::{Margins, Sheet};
 use crate::rendering::value_mark::ValueMark;
-use plotters::coord::ranged1d::ValueFormatter;
 
 /// A line with more points than this has no markers, since they would cover it.
 const MOST_MARKERS: usize = 24;
@@ -112,7 +110,11 @@ impl LineChart {
         (across, up)
     }
 
-    fn plot(&self, canvas: &Canvas<'_>, margins: &Margins) -> Result<Vec<ValueMark>, ChartError> {
+    fn plot(
+        &self,
+        canvas: &mut Canvas<'_>,
+        margins: &Margins,
+    ) -> Result<Vec<ValueMark>, ChartError> {
         let (across, up) = self.axes();
         let across = Labelled {
             axis: across,
@@ -132,14 +134,14 @@ impl LineChart {
             axis: up,
             label: &|value| match self.up {
                 Up::FromZero(_) | Up::FromZeroTo(..) => Axis::format(value),
-                Up::Logarithmic(_) => Axis::format(&10_f64.powf(*value)),
+                Up::Logarithmic(_) => Axis::format(10_f64.powf(value)),
             },
             words: match self.up {
                 Up::FromZero(words) | Up::FromZeroTo(words, _) | Up::Logarithmic(words) => words,
             },
         };
         let bands = self.bands();
-        let plot = Plot::begin(canvas, margins, across, up, bands)?;
+        let plot = Plot::begin(canvas, canvas.area(), margins, across, up, bands)?;
         for line in &self.lines {
             for piece in Band::cut(bands, &line.points) {
                 let places = piece.iter().map(|point| plot.place(self.scaled(*point)));
@@ -182,14 +184,14 @@ impl LineChart {
     /// Returns the description of a point, shown under the pointer.
     fn words(&self, line: &Line, (x, y): (f64, f64)) -> String {
         let across = match &self.across {
-            Across::FromZero(_) => Axis::format(&x),
-            Across::Segments(..) => format!("segment {}", Axis::format(&x)),
+            Across::FromZero(_) => Axis::format(x),
+            Across::Segments(..) => format!("segment {}", Axis::format(x)),
             Across::Doubling(_, ticks) => {
                 let tick = ticks.iter().find(|tick| tick.0 == x);
-                tick.map_or_else(|| Axis::format(&x), |(_, label)| label.clone())
+                tick.map_or_else(|| Axis::format(x), |(_, label)| label.clone())
             }
         };
-        format!("{}, {across}: {}", line.name, Axis::format(&y))
+        format!("{}, {across}: {}", line.name, Axis::format(y))
     }
 
     /// Returns the lines' names, in as many columns as are wanted and fit. A drive's single line needs no name: the
@@ -240,7 +242,7 @@ impl Legend<'_> {
         self.entries.len().div_ceil(self.columns)
     }
 
-    fn draw(&self, canvas: &Canvas<'_>, top_px: i32) -> Result<(), ChartError> {
+    fn draw(&self, canvas: &mut Canvas<'_>, top_px: i32) -> Result<(), ChartError> {
         for (position, (line, appearance, sample)) in self.entries.iter().enumerate() {
             let (row, column) = (position / self.columns, position % self.columns);
             let x_px = legend::LEFT_PX + self.columns_px.iter().take(column).sum::<i32>();

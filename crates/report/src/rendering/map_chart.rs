@@ -5,17 +5,13 @@ use crate::data::file::FileMap;
 use crate::data::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot, Strip};
 use crate::data::phase::Phase;
 use crate::data::quantity::about;
-use crate::rendering::canvas::Canvas;
-use crate::rendering::canvas::{PIXEL, style, text, to_px, width_px};
+use crate::rendering::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::files_table::shown_path;
 use crate::rendering::legend::LEFT_PX;
 use crate::rendering::sheet::{Overlay, Sheet};
 use crate::rendering::theme::{GRID, INK, MAP_COLOURS, hex};
 use crate::rendering::value_mark::ValueMark;
-use plotters::prelude::{PathElement, Text};
-use plotters::style::Color;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::fmt::Write;
 
 /// Height of a row, and the gap between two.
@@ -282,7 +278,7 @@ impl Frame {
     /// Draws rows and their axis. Returns where the next part may begin.
     fn part(
         &self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         part: &Part,
         top_px: i32,
         overlay: &mut Overlay,
@@ -292,8 +288,7 @@ impl Frame {
         for row in &part.rows {
             bottom_px += ROW_PX + GAP_PX;
             let line = [self.left_px, self.right_px].map(|x_px| (x_px * PIXEL, bottom_px * PIXEL));
-            let line = PathElement::new(line, GRID.stroke_width(PIXEL.unsigned_abs()));
-            canvas.draw(&line).map_err(ChartError::drawing)?;
+            canvas.polyline(&line, GRID.stroke(PIXEL))?;
             let middle_px = bottom_px - ROW_PX / 2;
             self.words(canvas, &row.words, (self.left_px - 8, middle_px), HPos::Right)?;
             overlay.svg.push_str(&self.paths(row, bottom_px));
@@ -305,8 +300,7 @@ impl Frame {
         for (place, words) in &part.ticks {
             let x = self.x(*place);
             let tick = [(x, bottom_px * PIXEL), (x, (bottom_px + 5) * PIXEL)];
-            let tick = PathElement::new(tick, INK.stroke_width(PIXEL.unsigned_abs()));
-            canvas.draw(&tick).map_err(ChartError::drawing)?;
+            canvas.polyline(&tick, INK.stroke(PIXEL))?;
             self.words(canvas, words, (x / PIXEL, bottom_px + 14), HPos::Center)?;
         }
         Ok(bottom_px + AXIS_PX)
@@ -340,7 +334,7 @@ impl Frame {
     /// Draws the axis label and the scale of colours.
     fn scale(
         &self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         axis: &str,
         top_px: i32,
         overlay: &mut Overlay,
@@ -382,13 +376,11 @@ impl Frame {
 
     fn words(
         &self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         words: &str,
-        (x_px, y_px): (i32, i32),
+        place_px: (i32, i32),
         side: HPos,
     ) -> Result<(), ChartError> {
-        let style = style(12).pos(Pos::new(side, VPos::Center));
-        let words = Text::new(words.to_owned(), (x_px * PIXEL, y_px * PIXEL), style);
-        canvas.draw(&words).map_err(ChartError::drawing)
+        canvas.text_px(words, place_px, TextStyle::new(12, side, VPos::Center))
     }
 }

@@ -2,9 +2,7 @@
 
 use crate::rendering::canvas::{Canvas, Point};
 use crate::rendering::chart::ChartError;
-use crate::rendering::theme::{COLOURS, INK, PAPER};
-use plotters::prelude::{Circle, PathElement, Polygon, RGBColor};
-use plotters::style::{Color, ShapeStyle};
+use crate::rendering::theme::{COLOURS, Colour, INK, PAPER};
 
 #[derive(Clone, Copy)]
 enum Shape {
@@ -29,7 +27,7 @@ const FAINT_OPACITY: f64 = 0.45;
 #[derive(Clone, Copy)]
 pub(crate) struct Appearance {
     /// For lines and markers.
-    pub(crate) colour: RGBColor,
+    pub(crate) colour: Colour,
     shape: Shape,
     /// Parallel strokes of a published figure.
     strokes: i32,
@@ -146,7 +144,7 @@ impl Appearance {
     /// Draws a simulated figure: a filled marker, or a hollow one if it was `fitted`, or tells arrays apart.
     pub(crate) fn simulated(
         self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         (x, y): Point,
         fitted: bool,
         pixel: i32,
@@ -158,73 +156,70 @@ impl Appearance {
             Shape::Triangle | Shape::Diamond | Shape::TriangleDown => pixel * 11 / 2,
         };
         let fill = if fitted || self.hollow { PAPER } else { self.colour };
-        let outline = self.colour.stroke_width((2 * pixel).unsigned_abs());
+        let outline = self.colour.stroke(2 * pixel);
         let at = |across: i32, down: i32| (x + across * radius / 8, y + down * radius / 8);
         let corners = match self.shape {
             Shape::Circle => {
-                let filled = Circle::new((x, y), radius, fill.filled());
-                canvas.draw(&filled).map_err(ChartError::drawing)?;
-                let ring = Circle::new((x, y), radius, outline);
-                return canvas.draw(&ring).map_err(ChartError::drawing);
+                canvas.fill_circle((x, y), radius, fill)?;
+                return canvas.circle((x, y), radius, outline);
             }
             Shape::Square => vec![at(-8, -8), at(8, -8), at(8, 8), at(-8, 8)],
             Shape::Triangle => vec![at(0, -8), at(8, 6), at(-8, 6)],
             Shape::Diamond => vec![at(0, -8), at(8, 0), at(0, 8), at(-8, 0)],
             Shape::TriangleDown => vec![at(0, 8), at(8, -6), at(-8, -6)],
         };
-        let filled = Polygon::new(corners.clone(), ShapeStyle::from(fill).filled());
-        canvas.draw(&filled).map_err(ChartError::drawing)?;
+        canvas.fill_polygon(&corners, fill)?;
         // Ends at the second corner, so that the first corner has a join and not two ends.
         let path: Vec<Point> = corners.iter().cycle().take(corners.len() + 2).copied().collect();
-        canvas.draw(&PathElement::new(path, outline)).map_err(ChartError::drawing)
+        canvas.polyline(&path, outline)
     }
 
     /// Draws a published figure: a horizontal dash of one stroke or two, by array, that shows on
     /// both sides of the simulated marker on top of it.
     pub(crate) fn published(
         self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         (x, y): Point,
         pixel: i32,
     ) -> Result<(), ChartError> {
         let half_length = 11 * pixel;
-        let dark = INK.stroke_width((2 * pixel).unsigned_abs());
+        let dark = INK.stroke(2 * pixel);
         let apart = 4 * pixel;
         for stroke in 0..self.strokes {
             let level = y + stroke * apart - (self.strokes - 1) * apart / 2;
-            let dash = PathElement::new([(x - half_length, level), (x + half_length, level)], dark);
-            canvas.draw(&dash).map_err(ChartError::drawing)?;
+            canvas.polyline(&[(x - half_length, level), (x + half_length, level)], dark)?;
         }
         Ok(())
     }
 
     /// Shades an area behind lines and markers.
-    pub(crate) fn shade(self, canvas: &Canvas<'_>, corners: Vec<Point>) -> Result<(), ChartError> {
-        let shade = Polygon::new(corners, self.colour.mix(SHADE_OPACITY).filled());
-        canvas.draw(&shade).map_err(ChartError::drawing)
+    pub(crate) fn shade(
+        self,
+        canvas: &mut Canvas<'_>,
+        corners: Vec<Point>,
+    ) -> Result<(), ChartError> {
+        canvas.fill_polygon(&corners, self.colour.with_opacity(SHADE_OPACITY))
     }
 
     /// Draws a section of the line of an earlier run.
     pub(crate) fn faint_line(
         self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         places: Vec<Point>,
         pixel: i32,
     ) -> Result<(), ChartError> {
-        let style = self.colour.mix(FAINT_OPACITY).stroke_width((2 * pixel).unsigned_abs());
-        canvas.draw(&PathElement::new(places, style)).map_err(ChartError::drawing)
+        canvas.polyline(&places, self.colour.stroke(2 * pixel).with_opacity(FAINT_OPACITY))
     }
 
     /// Draws a section of the line that joins simulated figures.
     pub(crate) fn line(
         self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         places: Vec<Point>,
         pixel: i32,
     ) -> Result<(), ChartError> {
-        let style = self.colour.stroke_width((2 * pixel).unsigned_abs());
         for piece in self.dash.pieces(places, pixel) {
-            canvas.draw(&PathElement::new(piece, style)).map_err(ChartError::drawing)?;
+            canvas.polyline(&piece, self.colour.stroke(2 * pixel))?;
         }
         Ok(())
     }

@@ -67,8 +67,6 @@ mod sheet;
 pub(crate) mod study_page;
 pub(crate) mod study_summary;
 #[cfg(feature = "charts")]
-mod svg_backend;
-#[cfg(feature = "charts")]
 pub(crate) mod sweep_chart;
 pub(crate) mod sweep_csv;
 pub(crate) mod sweep_table;

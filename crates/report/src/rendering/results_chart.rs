@@ -18,9 +18,8 @@ use crate::rendering::marker::Appearance;
 use crate::rendering::rows_chart::{RowUnit, rows_chart};
 use crate::rendering::segment_chart::{self, segment_axis, subtitles};
 use crate::rendering::sheet::high_enough;
-use crate::rendering::theme::{COLOURS, INK};
+use crate::rendering::theme::{COLOURS, Colour, INK};
 use crate::rendering::throughput_chart::throughput_chart;
-use plotters::prelude::RGBColor;
 
 /// Every chart of results, in a reader's order.
 pub const RESULTS_CHARTS: [ResultsChart; 18] = [
@@ -382,7 +381,7 @@ fn by_part(
 }
 
 /// The colours of the parts of a response time, from the host inwards. Black would be too heavy for the longest.
-const TIME_IN_COLOURS: [RGBColor; 6] =
+const TIME_IN_COLOURS: [Colour; 6] =
     [COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3], COLOURS[5], COLOURS[6]];
 
 /// Draws the mean response time of each segment as parts behind each other, from the host inwards. Where the parts are the

@@ -12,16 +12,13 @@ use crate::data::segment::Segment;
 use crate::rendering::axis::Axis;
 use crate::rendering::bands::Band;
 use crate::rendering::beside::Beside;
-use crate::rendering::canvas::Canvas;
-use crate::rendering::canvas::{PIXEL, text, to_px, width_px};
+use crate::rendering::canvas::{Canvas, PIXEL, VPos, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::legend::{self, Sample};
 use crate::rendering::marker::Appearance;
 use crate::rendering::plot::{Labelled, Plot};
 use crate::rendering::sheet::{Margins, Sheet};
 use crate::rendering::value_mark::ValueMark;
-use plotters::coord::ranged1d::ValueFormatter;
-use plotters::style::text_anchor::VPos;
 
 /// Draws host operations per second by segment, for all arrays.
 ///
@@ -199,21 +196,21 @@ impl Picture<'_> {
         let kind = origin.as_str();
         let published = series.published.iter().find(|published| published.0 == segment);
         let beside = match published {
-            Some((_, figure)) => format!(", {kind}; published {} {unit}", Axis::format(figure)),
+            Some((_, figure)) => format!(", {kind}; published {} {unit}", Axis::format(*figure)),
             None => String::new(),
         };
         let band = series.band.iter().find(|band| band.0 == segment).map(|(_, ends)| {
-            let [low, high] = ends.map(|end| Axis::format(&rounded(end, 4)));
+            let [low, high] = ends.map(|end| Axis::format(rounded(end, 4)));
             format!(", band {low} to {high}")
         });
         let band = band.unwrap_or_default();
-        let figure = Axis::format(&figure);
+        let figure = Axis::format(figure);
         format!("{}, segment {segment}: {figure} {unit}{band}{beside}", series.name)
     }
 
     fn plot(
         &self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         series: &[Series<'_>],
         segment_axis: &str,
         bands: &[Band],
@@ -237,7 +234,7 @@ impl Picture<'_> {
         };
         let up =
             Labelled { axis: Axis::from_zero_to(highest), label: &Axis::format, words: self.axis };
-        let plot = Plot::begin(canvas, margins, across, up, bands)?;
+        let plot = Plot::begin(canvas, canvas.area(), margins, across, up, bands)?;
         let place = |segment: u32, figure: f64| plot.place((f64::from(segment), figure));
         for Series { appearance, band, .. } in series {
             for corners in shaded(bands, band) {
@@ -347,7 +344,7 @@ impl Kind {
 }
 
 /// Draws a legend below the plot, one row per array: the meaning of each kind of mark.
-fn legend(canvas: &Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result<(), ChartError> {
+fn legend(canvas: &mut Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result<(), ChartError> {
     let name_px =
         series.iter().map(|series| width_px(series.name, 12)).collect::<Result<Vec<_>, _>>()?;
     let first_px = legend::LEFT_PX + name_px.into_iter().max().unwrap_or_default() + 24;

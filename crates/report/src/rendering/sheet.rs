@@ -1,13 +1,10 @@
 //! A chart without its plot: title, the words below it, and room for a legend.
 
-use crate::rendering::canvas::{Canvas, PIXEL, text, to_px, width_px};
+use crate::rendering::canvas::{Canvas, PIXEL, VPos, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartSize, ChartStyle};
 use crate::rendering::legend;
-use crate::rendering::svg_backend::SvgBackend;
 use crate::rendering::theme::PAPER;
 use crate::rendering::value_mark::{self, ValueMark, escaped};
-use plotters::drawing::IntoDrawingArea;
-use plotters::style::text_anchor::VPos;
 
 /// A chart without its plot and legend.
 pub(crate) struct Sheet {
@@ -33,7 +30,7 @@ pub(crate) struct Margins {
 #[derive(Default)]
 pub(crate) struct Overlay {
     pub(crate) marks: Vec<ValueMark>,
-    /// SVG elements in drawn units, where the drawing library would write many.
+    /// SVG elements in drawn units, where the SVG backend would write many.
     pub(crate) svg: String,
 }
 
@@ -111,7 +108,7 @@ impl Sheet {
     /// If the size leaves no room, or `draw` fails.
     pub(crate) fn draw<D: Into<Overlay>>(
         &self,
-        draw: impl FnOnce(&Canvas<'_>, &Margins) -> Result<D, ChartError>,
+        draw: impl FnOnce(&mut Canvas<'_>, &Margins) -> Result<D, ChartError>,
     ) -> Result<String, ChartError> {
         let ChartStyle { size, theme } = self.style;
         let ChartSize { width_px, height_px } = size;
@@ -122,14 +119,15 @@ impl Sheet {
         let mut svg = String::new();
         let drawn: Overlay = {
             let units = (width_px * PIXEL.unsigned_abs(), height_px * PIXEL.unsigned_abs());
-            let canvas = SvgBackend::new(&mut svg, units).into_drawing_area();
-            canvas.fill(&PAPER).map_err(ChartError::drawing)?;
-            text(&canvas, &self.title, (SIDE_PX, 14), 18, VPos::Top)?;
+            let mut canvas = Canvas::new(&mut svg, units);
+            canvas
+                .fill_rectangle([(0, 0), (units.0.cast_signed(), units.1.cast_signed())], PAPER)?;
+            text(&mut canvas, &self.title, (SIDE_PX, 14), 18, VPos::Top)?;
             for (row, words) in self.lines.iter().enumerate() {
-                text(&canvas, words, (SIDE_PX, 40 + SUBTITLE_PX * to_px(row)), 12, VPos::Top)?;
+                text(&mut canvas, words, (SIDE_PX, 40 + SUBTITLE_PX * to_px(row)), 12, VPos::Top)?;
             }
-            let drawn = draw(&canvas, &self.margins())?;
-            canvas.present().map_err(ChartError::drawing)?;
+            let drawn = draw(&mut canvas, &self.margins())?;
+            canvas.finish()?;
             drawn.into()
         };
         let mut description = self.title.clone();
@@ -176,7 +174,7 @@ pub(crate) fn high_enough<T>(
     }
 }
 
-/// Replaces the drawing library's header by one with the size in pixels, the finer drawing units, and a title for
+/// Replaces the SVG backend's header by one with the size in pixels, the finer drawing units, and a title for
 /// readers who cannot see the chart; then adds the marks.
 fn finished(svg: &str, size: ChartSize, description: &str, drawn: &Overlay) -> String {
     let ChartSize { width_px, height_px } = size;

@@ -3,7 +3,9 @@
 //! One table here has every colour that a chart is drawn in, so a drawing is recoloured through its text alone: for a
 //! dark page, or with names of CSS variables where a page decides.
 
-use plotters::prelude::RGBColor;
+/// Red, green and blue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Colour(pub(crate) u8, pub(crate) u8, pub(crate) u8);
 
 /// The surface on which a chart is viewed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,92 +21,92 @@ pub enum Theme {
 }
 
 /// Paper; words and axes; lines behind the figures.
-pub(crate) const PAPER: RGBColor = RGBColor(255, 255, 255);
-pub(crate) const INK: RGBColor = RGBColor(40, 40, 40);
-pub(crate) const GRID: RGBColor = RGBColor(225, 225, 225);
+pub(crate) const PAPER: Colour = Colour(255, 255, 255);
+pub(crate) const INK: Colour = Colour(40, 40, 40);
+pub(crate) const GRID: Colour = Colour(225, 225, 225);
 /// Behind the figures of every second phase.
-pub(crate) const BAND: RGBColor = RGBColor(240, 243, 247);
+pub(crate) const BAND: Colour = Colour(240, 243, 247);
 
 /// Okabe and Ito, "Color Universal Design" (2008): distinct for all kinds of colour vision. The order alternates dark
 /// and light. Yellow is left out: it is too faint for lines on white.
-pub(crate) const COLOURS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(0, 0, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
+pub(crate) const COLOURS: [Colour; 7] = [
+    Colour(0, 114, 178),
+    Colour(213, 94, 0),
+    Colour(0, 158, 115),
+    Colour(204, 121, 167),
+    Colour(0, 0, 0),
+    Colour(86, 180, 233),
+    Colour(230, 159, 0),
 ];
 
 /// From blocks right behind their predecessors to distant blocks, ever darker, so that grey and any kind of colour
 /// vision show the same order. Stops #A9CCEA, #6E93CC, #8560A8, #8E2A5E, #3A0A14, interpolated linearly in Oklab.
-pub(crate) const MAP_COLOURS: [RGBColor; 13] = [
-    RGBColor(169, 204, 234),
-    RGBColor(149, 185, 224),
-    RGBColor(129, 166, 214),
-    RGBColor(110, 147, 204),
-    RGBColor(121, 130, 192),
-    RGBColor(128, 113, 180),
-    RGBColor(133, 96, 168),
-    RGBColor(138, 80, 143),
-    RGBColor(141, 63, 118),
-    RGBColor(142, 42, 94),
-    RGBColor(113, 31, 68),
-    RGBColor(85, 20, 43),
-    RGBColor(58, 10, 20),
+pub(crate) const MAP_COLOURS: [Colour; 13] = [
+    Colour(169, 204, 234),
+    Colour(149, 185, 224),
+    Colour(129, 166, 214),
+    Colour(110, 147, 204),
+    Colour(121, 130, 192),
+    Colour(128, 113, 180),
+    Colour(133, 96, 168),
+    Colour(138, 80, 143),
+    Colour(141, 63, 118),
+    Colour(142, 42, 94),
+    Colour(113, 31, 68),
+    Colour(85, 20, 43),
+    Colour(58, 10, 20),
 ];
 
 /// The same for a dark page, ever lighter. Stops #1F4E7A, #3C6FB5, #A56BB8, #F08C78, #FFF0B8.
-pub(crate) const DARK_MAP_COLOURS: [RGBColor; 13] = [
-    RGBColor(31, 78, 122),
-    RGBColor(41, 89, 141),
-    RGBColor(50, 100, 161),
-    RGBColor(60, 111, 181),
-    RGBColor(102, 111, 182),
-    RGBColor(135, 110, 183),
-    RGBColor(165, 107, 184),
-    RGBColor(189, 120, 166),
-    RGBColor(214, 131, 145),
-    RGBColor(240, 140, 120),
-    RGBColor(247, 174, 141),
-    RGBColor(252, 207, 162),
-    RGBColor(255, 240, 184),
+pub(crate) const DARK_MAP_COLOURS: [Colour; 13] = [
+    Colour(31, 78, 122),
+    Colour(41, 89, 141),
+    Colour(50, 100, 161),
+    Colour(60, 111, 181),
+    Colour(102, 111, 182),
+    Colour(135, 110, 183),
+    Colour(165, 107, 184),
+    Colour(189, 120, 166),
+    Colour(214, 131, 145),
+    Colour(240, 140, 120),
+    Colour(247, 174, 141),
+    Colour(252, 207, 162),
+    Colour(255, 240, 184),
 ];
 
 /// From far below a middle to far above it: orange, white, violet. ColorBrewer's PuOr of 11 classes (C. Brewer, 2002), which all
 /// kinds of colour vision can tell apart.
-pub(crate) const DIVERGING_COLOURS: [RGBColor; 11] = [
-    RGBColor(127, 59, 8),
-    RGBColor(179, 88, 6),
-    RGBColor(224, 130, 20),
-    RGBColor(253, 184, 99),
-    RGBColor(254, 224, 182),
-    RGBColor(247, 247, 247),
-    RGBColor(216, 218, 235),
-    RGBColor(178, 171, 210),
-    RGBColor(128, 115, 172),
-    RGBColor(84, 39, 136),
-    RGBColor(45, 0, 75),
+pub(crate) const DIVERGING_COLOURS: [Colour; 11] = [
+    Colour(127, 59, 8),
+    Colour(179, 88, 6),
+    Colour(224, 130, 20),
+    Colour(253, 184, 99),
+    Colour(254, 224, 182),
+    Colour(247, 247, 247),
+    Colour(216, 218, 235),
+    Colour(178, 171, 210),
+    Colour(128, 115, 172),
+    Colour(84, 39, 136),
+    Colour(45, 0, 75),
 ];
 
 /// The same hues for a dark page, with a dark middle.
-pub(crate) const DARK_DIVERGING_COLOURS: [RGBColor; 11] = [
-    RGBColor(255, 207, 150),
-    RGBColor(217, 148, 74),
-    RGBColor(143, 90, 34),
-    RGBColor(107, 71, 36),
-    RGBColor(74, 58, 42),
-    RGBColor(43, 48, 54),
-    RGBColor(60, 58, 92),
-    RGBColor(95, 85, 150),
-    RGBColor(154, 140, 214),
-    RGBColor(189, 178, 240),
-    RGBColor(221, 211, 255),
+pub(crate) const DARK_DIVERGING_COLOURS: [Colour; 11] = [
+    Colour(255, 207, 150),
+    Colour(217, 148, 74),
+    Colour(143, 90, 34),
+    Colour(107, 71, 36),
+    Colour(74, 58, 42),
+    Colour(43, 48, 54),
+    Colour(60, 58, 92),
+    Colour(95, 85, 150),
+    Colour(154, 140, 214),
+    Colour(189, 178, 240),
+    Colour(221, 211, 255),
 ];
 
 /// A colour as drawn, on a dark page, and as a variable. The dark ones are the same hues, lighter.
-const TABLE: [(RGBColor, &str, &str); 11] = [
+const TABLE: [(Colour, &str, &str); 11] = [
     (PAPER, "#16191D", "var(--chart-paper)"),
     (INK, "#E4E6E8", "var(--chart-ink)"),
     (GRID, "#3A3F45", "var(--chart-grid)"),
@@ -118,8 +120,8 @@ const TABLE: [(RGBColor, &str, &str); 11] = [
     (COLOURS[6], "#F3B82E", "var(--chart-7)"),
 ];
 
-/// Returns a colour as the drawing library writes it.
-pub(crate) fn hex(RGBColor(red, green, blue): RGBColor) -> String {
+/// Returns a colour as the SVG backend writes it.
+pub(crate) fn hex(Colour(red, green, blue): Colour) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
 }
 

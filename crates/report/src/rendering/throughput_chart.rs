@@ -4,15 +4,13 @@ use crate::analysis::figures::{MB_PER_MIB, is_a_moment, mib_per_s_on};
 use crate::data::results::{ArrayResults, Results};
 use crate::data::segment::Segment;
 use crate::rendering::axis::Axis;
-use crate::rendering::canvas::{Canvas, PIXEL, text, to_px};
+use crate::rendering::canvas::{Area, Canvas, PIXEL, VPos, text, to_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::marker::Appearance;
 use crate::rendering::plot::{Labelled, Plot};
 use crate::rendering::segment_chart::subtitles;
 use crate::rendering::sheet::{Margins, Sheet};
 use crate::rendering::value_mark::ValueMark;
-use plotters::coord::ranged1d::ValueFormatter;
-use plotters::style::text_anchor::VPos;
 
 /// Fewer samples of an array are no course of time.
 const LEAST_SAMPLES: usize = 20;
@@ -120,24 +118,21 @@ pub(crate) fn throughput_chart(
 }
 
 fn draw_panel(
-    canvas: &Canvas<'_>,
+    canvas: &mut Canvas<'_>,
     panel: &Panel<'_>,
     top_px: i32,
     longest: f64,
     highest: f64,
 ) -> Result<Vec<ValueMark>, ChartError> {
     text(canvas, &panel.heading(), (16, top_px + 2), 13, VPos::Top)?;
-    let (width, _) = canvas.dim_in_pixel();
-    let area = canvas.clone().shrink(
-        (0, (top_px + HEADING_PX) * PIXEL),
-        (width, (PANEL_PX - HEADING_PX).unsigned_abs() * PIXEL.unsigned_abs()),
-    );
+    let area =
+        Area { top_px: top_px + HEADING_PX, height_px: PANEL_PX - HEADING_PX, ..canvas.area() };
     let across =
         Labelled { axis: Axis::from_zero_to(longest), label: &Axis::format, words: "seconds" };
     let up =
         Labelled { axis: Axis::few_from_zero_to(highest), label: &Axis::format, words: "MB/s" };
     let margins = Margins { top_px: 4, legend_px: -14 };
-    let plot = Plot::begin(&area, &margins, across, up, &[])?;
+    let plot = Plot::begin(canvas, area, &margins, across, up, &[])?;
     let appearance = Appearance::of(panel.position);
     let places = panel.samples.iter().map(|sample| plot.place(*sample)).collect();
     appearance.line(canvas, places, PIXEL)?;
@@ -146,8 +141,8 @@ fn draw_panel(
         words: format!(
             "{}, {} s: {} MB/s",
             panel.array.name,
-            Axis::format(&sample.0),
-            Axis::format(&crate::rounded(sample.1, 4))
+            Axis::format(sample.0),
+            Axis::format(crate::rounded(sample.1, 4))
         ),
     });
     Ok(marks.collect())

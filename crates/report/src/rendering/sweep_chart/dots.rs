@@ -1,7 +1,7 @@
 //! Dots with error bars: a row for each value of an axis, figures from left to right.
 
 use crate::rendering::axis::Axis;
-use crate::rendering::canvas::{Canvas, PIXEL, to_px, width_px};
+use crate::rendering::canvas::{Area, Canvas, PIXEL, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::legend::Sample;
 use crate::rendering::marker::Appearance;
@@ -9,11 +9,8 @@ use crate::rendering::plot::{ACROSS_LABELS_PX, Labelled, Plot, SIDE_PX};
 use crate::rendering::sheet::Margins;
 use crate::rendering::sweep_chart::content::{Content, Panel};
 use crate::rendering::sweep_chart::scale::FigureAxis;
-use crate::rendering::sweep_chart::{HEADING_PX, Names, Slot, chart_px, cut, sheet};
+use crate::rendering::sweep_chart::{HEADING_PX, Names, below_heading, chart_px, cut, sheet};
 use crate::rendering::value_mark::ValueMark;
-use plotters::coord::ranged1d::ValueFormatter;
-use plotters::prelude::PathElement;
-use plotters::style::Color;
 
 /// Widest labels of rows.
 const MOST_LABEL_PX: i32 = 300;
@@ -42,12 +39,12 @@ pub(super) fn draw(content: &Content<'_>, style: ChartStyle) -> Result<String, C
         let mut marks = Vec::new();
         for panel in &content.panels {
             let (width_px, height_px) = (chart_px(style), height_px(panel));
-            let slot = Slot { left_px: 0, top_px, width_px, height_px };
+            let area = Area { left_px: 0, top_px, width_px, height_px };
             top_px += height_px;
-            let area = slot.begin(canvas, &panel.heading)?;
+            let area = below_heading(canvas, area, &panel.heading)?;
             let labels = panel.x.labels.iter().map(|label| cut(label, label_px - 12, 12));
             let labels = labels.collect::<Result<Vec<String>, _>>()?;
-            marks.extend(rows_of(canvas, &area, content, panel, &figures, &labels, label_px)?);
+            marks.extend(rows_of(canvas, area, content, panel, &figures, &labels, label_px)?);
         }
         names.draw(canvas, top_px, Sample::Dot)?;
         Ok(marks)
@@ -55,8 +52,8 @@ pub(super) fn draw(content: &Content<'_>, style: ChartStyle) -> Result<String, C
 }
 
 fn rows_of(
-    canvas: &Canvas<'_>,
-    area: &Canvas<'_>,
+    canvas: &mut Canvas<'_>,
+    area: Area,
     content: &Content<'_>,
     panel: &Panel<'_>,
     figures: &FigureAxis,
@@ -73,11 +70,10 @@ fn rows_of(
         words: "",
     };
     let margins = Margins { top_px: 4, legend_px: 8 - SIDE_PX };
-    let plot = Plot::begin_beside(area, &margins, across, up, &[], label_px)?;
+    let plot = Plot::begin_beside(canvas, area, &margins, across, up, &[], label_px)?;
     let mut marks = Vec::new();
     for (number, points) in panel.series.iter().enumerate() {
         let appearance = Appearance::of(number);
-        let style = appearance.colour.stroke_width((2 * PIXEL).unsigned_abs());
         let below_px = DOT_PX * (2 * to_px(number) - to_px(panel.series.len()) + 1) / 2;
         for point in points {
             let place = |figure: f64| {
@@ -85,8 +81,7 @@ fn rows_of(
                 (x, y + below_px * PIXEL)
             };
             if let Some(interval) = point.row.interval {
-                let bar = PathElement::new(interval.map(place), style);
-                canvas.draw(&bar).map_err(ChartError::drawing)?;
+                canvas.polyline(&interval.map(place), appearance.colour.stroke(2 * PIXEL))?;
             }
             appearance.simulated(canvas, place(point.mean), false, PIXEL)?;
             let words = content.words(panel, number, point);

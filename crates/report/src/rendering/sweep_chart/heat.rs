@@ -2,18 +2,17 @@
 
 use crate::data::number::fixed;
 use crate::rendering::axis::Axis;
-use crate::rendering::canvas::{Canvas, PIXEL, style, text, to_px, width_px};
+use crate::rendering::canvas::{Area, Canvas, HPos, PIXEL, TextStyle, VPos, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::plot::{ACROSS_LABELS_PX, Labelled, Plot, RIGHT_PX, SIDE_PX};
 use crate::rendering::sheet::Margins;
 use crate::rendering::sweep_chart::content::{Content, Panel, Point};
 use crate::rendering::sweep_chart::scale::labelled;
-use crate::rendering::sweep_chart::{HEADING_PX, Slot, chart_px, columns, cut, sheet};
-use crate::rendering::theme::{DIVERGING_COLOURS, INK, MAP_COLOURS, PAPER};
+use crate::rendering::sweep_chart::{
+    HEADING_PX, below_heading, chart_px, columns, cut, grid, sheet,
+};
+use crate::rendering::theme::{Colour, DIVERGING_COLOURS, INK, MAP_COLOURS, PAPER};
 use crate::rendering::value_mark::ValueMark;
-use plotters::prelude::{RGBColor, Rectangle, Text};
-use plotters::style::Color;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 /// Heights of a row of cells, by how many rows there are.
 const ROW_PX: [i32; 3] = [34, 26, 16];
@@ -49,7 +48,7 @@ impl Scale {
         Self { low, high, is_about_100: false }
     }
 
-    fn colours(&self) -> &'static [RGBColor] {
+    fn colours(&self) -> &'static [Colour] {
         if self.is_about_100 { &DIVERGING_COLOURS } else { &MAP_COLOURS }
     }
 
@@ -72,7 +71,7 @@ impl Scale {
     }
 
     /// Returns the colour of words on a colour: the same choice is legible in the light theme and in the dark one.
-    fn ink(&self, colour: usize) -> RGBColor {
+    fn ink(&self, colour: usize) -> Colour {
         let dark_on_light = if self.is_about_100 { 2..=7 } else { 0..=4 };
         if dark_on_light.contains(&colour) { INK } else { PAPER }
     }
@@ -116,11 +115,11 @@ pub(super) fn draw(content: &Content<'_>, chart: ChartStyle) -> Result<String, C
     let label_px = label_px.min(MOST_LABEL_PX) + 34;
     let sheet = sheet(content, chart, note, height_px * panel_rows + SCALE_PX)?;
     sheet.draw(|canvas, margins| {
-        let slots = Slot::grid(count, columns, chart_px(chart), height_px, margins.top_px);
+        let areas = grid(count, columns, chart_px(chart), height_px, margins.top_px);
         let mut marks = Vec::new();
-        for (panel, slot) in content.panels.iter().zip(slots) {
+        for (panel, area) in content.panels.iter().zip(areas) {
             let one = Field { content, panel, scale: &scale, label_px };
-            marks.extend(one.draw(canvas, slot)?);
+            marks.extend(one.draw(canvas, area)?);
         }
         draw_scale(canvas, content, &scale, margins.top_px + height_px * panel_rows + 4)?;
         Ok(marks)
@@ -139,10 +138,10 @@ struct Field<'a> {
 }
 
 impl Field<'_> {
-    fn draw(&self, canvas: &Canvas<'_>, slot: Slot) -> Result<Vec<ValueMark>, ChartError> {
-        let area = slot.begin(canvas, &self.panel.heading)?;
+    fn draw(&self, canvas: &mut Canvas<'_>, area: Area) -> Result<Vec<ValueMark>, ChartError> {
+        let area = below_heading(canvas, area, &self.panel.heading)?;
         let (across, rows) = (self.panel.x.labels.len(), self.content.series.len());
-        let plot_px = slot.width_px - SIDE_PX - self.label_px - RIGHT_PX;
+        let plot_px = area.width_px - SIDE_PX - self.label_px - RIGHT_PX;
         let range = |count: usize| -0.5..count as f64 - 0.5;
         let positions = |count: usize| (0..count).map(|at| at as f64).collect::<Vec<f64>>();
         let labels: Result<Vec<String>, ChartError> =
@@ -152,18 +151,18 @@ impl Field<'_> {
             labelled(&positions(across), &self.panel.x, &range(across), plot_px)?;
         let x = Labelled {
             axis: Axis::of_range(range(across), ticks),
-            label: &|position| x_labels.get(*position as usize).cloned().unwrap_or_default(),
+            label: &|position| x_labels.get(position as usize).cloned().unwrap_or_default(),
             words: &x_words,
         };
         // Numbers ascend from the bottom, as on any axis; words are read from the top, in the order of the study.
         let up = |row: usize| if self.content.lines_ascend { row } else { rows - 1 - row };
         let y = Labelled {
             axis: Axis::of_range(range(rows), positions(rows)),
-            label: &|position| labels.get(up(*position as usize)).cloned().unwrap_or_default(),
+            label: &|position| labels.get(up(position as usize)).cloned().unwrap_or_default(),
             words: &self.content.lines_name,
         };
         let margins = Margins { top_px: 4, legend_px: -SIDE_PX + 6 };
-        let plot = Plot::begin_beside(&area, &margins, x, y, &[], self.label_px)?;
+        let plot = Plot::begin_beside(canvas, area, &margins, x, y, &[], self.label_px)?;
         let mut marks = Vec::new();
         for (row, points) in self.panel.series.iter().enumerate() {
             for point in points {
@@ -181,7 +180,7 @@ impl Field<'_> {
 
     fn cell(
         &self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         point: &Point<'_>,
         from: (i32, i32),
         to: (i32, i32),
@@ -190,18 +189,15 @@ impl Field<'_> {
         // A line of paper between cells.
         let gap = PIXEL / 2;
         let corners = [(from.0 + gap, to.1 + gap), (to.0 - gap, from.1 - gap)];
-        let cell = Rectangle::new(corners, self.scale.colours()[colour].filled());
-        canvas.draw(&cell).map_err(ChartError::drawing)?;
+        canvas.fill_rectangle(corners, self.scale.colours()[colour])?;
         let unsure = if self.scale.is_about_100 && holds_100(point) { "~" } else { "" };
         let figure = format!("{unsure}{}", fixed(point.mean, self.content.decimals.min(1)));
         let has_room = width_px(&figure, FIGURE_PX)? + 4 <= (to.0 - from.0) / PIXEL
             && (from.1 - to.1) / PIXEL >= FIGURE_PX + 3;
         if has_room {
             let middle = (i32::midpoint(from.0, to.0), i32::midpoint(from.1, to.1));
-            let style = style(FIGURE_PX).pos(Pos::new(HPos::Center, VPos::Center));
-            let ink = self.scale.ink(colour);
-            let words = Text::new(figure, middle, style.color(&ink));
-            canvas.draw(&words).map_err(ChartError::drawing)?;
+            let style = TextStyle::new(FIGURE_PX, HPos::Center, VPos::Center);
+            canvas.text(&figure, middle, style.coloured(self.scale.ink(colour)))?;
         }
         Ok(())
     }
@@ -209,7 +205,7 @@ impl Field<'_> {
 
 /// Draws the colours in a row, with the figures at its ends and in the middle.
 fn draw_scale(
-    canvas: &Canvas<'_>,
+    canvas: &mut Canvas<'_>,
     content: &Content<'_>,
     scale: &Scale,
     top_px: i32,
@@ -220,7 +216,7 @@ fn draw_scale(
         let from_px = left_px + BOX_PX * to_px(number);
         let corners = [(from_px, top_px), (from_px + BOX_PX, top_px + 14)];
         let corners = corners.map(|(x, y)| (x * PIXEL, y * PIXEL));
-        canvas.draw(&Rectangle::new(corners, colour.filled())).map_err(ChartError::drawing)?;
+        canvas.fill_rectangle(corners, *colour)?;
     }
     for share in [0.0, 0.5, 1.0] {
         let words = fixed(scale.figure(share), content.decimals.min(1));

@@ -1,7 +1,7 @@
 //! Lines with bands, or points with error bars, over an axis of numbers or words.
 
 use crate::rendering::axis::Axis;
-use crate::rendering::canvas::{self, Canvas, PIXEL, to_px, width_px};
+use crate::rendering::canvas::{self, Area, Canvas, PIXEL, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::legend::Sample;
 use crate::rendering::marker::Appearance;
@@ -9,11 +9,8 @@ use crate::rendering::plot::{ACROSS_LABELS_PX, Labelled, Plot, RIGHT_PX, SIDE_PX
 use crate::rendering::sheet::Margins;
 use crate::rendering::sweep_chart::content::{Content, Panel, Point};
 use crate::rendering::sweep_chart::scale::{FigureAxis, XAxis};
-use crate::rendering::sweep_chart::{Names, Slot, chart_px, columns, sheet};
+use crate::rendering::sweep_chart::{Names, below_heading, chart_px, columns, grid, sheet};
 use crate::rendering::value_mark::ValueMark;
-use plotters::coord::ranged1d::ValueFormatter;
-use plotters::prelude::{Circle, PathElement};
-use plotters::style::Color;
 
 /// Heights of a panel: of one, of two to four, of more.
 const HEIGHTS_PX: [i32; 3] = [400, 280, 230];
@@ -31,11 +28,11 @@ pub(super) fn draw(content: &Content<'_>, style: ChartStyle) -> Result<String, C
     let figures = FigureAxis::of(content);
     let sheet = sheet(content, style, figures.note(), height_px * rows + names.height_px())?;
     sheet.draw(|canvas, margins| {
-        let slots = Slot::grid(count, columns, chart_px(style), height_px, margins.top_px);
+        let areas = grid(count, columns, chart_px(style), height_px, margins.top_px);
         let mut marks = Vec::new();
-        for (panel, slot) in content.panels.iter().zip(slots) {
+        for (panel, area) in content.panels.iter().zip(areas) {
             let one = OnePanel { content, panel, figures: &figures, is_alone: count == 1 };
-            marks.extend(one.draw(canvas, slot)?);
+            marks.extend(one.draw(canvas, area)?);
         }
         let sample = if content.plan.joined { Sample::Filled } else { Sample::Dot };
         names.draw(canvas, margins.top_px + height_px * rows, sample)?;
@@ -51,17 +48,17 @@ struct OnePanel<'a> {
 }
 
 impl OnePanel<'_> {
-    fn draw(&self, canvas: &Canvas<'_>, slot: Slot) -> Result<Vec<ValueMark>, ChartError> {
-        let area = slot.begin(canvas, &self.panel.heading)?;
-        let plot_px = slot.width_px - SIDE_PX - UP_LABELS_PX - RIGHT_PX;
+    fn draw(&self, canvas: &mut Canvas<'_>, area: Area) -> Result<Vec<ValueMark>, ChartError> {
+        let below = below_heading(canvas, area, &self.panel.heading)?;
+        let plot_px = area.width_px - SIDE_PX - UP_LABELS_PX - RIGHT_PX;
         let x = XAxis::of(&self.panel.x, plot_px)?;
         let label = self.content.label();
-        let up_px = slot.height_px - ACROSS_LABELS_PX - SIDE_PX - 30;
+        let up_px = area.height_px - ACROSS_LABELS_PX - SIDE_PX - 30;
         let fits = width_px(&label, 13)? <= up_px;
         let ticks = if self.is_alone { 11 } else { 6 };
         let across = Labelled {
             axis: x.axis.clone(),
-            label: &|position| x.label(*position),
+            label: &|position| x.label(position),
             words: &x.words,
         };
         let up = Labelled {
@@ -69,7 +66,8 @@ impl OnePanel<'_> {
             label: &Axis::format,
             words: if fits { &label } else { &self.content.unit },
         };
-        let plot = Plot::begin(&area, &Margins { top_px: 8, legend_px: -8 }, across, up, &[])?;
+        let plot =
+            Plot::begin(canvas, below, &Margins { top_px: 8, legend_px: -8 }, across, up, &[])?;
         let place = |point: &Point<'_>, figure: f64| {
             plot.place((x.position(point.place), self.figures.within(figure)))
         };
@@ -98,7 +96,7 @@ impl OnePanel<'_> {
 
     fn marker(
         &self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         series: usize,
         points: usize,
         at: canvas::Point,
@@ -110,14 +108,13 @@ impl OnePanel<'_> {
         if self.content.plan.joined {
             return Ok(());
         }
-        let dot = Circle::new(at, 3 * PIXEL, appearance.colour.filled());
-        canvas.draw(&dot).map_err(ChartError::drawing)
+        canvas.fill_circle(at, 3 * PIXEL, appearance.colour)
     }
 
     /// Draws bands and lines, which end where a figure is missing.
     fn lines(
         &self,
-        canvas: &Canvas<'_>,
+        canvas: &mut Canvas<'_>,
         appearance: Appearance,
         points: &[Point<'_>],
         place: &impl Fn(&Point<'_>, f64) -> canvas::Point,
@@ -150,16 +147,15 @@ impl OnePanel<'_> {
 
 /// Draws the intervals as vertical bars.
 fn bars(
-    canvas: &Canvas<'_>,
+    canvas: &mut Canvas<'_>,
     appearance: Appearance,
     points: &[Point<'_>],
     place: &impl Fn(&Point<'_>, f64) -> canvas::Point,
 ) -> Result<(), ChartError> {
-    let style = appearance.colour.stroke_width(PIXEL.unsigned_abs());
     for point in points {
         let Some(interval) = point.row.interval else { continue };
-        let bar = PathElement::new(interval.map(|end| place(point, end)), style);
-        canvas.draw(&bar).map_err(ChartError::drawing)?;
+        let bar = interval.map(|end| place(point, end));
+        canvas.polyline(&bar, appearance.colour.stroke(PIXEL))?;
     }
     Ok(())
 }

@@ -16,14 +16,13 @@ mod scale;
 
 use crate::analysis::sweep_design::Design;
 use crate::data::sweep::{Sweep, SweepChartKind, SweepChartSpec};
-use crate::rendering::canvas::{Canvas, PIXEL, text, to_px, width_px};
+use crate::rendering::canvas::{Area, Canvas, VPos, text, to_px, width_px};
 use crate::rendering::chart::{ChartError, ChartStyle};
 use crate::rendering::legend::{self, Sample};
 use crate::rendering::marker::Appearance;
 use crate::rendering::sheet::Sheet;
 use content::Content;
 use plan::plans;
-use plotters::style::text_anchor::VPos;
 
 /// Room for the heading of a panel.
 const HEADING_PX: i32 = 20;
@@ -93,45 +92,26 @@ fn file_stem(name: &str) -> String {
     if stem.is_empty() { "chart".to_owned() } else { stem.to_owned() }
 }
 
-/// A place for a panel, pixels.
-#[derive(Clone, Copy)]
-struct Slot {
-    left_px: i32,
-    top_px: i32,
-    width_px: i32,
-    height_px: i32,
+/// Lays panels out in rows of up to this many, below `top_px`.
+fn grid(count: usize, columns: usize, width_px: i32, height_px: i32, top_px: i32) -> Vec<Area> {
+    let width_px = width_px / to_px(columns);
+    let area = |position: usize| Area {
+        left_px: width_px * to_px(position % columns),
+        top_px: top_px + height_px * to_px(position / columns),
+        width_px,
+        height_px,
+    };
+    (0..count).map(area).collect()
 }
 
-impl Slot {
-    /// Lays panels out in rows of up to this many.
-    fn grid(count: usize, columns: usize, width_px: i32, height_px: i32, top_px: i32) -> Vec<Self> {
-        let width_px = width_px / to_px(columns);
-        let slot = |position: usize| Self {
-            left_px: width_px * to_px(position % columns),
-            top_px: top_px + height_px * to_px(position / columns),
-            width_px,
-            height_px,
-        };
-        (0..count).map(slot).collect()
+/// Writes the heading of a panel, and returns the area below it.
+fn below_heading(canvas: &mut Canvas<'_>, area: Area, heading: &str) -> Result<Area, ChartError> {
+    if heading.is_empty() {
+        return Ok(area);
     }
-
-    /// Writes the heading, and returns the rest of the place as a drawing of its own.
-    fn begin<'svg>(
-        &self,
-        canvas: &Canvas<'svg>,
-        heading: &str,
-    ) -> Result<Canvas<'svg>, ChartError> {
-        let mut heading_px = 0;
-        if !heading.is_empty() {
-            let words = cut(heading, self.width_px - 2 * SIDE_PX, 13)?;
-            text(canvas, &words, (self.left_px + SIDE_PX, self.top_px + 2), 13, VPos::Top)?;
-            heading_px = HEADING_PX;
-        }
-        let from = (self.left_px * PIXEL, (self.top_px + heading_px) * PIXEL);
-        let height_px = self.height_px - heading_px;
-        let size = [self.width_px, height_px].map(|px| px.unsigned_abs() * PIXEL.unsigned_abs());
-        Ok(canvas.clone().shrink(from, (size[0], size[1])))
-    }
+    let words = cut(heading, area.width_px - 2 * SIDE_PX, 13)?;
+    text(canvas, &words, (area.left_px + SIDE_PX, area.top_px + 2), 13, VPos::Top)?;
+    Ok(Area { top_px: area.top_px + HEADING_PX, height_px: area.height_px - HEADING_PX, ..area })
 }
 
 /// Returns how many panels are side by side.
@@ -216,7 +196,7 @@ impl Names {
         legend::ROW_PX * to_px(rows) + 6
     }
 
-    fn draw(&self, canvas: &Canvas<'_>, top_px: i32, sample: Sample) -> Result<(), ChartError> {
+    fn draw(&self, canvas: &mut Canvas<'_>, top_px: i32, sample: Sample) -> Result<(), ChartError> {
         let first_px = top_px + legend::ROW_PX / 2;
         text(canvas, &self.axis, (legend::LEFT_PX, first_px), 12, VPos::Center)?;
         for (series, name, left_px, row) in &self.entries {

@@ -4,7 +4,6 @@ use crate::rendering::axis::Axis;
 use crate::rendering::canvas::width_px;
 use crate::rendering::chart::ChartError;
 use crate::rendering::sweep_chart::content::{Content, Places};
-use plotters::coord::ranged1d::Ranged;
 use std::ops::Range;
 
 /// The least room between labels.
