@@ -276,3 +276,19 @@ fn line_height(size_px: i32) -> f64 {
 pub(crate) fn to_px(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_the_drawing_is_at_its_edge() {
+        let mut svg = String::new();
+        let mut canvas = Canvas::new(&mut svg, (80, 40));
+        canvas.polyline(&[(-8, 8), (88, 48)], INK.stroke(PIXEL)).unwrap();
+        canvas.fill_rectangle([(96, 16), (72, 8)], INK).unwrap();
+        canvas.finish().unwrap();
+        assert!(svg.contains("points=\"0,8 80,40 \""), "{svg}");
+        assert!(svg.contains("x=\"72\" y=\"8\" width=\"8\" height=\"8\""), "{svg}");
+    }
+}

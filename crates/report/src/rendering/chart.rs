@@ -79,7 +79,7 @@ pub enum ChartError {
         /// Title of the chart.
         title: &'static str,
     },
-    /// The drawing library refused.
+    /// The SVG backend refused.
     #[error("chart: {0}")]
     Drawing(String),
 }

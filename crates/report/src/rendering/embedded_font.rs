@@ -4,7 +4,7 @@ use crate::rendering::chart::ChartError;
 use ab_glyph::{Font, FontRef, ScaleFont};
 use std::sync::LazyLock;
 
-/// What the drawing library calls the size of a font is its line height, which in this one is so many times its em.
+/// What the SVG backend calls the size of a font is its line height, which in this one is so many times its em.
 pub(crate) const LINE_HEIGHT_PER_EM: f64 = 1.24;
 
 static FILE: &[u8] = include_bytes!("../../font/DejaVuSans-subset.ttf");

@@ -79,6 +79,7 @@ impl Plot {
         };
         // An axis without room has neither a line nor words.
         let (has_up, has_across) = (up_labels_px > 0, frame.right > frame.left);
+        // Lines without a width show nothing. They are drawn so that charts keep the bytes that they have had.
         frame.mesh(canvas, &up.axis, 0)?;
         if has_up {
             let middle = i32::midpoint(frame.top, frame.bottom);
@@ -115,7 +116,7 @@ impl Frame {
         axis.place(value, (self.bottom - 1, self.top))
     }
 
-    /// Draws horizontal lines at the ticks of the vertical axis.
+    /// Draws horizontal lines of this width at the ticks of the vertical axis.
     fn mesh(&self, canvas: &mut Canvas<'_>, axis: &Axis, width: i32) -> Result<(), ChartError> {
         for tick in axis.ticks() {
             let y = self.y(axis, *tick);
