@@ -33,7 +33,7 @@ const settingsIn = (place, change) => {
       if (words) input.setAttribute("aria-invalid", "true"); else input.removeAttribute("aria-invalid");
     };
     input.id = id("");
-    input.dataset.path = path;
+    input.dataset.setting = path;
     input.setAttribute("aria-describedby", [id("-limits"), id("-about"), id("-problem")].join(" "));
     input.addEventListener("change", async () => {
       if (input.validity.badInput) { say("this is not a number"); return; }
@@ -48,7 +48,7 @@ const settingsIn = (place, change) => {
   };
 
   const build = (controls) => {
-    const focused = place.contains(document.activeElement) ? document.activeElement.dataset.path : undefined;
+    const focused = place.contains(document.activeElement) ? document.activeElement.dataset.setting : undefined;
     const isOpen = new Map([...place.children].map((group) => [group.dataset.of, group.open]));
     const groups = new Map();
     shown.clear();
