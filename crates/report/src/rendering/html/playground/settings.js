@@ -37,6 +37,7 @@ const settingsIn = (place, change) => {
     input.setAttribute("aria-describedby", [id("-limits"), id("-about"), id("-problem")].join(" "));
     input.addEventListener("change", async () => {
       if (input.validity.badInput) { say("this is not a number"); return; }
+      if (!input.validity.valid) { say(`allowed: ${limitsOf(control)}`); return; }
       if (!input.value && !optional) { say("a value is needed here"); return; }
       say(await change(path, input.value || null));
     });
