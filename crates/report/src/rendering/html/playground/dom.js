@@ -13,6 +13,12 @@ const sayIn = (id, words) => {
   byId(id).hidden = !words;
 };
 
+/** What is wrong, and the remedy. Of several problems the first: the others often follow from it. */
+const failureWords = (answer) => {
+  const { message, help } = answer.problems?.[0] ?? answer;
+  return help ? `${message}; help: ${help}` : message;
+};
+
 const grouped = (number) => number.toLocaleString("en-US");
 const plural = (number, word) => `${grouped(number)} ${word}${number === 1 ? "" : "s"}`;
 const scaleWords = (scale) => (scale === 1 ? "full scale" : `1/${scale}`);

@@ -82,16 +82,16 @@ const start = async () => {
     showState();
   };
 
-  /** The change that a control makes: a run waits for it. */
+  /** The change that a control is making: a run waits for it. */
   let changing = null;
   const settings = settingsIn(byId("settings"), (path, value) => {
-    changing = changeSetting(path, value);
+    changing = changeSetting(path, value).finally(() => { changing = null; });
     return changing;
   });
   const changeSetting = async (path, value) => {
     const { text, files } = editor.current;
     const changed = await call({ call: "set", text, files, settings: [[path, value]] });
-    if (!changed.ok) return changed.help ? `${changed.message}; help: ${changed.help}` : changed.message;
+    if (!changed.ok) return failureWords(changed);
     editor.replace({ ...editor.current, text: changed.text });
     return null;
   };
@@ -120,7 +120,7 @@ const start = async () => {
     const wanted = values.flatMap((value) => value.settings);
     if (!wanted.length) return draft;
     const changed = await call({ call: "set", text: base.text, files: base.files, settings: wanted });
-    if (!changed.ok) throw new RangeError(changed.help ? `${changed.message}; help: ${changed.help}` : changed.message);
+    if (!changed.ok) throw new RangeError(failureWords(changed));
     return { ...draft, text: changed.text };
   };
   const choose = async (id, at) => {
@@ -240,7 +240,7 @@ const start = async () => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     // A control tells of its value when the focus leaves it, or with this.
-    if (document.activeElement.matches("[data-path]")) document.activeElement.dispatchEvent(new Event("change"));
+    if (document.activeElement.matches("[data-setting]")) document.activeElement.dispatchEvent(new Event("change"));
     runNow();
   });
 

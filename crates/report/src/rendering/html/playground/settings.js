@@ -33,10 +33,11 @@ const settingsIn = (place, change) => {
       if (words) input.setAttribute("aria-invalid", "true"); else input.removeAttribute("aria-invalid");
     };
     input.id = id("");
-    input.dataset.path = path;
+    input.dataset.setting = path;
     input.setAttribute("aria-describedby", [id("-limits"), id("-about"), id("-problem")].join(" "));
     input.addEventListener("change", async () => {
       if (input.validity.badInput) { say("this is not a number"); return; }
+      if (!input.validity.valid) { say(`allowed: ${limitsOf(control)}`); return; }
       if (!input.value && !optional) { say("a value is needed here"); return; }
       say(await change(path, input.value || null));
     });
@@ -48,7 +49,7 @@ const settingsIn = (place, change) => {
   };
 
   const build = (controls) => {
-    const focused = place.contains(document.activeElement) ? document.activeElement.dataset.path : undefined;
+    const focused = place.contains(document.activeElement) ? document.activeElement.dataset.setting : undefined;
     const isOpen = new Map([...place.children].map((group) => [group.dataset.of, group.open]));
     const groups = new Map();
     shown.clear();
