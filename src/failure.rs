@@ -141,46 +141,16 @@ impl From<RunError> for Failure {
             }
             error => error,
         };
-        let (exit_code, help) = match &error {
-            RunError::Build { .. } => (BAD_INPUT, Some("correct this array in the scenario")),
-            RunError::PublishedFile { .. } => (
-                BAD_INPUT,
-                Some(
-                    "give `published` as a path from the scenario's directory, or leave `published` out of the scenario",
-                ),
-            ),
-            RunError::Published(_) => {
-                (BAD_INPUT, Some("correct the file of published figures that the scenario names"))
-            }
-            RunError::SensitivityFile { .. } | RunError::Sensitivity(_) => (
-                BAD_INPUT,
-                Some("measure the sensitivities again, or remove the file beside the scenario"),
-            ),
-            // The message itself ends with the remedy.
-            RunError::Memory(_) => (BAD_INPUT, None),
-            RunError::LawBroken { .. } => (
-                FAILED,
-                Some(
-                    "in a short segment, the operations in flight at its ends weigh too much: lengthen `segment`; in a \
-                     segment of minutes this is a defect of Strewn, which the scenario and its seed reproduce",
-                ),
-            ),
-            RunError::Simulation { source: SimulationError::Accesses(_), .. } => (
-                FAILED,
-                Some(
-                    "slow the replay down with --speedup below 1 or --closed-loop-trace, or use a faster array",
-                ),
-            ),
-            RunError::Simulation { .. } => (
-                FAILED,
-                Some("this is a defect of Strewn, which the scenario and its seed reproduce"),
-            ),
-            RunError::Record(_) | RunError::Unrecorded(_) => {
-                (FAILED, Some("make room, and give another file"))
-            }
-            _ => (FAILED, None),
+        let exit_code = match &error {
+            RunError::Build { .. }
+            | RunError::PublishedFile { .. }
+            | RunError::Published(_)
+            | RunError::SensitivityFile { .. }
+            | RunError::Sensitivity(_)
+            | RunError::Memory(_) => BAD_INPUT,
+            _ => FAILED,
         };
-        Self::new(exit_code, with_causes(&error), help.map(str::to_owned))
+        Self::new(exit_code, with_causes(&error), error.help().map(str::to_owned))
     }
 }
 

@@ -5,12 +5,16 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use strewn_report::{Playground, ReportError};
+use strewn_run::sensitivity_path;
 use strewn_scenario::{NoFiles, Scenario, ScenarioError, SetError};
 use strewn_sweep::{Study, StudyError};
 use thiserror::Error;
 
-use crate::shipped::{PUBLISHED, SCENARIOS, ShippedText};
+use crate::shipped::{PUBLISHED, SCENARIOS, SENSITIVITIES, ShippedText};
 use crate::studies;
+
+/// What the page calls every scenario.
+const NAME: &str = "scenario.toml";
 
 /// Why the page cannot be made.
 #[derive(Debug, Error)]
@@ -59,12 +63,20 @@ fn entry(shipped: &ShippedText) -> Result<Value, PlaygroundError> {
     let path = Path::new(shipped.path);
     let scenario = Scenario::parse(shipped.text, path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let named =
-        PUBLISHED.iter().filter(|file| scenario.published.as_deref() == Some(Path::new(file.path)));
-    let files: BTreeMap<String, &str> = named
-        .filter_map(|file| Some((Path::new(file.path).strip_prefix(folder).ok()?, file.text)))
-        .map(|(path, text)| (path.display().to_string(), text))
-        .collect();
+    let is_named =
+        |shipped: &&ShippedText| scenario.published.as_deref() == Some(Path::new(shipped.path));
+    let mut files = BTreeMap::new();
+    for shipped in PUBLISHED.iter().filter(is_named) {
+        let path = Path::new(shipped.path);
+        let from_folder = path.strip_prefix(folder).unwrap_or(path);
+        files.insert(from_folder.display().to_string(), shipped.text);
+    }
+    let beside = sensitivity_path(path);
+    for shipped in SENSITIVITIES.iter().filter(|shipped| Path::new(shipped.path) == beside) {
+        // Beside what the page calls every scenario.
+        let name = sensitivity_path(Path::new(NAME));
+        files.insert(name.display().to_string(), shipped.text);
+    }
     let id = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok(json!({ "id": id, "title": scenario.title, "text": shipped.text, "files": files }))
 }
@@ -77,7 +89,7 @@ fn of_study(study: &Study) -> Result<(Value, Vec<Value>), PlaygroundError> {
     };
     let mut bases = Vec::new();
     for (path, text) in study.scenario_texts(&NoFiles)? {
-        let scenario = Scenario::parse(&text, "scenario.toml")?;
+        let scenario = Scenario::parse(&text, NAME)?;
         // A study is of other settings than those of published figures.
         let text = match scenario.published {
             Some(_) => scenario.edited(&text, &[("published".to_owned(), None)])?,

@@ -1,10 +1,12 @@
 //! Questions, and what answers them.
 
+use crate::refusal::Refusal;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use strewn::Failure;
+use strewn_report::Curve;
 
 use crate::packet::{Packet, packet};
+use crate::results::Of;
 use crate::source::Source;
 use crate::{checked, edit, results, run};
 
@@ -38,8 +40,11 @@ enum Question {
         #[serde(flatten)]
         source: Source,
         wall_seconds: f64,
+        /// Whether arrays are still running: a part of the results is then no shortfall.
         #[serde(default)]
-        earlier: Vec<String>,
+        goes_on: bool,
+        #[serde(default)]
+        earlier: Vec<Vec<Curve>>,
     },
 }
 
@@ -48,15 +53,15 @@ enum Question {
 pub fn answer(question: &[u8], teller: &dyn Teller) -> Vec<u8> {
     let (json, attachment) = match answered(question, teller) {
         Ok(answer) => answer,
-        Err(failure) => (failed(&failure), Vec::new()),
+        Err(refusal) => (refusal.answer(), Vec::new()),
     };
     let attachments = if attachment.is_empty() { vec![] } else { vec![attachment.as_slice()] };
     packet(&json, &attachments)
 }
 
-fn answered(question: &[u8], teller: &dyn Teller) -> Result<(Value, Vec<u8>), Failure> {
+fn answered(question: &[u8], teller: &dyn Teller) -> Result<(Value, Vec<u8>), Refusal> {
     let not_understood =
-        |why: String| Failure::failed(format!("a question was not understood: {why}"));
+        |why: String| Refusal::failed(format!("a question was not understood: {why}"));
     let packet = Packet::read(question).ok_or_else(|| not_understood("it is cut short".into()))?;
     let question = serde_json::from_slice(packet.json);
     let json = match question.map_err(|error| not_understood(error.to_string()))? {
@@ -67,17 +72,10 @@ fn answered(question: &[u8], teller: &dyn Teller) -> Result<(Value, Vec<u8>), Fa
             let (segments, done) = run::array(&source, array, teller)?;
             return Ok((json!({ "ok": true, "segments": segments }), done));
         }
-        Question::Results { source, wall_seconds, earlier } => {
-            results::results(&source, &packet.attachments, wall_seconds, &earlier)?
+        Question::Results { source, wall_seconds, goes_on, earlier } => {
+            let of = Of { wall_seconds, goes_on, earlier: &earlier };
+            results::results(&source, &packet.attachments, &of)?
         }
     };
     Ok((json, Vec::new()))
-}
-
-/// Says what went wrong, and the remedy.
-pub(crate) fn failed(failure: &Failure) -> Value {
-    let problems = failure
-        .scenario()
-        .map(|error| checked::problems(error.source_text().unwrap_or_default(), error.problems()));
-    json!({ "ok": false, "message": failure.message(), "help": failure.help(), "problems": problems })
 }

@@ -1,10 +1,11 @@
 //! Checking a scenario: its problems, or its controls and what it takes to run it.
 
 use serde_json::{Value, json};
-use strewn::scenario::{ArrayLayout, Bytes, Problem, Scenario, ScenarioError};
-use strewn::{Failure, needed_bytes};
+use strewn_run::needed_bytes;
+use strewn_scenario::{ArrayLayout, Bytes, Problem, Scenario};
 
-use crate::answers::failed;
+use crate::refusal::Refusal;
+
 use crate::controls;
 use crate::source::Source;
 
@@ -13,18 +14,14 @@ const MOST_BYTES: u64 = 3 << 30;
 
 /// Says what is wrong with a scenario, or what it is.
 pub(crate) fn check(source: &Source) -> Value {
-    let scenario = match source.scenario() {
-        Ok(scenario) => scenario,
-        Err(error) => return of_error(&error),
-    };
-    if let Err(failure) = source.published(&scenario) {
-        return failed(&failure);
-    }
-    let (scaled, what) = match source.scale_down {
-        0 | 1 => (scenario.clone(), Vec::new()),
-        by => scenario.scaled_down(by),
-    };
-    let of_array = |array: &strewn::scenario::Array| {
+    checked(source).unwrap_or_else(|refusal| refusal.answer())
+}
+
+fn checked(source: &Source) -> Result<Value, Refusal> {
+    let scenario = source.scenario()?;
+    let run = source.run()?;
+    let scaled = run.scenario();
+    let of_array = |array: &strewn_scenario::Array| {
         needed_bytes(&Scenario { arrays: vec![array.clone()], ..scaled.clone() })
     };
     let largest = scaled.arrays.iter().map(of_array).max().unwrap_or(0);
@@ -35,7 +32,7 @@ pub(crate) fn check(source: &Source) -> Value {
         };
         json!({ "name": array.name, "layout": layout, "outstanding": array.outstanding })
     });
-    json!({
+    Ok(json!({
         "ok": true,
         "name": scenario.name,
         "title": scenario.title,
@@ -43,13 +40,13 @@ pub(crate) fn check(source: &Source) -> Value {
         "segments": scenario.segments,
         "segment_seconds": scenario.segment_ns as f64 / 1e9,
         "arrays": arrays.collect::<Vec<_>>(),
-        "memory_bytes": needed_bytes(&scaled),
+        "memory_bytes": needed_bytes(scaled),
         "largest_array_bytes": largest,
         "too_large": (largest > MOST_BYTES).then(|| too_large(largest)),
         "warnings": scenario.warnings(),
-        "scaled": what,
+        "scaled": run.scaled().map_or(&[][..], |scaled| &scaled.what),
         "controls": controls::of(&scenario),
-    })
+    }))
 }
 
 fn too_large(bytes: u64) -> String {
@@ -57,14 +54,6 @@ fn too_large(bytes: u64) -> String {
         "an array needs about {} of memory and a page has 4 GiB; run it at a smaller scale, or with the command",
         Bytes(bytes).approximately()
     )
-}
-
-fn of_error(error: &ScenarioError) -> Value {
-    let failure = match error.source_text() {
-        Some(text) => return json!({ "ok": false, "problems": problems(text, error.problems()) }),
-        None => Failure::failed(error.to_string()),
-    };
-    failed(&failure)
 }
 
 /// Lists problems with their places: lines and columns from 1, columns in characters, and the lines that they are in.

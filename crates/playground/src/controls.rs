@@ -1,8 +1,8 @@
 //! Controls: settings that people argue about, with their units and limits.
 
 use serde::Serialize;
-use strewn::scenario::{Array, Bytes, MOST_OUTSTANDING, SCHEDULERS, Scenario};
-use strewn::spindle::Profile;
+use strewn_scenario::{Array, Bytes, MOST_OUTSTANDING, SCHEDULERS, Scenario};
+use strewn_spindle::Profile;
 
 use crate::limits::{self, Takes};
 use crate::mix;

@@ -1,11 +1,10 @@
 //! Changing settings in a scenario's text.
 
+use crate::refusal::Refusal;
 use serde_json::{Value, json};
-use strewn::Failure;
-use strewn::raid::VraidConfig;
-use strewn::scenario::{InPlaceLayout, Scenario, SetError};
+use strewn_raid::VraidConfig;
+use strewn_scenario::{InPlaceLayout, Scenario, SetError};
 
-use crate::answers::failed;
 use crate::controls;
 use crate::mix;
 use crate::source::{NAME, Source};
@@ -19,10 +18,10 @@ const RUN_BLOCKS: &str = "8";
 
 /// Sets settings, and returns the text with them: comments and order stay. A text that would not be valid is refused.
 pub(crate) fn set(source: &Source, settings: &[Setting]) -> Value {
-    changed(source, settings).unwrap_or_else(|failure| failed(&failure))
+    changed(source, settings).unwrap_or_else(|refusal| refusal.answer())
 }
 
-fn changed(source: &Source, settings: &[Setting]) -> Result<Value, Failure> {
+fn changed(source: &Source, settings: &[Setting]) -> Result<Value, Refusal> {
     let scenario = source.scenario()?;
     let is_control = |path: &str| controls::of(&scenario).iter().any(|one| one.path == path);
     let settings: Vec<Setting> = settings
@@ -35,28 +34,16 @@ fn changed(source: &Source, settings: &[Setting]) -> Result<Value, Failure> {
         .collect();
     let given = settings.iter().map(|(path, value)| Some((path.clone(), value.clone()?)));
     let text = match given.collect::<Option<Vec<_>>>() {
-        Some(given) => Scenario::parse_with(&source.text, NAME, &given, source).map(|done| done.1),
-        None => scenario.edited(&source.text, &settings),
+        Some(given) => Scenario::parse_with(&source.text, NAME, &given, source)?.1,
+        None => scenario.edited(&source.text, &settings)?,
     };
-    let text = text.map_err(refused)?;
     let changed = Source { text, files: source.files.clone(), ..*source };
     if let Err(error) = changed.scenario() {
         // Their places are in a text that nobody has seen.
         let problems = error.problems().to_vec();
-        return Err(refused(SetError::Invalid { setting: described(&settings), problems }));
+        return Err(SetError::Invalid { setting: described(&settings), problems }.into());
     }
     Ok(json!({ "ok": true, "text": changed.text }))
-}
-
-/// Returns why a setting is refused. There is no `--set` on a page, which the command's own words name.
-fn refused(error: SetError) -> Failure {
-    match error {
-        SetError::Scenario(error) => error.into(),
-        error => {
-            let help = error.help().unwrap_or_else(|| "change the text instead".to_owned());
-            Failure::bad_input(error.to_string(), help)
-        }
-    }
 }
 
 /// Returns what was to be set, in words.

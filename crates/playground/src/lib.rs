@@ -17,6 +17,7 @@ mod edit;
 mod limits;
 mod mix;
 pub mod packet;
+mod refusal;
 mod results;
 mod run;
 mod source;

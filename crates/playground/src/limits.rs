@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use strewn::scenario::SCHEMA_JSON;
+use strewn_scenario::SCHEMA_JSON;
 
 static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(SCHEMA_JSON).unwrap_or_default());

@@ -1,7 +1,7 @@
 //! The mix of operations of a workload: one setting on the page, several in a scenario.
 
-use strewn::scenario::{AccessLine, AccessSpecificationChoice, Scenario, Workload};
-use strewn::workload::shipped_names;
+use strewn_scenario::{AccessLine, AccessSpecificationChoice, Scenario, Workload};
+use strewn_workload::shipped_names;
 
 use crate::controls::{Choice, Control};
 

@@ -1,26 +1,30 @@
 //! Results, tables and charts of what the arrays have done.
 
 use serde_json::{Value, json};
-use strewn::report::{
-    Beside, ChartError, ChartStyle, RESULTS_CHARTS, Report, Results, rounded, write_segments_csv,
+use strewn_report::{
+    Beside, ChartError, ChartStyle, Curve, RESULTS_CHARTS, Report, rounded, write_segments_csv,
 };
-use strewn::{ArrayRun, Failure, RunInParts};
+use strewn_run::ArrayRun;
+
+use crate::refusal::Refusal;
 
 use crate::source::Source;
 
+/// What the page knows of a run.
+pub(crate) struct Of<'a> {
+    pub(crate) wall_seconds: f64,
+    /// Whether arrays are still running.
+    pub(crate) goes_on: bool,
+    /// The curves of earlier runs.
+    pub(crate) earlier: &'a [Vec<Curve>],
+}
+
 /// Puts together what the arrays have done: an empty attachment for one that has done nothing yet.
-pub(crate) fn results(
-    source: &Source,
-    done: &[&[u8]],
-    wall_seconds: f64,
-    earlier: &[String],
-) -> Result<Value, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
-    let scenario = source.scenario()?;
-    let published = source.published(&scenario)?;
-    let run = RunInParts::new(&scenario, source.scale_down, published.clone())?;
-    if done.len() != scenario.arrays.len() {
-        return Err(Failure::failed("there is not one attachment for each array"));
+pub(crate) fn results(source: &Source, done: &[&[u8]], of: &Of<'_>) -> Result<Value, Refusal> {
+    let failed = |error: &dyn std::fmt::Display| Refusal::failed(error.to_string());
+    let run = source.run()?;
+    if done.len() != run.scenario().arrays.len() {
+        return Err(Refusal::failed("there is not one attachment for each array"));
     }
     let read = |bytes: &&[u8]| match bytes.is_empty() {
         true => Ok(ArrayRun::default()),
@@ -28,15 +32,16 @@ pub(crate) fn results(
     };
     let done = done.iter().map(read).collect::<Result<_, _>>()?;
     let (mut results, map) = run.results(done)?;
-    results.wall_seconds = rounded(wall_seconds, 4);
-    let earlier: Vec<Results> =
-        earlier.iter().filter_map(|text| Results::from_json(text).ok()).collect();
+    results.wall_seconds = rounded(of.wall_seconds, 4);
 
     let mut csv = Vec::new();
     write_segments_csv(&results, &mut csv).map_err(|error| failed(&error))?;
+    let files = (results.to_json_string().map_err(|error| failed(&error))?, csv);
+    // Nobody has stopped it.
+    results.partial &= !of.goes_on;
     let beside = Beside {
-        earlier: &earlier,
-        published: published.as_ref(),
+        earlier: of.earlier,
+        published: run.published(),
         segments: run.scenario().segments,
     };
     let report = Report { results: &results, map: Some(&map), scenario: Some(&source.text) };
@@ -51,9 +56,10 @@ pub(crate) fn results(
     }
     Ok(json!({
         "ok": true,
-        "results": results.to_json_string().map_err(|error| failed(&error))?,
+        "results": files.0,
+        "curves": Curve::all_of(&results),
         "map": map.to_json_string().map_err(|error| failed(&error))?,
-        "csv": String::from_utf8_lossy(&csv),
+        "csv": String::from_utf8_lossy(&files.1),
         "headline": parts.heading,
         "run": parts.run,
         "notes": parts.notes,

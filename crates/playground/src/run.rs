@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::json;
-use strewn::sim::Progress;
-use strewn::{ArrayRun, Failure, Observer, RunInParts};
+use strewn_run::{ArrayRun, Observer};
+use strewn_sim::Progress;
+
+use crate::refusal::Refusal;
 
 use crate::answers::Teller;
 use crate::packet::packet;
@@ -15,11 +17,10 @@ pub(crate) fn array(
     source: &Source,
     index: usize,
     teller: &dyn Teller,
-) -> Result<(usize, Vec<u8>), Failure> {
-    let scenario = source.scenario()?;
-    let run = RunInParts::new(&scenario, source.scale_down, None)?;
+) -> Result<(usize, Vec<u8>), Refusal> {
+    let run = source.run()?;
     let Some(_) = run.scenario().arrays.get(index) else {
-        return Err(Failure::failed(format!("there is no array number {index}")));
+        return Err(Refusal::failed(format!("there is no array number {index}")));
     };
     let scenario = run.scenario();
     let of_ns = u64::from(scenario.segments).saturating_mul(scenario.segment_ns);
@@ -35,8 +36,8 @@ pub(crate) fn array(
     Ok((done.segments(), bytes_of(&done)?))
 }
 
-fn bytes_of(done: &ArrayRun) -> Result<Vec<u8>, Failure> {
-    done.to_bytes().map_err(|error| Failure::failed(error.to_string()))
+fn bytes_of(done: &ArrayRun) -> Result<Vec<u8>, Refusal> {
+    done.to_bytes().map_err(|error| Refusal::failed(error.to_string()))
 }
 
 struct Telling<'a> {

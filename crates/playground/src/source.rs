@@ -5,9 +5,10 @@ use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
-use strewn::Failure;
-use strewn::report::Published;
-use strewn::scenario::{Files, Scenario, ScenarioError};
+use strewn_run::{RunInParts, sensitivity_path};
+use strewn_scenario::{Files, Scenario, ScenarioError};
+
+use crate::refusal::Refusal;
 
 /// The name of the text in errors.
 pub(crate) const NAME: &str = "scenario.toml";
@@ -30,18 +31,11 @@ impl Source {
         Scenario::parse_with_files(&self.text, NAME, self)
     }
 
-    /// Reads the published figures that it names; none if it names none.
-    pub(crate) fn published(&self, scenario: &Scenario) -> Result<Option<Published>, Failure> {
-        let Some(path) = &scenario.published else { return Ok(None) };
-        let Some(text) = self.file(path) else {
-            return Err(Failure::bad_input(
-                format!("{}: there is no such file of published figures", path.display()),
-                "a page has those of the scenarios that it came with; remove the line `published`",
-            ));
-        };
-        Published::from_toml(text, path)
-            .map(Some)
-            .map_err(|error| Failure::bad_input(error.to_string(), "correct the published figures"))
+    /// Returns its run, with its published figures, and bands if the page has the sensitivities of its constants.
+    pub(crate) fn run(&self) -> Result<RunInParts, Refusal> {
+        let scenario = self.scenario()?;
+        let sensitivity = sensitivity_path(Path::new(NAME));
+        Ok(RunInParts::new(&scenario, self.scale_down, Some(&sensitivity), self)?)
     }
 
     fn file(&self, path: &Path) -> Option<&str> {
@@ -51,7 +45,12 @@ impl Source {
 
 impl Files for Source {
     fn read(&self, path: &Path) -> io::Result<String> {
-        let missing = || io::Error::new(io::ErrorKind::NotFound, "the page does not have it");
+        let missing = || {
+            io::Error::new(
+                io::ErrorKind::NotFound,
+                "a page has the files that its scenarios came with",
+            )
+        };
         self.file(path).map(str::to_owned).ok_or_else(missing)
     }
 }

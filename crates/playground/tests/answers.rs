@@ -104,7 +104,7 @@ fn arrays_that_run_apart_give_the_bytes_of_a_run() {
 
     // One array has done nothing yet, and there was another run before.
     let mut question = question;
-    question["earlier"] = json!([file("results")]);
+    question["earlier"] = json!([answer["curves"]]);
     let (partial, _) = ask(question, &[&done[0], b""], &());
     assert_eq!(partial["ok"], true, "{partial}");
     let shown = partial["sections"][0]["html"].as_str().unwrap();

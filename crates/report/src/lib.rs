@@ -88,7 +88,7 @@ pub use data::workload::{
     WorkloadFigures, WorkloadKind, WorkloadWorker,
 };
 #[cfg(feature = "charts")]
-pub use rendering::beside::Beside;
+pub use rendering::beside::{Beside, Curve};
 #[cfg(feature = "charts")]
 pub use rendering::chart::{ChartError, ChartSize, ChartStyle};
 pub use rendering::claims_table::claims_table;

@@ -30,6 +30,7 @@
 //! - `clock` (default): how long a run took (`wall_seconds`, which is 0 without it), and what a run costs. A browser has no
 //!   clock that the standard library knows of.
 //! - `live` (default): the `live` module, and with it `strewn-live`.
+//! - `save` (default): [`SavedRun`]. Without it there is none, and arrays do not know how to save their state.
 //! - `threads` (default): the arrays of a scenario run in parallel. Without it, one runs after another, with the same
 //!   results.
 
@@ -62,6 +63,7 @@ mod replace_file;
 mod replicates;
 mod results;
 mod run;
+#[cfg_attr(not(feature = "save"), path = "no_saved_run.rs")]
 mod saved_run;
 mod sensitivity;
 pub mod study;

@@ -195,6 +195,37 @@ pub enum RunError {
     Save(#[from] SaveError),
 }
 
+impl RunError {
+    /// Returns the remedy, if it is not that of an error within this one, and the message does not end with it.
+    #[must_use]
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Build { .. } => Some("correct this array in the scenario"),
+            Self::PublishedFile { .. } => Some(
+                "give `published` as a path from the scenario's directory, or leave `published` out of the scenario",
+            ),
+            Self::Published(_) => {
+                Some("correct the file of published figures that the scenario names")
+            }
+            Self::SensitivityFile { .. } | Self::Sensitivity(_) => {
+                Some("measure the sensitivities again, or remove the file beside the scenario")
+            }
+            Self::LawBroken { .. } => Some(
+                "in a short segment, the operations in flight at its ends weigh too much: lengthen `segment`; in a \
+                 segment of minutes this is a defect of Strewn, which the scenario and its seed reproduce",
+            ),
+            Self::Simulation { source: SimulationError::Accesses(_), .. } => Some(
+                "slow the replay down with --speedup below 1 or --closed-loop-trace, or use a faster array",
+            ),
+            Self::Simulation { .. } => {
+                Some("this is a defect of Strewn, which the scenario and its seed reproduce")
+            }
+            Self::Record(_) | Self::Unrecorded(_) => Some("make room, and give another file"),
+            _ => None,
+        }
+    }
+}
+
 /// A complete run, of which a log of operations could not be written.
 #[derive(Debug)]
 pub struct Unrecorded {
@@ -279,7 +310,7 @@ fn run_and_look(
 pub(crate) struct ScaledScenario {
     pub(crate) scenario: Scenario,
     /// What was scaled down, unless it is run at full scale.
-    scaled: Option<Scaled>,
+    pub(crate) scaled: Option<Scaled>,
 }
 
 impl ScaledScenario {
@@ -456,6 +487,15 @@ impl Observer for UntilOneFails<'_> {
     }
 }
 
+/// Runs one array of `scenario` under its own workloads, and records where its file lies.
+pub(crate) fn run_own_array(
+    scenario: &Scenario,
+    index: usize,
+    observer: &dyn Observer,
+) -> Result<ArrayRun, RunError> {
+    simulate(scenario, index, Segments { scenario, index, with_map: true, save: None, observer })
+}
+
 /// Runs one array of `scenario` to its end, or until its host is done, data are lost or `observer` stops it.
 pub(crate) fn run_array(
     scenario: &Scenario,
@@ -569,13 +609,19 @@ pub(crate) fn simulate_built<W: WithSimulation>(
         .and_then(|host| build::with_page_cache(scenario, host, array))
         .and_then(|host| client_raid::with_client_raid(scenario, host, array))
         .map_err(|source| RunError::Build { array: array.name.clone(), source })?;
+    if machine::is_needed(array) {
+        // Less is to be gained there by a loop of its own for each kind of host than it takes to build.
+        return simulate_machine(scenario, index, host.boxed(), with);
+    }
     match host {
-        BuiltHost::ClosedLoop(host) => simulate_host(scenario, index, *host, with),
-        BuiltHost::Other(host) => simulate_host(scenario, index, host, with),
+        BuiltHost::ClosedLoop(host) => simulate_alone(scenario, index, *host, with),
+        BuiltHost::Other(host) => simulate_alone(scenario, index, host, with),
     }
 }
 
-fn simulate_host<H: Host + 'static, W: WithSimulation>(
+/// Simulates an array and a host that share memory. One loop per kind of array lets the compiler inline down to the spindles
+/// in both.
+fn simulate_alone<H: Host + 'static, W: WithSimulation>(
     scenario: &Scenario,
     index: usize,
     host: H,
@@ -586,25 +632,8 @@ fn simulate_host<H: Host + 'static, W: WithSimulation>(
     let spindles = build::spindles(scenario, array).map_err(failed)?;
     let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
     let write_anywhere = array.layout.write_anywhere();
-    let of_parts = machine::of_parts(scenario, array);
-    // One loop per kind of array lets the compiler inline down to the spindles in both.
     macro_rules! simulate {
-        ($built:expr, $kind:ident) => {{
-            if machine::is_needed(array) {
-                let mut built = vec![*$built];
-                for part in machine::parts(array).iter().skip(1) {
-                    if let BuiltArray::$kind(other) =
-                        build::array(&of_parts, part).map_err(failed)?
-                    {
-                        built.push(*other);
-                    }
-                }
-                let machine = machine::build(scenario, array, built, &spindles, host);
-                return with.with(machine.map_err(|error| match error {
-                    MachineError::Build(source) => failed(source),
-                    MachineError::Simulation(source) => in_simulation(source),
-                })?);
-            }
+        ($built:expr) => {{
             let simulation = Simulation::with_host(*$built, &spindles, host);
             let mut simulation = simulation.map_err(in_simulation)?;
             // A spindle may fail at the time at which its group is added.
@@ -621,6 +650,40 @@ fn simulate_host<H: Host + 'static, W: WithSimulation>(
                 simulation.snapshot_volumes_every(volumes, every_ns, keep);
             }
             with.with(simulation)
+        }};
+    }
+    match build::array(scenario, array).map_err(failed)? {
+        BuiltArray::WriteAnywhere(built) => simulate!(built),
+        BuiltArray::InPlace(built) => simulate!(built),
+    }
+}
+
+/// Simulates hosts, a network and controllers.
+fn simulate_machine<W: WithSimulation>(
+    scenario: &Scenario,
+    index: usize,
+    host: Box<dyn Host>,
+    with: W,
+) -> Result<W::Output, RunError> {
+    let array = &scenario.arrays[index];
+    let failed = |source| RunError::Build { array: array.name.clone(), source };
+    let spindles = build::spindles(scenario, array).map_err(failed)?;
+    let of_parts = machine::of_parts(scenario, array);
+    macro_rules! simulate {
+        ($built:expr, $kind:ident) => {{
+            let mut built = vec![*$built];
+            for part in machine::parts(array).iter().skip(1) {
+                if let BuiltArray::$kind(other) = build::array(&of_parts, part).map_err(failed)? {
+                    built.push(*other);
+                }
+            }
+            let machine = machine::build(scenario, array, built, &spindles, host);
+            with.with(machine.map_err(|error| match error {
+                MachineError::Build(source) => failed(source),
+                MachineError::Simulation(source) => {
+                    RunError::Simulation { array: array.name.clone(), source }
+                }
+            })?)
         }};
     }
     let first = machine::parts(array).swap_remove(0);

@@ -214,6 +214,8 @@ impl Scenario {
                 fitted: fitted?,
             })
         })();
+        // Names of settings of an array that could not be read would be false reports.
+        let scenario = scenario.filter(|scenario| scenario.arrays.len() == names.len());
         if let (Some(scenario), Some(places)) = (&scenario, places) {
             check_unknowns(&section, scenario, places);
         }

@@ -158,12 +158,8 @@ impl Picture<'_> {
         let to_come = (reached + 1..=self.beside.segments)
             .filter_map(|index| Some((index, of_array?.figure(self.metric, index)?)))
             .map(|(index, published)| Ok((index, figure(index, published)?)));
-        let of_segments = |segments: &[Segment]| {
-            let figures = segments.iter().map(|segment| (segment.index, self.metric.of(segment)));
-            figures.filter(|(_, figure)| figure.is_finite() && *figure >= 0.0).collect()
-        };
-        let earlier = self.beside.earlier.iter().flat_map(|results| &results.arrays);
-        let earlier = earlier.filter(|earlier| earlier.name == array.name);
+        let earlier = self.beside.earlier.iter().flatten();
+        let earlier = earlier.filter(|earlier| earlier.array == array.name);
         let band = array.segments.iter().filter_map(|segment| {
             let band = self.band_of(segment)?;
             let index = segment.index;
@@ -176,7 +172,7 @@ impl Picture<'_> {
             appearance: Appearance::of(position),
             own: own.collect::<Result<_, _>>()?,
             published: published.chain(to_come).collect::<Result<_, _>>()?,
-            earlier: earlier.map(|earlier| of_segments(&earlier.segments)).collect(),
+            earlier: earlier.map(|earlier| earlier.points(self.metric)).collect(),
         })
     }
 

@@ -12,7 +12,6 @@ pub(crate) enum BuiltHost {
 
 impl BuiltHost {
     /// Returns the host behind a dynamic call.
-    #[cfg(all(unix, feature = "live"))]
     pub(crate) fn boxed(self) -> Box<dyn Host> {
         match self {
             Self::ClosedLoop(host) => host,

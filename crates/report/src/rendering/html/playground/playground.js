@@ -253,7 +253,8 @@ const start = async () => {
     return {
       request: {
         call: "results", text: of.text, files: of.files, scale_down: of.scale, wall_seconds: of.seconds(),
-        earlier: earlier.filter(isDrawn).map((kept) => kept.run.answer.results),
+        goes_on: of.endedAt === null,
+        earlier: earlier.filter(isDrawn).map((kept) => kept.run.answer.curves),
       },
       attachments: of.arrays.map(({ kept }) => kept),
       // What was made of a run that is no longer shown is not looked at.
