@@ -302,7 +302,7 @@ pub fn about_bytes(bytes: u64) -> String {
 ///
 /// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
 pub fn files_json(files: &[FileRecord]) -> Result<String, ResultsError> {
-    crate::data::json::checked_json(&files.to_vec())
+    crate::data::json::figures_json(&files.to_vec())
 }
 
 /// Reads files from JSON, as [`files_json`] writes it.

@@ -1,6 +1,6 @@
 //! Reading and writing JSON: why it fails, and the known schemas.
 
-use serde::de::DeserializeOwned;
+use crate::data::finite::is_finite;
 use serde::{Deserialize, Serialize};
 
 /// Why results could not be written or read.
@@ -40,37 +40,17 @@ impl From<serde_json::Error> for ResultsError {
     }
 }
 
-/// Returns figures as JSON: indented, ending in a newline, the same bytes for equal figures. For types without an
-/// optional field: the performance of a drive and the cost of a simulation.
+/// Returns figures as JSON: indented, ending in a newline, the same bytes for equal figures, and read back to the last bit.
 ///
 /// # Errors
 ///
 /// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
 pub fn figures_json(figures: &impl Serialize) -> Result<String, ResultsError> {
-    let mut text = serde_json::to_string_pretty(figures)?;
-    text.push('\n');
-    // serde_json writes this for a figure that is not finite, without an error. A line of text ends in a quote.
-    if text.lines().any(|line| line.trim_end_matches(',').ends_with(": null")) {
+    // serde_json would write `null`, without an error.
+    if !is_finite(figures) {
         return Err(ResultsError::NotFinite);
     }
-    Ok(text)
-}
-
-/// Returns a value as JSON: indented, ending in a newline, the same bytes for equal figures, and read back to the last bit.
-///
-/// # Errors
-///
-/// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
-pub(crate) fn checked_json<T: Serialize + DeserializeOwned + PartialEq>(
-    value: &T,
-) -> Result<String, ResultsError> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
-    // serde_json writes `null` for what is not finite, without an error.
-    match serde_json::from_str::<T>(&text) {
-        Ok(read) if read == *value => Ok(text),
-        _ => Err(ResultsError::NotFinite),
-    }
+    Ok(serde_json::to_string_pretty(figures)? + "\n")
 }
 
 /// Checks the schema before anything else: the shape of another one would only give a puzzling message.

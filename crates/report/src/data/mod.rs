@@ -8,6 +8,7 @@ pub(crate) mod cost;
 pub(crate) mod drive;
 pub(crate) mod figure;
 pub(crate) mod file;
+pub(crate) mod finite;
 pub(crate) mod gateway;
 pub(crate) mod housekeeping;
 pub(crate) mod json;

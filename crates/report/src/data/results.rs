@@ -6,7 +6,7 @@
 
 use crate::data::band::Bands;
 use crate::data::comparison::{ComparedRow, FittedSetting, PublishedComparison, Ratio};
-use crate::data::json::{ResultsError, check_schema, checked_json};
+use crate::data::json::{ResultsError, check_schema, figures_json};
 use crate::data::live::RealSpindles;
 use crate::data::loss::Loss;
 use crate::data::overhead::OverheadRow;
@@ -283,7 +283,7 @@ impl Results {
     ///
     /// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
     pub fn to_json_string(&self) -> Result<String, ResultsError> {
-        checked_json(self)
+        figures_json(self)
     }
 
     /// Reads the text of a `results.json`.

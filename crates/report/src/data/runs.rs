@@ -1,6 +1,6 @@
 //! Runs side by side, in the form of `comparison.json`.
 
-use crate::data::json::{ResultsError, checked_json};
+use crate::data::json::{ResultsError, figures_json};
 use crate::data::segment::Utilization;
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +136,6 @@ impl RunsComparison {
     ///
     /// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
     pub fn to_json_string(&self) -> Result<String, ResultsError> {
-        checked_json(self)
+        figures_json(self)
     }
 }

@@ -1,7 +1,7 @@
 //! A sweep: figures of many runs of one scenario, which differ by the values of axes.
 
 use crate::data::figure::FigureOf;
-use crate::data::json::{ResultsError, check_schema, checked_json};
+use crate::data::json::{ResultsError, check_schema, figures_json};
 use serde::{Deserialize, Serialize};
 
 /// The version of the format that this crate reads and writes.
@@ -47,7 +47,7 @@ impl Sweep {
     ///
     /// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
     pub fn to_json_string(&self) -> Result<String, ResultsError> {
-        checked_json(self)
+        figures_json(self)
     }
 
     /// Reads the text of a `sweep.json`.
