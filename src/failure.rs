@@ -5,7 +5,6 @@ use std::fmt;
 
 use strewn_run::{CalibrateError, CalibrateRowsError, LoadError, RefitError, RunError, SaveError};
 use strewn_scenario::{ParameterError, ScenarioError, SetError};
-use strewn_sim::SimulationError;
 use strewn_spindle::ProfileError;
 use strewn_sweep::{FileError, PointError, StoreError, StudyError};
 

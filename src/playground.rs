@@ -33,14 +33,14 @@ pub enum PlaygroundError {
     Page(#[from] ReportError),
 }
 
-/// Returns the page, with a module of `strewn-playground`, compressed by gzip.
+/// Returns the page, with a module of `strewn-playground`, as a file in the `.lzma` format.
 ///
 /// # Errors
 /// None, of what ships: a test reads all of it.
-pub fn page(module_gzip: &[u8]) -> Result<String, PlaygroundError> {
+pub fn page(module_lzma: &[u8]) -> Result<String, PlaygroundError> {
     let catalog = catalog()?.to_string();
     let version = env!("CARGO_PKG_VERSION");
-    Ok(Playground { version, catalog: &catalog, module: module_gzip }.to_html()?)
+    Ok(Playground { version, catalog: &catalog, module: module_lzma }.to_html()?)
 }
 
 /// Returns everything that ships: scenarios with the files that they name, and studies with their axes and with the

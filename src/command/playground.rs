@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use lzma_rust2::{LzmaOptions, LzmaWriter};
 use strewn::Replacement;
 use strewn::playground::page;
 use strewn::terminal::{self, Ending, Failure};
@@ -41,7 +40,12 @@ pub(crate) fn playground(arguments: &PlaygroundArguments) -> Result<Ending, Fail
     };
     let file = out_file(out, *force, "the page")?;
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
-    let mut compressed = GzEncoder::new(Vec::new(), Compression::best());
+    let mut compressed = LzmaWriter::new_use_header(
+        Vec::new(),
+        &LzmaOptions::with_preset(9),
+        Some(module.len() as u64),
+    )
+    .map_err(|error| failed(&error))?;
     compressed.write_all(&module).map_err(|error| failed(&error))?;
     let compressed = compressed.finish().map_err(|error| failed(&error))?;
     let page = page(&compressed).map_err(|error| failed(&error))?;

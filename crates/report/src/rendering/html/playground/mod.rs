@@ -14,6 +14,7 @@ const SCRIPT: &str = concat!(
     include_str!("dom.js"),
     include_str!("module.js"),
     include_str!("link.js"),
+    include_str!("lzma.js"),
     include_str!("editor.js"),
     include_str!("settings.js"),
     include_str!("sections.js"),
@@ -28,7 +29,7 @@ pub struct Playground<'a> {
     pub version: &'a str,
     /// Scenarios and studies to choose from, as JSON.
     pub catalog: &'a str,
-    /// The WebAssembly module, compressed by gzip.
+    /// The WebAssembly module, as a file in the `.lzma` format that says its length.
     pub module: &'a [u8],
 }
 

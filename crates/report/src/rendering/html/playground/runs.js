@@ -3,9 +3,8 @@
 /** Fetches the module out of the page. */
 const loadModule = async () => {
   const element = byId("module");
-  const packed = new Blob([fromBase64(element.textContent.trim())]);
+  const bytes = unlzma(fromBase64(element.textContent.trim()));
   element.remove();
-  const bytes = await bytesOf(packed.stream().pipeThrough(new DecompressionStream("gzip")));
   return { bytes, compiled: await WebAssembly.compile(bytes) };
 };
 
