@@ -45,10 +45,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         terminal::print(&explained(&scenario, &text))?;
         return Ok(Ending::Complete);
     }
-    if let (true, Some(load)) = (arguments.quick, arguments.load.unscalable()) {
+    let scale_down = match (arguments.quick, arguments.scale_down) {
+        (true, _) => QUICK_SCALE_DOWN,
+        (false, given) => given.unwrap_or(1),
+    };
+    if let (true, Some(load)) = (scale_down > 1, arguments.load.unscalable()) {
+        let flag = if arguments.quick { "--quick" } else { "--scale-down" };
         return Err(Failure::bad_input(
-            format!("--quick cannot be used with {load}"),
-            "its addresses, amounts and times are fixed, and a file and segments of an eighth would not fit them; give \
+            format!("{flag} cannot be used with {load}"),
+            "its addresses, amounts and times are fixed, and a smaller file and shorter segments would not fit them; give \
              --segments to run less of it",
         ));
     }
@@ -86,8 +91,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     }
     let scale_down = match &resumed {
         Some(saved) => saved.text().1,
-        None if arguments.quick => QUICK_SCALE_DOWN,
-        None => 1,
+        None => scale_down,
     };
     let begun = arguments.save.as_ref();
     let begun = begun.map(|path| SavedRun::create(path, &scenario, &text, name, scale_down));

@@ -1,28 +1,15 @@
 //! `report.html` in Chromium.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use strewn::report::{Results, StudyText, Sweep, SweepReport};
-use strewn_testing::{Missing, program};
+use strewn_testing::Missing;
 
+use crate::chromium::{PATIENCE, chromium};
 use crate::common::Folder;
-
-/// A page that takes longer than this never ends.
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// Chromium or Chrome: the program that `STREWN_CHROMIUM` names, or the one on the search path.
-fn chromium() -> Result<PathBuf, Missing> {
-    match std::env::var_os("STREWN_CHROMIUM") {
-        Some(path) => Ok(path.into()),
-        None => program(
-            &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
-            "apt-get install chromium, or set STREWN_CHROMIUM",
-        ),
-    }
-}
 
 /// The document after the page at `address` has run, and what the browser said of it.
 fn document_of(program: &Path, address: &str) -> (String, String) {

@@ -1,5 +1,5 @@
 //! The command as its users run it: as a server that is killed, beside fio, qemu, libnbd, e2fsprogs and Chromium,
-//! without permission, and on a cluster.
+//! without permission, on a cluster, and its page in a browser.
 //!
 //! Two loads show at once what survives SIGKILL. A client here keeps a model of the LUN: it knows, sector by sector,
 //! which requests were answered and which were in flight when the server died. No answered write may be missing, and
@@ -15,6 +15,8 @@
 mod array;
 #[cfg(unix)]
 mod browser;
+#[cfg(unix)]
+mod chromium;
 #[cfg(unix)]
 #[allow(dead_code)]
 #[path = "../../crates/live/tests/live/nbd/client.rs"]
@@ -47,6 +49,8 @@ mod model;
 mod page;
 #[cfg(unix)]
 mod permissions;
+#[cfg(unix)]
+mod playground;
 #[cfg(unix)]
 mod processes;
 #[cfg(unix)]
@@ -96,6 +100,12 @@ strewn_testing::main![
     log::regression_a_log_from_before_is_known,
     log::a_log_that_is_not_needed_is_replaced_and_one_that_is_only_when_told_to,
     page::the_commands_of_the_page_do_what_it_says,
+    playground::the_page_runs_and_gives_the_bytes_of_the_command,
+    playground::a_link_has_the_whole_scenario,
+    playground::bad_input_has_a_place_and_a_remedy,
+    playground::a_run_is_stopped_and_keeps_what_it_has,
+    playground::everything_that_ships_can_be_chosen,
+    playground::the_page_fits_a_phone_and_is_small,
     permissions::without_permission_nothing_is_opened_or_written,
     processes::one_process_has_an_array_at_a_time,
     processes::asked_to_end_it_leaves_everything_on_the_spindles,

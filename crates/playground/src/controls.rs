@@ -113,9 +113,6 @@ const OPTIONAL: &[&str] = &[
 pub(crate) fn of(scenario: &Scenario) -> Vec<Control> {
     let settings = Values::of(scenario);
     let mut controls = Vec::new();
-    for entry in OF_RUN {
-        controls.extend(settings.control(scenario, "Run", "", "", entry));
-    }
     for (number, workload) in (1..).zip(&scenario.workloads) {
         let (of, before) = match &workload.named {
             None => ("Workload".to_owned(), "workload.".to_owned()),
@@ -131,6 +128,9 @@ pub(crate) fn of(scenario: &Scenario) -> Vec<Control> {
             let control = settings.control(scenario, &array.name, &before, "array.", entry);
             controls.extend(control.filter(|_| applies(array, entry.key)));
         }
+    }
+    for entry in OF_RUN {
+        controls.extend(settings.control(scenario, "Run", "", "", entry));
     }
     controls
 }

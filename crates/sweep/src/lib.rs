@@ -59,4 +59,4 @@ pub use runner::{
     PointError, SweepEnd, SweepObserver, SweepOptions, jobs_that_fit, run_one, run_points,
 };
 pub use store::{Store, StoreError};
-pub use study::{AxisChoice, Design, MOST_REPLICATES, Study, ValueChoice};
+pub use study::{AxisChoice, Design, MOST_REPLICATES, MOST_SCALE_DOWN, Study, ValueChoice};

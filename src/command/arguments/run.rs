@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use strewn::formats::trace::{SpeedUp, TraceFormat};
 
 use super::output::{PictureArguments, TableArguments};
-use super::values::{jobs, replicates, seed, segments, setting, speed_up};
+use super::values::{jobs, replicates, scale_down, seed, segments, setting, speed_up};
 use super::{EXIT_CODES, with_examples};
 
 /// Heading of the flags that take a workload from a file.
@@ -46,6 +46,9 @@ pub(crate) struct RunArguments {
     /// Run at one eighth of full scale, which takes seconds; the results are marked as scaled. Not for fio jobs and traces
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Run at 1/N of full scale, as --quick does with 8; the figures stray farther from those of full scale as N grows
+    #[arg(long, value_name = "N", conflicts_with = "quick", allow_negative_numbers = true, value_parser = scale_down)]
+    pub(crate) scale_down: Option<u32>,
     /// Change a setting of the scenario: a name as --explain lists it, or its end if that is unique, and a value. May be
     /// repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
@@ -55,12 +58,12 @@ pub(crate) struct RunArguments {
     pub(crate) save: Option<PathBuf>,
     /// Go on with the run that is saved in this directory, and go on saving it. The scenario and what changes it come from
     /// there; results are those of a run that was never stopped
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "save", "set", "seed", "segments", "quick", "load",
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "save", "set", "seed", "segments", "quick", "scale_down", "load",
           "trace_format", "speedup", "closed_loop_trace", "wrap", "hold_back", "trace_device", "also", "record_iolog",
           "explain"])]
     pub(crate) resume: Option<PathBuf>,
     /// Print every setting of the scenario with its default, and run nothing
-    #[arg(long, conflicts_with_all = ["load", "out", "json", "quick", "record_iolog"])]
+    #[arg(long, conflicts_with_all = ["load", "out", "json", "quick", "scale_down", "record_iolog"])]
     pub(crate) explain: bool,
     /// Seed of all random choices, instead of the scenario's
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]

@@ -4,6 +4,7 @@ use strewn::MOST_REPLICATES;
 use strewn::formats::trace::SpeedUp;
 use strewn::report::ChartSize;
 use strewn::spindle::MAX_DEPTH;
+use strewn::sweep::MOST_SCALE_DOWN;
 
 /// Largest number of segments: at 20 minutes each, four years.
 pub(crate) const MOST_SEGMENTS: u32 = 100_000;
@@ -59,6 +60,10 @@ pub(crate) fn segments(text: &str) -> Result<u32, String> {
         Ok(segments) if segments <= MOST_SEGMENTS => Ok(segments),
         _ => Err(format!("give a whole number from 1 to {MOST_SEGMENTS}, such as --segments 14")),
     }
+}
+
+pub(super) fn scale_down(text: &str) -> Result<u32, String> {
+    whole_number(text, MOST_SCALE_DOWN, "--scale-down 64")
 }
 
 pub(super) fn replicates(text: &str) -> Result<u32, String> {

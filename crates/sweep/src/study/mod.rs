@@ -24,6 +24,8 @@ use reader::{Reader, written};
 
 /// The version of the format that this crate reads.
 const SCHEMA: u64 = 1;
+/// The smallest scale is 1 in so many.
+pub const MOST_SCALE_DOWN: u32 = 1 << 16;
 /// Most seeds of a combination.
 pub const MOST_REPLICATES: u32 = 1_000;
 /// Most combinations of a latin hypercube.
@@ -237,7 +239,7 @@ impl Study {
             given => Ok(given.as_ref().map(|given| *given.get_ref())),
         };
         let replicates = count(&raw.replicates, "replicates", MOST_REPLICATES)?.unwrap_or(1);
-        let scale_down = count(&raw.scale_down, "scale_down", 1 << 16)?.unwrap_or(1);
+        let scale_down = count(&raw.scale_down, "scale_down", MOST_SCALE_DOWN)?.unwrap_or(1);
         let segments = count(&raw.segments, "segments", 1_000_000)?;
         let drawn_points = drawn_points(reader, raw.design, raw.points.as_ref())?;
         let is_drawn = raw.design == Design::LatinHypercube;
