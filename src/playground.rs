@@ -6,12 +6,15 @@ use std::path::Path;
 use serde_json::{Value, json};
 use strewn_report::{Playground, ReportError};
 use strewn_run::sensitivity_path;
-use strewn_scenario::{NoFiles, Scenario, ScenarioError, SetError};
+use strewn_scenario::{Array, NoFiles, Scenario, ScenarioError, SetError};
 use strewn_sweep::{Study, StudyError};
 use thiserror::Error;
 
 use crate::shipped::{PUBLISHED, SCENARIOS, SENSITIVITIES, ShippedText};
 use crate::studies;
+
+/// The scale at which a page first shows most scenarios: in seconds.
+const FIRST_SCALE_DOWN: u32 = 64;
 
 /// What the page calls every scenario.
 const NAME: &str = "scenario.toml";
@@ -78,14 +81,27 @@ fn entry(shipped: &ShippedText) -> Result<Value, PlaygroundError> {
         files.insert(name.display().to_string(), shipped.text);
     }
     let id = path.file_stem().unwrap_or_default().to_string_lossy();
-    Ok(json!({ "id": id, "title": scenario.title, "text": shipped.text, "files": files }))
+    let scale = scale_of(&scenario);
+    Ok(
+        json!({ "id": id, "title": scenario.title, "text": shipped.text, "files": files, "scale": scale }),
+    )
+}
+
+/// Returns the scale at which a page first shows a scenario. What waits for wires, timers or caches of hosts is off several times
+/// over at a small one, and such scenarios last seconds.
+fn scale_of(scenario: &Scenario) -> u32 {
+    let is_machine = |array: &Array| {
+        array.front_end.is_some() || array.page_cache.is_some() || array.client_raid.is_some()
+    };
+    if scenario.arrays.iter().any(is_machine) { 1 } else { FIRST_SCALE_DOWN }
 }
 
 /// Returns a study, and the scenarios that it begins from.
 fn of_study(study: &Study) -> Result<(Value, Vec<Value>), PlaygroundError> {
+    // No scenario has such a name.
     let id = |path: Option<&Path>| match path {
-        None => study.name.clone(),
-        Some(path) => format!("{}/{}", study.name, path.display()),
+        None => format!("study {}", study.name),
+        Some(path) => format!("study {}: {}", study.name, path.display()),
     };
     let mut bases = Vec::new();
     for (path, text) in study.scenario_texts(&NoFiles)? {
@@ -95,7 +111,7 @@ fn of_study(study: &Study) -> Result<(Value, Vec<Value>), PlaygroundError> {
             Some(_) => scenario.edited(&text, &[("published".to_owned(), None)])?,
             None => text,
         };
-        let base = json!({ "id": id(path.as_deref()), "title": scenario.title, "text": text, "files": {} });
+        let base = json!({ "id": id(path.as_deref()), "title": scenario.title, "text": text, "files": {}, "scale": scale_of(&scenario) });
         bases.push(base);
     }
     let axes =

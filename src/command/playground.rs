@@ -17,7 +17,11 @@ static OWN_MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/playground.
 
 /// What each module begins with: its kind, and version 1 of it.
 const BEGINNING: &[u8] = b"\0asm\x01\0\0\0";
-/// A module is some two megabytes long.
+/// What the page calls.
+const EXPORTS: [&[u8]; 3] = [b"memory", b"reserve", b"call"];
+/// The number of the section that lists what a module exports.
+const EXPORT_SECTION: u8 = 7;
+/// A module is some four megabytes long.
 const LONGEST_BYTES: u64 = 64 << 20;
 
 const HOW_TO_BUILD: &str = "build it from Strewn's sources: \
@@ -39,6 +43,10 @@ pub(crate) fn playground(arguments: &PlaygroundArguments) -> Result<Ending, Fail
         None => OWN_MODULE.to_vec(),
     };
     let file = out_file(out, *force, "the page")?;
+    let is_module = |module: &Path| module.canonicalize().is_ok_and(|module| module == file);
+    if arguments.module.as_deref().is_some_and(is_module) {
+        return Err(Failure::bad_input("--out is the module", "give another file for the page"));
+    }
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
     let mut compressed = LzmaWriter::new_use_header(
         Vec::new(),
@@ -63,15 +71,53 @@ fn read_module(path: &Path) -> Result<Vec<u8>, Failure> {
     let unreadable = |error: std::io::Error| {
         Failure::bad_input(format!("--module {shown} cannot be read: {error}"), HOW_TO_BUILD)
     };
-    let is_file = std::fs::metadata(path).map_err(unreadable)?.is_file();
+    let wrong =
+        |what: &str| Err(Failure::bad_input(format!("--module {shown} {what}"), HOW_TO_BUILD));
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return wrong("is no plain file");
+    }
     let mut module = Vec::new();
-    if is_file {
-        let file = File::open(path).map_err(unreadable)?;
-        file.take(LONGEST_BYTES).read_to_end(&mut module).map_err(unreadable)?;
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(LONGEST_BYTES).read_to_end(&mut module).map_err(unreadable)?;
+    match exports(&module) {
+        None => wrong("is not WebAssembly, or not all of it"),
+        Some(exports) if !EXPORTS.iter().all(|name| exports.contains(name)) => {
+            wrong("is WebAssembly, and not Strewn's")
+        }
+        Some(_) => Ok(module),
     }
-    if !module.starts_with(BEGINNING) {
-        let message = format!("--module {shown} is not WebAssembly");
-        return Err(Failure::bad_input(message, HOW_TO_BUILD));
+}
+
+/// Returns the names that a WebAssembly module exports; none if its sections are not whole.
+fn exports(module: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut rest = module.strip_prefix(BEGINNING)?;
+    let mut names = Vec::new();
+    while let Some((kind, after)) = rest.split_first() {
+        let (length, after) = number(after)?;
+        let (section, after) = after.split_at_checked(length)?;
+        rest = after;
+        if *kind == EXPORT_SECTION {
+            let (count, mut entries) = number(section)?;
+            for _ in 0..count {
+                let (length, after) = number(entries)?;
+                let (name, after) = after.split_at_checked(length)?;
+                // Its kind, and its number.
+                entries = number(after.get(1..)?)?.1;
+                names.push(name);
+            }
+        }
     }
-    Ok(module)
+    Some(names)
+}
+
+/// Reads a number in LEB128. Returns it, and what follows it.
+fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let mut number = 0;
+    for (at, byte) in bytes.iter().take(5).enumerate() {
+        number |= usize::from(byte & 0x7f) << (7 * at);
+        if byte & 0x80 == 0 {
+            return Some((number, &bytes[at + 1..]));
+        }
+    }
+    None
 }

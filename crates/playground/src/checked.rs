@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use strewn_run::needed_bytes;
-use strewn_scenario::{ArrayLayout, Bytes, Problem, Scenario};
+use strewn_scenario::{ArrayLayout, Bytes, Nanoseconds, Problem, Scenario};
 
 use crate::refusal::Refusal;
 
@@ -11,6 +11,13 @@ use crate::source::Source;
 
 /// The most that an array may need: a module has 4 GiB of memory, and uses some of it twice while it grows.
 const MOST_BYTES: u64 = 3 << 30;
+
+/// Nobody runs more arrays at once in a page, whose cores are few.
+const MOST_ARRAYS: usize = 64;
+/// All arrays together.
+const MOST_BYTES_OF_ALL: u64 = 8 << 30;
+/// More problems than this have one cause, such as a text that is no scenario.
+const MOST_PROBLEMS: usize = 30;
 
 /// Says what is wrong with a scenario, or what it is.
 pub(crate) fn check(source: &Source) -> Value {
@@ -36,29 +43,47 @@ fn checked(source: &Source) -> Result<Value, Refusal> {
         "ok": true,
         "name": scenario.name,
         "title": scenario.title,
-        "seed": scenario.seed,
+        // More digits than a number of JavaScript has.
+        "seed": scenario.seed.to_string(),
         "segments": scenario.segments,
-        "segment_seconds": scenario.segment_ns as f64 / 1e9,
+        "segment": Nanoseconds(scaled.segment_ns).to_string(),
         "arrays": arrays.collect::<Vec<_>>(),
         "memory_bytes": needed_bytes(scaled),
         "largest_array_bytes": largest,
-        "too_large": (largest > MOST_BYTES).then(|| too_large(largest)),
+        "too_large": too_large(scaled, largest),
         "warnings": scenario.warnings(),
         "scaled": run.scaled().map_or(&[][..], |scaled| &scaled.what),
         "controls": controls::of(&scenario),
     }))
 }
 
-fn too_large(bytes: u64) -> String {
-    format!(
-        "an array needs about {} of memory and a page has 4 GiB; run it at a smaller scale, or with the command",
-        Bytes(bytes).approximately()
-    )
+/// Returns why a page cannot run a scenario.
+fn too_large(scenario: &Scenario, largest_bytes: u64) -> Option<String> {
+    let (arrays, bytes) = (scenario.arrays.len(), needed_bytes(scenario));
+    let about = |bytes| Bytes(bytes).approximately();
+    let what = if largest_bytes > MOST_BYTES {
+        format!(
+            "an array needs about {} of memory, and one of a page may have {}",
+            about(largest_bytes),
+            about(MOST_BYTES)
+        )
+    } else if bytes > MOST_BYTES_OF_ALL {
+        format!(
+            "the arrays need about {} of memory, and those of a page may have {}",
+            about(bytes),
+            about(MOST_BYTES_OF_ALL)
+        )
+    } else if arrays > MOST_ARRAYS {
+        format!("there are {arrays} arrays, and a page runs {MOST_ARRAYS}")
+    } else {
+        return None;
+    };
+    Some(format!("{what}: run it at a smaller scale, with fewer arrays, or with the command"))
 }
 
 /// Lists problems with their places: lines and columns from 1, columns in characters, and the lines that they are in.
 pub(crate) fn problems(text: &str, problems: &[Problem]) -> Vec<Value> {
-    problems.iter().map(|problem| of_problem(text, problem)).collect()
+    problems.iter().take(MOST_PROBLEMS).map(|problem| of_problem(text, problem)).collect()
 }
 
 fn of_problem(text: &str, problem: &Problem) -> Value {

@@ -100,6 +100,16 @@ const OF_ARRAY: &[Entry] = &[
     in_unit("commands_per_spindle", "Queue of a drive", "commands"),
 ];
 
+/// What a change of layout takes with it.
+const WITHOUT_VRAID: &str =
+    "Without vraid-5, redundancy sets, the protection level, and what [overhead] says of it go.";
+
+const POLICIES: &str = "emptiest-area: the one with most free blocks; sequential-sweep: the next one that is as empty as the \
+                        average; first-fit: the lowest with a free block; near-neighbours: the block behind the one before it \
+                        in the file, if that is free. While an aggregate is nearly empty, the first two are one.";
+const WITHOUT_OTHER_DATA: &str = "Left empty, there is none: the file lies alone, and writes go on into space that was never used, \
+                                  which is not the low end of this. Other data is scattered at random.";
+
 /// Settings that may be absent. They have a control if the table that they are in can be there.
 const OPTIONAL: &[&str] = &[
     "offset",
@@ -119,7 +129,10 @@ pub(crate) fn of(scenario: &Scenario) -> Vec<Control> {
             Some(named) => (format!("Workload {}", named.name), format!("workload.{number}.")),
         };
         for entry in OF_WORKLOAD {
-            controls.extend(settings.control(scenario, &of, &before, "workload.", entry));
+            let control = settings.control(scenario, &of, &before, "workload.", entry);
+            // The only workload of a scenario has no pace.
+            let has_it = workload.named.is_some() || entry.key != "operations_per_second";
+            controls.extend(control.filter(|_| has_it));
         }
     }
     for array in &scenario.arrays {
@@ -195,12 +208,14 @@ impl Values {
                 (Kind::Choice, words.iter().map(|word| choice(word)).collect(), None, None)
             }
             (_, Takes::Number { least, most }) => {
-                let most = match entry.key {
-                    "outstanding" => Some(f64::from(MOST_OUTSTANDING)),
-                    _ => most,
-                };
                 let text = |bound: f64| bound.to_string();
-                (Kind::Number, Vec::new(), least.map(text), most.map(text))
+                let most = match entry.key {
+                    "outstanding" => Some(MOST_OUTSTANDING.to_string()),
+                    // That of a whole number in TOML.
+                    "seed" => Some(i64::MAX.to_string()),
+                    _ => most.map(text),
+                };
+                (Kind::Number, Vec::new(), least.map(text), most)
             }
             ("file", _) => (Kind::Quantity, Vec::new(), None, smallest_lun(scenario)),
             (_, Takes::Size | Takes::Time) => (Kind::Quantity, Vec::new(), None, None),
@@ -210,7 +225,12 @@ impl Values {
             path,
             of: of.to_owned(),
             label: entry.label,
-            about: about.to_owned(),
+            about: match entry.key {
+                "in_place.layout" => format!("{about} {WITHOUT_VRAID}"),
+                "write_anywhere.policy" => format!("{about} {POLICIES}"),
+                "write_anywhere.other_data.full_percent" => format!("{about} {WITHOUT_OTHER_DATA}"),
+                _ => about.to_owned(),
+            },
             kind,
             value,
             unit: entry.unit,

@@ -15,11 +15,13 @@ pub(crate) struct Refusal {
     help: Option<String>,
     /// The problems of a scenario, with their places.
     problems: Option<Vec<Value>>,
+    /// How many problems there are, with those that are left out.
+    all: usize,
 }
 
 impl Refusal {
     pub(crate) fn new(message: impl Into<String>, help: Option<String>) -> Self {
-        Self { message: message.into(), help, problems: None }
+        Self { message: message.into(), help, problems: None, all: 0 }
     }
 
     /// Returns one without a remedy.
@@ -29,16 +31,17 @@ impl Refusal {
 
     /// Returns it as the JSON of an answer.
     pub(crate) fn answer(&self) -> Value {
-        let Self { message, help, problems } = self;
-        json!({ "ok": false, "message": message, "help": help, "problems": problems })
+        let Self { message, help, problems, all } = self;
+        json!({ "ok": false, "message": message, "help": help, "problems": problems, "all": all })
     }
 }
 
 impl From<ScenarioError> for Refusal {
     fn from(error: ScenarioError) -> Self {
         let text = error.source_text().unwrap_or_default();
+        let all = error.problems().len();
         let problems = Some(problems(text, error.problems()));
-        Self { problems, ..Self::new(error.to_string(), error.help().map(str::to_owned)) }
+        Self { problems, all, ..Self::new(error.to_string(), error.help().map(str::to_owned)) }
     }
 }
 

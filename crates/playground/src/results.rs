@@ -54,15 +54,20 @@ pub(crate) fn results(source: &Source, done: &[&[u8]], of: &Of<'_>) -> Result<Va
             Err(error) => return Err(failed(&error)),
         }
     }
+    let mut notes = results.caveats();
+    if of.goes_on {
+        notes.push("Still running: these are the figures so far.".to_owned());
+    }
     Ok(json!({
         "ok": true,
         "results": files.0,
         "curves": Curve::all_of(&results),
         "map": map.to_json_string().map_err(|error| failed(&error))?,
+        "partial": results.partial,
         "csv": String::from_utf8_lossy(&files.1),
         "headline": parts.heading,
         "run": parts.run,
-        "notes": parts.notes,
+        "notes": notes,
         "sections": parts.sections,
         "charts": charts,
     }))

@@ -1,6 +1,6 @@
 //! Running one array.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use serde_json::json;
 use strewn_run::{ArrayRun, Observer};
@@ -31,6 +31,7 @@ pub(crate) fn array(
         // A bar of a page has some hundred pixels.
         each_ns: (of_ns / 200).max(1),
         next_ns: AtomicU64::new(0),
+        next_segments: AtomicUsize::new(0),
     };
     let done = run.array(index, &telling)?;
     Ok((done.segments(), bytes_of(&done)?))
@@ -47,6 +48,8 @@ struct Telling<'a> {
     each_ns: u64,
     /// When progress is told again, in time of the run.
     next_ns: AtomicU64,
+    /// After how many segments the results so far are told again.
+    next_segments: AtomicUsize,
 }
 
 impl Observer for Telling<'_> {
@@ -59,7 +62,8 @@ impl Observer for Telling<'_> {
         let seconds = |ns: u64| ns as f64 / 1e9;
         let told = json!({
             "kind": "progress",
-            "segment": now_ns / self.segment_ns + 1,
+            // What is told at the end of a segment is of that one.
+            "segment": now_ns.div_ceil(self.segment_ns).max(1),
             "now_seconds": seconds(now_ns),
             "of_seconds": seconds(self.of_ns),
             "operations": operations,
@@ -68,9 +72,15 @@ impl Observer for Telling<'_> {
     }
 
     fn so_far(&self, _: usize, done: &ArrayRun) {
+        let segments = done.segments();
+        if segments < self.next_segments.load(Ordering::Relaxed) {
+            return;
+        }
+        // After each of a hundred segments; of many, after each hundredth part more, since all of them are told again.
+        self.next_segments.store(segments + 1 + segments / 100, Ordering::Relaxed);
         // What cannot be put into bytes now cannot be at the end, and is an error there.
         if let Ok(bytes) = bytes_of(done) {
-            let told = json!({ "kind": "so_far", "segments": done.segments() });
+            let told = json!({ "kind": "so_far", "segments": segments });
             self.teller.tell(&packet(&told, &[&bytes]));
         }
     }

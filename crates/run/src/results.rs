@@ -13,7 +13,9 @@ use strewn_report::{
     SpindleCommands, SpindleFailure, Spindles, StripeDestages, Utilization, VolumeFigures,
     Workload, WorkloadFigures, rounded,
 };
-use strewn_scenario::{Array, ArrayLayout, FittedRows, InPlaceLayout, Scenario, SettingValue};
+use strewn_scenario::{
+    Array, ArrayLayout, FittedRows, InPlaceLayout, ProtectionLevel, Scenario, SettingValue,
+};
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
 
 use crate::array_run::ArrayRun;
@@ -609,6 +611,13 @@ pub(crate) fn overhead(
     Ok(rows)
 }
 
+/// Returns the protection level of an array; none if it has no redundancy sets.
+fn own_level(scenario: &Scenario, array: &str) -> Option<ProtectionLevel> {
+    let groups = &scenario.array(array)?.layout.in_place()?.groups;
+    let with_sets = groups.iter().find(|group| group.layout == InPlaceLayout::Vraid5);
+    with_sets.map(|group| group.protection_level)
+}
+
 /// Returns the purchases for each array of which `first_and_last` gives the IOPS.
 fn overhead_of(
     scenario: &Scenario,
@@ -662,7 +671,7 @@ fn overhead_of(
             source: one.source.clone(),
             spare: one.spare,
             root: one.root,
-            protection_level: one.protection_level,
+            protection_level: one.protection_level.or_else(|| own_level(scenario, &one.array)),
             used_by_results: one.used_by_results,
         })
         .collect();

@@ -217,6 +217,8 @@ impl RunError {
             Self::Simulation { source: SimulationError::Accesses(_), .. } => Some(
                 "slow the replay down with --speedup below 1 or --closed-loop-trace, or use a faster array",
             ),
+            // The message itself ends with the remedy.
+            Self::Simulation { source: SimulationError::StandsStill { .. }, .. } => None,
             Self::Simulation { .. } => {
                 Some("this is a defect of Strewn, which the scenario and its seed reproduce")
             }

@@ -23,6 +23,8 @@ use std::fmt;
 pub const SCHEMA: u32 = 1;
 
 /// How far a quick run is from full scale (docs/model.md, "A quick run", has the figures).
+/// The scale at which that was measured.
+const QUICK_SCALE_DOWN: u32 = 8;
 pub(crate) const QUICK_NOTE: &str = "Random mixes like the shipped one come out within about 1 % of full scale; uniform sizes and \
     sequential accesses may be off by 13 %, sequential reads of an in-place array by 41 %.";
 
@@ -308,7 +310,13 @@ impl Results {
     #[must_use]
     pub fn caveats(&self) -> Vec<String> {
         let of_real = self.real_spindles.iter().flat_map(RealSpindles::sentences);
-        let of_scale = self.scaled.as_ref().map(|_| QUICK_NOTE.to_owned());
+        let of_scale = self.scaled.as_ref().map(|scaled| match scaled.by {
+            0..=QUICK_SCALE_DOWN => QUICK_NOTE.to_owned(),
+            by => format!(
+                "{QUICK_NOTE} So much for 1/{QUICK_SCALE_DOWN}: at 1/{by} figures stray farther, and transfers, streams and \
+                 what waits for a timer can be off several times over."
+            ),
+        });
         of_real.chain(self.shortfalls()).chain(of_scale).collect()
     }
 

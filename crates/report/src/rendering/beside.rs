@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What charts by segment show beside results, where one run follows another and each is seen while it grows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside<'a> {
-    /// Earlier runs: a faint line for each array that these results have too.
+    /// Earlier runs: a faint line for each array that these results have too, solid, dashed, dotted, and both, in turn.
     pub earlier: &'a [Vec<Curve>],
     /// Published figures, also of segments that are yet to come.
     pub published: Option<&'a Published>,

@@ -208,7 +208,10 @@ impl Appearance {
         places: Vec<Point>,
         pixel: i32,
     ) -> Result<(), ChartError> {
-        canvas.polyline(&places, self.colour.stroke(2 * pixel).with_opacity(FAINT_OPACITY))
+        for piece in self.dash.pieces(places, pixel) {
+            canvas.polyline(&piece, self.colour.stroke(2 * pixel).with_opacity(FAINT_OPACITY))?;
+        }
+        Ok(())
     }
 
     /// Draws a section of the line that joins simulated figures.

@@ -183,7 +183,11 @@ impl ResultsChart {
         beside: &Beside<'_>,
         style: ChartStyle,
     ) -> Result<Option<String>, ChartError> {
-        high_enough(style, |style| self.draw_at(results, map, beside, style))
+        match high_enough(style, |style| self.draw_at(results, map, beside, style)) {
+            // Of a run that did nothing, say: no reason to have no other chart.
+            Err(ChartError::NoFigures { .. }) => Ok(None),
+            drawn => drawn,
+        }
     }
 
     fn draw_at(

@@ -105,8 +105,8 @@ struct Series<'a> {
     published: Vec<(u32, f64)>,
     /// Segment, and the ends of the figure's band.
     band: Vec<(u32, [f64; 2])>,
-    /// Segment and figure, for each earlier run that has the array.
-    earlier: Vec<Vec<(u32, f64)>>,
+    /// The number of an earlier run that has the array, and its segments and figures.
+    earlier: Vec<(usize, Vec<(u32, f64)>)>,
 }
 
 impl Picture<'_> {
@@ -158,8 +158,10 @@ impl Picture<'_> {
         let to_come = (reached + 1..=self.beside.segments)
             .filter_map(|index| Some((index, of_array?.figure(self.metric, index)?)))
             .map(|(index, published)| Ok((index, figure(index, published)?)));
-        let earlier = self.beside.earlier.iter().flatten();
-        let earlier = earlier.filter(|earlier| earlier.array == array.name);
+        let earlier = self.beside.earlier.iter().enumerate().filter_map(|(number, curves)| {
+            let curve = curves.iter().find(|curve| curve.array == array.name)?;
+            Some((number, curve.points(self.metric)))
+        });
         let band = array.segments.iter().filter_map(|segment| {
             let band = self.band_of(segment)?;
             let index = segment.index;
@@ -172,7 +174,7 @@ impl Picture<'_> {
             appearance: Appearance::of(position),
             own: own.collect::<Result<_, _>>()?,
             published: published.chain(to_come).collect::<Result<_, _>>()?,
-            earlier: earlier.map(|earlier| earlier.points(self.metric)).collect(),
+            earlier: earlier.collect(),
         })
     }
 
@@ -219,7 +221,8 @@ impl Picture<'_> {
         let published = series.iter().flat_map(|series| &series.published).map(|point| point.1);
         let bands_end = series.iter().flat_map(|series| &series.band).map(|band| band.1[1]);
         let earlier = || series.iter().flat_map(|series| &series.earlier);
-        let of_earlier = earlier().flatten().filter(|point| (first..=last).contains(&point.0));
+        let of_earlier =
+            earlier().flat_map(|run| &run.1).filter(|point| (first..=last).contains(&point.0));
         let figures = all().map(|point| point.1).chain(published).chain(bands_end);
         let figures = figures.chain(of_earlier.map(|point| point.1));
         let highest = figures.fold(0.0, f64::max);
@@ -239,12 +242,12 @@ impl Picture<'_> {
             }
         }
         for Series { appearance, earlier, .. } in series {
-            for points in earlier {
+            for (number, points) in earlier {
                 let points = points.iter().filter(|point| (first..=last).contains(&point.0));
                 let points: Vec<_> = points.map(|point| (f64::from(point.0), point.1)).collect();
                 for piece in Band::cut(bands, &points) {
                     let places = piece.iter().map(|point| plot.place(*point)).collect();
-                    appearance.faint_line(canvas, places, PIXEL)?;
+                    appearance.of_figure(*number).faint_line(canvas, places, PIXEL)?;
                 }
             }
         }

@@ -110,7 +110,6 @@ impl Report<'_> {
         Ok(ReportParts {
             run: run_line(self.results),
             heading: headline(self.results),
-            notes: self.results.shortfalls(),
             sections: rendered.collect::<Result<_, _>>()?,
         })
     }
@@ -123,8 +122,6 @@ pub struct ReportParts {
     pub run: String,
     /// What came of it, in a sentence.
     pub heading: String,
-    /// Why these are not the results of a whole run.
-    pub notes: Vec<String>,
     /// The sections.
     pub sections: Vec<ReportSection>,
 }

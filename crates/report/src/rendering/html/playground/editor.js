@@ -4,6 +4,10 @@ const editorOf = (onChange) => {
   const [area, numbers, undo, redo] = ["text", "numbers", "undo", "redo"].map(byId);
   const [past, future] = [[], []];
   const MOST_STEPS = 100;
+  /** A longer text is no scenario: its numbers are one text, without marks. */
+  const MOST_MARKED_LINES = 5000;
+  /** Half a character cannot be sent to the module. */
+  const wellFormed = (text) => text.toWellFormed?.() ?? text;
   let current = { text: "", files: {}, from: { id: "", at: [] } };
   // Whatever is typed without a pause is one step back.
   let isTyping = false;
@@ -14,7 +18,10 @@ const editorOf = (onChange) => {
     const wanted = `${lines}: ${badLines}`;
     if (wanted === numbersShown) return;
     numbersShown = wanted;
-    numbers.replaceChildren(...Array.from({ length: lines }, (_, index) =>
+    numbers.classList.toggle("many", lines > MOST_MARKED_LINES);
+    if (lines > MOST_MARKED_LINES) {
+      numbers.textContent = Array.from({ length: lines }, (_, index) => index + 1).join("\n");
+    } else numbers.replaceChildren(...Array.from({ length: lines }, (_, index) =>
       make("span", { className: badLines.includes(index + 1) ? "bad" : "", textContent: `${index + 1}\n` })));
     numbers.scrollTop = area.scrollTop;
   };
@@ -29,10 +36,12 @@ const editorOf = (onChange) => {
   };
   const put = (draft) => {
     const { selectionStart, scrollTop } = area;
-    current = draft;
+    const text = wellFormed(draft.text);
+    // A draft that comes back is the same one.
+    current = text === draft.text ? draft : { ...draft, text };
     isTyping = false;
-    if (area.value !== draft.text) {
-      area.value = draft.text;
+    if (area.value !== text) {
+      area.value = text;
       area.setSelectionRange(selectionStart, selectionStart);
       area.scrollTop = scrollTop;
     }
@@ -49,7 +58,7 @@ const editorOf = (onChange) => {
   area.addEventListener("input", () => {
     if (!isTyping) remember();
     isTyping = true;
-    current = { ...current, text: area.value };
+    current = { ...current, text: wellFormed(area.value) };
     showNumbers();
     showButtons();
     onChange(false);

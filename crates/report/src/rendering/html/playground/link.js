@@ -15,7 +15,9 @@ const fromBase64 = (text) => {
 };
 
 const toFragment = async (state) => {
-  const stream = new Blob([JSON.stringify(state)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const text = JSON.stringify(state);
+  if (text.length > LONGEST_STATE_BYTES) throw new RangeError(`it would hold more than ${LONGEST_STATE_BYTES >> 20} MB`);
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   const letters = Array.from(await bytesOf(stream), (byte) => String.fromCharCode(byte)).join("");
   return LINK_PREFIX + LINK_VERSION + btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 };
@@ -59,7 +61,7 @@ const fromFragment = async (fragment) => {
   }
   const isText = (value) => typeof value === "string";
   const { text, files, scale } = state ?? {};
-  const areFiles = files !== null && typeof files === "object" && Object.values(files).every(isText);
+  const areFiles = files !== null && typeof files === "object" && !Array.isArray(files) && Object.values(files).every(isText);
   if (!isText(text) || !areFiles || ![1, 8, 64].includes(scale)) throw new RangeError("it is not a link of this page");
   return { text, files, scale };
 };

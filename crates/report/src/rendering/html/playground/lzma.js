@@ -1,12 +1,16 @@
 // The module is compressed by LZMA, because code repeats itself over megabytes and gzip looks back over 32 KiB. Browsers
 // have no LZMA of their own. The names are those of Igor Pavlov's specification of the .lzma format.
 
+const LONGEST_MODULE_BYTES = 64 << 20;
+
 const unlzma = (bytes) => {
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const lc = bytes[0] % 9;
   const lp = Math.floor(bytes[0] / 9) % 5;
   const pb = Math.floor(bytes[0] / 45);
-  const out = new Uint8Array(view.getUint32(5, true));
+  const size = view.getUint32(5, true);
+  if (size > LONGEST_MODULE_BYTES) throw new RangeError("no module is as long");
+  const out = new Uint8Array(size);
   const posMask = (1 << pb) - 1;
   const literalMask = (1 << lp) - 1;
 
@@ -144,7 +148,7 @@ const unlzma = (bytes) => {
       state = state < 7 ? 7 : 10;
       rep0 = distance(count);
     }
-    if (rep0 >= length) throw new RangeError("the module in the page is damaged");
+    if (rep0 >= length) throw new RangeError("it copies from before its beginning");
     for (const end = Math.min(length + count + 2, out.length); length < end; length += 1) out[length] = out[length - rep0 - 1];
   }
   return out;

@@ -8,8 +8,8 @@ const PAUSE_MS = 250;
 
 const start = async () => {
   const module = await loadModule();
-  const desk = connect(module.compiled);
   const startWorker = workersOf(module);
+  const desk = deskOf(startWorker);
   const office = resultsOffice(startWorker);
   const sections = sectionsIn(byId("sections"), byId("contents"));
   const root = document.documentElement;
@@ -26,7 +26,7 @@ const start = async () => {
   let earlier = [];
 
   const scale = () => Number(document.querySelector("[name=scale]:checked").value);
-  const call = async (request, attachments) => (await desk.call(request, attachments))[0];
+  const { call } = desk;
 
   /** The check that is on its way, if it is of what is in the editor. */
   let checking = null;
@@ -66,14 +66,15 @@ const start = async () => {
   const showCheck = () => {
     const problems = checked.ok ? [] : checked.problems?.length ? checked.problems : [checked];
     editor.showProblems(problems);
-    byId("verdict").textContent = checked.ok ? "No problems" : plural(problems.length, "problem");
+    const all = Math.max(problems.length, checked.all ?? 0);
+    byId("verdict").textContent = checked.ok ? "No problems"
+      : `${plural(all, "problem")}${all > problems.length ? `, of which ${problems.length} are shown` : ""}`;
     byId("warnings").replaceChildren(...(checked.warnings ?? []).map((text) => make("li", { textContent: text })));
     if (checked.ok) {
       settings.show(checked.controls);
       const [megabytes, largest] = [checked.memory_bytes, checked.largest_array_bytes]
         .map((bytes) => grouped(Math.max(1, Math.round(bytes / 1e6))));
-      const minutes = checked.segment_seconds / 60;
-      byId("cost").textContent = `${plural(checked.segments, "segment")} of ${+minutes.toPrecision(3)} min; `
+      byId("cost").textContent = `${plural(checked.segments, "segment")} of ${checked.segment}; `
         + `about ${megabytes} MB of memory${checked.arrays.length > 1 ? `, ${largest} MB for the largest array` : ""}.`;
       byId("scaled").hidden = !checked.scaled.length;
       byId("scaled").querySelector("summary").textContent = `What ${scaleWords(scale())} changes`;
@@ -110,13 +111,13 @@ const start = async () => {
   const draftOf = async (id, at = []) => {
     const [kind, name] = id.split(/:(.*)/s);
     if (kind === "scenario") {
-      const { text, files } = entries.get(name);
-      return { text, files, from: { id, at: [] } };
+      const { text, files, scale: first } = entries.get(name);
+      return { text, files, scale: first, from: { id, at: [] } };
     }
     const study = studies.get(name);
     const values = study.axes.map((axis, position) => axis.values[at[position] ?? 0]);
     const base = entries.get(values.findLast((value) => value.base)?.base ?? study.base);
-    const draft = { text: base.text, files: base.files, from: { id, at: values.map((_, position) => at[position] ?? 0) } };
+    const draft = { text: base.text, files: base.files, scale: base.scale, from: { id, at: values.map((_, position) => at[position] ?? 0) } };
     const wanted = values.flatMap((value) => value.settings);
     if (!wanted.length) return draft;
     const changed = await call({ call: "set", text: base.text, files: base.files, settings: wanted });
@@ -126,7 +127,9 @@ const start = async () => {
   const choose = async (id, at) => {
     sayIn("notice", "");
     try {
-      editor.replace(await draftOf(id, at));
+      const draft = await draftOf(id, at);
+      if (id !== editor.current.from.id) setScale(draft.scale);
+      editor.replace(draft);
       sayIn("axes-problem", "");
     } catch (error) {
       showChoice();
@@ -140,7 +143,7 @@ const start = async () => {
     const { id, at } = editor.current.from;
     choice.value = id;
     const study = id.startsWith("study:") ? studies.get(id.slice("study:".length)) : null;
-    sayIn("question", study?.question);
+    sayIn("question", study && `${study.question} (One combination is run here. The whole study, with its predictions: strewn study ${study.id})`);
     if (axesOf !== study) {
       axesOf = study;
       byId("axes").replaceChildren(...(study?.axes ?? []).map((axis, position) => {
@@ -168,6 +171,8 @@ const start = async () => {
     if (run.isFaulty || run.arrays.some(({ failure }) => failure)) return "failed";
     return run.isStopped ? "stopped" : "done";
   };
+  /** Whether what is shown is not of what is in the editor. */
+  const isChanged = () => Boolean(shown) && (shown.run.draft !== editor.current || shown.run.scale !== scale());
   const showState = () => {
     root.dataset.state = state();
     const reason = whyNot();
@@ -177,15 +182,18 @@ const start = async () => {
     const isRunning = Boolean(run) && run.endedAt === null;
     if (!isRunning && stop === document.activeElement) byId("run").focus();
     stop.disabled = !isRunning;
+    sayIn("stale", shown && shown.run !== run ? "These are the results of the run before."
+      : isChanged() ? "The scenario has been changed since this run." : "");
   };
 
   const progressWords = ({ name, progress, segments, failure, isOver: isComplete }) => {
     const operations = progress ? `, ${plural(progress.operations, "operation")}` : "";
     const { segments: all } = run.checked;
     if (failure) return `${name}: failed after ${plural(segments, "segment")}`;
+    if (isComplete && segments < all) return `${name}: ended after ${segments} of ${plural(all, "segment")}${operations}`;
     if (isComplete) return `${name}: ${plural(all, "segment")}${operations}`;
     if (run.isStopped) return `${name}: stopped after ${segments} of ${plural(all, "segment")}${operations}`;
-    return progress ? `${name}: segment ${progress.segment} of ${all}${operations}` : `${name}: starting`;
+    return progress ? `${name}: segment ${Math.min(progress.segment, all)} of ${all}${operations}` : `${name}: starting`;
   };
   const showProgress = () => run.arrays.forEach((array, position) => {
     const [words, bar] = byId("progress").children[position].children;
@@ -213,10 +221,29 @@ const start = async () => {
     showState();
   };
 
+  /** The controls of what ships under the scenario's name, or of the study that was chosen. */
+  const shipped = new Map();
+  const shippedControls = async () => {
+    const { id } = editor.current.from;
+    const { name } = checked;
+    const entry = id.startsWith("study:") ? entries.get(studies.get(id.slice("study:".length)).base) : entries.get(name);
+    if (!entry) return checked.controls;
+    if (!shipped.has(entry)) {
+      const { text, files: beside } = entry;
+      shipped.set(entry, (await call({ call: "check", text, files: beside, scale_down: 1 })).controls ?? []);
+    }
+    return shipped.get(entry);
+  };
+  const labelOf = ({ checked: { name }, changes, text }) =>
+    changes.length ? `${name}: ${changes.join("; ")}`
+      : entries.has(name) && entries.get(name).text !== text ? `${name}, text edited` : name;
+
   const runNow = async () => {
     // What cannot be set must not pass for what was run.
     if (await changing) return;
     if (!checked) await check();
+    if (!checked || whyNot()) return;
+    const changes = changesOf(checked.controls, await shippedControls());
     if (!checked || whyNot()) return;
     const before = run;
     run = null;
@@ -224,7 +251,7 @@ const start = async () => {
     if (before?.answer) keepRun(before);
     const { current } = editor;
     const scenario = { draft: current, text: current.text, files: current.files, scale: scale(), checked };
-    run = startRun(startWorker, { ...scenario, label: differenceOf(scenario, before) }, onNews);
+    run = startRun(startWorker, { ...scenario, changes }, onNews);
     byId("progress").replaceChildren(...run.arrays.map(() =>
       make("label", {}, make("span"), make("progress", { max: 1, value: 0 }))));
     byId("alarm").replaceChildren();
@@ -267,9 +294,9 @@ const start = async () => {
     if (newest.ok) {
       shown = { run, answer: newest };
       run.answer = newest;
-      run.shownSegments = segments;
       byId("run-line").textContent = newest.run;
       byId("heading").textContent = newest.headline;
+      sayIn("changes", run.changes.length ? `Changed from what ships: ${run.changes.join("; ")}. Published figures and fits are of what ships.` : "");
       byId("notes").replaceChildren(...newest.notes.map((text) => make("p", { className: "caveat", textContent: text })));
       sections.show(run, newest);
       showFiles();
@@ -291,27 +318,30 @@ const start = async () => {
   };
   const showEarlier = () => {
     byId("earlier").hidden = !earlier.length;
+    const drawn = earlier.filter(isDrawn);
     byId("earlier").querySelector("ul").replaceChildren(...earlier.map((kept) => {
       const { run: of, time } = kept;
       const box = make("input", { type: "checkbox", checked: isDrawn(kept) });
       box.addEventListener("change", () => {
         kept.isDrawn = box.checked;
+        showEarlier();
         showResults();
       });
-      const restore = make("button", { type: "button", textContent: "Restore", ariaLabel: `Restore ${of.label}` });
+      const restore = make("button", { type: "button", textContent: "Restore", ariaLabel: `Restore ${labelOf(of)}` });
       restore.addEventListener("click", () => {
         setScale(of.scale);
         editor.replace(of.draft);
       });
-      const remove = make("button", { type: "button", textContent: "Remove", ariaLabel: `Remove ${of.label}` });
+      const remove = make("button", { type: "button", textContent: "Remove", ariaLabel: `Remove ${labelOf(of)}` });
       remove.addEventListener("click", () => {
         earlier = earlier.filter((one) => one !== kept);
         showEarlier();
         (byId("earlier").querySelector("button") ?? byId("results")).focus();
         showResults();
       });
-      const isPartial = of.shownSegments < of.checked.segments * of.arrays.length;
-      const words = ` ${of.label} (${scaleWords(of.scale)}${isPartial ? ", partial" : ""}, ${time})`;
+      const isPartial = of.answer.partial;
+      const line = drawn.indexOf(kept);
+      const words = ` ${labelOf(of)} (${line < 0 ? "" : `${LINES[line % LINES.length]} line, `}${scaleWords(of.scale)}${isPartial ? ", partial" : ""}, ${time})`;
       return make("li", {}, make("label", {}, box, words), restore, remove);
     }));
   };
@@ -342,6 +372,8 @@ const start = async () => {
     setTimeout(() => URL.revokeObjectURL(href), 60_000);
   });
 
+  /** What runs by itself when a link is opened; whoever opened it did not choose what it costs. */
+  const MOST_BYTES_UNASKED = 1e9;
   const link = async () => {
     const { text, files: beside } = editor.current;
     const address = new URL(location.href);
@@ -349,11 +381,18 @@ const start = async () => {
     return address.href;
   };
   byId("copy").addEventListener("click", async () => {
-    const address = await link();
+    let address;
+    try {
+      address = await link();
+    } catch (error) {
+      byId("copied").textContent = `There is no link to it: ${error.message}.`;
+      return;
+    }
     history.replaceState(null, "", address);
     try {
       await navigator.clipboard.writeText(address);
-      byId("copied").textContent = "Copied: scenario, seed and scale.";
+      byId("copied").textContent = isChanged() ? "Copied: the scenario as it is now, changed since this run."
+        : "Copied: scenario, seed and scale.";
     } catch {
       byId("copied").textContent = "The link is in the address bar: copy it from there.";
     }
@@ -375,7 +414,7 @@ const start = async () => {
   addEventListener("hashchange", async () => {
     if (!location.hash.startsWith(LINK_PREFIX)) return;
     editor.replace(await openFragment());
-    runNow();
+    runUnasked();
   });
 
   window.strewn = {
@@ -390,15 +429,21 @@ const start = async () => {
     map: () => shown?.answer.map ?? null,
   };
 
+  const runUnasked = async () => {
+    await check();
+    if (checked?.memory_bytes <= MOST_BYTES_UNASKED) runNow();
+  };
   byId("source").open = isWide();
   editor.open(await openFragment());
-  runNow();
+  runUnasked();
 };
 
 start().catch((error) => {
+  const help = error instanceof RangeError ? "fetch the page again: it is not whole"
+    : "it needs a current browser, with WebAssembly, workers and DecompressionStream";
   document.documentElement.dataset.state = "failed";
   byId("reason").textContent = "";
   byId("alarm").replaceChildren(make("p", {
-    textContent: `The page could not start: ${error.message}; help: it needs a current browser, with WebAssembly, workers and DecompressionStream.`,
+    textContent: `The page could not start: ${error.message}; help: ${help}.`,
   }));
 });

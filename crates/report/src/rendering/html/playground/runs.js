@@ -3,7 +3,12 @@
 /** Fetches the module out of the page. */
 const loadModule = async () => {
   const element = byId("module");
-  const bytes = unlzma(fromBase64(element.textContent.trim()));
+  let bytes;
+  try {
+    bytes = unlzma(fromBase64(element.textContent.trim()));
+  } catch {
+    throw new RangeError("the module in the page is damaged");
+  }
   element.remove();
   return { bytes, compiled: await WebAssembly.compile(bytes) };
 };
@@ -29,6 +34,18 @@ const workersOf = ({ bytes, compiled }) => {
 
 /** The page needs time to draw results, and the reader to read. */
 const REST_MS = 250;
+
+/** Answers questions about texts, in order, so that a long one never stops the page. */
+const deskOf = (startWorker) => {
+  const asked = [];
+  const worker = startWorker(({ answer }) => { if (answer) asked.shift()?.(answer); });
+  return {
+    call: (request) => new Promise((resolve) => {
+      asked.push(resolve);
+      worker.postMessage({ request, attachments: [] });
+    }),
+  };
+};
 
 /** Makes results, one request at a time. While it is busy, only the newest wish counts. */
 const resultsOffice = (startWorker) => {
@@ -80,7 +97,9 @@ const startRun = (startWorker, scenario, changed) => {
       changed(true);
     },
   };
-  const workers = run.arrays.map((array, position) => {
+  // No more at once than there are cores: each needs its memory.
+  const workers = [];
+  const waiting = run.arrays.map((array, position) => () => {
     const worker = startWorker(({ told, answer, attachments }) => {
       if (array.isOver || run.isStopped) return;
       // Besides progress, the results so far are told.
@@ -91,30 +110,29 @@ const startRun = (startWorker, scenario, changed) => {
         worker.terminate();
         array.isOver = true;
         if (answer.ok) [array.kept, array.segments] = [attachments[0], answer.segments]; else array.failure = answer;
+        waiting.shift()?.();
         if (run.arrays.every(({ isOver }) => isOver)) run.endedAt = performance.now();
       }
       changed(hasKept || Boolean(answer));
     });
     const request = { call: "run_array", text, files, scale_down: scale, array: position };
     worker.postMessage({ request, attachments: [] });
-    return worker;
+    workers.push(worker);
   });
+  waiting.splice(0, Math.max(2, navigator.hardwareConcurrency || 2)).forEach((start) => start());
   return run;
 };
 
-/** What makes `run` different from the one before it, in a few words. */
-const differenceOf = (run, before) => {
-  const { name, seed, controls } = run.checked;
-  const whole = `${name}, seed ${seed}`;
-  if (!before || before.checked.name !== name) return whole;
-  const values = new Map(before.checked.controls.map(({ path, value }) => [path, value]));
-  const changes = controls
-    .filter(({ path, value }) => values.get(path) !== value)
+/** What of `controls` differs from those of the scenario as it ships, in words: each with what it is of. */
+const changesOf = (controls, shipped) => {
+  const values = new Map(shipped.map(({ path, value }) => [path, value]));
+  return controls
+    .filter(({ path, value }) => values.has(path) ? values.get(path) !== value : value !== null)
     .map(({ of, label, value, unit, choices }) => {
       const words = choices?.find((choice) => choice.value === value)?.label ?? value;
       return `${of}: ${label} ${value === null ? "not set" : [words, unit].filter(Boolean).join(" ")}`;
     });
-  if (run.scale !== before.scale) changes.push(scaleWords(run.scale));
-  if (changes.length > 2) return `${changes[0]}, and ${plural(changes.length - 1, "more change")}`;
-  return changes.join("; ") || (run.text === before.text ? `${whole}, again` : `${whole}, text edited`);
 };
+
+/** Earlier runs are drawn with these, in turn. */
+const LINES = ["solid", "dashed", "dotted", "dashed and dotted"];
