@@ -48,12 +48,16 @@ pub(crate) fn playground(arguments: &PlaygroundArguments) -> Result<Ending, Fail
         return Err(Failure::bad_input("--out is the module", "give another file for the page"));
     }
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
-    let mut compressed = LzmaWriter::new_use_header(
-        Vec::new(),
-        &LzmaOptions::with_preset(9),
-        Some(module.len() as u64),
-    )
-    .map_err(|error| failed(&error))?;
+    // What is best for this module: bytes of code are aligned to nothing.
+    let options = LzmaOptions {
+        lc: 4,
+        pb: 0,
+        nice_len: LzmaOptions::NICE_LEN_MAX,
+        ..LzmaOptions::with_preset(9)
+    };
+    let mut compressed =
+        LzmaWriter::new_use_header(Vec::new(), &options, Some(module.len() as u64))
+            .map_err(|error| failed(&error))?;
     compressed.write_all(&module).map_err(|error| failed(&error))?;
     let compressed = compressed.finish().map_err(|error| failed(&error))?;
     let page = page(&compressed).map_err(|error| failed(&error))?;

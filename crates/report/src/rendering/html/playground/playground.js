@@ -24,6 +24,8 @@ const start = async () => {
   /** The answer that is shown, and the run it is of. */
   let shown = null;
   let earlier = [];
+  /** Choices whose text is on its way. */
+  let choosing = 0;
 
   const scale = () => Number(document.querySelector("[name=scale]:checked").value);
   const { call } = desk;
@@ -126,6 +128,7 @@ const start = async () => {
   };
   const choose = async (id, at) => {
     sayIn("notice", "");
+    choosing += 1;
     try {
       const draft = await draftOf(id, at);
       if (id !== editor.current.from.id) setScale(draft.scale);
@@ -134,7 +137,10 @@ const start = async () => {
     } catch (error) {
       showChoice();
       sayIn("axes-problem", error.message);
+    } finally {
+      choosing -= 1;
     }
+    showState();
   };
   choice.addEventListener("change", () => choose(choice.value));
 
@@ -165,7 +171,7 @@ const start = async () => {
   const isOver = () => run.endedAt !== null && !office.isBusy();
   const state = () => {
     if (run && !isOver()) return "running";
-    if (!checked) return "checking";
+    if (!checked || choosing) return "checking";
     if (!checked.ok) return "bad";
     if (!run || run.draft !== editor.current || run.scale !== scale()) return "ready";
     if (run.isFaulty || run.arrays.some(({ failure }) => failure)) return "failed";
