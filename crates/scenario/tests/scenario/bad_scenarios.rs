@@ -674,7 +674,9 @@ fn every_problem_is_reported_at_once() {
 fn a_mistake_in_an_array_is_one_problem_whatever_refers_to_its_settings() {
     let text = include_str!("../../../../scenarios/making-sense-of-wafl-4.toml");
     assert!(text.contains("[[unknown]]"));
-    for (from, to) in [("outstanding = 150", "outstandign = 150"), ("area_stripes = 4096", "area_stripes = 0")] {
+    for (from, to) in
+        [("outstanding = 150", "outstandign = 150"), ("area_stripes = 4096", "area_stripes = 0")]
+    {
         assert!(text.contains(from));
         let error = Scenario::parse(&text.replacen(from, to, 1), "x.toml").unwrap_err();
         let problems: Vec<String> = error.problems().iter().map(ToString::to_string).collect();
