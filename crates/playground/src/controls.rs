@@ -226,6 +226,18 @@ impl Values {
             of: of.to_owned(),
             label: entry.label,
             about: match entry.key {
+                // What the schema says is for whoever writes a file.
+                "outstanding" => "Operations that hosts keep in flight: each answer brings the next one.".to_owned(),
+                "lun" => "Length of the LUN.".to_owned(),
+                "segments" => "Segments to run, one after another. Each is measured by itself.".to_owned(),
+                "write_anywhere.data_spindles" => {
+                    "Spindles that hold data; those of parity come on top.".to_owned()
+                }
+                "in_place.spindles" => "All spindles of the disk group: 5 or more with vraid-5, 3 to 64 with raid-5, 1 to 64 \
+                                        with raid-0."
+                    .to_owned(),
+                "spindle" => "The model of the drives.".to_owned(),
+                "scheduler" => "The order in which a drive serves what it has queued.".to_owned(),
                 "in_place.layout" => format!("{about} {WITHOUT_VRAID}"),
                 "write_anywhere.policy" => format!("{about} {POLICIES}"),
                 "write_anywhere.other_data.full_percent" => format!("{about} {WITHOUT_OTHER_DATA}"),

@@ -54,7 +54,7 @@ pub(crate) fn results(source: &Source, done: &[&[u8]], of: &Of<'_>) -> Result<Va
             Err(error) => return Err(failed(&error)),
         }
     }
-    let mut notes = results.caveats();
+    let mut notes = parts.notes;
     if of.goes_on {
         notes.push("Still running: these are the figures so far.".to_owned());
     }
@@ -68,6 +68,7 @@ pub(crate) fn results(source: &Source, done: &[&[u8]], of: &Of<'_>) -> Result<Va
         "headline": parts.heading,
         "run": parts.run,
         "notes": notes,
+        "accuracy": parts.accuracy,
         "sections": parts.sections,
         "charts": charts,
     }))

@@ -310,14 +310,19 @@ impl Results {
     #[must_use]
     pub fn caveats(&self) -> Vec<String> {
         let of_real = self.real_spindles.iter().flat_map(RealSpindles::sentences);
-        let of_scale = self.scaled.as_ref().map(|scaled| match scaled.by {
+        of_real.chain(self.shortfalls()).chain(self.accuracy()).collect()
+    }
+
+    /// Returns how near to those of full scale the results are; none if they are of full scale.
+    pub(crate) fn accuracy(&self) -> Option<String> {
+        let Scaled { by, .. } = self.scaled.as_ref()?;
+        Some(match by {
             0..=QUICK_SCALE_DOWN => QUICK_NOTE.to_owned(),
             by => format!(
                 "{QUICK_NOTE} So much for 1/{QUICK_SCALE_DOWN}: at 1/{by} figures stray farther, and transfers, streams and \
                  what waits for a timer can be off several times over."
             ),
-        });
-        of_real.chain(self.shortfalls()).chain(of_scale).collect()
+        })
     }
 
     /// Returns the [`caveats`](Self::caveats) about scale, data loss and an early stop.

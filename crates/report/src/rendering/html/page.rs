@@ -110,6 +110,8 @@ impl Report<'_> {
         Ok(ReportParts {
             run: run_line(self.results),
             heading: headline(self.results),
+            notes: self.results.shortfalls(),
+            accuracy: self.results.accuracy(),
             sections: rendered.collect::<Result<_, _>>()?,
         })
     }
@@ -122,6 +124,10 @@ pub struct ReportParts {
     pub run: String,
     /// What came of it, in a sentence.
     pub heading: String,
+    /// Why these are not the results of a whole run.
+    pub notes: Vec<String>,
+    /// How near to those of full scale they are, if they are of another one.
+    pub accuracy: Option<String>,
     /// The sections.
     pub sections: Vec<ReportSection>,
 }

@@ -302,6 +302,7 @@ const start = async () => {
       run.answer = newest;
       byId("run-line").textContent = newest.run;
       byId("heading").textContent = newest.headline;
+      sayIn("accuracy", newest.accuracy);
       sayIn("changes", run.changes.length ? `Changed from what ships: ${run.changes.join("; ")}. Published figures and fits are of what ships.` : "");
       byId("notes").replaceChildren(...newest.notes.map((text) => make("p", { className: "caveat", textContent: text })));
       sections.show(run, newest);
