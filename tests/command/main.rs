@@ -30,6 +30,7 @@ mod out_directory;
 mod outages;
 mod panasas_arista;
 mod phases;
+mod playground;
 mod published_rows;
 mod replicates;
 mod report;

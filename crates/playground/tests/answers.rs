@@ -220,3 +220,44 @@ fn what_is_wrong_has_a_place_and_a_remedy() {
     assert_eq!(ask(question.clone(), &[b"", b"damaged"], &()).0["ok"], false);
     assert_eq!(ask(question, &[b""], &()).0["ok"], false);
 }
+
+/// A way to buy an array keeps its level of protection, if it gives none of its own: complete runs are not lost for it.
+#[test]
+fn regression_a_configuration_without_a_protection_level_has_that_of_its_array() {
+    let text = TEXT.replace("segments = 14\n", "segments = 1\n");
+    let (text, level) = (text.replacen("protection_level = \"none\"\n", "", 1), "protection_level");
+    assert_eq!(text.matches(level).count() + 1, TEXT.matches(level).count());
+    let text = text.replace("segments = [1, 2]", "segments = [1]");
+    let run = |array: usize| {
+        let question = about(&text, json!({ "call": "run_array", "array": array }));
+        ask(question, &[], &()).1.remove(0)
+    };
+    let question = about(&text, json!({ "call": "results", "wall_seconds": 0.0 }));
+    let (answer, _) = ask(question, &[&run(0), &run(1)], &());
+    assert_eq!(answer["ok"], true, "{}", answer["message"]);
+}
+
+#[test]
+fn what_a_page_cannot_hold_is_refused_before_it_runs() {
+    let array = |number: usize| {
+        format!(
+            "[[array]]\nname = \"a{number}\"\ncontroller = \"fas2050\"\noutstanding = 8\nlun = \"100 GB\"\n"
+        )
+    };
+    let head = TEXT.split("[[array]]").next().unwrap().replace("100 GiB", "10 GiB");
+    let head: String = head
+        .lines()
+        .filter(|line| !line.starts_with("published"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    for (count, is_refused) in [(2, false), (65, true)] {
+        let text = head.clone() + &(0..count).map(array).collect::<String>();
+        let (answer, _) = ask(about(&text, json!({ "call": "check" })), &[], &());
+        assert_eq!(answer["ok"], true, "{answer}");
+        assert_eq!(answer["too_large"].is_string(), is_refused, "{}", answer["too_large"]);
+    }
+    let wrong: String = (0..1000).map(|number| format!("wrong{number} = 1\n")).collect();
+    let (answer, _) = ask(about(&wrong, json!({ "call": "check" })), &[], &());
+    let shown = answer["problems"].as_array().unwrap().len();
+    assert!((10..100).contains(&shown) && answer["all"].as_u64().unwrap() >= 1000, "{shown}");
+}

@@ -1,6 +1,6 @@
 //! Colours and shapes that tell the arrays of a chart apart, in colour and in grey.
 
-use crate::rendering::canvas::{Canvas, Point};
+use crate::rendering::canvas::{Canvas, Point, Stroke};
 use crate::rendering::chart::ChartError;
 use crate::rendering::theme::{COLOURS, Colour, INK, PAPER};
 
@@ -201,19 +201,6 @@ impl Appearance {
         canvas.fill_polygon(&corners, self.colour.with_opacity(SHADE_OPACITY))
     }
 
-    /// Draws a section of the line of an earlier run.
-    pub(crate) fn faint_line(
-        self,
-        canvas: &mut Canvas<'_>,
-        places: Vec<Point>,
-        pixel: i32,
-    ) -> Result<(), ChartError> {
-        for piece in self.dash.pieces(places, pixel) {
-            canvas.polyline(&piece, self.colour.stroke(2 * pixel).with_opacity(FAINT_OPACITY))?;
-        }
-        Ok(())
-    }
-
     /// Draws a section of the line that joins simulated figures.
     pub(crate) fn line(
         self,
@@ -221,8 +208,29 @@ impl Appearance {
         places: Vec<Point>,
         pixel: i32,
     ) -> Result<(), ChartError> {
+        self.line_of(canvas, places, pixel, self.colour.stroke(2 * pixel))
+    }
+
+    /// Draws a section of the line of an earlier run.
+    pub(crate) fn faint_line(
+        self,
+        canvas: &mut Canvas<'_>,
+        places: Vec<Point>,
+        pixel: i32,
+    ) -> Result<(), ChartError> {
+        let stroke = self.colour.stroke(2 * pixel).with_opacity(FAINT_OPACITY);
+        self.line_of(canvas, places, pixel, stroke)
+    }
+
+    fn line_of(
+        self,
+        canvas: &mut Canvas<'_>,
+        places: Vec<Point>,
+        pixel: i32,
+        stroke: Stroke,
+    ) -> Result<(), ChartError> {
         for piece in self.dash.pieces(places, pixel) {
-            canvas.polyline(&piece, self.colour.stroke(2 * pixel))?;
+            canvas.polyline(&piece, stroke)?;
         }
         Ok(())
     }
