@@ -104,6 +104,7 @@ strewn_testing::main![
     playground::a_link_has_the_whole_scenario,
     playground::bad_input_has_a_place_and_a_remedy,
     playground::a_run_is_stopped_and_keeps_what_it_has,
+    playground::regression_a_run_that_fails_at_once_has_an_end,
     playground::everything_that_ships_can_be_chosen,
     playground::the_page_fits_a_phone_and_is_small,
     permissions::without_permission_nothing_is_opened_or_written,

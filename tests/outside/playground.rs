@@ -274,6 +274,38 @@ pub fn a_run_is_stopped_and_keeps_what_it_has() -> Result<(), Missing> {
     Ok(())
 }
 
+/// A run that fails says so when it has, whatever the page is doing, and the next one is as any.
+pub fn regression_a_run_that_fails_at_once_has_an_end() -> Result<(), Missing> {
+    let mut opened = Opened::new()?;
+    let page = opened.open("", 1280);
+    opened.ends(&page);
+    let avanade = include_str!("../../scenarios/avanade.toml");
+    // All of a file in the cache, before a processor that costs nothing: time stands still.
+    let text = avanade.replacen("file = \"100 GiB\"", "file = \"5 MB\"", 1).replacen(
+        "controller = \"fas2050\"\noutstanding = 128\nlun = \"1000 GB\"",
+        "controller = \"eva4400\"\noutstanding = 5000\nlun = \"3 GB\"",
+        1,
+    );
+    for _ in 0..3 {
+        opened.browser.evaluate(&page, &format!("strewn.setText({})", json!(text)));
+        opened.state(&page, &["ready", "failed"]);
+        opened.browser.evaluate(&page, "strewn.run()");
+        assert_eq!(opened.state(&page, &["failed", "done"]), "failed");
+        opened.browser.until(&page, "document.documentElement.dataset.state === 'failed'");
+        opened
+            .browser
+            .until(&page, "document.getElementById('status').textContent.startsWith('Failed')");
+        let alarm = opened.browser.text(&page, "document.getElementById('alarm').innerText");
+        assert!(alarm.contains("give the processor a cost"), "{alarm}");
+    }
+    opened.browser.evaluate(&page, "document.getElementById('undo').click()");
+    opened.state(&page, &["ready", "done"]);
+    opened.browser.evaluate(&page, "strewn.run()");
+    opened.ends(&page);
+    assert_eq!(opened.browser.complaints(), [""; 0]);
+    Ok(())
+}
+
 /// Every scenario and study that ships can be chosen and is valid, and so is each value of each axis.
 pub fn everything_that_ships_can_be_chosen() -> Result<(), Missing> {
     let mut opened = Opened::new()?;

@@ -10,7 +10,11 @@ const start = async () => {
   const module = await loadModule();
   const startWorker = workersOf(module);
   const desk = deskOf(startWorker);
-  const office = resultsOffice(startWorker);
+  const office = resultsOffice(startWorker, () => {
+    if (!run) return;
+    showEnd();
+    showState();
+  });
   const sections = sectionsIn(byId("sections"), byId("contents"));
   const root = document.documentElement;
 

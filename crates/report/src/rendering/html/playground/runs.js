@@ -47,8 +47,8 @@ const deskOf = (startWorker) => {
   };
 };
 
-/** Makes results, one request at a time. While it is busy, only the newest wish counts. */
-const resultsOffice = (startWorker) => {
+/** Makes results, one request at a time. While it is busy, only the newest wish counts. `isFree()` is called when none is left. */
+const resultsOffice = (startWorker, isFree) => {
   let answered = null;
   let wish = null;
   let isResting = false;
@@ -63,7 +63,7 @@ const resultsOffice = (startWorker) => {
     if (answered || isResting || !wish) return;
     const asked = wish();
     wish = null;
-    if (!asked) return;
+    if (!asked) { isFree(); return; }
     const { request, attachments, then } = asked;
     answered = then;
     worker.postMessage({ request, attachments });
