@@ -37,6 +37,6 @@ pub(crate) fn out_file(out: &Path, force: bool, contents: &str) -> Result<PathBu
 fn check_folder(file: &Path, unusable: &dyn Fn(&str, &str) -> Failure) -> Result<(), Failure> {
     try_to_write(file.parent().unwrap_or(Path::new("."))).map_err(|error| {
         let what = format!("nothing can be written there: {error}");
-        unusable(&what, "give a file in a directory that you may write to")
+        unusable(&what, "give a file in a directory that can be written to")
     })
 }
