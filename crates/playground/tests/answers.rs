@@ -1,4 +1,5 @@
 //! Questions as the page asks them, and the answers.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Mutex;
 
