@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn every_study_that_ships_can_be_planned() {
         for name in names() {
-            let study = study(&name).unwrap().unwrap_or_else(|error| panic!("{name}: {error}"));
+            let study = study(name).unwrap().unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(study.name, name);
             let plan = study.plan(None).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert!(!plan.study.text.question.is_empty(), "{name} asks nothing");
