@@ -1,8 +1,8 @@
 //! Why a program failed.
 
-use std::error::Error;
 use std::fmt;
 
+pub(crate) use strewn_run::with_causes;
 use strewn_run::{CalibrateError, CalibrateRowsError, LoadError, RefitError, RunError, SaveError};
 use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_spindle::ProfileError;
@@ -285,18 +285,4 @@ impl From<PointError> for Failure {
             PointError::Threads(error) => RunError::from(error).into(),
         }
     }
-}
-
-/// Formats an error and its causes on one line. A cause is left out if the error's message contains it.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let message = error.to_string();
-        if !text.contains(&message) {
-            text = format!("{text}: {message}");
-        }
-        cause = error.source();
-    }
-    text
 }

@@ -1,11 +1,11 @@
 //! Questions, and what answers them.
 
-use crate::refusal::Refusal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use strewn_report::Curve;
 
 use crate::packet::{Packet, packet};
+use crate::refusal::Refusal;
 use crate::results::Of;
 use crate::source::Source;
 use crate::{checked, edit, results, run};
@@ -24,7 +24,6 @@ impl Teller for () {
 #[derive(Deserialize)]
 #[serde(tag = "call", rename_all = "snake_case")]
 enum Question {
-    About,
     Check(Source),
     Set {
         #[serde(flatten)]
@@ -65,7 +64,6 @@ fn answered(question: &[u8], teller: &dyn Teller) -> Result<(Value, Vec<u8>), Re
     let packet = Packet::read(question).ok_or_else(|| not_understood("it is cut short".into()))?;
     let question = serde_json::from_slice(packet.json);
     let json = match question.map_err(|error| not_understood(error.to_string()))? {
-        Question::About => json!({ "ok": true, "version": env!("CARGO_PKG_VERSION") }),
         Question::Check(source) => checked::check(&source),
         Question::Set { source, settings } => edit::set(&source, &settings),
         Question::RunArray { source, array } => {

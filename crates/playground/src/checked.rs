@@ -1,12 +1,11 @@
 //! Checking a scenario: its problems, or its controls and what it takes to run it.
 
 use serde_json::{Value, json};
-use strewn_run::needed_bytes;
-use strewn_scenario::{ArrayLayout, Bytes, Nanoseconds, Problem, Scenario};
-
-use crate::refusal::Refusal;
+use strewn_run::{needed_bytes, needed_bytes_of};
+use strewn_scenario::{Bytes, Nanoseconds, Problem};
 
 use crate::controls;
+use crate::refusal::Refusal;
 use crate::source::Source;
 
 /// The most that an array may need: a module has 4 GiB of memory, and uses some of it twice while it grows.
@@ -26,19 +25,12 @@ pub(crate) fn check(source: &Source) -> Value {
 
 fn checked(source: &Source) -> Result<Value, Refusal> {
     let scenario = source.scenario()?;
-    let run = source.run()?;
+    let run = source.run(&scenario)?;
     let scaled = run.scenario();
-    let of_array = |array: &strewn_scenario::Array| {
-        needed_bytes(&Scenario { arrays: vec![array.clone()], ..scaled.clone() })
-    };
+    let of_array = |array| needed_bytes_of(scaled, array);
     let largest = scaled.arrays.iter().map(of_array).max().unwrap_or(0);
-    let arrays = scenario.arrays.iter().map(|array| {
-        let layout = match array.layout {
-            ArrayLayout::WriteAnywhere(_) => "write-anywhere",
-            ArrayLayout::InPlace(_) => "in-place",
-        };
-        json!({ "name": array.name, "layout": layout, "outstanding": array.outstanding })
-    });
+    let memory = needed_bytes(scaled);
+    let arrays = scenario.arrays.iter().map(|array| json!({ "name": array.name }));
     Ok(json!({
         "ok": true,
         "name": scenario.name,
@@ -48,18 +40,17 @@ fn checked(source: &Source) -> Result<Value, Refusal> {
         "segments": scenario.segments,
         "segment": Nanoseconds(scaled.segment_ns).to_string(),
         "arrays": arrays.collect::<Vec<_>>(),
-        "memory_bytes": needed_bytes(scaled),
+        "memory_bytes": memory,
         "largest_array_bytes": largest,
-        "too_large": too_large(scaled, largest),
+        "too_large": too_large(scaled.arrays.len(), memory, largest),
         "warnings": scenario.warnings(),
         "scaled": run.scaled().map_or(&[][..], |scaled| &scaled.what),
         "controls": controls::of(&scenario),
     }))
 }
 
-/// Returns why a page cannot run a scenario.
-fn too_large(scenario: &Scenario, largest_bytes: u64) -> Option<String> {
-    let (arrays, bytes) = (scenario.arrays.len(), needed_bytes(scenario));
+/// Returns why a page cannot run so many arrays, which need so much memory together, and the largest of them.
+fn too_large(arrays: usize, bytes: u64, largest_bytes: u64) -> Option<String> {
     let about = |bytes| Bytes(bytes).approximately();
     let what = if largest_bytes > MOST_BYTES {
         format!(

@@ -19,11 +19,11 @@ pub(crate) struct Control {
     about: String,
     kind: Kind,
     /// Its value as a scenario writes it; none if it is not set.
-    pub(crate) value: Option<String>,
+    value: Option<String>,
     unit: Option<&'static str>,
     least: Option<String>,
     most: Option<String>,
-    pub(crate) choices: Vec<Choice>,
+    choices: Vec<Choice>,
     /// Whether it may be left out.
     optional: bool,
 }
@@ -118,6 +118,29 @@ const OPTIONAL: &[&str] = &[
     "write_anywhere.snapshots.every",
     "write_anywhere.snapshots.keep",
 ];
+
+/// Returns what a setting means: in other words than the schema's, which are for whoever writes a file, or with more of them.
+fn about_of(key: &str, in_schema: &str) -> String {
+    let further = match key {
+        "in_place.layout" => WITHOUT_VRAID,
+        "write_anywhere.policy" => POLICIES,
+        "write_anywhere.other_data.full_percent" => WITHOUT_OTHER_DATA,
+        _ => "",
+    };
+    let words = match key {
+        "outstanding" => "Operations that hosts keep in flight: each answer brings the next one.",
+        "lun" => "Length of the LUN.",
+        "segments" => "Segments to run, one after another. Each is measured by itself.",
+        "write_anywhere.data_spindles" => "Spindles that hold data; those of parity come on top.",
+        "in_place.spindles" => {
+            "All spindles of the disk group: 5 or more with vraid-5, 3 to 64 with raid-5, 1 to 64 with raid-0."
+        }
+        "spindle" => "The model of the drives.",
+        "scheduler" => "The order in which a drive serves what it has queued.",
+        _ => in_schema,
+    };
+    [words, further].join(" ").trim_end().to_owned()
+}
 
 /// Returns the controls of a scenario, in the order of a page.
 pub(crate) fn of(scenario: &Scenario) -> Vec<Control> {
@@ -225,24 +248,7 @@ impl Values {
             path,
             of: of.to_owned(),
             label: entry.label,
-            about: match entry.key {
-                // What the schema says is for whoever writes a file.
-                "outstanding" => "Operations that hosts keep in flight: each answer brings the next one.".to_owned(),
-                "lun" => "Length of the LUN.".to_owned(),
-                "segments" => "Segments to run, one after another. Each is measured by itself.".to_owned(),
-                "write_anywhere.data_spindles" => {
-                    "Spindles that hold data; those of parity come on top.".to_owned()
-                }
-                "in_place.spindles" => "All spindles of the disk group: 5 or more with vraid-5, 3 to 64 with raid-5, 1 to 64 \
-                                        with raid-0."
-                    .to_owned(),
-                "spindle" => "The model of the drives.".to_owned(),
-                "scheduler" => "The order in which a drive serves what it has queued.".to_owned(),
-                "in_place.layout" => format!("{about} {WITHOUT_VRAID}"),
-                "write_anywhere.policy" => format!("{about} {POLICIES}"),
-                "write_anywhere.other_data.full_percent" => format!("{about} {WITHOUT_OTHER_DATA}"),
-                _ => about.to_owned(),
-            },
+            about: about_of(entry.key, about),
             kind,
             value,
             unit: entry.unit,

@@ -1,12 +1,12 @@
 //! Changing settings in a scenario's text.
 
-use crate::refusal::Refusal;
 use serde_json::{Value, json};
 use strewn_raid::VraidConfig;
 use strewn_scenario::{InPlaceLayout, Scenario, SetError};
 
 use crate::controls;
 use crate::mix;
+use crate::refusal::Refusal;
 use crate::source::{NAME, Source};
 
 /// A setting by its full name, and its value; none to remove it.
@@ -23,7 +23,8 @@ pub(crate) fn set(source: &Source, settings: &[Setting]) -> Value {
 
 fn changed(source: &Source, settings: &[Setting]) -> Result<Value, Refusal> {
     let scenario = source.scenario()?;
-    let is_control = |path: &str| controls::of(&scenario).iter().any(|one| one.path == path);
+    let controls = controls::of(&scenario);
+    let is_control = |path: &str| controls.iter().any(|one| one.path == path);
     let settings: Vec<Setting> = settings
         .iter()
         .flat_map(|setting| match is_control(&setting.0) {
@@ -35,15 +36,17 @@ fn changed(source: &Source, settings: &[Setting]) -> Result<Value, Refusal> {
     let given = settings.iter().map(|(path, value)| Some((path.clone(), value.clone()?)));
     let text = match given.collect::<Option<Vec<_>>>() {
         Some(given) => Scenario::parse_with(&source.text, NAME, &given, source)?.1,
-        None => scenario.edited(&source.text, &settings)?,
+        None => {
+            let text = scenario.edited(&source.text, &settings)?;
+            Scenario::parse_with_files(&text, NAME, source).map_err(|error| {
+                // Their places are in a text that nobody has seen.
+                let problems = error.problems().to_vec();
+                SetError::Invalid { setting: described(&settings), problems }
+            })?;
+            text
+        }
     };
-    let changed = Source { text, files: source.files.clone(), ..*source };
-    if let Err(error) = changed.scenario() {
-        // Their places are in a text that nobody has seen.
-        let problems = error.problems().to_vec();
-        return Err(SetError::Invalid { setting: described(&settings), problems }.into());
-    }
-    Ok(json!({ "ok": true, "text": changed.text }))
+    Ok(json!({ "ok": true, "text": text }))
 }
 
 /// Returns what was to be set, in words.

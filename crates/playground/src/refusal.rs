@@ -1,9 +1,7 @@
 //! Why a question has no answer.
 
-use std::error::Error;
-
 use serde_json::{Value, json};
-use strewn_run::RunError;
+use strewn_run::{RunError, with_causes};
 use strewn_scenario::{ScenarioError, SetError};
 
 use crate::checked::problems;
@@ -61,15 +59,6 @@ impl From<RunError> for Refusal {
             RunError::PublishedName(ref error) => Some(error.help().to_owned()),
             ref error => error.help().map(str::to_owned),
         };
-        let mut message = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            let words = error.to_string();
-            if !message.contains(&words) {
-                message = format!("{message}: {words}");
-            }
-            cause = error.source();
-        }
-        Self::new(message, help)
+        Self::new(with_causes(&error), help)
     }
 }

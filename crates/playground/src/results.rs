@@ -22,7 +22,7 @@ pub(crate) struct Of<'a> {
 /// Puts together what the arrays have done: an empty attachment for one that has done nothing yet.
 pub(crate) fn results(source: &Source, done: &[&[u8]], of: &Of<'_>) -> Result<Value, Refusal> {
     let failed = |error: &dyn std::fmt::Display| Refusal::failed(error.to_string());
-    let run = source.run()?;
+    let run = source.run(&source.scenario()?)?;
     if done.len() != run.scenario().arrays.len() {
         return Err(Refusal::failed("there is not one attachment for each array"));
     }

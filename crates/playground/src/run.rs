@@ -18,7 +18,7 @@ pub(crate) fn array(
     index: usize,
     teller: &dyn Teller,
 ) -> Result<(usize, Vec<u8>), Refusal> {
-    let run = source.run()?;
+    let run = source.run(&source.scenario()?)?;
     let Some(_) = run.scenario().arrays.get(index) else {
         return Err(Refusal::failed(format!("there is no array number {index}")));
     };

@@ -31,11 +31,11 @@ impl Source {
         Scenario::parse_with_files(&self.text, NAME, self)
     }
 
-    /// Returns its run, with its published figures, and bands if the page has the sensitivities of its constants.
-    pub(crate) fn run(&self) -> Result<RunInParts, Refusal> {
-        let scenario = self.scenario()?;
+    /// Returns the run of its scenario, with its published figures, and bands if the page has the sensitivities of its
+    /// constants.
+    pub(crate) fn run(&self, scenario: &Scenario) -> Result<RunInParts, Refusal> {
         let sensitivity = sensitivity_path(Path::new(NAME));
-        Ok(RunInParts::new(&scenario, self.scale_down, Some(&sensitivity), self)?)
+        Ok(RunInParts::new(scenario, self.scale_down, Some(&sensitivity), self)?)
     }
 
     fn file(&self, path: &Path) -> Option<&str> {

@@ -41,6 +41,7 @@ mod array_run;
 mod build;
 mod calibrate;
 mod calibrate_rows;
+mod causes;
 mod client_raid;
 #[cfg(feature = "clock")]
 mod cost;
@@ -73,13 +74,14 @@ pub use array_run::ArrayRun;
 pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
 pub use calibrate_rows::{CalibrateRowsError, RowCalibration, calibrate_rows};
+pub use causes::with_causes;
 #[cfg(feature = "clock")]
 pub use cost::{measure_cost, wall_for};
 pub use export::{fio_output, iometer_results};
 pub use layout_map::Mapped;
 pub use load::{Load, LoadError, LoadStream, TraceLoop, TraceOptions};
 pub use lun_requests::{LunFigures, laid_out_lun_bytes, run_lun_requests};
-pub use memory::{NotEnoughMemory, available_bytes, needed_bytes};
+pub use memory::{NotEnoughMemory, available_bytes, needed_bytes, needed_bytes_of};
 pub use parallel::{ThreadsError, over_threads, threads};
 pub use parts::RunInParts;
 pub use published_names::PublishedNameError;

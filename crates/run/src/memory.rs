@@ -30,6 +30,12 @@ pub fn needed_bytes(scenario: &Scenario) -> u64 {
     BASE_BYTES + scenario.arrays.iter().map(|array| machine_bytes(scenario, array)).sum::<u64>()
 }
 
+/// Returns about how much memory a run of one array of `scenario` alone needs at its peak, in bytes.
+#[must_use]
+pub fn needed_bytes_of(scenario: &Scenario, array: &Array) -> u64 {
+    BASE_BYTES + machine_bytes(scenario, array)
+}
+
 /// Returns the memory that an array needs, with a partner or other blades if it has some, in bytes.
 fn machine_bytes(scenario: &Scenario, array: &Array) -> u64 {
     let page_cache_bytes = array.page_cache.map_or(0, |cache| cache.bytes / BLOCK_BYTES * 96);
