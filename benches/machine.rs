@@ -14,9 +14,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use strewn::scenario::Scenario;
-use strewn::sim::Simulated;
-use strewn::{Mapped, RunError, WithSimulation, simulate};
-use strewn_base::state::{SavedState, StateReader, StateWriter};
+use strewn::simulate;
+use strewn_base::state::{StateReader, StateWriter};
 
 const TURNS: usize = 5;
 const SEGMENT_NS: u64 = 1_200_000_000_000;
@@ -25,54 +24,36 @@ fn expected<T, E: Display>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Nanoseconds for an operation of the first segment.
-struct OneSegment;
-
-impl WithSimulation for OneSegment {
-    type Output = f64;
-
-    fn with<S>(self, mut simulation: S) -> Result<f64, RunError>
-    where
-        S: Simulated + SavedState,
-        S::Array: Mapped,
-    {
-        let started = Instant::now();
-        let measured = simulation.run_segment(SEGMENT_NS, &mut |_| ControlFlow::Continue(()));
-        let operations = expected(measured).operations;
-        Ok(started.elapsed().as_nanos() as f64 / operations as f64)
-    }
+/// Returns the nanoseconds for an operation of the first segment.
+fn one_segment(scenario: &Scenario, index: usize) -> f64 {
+    let mut simulation = expected(simulate(scenario, index));
+    let started = Instant::now();
+    let measured = simulation.run_segment(SEGMENT_NS, &mut |_| ControlFlow::Continue(()));
+    let operations = expected(measured).operations;
+    started.elapsed().as_nanos() as f64 / operations as f64
 }
 
-/// Seconds to save the state after the first segment and to restore it, and its bytes.
-struct SaveAndRestore<'a>(&'a Path);
-
-impl WithSimulation for SaveAndRestore<'_> {
-    type Output = (Vec<f64>, Vec<f64>, u64);
-
-    fn with<S>(self, mut simulation: S) -> Result<Self::Output, RunError>
-    where
-        S: Simulated + SavedState,
-        S::Array: Mapped,
-    {
-        expected(simulation.run_segment(SEGMENT_NS, &mut |_| ControlFlow::Continue(())));
-        let (mut saved, mut restored, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..TURNS {
-            let started = Instant::now();
-            let mut file = expected(File::create(self.0));
-            let mut writer = StateWriter::new(&mut file);
-            expected(simulation.save(&mut writer));
-            expected(writer.finish());
-            expected(file.sync_all());
-            saved.push(started.elapsed().as_secs_f64());
-            let started = Instant::now();
-            bytes.clear();
-            expected(File::open(self.0).and_then(|mut file| file.read_to_end(&mut bytes)));
-            let mut reader = StateReader::new(&bytes);
-            expected(simulation.restore(&mut reader));
-            restored.push(started.elapsed().as_secs_f64());
-        }
-        Ok((saved, restored, bytes.len() as u64))
+/// Returns the seconds to save the state after the first segment to `path` and to restore it, and its bytes.
+fn save_and_restore(scenario: &Scenario, path: &Path) -> (Vec<f64>, Vec<f64>, u64) {
+    let mut simulation = expected(simulate(scenario, 0));
+    expected(simulation.run_segment(SEGMENT_NS, &mut |_| ControlFlow::Continue(())));
+    let (mut saved, mut restored, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        let started = Instant::now();
+        let mut file = expected(File::create(path));
+        let mut writer = StateWriter::new(&mut file);
+        expected(simulation.save(&mut writer));
+        expected(writer.finish());
+        expected(file.sync_all());
+        saved.push(started.elapsed().as_secs_f64());
+        let started = Instant::now();
+        bytes.clear();
+        expected(File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)));
+        let mut reader = StateReader::new(&bytes);
+        expected(simulation.restore(&mut reader));
+        restored.push(started.elapsed().as_secs_f64());
     }
+    (saved, restored, bytes.len() as u64)
 }
 
 fn median(values: &mut [f64]) -> f64 {
@@ -86,7 +67,7 @@ fn main() {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); scenario.arrays.len()];
     for _ in 0..TURNS {
         for (index, times) in times.iter_mut().enumerate() {
-            times.push(expected(simulate(&scenario, index, OneSegment)));
+            times.push(one_segment(&scenario, index));
         }
     }
     for (array, of_array) in scenario.arrays.iter().zip(&times) {
@@ -96,10 +77,8 @@ fn main() {
         println!("{}: {time_ns:.0} ns an operation, {ratio:.2} times", array.name);
     }
     let file = std::env::temp_dir().join(format!("strewn-bench-{}.state", std::process::id()));
-    let outcome = simulate(&scenario, 0, SaveAndRestore(&file));
-    let removed = std::fs::remove_file(&file);
-    let (mut saved, mut restored, bytes) = expected(outcome);
-    expected(removed);
+    let (mut saved, mut restored, bytes) = save_and_restore(&scenario, &file);
+    expected(std::fs::remove_file(&file));
     println!(
         "{}: saved in {:.2} s, {:.0} MB, and restored in {:.2} s",
         scenario.arrays[0].name,

@@ -15,11 +15,10 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use strewn::alloc::{Aggregate, AggregateOptions};
 use strewn::raid::{Parity, ParityGroup, Vbn, VraidConfig, VraidLayout};
 use strewn::scenario::{ArrayLayout, FurtherGroup, Scenario, WriteAnywhere};
-use strewn::sim::{NextCompletions, Simulated};
+use strewn::sim::NextCompletions;
+use strewn::simulate;
 use strewn::spindle::{Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle};
 use strewn::workload::{AccessSpecification, AccessStream};
-use strewn::{Mapped, RunError, WithSimulation, simulate};
-use strewn_base::state::SavedState;
 use strewn_base::{BLOCK_SECTORS, Rng, SECTOR_BYTES};
 
 const SCALE_DOWN: u32 = 64;
@@ -189,29 +188,16 @@ fn handoff(criterion: &mut Criterion) {
 }
 
 /// Simulates an array, one second of virtual time an iteration.
-struct Seconds<'a> {
-    criterion: &'a mut Criterion,
-    array: String,
-}
-
-impl WithSimulation for Seconds<'_> {
-    type Output = ();
-
-    fn with<S>(self, mut simulation: S) -> Result<(), RunError>
-    where
-        S: Simulated + SavedState,
-        S::Array: Mapped,
-    {
-        let mut second = || {
-            let segment = simulation.run_segment(SECOND_NS, &mut |_| ControlFlow::Continue(()));
-            expected(segment).operations
-        };
-        let mut group = self.criterion.benchmark_group("simulated_second");
-        group.throughput(Throughput::Elements(second()));
-        group.bench_function(self.array, |bencher| bencher.iter(&mut second));
-        group.finish();
-        Ok(())
-    }
+fn seconds(criterion: &mut Criterion, scenario: &Scenario, index: usize, array: String) {
+    let mut simulation = expected(simulate(scenario, index));
+    let mut second = || {
+        let segment = simulation.run_segment(SECOND_NS, &mut |_| ControlFlow::Continue(()));
+        expected(segment).operations
+    };
+    let mut group = criterion.benchmark_group("simulated_second");
+    group.throughput(Throughput::Elements(second()));
+    group.bench_function(array, |bencher| bencher.iter(&mut second));
+    group.finish();
 }
 
 fn simulated_second(criterion: &mut Criterion) {
@@ -222,14 +208,14 @@ fn simulated_second(criterion: &mut Criterion) {
     };
     for index in 0..scenario.arrays.len() {
         let array = scenario.arrays[index].name.clone();
-        expected(simulate(&scenario, index, Seconds { criterion, array }));
+        seconds(criterion, &scenario, index, array);
         // The write-anywhere array again, with four times the spindles.
         let mut larger = scenario.clone();
         if let ArrayLayout::WriteAnywhere(layout) = &mut larger.arrays[index].layout {
             let WriteAnywhere { parity, data_spindles, .. } = *layout;
             layout.further_groups = vec![FurtherGroup { parity, data_spindles, at_ns: None }; 3];
             let array = format!("{}, 4 parity groups", larger.arrays[index].name);
-            expected(simulate(&larger, index, Seconds { criterion, array }));
+            seconds(criterion, &larger, index, array);
         }
     }
 }

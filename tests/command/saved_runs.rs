@@ -10,9 +10,9 @@ use std::time::Duration;
 use strewn::report::Results;
 use strewn::scenario::Scenario;
 use strewn::sim::Simulated;
-use strewn::{Mapped, RunError, WithSimulation, simulate};
+use strewn::simulate;
 use strewn_base::Rng;
-use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
+use strewn_base::state::{StateError, StateReader, StateWriter};
 
 use crate::common::{Folder, Ran};
 
@@ -222,30 +222,25 @@ struct OneSegment<'a> {
     stop: bool,
 }
 
-fn state_of(simulation: &impl SavedState) -> Vec<u8> {
+fn state_of(simulation: &dyn Simulated) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut writer = StateWriter::new(&mut bytes);
     simulation.save(&mut writer).and_then(|()| writer.finish()).unwrap();
     bytes
 }
 
-fn restore(simulation: &mut impl SavedState, bytes: &[u8]) -> Result<(), StateError> {
+fn restore(simulation: &mut dyn Simulated, bytes: &[u8]) -> Result<(), StateError> {
     let mut reader = StateReader::new(bytes);
     simulation.restore(&mut reader)?;
     reader.finish()
 }
 
-impl WithSimulation for OneSegment<'_> {
-    type Output = Measured;
-
-    fn with<S>(self, mut simulation: S) -> Result<Measured, RunError>
-    where
-        S: Simulated + SavedState,
-        S::Array: Mapped,
-    {
+impl OneSegment<'_> {
+    fn run(&self, index: usize) -> Measured {
+        let mut simulation = simulate(self.scenario, index).unwrap();
         if let Some(state) = self.state {
-            restore(&mut simulation, state).unwrap();
-            assert!(state_of(&simulation) == state, "what was restored is saved as other bytes");
+            restore(&mut *simulation, state).unwrap();
+            assert!(state_of(&*simulation) == state, "what was restored is saved as other bytes");
         }
         let mut look =
             |_| if self.stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
@@ -255,30 +250,20 @@ impl WithSimulation for OneSegment<'_> {
             segment.forget_responses();
             format!("{segment:?}")
         });
-        Ok((segment.unwrap_or_default(), state_of(&simulation)))
+        (segment.unwrap_or_default(), state_of(&*simulation))
     }
 }
 
 /// Runs all segments, one after another.
-struct AllSegments<'a>(&'a Scenario);
-
-impl WithSimulation for AllSegments<'_> {
-    type Output = Vec<Measured>;
-
-    fn with<S>(self, mut simulation: S) -> Result<Vec<Measured>, RunError>
-    where
-        S: Simulated + SavedState,
-        S::Array: Mapped,
-    {
-        let mut all = Vec::new();
-        for _ in 0..self.0.segments {
-            let mut look = |_| ControlFlow::Continue(());
-            let mut segment = simulation.run_segment(self.0.segment_ns, &mut look).unwrap();
-            segment.forget_responses();
-            all.push((format!("{segment:?}"), state_of(&simulation)));
-        }
-        Ok(all)
-    }
+fn all_segments(scenario: &Scenario, index: usize) -> Vec<Measured> {
+    let mut simulation = simulate(scenario, index).unwrap();
+    let mut one = || {
+        let mut look = |_| ControlFlow::Continue(());
+        let mut segment = simulation.run_segment(scenario.segment_ns, &mut look).unwrap();
+        segment.forget_responses();
+        (format!("{segment:?}"), state_of(&*simulation))
+    };
+    (0..scenario.segments).map(|_| one()).collect()
 }
 
 #[test]
@@ -287,16 +272,16 @@ fn random_arrays_restored_after_each_segment_go_on_as_if_never_stopped() {
         let text = random_scenario(seed);
         let scenario = Scenario::parse(&text, "random.toml")
             .unwrap_or_else(|error| panic!("seed {seed}: {error:?}\n{text}"));
-        let all = simulate(&scenario, 0, AllSegments(&scenario)).unwrap();
+        let all = all_segments(&scenario, 0);
         let mut state: Option<Vec<u8>> = None;
         for (number, (measured, after)) in all.iter().enumerate() {
             if (seed + number as u64).is_multiple_of(2) {
                 let stopped =
                     OneSegment { scenario: &scenario, state: state.as_deref(), stop: true };
-                state = Some(simulate(&scenario, 0, stopped).unwrap().1);
+                state = Some(stopped.run(0).1);
             }
             let one = OneSegment { scenario: &scenario, state: state.as_deref(), stop: false };
-            let (again, came_to) = simulate(&scenario, 0, one).unwrap();
+            let (again, came_to) = one.run(0);
             assert_eq!(&again, measured, "seed {seed}, segment {number} of\n{text}");
             assert!(
                 &came_to == after,
@@ -325,12 +310,12 @@ fn every_shipped_scenario_goes_on_as_if_never_stopped() {
         scenarios += 1;
         let (scenario, _) = Scenario::load(&path).unwrap().scaled_down(256);
         for index in 0..scenario.arrays.len() {
-            let all = simulate(&scenario, index, AllSegments(&scenario)).unwrap();
+            let all = all_segments(&scenario, index);
             for _ in 0..2 {
                 let number = rng.within(1..all.len() as u64) as usize;
                 let state = Some(&*all[number - 1].1);
                 let one = OneSegment { scenario: &scenario, state, stop: false };
-                let again = simulate(&scenario, index, one).unwrap();
+                let again = one.run(index);
                 let place = format!("{name}, array {index}, segment {number}");
                 assert_eq!(again.0, all[number].0, "{place}");
                 assert!(again.1 == all[number].1, "{place}: another state after it");
@@ -338,21 +323,6 @@ fn every_shipped_scenario_goes_on_as_if_never_stopped() {
         }
     }
     assert!(scenarios >= 10, "{scenarios} scenarios");
-}
-
-/// Restores a state, and runs a segment if that succeeds.
-struct Restored<'a>(&'a [u8]);
-
-impl WithSimulation for Restored<'_> {
-    type Output = Result<(), StateError>;
-
-    fn with<S>(self, mut simulation: S) -> Result<Self::Output, RunError>
-    where
-        S: Simulated + SavedState,
-        S::Array: Mapped,
-    {
-        Ok(restore(&mut simulation, self.0))
-    }
 }
 
 /// No checksum protects what is restored here.
@@ -363,7 +333,7 @@ fn damaged_states_are_refused_without_a_panic() {
         let text = random_scenario(seed);
         let scenario = Scenario::parse(&text, "random.toml").unwrap();
         let one = OneSegment { scenario: &scenario, state: None, stop: false };
-        let (_, state) = simulate(&scenario, 0, one).unwrap();
+        let (_, state) = one.run(0);
         let mut rng = Rng::new(seed);
         for case in 0..60 {
             let mut damaged = state.clone();
@@ -378,10 +348,11 @@ fn damaged_states_are_refused_without_a_panic() {
                 1 => damaged[at] = 0xff,
                 _ => damaged[at] ^= 1 << rng.below(8),
             }
-            let outcome =
-                catch_unwind(AssertUnwindSafe(|| simulate(&scenario, 0, Restored(&damaged))));
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                restore(&mut *simulate(&scenario, 0).unwrap(), &damaged)
+            }));
             let Ok(outcome) = outcome else { panic!("seed {seed}, case {case}: a panic at {at}") };
-            refused += usize::from(outcome.unwrap().is_err());
+            refused += usize::from(outcome.is_err());
         }
     }
     assert!(refused > 60, "{refused} damaged states refused");

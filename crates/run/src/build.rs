@@ -24,8 +24,8 @@ use strewn_scenario::{
     SpindleChoice, VolumeLuns, Workload,
 };
 use strewn_sim::{
-    CachedHost, ClientRaidError, ClosedLoop, PageCacheError, PageCacheSettings, Rate, Spindles,
-    WakeUps, Worker, Workers, WriteBehind, WritePolicy,
+    AnyHost, CachedHost, ClientRaidError, ClosedLoop, PageCacheError, PageCacheSettings, Rate,
+    Spindles, WakeUps, Worker, Workers, WriteBehind, WritePolicy,
 };
 use strewn_spindle::{Drive, Profile, ProfileError};
 use strewn_workload::{
@@ -34,7 +34,7 @@ use strewn_workload::{
 use thiserror::Error;
 
 use crate::client_raid;
-use crate::load::{BuiltHost, seed_of_worker};
+use crate::load::seed_of_worker;
 
 /// Why a scenario's array cannot be set up, although the file itself is valid.
 #[derive(Debug, Error)]
@@ -330,7 +330,7 @@ pub(crate) fn seed(scenario: &Scenario, index: usize) -> u64 {
 
 /// Returns the host of array number `index`: the plain closed loop of an only workload, or one with a worker for each
 /// of several, in each phase that the workload runs in.
-pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, BuildError> {
+pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<AnyHost, BuildError> {
     let (array, seed) = (&scenario.arrays[index], seed(scenario, index));
     if let [only] = scenario.workloads.as_slice()
         && only.named.is_none()
@@ -338,7 +338,7 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
     {
         let (first, sectors) = sectors_of(only);
         let accesses = AccessStream::new(&only.specification()?, first, sectors, seed)?;
-        return Ok(BuiltHost::ClosedLoop(Box::new(ClosedLoop::new(accesses, array.outstanding))));
+        return Ok(AnyHost::ClosedLoop(Box::new(ClosedLoop::new(accesses, array.outstanding))));
     }
     let here = |workload: &Workload| workload.runs_on(&array.name);
     let workloads = || scenario.workloads.iter().enumerate();
@@ -365,15 +365,15 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<BuiltHost, Build
         }
         start_ns += length_ns;
     }
-    Ok(BuiltHost::Other(Box::new(Workers::new(workers))))
+    Ok(AnyHost::other(Workers::new(workers)))
 }
 
 /// Puts the page cache under `host` that the hosts of `array` have.
 pub(crate) fn with_page_cache(
     scenario: &Scenario,
-    host: BuiltHost,
+    host: AnyHost,
     array: &Array,
-) -> Result<BuiltHost, BuildError> {
+) -> Result<AnyHost, BuildError> {
     let Some(cache) = array.page_cache else { return Ok(host) };
     let settings = PageCacheSettings {
         bytes: cache.bytes,
@@ -403,14 +403,7 @@ pub(crate) fn with_page_cache(
     };
     let lun_sectors = luns(array).iter().map(|lun| lun.bytes / SECTOR_BYTES).collect();
     let hosts = scenario.hosts_of(&array.name).len().max(1) as u16;
-    Ok(BuiltHost::Other(match host {
-        BuiltHost::ClosedLoop(host) => {
-            Box::new(CachedHost::of_hosts(hosts, *host, settings, lun_sectors)?)
-        }
-        BuiltHost::Other(host) => {
-            Box::new(CachedHost::of_hosts(hosts, host, settings, lun_sectors)?)
-        }
-    }))
+    Ok(AnyHost::other(CachedHost::of_hosts(hosts, host.boxed(), settings, lun_sectors)?))
 }
 
 /// Returns the first sector that a workload works on, and how many there are.

@@ -3,18 +3,17 @@
 use strewn_base::SECTOR_BYTES;
 use strewn_report::ClientRaidFigures;
 use strewn_scenario::{Array, Scenario};
-use strewn_sim::{ClientRaid, ClientRaidSettings, LostBlade, Segment};
+use strewn_sim::{AnyHost, ClientRaid, ClientRaidSettings, LostBlade, Segment};
 
 use crate::build::{self, BuildError};
-use crate::load::BuiltHost;
 use crate::machine;
 
 /// Makes `host` the clients of an array's blades, if it has any.
 pub(crate) fn with_client_raid(
     scenario: &Scenario,
-    host: BuiltHost,
+    host: AnyHost,
     array: &Array,
-) -> Result<BuiltHost, BuildError> {
+) -> Result<AnyHost, BuildError> {
     let Some(raid) = &array.client_raid else { return Ok(host) };
     let settings = ClientRaidSettings {
         largest_request_sectors: raid.largest_request_bytes / SECTOR_BYTES,
@@ -28,10 +27,7 @@ pub(crate) fn with_client_raid(
     let luns = build::luns(array).into_iter().enumerate();
     let files = luns.map(|(files_before, lun)| raid.object_layout(files_before, lun.bytes));
     let files = files.collect::<Result<Vec<_>, _>>()?;
-    Ok(BuiltHost::Other(match host {
-        BuiltHost::ClosedLoop(host) => Box::new(ClientRaid::new(*host, settings, files)?),
-        BuiltHost::Other(host) => Box::new(ClientRaid::new(host, settings, files)?),
-    }))
+    Ok(AnyHost::other(ClientRaid::new(host.boxed(), settings, files)?))
 }
 
 /// Returns how many bytes a stripe of an array's files has, if clients compute their parity.

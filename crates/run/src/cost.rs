@@ -5,16 +5,13 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use strewn_array::Array;
 use strewn_base::BLOCK_BYTES;
-use strewn_base::state::SavedState;
 use strewn_report::{PartShare, SimulationCost, rounded};
 use strewn_scenario::{Phase, Scenario};
 use strewn_sim::{Component, ComponentProbe, Progress, Simulated, SimulationError};
 
-use crate::layout_map::Mapped;
 use crate::memory;
-use crate::run::{RunError, WithSimulation, simulate};
+use crate::run::{RunError, simulate};
 
 /// Sampling interval of the component at work. A few thousand samples a second give shares to a percent, and cost the
 /// core that takes them almost nothing.
@@ -46,7 +43,7 @@ pub fn measure_cost(
     for part in &parts {
         let began = Instant::now();
         let measure = Measure { array: array.name.clone(), wall: wall_of_each, stop, segment_ns };
-        let measured = simulate(part, index, measure)?;
+        let measured = measure.run(simulate(part, index)?)?;
         // The arrays are set up once.
         set_up = set_up.max(began.elapsed().saturating_sub(measured.wall));
         let length = Duration::from_nanos(segment_ns) * part.segments;
@@ -147,14 +144,8 @@ impl Measured {
     }
 }
 
-impl WithSimulation for Measure<'_> {
-    type Output = Measured;
-
-    fn with<S>(self, mut simulation: S) -> Result<Measured, RunError>
-    where
-        S: Simulated + SavedState,
-        S::Array: Mapped,
-    {
+impl Measure<'_> {
+    fn run(self, mut simulation: Box<dyn Simulated>) -> Result<Measured, RunError> {
         let at_work = simulation.component_probe();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -184,7 +175,7 @@ impl WithSimulation for Measure<'_> {
             done.store(true, Ordering::Relaxed);
             let looks = looks.join().unwrap_or_default();
             ended.map_err(|source| RunError::Simulation { array: self.array.clone(), source })?;
-            let counters = simulation.array().counters();
+            let counters = simulation.counters();
             Ok(Measured {
                 simulated: Duration::from_nanos(last.now_ns),
                 wall,

@@ -2,24 +2,20 @@
 
 use strewn_report::{GatewayFigures, LinkFigures};
 use strewn_scenario::{Array, Link, Scenario};
-use strewn_sim::{RemoteClients, RemoteClientsSettings, Segment};
+use strewn_sim::{AnyHost, RemoteClients, RemoteClientsSettings, Segment};
 use strewn_transport::{Hop, Network, Switch};
 
 use crate::build::BuildError;
-use crate::load::BuiltHost;
 use crate::machine;
 
 /// Makes `host` the client of an array's gateway, if it has one.
 pub(crate) fn with_gateway(
     scenario: &Scenario,
-    host: BuiltHost,
+    host: AnyHost,
     array: &Array,
-) -> Result<BuiltHost, BuildError> {
+) -> Result<AnyHost, BuildError> {
     let Some(settings) = settings(scenario, array)? else { return Ok(host) };
-    Ok(BuiltHost::Other(match host {
-        BuiltHost::ClosedLoop(host) => Box::new(RemoteClients::new(*host, settings)),
-        BuiltHost::Other(host) => Box::new(RemoteClients::new(host, settings)),
-    }))
+    Ok(AnyHost::other(RemoteClients::new(host.boxed(), settings)))
 }
 
 fn settings(

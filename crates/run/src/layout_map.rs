@@ -1,5 +1,6 @@
 //! Records the layout of a file: one pass over its blocks, and one over the free map.
 
+use std::any::Any;
 use std::ops::Range;
 
 use strewn_alloc::{Aggregate, AggregateLocation, BlockMapPart, GroupIndex};
@@ -52,6 +53,13 @@ pub(crate) fn map_of_groups<P: Payload>(
         }
         false => ArrayMap::new(name, longest, parity.next()),
     }
+}
+
+/// Returns a simulated array of any kind as one whose layout can be recorded.
+pub(crate) fn mapped(array: &dyn Any) -> &dyn Mapped {
+    let write_anywhere = array.downcast_ref().map(|array: &WriteAnywhere<()>| array as _);
+    let in_place = || array.downcast_ref().map(|array: &InPlace<()>| array as _);
+    write_anywhere.or_else(in_place).unwrap_or_else(|| unreachable!("an array of another kind"))
 }
 
 impl<P: Payload> Mapped for WriteAnywhere<P> {

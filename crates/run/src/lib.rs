@@ -78,7 +78,6 @@ pub use causes::with_causes;
 #[cfg(feature = "clock")]
 pub use cost::{measure_cost, wall_for};
 pub use export::{fio_output, iometer_results};
-pub use layout_map::Mapped;
 pub use load::{Load, LoadError, LoadStream, TraceLoop, TraceOptions};
 pub use lun_requests::{LunFigures, laid_out_lun_bytes, run_lun_requests};
 pub use memory::{NotEnoughMemory, available_bytes, needed_bytes, needed_bytes_of};
@@ -90,8 +89,8 @@ pub use refit::{NoFit, Prediction, Refit, RefitError, RefitOptions, Variation, r
 pub use replace_file::Replacement;
 pub use replicates::{MOST_REPLICATES, sensitivity_path};
 pub use run::{
-    Observer, QUICK_SCALE_DOWN, RunError, RunOptions, Unrecorded, WithSimulation, published, run,
-    run_with_map, simulate,
+    Observer, QUICK_SCALE_DOWN, RunError, RunOptions, Unrecorded, published, run, run_with_map,
+    simulate,
 };
 pub use saved_run::{SaveError, SavedRun};
 pub use sensitivity::sensitivity;

@@ -5,13 +5,11 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use strewn_base::SECTOR_BYTES;
-use strewn_base::state::SavedState;
 use strewn_scenario::Scenario;
-use strewn_sim::{AnsweredGroup, RequestGroup, RequestGroups, Simulated};
+use strewn_sim::{AnsweredGroup, AnyHost, RequestGroup, RequestGroups};
 
-use crate::layout_map::Mapped;
-use crate::load::{BuiltHost, LoadError};
-use crate::run::{RunError, WithSimulation, simulate_built};
+use crate::load::LoadError;
+use crate::run::{RunError, simulate_under};
 
 /// A stretch of virtual time that is run at once, in nanoseconds.
 const SEGMENT_NS: u64 = 600_000_000_000;
@@ -105,35 +103,19 @@ pub fn run_lun_requests(
         Box::new(move |answer: AnsweredGroup| answers.borrow_mut().push(answer))
     };
     let host = RequestGroups::new(requests, outstanding, on_answer);
-    let host = BuiltHost::Other(Box::new(host));
-    let array = scenario.arrays[index].name.clone();
-    let commands = simulate_built(scenario, index, host, UntilDone { array })?;
+    let host = AnyHost::other(host);
+    let mut simulation = simulate_under(scenario, index, host)?;
+    let mut commands = 0;
+    while !simulation.is_done() {
+        let segment = simulation.run_segment(SEGMENT_NS, &mut |_| ControlFlow::Continue(()));
+        let segment = segment.map_err(|source| RunError::Simulation {
+            array: scenario.arrays[index].name.clone(),
+            source,
+        })?;
+        commands += segment.data_spindles.commands + segment.parity_spindles.commands;
+    }
     let answers = answers.borrow();
     Ok(figures(&answers, &sectors, outstanding.max(1) as usize, commands))
-}
-
-/// Runs until the host is done. The result is the number of spindle commands.
-struct UntilDone {
-    array: String,
-}
-
-impl WithSimulation for UntilDone {
-    type Output = u64;
-
-    fn with<S>(self, mut simulation: S) -> Result<u64, RunError>
-    where
-        S: Simulated + SavedState,
-        S::Array: Mapped,
-    {
-        let mut commands = 0;
-        while !simulation.is_done() {
-            let segment = simulation.run_segment(SEGMENT_NS, &mut |_| ControlFlow::Continue(()));
-            let array = self.array.clone();
-            let segment = segment.map_err(|source| RunError::Simulation { array, source })?;
-            commands += segment.data_spindles.commands + segment.parity_spindles.commands;
-        }
-        Ok(commands)
-    }
 }
 
 fn figures(

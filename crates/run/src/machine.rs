@@ -9,7 +9,7 @@ use strewn_scenario as scenario;
 use strewn_scenario::{HostReceives, Link, PerKib, Scenario};
 use strewn_sim::{
     ControllerId, Host, HostId, Interconnect, LinkSegment, Machine, PairSettings, Port, PortId,
-    ProcessorCores, Receiving, SimulationError, Spindles,
+    ProcessorCores, Receiving, SimulationError,
 };
 use strewn_transport::{
     Framing, FrontEnd, Hop, LinkProfile, Network, NetworkError, ProcessorCosts, Protocol, Switch,
@@ -63,9 +63,8 @@ pub(crate) fn build<A: Array<()>, H: Host>(
     scenario: &Scenario,
     array: &scenario::Array,
     built: Vec<A>,
-    spindles: &Spindles,
     host: H,
-) -> Result<Machine<A, H>, MachineError> {
+) -> Result<Machine<A, H>, SetUpError> {
     let cores = host_cores(scenario, array);
     let mut machine = Machine::new(host).with_host_cores(cores[0]);
     for cores in cores.into_iter().skip(1) {
@@ -73,8 +72,9 @@ pub(crate) fn build<A: Array<()>, H: Host>(
     }
     let ports = add_ports(&mut machine, scenario, array)?;
     let processor_cores = processor_cores(&array.processor);
-    for array in built {
-        machine.add_controller(array, spindles, &processor_cores)?;
+    let spindles = build::spindles(scenario, array)?;
+    for built in built {
+        machine.add_controller(built, &spindles, &processor_cores)?;
     }
     let parts = parts(array);
     // Each host has numbers of its own for the LUNs.
@@ -149,16 +149,16 @@ fn schedule<A: Array<()>, H: Host>(
     }
 }
 
-/// Why a machine cannot be set up.
+/// Why a simulation cannot be set up.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum MachineError {
+pub(crate) enum SetUpError {
     #[error(transparent)]
     Build(#[from] BuildError),
     #[error(transparent)]
     Simulation(#[from] SimulationError),
 }
 
-impl From<NetworkError> for MachineError {
+impl From<NetworkError> for SetUpError {
     fn from(error: NetworkError) -> Self {
         Self::Build(BuildError::Network(error))
     }
@@ -186,7 +186,7 @@ fn add_ports<A: Array<()>, H: Host>(
     machine: &mut Machine<A, H>,
     scenario: &Scenario,
     array: &scenario::Array,
-) -> Result<Vec<Vec<PortId>>, MachineError> {
+) -> Result<Vec<Vec<PortId>>, SetUpError> {
     let Some(front_end) = &array.front_end else {
         let direct = FrontEnd::from(Protocol::Direct);
         let port = Port { host: HostId(0), front_end: direct, connections: Vec::new() };

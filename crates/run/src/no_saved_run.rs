@@ -1,6 +1,5 @@
 //! In place of `saved_run` where no run is saved: there is no such run, and nothing that could be done with it.
 
-use strewn_base::state::SavedState;
 use strewn_sim::Simulated;
 
 use crate::array_run::ArrayRun;
@@ -27,20 +26,20 @@ impl SavedRun {
         match *self {}
     }
 
-    pub(crate) fn save<S: SavedState>(
+    pub(crate) fn save(
         &self,
         _index: usize,
         _run: &ArrayRun,
-        _simulation: Option<&S>,
+        _simulation: Option<&dyn Simulated>,
     ) -> Result<(), SaveError> {
         match *self {}
     }
 
-    pub(crate) fn restore<S: SavedState + Simulated>(
+    pub(crate) fn restore(
         &self,
         _index: usize,
-        _simulation: &mut S,
-        _check: impl FnOnce(&S::Array),
+        _simulation: &mut dyn Simulated,
+        _check: impl FnOnce(&dyn Simulated),
     ) -> Result<Option<(ArrayRun, bool)>, SaveError> {
         match *self {}
     }

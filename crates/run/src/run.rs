@@ -5,24 +5,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use strewn_array::Array as _;
 use strewn_array::VolumeId;
-use strewn_base::state::SavedState;
 use strewn_raid::SpindleIndex;
 use strewn_report::{
     ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, Results, SCHEMA, Scaled, TomlError,
 };
-use strewn_scenario::{Scenario, ScenarioError};
-use strewn_sim::{Host, Progress, Segment, Simulated, Simulation, SimulationError};
+use strewn_scenario::{Array, Scenario, ScenarioError};
+use strewn_sim::{
+    AnyHost, Host, Progress, Segment, Simulated, Simulation, SimulationError, Watched,
+};
 use thiserror::Error;
 
 use crate::array_run::ArrayRun;
 use crate::build::{self, BuildError, BuiltArray};
 use crate::client_raid;
 use crate::gateway;
-use crate::layout_map::{self, Mapped};
-use crate::load::{BuiltHost, Load, LoadError};
-use crate::machine::{self, MachineError};
+use crate::layout_map;
+use crate::load::{Load, LoadError};
+use crate::machine::{self, SetUpError};
 use crate::memory::{self, NotEnoughMemory};
 use crate::parallel::{self, ThreadsError};
 use crate::published_names::{self, PublishedNameError};
@@ -495,7 +495,8 @@ pub(crate) fn run_own_array(
     index: usize,
     observer: &dyn Observer,
 ) -> Result<ArrayRun, RunError> {
-    simulate(scenario, index, Segments { scenario, index, with_map: true, save: None, observer })
+    let segments = Segments { scenario, index, with_map: true, save: None, observer };
+    segments.run(simulate(scenario, index)?)
 }
 
 /// Runs one array of `scenario` to its end, or until its host is done, data are lost or `observer` stops it.
@@ -509,7 +510,7 @@ pub(crate) fn run_array(
     let save = options.save.as_deref();
     let segments = Segments { scenario, index, with_map, save, observer };
     if options.load.is_none() && !options.by_direction && options.record_iolog.is_none() {
-        return simulate(scenario, index, segments);
+        return segments.run(simulate(scenario, index)?);
     }
     let array = &scenario.arrays[index];
     let host = match &options.load {
@@ -523,176 +524,132 @@ pub(crate) fn run_array(
     let recording = recording.transpose()?;
     let host = match &recording {
         None if !options.by_direction => host,
-        recording => host.watched(recording.as_ref().map(Recording::watch)),
+        recording => {
+            let watch = recording.as_ref().map(Recording::watch);
+            AnyHost::other(Watched::new(host.boxed(), watch))
+        }
     };
-    let run = simulate_built(scenario, index, host, segments)?;
+    let run = segments.run(simulate_under(scenario, index, host)?)?;
     let unrecorded = recording.and_then(|recording| recording.finish().err());
     Ok(ArrayRun { unrecorded, ..run })
 }
 
 /// Builds the host of the scenario's own workloads.
-pub(crate) fn own_host(scenario: &Scenario, index: usize) -> Result<BuiltHost, RunError> {
+pub(crate) fn own_host(scenario: &Scenario, index: usize) -> Result<AnyHost, RunError> {
     let array = &scenario.arrays[index].name;
     build::host(scenario, index).map_err(|source| RunError::Build { array: array.clone(), source })
 }
 
-/// An action on the simulation of an array of either kind, or on the machine around it, for [`simulate`].
-pub trait WithSimulation {
-    /// Its result.
-    type Output;
-
-    /// Acts on `simulation`.
-    ///
-    /// # Errors
-    /// Any error of the action.
-    fn with<S>(self, simulation: S) -> Result<Self::Output, RunError>
-    where
-        S: Simulated + SavedState,
-        S::Array: Mapped;
-}
-
-/// Sets up array number `index` of `scenario`, with its scheduled failures, added parity groups and snapshots, and
-/// passes its simulation to `with`. This
-/// is for programs that step through a simulation themselves; [`run`] is for whole runs.
+/// Sets up array number `index` of `scenario`, with its scheduled failures, added parity groups and snapshots, under its
+/// own workloads. This is for programs that step through a simulation themselves; [`run`] is for whole runs.
 ///
 /// ```
 /// use std::ops::ControlFlow;
 ///
-/// use strewn_base::state::SavedState;
-/// use strewn_run::{Mapped, RunError, WithSimulation, simulate};
+/// use strewn_run::simulate;
 /// use strewn_scenario::Scenario;
-/// use strewn_sim::Simulated;
-///
-/// /// How many operations an array answers in its first second.
-/// struct FirstSecond;
-///
-/// impl WithSimulation for FirstSecond {
-///     type Output = u64;
-///
-///     fn with<S>(self, mut simulation: S) -> Result<u64, RunError>
-///     where
-///         S: Simulated + SavedState,
-///         S::Array: Mapped,
-///     {
-///         let segment = simulation.run_segment(1_000_000_000, &mut |_| ControlFlow::Continue(()));
-///         segment.map(|segment| segment.operations).map_err(|source| RunError::Simulation {
-///             array: "the first".into(),
-///             source,
-///         })
-///     }
-/// }
 ///
 /// let scenario = Scenario::default().scaled_down(64).0;
-/// assert!(simulate(&scenario, 0, FirstSecond)? > 4000);
+/// let mut simulation = simulate(&scenario, 0)?;
+/// let second = simulation.run_segment(1_000_000_000, &mut |_| ControlFlow::Continue(()))?;
+/// assert!(second.operations > 4000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// [`RunError::Build`] and [`RunError::Simulation`] if the array cannot be set up, and any error of `with`.
+/// [`RunError::Build`] and [`RunError::Simulation`] if the array cannot be set up.
 ///
 /// # Panics
 /// If the scenario has no such array.
-pub fn simulate<W: WithSimulation>(
-    scenario: &Scenario,
-    index: usize,
-    with: W,
-) -> Result<W::Output, RunError> {
-    simulate_built(scenario, index, own_host(scenario, index)?, with)
+pub fn simulate(scenario: &Scenario, index: usize) -> Result<Box<dyn Simulated>, RunError> {
+    simulate_under(scenario, index, own_host(scenario, index)?)
 }
 
-pub(crate) fn simulate_built<W: WithSimulation>(
+/// As [`simulate`], under `host`.
+pub(crate) fn simulate_under(
     scenario: &Scenario,
     index: usize,
-    host: BuiltHost,
-    with: W,
-) -> Result<W::Output, RunError> {
+    host: AnyHost,
+) -> Result<Box<dyn Simulated>, RunError> {
     let array = &scenario.arrays[index];
-    let host = gateway::with_gateway(scenario, host, array)
+    let simulated = gateway::with_gateway(scenario, host, array)
         .and_then(|host| build::with_page_cache(scenario, host, array))
         .and_then(|host| client_raid::with_client_raid(scenario, host, array))
-        .map_err(|source| RunError::Build { array: array.name.clone(), source })?;
-    if machine::is_needed(array) {
-        // Less is to be gained there by a loop of its own for each kind of host than it takes to build.
-        return simulate_machine(scenario, index, host.boxed(), with);
-    }
-    match host {
-        BuiltHost::ClosedLoop(host) => simulate_alone(scenario, index, *host, with),
-        BuiltHost::Other(host) => simulate_alone(scenario, index, host, with),
-    }
+        .map_err(SetUpError::Build)
+        .and_then(|host| match machine::is_needed(array) {
+            true => simulate_machine(scenario, array, host),
+            false => simulate_alone(scenario, array, host),
+        });
+    simulated.map_err(|error| match error {
+        SetUpError::Build(source) => RunError::Build { array: array.name.clone(), source },
+        SetUpError::Simulation(source) => {
+            RunError::Simulation { array: array.name.clone(), source }
+        }
+    })
 }
 
-/// Simulates an array and a host that share memory. One loop per kind of array lets the compiler inline down to the spindles
-/// in both.
-fn simulate_alone<H: Host + 'static, W: WithSimulation>(
+/// Simulates an array and a host that share memory.
+fn simulate_alone(
     scenario: &Scenario,
-    index: usize,
-    host: H,
-    with: W,
-) -> Result<W::Output, RunError> {
-    let array = &scenario.arrays[index];
-    let failed = |source| RunError::Build { array: array.name.clone(), source };
-    let spindles = build::spindles(scenario, array).map_err(failed)?;
-    let in_simulation = |source| RunError::Simulation { array: array.name.clone(), source };
-    let write_anywhere = array.layout.write_anywhere();
-    macro_rules! simulate {
-        ($built:expr) => {{
-            let simulation = Simulation::with_host(*$built, &spindles, host);
-            let mut simulation = simulation.map_err(in_simulation)?;
-            // A spindle may fail at the time at which its group is added.
-            let groups = write_anywhere.into_iter().flat_map(|layout| &layout.further_groups);
-            for at_ns in groups.filter_map(|group| group.at_ns) {
-                simulation.add_group_at(at_ns);
-            }
-            for failure in &array.failures {
-                simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
-            }
-            for (schedule, volumes) in array.snapshot_schedules() {
-                let volumes = volumes.into_iter().map(|volume| VolumeId(volume as u32)).collect();
-                let (every_ns, keep) = (schedule.every_ns, schedule.keep.into());
-                simulation.snapshot_volumes_every(volumes, every_ns, keep);
-            }
-            with.with(simulation)
-        }};
+    array: &Array,
+    host: AnyHost,
+) -> Result<Box<dyn Simulated>, SetUpError> {
+    let spindles = build::spindles(scenario, array)?;
+    Ok(match build::array(scenario, array)? {
+        BuiltArray::WriteAnywhere(built) => {
+            let mut simulation = strewn_write_anywhere::under_host(*built, &spindles, host)?;
+            schedule(&mut simulation, array);
+            strewn_write_anywhere::runs_alone(simulation)
+        }
+        BuiltArray::InPlace(built) => {
+            let mut simulation = strewn_in_place::under_host(*built, &spindles, host)?;
+            schedule(&mut simulation, array);
+            strewn_in_place::runs_alone(simulation)
+        }
+    })
+}
+
+/// Schedules what the scenario has happen to an array.
+fn schedule<A: strewn_array::Array<()>, H: Host>(simulation: &mut Simulation<A, H>, array: &Array) {
+    // A spindle may fail at the time at which its group is added.
+    let groups =
+        array.layout.write_anywhere().into_iter().flat_map(|layout| &layout.further_groups);
+    for at_ns in groups.filter_map(|group| group.at_ns) {
+        simulation.add_group_at(at_ns);
     }
-    match build::array(scenario, array).map_err(failed)? {
-        BuiltArray::WriteAnywhere(built) => simulate!(built),
-        BuiltArray::InPlace(built) => simulate!(built),
+    for failure in &array.failures {
+        simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
+    }
+    for (schedule, volumes) in array.snapshot_schedules() {
+        let volumes = volumes.into_iter().map(|volume| VolumeId(volume as u32)).collect();
+        simulation.snapshot_volumes_every(volumes, schedule.every_ns, schedule.keep.into());
     }
 }
 
 /// Simulates hosts, a network and controllers.
-fn simulate_machine<W: WithSimulation>(
+fn simulate_machine(
     scenario: &Scenario,
-    index: usize,
-    host: Box<dyn Host>,
-    with: W,
-) -> Result<W::Output, RunError> {
-    let array = &scenario.arrays[index];
-    let failed = |source| RunError::Build { array: array.name.clone(), source };
-    let spindles = build::spindles(scenario, array).map_err(failed)?;
+    array: &Array,
+    host: AnyHost,
+) -> Result<Box<dyn Simulated>, SetUpError> {
     let of_parts = machine::of_parts(scenario, array);
-    macro_rules! simulate {
-        ($built:expr, $kind:ident) => {{
-            let mut built = vec![*$built];
-            for part in machine::parts(array).iter().skip(1) {
-                if let BuiltArray::$kind(other) = build::array(&of_parts, part).map_err(failed)? {
-                    built.push(*other);
-                }
-            }
-            let machine = machine::build(scenario, array, built, &spindles, host);
-            with.with(machine.map_err(|error| match error {
-                MachineError::Build(source) => failed(source),
-                MachineError::Simulation(source) => {
-                    RunError::Simulation { array: array.name.clone(), source }
-                }
-            })?)
-        }};
+    let (mut write_anywhere, mut in_place) = (Vec::new(), Vec::new());
+    for part in machine::parts(array) {
+        match build::array(&of_parts, &part)? {
+            BuiltArray::WriteAnywhere(built) => write_anywhere.push(*built),
+            BuiltArray::InPlace(built) => in_place.push(*built),
+        }
     }
-    let first = machine::parts(array).swap_remove(0);
-    match build::array(&of_parts, &first).map_err(failed)? {
-        BuiltArray::WriteAnywhere(built) => simulate!(built, WriteAnywhere),
-        BuiltArray::InPlace(built) => simulate!(built, InPlace),
-    }
+    // The parts of an array are of one kind.
+    Ok(match in_place.is_empty() {
+        true => strewn_write_anywhere::runs_machine(machine::build(
+            scenario,
+            array,
+            write_anywhere,
+            host,
+        )?),
+        false => strewn_in_place::runs_machine(machine::build(scenario, array, in_place, host)?),
+    })
 }
 
 /// Whether a map is taken after every segment, and not only before the first and after the last: a look at a large aggregate
@@ -710,37 +667,34 @@ struct Segments<'a> {
     observer: &'a dyn Observer,
 }
 
-impl WithSimulation for Segments<'_> {
-    type Output = ArrayRun;
-
-    fn with<S>(self, mut simulation: S) -> Result<ArrayRun, RunError>
-    where
-        S: Simulated + SavedState,
-        S::Array: Mapped,
-    {
+impl Segments<'_> {
+    fn run(self, mut simulation: Box<dyn Simulated>) -> Result<ArrayRun, RunError> {
         let Self { scenario, index, with_map, save, observer } = self;
         let array = scenario.arrays[index].name.clone();
         let files = layout_map::files(scenario, index);
-        let look_at_file = |array: &S::Array, map: &mut Option<ArrayMap>, segment: u32| {
-            if let Some(map) = map {
-                map.add(segment, &array.picture(map, &files));
-            }
+        let empty_map = |simulation: &dyn Simulated| {
+            layout_map::mapped(simulation.array()).empty_map(scenario, &scenario.arrays[index])
         };
+        let look_at_file =
+            |simulation: &dyn Simulated, map: &mut Option<ArrayMap>, segment: u32| {
+                if let Some(map) = map {
+                    let picture = layout_map::mapped(simulation.array()).picture(map, &files);
+                    map.add(segment, &picture);
+                }
+            };
         // What will be looked at after each segment, of a state that may be damaged.
-        let check = |array: &S::Array| {
-            array.assert_invariants();
-            let mut map = Some(array.empty_map(scenario, &scenario.arrays[index]));
-            look_at_file(array, &mut map, 0);
+        let check = |simulation: &dyn Simulated| {
+            simulation.assert_invariants();
+            look_at_file(simulation, &mut Some(empty_map(simulation)), 0);
         };
-        let restored = save.map(|save| save.restore(index, &mut simulation, check));
+        let restored = save.map(|save| save.restore(index, &mut *simulation, check));
         let restored = restored.transpose()?.flatten();
         let (mut run, mut has_ended) = match restored {
             Some(restored) => restored,
             None => {
-                let array = simulation.array();
-                let map = with_map.then(|| array.empty_map(scenario, &scenario.arrays[index]));
+                let map = with_map.then(|| empty_map(&*simulation));
                 let mut run = ArrayRun { map, ..ArrayRun::default() };
-                look_at_file(array, &mut run.map, 0);
+                look_at_file(&*simulation, &mut run.map, 0);
                 (run, false)
             }
         };
@@ -767,7 +721,7 @@ impl WithSimulation for Segments<'_> {
                     segment.forget_responses();
                     let is_last = segment.index >= scenario.segments || simulation.is_done();
                     if is_last || maps_every_segment(scenario) {
-                        look_at_file(simulation.array(), &mut run.map, segment.index);
+                        look_at_file(&*simulation, &mut run.map, segment.index);
                     }
                     run.segments.push(segment);
                     observer.so_far(index, &run);
@@ -783,7 +737,7 @@ impl WithSimulation for Segments<'_> {
             run.host_is_done = simulation.is_done();
             has_ended |= run.host_is_done || run.segments.len() >= scenario.segments as usize;
             if let Some(save) = save {
-                save.save(index, &run, (!has_ended).then_some(&simulation))?;
+                save.save(index, &run, (!has_ended).then_some(&*simulation))?;
             }
             if is_stopped {
                 break;

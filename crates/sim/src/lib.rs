@@ -69,6 +69,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod any_host;
 mod cached_host;
 mod client_raid;
 mod closed_loop;
@@ -89,6 +90,7 @@ mod simulation;
 mod watched;
 mod workers;
 
+pub use any_host::AnyHost;
 pub use cached_host::CachedHost;
 pub use client_raid::{
     ClientRaid, ClientRaidError, ClientRaidMeasures, ClientRaidSettings, LostBlade,

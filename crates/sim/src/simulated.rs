@@ -1,8 +1,11 @@
 //! What runs in segments.
 
+use std::any::Any;
 use std::ops::ControlFlow;
 
-use strewn_array::{Array, FailedSpindle};
+use strewn_array::{Array, Counters, FailedSpindle};
+#[cfg(feature = "state")]
+use strewn_base::state::SavedState;
 
 use crate::component::ComponentProbe;
 use crate::host::Host;
@@ -10,11 +13,10 @@ use crate::machine::{ControllerId, Machine};
 use crate::segment::Segment;
 use crate::simulation::{Progress, Simulation, SimulationError};
 
-/// A [`Simulation`] or a [`Machine`]: what a program needs that runs either.
-pub trait Simulated {
-    /// The kind of its arrays.
-    type Array: Array<()>;
-
+/// A [`Simulation`] or a [`Machine`] of arrays of any kind: what a program needs that runs either.
+///
+/// The loop runs behind it, and is called once a segment. Whoever makes a `Box<dyn Simulated>` compiles the loop.
+pub trait Simulated: SavedState {
     /// Runs and measures `length_ns` of virtual time, or until the host is done.
     ///
     /// # Errors
@@ -28,8 +30,14 @@ pub trait Simulated {
     /// Whether the host has nothing more to issue, everything is answered, and no segment is left to be measured.
     fn is_done(&self) -> bool;
 
-    /// Its array; the first controller's in a machine with several.
-    fn array(&self) -> &Self::Array;
+    /// Its array, for callers that know its type; the first controller's in a machine with several.
+    fn array(&self) -> &dyn Any;
+
+    /// What that array has counted since the beginning.
+    fn counters(&self) -> &Counters;
+
+    /// Asserts the invariants of that array.
+    fn assert_invariants(&self);
 
     /// The spindles that have failed, numbered through, array by array.
     fn failures(&self) -> Vec<FailedSpindle>;
@@ -38,58 +46,70 @@ pub trait Simulated {
     fn component_probe(&self) -> ComponentProbe;
 }
 
-impl<A: Array<()>, H: Host> Simulated for Simulation<A, H> {
-    type Array = A;
-
+impl<A: Array<()> + SavedState + 'static, H: Host> Simulated for Simulation<A, H> {
     fn run_segment(
         &mut self,
         length_ns: u64,
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Segment, SimulationError> {
-        Simulation::run_segment(self, length_ns, observer)
+        Simulation::<A, H>::run_segment(self, length_ns, observer)
     }
 
     fn is_done(&self) -> bool {
-        Simulation::is_done(self)
+        Simulation::<A, H>::is_done(self)
     }
 
-    fn array(&self) -> &A {
-        Simulation::array(self)
+    fn array(&self) -> &dyn Any {
+        Simulation::<A, H>::array(self)
+    }
+
+    fn counters(&self) -> &Counters {
+        Simulation::<A, H>::array(self).counters()
+    }
+
+    fn assert_invariants(&self) {
+        Simulation::<A, H>::array(self).assert_invariants();
     }
 
     fn failures(&self) -> Vec<FailedSpindle> {
-        self.array().failures().to_vec()
+        Simulation::<A, H>::array(self).failures().to_vec()
     }
 
     fn component_probe(&self) -> ComponentProbe {
-        Simulation::component_probe(self)
+        Simulation::<A, H>::component_probe(self)
     }
 }
 
-impl<A: Array<()>, H: Host> Simulated for Machine<A, H> {
-    type Array = A;
-
+impl<A: Array<()> + SavedState + 'static, H: Host> Simulated for Machine<A, H> {
     fn run_segment(
         &mut self,
         length_ns: u64,
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Segment, SimulationError> {
-        Machine::run_segment(self, length_ns, observer)
+        Machine::<A, H>::run_segment(self, length_ns, observer)
     }
 
     fn is_done(&self) -> bool {
-        Machine::is_done(self)
+        Machine::<A, H>::is_done(self)
     }
 
-    fn array(&self) -> &A {
-        Machine::array(self, ControllerId(0))
+    fn array(&self) -> &dyn Any {
+        Machine::<A, H>::array(self, ControllerId(0))
+    }
+
+    fn counters(&self) -> &Counters {
+        Machine::<A, H>::array(self, ControllerId(0)).counters()
+    }
+
+    fn assert_invariants(&self) {
+        Machine::<A, H>::array(self, ControllerId(0)).assert_invariants();
     }
 
     fn failures(&self) -> Vec<FailedSpindle> {
-        Machine::failures(self)
+        Machine::<A, H>::failures(self)
     }
 
     fn component_probe(&self) -> ComponentProbe {
-        Machine::component_probe(self)
+        Machine::<A, H>::component_probe(self)
     }
 }

@@ -7,12 +7,12 @@ use strewn_formats::iometer::{
 };
 use strewn_report::{Ignored, WorkloadWorker};
 use strewn_scenario::MOST_OUTSTANDING;
-use strewn_sim::Workers;
+use strewn_sim::{AnyHost, Workers};
 use strewn_workload::{Distribution, Pattern, PatternLine, Sequence};
 
 use super::LoadStream;
 use super::error::LoadError;
-use super::host::BuiltHost;
+
 use super::region::{Region, listed, plain, seed_of_worker, stream};
 
 /// Iometer's name for an idle assignment.
@@ -267,7 +267,7 @@ impl Specifications {
         file_bytes: u64,
         outstanding: u32,
         seed: u64,
-    ) -> Result<BuiltHost, LoadError> {
+    ) -> Result<AnyHost, LoadError> {
         let most = MOST_OUTSTANDING / self.workers.len().max(1) as u32;
         let asked = self.workers.iter().filter_map(|worker| worker.outstanding);
         if let Some(asked) = asked.chain(self.depths.iter().copied()).find(|asked| *asked > most) {
@@ -280,7 +280,7 @@ impl Specifications {
             let region = only.region(file, file_bytes)?;
             let outstanding = only.outstanding.unwrap_or(outstanding);
             if let Some(plain) = plain(&only.pattern, region, seed, outstanding) {
-                return Ok(BuiltHost::ClosedLoop(Box::new(plain)));
+                return Ok(AnyHost::ClosedLoop(Box::new(plain)));
             }
         }
         let worker = |(index, worker): (usize, &WorkerPlan)| {
@@ -294,7 +294,7 @@ impl Specifications {
         let workers = self.workers.iter().enumerate().map(worker);
         let workers = workers.collect::<Result<_, LoadError>>()?;
         let host = Workers::new(workers).with_depths(self.depths.clone());
-        Ok(BuiltHost::Other(Box::new(host)))
+        Ok(AnyHost::other(host))
     }
 
     pub(super) fn streams(

@@ -30,7 +30,6 @@
 
 mod error;
 mod fio;
-mod host;
 mod iometer;
 mod region;
 mod trace;
@@ -39,11 +38,10 @@ use std::path::Path;
 
 use strewn_report::{Ignored, Workload, WorkloadKind, WorkloadWorker};
 use strewn_scenario::{MOST_OUTSTANDING, Scenario};
-use strewn_sim::{Outstanding, Workers};
+use strewn_sim::{AnyHost, Outstanding, Workers};
 use strewn_workload::Pattern;
 
 pub use error::LoadError;
-pub(crate) use host::BuiltHost;
 pub(crate) use region::seed_of_worker;
 pub use trace::{TraceLoop, TraceOptions};
 
@@ -202,7 +200,7 @@ impl Load {
         scenario: &Scenario,
         index: usize,
         seed: u64,
-    ) -> Result<BuiltHost, LoadError> {
+    ) -> Result<AnyHost, LoadError> {
         let file_bytes = replaced(scenario).file_bytes;
         let outstanding = scenario.arrays[index].outstanding;
         let workers = match &self.kind {
@@ -225,7 +223,7 @@ impl Load {
                 format!("{MOST_OUTSTANDING} are the most; give fewer jobs or a smaller depth"),
             ));
         }
-        Ok(BuiltHost::Other(Box::new(Workers::new(workers))))
+        Ok(AnyHost::other(Workers::new(workers)))
     }
 
     fn workers(&self, scenario: &Scenario) -> Result<Vec<WorkloadWorker>, LoadError> {

@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use strewn_base::state::{SavedState, StateError};
+use strewn_base::state::StateError;
 use strewn_scenario::{Disk, ProfileFile, Scenario, ScenarioError, SpindleChoice};
 use strewn_sim::Simulated;
 
@@ -178,11 +178,11 @@ impl SavedRun {
     }
 
     /// Saves what an array has done, and the state of its simulation unless it has ended.
-    pub(crate) fn save<S: SavedState>(
+    pub(crate) fn save(
         &self,
         index: usize,
         run: &ArrayRun,
-        simulation: Option<&S>,
+        simulation: Option<&dyn Simulated>,
     ) -> Result<(), SaveError> {
         container::write(&self.path(index), Kind::Array, |to| {
             to.value(&(self.id, index))?;
@@ -194,11 +194,11 @@ impl SavedRun {
 
     /// Restores an array into its simulation, which has not run. Returns what it had done, and whether it has ended; `None`
     /// if nothing was saved of it.
-    pub(crate) fn restore<S: SavedState + Simulated>(
+    pub(crate) fn restore(
         &self,
         index: usize,
-        simulation: &mut S,
-        check: impl FnOnce(&S::Array),
+        simulation: &mut dyn Simulated,
+        check: impl FnOnce(&dyn Simulated),
     ) -> Result<Option<(ArrayRun, bool)>, SaveError> {
         let path = self.path(index);
         Replacement::remove_left_over(&path)
@@ -218,7 +218,7 @@ impl SavedRun {
         let Some((run, has_ended)) = restored else { return Err(SaveError::Foreign { path }) };
         if !has_ended {
             // What a checksum cannot find: a file that was made to deceive it, or that another build has written.
-            catch_unwind(AssertUnwindSafe(|| check(simulation.array())))
+            catch_unwind(AssertUnwindSafe(|| check(simulation)))
                 .map_err(|_| container.inconsistent(&"an invariant of the array is violated"))?;
         }
         Ok(Some((run, has_ended)))
