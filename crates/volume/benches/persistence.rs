@@ -4,11 +4,10 @@
 use std::collections::HashMap;
 
 use criterion::{Criterion, Throughput};
-use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockSource, Fbn, FileId, METADATA_BYTES, Root, VolumeId, Volumes,
-};
+use strewn_alloc::{Aggregate, AggregateOptions};
 use strewn_base::Rng;
 use strewn_raid::{Parity, ParityGroup, Vbn};
+use strewn_volume::{BlockSource, Fbn, FileId, METADATA_BYTES, Root, VolumeId, Volumes};
 
 const BLOCKS: u64 = 1 << 20;
 const BLOCKS_PER_CP: u64 = 1_000;

@@ -3,17 +3,17 @@
 //! The library says where blocks go; the store reads and writes them, here in memory. Nothing is overwritten, so a
 //! snapshot is free to take and old values can be read from it.
 //!
-//! `cargo run --release -p strewn-alloc --example key_value_store`
+//! `cargo run --release -p strewn-volume --example key_value_store`
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockName, BlockSource, Fbn, FileId, Image, SnapshotId, VolumeId,
-    VolumeSpace, Volumes,
-};
+use strewn_alloc::{Aggregate, AggregateOptions};
 use strewn_raid::{Parity, ParityGroup, Vbn};
+use strewn_volume::{
+    BlockName, BlockSource, Fbn, FileId, Image, SnapshotId, VolumeId, VolumeSpace, Volumes,
+};
 
 type Block = [u8; 4096];
 

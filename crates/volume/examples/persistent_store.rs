@@ -7,21 +7,19 @@
 //!
 //! A disk: two roots, written in turn; the log; the stripes. A store that lacks disks only reads.
 //!
-//! `cargo run --release -p strewn-alloc --example persistent_store DIRECTORY`, again and again, killed at will
+//! `cargo run --release -p strewn-volume --example persistent_store DIRECTORY`, again and again, killed at will
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockName, BlockSource, Fbn, FileId, Root, SnapshotId, Tetris,
-    VolumeId, Volumes,
-};
+use strewn_alloc::{Aggregate, AggregateOptions, Tetris};
 use strewn_raid::{
     BlockLocation, Dbn, Parity, ParityGroup, SpindleIndex, StripeCode, StripeCodec, UpdateMethod,
     Vbn,
 };
+use strewn_volume::{BlockName, BlockSource, Fbn, FileId, Root, SnapshotId, VolumeId, Volumes};
 
 /// Any error: here they are only printed.
 pub(crate) type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use strewn_alloc::{AllocateError, CommitError, OutOfSpace, Tetris};
 use strewn_raid::Vbn;
 
 use super::container::{Entry, Local, free_owned_block};
@@ -11,12 +12,10 @@ use super::error::VolumeError;
 use super::flexible::{Files, Inode, Volume};
 use super::names::{BlockName, BlockSource, Fbn, FileId, Move, VirtualVbn, VolumeId};
 use super::volumes::{Phase, Volumes};
-use crate::aggregate::{AllocateError, CommitError, OutOfSpace};
-use crate::tetris::Tetris;
 
 impl Volumes {
     /// Begins a consistency point that will write about `expected_blocks`: see
-    /// [`Aggregate::begin`](crate::Aggregate::begin).
+    /// [`Aggregate::begin`](strewn_alloc::Aggregate::begin).
     ///
     /// # Errors
     /// If one is open.
@@ -155,7 +154,7 @@ impl Volumes {
         fbns: &[Fbn],
     ) -> Result<Vec<Vbn>, VolumeError> {
         let name = |fbn| BlockSource::Written(BlockName { volume: id, file, fbn });
-        if !self.aggregate.keeps_near {
+        if !self.aggregate.keeps_near() {
             let contents: Vec<BlockSource> = fbns.iter().map(|fbn| name(*fbn)).collect();
             let mut places = Vec::with_capacity(fbns.len());
             self.aggregate.allocate_all(&contents, |_, vbn| places.push(vbn))?;

@@ -1,13 +1,13 @@
 //! The container map: from the block numbers of a volume to VBNs.
 
+use strewn_alloc::{
+    Aggregate, AggregateError, AggregateOptions, AllocateError, AllocationShape, REGION_BLOCKS,
+    SummaryBitmap,
+};
 use strewn_raid::{Parity, ParityGroup, Vbn};
 
 use super::metadata::CONTAINER_ENTRIES;
 use super::names::VirtualVbn;
-use crate::aggregate::{Aggregate, AllocateError};
-use crate::bitmap::SummaryBitmap;
-use crate::delayed_frees::REGION_BLOCKS;
-use crate::options::{AggregateError, AggregateOptions, AllocationShape};
 
 /// The latest time of a volume, which limits the number of its snapshots.
 pub(crate) const LATEST_TIME: u32 = (1 << BIRTH_BITS) - 1;
@@ -274,7 +274,7 @@ impl Container {
         mut taken: impl FnMut(Local),
     ) -> Result<(), AllocateError> {
         // Exactly as many as needed: numbers skipped would stay unused until their area is chosen again.
-        self.numbers.expected_blocks = self.numbers.allocated_blocks + count as u64;
+        self.numbers.expect_more(count as u64);
         self.numbers.allocate_all(&vec![(); count], |(), number| taken(number.0))
     }
 
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn an_entry_holds_the_last_block_and_the_last_birth() {
-        let last = Vbn(crate::MOST_BLOCKS - 1);
+        let last = Vbn(strewn_alloc::MOST_BLOCKS - 1);
         let entry = Entry::written(last, LATEST_TIME);
         assert_eq!((entry.vbn(), entry.birth(), entry.is_written_now()), (last, LATEST_TIME, true));
         let moved = entry.committed().moved_to(Vbn(7));

@@ -2,7 +2,7 @@
 
 use std::iter::once;
 
-use crate::volume::SnapshotId;
+use crate::SnapshotId;
 
 /// The snapshots of something that is written copy on write, and the blocks that only they hold.
 ///
@@ -16,7 +16,7 @@ use crate::volume::SnapshotId;
 /// `E` is what the owner knows of a block, `S` what a snapshot has besides its list.
 ///
 /// ```
-/// use strewn_alloc::DeadLists;
+/// use strewn_volume::DeadLists;
 ///
 /// // Blocks are their births here.
 /// let mut lists: DeadLists<u32> = DeadLists::default();

@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
+use strewn_alloc::{AggregateError, AllocateError, CheckpointOpen, OutOfSpace, ScoreMismatch};
+
 use super::names::{FileId, SnapshotId, VolumeId};
-use crate::aggregate::{AllocateError, CheckpointOpen, OutOfSpace, ScoreMismatch};
-use crate::options::AggregateError;
 
 /// Why an operation on a volume failed. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]

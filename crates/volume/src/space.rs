@@ -1,10 +1,11 @@
 //! Space accounting, exact at all times.
 
+use strewn_alloc::OutOfSpace;
+
 use super::container::{Entry, Local};
 use super::error::VolumeError;
 use super::names::{SnapshotId, VolumeId};
 use super::volumes::Volumes;
-use crate::aggregate::OutOfSpace;
 
 /// The blocks of the aggregate by use: `active + snapshots + destroyed + metadata + elsewhere + pending_free + free`
 /// is `total`.

@@ -6,13 +6,13 @@ use strewn_raid::Vbn;
 
 use crate::dead_lists::{DeadLists, SnapshotDeletion};
 use crate::virtual_space::Region;
-use crate::volume::{SnapshotId, VolumeId};
+use crate::{SnapshotId, VolumeId};
 
 /// A block that snapshots hold and the active image does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 struct DeadBlock {
-    /// An entry of a [`BlockMap`](crate::BlockMap) has as many bits.
+    /// An entry of a [`BlockMap`](strewn_alloc::BlockMap) has as many bits.
     vbn: u32,
     region: Region,
     birth: u16,
@@ -28,7 +28,7 @@ struct DeadBlock {
 /// snapshots hold.
 ///
 /// ```
-/// use strewn_alloc::{SpaceSnapshots, VirtualSpace, VolumeId};
+/// use strewn_volume::{SpaceSnapshots, VirtualSpace, VolumeId};
 /// use strewn_raid::Vbn;
 ///
 /// let volume = VolumeId(0);

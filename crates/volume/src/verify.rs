@@ -3,15 +3,14 @@
 use std::error::Error;
 use std::fmt;
 
+use strewn_alloc::{AggregateViolation, SummaryBitmap};
 use strewn_raid::Vbn;
 
 use super::container::Entry;
 use super::flexible::{Files, Volume};
 use super::metadata::PageName;
-use super::names::{BlockName, FileId, SnapshotId, VirtualVbn, VolumeId};
+use super::names::{BlockName, Fbn, FileId, SnapshotId, VirtualVbn, VolumeId};
 use super::volumes::Volumes;
-use crate::aggregate::AggregateViolation;
-use crate::bitmap::SummaryBitmap;
 
 /// What [`Volumes::verify`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,7 +255,7 @@ impl Volumes {
         for (file, inode) in files.iter_from(0) {
             let mut mapped = 0;
             for (fbn, slot) in inode.blocks.iter_from(0) {
-                let name = BlockName { volume: id, file: FileId(file), fbn: super::Fbn(fbn) };
+                let name = BlockName { volume: id, file: FileId(file), fbn: Fbn(fbn) };
                 let number = VirtualVbn::from(*slot);
                 self.resolve(id, number).ok_or(VolumeViolation::Dangling(name))?;
                 check(name, number)?;
@@ -278,9 +277,9 @@ impl Volumes {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::{Fbn, Volumes};
     use super::*;
-    use crate::{Aggregate, AggregateOptions};
+    use crate::Volumes;
+    use strewn_alloc::{Aggregate, AggregateOptions};
     use strewn_raid::{Parity, ParityGroup};
 
     const VOLUME: VolumeId = VolumeId(0);

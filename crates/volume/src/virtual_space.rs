@@ -4,10 +4,10 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
+use strewn_alloc::{DelayedFrees, REGION_BLOCKS};
 use strewn_raid::Vbn;
 
-use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
-use crate::volume::VolumeId;
+use crate::VolumeId;
 
 /// A region of a volume: 32,768 block numbers. The regions of all volumes of a [`VirtualSpace`] are numbered together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Weak;
 
+use strewn_alloc::{Aggregate, AggregateError, CheckpointOpen, GroupIndex};
 use strewn_raid::ParityGroup;
 
 use super::container::{Container, Entry, LATEST_TIME, Local};
@@ -11,9 +12,6 @@ use super::flexible::{Snapshot, Volume};
 use super::metadata::Metadata;
 use super::names::{BlockSource, SnapshotId, VirtualVbn, VolumeId};
 use super::teardown::TeardownJob;
-use crate::aggregate::{Aggregate, CheckpointOpen};
-use crate::group_index::GroupIndex;
-use crate::options::AggregateError;
 
 /// Areas withheld from allocation while a cleaning holds the token.
 #[derive(Debug)]
@@ -45,7 +43,8 @@ pub(crate) enum Phase {
 /// [`mount`](Self::mount) reads them back.
 ///
 /// ```
-/// use strewn_alloc::{Aggregate, AggregateOptions, Fbn, Volumes};
+/// use strewn_alloc::{Aggregate, AggregateOptions};
+/// use strewn_volume::{Fbn, Volumes};
 /// use strewn_raid::{Parity, ParityGroup};
 ///
 /// let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;

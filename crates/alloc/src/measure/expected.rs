@@ -13,7 +13,7 @@ pub fn expected_runs<T: Copy>(aggregate: &Aggregate<T>, blocks: u64) -> u64 {
     let mut areas: Vec<(u32, &FreeMap, u32)> = aggregate
         .free_maps()
         .flat_map(|map| (0..map.areas().count()).map(move |area| (map, area)))
-        .filter(|(map, area)| !map.areas().withheld().contains(area))
+        .filter(|(map, area)| !map.areas().is_withheld(*area))
         .map(|(map, area)| (map.areas().free_blocks_in(area), map, area))
         .filter(|(free, _, _)| *free > 0)
         .collect();

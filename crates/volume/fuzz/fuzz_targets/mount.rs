@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockSource, Fbn, FileId, METADATA_BYTES, Root, VolumeId, Volumes,
-};
+use strewn_alloc::{Aggregate, AggregateOptions};
+use strewn_volume::{BlockSource, Fbn, FileId, METADATA_BYTES, Root, VolumeId, Volumes};
 use strewn_raid::{Parity, ParityGroup, Vbn};
 
 type Pages = BTreeMap<Vbn, [u8; METADATA_BYTES]>;

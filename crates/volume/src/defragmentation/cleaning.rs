@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Gain, Move};
-use crate::aggregate::OutOfSpace;
-use crate::group_index::GroupIndex;
-use crate::volume::{VolumeError, VolumeId, Volumes, Withheld};
+use strewn_alloc::{GroupIndex, OutOfSpace};
+
+use super::Gain;
+use crate::volumes::Withheld;
+use crate::{Move, VolumeError, VolumeId, Volumes};
 
 /// Slots of container maps visited for each block requested.
 const SLOTS_A_BLOCK: u64 = 64;
@@ -32,7 +33,7 @@ impl CleaningPlan {
                 let stripes = map.stripes_of_area(area);
                 let blocks = (stripes.end - stripes.start) * u64::from(map.group().data_spindles());
                 let used = blocks - u64::from(map.areas().free_blocks_in(area));
-                if used > 0 && used < blocks && !map.areas().withheld().contains(&area) {
+                if used > 0 && used < blocks && !map.areas().is_withheld(area) {
                     candidates.push((used, Reverse(area), GroupIndex(index as u16)));
                 }
             }

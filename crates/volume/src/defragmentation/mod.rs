@@ -7,7 +7,8 @@
 //! Blocks move physically: the maps of files, snapshots and clones do not change or grow, and all of them gain.
 //!
 //! ```
-//! use strewn_alloc::{Aggregate, AggregateOptions, Fbn, FileReallocation, Volumes};
+//! use strewn_alloc::{Aggregate, AggregateOptions};
+//! use strewn_volume::{Fbn, FileReallocation, Volumes};
 //! use strewn_raid::{Parity, ParityGroup};
 //!
 //! let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
@@ -36,16 +37,12 @@
 //! ```
 
 mod cleaning;
-mod expected;
 mod reallocation;
 
 use std::fmt;
 
 pub use cleaning::{CleaningPlan, SegmentCleaning};
-pub use expected::expected_runs;
 pub use reallocation::FileReallocation;
-
-pub use crate::volume::Move;
 
 /// The expected gain and cost of a defragmentation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

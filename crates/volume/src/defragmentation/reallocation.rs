@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use strewn_alloc::expected_runs;
 use strewn_raid::Vbn;
 
-use super::expected::expected_runs;
-use super::{Gain, Move};
-use crate::volume::{Fbn, FileId, VirtualVbn, VolumeError, VolumeId, Volumes};
+use super::Gain;
+use crate::{Fbn, FileId, Move, VirtualVbn, VolumeError, VolumeId, Volumes};
 
 /// The reallocation of a file, segment by segment (ONTAP's `reallocate -p`: blocks move, their numbers stay).
 ///

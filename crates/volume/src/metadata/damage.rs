@@ -3,12 +3,11 @@
 use std::error::Error;
 use std::fmt;
 
+use strewn_alloc::{AggregateError, MountError};
 use strewn_raid::Vbn;
 
 use super::page::PageName;
-use crate::options::AggregateError;
-use crate::saved_scores::MountError;
-use crate::volume::names::VolumeId;
+use crate::names::VolumeId;
 
 /// Why [`Volumes::mount`](crate::Volumes::mount) failed. `E` is the error of the caller's reads.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use super::page::{
 };
 use super::place::Placement;
 use super::root::{Root, checksum_of_shapes};
-use crate::volume::flexible::{Files, Snapshot, Volume};
-use crate::volume::names::{SnapshotId, VolumeId};
-use crate::volume::volumes::Volumes;
+use crate::flexible::{Files, Snapshot, Volume};
+use crate::names::{SnapshotId, VolumeId};
+use crate::volumes::Volumes;
 
 /// Words of a volume's record, before its arrays.
 pub(super) const VOLUME_WORDS: u64 = 10;
@@ -78,10 +78,10 @@ impl Metadata {
         // The free maps are saved as they are after the commit.
         let mut freed: HashMap<u64, Vec<(u64, u32)>> = HashMap::new();
         for vbn in aggregate.freed_by_commit() {
-            let bit = aggregate.bit_of(vbn);
-            let first = placement.first_pages[bit.group().index()];
-            let page = freed.entry(first + bit.word() / PAGE_WORDS).or_default();
-            page.push((bit.word() % PAGE_WORDS, bit.bit()));
+            let position = aggregate.map_position(vbn);
+            let first = placement.first_pages[position.group().index()];
+            let page = freed.entry(first + position.word() / PAGE_WORDS).or_default();
+            page.push((position.word() % PAGE_WORDS, position.bit()));
         }
         let mut encoded = vec![None; placement.numbers.len()];
         let numbers: Vec<_> =

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use strewn_alloc::SummaryBitmap;
 use strewn_raid::Vbn;
 
 use super::array::{ArrayRoot, PageArray};
 use super::damage::{Damage, VolumesMountError};
 use super::nodes::{NODE_WORDS, NODES_ON_PAGE, NodeIds, NodeKind, node_label, page_of_nodes};
 use super::page::{FANOUT, METADATA_BYTES, Page, PageBytes, PageKind, PageName};
-use crate::bitmap::SummaryBitmap;
-use crate::volume::flexible::{Files, Inode};
-use crate::volume::names::{NodeId, Slot, StoredAs, VirtualVbn};
-use crate::volume::tree::{FANOUT as NODE_FANOUT, FANOUT_BITS, Node, Slots, Tree};
+use crate::flexible::{Files, Inode};
+use crate::names::{NodeId, Slot, StoredAs, VirtualVbn};
+use crate::tree::{FANOUT as NODE_FANOUT, FANOUT_BITS, Node, Slots, Tree};
 
 /// Levels of an array of 2^64 pages.
 const MOST_LEVELS: u8 = 9;

@@ -22,6 +22,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use strewn_alloc::{Aggregate, AggregateError, GroupIndex};
 use strewn_raid::{ParityGroup, Vbn};
 
 use self::array::PageArray;
@@ -34,9 +35,6 @@ use super::flexible::Files;
 use super::names::{BlockSource, MetadataPage, NodeId, SnapshotId, VolumeId};
 use super::teardown::{drop_nodes, roots_of};
 use super::volumes::Volumes;
-use crate::aggregate::Aggregate;
-use crate::group_index::GroupIndex;
-use crate::options::AggregateError;
 
 pub use damage::{Damage, VolumesMountError};
 pub use page::{METADATA_BYTES, PageName};
@@ -194,7 +192,8 @@ impl Volumes {
     ///
     /// ```
     /// use std::collections::HashMap;
-    /// use strewn_alloc::{Aggregate, AggregateOptions, BlockSource, Fbn, METADATA_BYTES, Root, Volumes};
+    /// use strewn_alloc::{Aggregate, AggregateOptions};
+    /// use strewn_volume::{BlockSource, Fbn, METADATA_BYTES, Root, Volumes};
     /// use strewn_raid::{Parity, ParityGroup, Vbn};
     ///
     /// let (group, options) = (ParityGroup::new(Parity::RaidDp, 4, 65_536)?, AggregateOptions::default());

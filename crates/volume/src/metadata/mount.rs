@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use strewn_alloc::{
+    Aggregate, AggregateError, AggregateOptions, MOST_BLOCKS, SavedScores, SummaryBitmap,
+};
 use strewn_raid::{ParityGroup, Vbn};
 
 use super::array::ArrayRoot;
@@ -14,16 +17,12 @@ use super::page::{
 };
 use super::root::{Root, checksum_of_shapes};
 use super::{Metadata, VolumePages, check_block_size, free_map_pages, page_of_nodes};
-use crate::aggregate::Aggregate;
-use crate::bitmap::SummaryBitmap;
+use crate::container::{Container, Entry, LATEST_TIME};
 use crate::dead_lists::DeadLists;
-use crate::options::{AggregateError, AggregateOptions, MOST_BLOCKS};
-use crate::saved_scores::SavedScores;
-use crate::volume::container::{Container, Entry, LATEST_TIME};
-use crate::volume::flexible::{Snapshot, Volume};
-use crate::volume::names::{BlockSource, SnapshotId, VirtualVbn, VolumeId};
-use crate::volume::teardown::TeardownJob;
-use crate::volume::volumes::{Phase, Volumes};
+use crate::flexible::{Snapshot, Volume};
+use crate::names::{BlockSource, SnapshotId, VirtualVbn, VolumeId};
+use crate::teardown::TeardownJob;
+use crate::volumes::{Phase, Volumes};
 
 impl Volumes {
     /// Mounts a [`persistent`](Self::persistent) store as the commit of `root` left it. `read` reads the first 4 KiB of

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::page::{Page, PageKind, PageName};
-use crate::volume::flexible::{Files, Inode};
-use crate::volume::names::{NodeId, Slot, StoredAs, VirtualVbn};
-use crate::volume::tree::{FANOUT, Node};
+use crate::flexible::{Files, Inode};
+use crate::names::{NodeId, Slot, StoredAs, VirtualVbn};
+use crate::tree::{FANOUT, Node};
 
 pub(crate) const NODES_ON_PAGE: u64 = 7;
 /// What the node is, and its entries.

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use strewn_alloc::crc32;
 use strewn_raid::Vbn;
-
-use crate::crc32::crc32;
 
 /// Bytes of a page of metadata. It lies at the beginning of its block.
 pub const METADATA_BYTES: usize = 4_096;

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use strewn_alloc::OutOfSpace;
+
 use super::array::PageArray;
 use super::nodes::NodeWriter;
 use super::page::{
@@ -9,11 +11,10 @@ use super::page::{
 };
 use super::root::Root;
 use super::{Metadata, free_map_page_of, free_map_pages, page_of_nodes, page_of_volume};
-use crate::aggregate::OutOfSpace;
-use crate::volume::container::free_owned_block;
-use crate::volume::error::VolumeError;
-use crate::volume::names::{BlockSource, MetadataPage, VolumeId};
-use crate::volume::volumes::Volumes;
+use crate::container::free_owned_block;
+use crate::error::VolumeError;
+use crate::names::{BlockSource, MetadataPage, VolumeId};
+use crate::volumes::Volumes;
 
 /// The pages of the open consistency point.
 #[derive(Debug, Default)]
@@ -83,7 +84,7 @@ impl Metadata {
             }
             placement.records.insert(*id, record);
         }
-        for (group, word) in volumes.aggregate.words_taken() {
+        for (group, word) in volumes.aggregate.allocated_words() {
             let page = free_map_page_of(&placement.first_pages, group, word);
             placement.pending.insert(page);
         }
@@ -101,12 +102,13 @@ impl Metadata {
     ) -> Result<(), VolumeError> {
         let mut frees_seen = 0;
         loop {
-            if volumes.aggregate.delays_frees() || !self.delayed_list.is_empty() {
+            if volumes.aggregate.options().delayed_frees > 0 || !self.delayed_list.is_empty() {
                 self.note_delayed_frees(volumes, placement);
             } else {
-                for vbn in volumes.aggregate.freed_since(frees_seen) {
-                    let bit = volumes.aggregate.bit_of(vbn);
-                    let page = free_map_page_of(&placement.first_pages, bit.group(), bit.word());
+                for vbn in volumes.aggregate.freed_since_commit(frees_seen) {
+                    let position = volumes.aggregate.map_position(vbn);
+                    let page =
+                        free_map_page_of(&placement.first_pages, position.group(), position.word());
                     placement.pending.insert(page);
                     frees_seen += 1;
                 }
@@ -130,8 +132,8 @@ impl Metadata {
         let freed: HashSet<u64> =
             aggregate.freed_by_commit().into_iter().map(|vbn| vbn.0 + 1).collect();
         for vbn in &freed {
-            let bit = aggregate.bit_of(strewn_raid::Vbn(vbn - 1));
-            let page = free_map_page_of(&placement.first_pages, bit.group(), bit.word());
+            let position = aggregate.map_position(strewn_raid::Vbn(vbn - 1));
+            let page = free_map_page_of(&placement.first_pages, position.group(), position.word());
             placement.pending.insert(page);
         }
         let pending = aggregate.pending_frees().map(|vbn| vbn.0 + 1);
@@ -189,8 +191,9 @@ impl Metadata {
             let what = BlockSource::Metadata(MetadataPage(number));
             let vbn = volumes.aggregate.allocate(what)?;
             placement.numbers.insert(page, number);
-            let bit = volumes.aggregate.bit_of(vbn);
-            let map_page = free_map_page_of(&placement.first_pages, bit.group(), bit.word());
+            let position = volumes.aggregate.map_position(vbn);
+            let map_page =
+                free_map_page_of(&placement.first_pages, position.group(), position.word());
             placement.pending.insert(map_page);
             new = Some(PagePointer { vbn, crc: 0 });
         }

@@ -3,11 +3,11 @@
 use std::error::Error;
 use std::fmt;
 
+use strewn_alloc::crc32;
 use strewn_raid::ParityGroup;
 
 use super::array::ArrayRoot;
 use super::page::{pointer_from, pointer_words};
-use crate::crc32::crc32;
 
 /// A name and a version.
 const MAGIC: [u8; 8] = *b"STRWNVR1";

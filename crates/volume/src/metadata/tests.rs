@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
+use strewn_alloc::{Aggregate, AggregateOptions};
 use strewn_raid::{Parity, ParityGroup, Vbn};
 
 use super::page::{METADATA_BYTES, PageBytes};
 use super::{Damage, Root, VolumesMountError};
-use crate::volume::{BlockSource, Fbn, FileId, VolumeId, Volumes};
-use crate::{Aggregate, AggregateOptions};
+use crate::{BlockSource, Fbn, FileId, VolumeId, Volumes};
 
 /// The pages and the root of a store.
 #[derive(Clone)]
@@ -165,7 +165,8 @@ fn other_groups_and_blocks_that_are_too_small_are_refused() {
         let refused = Volumes::mount(groups, options(), &stored.root, read);
         assert_eq!(refused.err(), Some(VolumesMountError::OtherGroups));
     }
-    let small = AggregateOptions { block_size: crate::BlockSize::new(2_048).unwrap(), ..options() };
+    let small =
+        AggregateOptions { block_size: strewn_alloc::BlockSize::new(2_048).unwrap(), ..options() };
     assert!(Volumes::persistent(Aggregate::new([group()], small).unwrap()).is_err());
     let unread = Volumes::mount([group()], options(), &stored.root, read);
     assert!(matches!(unread.err(), Some(VolumesMountError::Read { error: "not read", .. })));

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use strewn_alloc::{
-    Aggregate, AggregateOptions, AllocationShape, BlockSource, CleaningPlan, Fbn, FileId,
-    FileReallocation, Gain, Move, PolicyName, VolumeError, VolumeId, Volumes,
-};
+use strewn_alloc::{Aggregate, AggregateOptions, AllocationShape, PolicyName};
 use strewn_raid::{Parity, ParityGroup, Vbn};
+use strewn_volume::{
+    BlockSource, CleaningPlan, Fbn, FileId, FileReallocation, Gain, Move, VolumeError, VolumeId,
+    Volumes,
+};
 
 struct Scattered {
     volumes: Volumes,
@@ -183,7 +184,8 @@ fn snapshots_and_clones_do_not_grow_and_move_along() {
     let mending = FileReallocation::full(&scattered.volumes, clone, file).unwrap();
     assert_eq!(scattered.do_all(mending, 1_024), 4_096);
     assert_eq!(scattered.volumes.space(), space);
-    let lies = |image: strewn_alloc::Image<'_>| image.blocks_from(file, Fbn(0)).collect::<Vec<_>>();
+    let lies =
+        |image: strewn_volume::Image<'_>| image.blocks_from(file, Fbn(0)).collect::<Vec<_>>();
     let volumes = &scattered.volumes;
     let active = lies(volumes.image(volume).unwrap());
     assert_eq!(lies(volumes.image_of(volume, snapshot).unwrap()), active);
@@ -227,7 +229,7 @@ fn segment_cleaning_empties_the_areas_it_picked() {
         // They are filled again once the cleaning is dropped, and not before.
         let is_in_areas = |scattered: &Scattered, fbns: std::ops::Range<u64>| {
             fbns.filter(|fbn| {
-                let name = strewn_alloc::BlockName { volume, file, fbn: Fbn(*fbn) };
+                let name = strewn_volume::BlockName { volume, file, fbn: Fbn(*fbn) };
                 let place = scattered
                     .volumes
                     .locate(name)

@@ -1,7 +1,7 @@
 //! The store of `examples/persistent_store.rs`, killed at random writes and opened again, with all disks and with two of
 //! them missing.
 //!
-//! `STREWN_KILLS=5000 cargo test --release -p strewn-alloc --test alloc persistent_store::` kills it that often; 60 times
+//! `STREWN_KILLS=5000 cargo test --release -p strewn-volume --test volume persistent_store::` kills it that often; 60 times
 //! without it. A failure prints the seed that repeats it: `STREWN_SEED`.
 
 #[path = "../../examples/persistent_store.rs"]
@@ -15,8 +15,8 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 
 use store::{BLOCK, Block, DISK_BLOCKS, DISKS, Disk, Store};
-use strewn_alloc::{Fbn, FileId, SnapshotId, VolumeId};
 use strewn_base::Rng;
+use strewn_volume::{Fbn, FileId, SnapshotId, VolumeId};
 
 const VOLUME: VolumeId = VolumeId(0);
 
@@ -250,7 +250,7 @@ impl Drop for Directory {
 
 #[test]
 fn a_killed_program_leaves_a_store_that_has_every_commit_it_told() {
-    let path = std::env::temp_dir().join(format!("strewn-alloc-{}", std::process::id()));
+    let path = std::env::temp_dir().join(format!("strewn-volume-{}", std::process::id()));
     let directory = Directory(path);
     let store_path = &directory.0;
     store::count(store_path, 1, |_| ()).unwrap();

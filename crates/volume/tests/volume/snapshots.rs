@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_alloc::{
+use strewn_raid::Vbn;
+use strewn_volume::{
     DeadLists, Region, SnapshotDeletion, SnapshotId, SpaceSnapshots, VirtualSpace, VolumeId,
 };
-use strewn_raid::Vbn;
 
 const KEYS: usize = 40;
 

@@ -1,8 +1,9 @@
 //! The block numbers of volumes and their delayed frees, against plain lists.
 
 use proptest::prelude::*;
-use strewn_alloc::{REGION_BLOCKS, Region, VirtualSpace, VolumeFull, VolumeId, VolumeTooLarge};
+use strewn_alloc::REGION_BLOCKS;
 use strewn_raid::Vbn;
+use strewn_volume::{Region, VirtualSpace, VolumeFull, VolumeId, VolumeTooLarge};
 
 #[derive(Debug, Clone)]
 enum Step {

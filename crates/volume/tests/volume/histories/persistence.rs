@@ -3,11 +3,9 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
-use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockSource, Fbn, METADATA_BYTES, Root, Tetris, VolumeError,
-    Volumes,
-};
+use strewn_alloc::{Aggregate, AggregateOptions, Tetris};
 use strewn_raid::{Parity, ParityGroup, Vbn};
+use strewn_volume::{BlockSource, Fbn, METADATA_BYTES, Root, VolumeError, Volumes};
 
 /// Blocks of metadata, and the root.
 pub struct Storage {

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use strewn_alloc::{
-    BlockName, BlockSource, Fbn, FileId, Image, SnapshotId, Tetris, VolumeId, Volumes,
-};
+use strewn_alloc::Tetris;
 use strewn_raid::{BlockLocation, Dbn, Vbn};
+use strewn_volume::{BlockName, BlockSource, Fbn, FileId, Image, SnapshotId, VolumeId, Volumes};
 
 /// What stands for the contents of a page of metadata.
 const METADATA: u64 = u64::MAX;

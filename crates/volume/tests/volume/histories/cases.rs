@@ -1,10 +1,8 @@
 //! Cases worth reading by themselves.
 
-use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockSource, Fbn, FileId, OutOfSpace, VolumeError, VolumeId,
-    Volumes,
-};
+use strewn_alloc::{Aggregate, AggregateOptions, OutOfSpace};
 use strewn_raid::{Parity, ParityGroup};
+use strewn_volume::{BlockSource, Fbn, FileId, VolumeError, VolumeId, Volumes};
 
 fn volumes(data_spindles: u16, stripes: u64) -> Volumes {
     let group = ParityGroup::new(Parity::RaidDp, data_spindles, stripes).unwrap();

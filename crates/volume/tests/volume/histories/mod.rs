@@ -1,6 +1,6 @@
 //! Volumes, snapshots, clones and mending against a model of plain maps, through random histories.
 //!
-//! `STREWN_HISTORIES=10000 cargo test --release -p strewn-alloc --test alloc volumes::` runs that many; 500 without it.
+//! `STREWN_HISTORIES=10000 cargo test --release -p strewn-volume --test volume histories::` runs that many; 500 without it.
 //! proptest prints the history to which it shrank a failure, and the seed that repeats it.
 
 mod cases;
@@ -15,11 +15,12 @@ use model::{Model, places, read};
 use persistence::Storage;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_alloc::{
-    Aggregate, CleaningPlan, Fbn, FileId, FileReallocation, Move, SegmentCleaning, SnapshotId,
-    Space, VolumeError, VolumeId, Volumes,
-};
+use strewn_alloc::Aggregate;
 use strewn_raid::{Parity, ParityGroup, Vbn};
+use strewn_volume::{
+    CleaningPlan, Fbn, FileId, FileReallocation, Move, SegmentCleaning, SnapshotId, Space,
+    VolumeError, VolumeId, Volumes,
+};
 
 type Checked<T = ()> = Result<T, TestCaseError>;
 
