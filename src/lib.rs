@@ -31,6 +31,7 @@
 //! | [`formats`] | reads and writes the files of Iometer and fio, and block traces |
 //! | [`raid`] | locates blocks, and plans what a stripe update reads and writes |
 //! | [`alloc`] | allocates blocks write-anywhere |
+//! | [`volume`] | keeps files, snapshots and clones in an aggregate |
 //! | [`array`](mod@array) | runs the controllers, as state machines without I/O |
 //! | [`spindle`] | models one drive |
 //! | [`transport`] | models links, and the protocols over them |
@@ -81,6 +82,7 @@ pub use strewn_sim as sim;
 pub use strewn_spindle as spindle;
 pub use strewn_sweep as sweep;
 pub use strewn_transport as transport;
+pub use strewn_volume as volume;
 pub use strewn_workload as workload;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The checksum of saved scores and pages of metadata.
+//! The checksum of what is saved.
 
 /// The polynomial of IEEE 802.3, lowest power in the highest bit.
 const POLYNOMIAL: u32 = 0xedb8_8320;
@@ -33,7 +33,10 @@ const TABLES: [[u32; 256]; 8] = {
 
 /// CRC-32 as Ethernet, gzip and PNG use it, eight bytes at a time (Kounavis and Berry, "A Systematic Approach to
 /// Building High Performance Software-Based CRC Generators", ISCC 2005), so that the crate needs no dependency for it.
-pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+///
+/// Saved scores end with it. A store may use it for its own metadata.
+#[must_use]
+pub fn crc32(bytes: &[u8]) -> u32 {
     let words = bytes.chunks_exact(8);
     let rest = words.remainder();
     let crc = words.fold(u32::MAX, |crc, word| {

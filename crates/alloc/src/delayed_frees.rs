@@ -66,8 +66,11 @@ impl DelayedFrees {
     }
 
     /// Announces a [`hold_back`](Self::hold_back) in `region`.
+    ///
+    /// # Panics
+    /// If there is no such region.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, region: u32) {
+    pub fn prefetch(&self, region: u32) {
         let blocks = &self.by_region[region as usize];
         strewn_memory::prefetch(blocks, blocks.len().saturating_sub(1));
     }

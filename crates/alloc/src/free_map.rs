@@ -34,10 +34,12 @@ pub struct FreeMap {
 /// does nothing else, the processor waits for many at once.
 pub(crate) const BATCH: usize = 256;
 
-/// A block by its bit in the map of its group: the group in the upper 16 bits, word and bit in the lower 48.
+/// A block by its bit in the free map of its group.
+///
+/// The group is in the upper 16 bits, word and bit are in the lower 48.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
-pub(crate) struct MapPosition(u64);
+pub struct MapPosition(u64);
 
 impl MapPosition {
     const POSITION_BITS: u32 = 48;
@@ -47,18 +49,24 @@ impl MapPosition {
         Self((u64::from(group.0) << Self::POSITION_BITS) | (word * WORD_BITS) | bit)
     }
 
+    /// The group.
     #[inline]
-    pub(crate) fn group(self) -> GroupIndex {
+    #[must_use]
+    pub fn group(self) -> GroupIndex {
         GroupIndex((self.0 >> Self::POSITION_BITS) as u16)
     }
 
+    /// The word of the group's free map ([`FreeMap::words`]).
     #[inline]
-    pub(crate) fn word(self) -> u64 {
+    #[must_use]
+    pub fn word(self) -> u64 {
         (self.0 & ((1 << Self::POSITION_BITS) - 1)) / WORD_BITS
     }
 
+    /// The bit of the word, 0 to 63.
     #[inline]
-    pub(crate) fn bit(self) -> u32 {
+    #[must_use]
+    pub fn bit(self) -> u32 {
         (self.0 % WORD_BITS) as u32
     }
 }

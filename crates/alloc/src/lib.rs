@@ -135,58 +135,14 @@
 //!   and parity disagree, and a later reconstruction returns wrong bytes, also for those other blocks. Full stripes
 //!   ([`StripeWrite::update`]) are safe, because nothing in use depends on them; log any other stripe before writing it,
 //!   and replay the log after a crash.
-//! - **The maps.** [`Volumes::persistent`] places the changed pages of all maps in the same write plan, with a [`Root`]
-//!   that leads to them; [`Volumes::mount`] reads them back. A store with maps of its own saves those of the aggregate as
-//!   shown above, and with them [`delayed_frees`](Aggregate::delayed_frees): these blocks are in use in the maps, and
-//!   nothing refers to them. Hand the list to [`resume_delayed_frees`](Aggregate::resume_delayed_frees) after a mount;
-//!   otherwise these blocks are lost.
+//! - **The maps.** Save those of the aggregate as shown above, and with them
+//!   [`delayed_frees`](Aggregate::delayed_frees): these blocks are in use in the maps, and nothing refers to them. Hand
+//!   the list to [`resume_delayed_frees`](Aggregate::resume_delayed_frees) after a mount; otherwise these blocks are lost.
+//!   A store that writes its maps to blocks of the aggregate itself asks before the commit which words change:
+//!   [`allocated_words`](Aggregate::allocated_words), [`freed_by_commit`](Aggregate::freed_by_commit).
 //!
-//! # Volumes
-//!
-//! [`Volumes`] adds files to an aggregate, with snapshots and clones, and counts space exactly at all times
-//! ([`Space`]). Two numbers lead to a block, so moving the block changes no file. [`FileReallocation`] and
-//! [`CleaningPlan`] defragment files and free space in bounded steps, and state the gain before they start. A caller
-//! with its own maps needs none of this: a simulator that can spend six bytes a block uses a [`BlockMap`] and a
-//! [`VirtualSpace`].
-//!
-//! Snapshots are [`DeadLists`] for both: a block that leaves the active image is free, or a list keeps it until the
-//! snapshots that hold it are deleted. The simulator's are [`SpaceSnapshots`].
-//!
-//! ```
-//! use strewn_alloc::{Aggregate, AggregateOptions, Fbn, FileReallocation, Volumes};
-//! use strewn_raid::{Parity, ParityGroup};
-//!
-//! let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
-//! let mut volumes = Volumes::new(Aggregate::new([group], AggregateOptions::default())?)?;
-//! let volume = volumes.create_volume(100_000)?;
-//! volumes.begin(10_000)?;
-//! let lun = volumes.create_file(volume)?;
-//! volumes.write_all(volume, lun, &Vec::from_iter((0..10_000).map(Fbn)))?;
-//! // A store writes what `finish` returns, and then commits. Nothing is written here.
-//! volumes.discard_plan();
-//! volumes.commit()?;
-//!
-//! // Rewrite every seventh block; a snapshot keeps the old ones.
-//! volumes.snapshot(volume)?;
-//! volumes.begin(1_429)?;
-//! volumes.write_all(volume, lun, &Vec::from_iter((0..10_000).step_by(7).map(Fbn)))?;
-//! volumes.discard_plan();
-//! volumes.commit()?;
-//! let space = volumes.space_of(volume)?;
-//! assert_eq!((space.active, space.snapshots), (10_000, 1_429));
-//!
-//! // Lay the file out in order again, 512 blocks at a time.
-//! let mut reallocation = FileReallocation::full(&volumes, volume, lun)?;
-//! println!("{}", reallocation.gain());
-//! while let Some(moves) = reallocation.next_item(&volumes, 512) {
-//!     volumes.begin(moves.len() as u64)?;
-//!     volumes.relocate(&moves)?;
-//!     volumes.discard_plan();
-//!     volumes.commit()?;
-//! }
-//! volumes.verify()?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! The crate `strewn-volume` builds on this one: files, snapshots and clones, with their maps saved. A caller with its own
+//! maps needs none of it: a simulator that can spend four bytes a block uses a [`BlockMap`].
 //!
 //! # Measures
 //!
@@ -227,8 +183,6 @@ mod areas;
 mod bitmap;
 mod block_map;
 mod crc32;
-mod dead_lists;
-mod defragmentation;
 mod delayed_frees;
 mod free_bits;
 mod free_map;
@@ -240,10 +194,7 @@ mod pending_frees;
 mod policy;
 mod random;
 mod saved_scores;
-mod space_snapshots;
 mod tetris;
-mod virtual_space;
-mod volume;
 
 pub use aggregate::{
     Aggregate, AggregateLocation, AggregateViolation, AllocateError, BlockCounts, CheckpointOpen,
@@ -252,32 +203,22 @@ pub use aggregate::{
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;
 pub use block_map::{BlockMap, BlockMapPart, TooManyBlocks};
-pub use dead_lists::{DeadLists, SnapshotDeletion};
-pub use defragmentation::{
-    CleaningPlan, FileReallocation, Gain, Move, SegmentCleaning, expected_runs,
-};
+pub use crc32::crc32;
 pub use delayed_frees::{DelayedFrees, REGION_BLOCKS};
-pub use free_map::FreeMap;
+pub use free_map::{FreeMap, MapPosition};
 pub use group_index::GroupIndex;
 pub use mask::{bits, runs};
 pub use measure::{
     Estimate, FileBlocks, FileLayout, FilePass, FreeRunCounter, FreeSpace, FreeSpacePass,
     FullStripes, Geometry, LayoutCounter, RUN_CLASSES, RequestMix, RequestMixError, RunHistogram,
-    SampledFreeSpace, SampledLayout,
+    SampledFreeSpace, SampledLayout, expected_runs,
 };
 pub use options::{
     AggregateError, AggregateOptions, AllocationShape, BlockSize, Chunks, MOST_BLOCKS,
 };
 pub use policy::{Policy, PolicyName, UnknownPolicy};
 pub use saved_scores::{MountError, SavedScores, ScoresError};
-pub use space_snapshots::SpaceSnapshots;
 pub use tetris::{Run, StripeWrite, Tetris};
-pub use virtual_space::{Region, VirtualSpace, VolumeFull, VolumeTooLarge};
-pub use volume::{
-    BlockName, BlockSource, Damage, Fbn, FileId, Image, METADATA_BYTES, MetadataPage, PageName,
-    Root, RootError, SnapshotId, Space, VirtualVbn, VolumeError, VolumeId, VolumeSpace,
-    VolumeViolation, Volumes, VolumesMountError,
-};
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

@@ -171,7 +171,11 @@ impl fmt::Display for AggregateError {
 impl Error for AggregateError {}
 
 impl AllocationShape {
-    pub(crate) fn check(&self) -> Result<(), AggregateError> {
+    /// Checks the sizes against their limits.
+    ///
+    /// # Errors
+    /// [`AggregateError`] for the first size that is not as its field says.
+    pub fn check(&self) -> Result<(), AggregateError> {
         let Self { area_stripes, tetris_stripes, chunk_blocks } = *self;
         if area_stripes == 0 || !area_stripes.is_multiple_of(ROW_STRIPES) {
             return Err(AggregateError::AreaStripes(area_stripes));

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::ops::Range;
 
-use strewn_alloc::{FileLayout, FreeSpace, SnapshotId, VolumeId};
+use strewn_alloc::{FileLayout, FreeSpace};
 use strewn_base::Direction;
 use strewn_raid::{SpindleIndex, Vbn};
+use strewn_volume::{SnapshotId, VolumeId};
 
 use crate::counters::Counters;
 use crate::failure::{DataLost, FailedSpindle};

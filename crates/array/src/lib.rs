@@ -146,5 +146,5 @@ pub use log::{LogLedger, LogRecord, LogSize, Logged};
 pub use payload::{BlockContents, Contents, Payload};
 pub use processor::{ProcessorCosts, ProcessorWork, WriteBackCosts};
 pub use snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
-pub use strewn_alloc::{SnapshotId, VolumeId};
 pub use strewn_base::Direction;
+pub use strewn_volume::{SnapshotId, VolumeId};

@@ -4,13 +4,13 @@
 //! names are for people. As long as an array has only what it was created with, it has no catalog.
 
 use serde::{Deserialize, Serialize};
-use strewn_alloc::VolumeId;
 use strewn_array::BlockContents;
 use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::write_anywhere::{
     BlockKeys, CATALOG_BLOCKS, CatalogBlocks, VolumeConfig, WriteAnywhereConfig,
 };
 use strewn_raid::Vbn;
+use strewn_volume::VolumeId;
 
 use crate::administration::{FIRST_LUN_NAME, FIRST_VOLUME_NAME, SnapshotName, VolumeName};
 use crate::device::BLOCK_BYTES;

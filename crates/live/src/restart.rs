@@ -4,7 +4,7 @@ mod log_devices;
 
 use std::ops::Range;
 
-use strewn_alloc::{GroupIndex, VolumeId};
+use strewn_alloc::GroupIndex;
 use strewn_array::BlockContents;
 use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
 use strewn_array::write_anywhere::metadata::{MetadataError, Pointer};
@@ -14,6 +14,7 @@ use strewn_array::write_anywhere::{
 };
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripedLayout};
+use strewn_volume::VolumeId;
 
 use crate::catalog::{Catalog, CatalogError, CatalogSnapshot};
 use crate::data::Data;

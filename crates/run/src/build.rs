@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use strewn_alloc::{AllocationShape, GroupIndex, VirtualSpace};
+use strewn_alloc::{AllocationShape, GroupIndex};
 use strewn_array::in_place::{
     DiskGroupConfig, InPlace, InPlaceConfig, InPlaceError, LunConfig, LunLayout, Raid0Layout,
     Raid5Layout,
@@ -28,6 +28,7 @@ use strewn_sim::{
     Spindles, WakeUps, Worker, Workers, WriteBehind, WritePolicy,
 };
 use strewn_spindle::{Drive, Profile, ProfileError};
+use strewn_volume::VirtualSpace;
 use strewn_workload::{
     AccessStream, Pattern, PatternError, PatternStream, RegionError, SpecificationError,
 };

@@ -1,4 +1,5 @@
-//! What the open consistency point changes in the maps, and what its commit will: for a store that saves them before.
+//! What the open consistency point changes in the maps, and what its commit will: for a store that writes the maps to
+//! blocks of the aggregate itself, in the same consistency point.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -11,9 +12,10 @@ use crate::free_map::MapPosition;
 use crate::group_index::GroupIndex;
 
 impl<T: Copy> Aggregate<T> {
-    /// The words of the maps in which the open consistency point has allocated blocks. Those of the tetris being filled
-    /// are given for all spindles.
-    pub(crate) fn words_taken(&self) -> impl Iterator<Item = (GroupIndex, u64)> + '_ {
+    /// The words of the free maps ([`FreeMap::words`](crate::FreeMap::words)) in which the open consistency point has
+    /// allocated blocks, each with its group. A word may come more than once, and all those of the tetris being filled
+    /// come.
+    pub fn allocated_words(&self) -> impl Iterator<Item = (GroupIndex, u64)> + '_ {
         let word =
             |group: GroupIndex, spindle, row| self.groups[group.index()].map.word(spindle, row);
         let taken = self.taken.iter();
@@ -27,31 +29,35 @@ impl<T: Copy> Aggregate<T> {
         taken.chain(open)
     }
 
-    /// The open consistency point will allocate about `blocks` more.
-    pub(crate) fn expect_more(&mut self, blocks: u64) {
+    /// Corrects the expectation of [`begin`](Self::begin): the open consistency point will allocate about `blocks` more.
+    pub fn expect_more(&mut self, blocks: u64) {
         self.expected_blocks = self.allocated_blocks + blocks;
     }
 
-    /// The bit of `vbn`, which exists, in the map of its group.
-    pub(crate) fn bit_of(&self, vbn: Vbn) -> MapPosition {
-        self.map_position(self.place_of(vbn))
+    /// The bit of `vbn` in the free map of its group.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    #[must_use]
+    pub fn map_position(&self, vbn: Vbn) -> MapPosition {
+        self.position_at(self.place_of(vbn))
     }
 
-    /// The blocks freed since the last commit, except for the first `skip`.
-    pub(crate) fn freed_since(&self, skip: usize) -> impl Iterator<Item = Vbn> + '_ {
+    /// The blocks freed since the last commit, in the order in which they were freed, except for the first `skip`.
+    ///
+    /// # Panics
+    /// If `skip` is more than have been freed.
+    pub fn freed_since_commit(&self, skip: usize) -> impl Iterator<Item = Vbn> + '_ {
         self.freed[skip..].iter().map(|place| self.vbn_at(*place))
     }
 
-    /// Whether frees are delayed, so that a commit may free others than those freed since the last.
-    pub(crate) fn delays_frees(&self) -> bool {
-        self.delayed.is_some()
-    }
-
-    /// The blocks that the commit makes free, if it comes now. O(blocks freed), and with delayed frees O(regions).
-    pub(crate) fn freed_by_commit(&self) -> Vec<Vbn> {
-        let Some(delayed) = &self.delayed else { return self.freed_since(0).collect() };
+    /// The blocks that become free if the consistency point is committed now: those freed since the last commit, or with
+    /// delayed frees the regions that the commit reclaims. O(blocks freed), and with delayed frees O(regions).
+    #[must_use]
+    pub fn freed_by_commit(&self) -> Vec<Vbn> {
+        let Some(delayed) = &self.delayed else { return self.freed_since_commit(0).collect() };
         let mut by_region: HashMap<u32, Vec<Vbn>> = HashMap::new();
-        for vbn in self.freed_since(0) {
+        for vbn in self.freed_since_commit(0) {
             by_region.entry((vbn.0 / REGION_BLOCKS) as u32).or_default().push(vbn);
         }
         let bound = self.options.delayed_frees;

@@ -44,7 +44,7 @@ impl<T: Copy> Aggregate<T> {
     #[inline]
     pub fn free_at_commit(&mut self, vbn: Vbn) -> Result<(), FreeError> {
         let place = self.locate(vbn).filter(|place| self.is_used(*place));
-        let place = self.map_position(place.ok_or(FreeError::NotInUse(vbn))?);
+        let place = self.position_at(place.ok_or(FreeError::NotInUse(vbn))?);
         if !self.pending.insert(vbn) {
             return Err(FreeError::AlreadyFreed(vbn));
         }
@@ -78,7 +78,7 @@ impl<T: Copy> Aggregate<T> {
             return false;
         }
         let mut freed = std::mem::take(&mut self.freed);
-        freed.extend(batch.iter().map(|vbn| self.map_position(self.place_of(*vbn))));
+        freed.extend(batch.iter().map(|vbn| self.position_at(self.place_of(*vbn))));
         let mut groups = freed[before..].chunk_by(|one, next| one.group() == next.group());
         let used = groups.all(|places| self.groups[places[0].group().index()].map.all_used(places));
         let noted = match used {
@@ -120,8 +120,8 @@ impl<T: Copy> Aggregate<T> {
         Ok(())
     }
 
-    /// Blocks that are freed and not yet free, delayed ones included.
-    pub(crate) fn pending_frees(&self) -> impl Iterator<Item = Vbn> + '_ {
+    /// The blocks that are freed and not yet free: those freed since the last commit, and the delayed frees.
+    pub fn pending_frees(&self) -> impl Iterator<Item = Vbn> + '_ {
         self.freed.iter().map(|place| self.vbn_at(*place)).chain(self.delayed_frees())
     }
 
@@ -131,7 +131,7 @@ impl<T: Copy> Aggregate<T> {
     }
 
     #[inline]
-    pub(super) fn map_position(&self, place: AggregateLocation) -> MapPosition {
+    pub(super) fn position_at(&self, place: AggregateLocation) -> MapPosition {
         let BlockLocation { spindle, dbn } = place.location;
         let map = &self.groups[place.group.index()].map;
         MapPosition::new(place.group, map.word(spindle, dbn.0 / ROW_STRIPES), dbn.0 % ROW_STRIPES)
@@ -207,7 +207,7 @@ impl<T: Copy> Aggregate<T> {
                 freed.drain(..).for_each(|place| self.hold_back(&mut delayed, place));
                 while let Some((_, blocks)) = delayed.reclaim(self.options.delayed_frees) {
                     let places = blocks.iter().filter_map(|vbn| self.locate(*vbn));
-                    freed.extend(places.map(|place| self.map_position(place)));
+                    freed.extend(places.map(|place| self.position_at(place)));
                     released += self.release_all(&freed);
                     freed.clear();
                     blocks.into_iter().for_each(|vbn| self.pending.remove(vbn));

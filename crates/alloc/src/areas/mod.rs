@@ -136,7 +136,8 @@ impl Areas {
     }
 
     /// Whether `area` is withheld from allocation.
-    pub(crate) fn is_withheld(&self, area: u32) -> bool {
+    #[must_use]
+    pub fn is_withheld(&self, area: u32) -> bool {
         self.withheld.binary_search(&area).is_ok()
     }
 

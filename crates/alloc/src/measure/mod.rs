@@ -4,6 +4,7 @@
 //! file or over the maps are exact, in steps of as many blocks or rows as the caller has time for: [`FilePass`],
 //! [`FreeSpacePass`]. Samples read a bounded part and state their error: [`Estimate`].
 
+mod expected;
 mod file;
 mod free_space;
 mod requests;
@@ -19,6 +20,7 @@ use crate::block_map::{BlockMap, BlockMapPart};
 use crate::group_index::GroupIndex;
 use crate::random::Random;
 
+pub use expected::expected_runs;
 pub use file::{FileLayout, FilePass, LayoutCounter, SampledLayout};
 pub use free_space::{
     FreeRunCounter, FreeSpace, FreeSpacePass, RUN_CLASSES, RunHistogram, SampledFreeSpace,

@@ -4,11 +4,6 @@
 
 mod aggregate;
 mod bulk_frees;
-mod defragmentation;
 mod measures;
 mod model;
-mod persistent_store;
 mod refusals;
-mod snapshots;
-mod virtual_space;
-mod volumes;

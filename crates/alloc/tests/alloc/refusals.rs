@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use strewn_alloc::{
     Aggregate, AggregateLocation, AggregateOptions, AllocateError, AllocationShape, Areas,
-    BlockMap, CheckpointOpen, CommitError, DelayedFrees, Fbn, FreeError, GroupIndex, MountError,
-    NoCheckpoint, OutOfSpace, Policy, PolicyName, Region, SavedScores, ScoreMismatch,
-    SetAsideError, SummaryBitmap, VirtualSpace, VolumeError, VolumeId, Volumes,
+    BlockMap, CheckpointOpen, CommitError, DelayedFrees, FreeError, GroupIndex, MountError,
+    NoCheckpoint, OutOfSpace, Policy, PolicyName, SavedScores, ScoreMismatch, SetAsideError,
+    SummaryBitmap,
 };
 use strewn_raid::{BlockLocation, Dbn, Member, MemberSet, SpindleIndex, StripeBytes, Vbn};
 
@@ -163,35 +163,6 @@ fn frees_between_consistency_points_outlive_an_abandoned_one() {
 }
 
 #[test]
-fn a_deleted_snapshot_s_blocks_are_not_lost_when_the_next_consistency_point_is_abandoned() {
-    let mut volumes = Volumes::new(Aggregate::new([group(2, 64)], options()).unwrap()).unwrap();
-    let volume = volumes.create_volume(1_000).unwrap();
-    volumes.begin(60).unwrap();
-    let file = volumes.create_file(volume).unwrap();
-    let all = Vec::from_iter((0..60).map(Fbn));
-    volumes.write_all(volume, file, &all).unwrap();
-    volumes.discard_plan();
-    volumes.commit().unwrap();
-    let snapshot = volumes.snapshot(volume).unwrap();
-    volumes.begin(60).unwrap();
-    volumes.write_all(volume, file, &all).unwrap();
-    volumes.discard_plan();
-    volumes.commit().unwrap();
-    volumes.delete_snapshot(volume, snapshot).unwrap();
-    while volumes.background_step(7).unwrap() > 0 {}
-    volumes.begin(60).unwrap();
-    let full = volumes.write_all(volume, file, &all).unwrap_err();
-    assert!(matches!(full, VolumeError::OutOfSpace(OutOfSpace { needed: 60, free: 8 })), "{full}");
-    volumes.write_all(volume, file, &all[..8]).unwrap();
-    volumes.abandon().unwrap();
-    volumes.verify().unwrap();
-    volumes.begin(0).unwrap();
-    assert_eq!(volumes.commit(), Ok(60));
-    volumes.verify().unwrap();
-    assert_eq!(volumes.aggregate().free_blocks(), 68);
-}
-
-#[test]
 fn a_consistency_point_is_opened_once_and_ended_once() {
     let mut aggregate = aggregate(300, options());
     let closed = Err(AllocateError::NoCheckpoint(NoCheckpoint));
@@ -238,7 +209,6 @@ fn a_policy_that_names_an_area_that_is_not_there_gets_the_emptiest() {
 fn an_aggregate_is_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<Aggregate<u32>>();
-    shared::<Volumes>();
     shared::<Box<dyn Policy>>();
 }
 
@@ -285,19 +255,6 @@ fn a_tetris_is_not_planned_for_another_group() {
         assert!(panics(|| tetris.stripes(&other).count()), "{other:?}");
     }
     assert_eq!(tetris.stripes(&group(2, 100)).count(), 64);
-}
-
-#[test]
-fn a_number_that_is_not_in_use_is_not_released() {
-    let mut space = VirtualSpace::new([100]).unwrap();
-    let (region, _) = space.allocate(VolumeId(0)).unwrap();
-    let (delayed, _) = space.allocate(VolumeId(0)).unwrap();
-    space.hold_back(delayed, Vbn(1));
-    space.release(region);
-    assert!(panics(|| space.release(region)), "what is left is a delayed free");
-    assert!(panics(|| space.hold_back(region, Vbn(2))));
-    assert!(panics(|| space.release(Region(1))));
-    assert_eq!(space.numbers_used(region), 1);
 }
 
 #[test]
@@ -355,19 +312,4 @@ fn the_contents_of_a_place_are_found_and_its_plan_is_carried_out() {
             sum
         );
     }
-}
-
-#[test]
-fn volumes_are_not_committed_while_part_of_the_plan_is_left() {
-    let mut volumes = Volumes::new(Aggregate::new([group(2, 128)], options()).unwrap()).unwrap();
-    let volume = volumes.create_volume(100).unwrap();
-    volumes.begin(10).unwrap();
-    let file = volumes.create_file(volume).unwrap();
-    volumes.write_all(volume, file, &Vec::from_iter((0..10).map(Fbn))).unwrap();
-    assert_eq!(volumes.commit(), Err(VolumeError::PlanLeft { tetrises: 1 }));
-    // Nothing is lost: the plan can still be taken.
-    let plan = volumes.finish().unwrap();
-    assert_eq!(plan.iter().map(|tetris| tetris.blocks()).sum::<u32>(), 10);
-    assert_eq!(volumes.commit(), Ok(0));
-    volumes.verify().unwrap();
 }

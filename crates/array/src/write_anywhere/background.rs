@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use strewn_alloc::Region;
 use strewn_base::Direction;
+use strewn_volume::Region;
 
 use crate::driver::Driver;
 use crate::payload::Payload;

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use strewn_alloc::{REGION_BLOCKS, Region, VolumeId};
+use strewn_alloc::REGION_BLOCKS;
 use strewn_raid::Vbn;
+use strewn_volume::{Region, VolumeId};
 
 use crate::driver::LunId;
 use crate::payload::BlockContents;

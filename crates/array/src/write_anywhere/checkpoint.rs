@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::slots::Slots;
-use strewn_alloc::{GroupIndex, Tetris, VolumeId};
+use strewn_alloc::{GroupIndex, Tetris};
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{SpindleIndex, Vbn};
+use strewn_volume::VolumeId;
 
 use crate::driver::{Driver, Work};
 use crate::payload::{Contents, Payload};

@@ -2,10 +2,11 @@
 
 use strewn_alloc::{
     AggregateError, AllocationShape, Chunks, PolicyName, REGION_BLOCKS, SetAsideError,
-    TooManyBlocks, VirtualSpace, VolumeTooLarge,
+    TooManyBlocks,
 };
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{ParityGroup, SpindleIndex};
+use strewn_volume::{VirtualSpace, VolumeTooLarge};
 use thiserror::Error;
 
 use crate::first_spindles::FirstSpindles;

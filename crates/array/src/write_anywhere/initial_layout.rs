@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use strewn_alloc::{REGION_BLOCKS, Region, VolumeId};
+use strewn_alloc::REGION_BLOCKS;
+use strewn_volume::{Region, VolumeId};
 
 use crate::payload::Payload;
 

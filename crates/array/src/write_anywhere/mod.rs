@@ -47,13 +47,13 @@ use std::ops::Range;
 
 use crate::slots::Slots;
 use strewn_alloc::{
-    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, Region, SnapshotId,
-    SummaryBitmap, VirtualSpace, VolumeId,
+    Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, SummaryBitmap,
 };
 use strewn_base::Direction;
 #[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, Vbn};
+use strewn_volume::{Region, SnapshotId, VirtualSpace, VolumeId};
 
 use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
@@ -495,7 +495,7 @@ enum NoRoom {
     #[error(transparent)]
     Checkpoint(#[from] strewn_alloc::CheckpointOpen),
     #[error("{0}: {1}")]
-    Volume(VolumeId, strewn_alloc::VolumeFull),
+    Volume(VolumeId, strewn_volume::VolumeFull),
 }
 
 impl<P: Payload> Array<P> for WriteAnywhere<P> {

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use strewn_alloc::{Region, SummaryBitmap};
+use strewn_alloc::SummaryBitmap;
 use strewn_raid::Vbn;
+use strewn_volume::Region;
 
 use crate::payload::Payload;
 

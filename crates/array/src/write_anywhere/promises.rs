@@ -15,7 +15,7 @@
 
 use std::ops::RangeInclusive;
 
-use strewn_alloc::VolumeId;
+use strewn_volume::VolumeId;
 
 use crate::payload::Payload;
 use crate::snapshot::VolumeMeasures;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use strewn_alloc::VolumeId;
 use strewn_raid::Vbn;
+use strewn_volume::VolumeId;
 
 use crate::driver::LunId;
 use crate::payload::Payload;

@@ -1,7 +1,8 @@
 //! Empty arrays, arrays restored from their root, and what a live array needs beyond a simulated one.
 
-use strewn_alloc::{NotFree, VolumeId};
+use strewn_alloc::NotFree;
 use strewn_raid::{SpindleIndex, Vbn};
+use strewn_volume::VolumeId;
 
 use crate::driver::{Driver, LunId};
 use crate::payload::Payload;

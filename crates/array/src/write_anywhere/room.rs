@@ -3,7 +3,7 @@
 //! A consistency point gives each dirty block a new place, and each metadata block that this changes, at worst all of
 //! them. What it must not do is run out of places halfway: what was acknowledged would never get to the spindles.
 
-use strewn_alloc::VolumeId;
+use strewn_volume::VolumeId;
 
 use crate::driver::{Driver, Refusal};
 use crate::payload::Payload;

@@ -1,8 +1,9 @@
 //! What a consistency point writes, fixed once its blocks are placed: its checksums, its metadata and its root.
 
-use strewn_alloc::{AggregateLocation, REGION_BLOCKS, Region};
+use strewn_alloc::{AggregateLocation, REGION_BLOCKS};
 use strewn_base::ROW_STRIPES;
 use strewn_raid::{BlockLocation, Vbn};
+use strewn_volume::Region;
 
 use crate::driver::Root;
 use crate::payload::{Contents, Payload};

@@ -13,8 +13,9 @@
 //! volume, and is freed by the consistency point that finds it. After a restart, a [`History`] tells which snapshots hold
 //! which blocks.
 
-use strewn_alloc::{REGION_BLOCKS, Region, SnapshotId, SpaceSnapshots, VolumeId};
+use strewn_alloc::REGION_BLOCKS;
 use strewn_raid::Vbn;
+use strewn_volume::{Region, SnapshotId, SpaceSnapshots, VolumeId};
 
 use crate::driver::Driver;
 use crate::payload::Payload;

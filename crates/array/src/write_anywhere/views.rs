@@ -1,7 +1,7 @@
 //! Reading LUNs as they are in snapshots.
 
-use strewn_alloc::SnapshotId;
 use strewn_base::Direction;
+use strewn_volume::SnapshotId;
 
 use crate::driver::{Driver, HostOperation, LunId};
 use crate::payload::Payload;

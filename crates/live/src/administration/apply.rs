@@ -4,12 +4,13 @@
 //! volumes in memory; the consistency point that follows writes the catalog and all else that the change means, and its
 //! superblock makes the change happen.
 
-use strewn_alloc::{REGION_BLOCKS, SnapshotId, SpaceSnapshots, VolumeId};
+use strewn_alloc::REGION_BLOCKS;
 use strewn_array::write_anywhere::{
     CatalogBlocks, Reconfiguration, ReconfigurationError, RestoreError, View, WriteAnywhere,
     WriteAnywhereConfig,
 };
 use strewn_array::{LunId, SnapshotRefusal};
+use strewn_volume::{SnapshotId, SpaceSnapshots, VolumeId};
 
 use super::{
     Change, ChangeError, Inventory, LunInventory, LunName, SnapshotInventory, SnapshotLunInventory,

@@ -1,8 +1,9 @@
 //! Walks from the root, and from the inode of each snapshot, to every block.
 
-use strewn_alloc::{REGION_BLOCKS, VolumeId};
+use strewn_alloc::REGION_BLOCKS;
 use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::write_anywhere::{BlockKeys, PlacedGroup, WriteAnywhereConfig};
+use strewn_volume::VolumeId;
 
 use crate::restart::read_catalog;
 

@@ -1,9 +1,9 @@
 //! Checks that a configuration is valid.
 
-use strewn_alloc::VirtualSpace;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_base::SECTOR_BYTES;
 use strewn_raid::{Parity, VraidConfig};
+use strewn_volume::VirtualSpace;
 
 use super::{
     ArrayLayout, Configuration, InPlaceLayout, LayoutName, Size, SpindleGroup, WriteAnywhereLayout,

@@ -1,9 +1,9 @@
 //! What hosts can work on: LUNs, and LUNs as they are in snapshots.
 
-use strewn_alloc::SnapshotId;
 use strewn_array::LunId;
 use strewn_array::write_anywhere::View;
 use strewn_base::BLOCK_SECTORS;
+use strewn_volume::SnapshotId;
 
 use super::requests::{Target, TargetId};
 use super::{LiveArray, LiveArrayEngine};

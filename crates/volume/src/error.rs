@@ -1,0 +1,123 @@
+//! Errors of volumes.
+
+use std::error::Error;
+use std::fmt;
+
+use strewn_alloc::{AggregateError, AllocateError, CheckpointOpen, OutOfSpace, ScoreMismatch};
+
+use super::names::{FileId, SnapshotId, VolumeId};
+
+/// Why an operation on a volume failed. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VolumeError {
+    /// There is no such volume, or it is being destroyed.
+    NoSuchVolume(VolumeId),
+    /// There is no such file in the volume.
+    NoSuchFile(VolumeId, FileId),
+    /// There is no such snapshot of the volume, or it is being deleted.
+    NoSuchSnapshot(VolumeId, SnapshotId),
+    /// A consistency point is open, and the operation is allowed only between consistency points.
+    CheckpointOpen(CheckpointOpen),
+    /// No consistency point is open, and the operation needs one.
+    NoCheckpoint,
+    /// The consistency point is finished: its write plan has been returned.
+    Finished,
+    /// The store is persistent, and the consistency point was not finished: its metadata has no places.
+    NotFinished,
+    /// Part of the write plan of the consistency point was not taken, so it cannot have been written.
+    PlanLeft {
+        /// Tetrises not taken, including those being filled.
+        tetrises: usize,
+    },
+    /// Fewer blocks are free and not promised to others than are needed.
+    OutOfSpace(OutOfSpace),
+    /// The aggregate was mounted with scores that are not those of its maps.
+    Scores(ScoreMismatch),
+    /// The volume has fewer block numbers left than are needed.
+    VolumeFull {
+        /// The volume.
+        volume: VolumeId,
+        /// Block numbers needed.
+        needed: u64,
+        /// Block numbers free.
+        free: u64,
+    },
+    /// Volumes were cloned from the snapshot.
+    HasClones(VolumeId, SnapshotId, u32),
+    /// The volume has used up its snapshot numbers.
+    TooManySnapshots(VolumeId),
+    /// The volume cannot have so many blocks.
+    Size(AggregateError),
+}
+
+impl fmt::Display for VolumeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchVolume(volume) => write!(formatter, "there is no {volume}"),
+            Self::NoSuchFile(volume, file) => write!(formatter, "there is no {file} in {volume}"),
+            Self::NoSuchSnapshot(volume, snapshot) => {
+                write!(formatter, "there is no {snapshot} of {volume}")
+            }
+            Self::CheckpointOpen(inner) => inner.fmt(formatter),
+            Self::NoCheckpoint => {
+                formatter.write_str("no consistency point is open: begin one first")
+            }
+            Self::Finished => formatter.write_str(
+                "the consistency point is finished: commit or abandon it, then begin \
+                another",
+            ),
+            Self::NotFinished => formatter.write_str(
+                "the maps of a persistent store are not written: `finish` the consistency point, \
+                or abandon it",
+            ),
+            Self::PlanLeft { tetrises } => write!(
+                formatter,
+                "{tetrises} tetrises of the consistency point are not written: `finish` returns \
+                them, `discard_plan` drops them"
+            ),
+            Self::OutOfSpace(inner) => inner.fmt(formatter),
+            Self::Scores(inner) => inner.fmt(formatter),
+            Self::VolumeFull { volume, needed, free } => write!(
+                formatter,
+                "{volume} is full: {needed} blocks are needed, it has room for {free}"
+            ),
+            Self::HasClones(volume, snapshot, clones) => {
+                write!(formatter, "{snapshot} of {volume} is the origin of {clones} clones")
+            }
+            Self::TooManySnapshots(volume) => {
+                write!(formatter, "{volume} has had 4194303 snapshots and can count no more")
+            }
+            Self::Size(inner) => inner.fmt(formatter),
+        }
+    }
+}
+
+impl Error for VolumeError {}
+
+impl From<CheckpointOpen> for VolumeError {
+    fn from(inner: CheckpointOpen) -> Self {
+        Self::CheckpointOpen(inner)
+    }
+}
+
+impl From<OutOfSpace> for VolumeError {
+    fn from(inner: OutOfSpace) -> Self {
+        Self::OutOfSpace(inner)
+    }
+}
+
+impl From<AllocateError> for VolumeError {
+    fn from(inner: AllocateError) -> Self {
+        match inner {
+            AllocateError::OutOfSpace(inner) => Self::OutOfSpace(inner),
+            AllocateError::NoCheckpoint(_) => Self::NoCheckpoint,
+            AllocateError::Scores(inner) => Self::Scores(inner),
+        }
+    }
+}
+
+impl From<AggregateError> for VolumeError {
+    fn from(inner: AggregateError) -> Self {
+        Self::Size(inner)
+    }
+}
