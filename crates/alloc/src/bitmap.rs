@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use strewn_memory::{prefetch, zeroed_words};
+use strewn_base::memory::{prefetch, zeroed_words};
 
 use crate::mask::bits;
 

@@ -69,7 +69,7 @@ impl DelayedFrees {
     #[inline(always)]
     pub(crate) fn prefetch(&self, region: u32) {
         let blocks = &self.by_region[region as usize];
-        strewn_memory::prefetch(blocks, blocks.len().saturating_sub(1));
+        strewn_base::memory::prefetch(blocks, blocks.len().saturating_sub(1));
     }
 
     /// If more than `bound` frees are delayed: the region with the most (the lowest on a tie) and its blocks, which

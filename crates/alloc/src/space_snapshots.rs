@@ -146,7 +146,7 @@ impl SpaceSnapshots {
     /// Announces an [`is_replaced`](Self::is_replaced) of `block`.
     #[inline]
     pub fn prefetch(&self, block: u32) {
-        strewn_memory::prefetch(&self.births, block as usize);
+        strewn_base::memory::prefetch(&self.births, block as usize);
     }
 
     /// The number of the first snapshot that could hold `block`: one that was taken when it had been written.

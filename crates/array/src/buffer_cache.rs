@@ -4,7 +4,7 @@ mod list;
 
 use std::ops::Range;
 
-use strewn_memory::{filled, prefetch, zeroed_words};
+use strewn_base::memory::{filled, prefetch, zeroed_words};
 
 use list::{List, PLACES_PER_LINE};
 

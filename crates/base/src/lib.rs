@@ -1,9 +1,9 @@
 #![doc = include_str!("../README.md")]
-#![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod calendar;
 mod direction;
+pub mod memory;
 #[cfg(feature = "rng")]
 mod rng;
 #[cfg(feature = "state")]

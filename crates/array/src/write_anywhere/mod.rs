@@ -222,7 +222,7 @@ impl<P: Payload> WriteAnywhere<P> {
             aggregate,
             volumes,
             map,
-            regions: strewn_memory::filled(Region(0), keys.of_volumes().len()),
+            regions: strewn_base::memory::filled(Region(0), keys.of_volumes().len()),
             superblock: [Vbn(0); 2],
             stored: (config.format.is_durable() || P::CARRIES_DATA).then(|| {
                 let stored = Stored::new(keys.data().end);

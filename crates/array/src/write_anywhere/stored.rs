@@ -75,8 +75,8 @@ impl Stored {
     /// Room for the checksums of an array with bytes.
     pub(super) fn with_checksums(self, keys: u32, aggregate_blocks: u64) -> Self {
         Self {
-            checksums: strewn_memory::filled(0, keys as usize),
-            key_at: strewn_memory::filled(NOBODY, aggregate_blocks as usize),
+            checksums: strewn_base::memory::filled(0, keys as usize),
+            key_at: strewn_base::memory::filled(NOBODY, aggregate_blocks as usize),
             ..self
         }
     }
