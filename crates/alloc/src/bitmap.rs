@@ -307,7 +307,6 @@ fn words_of(range: Range<u64>) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for SummaryBitmap {
         parts: levels;

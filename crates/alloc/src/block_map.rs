@@ -123,7 +123,6 @@ impl BlockMap {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for BlockMap {
         parts: entries;

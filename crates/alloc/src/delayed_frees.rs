@@ -1,6 +1,5 @@
 //! Frees delayed until many blocks of one region can be freed together.
 
-#[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::Vbn;
 
@@ -114,7 +113,6 @@ impl DelayedFrees {
     }
 }
 
-#[cfg(feature = "state")]
 impl SavedState for DelayedFrees {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         let Self { by_region, fullest } = self;

@@ -158,7 +158,6 @@ impl FreeBits {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for FreeBits {
         parts: words, marks;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use strewn_base::state::SavedValue;
 use strewn_raid::{BlockLocation, Dbn, ParityGroup, ROW_STRIPES, SpindleIndex};
 
 use crate::aggregate::ScoreMismatch;
@@ -35,8 +36,7 @@ pub struct FreeMap {
 pub(crate) const BATCH: usize = 256;
 
 /// A block by its bit in the map of its group: the group in the upper 16 bits, word and bit in the lower 48.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SavedValue)]
 pub(crate) struct MapPosition(u64);
 
 impl MapPosition {
@@ -422,7 +422,6 @@ pub(crate) enum MapViolation {
     Total { counted: u64, in_areas: u64 },
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for FreeMap {
         parts: bits, areas, unchecked;

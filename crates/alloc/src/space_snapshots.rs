@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 use crate::dead_lists::{DeadLists, SnapshotDeletion};
@@ -9,8 +10,7 @@ use crate::virtual_space::Region;
 use crate::volume::{SnapshotId, VolumeId};
 
 /// A block that snapshots hold and the active image does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 struct DeadBlock {
     /// An entry of a [`BlockMap`](crate::BlockMap) has as many bits.
     vbn: u32,
@@ -237,7 +237,6 @@ impl SpaceSnapshots {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for SpaceSnapshots {
         parts: births, lists;
@@ -246,7 +245,6 @@ strewn_base::saved_state! {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_value!(DeadLists<DeadBlock>);
 
 #[cfg(test)]

@@ -645,7 +645,6 @@ impl BufferCache {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for BufferCache {
         parts: lists, resident, unread;
@@ -654,7 +653,6 @@ strewn_base::saved_state! {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for Unread {
         parts: bits;
