@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use strewn_memory::{prefetch, zeroed_words};
+use strewn_base::memory::{prefetch, zeroed_words};
 
 use crate::mask::bits;
 
@@ -307,7 +307,6 @@ fn words_of(range: Range<u64>) -> impl Iterator<Item = (usize, u64)> {
     })
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for SummaryBitmap {
         parts: levels;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-use strewn_memory::{filled, prefetch};
+use strewn_base::memory::{filled, prefetch};
 use strewn_raid::Vbn;
 
 /// The entry of a block that was never written.
@@ -123,7 +123,6 @@ impl BlockMap {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for BlockMap {
         parts: entries;

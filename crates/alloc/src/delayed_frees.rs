@@ -1,6 +1,5 @@
 //! Frees delayed until many blocks of one region can be freed together.
 
-#[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::Vbn;
 
@@ -72,7 +71,7 @@ impl DelayedFrees {
     #[inline(always)]
     pub fn prefetch(&self, region: u32) {
         let blocks = &self.by_region[region as usize];
-        strewn_memory::prefetch(blocks, blocks.len().saturating_sub(1));
+        strewn_base::memory::prefetch(blocks, blocks.len().saturating_sub(1));
     }
 
     /// If more than `bound` frees are delayed: the region with the most (the lowest on a tie) and its blocks, which
@@ -117,7 +116,6 @@ impl DelayedFrees {
     }
 }
 
-#[cfg(feature = "state")]
 impl SavedState for DelayedFrees {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         let Self { by_region, fullest } = self;

@@ -20,7 +20,7 @@ pub(crate) struct FreeBits {
 impl FreeBits {
     /// `words` words of 64 free blocks.
     pub(crate) fn all_free(words: u64) -> Self {
-        Self::from_words(strewn_memory::zeroed_words(words as usize))
+        Self::from_words(strewn_base::memory::zeroed_words(words as usize))
     }
 
     /// From saved words: a set bit is a block in use.
@@ -158,7 +158,6 @@ impl FreeBits {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for FreeBits {
         parts: words, marks;

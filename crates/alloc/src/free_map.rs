@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use strewn_base::state::SavedValue;
 use strewn_raid::{BlockLocation, Dbn, ParityGroup, ROW_STRIPES, SpindleIndex};
 
 use crate::aggregate::ScoreMismatch;
@@ -37,8 +38,7 @@ pub(crate) const BATCH: usize = 256;
 /// A block by its bit in the free map of its group.
 ///
 /// The group is in the upper 16 bits, word and bit are in the lower 48.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SavedValue)]
 pub struct MapPosition(u64);
 
 impl MapPosition {
@@ -430,7 +430,6 @@ pub(crate) enum MapViolation {
     Total { counted: u64, in_areas: u64 },
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for FreeMap {
         parts: bits, areas, unchecked;

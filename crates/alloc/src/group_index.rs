@@ -1,8 +1,9 @@
 //! The number of a parity group in an aggregate.
 
+use strewn_base::state::SavedValue;
+
 /// A parity group of an aggregate, numbered from 0 in the order of addition.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct GroupIndex(pub u16);
 
 impl GroupIndex {

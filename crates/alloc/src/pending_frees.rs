@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 /// Bits of a VBN: an aggregate has at most [`MOST_BLOCKS`](crate::MOST_BLOCKS).
@@ -24,14 +25,12 @@ const FILL: usize = 3;
 ///
 /// The bucket and the four bytes in it together are the whole number, so that an entry is a block and not a guess. The
 /// few that do not fit their bucket are kept apart.
-#[derive(Debug, Clone, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, SavedValue)]
 pub(crate) struct PendingFrees {
     /// None, or a power of two of at least `2^FEWEST_BUCKET_BITS`; in each, entries before empty slots.
     buckets: Vec<[u32; SLOTS]>,
     blocks: usize,
     /// By their products.
-    #[cfg_attr(feature = "state", serde(with = "strewn_base::state::sorted"))]
     overflow: HashSet<u64>,
 }
 

@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
-#[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 
 use crate::areas::Areas;
@@ -192,7 +191,6 @@ impl Policy for NearNeighbours {
     }
 }
 
-#[cfg(feature = "state")]
 impl SavedState for dyn Policy {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         to.value(&self.memory().ok_or(StateError::NotSaved("a policy without `memory`"))?)

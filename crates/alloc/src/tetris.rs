@@ -1,13 +1,13 @@
 //! The write plan of a consistency point: tetris by tetris, spindle by spindle, stripe by stripe.
 
+use strewn_base::state::SavedValue;
 use strewn_raid::{Dbn, ParityGroup, ROW_STRIPES, SpindleIndex, SpindleSet, StripeUpdate};
 
 use crate::group_index::GroupIndex;
 use crate::mask::{bits, runs};
 
 /// Blocks to write together: up to 64 consecutive stripes of a parity group, with the blocks written on each spindle.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, PartialEq, Eq, SavedValue)]
 pub struct Tetris<T> {
     /// The group to write to.
     pub group: GroupIndex,
@@ -122,8 +122,7 @@ impl<T> Tetris<T> {
 }
 
 /// A tetris being filled.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub(crate) struct OpenTetris<T> {
     pub(crate) tetris: Tetris<T>,
     /// What was added, in the order of its contents.
@@ -131,8 +130,7 @@ pub(crate) struct OpenTetris<T> {
 }
 
 /// Blocks added to one spindle, by ascending DBN.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 struct Piece {
     spindle: SpindleIndex,
     mask: u64,

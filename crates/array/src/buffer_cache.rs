@@ -4,7 +4,7 @@ mod list;
 
 use std::ops::Range;
 
-use strewn_memory::{filled, prefetch, zeroed_words};
+use strewn_base::memory::{filled, prefetch, zeroed_words};
 
 use list::{List, PLACES_PER_LINE};
 
@@ -645,7 +645,6 @@ impl BufferCache {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for BufferCache {
         parts: lists, resident, unread;
@@ -654,7 +653,6 @@ strewn_base::saved_state! {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for Unread {
         parts: bits;

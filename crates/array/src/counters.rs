@@ -1,8 +1,9 @@
 //! Counters of an array.
 
+use strewn_base::state::SavedValue;
+
 /// Counts since the array was created. They only grow: subtract two to measure an interval.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub struct Counters {
     /// Spindle reads of data for host reads.
     pub data_reads: u64,

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use strewn_alloc::{FileLayout, FreeSpace};
 use strewn_base::Direction;
+use strewn_base::state::SavedValue;
 use strewn_raid::{SpindleIndex, Vbn};
 use strewn_volume::{SnapshotId, VolumeId};
 
@@ -17,13 +18,11 @@ use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 use crate::write_anywhere::{CATALOG_BLOCKS, ScanProgress};
 
 /// Identifies a host operation. The host chooses it; the acknowledgement carries it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SavedValue)]
 pub struct OperationId(pub u32);
 
 /// Identifies a LUN of an array. An array numbers its LUNs from 0.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct LunId(pub u16);
 
 impl fmt::Display for LunId {
@@ -33,8 +32,7 @@ impl fmt::Display for LunId {
 }
 
 /// A read or write of a LUN.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub struct HostOperation<P> {
     /// Identifies the operation in its acknowledgement.
     pub id: OperationId,
@@ -51,8 +49,7 @@ pub struct HostOperation<P> {
 }
 
 /// Identifies a spindle command. The array chooses it; the driver returns it with the completion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub struct Tag(pub(crate) u64);
 
 impl Tag {
@@ -61,8 +58,7 @@ impl Tag {
 }
 
 /// A read or write of one spindle.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub struct SpindleCommand<P> {
     /// Identifies the command in its completion.
     pub tag: Tag,
@@ -180,8 +176,7 @@ pub trait Durability {
 }
 
 /// How an array's LUNs and free space are laid out.
-#[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, PartialEq, SavedValue)]
 pub struct LayoutMeasures {
     /// Each LUN, as far as hosts work on it.
     pub luns: Vec<LunLayoutMeasures>,
@@ -201,8 +196,7 @@ pub struct GroupMeasures {
 }
 
 /// How a LUN is laid out.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, SavedValue)]
 pub struct LunLayoutMeasures {
     /// Its contiguity.
     pub file: FileLayout,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use strewn_base::state::SavedValue;
 use strewn_raid::SpindleIndex;
 
 /// How an array rebuilds failed spindles.
@@ -22,8 +23,7 @@ impl Default for Rebuild {
 }
 
 /// A spindle that failed, and the progress of its rebuild.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, SavedValue)]
 pub struct FailedSpindle {
     /// The spindle.
     pub spindle: SpindleIndex,
@@ -56,8 +56,7 @@ impl FailedSpindle {
 }
 
 /// Failures exceed parity: the data that is lost.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, PartialEq, Eq, SavedValue)]
 pub struct DataLost {
     /// When the failure that exceeded parity occurred.
     pub at_ns: u64,

@@ -119,7 +119,6 @@ impl LogLedger {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for LogLedger {
         parts:;

@@ -1,10 +1,11 @@
 //! The data that arrays move: bytes on real spindles, nothing in a simulation.
 
+use strewn_base::state::SavedValue;
+
 use crate::units::BLOCK_SECTORS;
 
 /// What the array stores in a block of a spindle. The store keeps it beside the bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, SavedValue)]
 pub enum BlockContents {
     /// Nothing that is referred to.
     #[default]

@@ -1,5 +1,7 @@
 //! The costs of a controller's processor.
 
+use strewn_base::state::SavedValue;
+
 /// Picoseconds in a nanosecond.
 const PS_PER_NS: u64 = 1_000;
 
@@ -77,8 +79,7 @@ impl ProcessorCosts {
 }
 
 /// What a controller's processor works on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SavedValue)]
 pub enum ProcessorWork {
     /// A host operation: its admission, its data in memory, its answer.
     Operation,

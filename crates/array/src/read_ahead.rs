@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use strewn_base::BLOCK_SECTORS;
+use strewn_base::state::SavedValue;
 
 /// Reads that may begin a stream and are remembered, per LUN, each in a place that follows from where it ended. A stream
 /// that begins among many more other reads than this is not recognized.
@@ -25,8 +26,7 @@ const MATCHES_NEEDED: u8 = 2;
 const NEVER: u64 = u64::MAX;
 
 /// The streams of one LUN. Sectors are counted from the LUN's first.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub(crate) struct Streams {
     /// Where reads ended that no stream matched, each at its [`candidate`].
     ends: Vec<u64>,
@@ -43,8 +43,7 @@ pub(crate) struct Streams {
     lun_sectors: u64,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, SavedValue)]
 struct Stream {
     next: u64,
     /// The end of what has been read ahead.
@@ -166,8 +165,7 @@ impl Streams {
 }
 
 /// An operation that waits for blocks that are being read ahead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub(crate) struct Waiter {
     /// The operation's slot.
     pub(crate) slot: u32,
@@ -176,8 +174,7 @@ pub(crate) struct Waiter {
 }
 
 /// The operations that wait for blocks that are being read ahead, in order.
-#[derive(Debug, Clone, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, SavedValue)]
 pub(crate) struct Waiters(Vec<Waiter>);
 
 impl Waiters {

@@ -2,12 +2,12 @@
 
 use std::ops::{Index, IndexMut};
 
+use strewn_base::state::{SavedValue, StateError, StateReader, StateWriter};
+
 /// Elements by the number of their slot. A slot that becomes free is the next to be used.
 ///
 /// As in the crate `slab`, whose free slots cannot be saved: an array that is restored must give out the same numbers.
 #[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "state", serde(try_from = "Unchecked<T>"))]
 pub(crate) struct Slots<T> {
     slots: Vec<Slot<T>>,
     used: usize,
@@ -15,8 +15,7 @@ pub(crate) struct Slots<T> {
     next: usize,
 }
 
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 enum Slot<T> {
     Used(T),
     /// With the slot to use after this one.
@@ -147,32 +146,29 @@ impl<T> IndexMut<usize> for Slots<T> {
     }
 }
 
-/// Slots as they were saved.
-#[cfg(feature = "state")]
-#[derive(serde::Deserialize)]
-struct Unchecked<T> {
-    slots: Vec<Slot<T>>,
-    used: usize,
-    next: usize,
-}
+impl<T: SavedValue> SavedValue for Slots<T> {
+    fn write(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        let Self { slots, used, next } = self;
+        to.value(slots)?;
+        to.value(used)?;
+        to.value(next)
+    }
 
-#[cfg(feature = "state")]
-impl<T> TryFrom<Unchecked<T>> for Slots<T> {
-    type Error = &'static str;
-
-    /// The free slots must be a chain that ends behind the last slot.
-    fn try_from(Unchecked { slots, used, next }: Unchecked<T>) -> Result<Self, Self::Error> {
+    /// Reads slots whose free ones are a chain that ends behind the last slot.
+    fn read(from: &mut StateReader<'_>) -> Result<Self, StateError> {
+        let slots: Vec<Slot<T>> = from.value()?;
+        let (used, next) = from.value()?;
         let free = slots.iter().filter(|slot| matches!(slot, Slot::Free(_))).count();
         let mut at = next;
         for _ in 0..free {
             at = match slots.get(at) {
                 Some(Slot::Free(next)) => *next,
-                _ => return Err("a free slot leads to none"),
+                _ => return Err(StateError::inconsistent("a free slot leads to none")),
             };
         }
         match at == slots.len() && used == slots.len() - free {
             true => Ok(Self { slots, used, next }),
-            false => Err("free slots are in no order"),
+            false => Err(StateError::inconsistent("free slots are in no order")),
         }
     }
 }

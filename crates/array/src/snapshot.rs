@@ -1,5 +1,6 @@
 //! Snapshots of simulated arrays: why one is refused, and what they hold.
 
+use strewn_base::state::SavedValue;
 use thiserror::Error;
 
 /// Why an array refuses to take a snapshot.
@@ -22,8 +23,7 @@ pub enum SnapshotRefusal {
 }
 
 /// What a volume has, and what it may claim.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub struct VolumeMeasures {
     /// Blocks of its LUNs and their metadata.
     pub blocks: u64,
@@ -36,8 +36,7 @@ pub struct VolumeMeasures {
 }
 
 /// What an array's snapshots hold.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, SavedValue)]
 pub struct SnapshotMeasures {
     /// Snapshots that are not being deleted.
     pub kept: u32,

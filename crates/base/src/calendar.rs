@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use crate::state::SavedValue;
+
 /// A span of idle time, in nanoseconds from the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, SavedValue)]
 struct IdleSpan {
     from_ns: u64,
     until_ns: u64,
@@ -26,8 +27,7 @@ struct IdleSpan {
 /// assert_eq!(link.book(0, 20, 50).finish_ns, 170); // 30 ns before it, 20 ns after it
 /// assert_eq!(link.busy_ns(100), 80);
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, SavedValue)]
 pub struct Calendar {
     /// The end of the last booking.
     free_ns: u64,

@@ -1,12 +1,14 @@
 #![doc = include_str!("../README.md")]
-#![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+
+// For the paths of what is derived.
+extern crate self as strewn_base;
 
 mod calendar;
 mod direction;
+pub mod memory;
 #[cfg(feature = "rng")]
 mod rng;
-#[cfg(feature = "state")]
 pub mod state;
 mod units;
 

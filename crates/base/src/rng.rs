@@ -5,6 +5,8 @@ use std::ops::Range;
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::state::{SavedValue, StateError, StateReader, StateWriter};
+
 /// xoshiro256++ (Blackman and Vigna), seeded by SplitMix64. A seed gives the same numbers on every machine and in every
 /// version.
 ///
@@ -19,7 +21,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// assert_eq!(Rng::new(7).bits(), Rng::new(7).bits());
 /// ```
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
@@ -81,6 +82,23 @@ impl Rng {
     /// Fills `bytes` with random bits.
     pub fn fill(&mut self, bytes: &mut [u8]) {
         self.0.fill_bytes(bytes);
+    }
+}
+
+impl SavedValue for Rng {
+    fn write(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        let state = self.0.state();
+        let (words, _) = state.as_chunks();
+        words.iter().try_for_each(|word| to.value(&u64::from_le_bytes(*word)))
+    }
+
+    fn read(from: &mut StateReader<'_>) -> Result<Self, StateError> {
+        let mut state = [0; 32];
+        let (words, _) = state.as_chunks_mut();
+        for word in words {
+            *word = from.value::<u64>()?.to_le_bytes();
+        }
+        Ok(Self(Xoshiro256PlusPlus::from_seed(state)))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::reciprocal::Reciprocal;
 use crate::{BLOCK_BYTES, Dbn, SpindleIndex, SpindleSet, Vbn};
 use std::fmt;
+use strewn_base::state::SavedValue;
 use thiserror::Error;
 
 /// The kind of parity of a group.
@@ -116,8 +117,7 @@ pub enum GeometryError {
 }
 
 /// Where a block of a group lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct BlockLocation {
     /// The data spindle that holds the block.
     pub spindle: SpindleIndex,

@@ -3,13 +3,14 @@
 use crate::small_set::small_set;
 use std::fmt;
 
+use strewn_base::state::SavedValue;
+
 /// A block of a stripe, by its role and not by its spindle: data blocks are 0 to `n - 1`, row
 /// parity is `n` and diagonal parity `n + 1`.
 ///
 /// In a RAID-4 or RAID-DP group, member `i` lies on spindle `i`. If parity rotates, the two differ:
 /// [`Stripe`](crate::Stripe) gives the spindle of each member.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct Member(pub u8);
 
 impl Member {

@@ -9,8 +9,7 @@ macro_rules! small_set {
         $index:ident($number:ty), $one:literal, $many:literal
     ) => {
         $(#[$set_attribute])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, strewn_base::state::SavedValue)]
         pub struct $set(pub u64);
 
         impl $set {

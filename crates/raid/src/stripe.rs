@@ -1,5 +1,7 @@
 //! One description of every layout with parity: the members of a stripe, and where they lie.
 
+use strewn_base::state::SavedValue;
+
 use crate::{BLOCK_BYTES, Parity, SECTOR_BYTES, StripeCode};
 use crate::{Dbn, Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeShape};
 
@@ -64,8 +66,7 @@ pub(crate) fn chunk_sectors(chunk_bytes: u64) -> Option<u64> {
 }
 
 /// Where a member of a stripe lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct StripeUnit {
     /// The spindle that holds the unit.
     pub spindle: SpindleIndex,

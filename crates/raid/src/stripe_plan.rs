@@ -4,11 +4,11 @@
 //! [`StripeBytes`](crate::StripeBytes) carries out the same plan on bytes.
 
 use crate::{MemberSet, StripeShape, UpdateMethod};
+use strewn_base::state::SavedValue;
 use thiserror::Error;
 
 /// A computation within a [`StripePlan`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub enum PlanStep {
     /// Reconstructs lost blocks as they were before the update.
     Reconstruct {
@@ -34,8 +34,7 @@ pub enum PlanStep {
 
 /// What to read, then compute, then write. Each block of the stripe is read and written at most
 /// once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub struct StripePlan {
     /// How parity is updated; `None` if the plan changes no data.
     pub method: Option<UpdateMethod>,

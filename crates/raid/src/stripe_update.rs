@@ -12,11 +12,11 @@
 
 use crate::{DataLoss, MemberSet, Parity, ParityGroup, SpindleSet, StripePlan, StripeShape};
 use std::fmt;
+use strewn_base::state::SavedValue;
 use thiserror::Error;
 
 /// A method of updating the parity of a stripe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub enum UpdateMethod {
     /// Every data block changes: parity is computed from the new contents.
     FullStripe,

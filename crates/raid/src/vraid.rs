@@ -1,5 +1,7 @@
 //! VRAID-5: four chunks of data and one of parity, dealt over redundancy sets.
 
+use strewn_base::state::SavedValue;
+
 use crate::reciprocal::Reciprocal;
 use crate::vraid_config::MEMBERS;
 use crate::{Member, SECTOR_BYTES, SpindleIndex, Stripe, StripeCode, StripeShape, StripeUnit};
@@ -9,8 +11,7 @@ use crate::{StripedLayout, VraidConfig, VraidError};
 const DATA_MEMBERS: u64 = MEMBERS as u64 - 1;
 
 /// Where a sector of a LUN lies, with the parity that covers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub struct ChunkLocation {
     /// The spindle that holds the sector.
     pub spindle: SpindleIndex,

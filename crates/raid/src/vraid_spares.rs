@@ -1,7 +1,10 @@
 //! Reserved space that replaces a lost spindle.
 
-use crate::{SpindleIndex, StripeUnit, StripedLayout, VraidLayout};
 use std::collections::HashMap;
+
+use strewn_base::state::SavedValue;
+
+use crate::{SpindleIndex, StripeUnit, StripedLayout, VraidLayout};
 
 /// The segments of a disk group that a LUN does not use, assigned to the contents of lost spindles.
 ///
@@ -30,14 +33,12 @@ use std::collections::HashMap;
 /// assert_eq!(spares.now_at(&layout, unit).spindle, place.spindle);
 /// # Ok::<(), strewn_raid::VraidError>(())
 /// ```
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, SavedValue)]
 pub struct SpareSegments {
     first_spare: u64,
     spares_per_spindle: u64,
     taken: Vec<u64>,
     /// Where segments were rebuilt, by their spindle and segment in the layout.
-    #[cfg_attr(feature = "state", serde(with = "strewn_base::state::sorted"))]
     moved: HashMap<(SpindleIndex, u64), (SpindleIndex, u64)>,
 }
 

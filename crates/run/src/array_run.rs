@@ -1,16 +1,17 @@
 //! What one array did in a run, from which its results are made.
 
-use serde::{Deserialize, Serialize};
+use std::io;
+
 use strewn_array::{DataLost, FailedSpindle};
-use strewn_base::state::{StateError, StateReader, StateWriter};
-use strewn_report::ArrayMap;
+use strewn_base::state::{SavedValue, StateError, StateReader, StateWriter};
+use strewn_report::{ArrayMap, LayoutMap, MAP_SCHEMA};
 use strewn_sim::Segment;
 
 use crate::record::RecordError;
 
 /// What one array did in a run, of which a [`RunInParts`](crate::RunInParts) makes results. The default is one that has done
 /// nothing yet.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Default)]
 pub struct ArrayRun {
     /// The complete segments.
     pub(crate) segments: Vec<Segment>,
@@ -21,10 +22,8 @@ pub struct ArrayRun {
     /// Whether the host ended by itself; a plain closed loop never does.
     pub(crate) host_is_done: bool,
     /// The layout of the file, if the run recorded it.
-    #[serde(with = "saved_map")]
     pub(crate) map: Option<ArrayMap>,
     /// Why the log of its operations could not be written to its end.
-    #[serde(skip)]
     pub(crate) unrecorded: Option<RecordError>,
 }
 
@@ -59,29 +58,38 @@ impl ArrayRun {
     }
 }
 
-/// A map as `map.json` has it, because fields may be absent there.
-mod saved_map {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
-    use strewn_report::{ArrayMap, LayoutMap, MAP_SCHEMA};
-
-    pub(super) fn serialize<S: Serializer>(
-        map: &Option<ArrayMap>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
+/// The map as `map.json` has it, because fields may be absent there.
+impl SavedValue for ArrayRun {
+    fn write(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        let Self { segments, failures, data_loss, host_is_done, map, unrecorded: _ } = self;
+        to.value(segments)?;
+        to.value(failures)?;
+        to.value(data_loss)?;
+        to.value(host_is_done)?;
         let json = map.as_ref().map(|map| {
             let arrays = vec![map.clone()];
             LayoutMap { schema: MAP_SCHEMA, scenario: String::new(), seed: 0, arrays }
                 .to_json_string()
-                .map_err(ser::Error::custom)
+                .map_err(io::Error::other)
         });
-        json.transpose()?.serialize(serializer)
+        to.value(&json.transpose()?)
     }
 
-    pub(super) fn deserialize<'d, D: Deserializer<'d>>(
-        deserializer: D,
-    ) -> Result<Option<ArrayMap>, D::Error> {
-        let Some(json) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-        let map = LayoutMap::from_json(&json).map_err(de::Error::custom)?;
-        Ok(map.arrays.into_iter().next())
+    fn read(from: &mut StateReader<'_>) -> Result<Self, StateError> {
+        Ok(Self {
+            segments: from.value()?,
+            failures: from.value()?,
+            data_loss: from.value()?,
+            host_is_done: from.value()?,
+            map: match from.value::<Option<String>>()? {
+                Some(json) => {
+                    let map = LayoutMap::from_json(&json);
+                    let map = map.map_err(|error| StateError::inconsistent(error.to_string()))?;
+                    map.arrays.into_iter().next()
+                }
+                None => None,
+            },
+            unrecorded: None,
+        })
     }
 }

@@ -1,7 +1,6 @@
 //! A host of any kind, so that the loop is compiled once for all of them.
 
 use strewn_array::{HostOperation, LunId, OperationId};
-#[cfg(feature = "state")]
 use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_workload::Access;
 
@@ -92,12 +91,10 @@ impl Host for AnyHost {
         each!(self, host => host.end_segment(start_ns, end_ns))
     }
 
-    #[cfg(feature = "state")]
     fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         each!(self, host => host.save_state(to))
     }
 
-    #[cfg(feature = "state")]
     fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
         each!(self, host => host.restore_state(from))
     }

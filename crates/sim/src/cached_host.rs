@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use strewn_array::{Direction, HostOperation, LunId, OperationId};
-#[cfg(feature = "state")]
-use strewn_base::state::{StateError, StateReader, StateWriter};
+use strewn_base::state::{SavedValue, StateError, StateReader, StateWriter};
 use strewn_workload::Access;
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved};
@@ -39,8 +38,7 @@ pub struct CachedHost<H> {
 }
 
 /// What changes while a [`CachedHost`] runs.
-#[derive(Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Default, SavedValue)]
 struct CacheState {
     caches: Vec<Cache>,
     /// Applications' operations in progress.
@@ -62,8 +60,7 @@ struct CacheState {
 }
 
 /// The cache of a host.
-#[derive(Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Default, SavedValue)]
 struct Cache {
     pages: Pages,
     /// Operations that wait until fewer pages are dirty, and since when.
@@ -73,8 +70,7 @@ struct Cache {
 }
 
 /// An application's operation.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 struct InProgress {
     lun: LunId,
     direction: Direction,
@@ -88,8 +84,7 @@ struct InProgress {
 }
 
 /// A request to a LUN.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 enum Request {
     /// Reads pages that operations wait for.
     Fills { lun: LunId, pages: Range<u64>, waiting: Vec<OperationId> },
@@ -505,13 +500,11 @@ impl<H: Host> Host for CachedHost<H> {
         host
     }
 
-    #[cfg(feature = "state")]
     fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         to.value(&self.state)?;
         self.applications.save_state(to)
     }
 
-    #[cfg(feature = "state")]
     fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
         self.state = from.value()?;
         self.applications.restore_state(from)

@@ -1,7 +1,6 @@
 //! The plain host: a constant number of operations outstanding, each replaced the moment it is answered.
 
 use strewn_array::{HostOperation, LunId, OperationId};
-#[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_workload::{Access, AccessStream};
 
@@ -129,18 +128,15 @@ impl Host for ClosedLoop {
         measured
     }
 
-    #[cfg(feature = "state")]
     fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         self.save(to)
     }
 
-    #[cfg(feature = "state")]
     fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
         self.restore(from)
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for ClosedLoop {
         parts: stream;

@@ -8,8 +8,7 @@ use strewn_array::{
     Array, Counters, DataLost, Driver, GroupMeasures, HostOperation, LogLedger, OperationId,
     ProcessorWork, SnapshotId, SpindleCommand, Tag, VolumeId, WriteBackCosts,
 };
-#[cfg(feature = "state")]
-use strewn_base::state::SavedState;
+use strewn_base::state::{SavedState, SavedValue};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{Drive, Scheduler, SimulatedSpindle, SpindleError};
 
@@ -32,7 +31,7 @@ pub struct Spindles {
 }
 
 /// What happens to an array at a set time.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(crate) enum Scheduled {
     /// A spindle fails.
     Failure(SpindleIndex),
@@ -43,7 +42,7 @@ pub(crate) enum Scheduled {
 }
 
 /// Snapshots of some volumes together at equal distances in time, of which some are kept.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(crate) struct SnapshotSchedule {
     volumes: Vec<VolumeId>,
     every_ns: u64,
@@ -90,7 +89,7 @@ impl NextEvents {
 }
 
 /// What was under way at an array when its controller stopped.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(crate) struct Stopped {
     commands: Vec<SpindleCommand<()>>,
     timer_ns: u64,
@@ -517,8 +516,7 @@ fn indices(spindles: &Range<u16>) -> Range<usize> {
 }
 
 /// The state of the processor at one moment.
-#[derive(Debug, Clone, Copy, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, SavedValue)]
 struct ProcessorAt {
     busy_ns: u64,
     backlog_ns: u64,
@@ -527,7 +525,6 @@ struct ProcessorAt {
     interrupts: u64,
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl[A: SavedState] for DrivenArray<A> {
         parts: array, driver, busy_before, used_from_ns, completed, commands_before;

@@ -357,7 +357,6 @@ impl Durability for SimDriver {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for SimDriver {
         parts: spindles, completions, processor, log;

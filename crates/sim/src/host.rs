@@ -3,19 +3,15 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use hdrhistogram::Histogram;
 use strewn_array::{Direction, HostOperation, LunId, OperationId};
-#[cfg(feature = "state")]
-use strewn_base::state::{StateError, StateReader, StateWriter};
+use strewn_base::state::{SavedValue, StateError, StateReader, StateWriter};
 use strewn_workload::Access;
 
 use crate::client_raid::ClientRaidMeasures;
 use crate::page_cache::PageCacheMeasures;
 use crate::remote_clients::RemoteMeasures;
+use crate::response_histogram::ResponseHistogram;
 use crate::segment::{Laws, Response, ratio, relative};
-
-/// Longest response time that the histogram distinguishes: half an hour.
-const LONGEST_NS: u64 = 1_800_000_000_000;
 
 /// Why there is no next access.
 pub type AccessesError = Box<dyn Error + Send + Sync>;
@@ -65,7 +61,6 @@ pub trait Host {
     ///
     /// # Errors
     /// [`StateError::NotSaved`], and if it cannot be written.
-    #[cfg(feature = "state")]
     fn save_state(&self, _to: &mut StateWriter<'_>) -> Result<(), StateError> {
         Err(StateError::NotSaved("this host"))
     }
@@ -74,15 +69,13 @@ pub trait Host {
     ///
     /// # Errors
     /// If it is not that of such a host.
-    #[cfg(feature = "state")]
     fn restore_state(&mut self, _from: &mut StateReader<'_>) -> Result<(), StateError> {
         Err(StateError::NotSaved("this host"))
     }
 }
 
 /// A count of operations or commands, and of the sectors that they moved.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub struct Moved {
     /// Number of operations or commands.
     pub count: u64,
@@ -103,8 +96,7 @@ impl Moved {
 }
 
 /// What a host measured in a segment.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub struct HostMeasures {
     /// Operations answered.
     pub operations: u64,
@@ -113,8 +105,7 @@ pub struct HostMeasures {
     /// Sum of their response times.
     pub response_sum_ns: u128,
     /// Their response times, within 0.1 %.
-    #[cfg_attr(feature = "state", serde(with = "saved_histogram"))]
-    pub response: Histogram<u64>,
+    pub response: ResponseHistogram,
     /// The longest of them, exactly.
     pub longest_ns: u64,
     /// Operations refused. They count as neither answered nor moved.
@@ -145,8 +136,7 @@ pub struct HostMeasures {
 }
 
 /// What a host measured of one of its workloads in a segment.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub struct WorkloadMeasures {
     /// Its name.
     pub name: Arc<str>,
@@ -157,8 +147,7 @@ pub struct WorkloadMeasures {
 }
 
 /// What a host measured of reads, or of writes, in a segment.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub struct DirectionMeasures {
     /// Operations answered, and their sectors.
     pub answered: Moved,
@@ -173,8 +162,7 @@ pub struct DirectionMeasures {
     /// All response times, within 0.1 %; `None` after [`Segment::forget_responses`].
     ///
     /// [`Segment::forget_responses`]: crate::Segment::forget_responses
-    #[cfg_attr(feature = "state", serde(with = "saved_histogram::optional"))]
-    pub response: Option<Histogram<u64>>,
+    pub response: Option<ResponseHistogram>,
 }
 
 impl DirectionMeasures {
@@ -186,7 +174,7 @@ impl DirectionMeasures {
             least_ns: 0,
             most_ns: 0,
             p95_ns: 0,
-            response: Some(histogram()),
+            response: Some(ResponseHistogram::default()),
         }))
     }
 
@@ -219,14 +207,13 @@ impl WorkloadMeasures {
     }
 
     fn close(&mut self) {
-        let mut both = histogram();
+        let mut both = ResponseHistogram::default();
         let (mut operations, mut sum_ns) = (0, 0);
         for measures in self.by_direction.iter_mut() {
             measures.close();
             operations += measures.answered.count;
             sum_ns += measures.response_sum_ns;
-            // All histograms have the same bounds, so that none is too small for another.
-            let added = measures.response.as_ref().map_or(Ok(()), |response| both.add(response));
+            let added = measures.response.as_ref().map_or(Ok(()), |response| both.add(&**response));
             assert!(added.is_ok(), "{added:?}");
         }
         let [reads, writes] = &*self.by_direction;
@@ -241,7 +228,7 @@ impl HostMeasures {
             operations: 0,
             sectors: 0,
             response_sum_ns: 0,
-            response: histogram(),
+            response: ResponseHistogram::default(),
             longest_ns: 0,
             refused: 0,
             refused_wait_ns: 0,
@@ -318,65 +305,8 @@ fn difference(after: u128, before: u128) -> f64 {
     if after >= before { (after - before) as f64 } else { -((before - after) as f64) }
 }
 
-fn histogram() -> Histogram<u64> {
-    let histogram = Histogram::new_with_bounds(1_000, LONGEST_NS, 3);
-    // The bounds are constants that the histogram accepts.
-    histogram.unwrap_or_else(|error| unreachable!("{error}"))
-}
-
 #[inline]
 pub(crate) fn operation_of(id: OperationId, lun: LunId, access: Access) -> HostOperation<()> {
     let Access { sector: first_sector, sectors, direction } = access;
     HostOperation { id, lun, direction, first_sector, sectors, payload: () }
-}
-
-/// A histogram as the values in it and how often each occurs.
-#[cfg(feature = "state")]
-mod saved_histogram {
-    use hdrhistogram::Histogram;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    fn counts(histogram: &Histogram<u64>) -> Vec<(u64, u64)> {
-        let recorded = histogram.iter_recorded();
-        recorded.map(|value| (value.value_iterated_to(), value.count_at_value())).collect()
-    }
-
-    fn of_counts<E: serde::de::Error>(counts: &[(u64, u64)]) -> Result<Histogram<u64>, E> {
-        let mut histogram = super::histogram();
-        for (value, count) in counts {
-            histogram.record_n(*value, *count).map_err(E::custom)?;
-        }
-        Ok(histogram)
-    }
-
-    pub(super) fn serialize<S: Serializer>(
-        histogram: &Histogram<u64>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        counts(histogram).serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'d, D: Deserializer<'d>>(
-        deserializer: D,
-    ) -> Result<Histogram<u64>, D::Error> {
-        of_counts(&Vec::deserialize(deserializer)?)
-    }
-
-    pub(super) mod optional {
-        use super::*;
-
-        pub(in super::super) fn serialize<S: Serializer>(
-            histogram: &Option<Histogram<u64>>,
-            serializer: S,
-        ) -> Result<S::Ok, S::Error> {
-            histogram.as_ref().map(counts).serialize(serializer)
-        }
-
-        pub(in super::super) fn deserialize<'d, D: Deserializer<'d>>(
-            deserializer: D,
-        ) -> Result<Option<Histogram<u64>>, D::Error> {
-            let counts: Option<Vec<(u64, u64)>> = Option::deserialize(deserializer)?;
-            counts.map(|counts| of_counts(&counts)).transpose()
-        }
-    }
 }

@@ -84,6 +84,7 @@ mod page_cache;
 mod processor;
 mod remote_clients;
 mod request_groups;
+mod response_histogram;
 mod segment;
 mod simulated;
 mod simulation;

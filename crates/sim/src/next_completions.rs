@@ -80,7 +80,6 @@ impl NextCompletions {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for NextCompletions {
         parts: entries;

@@ -1,10 +1,10 @@
 //! Rate limits, and when the next operation may be issued.
 
+use strewn_base::state::SavedValue;
 use strewn_workload::ExponentialGaps;
 
 /// A limit per second.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub enum Rate {
     /// Operations at equal intervals.
     Operations(u64),
@@ -17,8 +17,7 @@ pub enum Rate {
 /// When operations under a rate limit may be issued.
 ///
 /// The schedule is absolute, like fio's: late operations catch up.
-#[derive(Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, SavedValue)]
 pub(crate) struct Schedule {
     rate: Rate,
     start_ns: u64,

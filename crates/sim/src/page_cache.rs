@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use strewn_array::LunId;
+use strewn_base::state::SavedValue;
 use thiserror::Error;
 
 /// Sectors of a page: 4 KiB.
@@ -155,8 +156,7 @@ pub enum PageCacheError {
 }
 
 /// What a page cache did in a segment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub struct PageCacheMeasures {
     /// Pages that applications read.
     pub pages_read: u64,
@@ -178,8 +178,7 @@ pub struct PageCacheMeasures {
 pub(crate) type PageKey = (u16, u64);
 
 /// What a page is at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 enum Page {
     /// Request so-and-so reads it.
     Filling(u32),
@@ -192,8 +191,7 @@ enum Page {
 }
 
 /// The pages of a cache, and what is to be written. It has no clock and makes no requests.
-#[derive(Debug, Clone, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, SavedValue)]
 pub(crate) struct Pages {
     pages: BTreeMap<PageKey, Page>,
     /// Clean pages, the least recently used first.

@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 
 use strewn_array::{HostOperation, LunId, OperationId};
-#[cfg(feature = "state")]
-use strewn_base::state::{StateError, StateReader, StateWriter};
+use strewn_base::state::{SavedValue, StateError, StateReader, StateWriter};
 use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequest, SubRequestKind, Toward};
 use strewn_workload::Access;
 
@@ -46,8 +45,7 @@ pub struct RemoteClients<H> {
 }
 
 /// What changes while [`RemoteClients`] run.
-#[derive(Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, SavedValue)]
 struct RemoteState {
     network: Network,
     /// Connections and protocol. There is one host, the clients.
@@ -70,8 +68,7 @@ struct RemoteState {
 }
 
 /// What lay between clients and a gateway in a segment.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, PartialEq, SavedValue)]
 pub struct RemoteMeasures {
     /// Where the time of the operations answered went: the host is the client, the front end the gateway's network
     /// processing, and the controller everything behind that, page cache and array.
@@ -394,13 +391,11 @@ impl<H: Host> Host for RemoteClients<H> {
         host
     }
 
-    #[cfg(feature = "state")]
     fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         to.value(&self.state)?;
         self.applications.save_state(to)
     }
 
-    #[cfg(feature = "state")]
     fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
         self.state = from.value()?;
         self.applications.restore_state(from)

@@ -4,6 +4,7 @@ use strewn_array::write_anywhere::ScanProgress;
 use strewn_array::{Counters, FailedSpindle, LayoutMeasures, SnapshotMeasures, VolumeMeasures};
 
 use hdrhistogram::Histogram;
+use strewn_base::state::SavedValue;
 
 use crate::client_raid::ClientRaidMeasures;
 use crate::host::{DirectionMeasures, WorkloadMeasures};
@@ -12,8 +13,7 @@ use crate::page_cache::PageCacheMeasures;
 use crate::remote_clients::RemoteMeasures;
 
 /// A span of virtual time, measured.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub struct Segment {
     /// Counted from 1.
     pub index: u32,
@@ -80,8 +80,7 @@ impl Segment {
 }
 
 /// Response times of a segment's operations, in nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, SavedValue)]
 pub struct Response {
     /// Mean.
     pub mean_ns: f64,
@@ -116,8 +115,7 @@ impl Response {
 }
 
 /// Some spindles of an array over a segment.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub struct SpindleGroup {
     /// Number of spindles.
     pub spindles: u32,
@@ -169,8 +167,7 @@ impl SpindleGroup {
 }
 
 /// A parity group over a segment, in an array with several.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub struct GroupSegment {
     /// Its spindles that hold data; none until it is added.
     pub data_spindles: SpindleGroup,
@@ -191,8 +188,7 @@ pub struct GroupSegment {
 /// Each is given for what the segment reports, and again with the work in flight at its beginning and end, which is a
 /// large part of short or idle segments. With that work, a law must hold to [`Laws::TOLERANCE`] in a segment of any
 /// length.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, SavedValue)]
 pub struct Laws {
     /// Little's law for the host: throughput x mean response time, as the segment reports them, against the mean number
     /// of operations outstanding. A plain closed loop keeps that number constant; otherwise it is counted by issues and
@@ -229,5 +225,4 @@ pub(crate) fn relative(measured: f64, expected: f64) -> f64 {
     if expected == 0.0 { measured.abs() } else { (measured / expected - 1.0).abs() }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_value!(SpindleGroup);

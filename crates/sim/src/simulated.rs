@@ -4,7 +4,6 @@ use std::any::Any;
 use std::ops::ControlFlow;
 
 use strewn_array::{Array, Counters, FailedSpindle};
-#[cfg(feature = "state")]
 use strewn_base::state::SavedState;
 
 use crate::component::ComponentProbe;

@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 
 use strewn_array::{Array, DataLost, VolumeId};
-#[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{CommandError, SpindleError};
@@ -319,7 +318,6 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     }
 }
 
-#[cfg(feature = "state")]
 impl<A: SavedState, H> Simulation<A, H> {
     strewn_base::saved_state! {
         fns save_fields, restore_fields {
@@ -332,7 +330,6 @@ impl<A: SavedState, H> Simulation<A, H> {
 
 /// What a simulation has come to: its array, spindles and host. It is restored into a simulation that was built from the
 /// same configuration and has not run, and goes on as the one that was saved would have.
-#[cfg(feature = "state")]
 impl<A: Array<()> + SavedState, H: Host> SavedState for Simulation<A, H> {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         self.save_fields(to)?;

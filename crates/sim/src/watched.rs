@@ -1,7 +1,6 @@
 //! A wrapper around a host that reports each operation and measures reads and writes separately.
 
 use strewn_array::{HostOperation, LunId, OperationId};
-#[cfg(feature = "state")]
 use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_workload::Access;
 
@@ -103,7 +102,6 @@ impl<H: Host> Host for Watched<H> {
         measured
     }
 
-    #[cfg(feature = "state")]
     fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         if self.watch.is_some() {
             return Err(StateError::NotSaved("a host that is watched"));
@@ -112,7 +110,6 @@ impl<H: Host> Host for Watched<H> {
         self.host.save_state(to)
     }
 
-    #[cfg(feature = "state")]
     fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
         self.restore_fields(from)?;
         self.host.restore_state(from)
@@ -164,18 +161,15 @@ impl<H: Host + ?Sized> Host for Box<H> {
         (**self).end_segment(start_ns, end_ns)
     }
 
-    #[cfg(feature = "state")]
     fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         (**self).save_state(to)
     }
 
-    #[cfg(feature = "state")]
     fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
         (**self).restore_state(from)
     }
 }
 
-#[cfg(feature = "state")]
 impl<H> Watched<H> {
     strewn_base::saved_state! {
         fns save_fields, restore_fields {

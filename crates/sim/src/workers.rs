@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use strewn_array::{Direction, HostOperation, LunId, OperationId};
-#[cfg(feature = "state")]
-use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
+use strewn_base::state::{SavedState, SavedValue, StateError, StateReader, StateWriter};
 use strewn_workload::{Access, PatternStream};
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved, WorkloadMeasures, operation_of};
@@ -22,7 +21,6 @@ pub trait Accesses: Send {
     ///
     /// # Errors
     /// [`StateError::NotSaved`], and if it cannot be written.
-    #[cfg(feature = "state")]
     fn save_state(&self, _to: &mut StateWriter<'_>) -> Result<(), StateError> {
         Err(StateError::NotSaved("the source of these accesses"))
     }
@@ -31,15 +29,13 @@ pub trait Accesses: Send {
     ///
     /// # Errors
     /// If it is not that of such accesses.
-    #[cfg(feature = "state")]
     fn restore_state(&mut self, _from: &mut StateReader<'_>) -> Result<(), StateError> {
         Err(StateError::NotSaved("the source of these accesses"))
     }
 }
 
 /// An access, and when it may be issued.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub struct TimedAccess {
     /// The access.
     pub access: Access,
@@ -56,12 +52,10 @@ impl Accesses for PatternStream {
         Ok(Some(TimedAccess { access, not_before_ns: 0, delay_ns }))
     }
 
-    #[cfg(feature = "state")]
     fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         self.save(to)
     }
 
-    #[cfg(feature = "state")]
     fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
         self.restore(from)
     }
@@ -198,8 +192,7 @@ pub struct Workers {
 }
 
 /// An outstanding operation. A free slot has no sectors.
-#[derive(Clone, Copy, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Default, SavedValue)]
 struct Slot {
     issued_ns: u64,
     sectors: u32,
@@ -570,7 +563,6 @@ impl Host for Workers {
         measured
     }
 
-    #[cfg(feature = "state")]
     fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         match self.failure {
             None => self.save(to),
@@ -578,7 +570,6 @@ impl Host for Workers {
         }
     }
 
-    #[cfg(feature = "state")]
     fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
         self.restore(from)
     }
@@ -590,7 +581,6 @@ fn fresh(workloads: &[Arc<str>]) -> HostMeasures {
     HostMeasures { by_workload: by_workload.collect(), ..HostMeasures::by_direction() }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for Workers {
         parts: workers;
@@ -600,7 +590,6 @@ strewn_base::saved_state! {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for State {
         parts: worker;
@@ -611,7 +600,6 @@ strewn_base::saved_state! {
 }
 
 /// The state of a worker is what is left of its accesses.
-#[cfg(feature = "state")]
 impl SavedState for Worker {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         self.accesses.save_state(to)

@@ -21,10 +21,10 @@ use crate::mechanics::{Command, Drive, Transfer};
 use crate::profile::{Cache, ReadAhead};
 use crate::rotation::TICKS_PER_REVOLUTION;
 use strewn_base::Direction;
+use strewn_base::state::SavedValue;
 
 /// Consecutive sectors in the cache.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, SavedValue)]
 struct Segment {
     first_lba: u64,
     end_lba: u64,
@@ -45,8 +45,7 @@ impl Segment {
 }
 
 /// Reading ahead into the segment used last.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, SavedValue)]
 struct ReadingAhead {
     /// When the sector at `from_lba` starts to pass.
     from_ns: u64,
@@ -353,7 +352,6 @@ fn passing_ns(drive: &Drive, first_lba: u64, end_lba: u64) -> u64 {
     drive.transfer(&command).map_or(0, |transfer| drive.rotation().ns(transfer.ticks))
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for CacheState {
         parts:;

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use strewn_base::state::SavedValue;
+
 use crate::profile::Profile;
 use crate::rotation::{Angle, revolutions_to_fraction};
 use crate::zone::Zone;
@@ -17,8 +19,7 @@ const INDEX_SHIFT: u32 = 16;
 const RECIPROCAL_BITS: u32 = 40;
 
 /// A cylinder and a head, packed so that a queue compares and subtracts them cheaply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct Track(u32);
 
 impl Track {
@@ -44,8 +45,7 @@ impl Track {
 }
 
 /// The point at which a sector starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct Location {
     /// Cylinder and head.
     pub track: Track,

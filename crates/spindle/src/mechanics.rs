@@ -14,10 +14,10 @@ use crate::geometry::{Geometry, Location, Track};
 use crate::profile::{Cache, Profile, ProfileError};
 use crate::rotation::{Angle, MAX_DELAY_MS, Rotation, TICKS_PER_REVOLUTION};
 use strewn_base::Direction;
+use strewn_base::state::SavedValue;
 
 /// Sectors to read or write, in address order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub struct Command {
     /// Address of the first sector.
     pub lba: u64,
@@ -75,8 +75,7 @@ pub enum CommandError {
 }
 
 /// The part of a command's timing that does not depend on when it starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Transfer {
     /// Where the first sector starts.
     pub start: Location,

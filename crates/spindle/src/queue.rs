@@ -9,6 +9,7 @@ use crate::geometry::{Location, Track};
 use crate::mechanics::{Drive, Transfer};
 use crate::scheduler::Scheduler;
 use strewn_base::Direction;
+use strewn_base::state::SavedValue;
 
 /// Most commands that a spindle schedules among: a slot number has eight bits.
 pub const MAX_DEPTH: u32 = 1 << 8;
@@ -26,8 +27,7 @@ pub(crate) struct Heads {
 }
 
 /// A command that the drive has admitted.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, SavedValue)]
 pub(crate) struct Admitted<T> {
     pub(crate) transfer: Transfer,
     pub(crate) arrival_ns: u64,
@@ -48,8 +48,7 @@ pub(crate) struct Queue<T> {
 }
 
 /// The fields that the choice depends on.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, SavedValue)]
 struct Waiting {
     start: Location,
     direction: Direction,
@@ -58,8 +57,7 @@ struct Waiting {
 }
 
 /// The fields that only the chosen command needs.
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, SavedValue)]
 struct Rest<T> {
     transfer_ticks: u64,
     arrival_ns: u64,
@@ -202,9 +200,8 @@ fn positioning(drive: &Drive, heads: Heads) -> impl Fn(&Waiting) -> u32 {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
-    impl [T: serde::Serialize + serde::de::DeserializeOwned] for Queue<T> {
+    impl [T: SavedValue] for Queue<T> {
         parts:;
         values: waiting, rest, free;
         built: depth;

@@ -3,6 +3,8 @@
 //! An [`Angle`] is a whole number of ticks, 2²⁰ to a revolution. The distance from one angle to the next is therefore a
 //! subtraction and a mask, with no special case where the revolution wraps. At 15,020 rpm a tick is 3.8 ns.
 
+use strewn_base::state::SavedValue;
+
 /// Ticks in one revolution.
 pub const TICKS_PER_REVOLUTION: u32 = 1 << ANGLE_BITS;
 
@@ -18,8 +20,7 @@ pub(crate) const MAX_RPM: u32 = 100_000;
 const NS_FRACTION_BITS: u32 = 40;
 
 /// A rotational position: ticks from the start of LBA 0, `0..TICKS_PER_REVOLUTION`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct Angle(u32);
 
 impl Angle {

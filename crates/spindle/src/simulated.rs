@@ -13,6 +13,7 @@ use crate::mechanics::{Command, CommandError, Drive, Positioning, Transfer};
 use crate::queue::{Admitted, Heads, MAX_DEPTH, Queue};
 use crate::scheduler::Scheduler;
 use strewn_base::Direction;
+use strewn_base::state::SavedValue;
 
 /// Commands may arrive for 292 years; as long again is left for those outstanding by then.
 const MAX_ARRIVAL_NS: u64 = 1 << 63;
@@ -57,8 +58,7 @@ pub struct Replaced<T> {
 
 /// Totals since time zero. Times are in nanoseconds. All but residence count a command in full when its service starts;
 /// residence counts it at completion.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, SavedValue)]
 pub struct Statistics {
     /// Reads started.
     pub reads: u64,
@@ -85,8 +85,7 @@ pub struct Statistics {
 }
 
 /// Totals in the units in which they accrue, to save a conversion for each command.
-#[derive(Clone, Copy, Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, SavedValue)]
 struct Counters {
     /// By direction.
     commands: [u64; 2],
@@ -133,8 +132,7 @@ pub struct SimulatedSpindle<T> {
     cache: Option<Box<CacheState>>,
 }
 
-#[derive(Clone, Copy, Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, SavedValue)]
 struct InService<T> {
     arrival_ns: u64,
     lba: u64,
@@ -511,9 +509,8 @@ impl<T: Copy> SimulatedSpindle<T> {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
-    impl [T: serde::Serialize + serde::de::DeserializeOwned] for SimulatedSpindle<T> {
+    impl [T: SavedValue] for SimulatedSpindle<T> {
         parts: admitted, cache;
         values: completion_ns, service_ns, in_service, track, before, started_from, waiting, unfinished,
             latest_arrival_ns, latest_completion_ns, counters;

@@ -1,13 +1,13 @@
 //! A flow between a host's port and an array's.
 
+use strewn_base::state::SavedValue;
 use thiserror::Error;
 
 use crate::PathId;
 use crate::tcp::{Route, Sender, TcpSettings};
 
 /// What carries PDUs on the first link of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub enum Transport {
     /// TCP, over Ethernet or InfiniBand.
     Tcp(TcpSettings),
@@ -16,8 +16,7 @@ pub enum Transport {
 }
 
 /// What an initiator does when Fibre Channel loses a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub struct FibreChannelSettings {
     /// After this time, in nanoseconds, the initiator aborts the operation and starts it again.
     pub retry_timeout_ns: u64,
@@ -32,8 +31,7 @@ impl Default for FibreChannelSettings {
 
 /// The state of a flow: plain data, made by [`Network::connect`](crate::Network::connect). Its trains arrive in the order
 /// in which they were sent, also where they took different lanes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, SavedValue)]
 pub struct Connection {
     pub(crate) path: PathId,
     pub(crate) flow: u64,

@@ -1,10 +1,11 @@
 //! A host's operation as its protocol carries it out.
 
+use strewn_base::state::SavedValue;
+
 use crate::{Direction, FrontEnd, Train, WireCounts};
 
 /// What PDUs cost a processor.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, SavedValue)]
 pub struct ProcessorCosts {
     /// Nanoseconds for each PDU sent or received.
     pub pdu_ns: u64,
@@ -33,8 +34,7 @@ impl ProcessorCosts {
 }
 
 /// What a sub-request asks of the array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub enum SubRequestKind {
     /// A part of the operation's bytes.
     Transfer,
@@ -43,8 +43,7 @@ pub enum SubRequestKind {
 }
 
 /// One request that the array gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct SubRequest {
     /// What it asks for.
     pub kind: SubRequestKind,
@@ -55,8 +54,7 @@ pub struct SubRequest {
 }
 
 /// A train in one direction, and what it costs the processors at both ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Leg {
     /// What crosses the network; perhaps nothing.
     pub train: Train,
@@ -67,8 +65,7 @@ pub struct Leg {
 }
 
 /// A train from host to array, and what comes back. The next round begins when the host has what came back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Round {
     /// From the host to the array.
     pub to_target: Leg,
@@ -80,8 +77,7 @@ pub struct Round {
 
 /// A host's operation as sub-requests, each a number of rounds. It is computed as it is read, without allocation, and
 /// names what it consists of by index, so that a simulation keeps two numbers for each operation in progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Exchange {
     pub(crate) front_end: FrontEnd,
     pub(crate) direction: Direction,

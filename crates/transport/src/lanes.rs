@@ -1,11 +1,12 @@
 //! Several links that serve as one.
 
+use strewn_base::state::SavedValue;
+
 use crate::link::Link;
 use crate::{LinkId, Toward};
 
 /// How lanes share trains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub enum LaneRule {
     /// A flow stays on one lane, that of its number modulo lanes, as with LACP (IEEE 802.1AX) or NIC teaming.
     ///
@@ -20,8 +21,7 @@ pub enum LaneRule {
 }
 
 /// Several links between the same two ports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, SavedValue)]
 pub(crate) struct Lanes {
     pub(crate) links: Vec<LinkId>,
     pub(crate) rule: LaneRule,

@@ -7,6 +7,7 @@ use crate::frames::{Frames, RUNS};
 use crate::outages::Outages;
 use crate::profile::LinkProfile;
 use strewn_base::Calendar;
+use strewn_base::state::SavedValue;
 
 /// When the frames of a run arrive somewhere, in nanoseconds from the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,8 +63,7 @@ impl<const MOST: usize> Progress<MOST> {
 }
 
 /// What one direction of a link has carried.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, SavedValue)]
 struct LinkDirection {
     calendar: Calendar,
     /// What rounding has left out of the calendar so far, in units of 2^-32 ns: the rate is exact in the long run.
@@ -75,8 +75,7 @@ struct LinkDirection {
 }
 
 /// A link of a [`Network`](crate::Network): full duplex, with a profile, and perhaps with times at which it is down.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, SavedValue)]
 pub struct Link {
     profile: LinkProfile,
     full_frame_ns: u64,
@@ -89,8 +88,7 @@ pub struct Link {
 }
 
 /// Buffer credits that bind: there are fewer than cover the time until the first one comes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 struct Credits {
     count: usize,
     /// From the end of a frame until its credit is back: to the far end, and back.

@@ -1,5 +1,7 @@
 //! All links, switches and paths of a machine.
 
+use strewn_base::state::SavedValue;
+
 use crate::connection::{Arrival, Connection, Lost, Transport};
 use crate::error::NetworkError;
 use crate::frames::{FrameShape, Frames};
@@ -15,8 +17,7 @@ use crate::{PreparedTrain, Toward, Train};
 macro_rules! ids {
     ($($(#[$doc:meta])* $id:ident;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
         pub struct $id(u32);
 
         impl $id {
@@ -45,8 +46,7 @@ ids! {
 }
 
 /// What paths consist of, and share.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, SavedValue)]
 pub(crate) struct Parts {
     pub(crate) links: Vec<Link>,
     pub(crate) lanes: Vec<Lanes>,
@@ -54,8 +54,7 @@ pub(crate) struct Parts {
 }
 
 /// All links of a machine, and the paths over them. It owns the state; ids are valid in the network that gave them out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, SavedValue)]
 pub struct Network {
     parts: Parts,
     paths: Vec<Path>,

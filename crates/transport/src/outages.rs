@@ -1,16 +1,16 @@
 //! When a link is down.
 
+use strewn_base::state::SavedValue;
+
 /// A span in which a link carries nothing, in nanoseconds from the start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 struct Outage {
     from_ns: u64,
     until_ns: u64,
 }
 
 /// When a link is down, in order of time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, SavedValue)]
 pub(crate) struct Outages(Vec<Outage>);
 
 impl Outages {

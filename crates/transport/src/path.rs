@@ -1,5 +1,7 @@
 //! The way between two ports.
 
+use strewn_base::state::SavedValue;
+
 use crate::frames::{FrameShape, Frames, RUNS};
 use crate::link::Progress;
 use crate::network::Parts;
@@ -7,8 +9,7 @@ use crate::plain_path::PlainPath;
 use crate::{Arrival, Forwarding, LanesId, LinkId, RouterId, RouterStorage, Switch, Toward, Train};
 
 /// A part of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub enum Hop {
     /// A link.
     Link(LinkId),
@@ -21,8 +22,7 @@ pub enum Hop {
 }
 
 /// The way between two ports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, SavedValue)]
 pub(crate) struct Path {
     /// Hops from the host to the array.
     pub(crate) hops: Vec<Hop>,

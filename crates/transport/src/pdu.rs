@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use strewn_base::state::SavedValue;
+
 use crate::Toward;
 
 macro_rules! pdu_kinds {
     ($($(#[$doc:meta])* $kind:ident, $name:literal, $toward:ident;)*) => {
         /// What a PDU is, in the words of its protocol. Each kind is sent in one direction only.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
         #[repr(u8)]
         pub enum PduKind {
             $($(#[$doc])* $kind,)*

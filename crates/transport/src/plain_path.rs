@@ -1,5 +1,7 @@
 //! Paths of the common kind. What each hop is need not be asked for each train.
 
+use strewn_base::state::SavedValue;
+
 use crate::frames::{FrameShape, Frames, RUNS};
 use crate::link::{Link, Progress};
 use crate::path::LostOnTheWay;
@@ -7,16 +9,14 @@ use crate::tcp::Released;
 use crate::{Arrival, Forwarding, Hop, LinkId, Switch, Toward};
 
 /// The links of a path over which frames are cut once: alike links, between them switches that store and forward.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, SavedValue)]
 pub(crate) struct PlainPath {
     /// In the order of travel, by direction.
     hops: [Vec<PlainHop>; 2],
 }
 
 /// A link, and what the switch behind it adds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 struct PlainHop {
     link: LinkId,
     switch_ns: u64,

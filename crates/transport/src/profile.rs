@@ -1,8 +1,9 @@
 //! Links by their standards.
 
+use strewn_base::state::SavedValue;
+
 /// How a link cuts what it carries into frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub enum Framing {
     /// A TCP byte stream in segments: PDUs share segments, and only the last frame of a train is short.
     Segments,
@@ -11,8 +12,7 @@ pub enum Framing {
 }
 
 /// A kind of link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, SavedValue)]
 pub struct LinkProfile {
     /// Its name.
     pub name: String,

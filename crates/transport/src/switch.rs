@@ -2,10 +2,10 @@
 
 use crate::{PduKind, Train};
 use strewn_base::Calendar;
+use strewn_base::state::SavedValue;
 
 /// How a switch passes a frame on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub enum Forwarding {
     /// When all of it has arrived.
     StoreAndForward,
@@ -14,8 +14,7 @@ pub enum Forwarding {
 }
 
 /// A switch, with enough buffer for everything that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Switch {
     /// Nanoseconds from the last bit in to the first bit out; with cut-through, from the first bit in.
     pub latency_ns: u64,
@@ -24,8 +23,7 @@ pub struct Switch {
 }
 
 /// What a router has to have before it passes on any of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, SavedValue)]
 pub enum RouterStorage {
     /// A whole PDU.
     #[default]
@@ -37,8 +35,7 @@ pub enum RouterStorage {
 /// A router such as the Cisco SN 5420, between iSCSI in front and Fibre Channel behind. It stores each PDU or frame, spends
 /// processor time on it, and passes it on in Fibre Channel's frames, or takes it from them. It asks for a write's data with
 /// an R2T when the array asks for it with FCP_XFER_RDY.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, SavedValue)]
 pub struct RouterSettings {
     /// Nanoseconds that each PDU, or frame, spends in the router besides its processor's.
     pub latency_ns: u64,
@@ -53,8 +50,7 @@ pub struct RouterSettings {
 }
 
 /// A router and its processor's work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, SavedValue)]
 pub(crate) struct Router {
     pub(crate) settings: RouterSettings,
     pub(crate) processor: Calendar,

@@ -1,5 +1,7 @@
 //! TCP, where it costs time: segment headers, windows, slow start, retransmission.
 
+use strewn_base::state::SavedValue;
+
 use crate::link::byte_time;
 
 /// Bytes of the headers of IPv4 and TCP (RFC 791, RFC 9293).
@@ -10,8 +12,7 @@ const TIMESTAMPS: u32 = 12;
 const UNSCALED_WINDOW: u64 = 65_535;
 
 /// How many bytes a new connection may send before the first acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub enum InitialWindow {
     /// 2 to 4 segments: RFC 5681, 3.1, and RFC 3390.
     Rfc3390,
@@ -20,8 +21,7 @@ pub enum InitialWindow {
 }
 
 /// What an idle connection keeps of its congestion window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub enum IdleRestart {
     /// All of it: Linux with `tcp_slow_start_after_idle = 0`.
     Keeps,
@@ -32,8 +32,7 @@ pub enum IdleRestart {
 }
 
 /// How a connection's congestion window begins and grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub struct SlowStart {
     /// Its first value.
     pub initial_window: InitialWindow,
@@ -44,8 +43,7 @@ pub struct SlowStart {
 /// A TCP connection's settings, the same in both directions.
 ///
 /// Acknowledgements are free: a bulk transfer's take 2.7 % of the opposite direction, and delaying them does not bind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub struct TcpSettings {
     /// Whether segments carry timestamps (RFC 7323): 12 bytes. Linux does, Windows does not by default.
     pub timestamps: bool,
@@ -102,8 +100,7 @@ impl TcpSettings {
 }
 
 /// What TCP needs to know of a path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, SavedValue)]
 pub(crate) struct Route {
     /// From the first byte of a full segment to its acknowledgement, on idle links.
     pub(crate) round_trip_ns: u64,
@@ -119,8 +116,7 @@ pub(crate) struct Route {
 ///
 /// A sender that is held up by its window sends in rounds of one round trip: a window's worth of data, then as much
 /// again when the acknowledgements come back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, SavedValue)]
 pub(crate) struct Sender {
     /// `u64::MAX` if it is not modelled.
     congestion_window_bytes: u64,

@@ -1,9 +1,10 @@
 //! The two directions of a path.
 
+use strewn_base::state::SavedValue;
+
 /// Which end of a path receives. A link carries both directions at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 #[repr(u8)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
 pub enum Toward {
     /// From the host to the array.
     Target = 0,

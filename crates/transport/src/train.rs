@@ -1,11 +1,12 @@
 //! What a protocol puts on the wire at once.
 
+use strewn_base::state::SavedValue;
+
 use crate::frames::Frames;
 use crate::{PathId, PduKind};
 
 /// PDUs of one kind that follow each other, equal in size but for the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct TrainPart {
     /// What the PDUs are.
     pub kind: PduKind,
@@ -47,8 +48,7 @@ impl TrainPart {
 /// let train = Train::of(TrainPart::new(PduKind::IscsiDataIn, 8, 48, 65_536));
 /// assert_eq!(train.bytes(), 65_536 + 8 * 48);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Train {
     /// The parts, in the order in which they are sent. An unused part has no PDUs.
     pub parts: [TrainPart; 2],

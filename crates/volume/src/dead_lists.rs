@@ -3,6 +3,8 @@
 use std::iter::once;
 
 use crate::SnapshotId;
+use strewn_base::state::SavedValue;
+
 
 /// The snapshots of something that is written copy on write, and the blocks that only they hold.
 ///
@@ -31,8 +33,7 @@ use crate::SnapshotId;
 /// while lists.delete_step(&mut deletion, 1, |birth| *birth, |block| freed.push(block)).1.is_none() {}
 /// assert_eq!(freed, [old]);
 /// ```
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub struct DeadLists<E, S = ()> {
     /// Oldest first.
     snapshots: Vec<Snapshot<E, S>>,
@@ -45,8 +46,7 @@ pub struct DeadLists<E, S = ()> {
     kept_since: Option<u32>,
 }
 
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 struct Snapshot<E, S> {
     time: u32,
     /// Blocks that the previous snapshot has and this one has not.
@@ -56,15 +56,13 @@ struct Snapshot<E, S> {
 }
 
 /// The deletion of a snapshot, done in steps by [`DeadLists::delete_step`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub struct SnapshotDeletion {
     snapshot: SnapshotId,
     stage: Stage,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 enum Stage {
     /// Frees the blocks that only the snapshot held: from here on in the dead list of the image after it.
     FreeHeld { next: usize },

@@ -4,11 +4,11 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 /// Identifies a flexible volume of an aggregate. Never reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct VolumeId(pub u32);
 
 /// Identifies a file (or LUN) of a volume. Never reused within the volume. A clone starts with the files of its origin.
@@ -26,8 +26,7 @@ pub struct Fbn(pub u64);
 pub struct VirtualVbn(pub u64);
 
 /// Identifies a snapshot of a volume. Never reused within the volume.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct SnapshotId(pub u32);
 
 /// A block of the active image of a volume, by file and position.

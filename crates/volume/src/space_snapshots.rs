@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 use crate::dead_lists::{DeadLists, SnapshotDeletion};
@@ -9,8 +10,7 @@ use crate::virtual_space::Region;
 use crate::{SnapshotId, VolumeId};
 
 /// A block that snapshots hold and the active image does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 struct DeadBlock {
     /// An entry of a [`BlockMap`](strewn_alloc::BlockMap) has as many bits.
     vbn: u32,
@@ -146,7 +146,7 @@ impl SpaceSnapshots {
     /// Announces an [`is_replaced`](Self::is_replaced) of `block`.
     #[inline]
     pub fn prefetch(&self, block: u32) {
-        strewn_memory::prefetch(&self.births, block as usize);
+        strewn_base::memory::prefetch(&self.births, block as usize);
     }
 
     /// The number of the first snapshot that could hold `block`: one that was taken when it had been written.
@@ -237,7 +237,6 @@ impl SpaceSnapshots {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for SpaceSnapshots {
         parts: births, lists;
@@ -246,7 +245,6 @@ strewn_base::saved_state! {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_value!(DeadLists<DeadBlock>);
 
 #[cfg(test)]

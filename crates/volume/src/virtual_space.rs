@@ -5,13 +5,13 @@ use std::fmt;
 use std::ops::Range;
 
 use strewn_alloc::{DelayedFrees, REGION_BLOCKS};
+use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 use crate::VolumeId;
 
 /// A region of a volume: 32,768 block numbers. The regions of all volumes of a [`VirtualSpace`] are numbered together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct Region(pub u16);
 
 /// The volume has no free block number left.
@@ -64,8 +64,7 @@ pub struct VirtualSpace {
 }
 
 /// Where a volume's next number comes from.
-#[derive(Debug, Clone, Copy, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, SavedValue)]
 struct NextNumber {
     region: Region,
     /// Numbers of the region in use when it became current, and those allocated since.
@@ -239,7 +238,6 @@ impl VirtualSpace {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for VirtualSpace {
         parts: used, held_back;
@@ -248,5 +246,4 @@ strewn_base::saved_state! {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_number!(Region, u16, |region: Region| region.0, Region);

@@ -1,7 +1,6 @@
 //! Distributions: where random accesses go.
 
 use crate::random_map::RandomMap;
-#[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_base::{Rng, SECTOR_BYTES};
 
@@ -265,7 +264,6 @@ impl Zipf {
 }
 
 /// Only a distribution that remembers what it drew has state.
-#[cfg(feature = "state")]
 impl SavedState for RandomPlaces {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         match self {

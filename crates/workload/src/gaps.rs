@@ -1,6 +1,7 @@
 //! Gaps between random arrivals.
 
 use strewn_base::Rng;
+use strewn_base::state::SavedValue;
 
 /// The gaps of a Poisson process, repeatable by a seed.
 ///
@@ -11,8 +12,7 @@ use strewn_base::Rng;
 /// let second: u64 = (0..1000).map(|_| gaps.next_ns()).sum();
 /// assert!((900_000_000..1_100_000_000).contains(&second));
 /// ```
-#[derive(Clone, Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Debug, SavedValue)]
 pub struct ExponentialGaps {
     mean_ns: f64,
     rng: Rng,

@@ -133,7 +133,6 @@ impl PatternStream {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for PatternStream {
         parts: places;

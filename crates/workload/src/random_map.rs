@@ -79,7 +79,6 @@ impl RandomMap {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for RandomMap {
         parts: taken, full;

@@ -2,12 +2,12 @@
 
 use crate::AccessSpecification;
 use crate::specification::sectors_in;
+use strewn_base::state::SavedValue;
 use strewn_base::{Direction, Rng, SECTOR_BYTES};
 use thiserror::Error;
 
 /// A request from a host, in sectors of 512 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub struct Access {
     /// The first sector, counted from the start of the LUN.
     pub sector: u64,
@@ -198,7 +198,6 @@ impl Alignment {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for AccessStream {
         parts:;

@@ -9,6 +9,7 @@ mod verify;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use strewn_base::state::SavedValue;
 use strewn_raid::{BlockLocation, ParityGroup, ROW_STRIPES, SpindleIndex, Vbn};
 
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
@@ -60,8 +61,7 @@ pub(crate) struct Group {
 }
 
 /// The allocation cursor of a group: the next stripe to look at, and the window being filled.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 pub(crate) struct Cursor {
     /// First stripe after the area.
     pub(crate) area_end: u64,
@@ -80,8 +80,7 @@ pub(crate) struct Cursor {
 }
 
 /// Blocks allocated by the open consistency point.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 pub(crate) struct Taken {
     pub(crate) group: GroupIndex,
     pub(crate) spindle: SpindleIndex,
@@ -469,7 +468,6 @@ fn check_group(group: &ParityGroup, options: &AggregateOptions) -> Result<(), Ag
     Ok(())
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for Aggregate<u32> {
         parts: groups, delayed;
@@ -479,7 +477,6 @@ strewn_base::saved_state! {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for Group {
         parts: map, policy;

@@ -61,7 +61,6 @@ impl Tournament {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for Tournament {
         parts: winners;

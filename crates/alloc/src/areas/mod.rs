@@ -3,7 +3,6 @@
 mod binned;
 mod exact;
 
-#[cfg(feature = "state")]
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 
 use crate::bitmap::SummaryBitmap;
@@ -207,7 +206,6 @@ fn offered(scores: &[u32], withheld: &[u32], area: u32) -> u32 {
     if withheld.binary_search(&area).is_ok() { 0 } else { scores[area as usize] }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for Areas {
         parts: scores, with_free, order, is_changed;
@@ -216,7 +214,6 @@ strewn_base::saved_state! {
     }
 }
 
-#[cfg(feature = "state")]
 impl SavedState for Order {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         match self {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 use super::requests::{RequestMix, RequestSums};
@@ -10,8 +11,7 @@ use crate::group_index::GroupIndex;
 use crate::options::BlockSize;
 
 /// The layout of a file on the spindles.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, SavedValue)]
 pub struct FileLayout {
     /// The layout score (Smith and Seltzer, "File System Aging", SIGMETRICS 1997): the share of blocks, except the
     /// first, that directly follow their predecessor on the same spindle. 1 is contiguous.

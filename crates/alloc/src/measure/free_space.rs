@@ -1,5 +1,6 @@
 //! Measures of the layout of free space.
 
+use strewn_base::state::SavedValue;
 use strewn_raid::{ROW_STRIPES, SpindleIndex};
 
 use super::{Estimate, FEWEST_DRAWN, draw};
@@ -8,8 +9,7 @@ use crate::free_map::FreeMap;
 use crate::mask::runs;
 
 /// The layout of free space on the spindles.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, SavedValue)]
 pub struct FreeSpace {
     /// The layout score of free space (Smith and Seltzer, SIGMETRICS 1997, for files): the share of free blocks, except
     /// the first of each spindle, that directly follow another free block. 1 is one run per spindle.
@@ -190,26 +190,8 @@ fn score(free_blocks: u64, runs: u64, spindles: u64) -> f64 {
 pub const RUN_CLASSES: usize = 41;
 
 /// Runs of free blocks, by powers of two: class `n` holds those of `2^n` to `2^(n+1) - 1` blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "state", serde(try_from = "Vec<u64>", into = "Vec<u64>"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub struct RunHistogram(pub [u64; RUN_CLASSES]);
-
-#[cfg(feature = "state")]
-impl TryFrom<Vec<u64>> for RunHistogram {
-    type Error = &'static str;
-
-    fn try_from(classes: Vec<u64>) -> Result<Self, Self::Error> {
-        classes.try_into().map(Self).map_err(|_| "a histogram of runs has other classes")
-    }
-}
-
-#[cfg(feature = "state")]
-impl From<RunHistogram> for Vec<u64> {
-    fn from(histogram: RunHistogram) -> Self {
-        histogram.0.into()
-    }
-}
 
 impl Default for RunHistogram {
     fn default() -> Self {

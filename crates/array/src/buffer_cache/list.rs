@@ -38,7 +38,6 @@ impl List {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for List {
         parts:;

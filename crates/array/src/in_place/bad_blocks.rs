@@ -14,6 +14,7 @@
 use crate::driver::{Driver, SpindleCommand};
 use crate::payload::{BlockContents, Payload};
 use strewn_alloc::GroupIndex;
+use strewn_base::state::SavedValue;
 use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::{Member, StripedLayout};
 
@@ -25,8 +26,7 @@ use super::group::DiskGroup;
 use super::tag::{Kind, TagFields};
 
 /// Counts of the bad blocks that an array has met, by what became of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub struct BadBlocks {
     /// Blocks computed from the rest of their stripes and rewritten, including parity that was marked as gone and could
     /// be recomputed.

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use strewn_base::BLOCK_SECTORS;
+use strewn_base::state::SavedValue;
 
 use crate::payload::{BlockContents, Payload};
 
@@ -63,8 +64,7 @@ pub(super) fn add(sum: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// A set of the blocks that a command touches, counted from its first.
-#[derive(Debug, Clone, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, SavedValue)]
 pub(super) struct BlockSet(Vec<bool>);
 
 impl BlockSet {

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
+use strewn_base::state::SavedValue;
 
 use crate::driver::{Driver, HostOperation, Root};
 use crate::log::{LogRecord, Logged};
@@ -21,8 +22,7 @@ use crate::payload::Payload;
 use super::InPlace;
 
 /// A checkpoint in progress.
-#[derive(Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Default, SavedValue)]
 pub(super) struct Checkpoint {
     /// Sectors that were dirty when it began, and that no destage has taken since: runs by their disk group and their
     /// first, with their end.

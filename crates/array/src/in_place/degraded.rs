@@ -10,6 +10,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use crate::slots::Slots;
 use strewn_alloc::GroupIndex;
+use strewn_base::state::SavedValue;
 use strewn_raid::{Member, MemberSet, SpareSegments, SpindleIndex, StripePlan, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand};
@@ -22,7 +23,7 @@ use super::steps::Step;
 use super::{InPlace, LunLayout};
 
 /// State of a disk group that has lost a spindle or met a bad block. Its spindles are numbered within it.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Degraded<P> {
     /// Spindles that failed and are not fully rebuilt in place.
     pub(super) lost: Vec<LostSpindle>,
@@ -41,7 +42,7 @@ pub(super) struct Degraded<P> {
 }
 
 /// A spindle that failed, and where its segments are now.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct LostSpindle {
     pub(super) spindle: SpindleIndex,
     pub(super) segments: Segments,

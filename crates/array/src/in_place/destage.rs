@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
 use strewn_base::Direction;
+use strewn_base::state::SavedValue;
 use strewn_raid::{ChunkLocation, Member, MemberSet, SpindleIndex, StripedLayout};
 
 use crate::driver::{Driver, SpindleCommand, Tag, Work};
@@ -26,7 +27,7 @@ const SEARCH_CHUNKS: u32 = 16;
 
 /// An extent being destaged: old data and old parity are read, then both are written. Or stripes: see
 /// [`super::stripes`].
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Destage<P> {
     pub(super) sectors: Range<u64>,
     /// `None` if it takes more than an extent.
@@ -46,8 +47,7 @@ pub(super) struct Destage<P> {
 }
 
 /// The bytes of a parity update.
-#[derive(Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Default, SavedValue)]
 pub(super) struct UpdateBytes {
     /// Exclusive or of the new data and the data read so far: the new parity in the end.
     pub(super) parity: Vec<u8>,

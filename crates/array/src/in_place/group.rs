@@ -184,7 +184,6 @@ impl<P: Payload> IndexMut<GroupIndex> for DiskGroups<P> {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for DiskGroup<()> {
         parts: cache, destaged_stripes, read_cache;
@@ -193,7 +192,6 @@ strewn_base::saved_state! {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for DiskGroups<()> {
         parts: first, further;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
+use strewn_base::state::SavedValue;
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::SpindleIndex;
 
@@ -18,7 +19,7 @@ use super::read_cache::ReadCache;
 use super::tag::{Kind, TagFields};
 
 /// A read that waits for spindles.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct HostRead<P> {
     pub(super) host: HostOperation<P>,
     /// The write that needs it, if it is not the host's.

@@ -422,7 +422,6 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for InPlace<()> {
         parts: groups;

@@ -10,6 +10,7 @@ use std::ops::Range;
 use crate::slots::Slots;
 use strewn_alloc::GroupIndex;
 use strewn_base::BLOCK_SECTORS;
+use strewn_base::state::SavedValue;
 
 use crate::driver::{Acknowledge, Driver, HostOperation, Refusal};
 use crate::payload::Payload;
@@ -19,7 +20,7 @@ use super::blocks::blocks_of;
 use super::host::range_of;
 
 /// The writes to a disk group of whole blocks.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct PartialWrites<P> {
     /// Blocks owned by writes that are not acknowledged: disjoint runs, as first block and end.
     owned: BTreeMap<u64, u64>,
@@ -29,7 +30,7 @@ pub(super) struct PartialWrites<P> {
 }
 
 /// A write whose edge blocks are being read.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 struct PartialWrite<P> {
     host: HostOperation<P>,
     awaited: u32,

@@ -199,7 +199,6 @@ fn first_sector(block: u32) -> u64 {
     u64::from(block) * BLOCK_SECTORS
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for ReadCache<()> {
         parts: blocks, on_their_way, overwritten;

@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
+use strewn_base::state::SavedValue;
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::{Member, SpindleIndex, StripedLayout};
 
@@ -25,7 +26,7 @@ use super::{InPlace, LunLayout};
 const COMMANDS_OF_AN_EXTENT: usize = 4;
 
 /// A reconstruct-write of one stripe.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Reconstruct<P> {
     pub(super) stripe: u64,
     /// The sectors of each unit in which something changes: parity is written there.
@@ -39,8 +40,7 @@ pub(super) struct Reconstruct<P> {
 }
 
 /// Sectors of a member of a stripe, counted from the beginning of its unit.
-#[derive(Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, SavedValue)]
 struct Piece {
     member: Member,
     sectors: Range<u64>,

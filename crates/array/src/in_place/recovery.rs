@@ -11,6 +11,7 @@
 //! row lacks one block at a time, and never two. So before a block counts as gone it is read once more, where it is.
 
 use strewn_alloc::GroupIndex;
+use strewn_base::state::SavedValue;
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::{Member, MemberSet, SpindleIndex, StripedLayout};
 
@@ -26,7 +27,7 @@ use super::tag::{Kind, TagFields};
 const DIRECT: u32 = 1;
 
 /// A read of sectors that are lost or bad.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Recovery<P> {
     /// The tag of the read that waits; `None` if none does.
     requester: Option<Tag>,
@@ -55,7 +56,7 @@ pub(super) struct Recovery<P> {
 }
 
 /// A read that found bad blocks.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 struct BadRead<P> {
     /// Its place by the layout. The recovery begins with its first bad block.
     first_sector: u64,

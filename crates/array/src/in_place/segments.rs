@@ -1,11 +1,12 @@
 //! Where the segments of a failed spindle are: still lost, on reserve, or on the spindle's replacement.
 
+use strewn_base::state::SavedValue;
 use strewn_raid::SpindleIndex;
 
 use super::LunLayout;
 
 /// The places of a failed spindle's segments.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Segments {
     spindle: SpindleIndex,
     shift: u32,
@@ -17,8 +18,7 @@ pub(super) struct Segments {
     pub(super) next: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub(super) enum SegmentLocation {
     Lost,
     /// On this spindle, from this sector on.

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use strewn_base::state::SavedValue;
 use strewn_raid::{SpindleIndex, StripeUnit};
 
 use super::blocks::{BlockSet, blocks_touched, bytes_of, sectors_of_block};
 
 /// A segment being rebuilt.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Step {
     pub(super) spindle: SpindleIndex,
     pub(super) segment: u64,
@@ -23,8 +24,7 @@ pub(super) struct Step {
     pub(super) bytes: SliceBytes,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub(super) enum Stage {
     /// A destage is at work on its RStore.
     Waiting,
@@ -49,8 +49,7 @@ impl Step {
 }
 
 /// What has been read of a part; all of it empty without bytes.
-#[derive(Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Default, SavedValue)]
 pub(super) struct SliceBytes {
     pub(super) sum: Vec<u8>,
     pub(super) gone: BlockSet,

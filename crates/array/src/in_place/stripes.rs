@@ -10,6 +10,7 @@
 use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
+use strewn_base::state::SavedValue;
 use strewn_raid::{MemberSet, StripedLayout};
 
 use crate::driver::Driver;
@@ -25,7 +26,7 @@ use super::reconstruct::Reconstruct;
 const SECTORS_OF_A_COMMAND: u64 = 512;
 
 /// What a destage of stripes has that one of an extent does not have.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct StripeDestage<P> {
     /// The dirty sectors that it took, in order.
     taken: Vec<Range<u64>>,

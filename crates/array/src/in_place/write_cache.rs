@@ -170,7 +170,6 @@ impl WriteCache {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for WriteCache {
         parts: dirty, in_flight;

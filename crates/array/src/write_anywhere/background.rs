@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use strewn_base::Direction;
 use strewn_volume::Region;
+use strewn_base::state::SavedValue;
 
 use crate::driver::Driver;
 use crate::payload::Payload;
@@ -32,8 +33,7 @@ pub struct BackgroundWork {
 
 /// A scan that reads the blocks of all map files (the volumes' bitmaps, the container maps, the aggregate's bitmap), over
 /// and over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub struct BackgroundScan {
     /// Blocks that it looks at in a second, at least one.
     pub blocks_per_second: u32,
@@ -44,14 +44,14 @@ pub struct BackgroundScan {
 }
 
 /// The state of what is done in the background.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Background {
     reclamation: Option<Reclamation>,
     scan: Option<Scan>,
 }
 
 /// A scan for delayed frees, region by region, at a steady pace.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 struct Reclamation {
     interval_ns: u64,
     began_ns: u64,
@@ -60,7 +60,7 @@ struct Reclamation {
     due: u32,
 }
 
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 struct Scan {
     settings: BackgroundScan,
     due_ns: u64,

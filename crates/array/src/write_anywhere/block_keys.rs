@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use strewn_alloc::REGION_BLOCKS;
+use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 use strewn_volume::{Region, VolumeId};
 
@@ -52,8 +53,7 @@ pub struct BlockKeys {
 }
 
 /// A block of a volume, named so that the name lasts: keys are given anew when LUNs come or go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, SavedValue)]
 pub struct BlockAddress {
     /// The number of a LUN's file; [`METADATA`](Self::METADATA) for a block of no LUN.
     pub file: u32,

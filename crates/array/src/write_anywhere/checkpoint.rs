@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::slots::Slots;
 use strewn_alloc::{GroupIndex, Tetris};
 use strewn_base::ROW_STRIPES;
+use strewn_base::state::SavedValue;
 use strewn_raid::{SpindleIndex, Vbn};
 use strewn_volume::VolumeId;
 
@@ -23,7 +24,7 @@ const METADATA_READS_IN_FLIGHT: u32 = 32;
 
 /// A consistency point in progress. Its blocks are placed; it reads the metadata that it changes and the cache lacks,
 /// then writes tetris after tetris, the superblock last.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Checkpoint<P> {
     /// Data blocks, ascending.
     pub(super) data: Vec<u32>,
@@ -53,7 +54,7 @@ pub(super) struct Checkpoint<P> {
 }
 
 /// A tetris in flight: it reads what parity needs, then writes.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct TetrisInFlight<P> {
     pub(super) tetris: Tetris<u32>,
     pub(super) reading: bool,

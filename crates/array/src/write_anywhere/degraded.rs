@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use crate::slots::Slots;
 use strewn_alloc::{GroupIndex, Tetris};
+use strewn_base::state::SavedValue;
 use strewn_base::{Direction, ROW_STRIPES};
 use strewn_raid::{SpindleIndex, SpindleSet};
 
@@ -26,7 +27,7 @@ use super::tag::TagFields;
 use super::{Run, WriteAnywhere, WriteAnywhereConfig};
 
 /// State of an array that has lost a spindle or met a bad block.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Degraded<P> {
     /// Every parity group, also those without losses.
     pub(super) groups: Vec<DegradedGroup<P>>,
@@ -40,7 +41,7 @@ pub(super) struct Degraded<P> {
 }
 
 /// What a parity group has lost, and which of its rows are locked. Its spindles are numbered within it.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct DegradedGroup<P> {
     /// Spindles with missing blocks.
     pub(super) lost: Vec<LostSpindle>,
@@ -56,7 +57,7 @@ pub(super) struct DegradedGroup<P> {
 }
 
 /// A spindle with missing blocks.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct LostSpindle {
     pub(super) spindle: SpindleIndex,
     /// Stripes below this one are rebuilt.

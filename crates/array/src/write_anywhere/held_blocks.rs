@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 use super::metadata::Pointer;
@@ -11,25 +12,21 @@ use super::metadata::Pointer;
 pub(super) type LunBlock = (u32, u32);
 
 /// Blocks that only snapshots hold, beside the dead lists, which say when each is freed.
-#[derive(Debug, Clone, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, SavedValue)]
 pub(super) struct HeldBlocks {
-    #[cfg_attr(feature = "state", serde(with = "strewn_base::state::sorted"))]
     by_place: HashMap<u32, HeldBlock>,
     /// The blocks of LUNs, each with the number of the first snapshot that no longer has it.
     versions: BTreeMap<(LunBlock, u32), Version>,
 }
 
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 struct HeldBlock {
     checksum: u32,
     /// `None` for metadata, which nobody reads.
     version: Option<(LunBlock, u32)>,
 }
 
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 struct Version {
     birth: u32,
     vbn: u32,

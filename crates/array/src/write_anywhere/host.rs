@@ -3,6 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use strewn_base::Direction;
+use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 use crate::driver::{Acknowledge, Driver, HostOperation, LunId, OperationId, Refusal};
@@ -16,7 +17,7 @@ use super::tag::{Owner, TagFields};
 use super::{COMMAND_BLOCKS, Run, WriteAnywhere};
 
 /// A host operation in progress.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct PendingOperation<P> {
     /// Its sectors are numbered through all LUNs.
     host: HostOperation<P>,
@@ -32,8 +33,7 @@ pub(super) struct PendingOperation<P> {
 }
 
 /// What an operation waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 enum Stage {
     /// The indirect blocks that locate its blocks.
     Indirect,

@@ -5,6 +5,7 @@
 //! stored in the pointer to it, so that following a pointer detects a stale or misplaced block.
 
 use strewn_base::BLOCK_BYTES;
+use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 use super::block_keys::BlockAddress;
@@ -21,8 +22,7 @@ const POINTER_BYTES: usize = 8;
 const NOWHERE: u32 = u32::MAX;
 
 /// A pointer to a block: where it lies, and the [`checksum`] of its bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub struct Pointer {
     /// Where the block lies.
     pub vbn: Vbn,

@@ -50,8 +50,7 @@ use strewn_alloc::{
     Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, SummaryBitmap,
 };
 use strewn_base::Direction;
-#[cfg(feature = "state")]
-use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
+use strewn_base::state::{SavedState, SavedValue, StateError, StateReader, StateWriter};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, Vbn};
 use strewn_volume::{Region, SnapshotId, VirtualSpace, VolumeId};
 
@@ -222,7 +221,7 @@ impl<P: Payload> WriteAnywhere<P> {
             aggregate,
             volumes,
             map,
-            regions: strewn_memory::filled(Region(0), keys.of_volumes().len()),
+            regions: strewn_base::memory::filled(Region(0), keys.of_volumes().len()),
             superblock: [Vbn(0); 2],
             stored: (config.format.is_durable() || P::CARRIES_DATA).then(|| {
                 let stored = Stored::new(keys.data().end);
@@ -462,8 +461,7 @@ fn forget<P>(contents: &mut impl Contents<P>, evicted: Evicted, end_of_data: u32
 }
 
 /// Consecutive blocks of one spindle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 struct Run {
     group: GroupIndex,
     /// Numbered within the group.
@@ -706,7 +704,6 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     }
 }
 
-#[cfg(feature = "state")]
 impl WriteAnywhere<()> {
     strewn_base::saved_state! {
         fns save_fields, restore_fields {
@@ -718,7 +715,6 @@ impl WriteAnywhere<()> {
     }
 }
 
-#[cfg(feature = "state")]
 impl SavedState for WriteAnywhere<()> {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         to.value(&self.aggregate.groups())?;

@@ -67,7 +67,7 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn prefetch_place_ahead(&self, data: &[u32], index: usize) {
         if let Some(&key) = data.get(index + BLOCKS_AHEAD) {
             self.map.prefetch(key);
-            strewn_memory::prefetch(&self.regions, key as usize);
+            strewn_base::memory::prefetch(&self.regions, key as usize);
             if let Some(snapshots) = &self.snapshots {
                 snapshots.prefetch(key);
             }

@@ -16,6 +16,7 @@
 use std::ops::RangeInclusive;
 
 use strewn_volume::VolumeId;
+use strewn_base::state::SavedValue;
 
 use crate::payload::Payload;
 use crate::snapshot::VolumeMeasures;
@@ -24,8 +25,7 @@ use super::config::VolumeConfig;
 use super::{CATALOG_BLOCKS, WriteAnywhere};
 
 /// Blocks of data, and of metadata that snapshots may hold.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub(super) struct Owned {
     pub(super) data: u64,
     pub(super) metadata: u64,
@@ -38,8 +38,7 @@ impl Owned {
 }
 
 /// What one volume may claim.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, PartialEq, Eq, SavedValue)]
 struct Promise {
     /// Blocks of data that are sure to find room: none in a thin volume.
     promised: u64,
@@ -90,8 +89,7 @@ impl Promise {
 }
 
 /// What the volumes may claim together, kept up to date block by block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, PartialEq, Eq, SavedValue)]
 pub(super) struct Promises {
     volumes: Vec<Promise>,
     /// Blocks of the other metadata that have no place yet.

@@ -225,7 +225,6 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for ReadAhead {
         parts: on_their_way;

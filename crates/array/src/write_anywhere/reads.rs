@@ -1,5 +1,7 @@
 //! Which reads a consistency point must wait for before it frees what it moved.
 
+use strewn_base::state::SavedValue;
+
 /// Reads of host operations that are on their way, by the epoch they were sent in: a consistency point that begins
 /// begins an epoch.
 ///
@@ -7,8 +9,7 @@
 /// be written again, and the block must not leave the cache, or the late read would bring back what was there before.
 /// A commit allows both, so it waits for the reads of the epoch before. (The reads of the one before that were waited
 /// for by the commit before: two epochs are all there can be.)
-#[derive(Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Default, SavedValue)]
 pub(super) struct Reads {
     /// Whether the present epoch is odd.
     epoch_parity: bool,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use strewn_base::Direction;
+use strewn_base::state::SavedValue;
 use strewn_raid::{Member, SpindleIndex, SpindleSet, StripeBytes, StripePlan};
 
 use crate::driver::{Driver, Tag};
@@ -13,7 +14,7 @@ use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
 
 /// A read with lost or bad blocks.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Recovery<P> {
     /// The tag and the run of the original read.
     tag: Tag,
@@ -31,13 +32,13 @@ pub(super) struct Recovery<P> {
 }
 
 /// Part of a run in which the same blocks are lost.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 struct Stretch {
     run: Run,
     source: StretchSource,
 }
 
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 enum StretchSource {
     /// The blocks can be read.
     Read,

@@ -424,7 +424,6 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for Snapshots {
         parts: space;

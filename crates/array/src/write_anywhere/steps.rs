@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use strewn_base::ROW_STRIPES;
+use strewn_base::state::SavedValue;
 use strewn_raid::{SpindleIndex, SpindleSet};
 
 use super::tag::{SLOT_MASK, TagFields};
 
 /// The steps in flight, in stripe order.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Steps<P> {
     pub(super) under_way: VecDeque<Step<P>>,
     /// The number of the first step.
@@ -21,7 +22,7 @@ impl<P> Default for Steps<P> {
     }
 }
 
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Step<P> {
     pub(super) first_stripe: u64,
     pub(super) blocks: u32,
@@ -37,8 +38,7 @@ pub(super) struct Step<P> {
     pub(super) read: Vec<(SpindleIndex, P)>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub(super) enum Stage {
     /// It waits for a tetris that is changing its stripes.
     Waiting,

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use strewn_alloc::{GroupIndex, SummaryBitmap};
+use strewn_base::state::SavedValue;
 use strewn_raid::{SpindleIndex, Vbn};
 
 use crate::payload::{BlockContents, Payload};
@@ -46,8 +47,7 @@ pub(super) struct Stored {
 }
 
 /// A block in use that has no key.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 pub(super) struct WithoutKey {
     pub(super) holds: BlockContents,
     /// 0 if unknown, or if snapshots hold it.
@@ -75,8 +75,8 @@ impl Stored {
     /// Room for the checksums of an array with bytes.
     pub(super) fn with_checksums(self, keys: u32, aggregate_blocks: u64) -> Self {
         Self {
-            checksums: strewn_memory::filled(0, keys as usize),
-            key_at: strewn_memory::filled(NOBODY, aggregate_blocks as usize),
+            checksums: strewn_base::memory::filled(0, keys as usize),
+            key_at: strewn_base::memory::filled(NOBODY, aggregate_blocks as usize),
             ..self
         }
     }
@@ -179,7 +179,7 @@ pub(super) enum Fit {
 }
 
 /// Where a block lay before the consistency point in progress, and its checksum there.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct OldLocation {
     vbn: Option<Vbn>,
     checksum: u32,
@@ -344,7 +344,6 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for Stored {
         parts: checksums, unmapped, key_at, without_key;

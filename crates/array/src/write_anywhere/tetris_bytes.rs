@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use strewn_alloc::{GroupIndex, Tetris, bits};
 use strewn_base::ROW_STRIPES;
+use strewn_base::state::SavedValue;
 use strewn_raid::{
     Member, MemberSet, ParityGroup, SpindleIndex, SpindleSet, StripeBytes, StripeCodec, StripePlan,
     StripeShape, UpdateMethod,
@@ -18,7 +19,7 @@ use super::tag::TagFields;
 use super::{Run, WriteAnywhere};
 
 /// How the parity of a partial stripe is updated.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct Update {
     plan: StripePlan,
     /// Blocks that are gone for good. Parity counts them as zeros; their checksums expose what is computed from it.
@@ -46,7 +47,7 @@ impl Update {
 }
 
 /// The data that a tetris has read.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct StripeReads<P> {
     /// By spindle and stripe of the tetris.
     blocks: BTreeMap<(u16, u32), P>,

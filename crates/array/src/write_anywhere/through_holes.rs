@@ -6,6 +6,7 @@
 //! reads as it has runs. So whatever happens to a hole (it is overwritten, lost, unreadable or wrong) matters to nobody.
 
 use strewn_base::Direction;
+use strewn_base::state::SavedValue;
 
 use crate::driver::Driver;
 use crate::payload::Payload;
@@ -16,7 +17,7 @@ use super::tag::{Owner, TagFields};
 use super::{COMMAND_BLOCKS, Run, WriteAnywhere};
 
 /// How host reads go on through holes, and those in flight.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 pub(super) struct ThroughHoles {
     /// Most blocks of a hole.
     most_blocks: u32,
@@ -26,15 +27,14 @@ pub(super) struct ThroughHoles {
 }
 
 /// A run that an operation wants.
-#[derive(Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, SavedValue)]
 struct Wanted {
     first_key: u32,
     run: Run,
 }
 
 /// A command through holes.
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(SavedValue)]
 struct Read {
     /// The operation.
     slot: u32,

@@ -2,6 +2,7 @@
 
 use strewn_base::Direction;
 use strewn_volume::SnapshotId;
+use strewn_base::state::SavedValue;
 
 use crate::driver::{Driver, HostOperation, LunId};
 use crate::payload::Payload;
@@ -12,8 +13,7 @@ use super::metadata::Pointer;
 use super::tag::{Owner, TagFields};
 
 /// A LUN as it is in a snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub struct View {
     /// The number of the LUN's file. The LUN itself may be gone.
     pub file: u32,

@@ -58,7 +58,7 @@ pub(super) fn write(
         file.write_all(&[0; HEADER_BYTES])?;
         let mut counted = Counted { file, bytes: 0, digest: Digest::new(CHECKSUM) };
         let mut writer = StateWriter::new(&mut counted);
-        writer.value(VERSION)?;
+        writer.text(VERSION)?;
         payload(&mut writer)?;
         writer.finish()?;
         let Counted { file, bytes, mut digest } = counted;

@@ -12,8 +12,7 @@ use std::fs::{self, File, TryLockError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-use strewn_base::state::StateError;
+use strewn_base::state::{SavedValue, StateError};
 use strewn_scenario::{Disk, ProfileFile, Scenario, ScenarioError, SpindleChoice};
 use strewn_sim::Simulated;
 
@@ -42,7 +41,7 @@ pub struct SavedRun {
 }
 
 /// What determines the results of a run.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, SavedValue)]
 struct Description {
     /// The text of the scenario, with the settings that were changed.
     text: String,

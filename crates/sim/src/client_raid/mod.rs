@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use strewn_array::{Direction, HostOperation, LunId, OperationId};
-#[cfg(feature = "state")]
-use strewn_base::state::{StateError, StateReader, StateWriter};
+use strewn_base::state::{SavedValue, StateError, StateReader, StateWriter};
 use strewn_raid::{MemberSet, ObjectLayout, PlanStep, StripeColumn, StripePlan, UpdateMethod};
 use strewn_workload::Access;
 
@@ -56,8 +55,7 @@ pub struct ClientRaid<H> {
 }
 
 /// What changes while [`ClientRaid`] runs.
-#[derive(Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Default, SavedValue)]
 struct RaidState {
     /// Applications' operations in progress.
     operations: BTreeMap<u32, InProgress>,
@@ -78,8 +76,7 @@ struct RaidState {
 }
 
 /// An application's operation.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 struct InProgress {
     /// The file, as applications name it.
     lun: LunId,
@@ -98,8 +95,7 @@ struct InProgress {
 }
 
 /// What an operation waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 enum Stage {
     /// Other operations on its stripes.
     Stripes,
@@ -449,13 +445,11 @@ impl<H: Host> Host for ClientRaid<H> {
         host
     }
 
-    #[cfg(feature = "state")]
     fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         to.value(&self.state)?;
         self.applications.save_state(to)
     }
 
-    #[cfg(feature = "state")]
     fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
         self.state = from.value()?;
         self.applications.restore_state(from)

@@ -1,6 +1,7 @@
 //! How clients access objects, and what they did.
 
 use strewn_base::SECTOR_BYTES;
+use strewn_base::state::SavedValue;
 use thiserror::Error;
 
 use crate::host::Moved;
@@ -65,8 +66,7 @@ pub enum ClientRaidError {
 }
 
 /// What clients did in a segment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, SavedValue)]
 pub struct ClientRaidMeasures {
     /// Requests that read what applications read, or what a lost part of that is computed from.
     pub reads: Moved,

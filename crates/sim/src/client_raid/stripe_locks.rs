@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+use strewn_base::state::SavedValue;
+
 /// A stripe: its file, and its number there.
 type StripeKey = (u16, u64);
 
 /// How an operation uses a stripe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub(super) enum StripeUse {
     /// It reads, and others may too.
     Shared,
@@ -18,15 +19,13 @@ pub(super) enum StripeUse {
 
 /// The stripes in use, and the operations that wait for them. An operation asks for all of its stripes at once, and they are
 /// given in the order in which operations asked, so no two wait for each other.
-#[derive(Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Default, SavedValue)]
 pub(super) struct StripeLocks {
     stripes: BTreeMap<StripeKey, StripeQueue>,
 }
 
 /// The operations that use a stripe, and those that wait for it.
-#[derive(Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Default, SavedValue)]
 struct StripeQueue {
     /// In the order in which they asked.
     all: VecDeque<(u32, StripeUse)>,

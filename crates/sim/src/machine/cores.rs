@@ -1,8 +1,9 @@
 //! Processors that work side by side.
 
+use strewn_base::state::SavedValue;
+
 /// Equal cores that take work from one queue, in the order of its arrival.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub(crate) struct Cores {
     /// When each core is free.
     free_ns: Vec<u64>,

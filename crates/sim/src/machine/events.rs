@@ -3,9 +3,10 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use strewn_base::state::SavedValue;
+
 /// What a part of a machine is told. Requests are named by their slots.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 pub(crate) enum Word {
     /// To a host: its processing of a message to be sent is done.
     Leaves(u32),
@@ -24,8 +25,7 @@ pub(crate) enum Word {
 }
 
 /// A word for a part, at a time. At equal times, what was scheduled first comes first.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 struct Event {
     at_ns: u64,
     number: u64,
@@ -68,8 +68,7 @@ impl Ord for Event {
 }
 
 /// The words that are to be said, the earliest first.
-#[derive(Debug, Clone, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, SavedValue)]
 pub(crate) struct EventQueue {
     events: BinaryHeap<Reverse<Event>>,
     scheduled: u64,

@@ -2,10 +2,10 @@
 
 use strewn_array::{LogRecord, OperationId};
 use strewn_base::SECTOR_BYTES;
+use strewn_base::state::SavedValue;
 
 /// What joins the two controllers of a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub struct Interconnect {
     /// Bytes a second that it moves, in each direction.
     pub bytes_per_second: u64,
@@ -14,16 +14,14 @@ pub struct Interconnect {
 }
 
 /// Records that a consistency point does not cover yet, and their sectors.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub(crate) struct Logged {
     pub(crate) records: u64,
     pub(crate) sectors: u64,
 }
 
 /// A log's copy: what a takeover replays. A write is acknowledged once its record is here too.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub(crate) struct LogMirror {
     interconnect: Interconnect,
     record_header_bytes: u64,

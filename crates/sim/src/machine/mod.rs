@@ -18,8 +18,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use strewn_array::{Array, DataLost, Direction, FailedSpindle, LunId, VolumeId};
-#[cfg(feature = "state")]
-use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
+use strewn_base::state::{SavedState, SavedValue, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
 use strewn_transport::{Connection, FrontEnd, Network};
 
@@ -49,8 +48,7 @@ pub use segment::{ControllerSegment, LinkSegment, MachineMeasures};
 const MOST_LOOKS_AT_ONCE: u32 = 64;
 
 /// A controller of a [`Machine`], numbered from 0. It owns the array that was added with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct ControllerId(pub u16);
 
 impl ControllerId {
@@ -60,13 +58,11 @@ impl ControllerId {
 }
 
 /// A host of a [`Machine`], numbered from 0. The first one is always there.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub struct HostId(pub u16);
 
 /// How a host reaches LUNs: a protocol, and the connections that operations use in turn.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub struct Port {
     /// The host.
     pub host: HostId,
@@ -77,13 +73,11 @@ pub struct Port {
 }
 
 /// A port of a [`Machine`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SavedValue)]
 pub struct PortId(u16);
 
 /// Which array has a LUN, as which of its own, and how a host reaches it.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 struct Target {
     controller: ControllerId,
     lun: LunId,
@@ -565,7 +559,6 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl[A: SavedState] for Controller<A> {
         parts: driven;
@@ -574,7 +567,6 @@ strewn_base::saved_state! {
     }
 }
 
-#[cfg(feature = "state")]
 impl<A: SavedState, H> Machine<A, H> {
     strewn_base::saved_state! {
         fns save_fields, restore_fields {
@@ -588,7 +580,6 @@ impl<A: SavedState, H> Machine<A, H> {
 }
 
 /// What a machine has come to. It is restored into one that was built from the same configuration and has not run.
-#[cfg(feature = "state")]
 impl<A: Array<()> + SavedState, H: Host> SavedState for Machine<A, H> {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         self.save_fields(to)?;

@@ -1,14 +1,14 @@
 //! Two controllers that mirror each other's log and take over from each other.
 
 use strewn_array::{Array, ProcessorWork};
+use strewn_base::state::SavedValue;
 
 use crate::host::Host;
 
 use super::{ControllerId, Interconnect, LogMirror, Machine};
 
 /// How two controllers stand in for each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub struct PairSettings {
     /// What joins them. A write is acknowledged when its record is in both logs.
     pub interconnect: Interconnect,
@@ -19,8 +19,7 @@ pub struct PairSettings {
 }
 
 /// A step of a takeover or a giveback.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub(super) enum Turn {
     /// The controller fails.
     Fails(ControllerId),

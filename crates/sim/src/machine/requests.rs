@@ -1,13 +1,13 @@
 //! Host operations on their way through a machine.
 
 use strewn_array::{Direction, LunId, OperationId};
+use strewn_base::state::SavedValue;
 use strewn_transport::SubRequestKind;
 
 use super::rounds::{RoundCosts, RoundKey};
 
 /// Where the time of operations went, in nanoseconds, summed over requests.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub struct TimeIn {
     /// Waiting for the host's processor, and on it.
     pub host_ns: u64,
@@ -43,8 +43,7 @@ impl TimeIn {
 }
 
 /// A host's operation, by the host's number for it.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 pub(crate) struct Operation {
     pub(crate) lun: LunId,
     pub(crate) direction: Direction,
@@ -62,8 +61,7 @@ pub(crate) struct Operation {
 }
 
 /// A sub-request of an operation, by its slot.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, SavedValue)]
 pub(crate) struct Request {
     pub(crate) operation: OperationId,
     /// Where in the operation it begins.
@@ -95,8 +93,7 @@ impl Request {
 }
 
 /// Requests in progress.
-#[derive(Debug, Clone, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, SavedValue)]
 pub(crate) struct Requests {
     slots: Vec<Option<Request>>,
     free: Vec<u32>,
@@ -149,8 +146,7 @@ impl Requests {
 }
 
 /// Operations in progress. Hosts number them densely.
-#[derive(Debug, Clone, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, SavedValue)]
 pub(crate) struct Operations {
     slots: Vec<Option<Operation>>,
 }

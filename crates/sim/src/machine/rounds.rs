@@ -1,6 +1,7 @@
 //! Rounds of exchanges, each computed once: a workload has few sizes, and as many requests as one likes.
 
 use strewn_array::Direction;
+use strewn_base::state::SavedValue;
 use strewn_transport::{Network, PreparedTrain, Round, SubRequest, SubRequestKind, Toward};
 
 use super::Port;
@@ -11,8 +12,7 @@ const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 10;
 
 /// All that decides what a round is, in two words: they are compared and mixed at every step of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub(crate) struct RoundKey {
     /// Bytes of the sub-request.
     bytes: u64,
@@ -80,8 +80,7 @@ impl RoundKey {
 }
 
 /// What a round costs the processors at both ends, in nanoseconds: its message, and what comes back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub(crate) struct RoundCosts {
     pub(crate) host_sends_ns: u64,
     pub(crate) target_receives_ns: u64,

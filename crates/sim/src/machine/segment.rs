@@ -2,6 +2,7 @@
 
 use strewn_array::write_anywhere::ScanProgress;
 use strewn_array::{Array, Counters, LayoutMeasures, SnapshotMeasures};
+use strewn_base::state::SavedValue;
 use strewn_transport::{Link, LinkId, Network, Toward};
 
 use crate::driven_array::ProcessorMeasures;
@@ -14,8 +15,7 @@ use super::{Machine, TimeIn};
 /// What a [`Machine`] measures in a segment besides what any [`Segment`] has. There, counters, spindles and groups are
 /// those of all arrays, spindles and LUNs are numbered through, controller by controller, and the processor's time is that
 /// of the busiest controller.
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 pub struct MachineMeasures {
     /// Where the time of the operations answered went.
     pub time_in: TimeIn,
@@ -32,8 +32,7 @@ pub struct MachineMeasures {
 }
 
 /// A controller over a segment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, SavedValue)]
 pub struct ControllerSegment {
     /// Time that the processor was busy, in nanoseconds. Of several cores it is their mean, or that of the serial domain
     /// that was occupied longest, if that is more.
@@ -45,8 +44,7 @@ pub struct ControllerSegment {
 }
 
 /// A link over a segment, by direction: towards the array, and towards the host.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
 pub struct LinkSegment {
     /// Time that it carried something, in nanoseconds.
     pub busy_ns: [u64; 2],

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use strewn_base::state::SavedValue;
+
 /// Which completions a processor takes with one interrupt.
 ///
 /// The processor looks for completions when it ends a piece of work, and takes all that there are: those since it looked
@@ -9,8 +11,7 @@ use std::collections::VecDeque;
 /// interrupt, and the others until that piece ends come with it.
 ///
 /// Taking them delays what has not been given yet, like all that overtakes here: departure times that are known stay.
-#[derive(Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Default, SavedValue)]
 pub(super) struct Batches {
     /// When the pieces of work given so far end, from the one in progress on.
     ends_ns: VecDeque<u64>,

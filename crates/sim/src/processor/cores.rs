@@ -2,6 +2,7 @@
 
 use strewn_array::ProcessorWork;
 use strewn_base::Calendar;
+use strewn_base::state::SavedValue;
 
 /// The cores of a controller's processor.
 ///
@@ -33,8 +34,7 @@ impl ProcessorCores {
 }
 
 /// A controller's cores over a segment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, SavedValue)]
 pub struct CoresSegment {
     /// Time that cores were busy, in nanoseconds, summed over them.
     pub busy_ns: u64,
@@ -45,16 +45,14 @@ pub struct CoresSegment {
 }
 
 /// Work that was given at a time, and when it is done.
-#[derive(Debug, Clone, Copy, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, Default, SavedValue)]
 struct Given {
     at_ns: u64,
     done_ns: u64,
 }
 
 /// What only one core at a time works on.
-#[derive(Debug, Clone, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Default, SavedValue)]
 struct Domain {
     /// When one does.
     calendar: Calendar,
@@ -225,7 +223,6 @@ impl SeveralCores {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for SeveralCores {
         parts:;

@@ -154,7 +154,6 @@ impl Processor {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for Processor {
         parts: several;

@@ -1,5 +1,7 @@
 //! SCSI over Fibre Channel (FCP-4, INCITS 481).
 
+use strewn_base::state::SavedValue;
+
 use super::Turn;
 use super::solicited::SolicitedWrite;
 use crate::frames::{FCP_COMMAND_BYTES, FCP_RESPONSE_BYTES, FCP_TRANSFER_READY_BYTES};
@@ -9,8 +11,7 @@ use crate::{Direction, PduKind, Train, TrainPart};
 ///
 /// A read is FCP_CMND, FCP_DATA and FCP_RSP. A write waits for FCP_XFER_RDY before each burst of data; a first burst
 /// without it (FCP-4: write FCP_XFER_RDY disabled) is not modelled, because hardly any disk array allows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Fcp {
     /// The largest data of a command, in bytes. Chosen: 512 KiB, what Linux 2.6 gives a disk
     /// (`max_sectors_kb`).

@@ -1,5 +1,7 @@
 //! SCSI over TCP (RFC 7143).
 
+use strewn_base::state::SavedValue;
+
 use super::Turn;
 use super::solicited::SolicitedWrite;
 use crate::{Direction, PduKind, Train, TrainPart};
@@ -11,8 +13,7 @@ const DIGEST_BYTES: u32 = 4;
 
 /// SCSI over TCP. The fields are the login keys of RFC 7143, section 13, and [`Iscsi::default`] has the values that it
 /// gives to keys nobody negotiates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Iscsi {
     /// HeaderDigest=CRC32C (13.1): 4 bytes behind each header.
     pub header_digest: bool,

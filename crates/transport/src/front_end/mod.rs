@@ -12,12 +12,13 @@ pub use iscsi::Iscsi;
 pub use nfs::{Nfs, WriteStability};
 pub use smb::{Smb1, Smb2, Smb2Dialect};
 
+use strewn_base::state::SavedValue;
+
 use crate::exchange::{Exchange, Leg, ProcessorCosts, Round, SubRequest, SubRequestKind};
 use crate::{Direction, Train, WireCounts};
 
 /// A protocol between host and array, with its settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub enum Protocol {
     /// None: the host and the array share memory, and nothing crosses a wire.
     Direct,
@@ -34,8 +35,7 @@ pub enum Protocol {
 }
 
 /// A protocol, and what its PDUs cost the processors at both ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct FrontEnd {
     /// The protocol.
     pub protocol: Protocol,

@@ -1,5 +1,7 @@
 //! NFS version 3 over TCP (RFC 1813, RFC 5531).
 
+use strewn_base::state::SavedValue;
+
 use super::Turn;
 use crate::{Direction, PduKind, Train, TrainPart, WireCounts};
 
@@ -19,8 +21,7 @@ const POST_OP_ATTRIBUTES: (u32, u32) = (4, 84);
 const PRE_OP_ATTRIBUTES: (u32, u32) = (4, 24);
 
 /// When the data of a write is on stable storage (RFC 1813, 3.3.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub enum WriteStability {
     /// The file's close commits: `UNSTABLE` writes, and one COMMIT behind all of them.
     CommitOnClose,
@@ -31,8 +32,7 @@ pub enum WriteStability {
 }
 
 /// NFS version 3 over TCP, with AUTH_SYS credentials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Nfs {
     /// The mount option `rsize`: the largest READ, in bytes. 32 KiB is chosen: servers of
     /// 2005 offered 32 or 64 KiB.

@@ -1,5 +1,7 @@
 //! SMB 1 and SMB 2 over TCP (\[MS-CIFS\], \[MS-SMB\], \[MS-SMB2\]).
 
+use strewn_base::state::SavedValue;
+
 use super::Turn;
 use crate::{Direction, PduKind, Train, TrainPart, WireCounts};
 
@@ -16,8 +18,7 @@ const CREDIT_BYTES: u64 = 65_536;
 const SMB1_LARGEST_BYTES: u32 = 0x1_ffff - 64;
 
 /// SMB 1, also called CIFS: READ_ANDX and WRITE_ANDX with 64-bit offsets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Smb1 {
     /// The largest read, in bytes. 61,440: what Windows asks for with CAP_LARGE_READX. Without it, 16,384: what fits into
     /// Windows's MaxBufferSize, 16,644. \[MS-CIFS\] has lengths of 16 bits. \[MS-SMB\] 2.2.4.2.1 extends them, up to what
@@ -77,8 +78,7 @@ fn smb1(kind: PduKind, words: u32, other_bytes: u32, data_bytes: u64) -> Train {
 }
 
 /// The version of SMB 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub enum Smb2Dialect {
     /// 2.0.2, Windows Vista and Server 2008: reads and writes of at most 64 KiB.
     Smb202,
@@ -87,8 +87,7 @@ pub enum Smb2Dialect {
 }
 
 /// SMB 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Smb2 {
     /// The version.
     pub dialect: Smb2Dialect,

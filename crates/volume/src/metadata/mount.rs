@@ -163,8 +163,10 @@ fn mount_aggregate<E, F: FnMut(Vbn, &mut PageBytes) -> Result<(), E>>(
     let all_pages = first_pages[groups.len()];
     let size =
         |group: &ParityGroup| group.stripes().div_ceil(64) * u64::from(group.data_spindles());
-    let mut maps: Vec<Vec<u64>> =
-        groups.iter().map(|group| strewn_memory::zeroed_words(size(group) as usize)).collect();
+    let mut maps: Vec<Vec<u64>> = groups
+        .iter()
+        .map(|group| strewn_base::memory::zeroed_words(size(group) as usize))
+        .collect();
     let array =
         loader.array((PageKind::FreeMaps, 0), root.free_maps, all_pages, |index, page| {
             let group = first_pages.partition_point(|first| *first <= index) - 1;

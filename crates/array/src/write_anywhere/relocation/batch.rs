@@ -1,6 +1,8 @@
 //! Batches of blocks to relocate: each is read as far as the cache lacks it, held, and made dirty as a whole, so that one
 //! consistency point writes all of it.
 
+use strewn_base::state::SavedValue;
+
 use crate::driver::Driver;
 use crate::payload::Payload;
 use crate::units::BLOCK_SECTORS;
@@ -15,15 +17,13 @@ const MOST_BATCHES: usize = 2;
 const MOST_BATCH_BLOCKS: usize = 512;
 
 /// Blocks to relocate together, each once: in file order, or in the order of their places.
-#[derive(Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, SavedValue)]
 pub(super) struct Request {
     pub(super) cause: Cause,
     pub(super) keys: Vec<u32>,
 }
 
-#[derive(Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, SavedValue)]
 pub(super) struct Batch {
     cause: Cause,
     keys: Vec<u32>,

@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use strewn_alloc::GroupIndex;
+use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 use crate::payload::Payload;
@@ -42,8 +43,7 @@ const REQUEST_BLOCKS: usize = 512;
 /// The map is passed with one bit for so many VBNs.
 const COARSE_VBNS: u64 = 4_096;
 
-#[derive(Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Default, SavedValue)]
 pub(super) struct Cleaner {
     /// Areas being emptied, which are withheld from allocation.
     areas: VecDeque<CleanedArea>,
@@ -58,8 +58,7 @@ pub(super) struct Cleaner {
     metadata: Vec<u32>,
 }
 
-#[derive(Debug)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, SavedValue)]
 struct CleanedArea {
     group: GroupIndex,
     area: u32,

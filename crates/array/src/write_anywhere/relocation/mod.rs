@@ -30,6 +30,7 @@ use batch::{Batch, Request};
 use cleaning::Cleaner;
 use read_streams::ReadStreams;
 use scan::Scan;
+use strewn_base::state::SavedValue;
 
 pub use scan::{ReallocationScan, ScanProgress};
 
@@ -61,8 +62,7 @@ impl RelocationConfig {
 }
 
 /// Why blocks are relocated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 enum Cause {
     AfterRead,
     Scan,
@@ -219,7 +219,6 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 }
 
-#[cfg(feature = "state")]
 strewn_base::saved_state! {
     impl for Relocation {
         parts: dirty;

@@ -6,6 +6,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use strewn_base::state::SavedValue;
+
 /// Blocks that are judged and relocated together: four chunks, 1 MiB. A stream that never gets so far relocates nothing.
 pub(super) const STRETCH_BLOCKS: u32 = 256;
 /// Runs of a stretch, as a multiple of those expected, above which it is relocated. An assumption: relocation costs one
@@ -18,16 +20,14 @@ const MOST_SINGLE_READS: usize = 64;
 const AHEAD_BLOCKS: u32 = 1_024;
 const MOST_AHEAD: usize = 64;
 
-#[derive(Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Default, SavedValue)]
 pub(super) struct ReadStreams {
     /// The least recently continued first.
     streams: Vec<Stream>,
     single: VecDeque<(u32, u32)>,
 }
 
-#[derive(Debug, Clone)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, SavedValue)]
 struct Stream {
     /// What has been read without a gap and not been judged.
     first: u32,

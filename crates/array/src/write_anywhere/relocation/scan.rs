@@ -4,6 +4,8 @@
 //! threshold says how bad the layout must be; a full reallocation moves all but what would not gain. It runs in the
 //! background, once or at an interval.
 
+use strewn_base::state::SavedValue;
+
 use crate::payload::Payload;
 
 use super::super::WriteAnywhere;
@@ -30,8 +32,7 @@ pub struct ReallocationScan {
 }
 
 /// How far the reallocation scans are.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Clone, Copy, PartialEq, SavedValue)]
 pub struct ScanProgress {
     /// Scans that have begun.
     pub begun: u32,
@@ -53,8 +54,7 @@ impl ScanProgress {
     }
 }
 
-#[derive(Debug, Default)]
-#[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]
+#[derive(Debug, Default, SavedValue)]
 pub(super) struct Scan {
     /// When its next step, or the next scan, is due.
     due_ns: Option<u64>,

@@ -2,8 +2,11 @@
 //!
 //! What a configuration determines is built again from the configuration; everything else is state. A type that mixes
 //! both implements [`SavedState`], by [`saved_state!`](crate::saved_state): it writes its state, and puts state that is
-//! read back into a value that was just built. What is state alone is a *value*, encoded by serde in the format of
-//! [postcard](https://postcard.jamesmunns.com/wire-format).
+//! read back into a value that was just built. What is state alone is a *value*, a [`SavedValue`], which is derived. It is
+//! encoded in the format of [postcard](https://postcard.jamesmunns.com/wire-format): integers of more than a byte as
+//! varints, signed ones by zigzag; floats as their bytes, the lowest first; a count before what there may be any number of;
+//! 0 or 1 before what may be there; the number of its variant before an enum; fields in order. Maps and sets are sorted, so
+//! that the same state gives the same bytes.
 //!
 //! ```
 //! use strewn_base::saved_state;
@@ -36,18 +39,34 @@
 //! # Ok::<(), strewn_base::state::StateError>(())
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod values;
+
+use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::io::{self, Write};
 use std::ops::{Deref, DerefMut};
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+pub use strewn_derive::SavedValue;
 
 /// Bytes collected before they are written.
 const BUFFER_BYTES: usize = 1 << 16;
 /// Numbers are saved by pages. Pages of zeros take no room, and pages that were never written stay so.
 const PAGE_BYTES: usize = 4096;
+
+/// A value that is state alone: written, and read back as it was.
+pub trait SavedValue: Sized {
+    /// Writes the value.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn write(&self, to: &mut StateWriter<'_>) -> Result<(), StateError>;
+
+    /// Reads a value. It takes no more memory than a small multiple of the bytes that encode it.
+    ///
+    /// # Errors
+    /// If the bytes are no such value.
+    fn read(from: &mut StateReader<'_>) -> Result<Self, StateError>;
+}
 
 /// State that can be written, and put into a value that was built from the same configuration.
 pub trait SavedState {
@@ -114,6 +133,12 @@ impl StateError {
         Self::Inconsistent { place: String::new(), problem: problem.into() }
     }
 
+    /// There is no variant `number` of the enum `name`. For what [`SavedValue`] derives.
+    #[must_use]
+    pub fn unknown_variant(number: u32, name: &str) -> Self {
+        Self::inconsistent(format!("{name} has no variant {number}"))
+    }
+
     /// The same error, with the field that leads to its place.
     #[must_use]
     pub fn within(self, field: &str) -> Self {
@@ -134,34 +159,46 @@ impl StateError {
 pub struct StateWriter<'w> {
     out: &'w mut dyn Write,
     buffer: Vec<u8>,
-    failed: Option<io::Error>,
 }
 
 impl<'w> StateWriter<'w> {
     /// Writes to `out`, in pieces of some 64 KiB.
     pub fn new(out: &'w mut dyn Write) -> Self {
-        Self { out, buffer: Vec::with_capacity(2 * BUFFER_BYTES), failed: None }
+        Self { out, buffer: Vec::with_capacity(2 * BUFFER_BYTES) }
     }
 
     /// Writes a value.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), StateError> {
-        let encoded = postcard::serialize_with_flavor(value, &mut *self);
-        match (self.failed.take(), encoded) {
-            (Some(error), _) => Err(error.into()),
-            (None, Ok(())) => Ok(()),
-            (None, Err(error)) => Err(io::Error::other(error).into()),
-        }
+    #[inline]
+    pub fn value<T: SavedValue>(&mut self, value: &T) -> Result<(), StateError> {
+        value.write(self)
     }
 
-    /// Writes values, as many as the configuration says.
+    /// Writes values with their number.
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn values<T: Serialize>(&mut self, values: &[T]) -> Result<(), StateError> {
-        self.value(values)
+    pub fn values<'v, T: SavedValue + 'v>(
+        &mut self,
+        values: impl IntoIterator<Item = &'v T, IntoIter: ExactSizeIterator>,
+    ) -> Result<(), StateError> {
+        let values = values.into_iter();
+        self.value(&values.len())?;
+        for value in values {
+            value.write(self)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a text.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn text(&mut self, text: &str) -> Result<(), StateError> {
+        self.value(&text.len())?;
+        self.add(text.as_bytes())
     }
 
     /// Writes numbers as their bytes, with pages of zeros only counted. For [`saved_number!`](crate::saved_number).
@@ -213,29 +250,11 @@ impl<'w> StateWriter<'w> {
 
     /// Adds `bytes`, and writes them with others once they are many.
     #[inline]
-    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn add(&mut self, bytes: &[u8]) -> Result<(), StateError> {
         self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= BUFFER_BYTES { self.write_out() } else { Ok(()) }
-    }
-}
-
-impl postcard::ser_flavors::Flavor for &mut StateWriter<'_> {
-    type Output = ();
-
-    #[inline]
-    fn try_extend(&mut self, data: &[u8]) -> postcard::Result<()> {
-        self.add(data).map_err(|error| {
-            self.failed = Some(error);
-            postcard::Error::SerializeBufferFull
-        })
-    }
-
-    #[inline]
-    fn try_push(&mut self, data: u8) -> postcard::Result<()> {
-        self.try_extend(&[data])
-    }
-
-    fn finalize(self) -> postcard::Result<()> {
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.write_out()?;
+        }
         Ok(())
     }
 }
@@ -256,18 +275,29 @@ impl<'r> StateReader<'r> {
     ///
     /// # Errors
     /// If the bytes are no such value.
-    pub fn value<T: Deserialize<'r>>(&mut self) -> Result<T, StateError> {
-        let (value, rest) = postcard::take_from_bytes(self.bytes)
-            .map_err(|error| StateError::inconsistent(error.to_string()))?;
-        self.bytes = rest;
-        Ok(value)
+    #[inline]
+    pub fn value<T: SavedValue>(&mut self) -> Result<T, StateError> {
+        T::read(self)
+    }
+
+    /// Reads values with their number.
+    ///
+    /// # Errors
+    /// If the bytes are no such values.
+    pub fn collect<T: SavedValue, C: Default + Extend<T>>(&mut self) -> Result<C, StateError> {
+        let count: usize = self.value()?;
+        let mut values = C::default();
+        for _ in 0..count {
+            values.extend([self.value()?]);
+        }
+        Ok(values)
     }
 
     /// Reads as many values as there are in `values`.
     ///
     /// # Errors
     /// If others were saved.
-    pub fn values<T: Deserialize<'r>>(&mut self, values: &mut [T]) -> Result<(), StateError> {
+    pub fn values<T: SavedValue>(&mut self, values: &mut [T]) -> Result<(), StateError> {
         check_count(self, values.len())?;
         values.iter_mut().try_for_each(|value| {
             *value = self.value()?;
@@ -319,6 +349,16 @@ impl<'r> StateReader<'r> {
         }
     }
 
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], StateError> {
+        let (array, rest) = self.bytes.split_first_chunk().ok_or_else(|| {
+            StateError::inconsistent(format!("{N} bytes are needed, {} left", self.bytes.len()))
+        })?;
+        self.bytes = rest;
+        Ok(*array)
+    }
+
+    #[inline]
     fn take(&mut self, bytes: usize) -> Result<&'r [u8], StateError> {
         let (taken, rest) = self.bytes.split_at_checked(bytes).ok_or_else(|| {
             StateError::inconsistent(format!("{bytes} bytes are needed, {} left", self.bytes.len()))
@@ -331,7 +371,7 @@ impl<'r> StateReader<'r> {
 /// Implements [`SavedState`] for a type by its fields, each of which has to be named:
 ///
 /// - `parts` are [`SavedState`] themselves, and have the same shape wherever the configuration is the same;
-/// - `values` are state alone, encoded by serde;
+/// - `values` are state alone: [`SavedValue`];
 /// - `built` follow from the configuration, or are hints that change no result. They are not saved.
 ///
 /// `fns save, restore { … }` within an `impl` makes only the two functions, under the names given, for a type that has
@@ -443,19 +483,18 @@ impl<T: SavedState> SavedState for Option<T> {
     }
 }
 
-/// Sorted by key.
 impl<K, V, S> SavedState for HashMap<K, V, S>
 where
-    K: Serialize + DeserializeOwned + Ord + Hash,
-    V: Serialize + DeserializeOwned,
+    K: SavedValue + Ord + Hash,
+    V: SavedValue,
     S: BuildHasher + Default,
 {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
-        to.value(&self.iter().collect::<BTreeMap<_, _>>())
+        to.value(self)
     }
 
     fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
-        *self = from.value::<BTreeMap<K, V>>()?.into_iter().collect();
+        *self = from.value()?;
         Ok(())
     }
 }
@@ -512,89 +551,6 @@ saved_number!(u8, u8, |number| number, |number| number);
 saved_number!(u16, u16, |number| number, |number| number);
 saved_number!(u32, u32, |number| number, |number| number);
 saved_number!(u64, u64, |number| number, |number| number);
-
-/// For `#[serde(with = "strewn_base::state::sorted")]`: a map or a set whose order is not repeatable, sorted by key.
-pub mod sorted {
-    use super::*;
-
-    /// A collection that has no order of its own.
-    pub trait Unordered: Sized {
-        /// The same elements in order.
-        type Sorted<'a>: Serialize
-        where
-            Self: 'a;
-        /// The same elements in order, read back.
-        type Read: DeserializeOwned;
-
-        /// Returns the elements in order.
-        fn sorted(&self) -> Self::Sorted<'_>;
-
-        /// Collects elements.
-        fn collected(read: Self::Read) -> Self;
-    }
-
-    impl<K, V, S> Unordered for HashMap<K, V, S>
-    where
-        K: Serialize + DeserializeOwned + Ord + Hash,
-        V: Serialize + DeserializeOwned,
-        S: BuildHasher + Default,
-    {
-        type Sorted<'a>
-            = BTreeMap<&'a K, &'a V>
-        where
-            Self: 'a;
-        type Read = BTreeMap<K, V>;
-
-        fn sorted(&self) -> BTreeMap<&K, &V> {
-            self.iter().collect()
-        }
-
-        fn collected(read: BTreeMap<K, V>) -> Self {
-            read.into_iter().collect()
-        }
-    }
-
-    impl<K, S> Unordered for HashSet<K, S>
-    where
-        K: Serialize + DeserializeOwned + Ord + Hash,
-        S: BuildHasher + Default,
-    {
-        type Sorted<'a>
-            = BTreeSet<&'a K>
-        where
-            Self: 'a;
-        type Read = BTreeSet<K>;
-
-        fn sorted(&self) -> BTreeSet<&K> {
-            self.iter().collect()
-        }
-
-        fn collected(read: BTreeSet<K>) -> Self {
-            read.into_iter().collect()
-        }
-    }
-
-    /// Serializes the elements in order.
-    ///
-    /// # Errors
-    /// Those of `serializer`.
-    pub fn serialize<U: Unordered, S: Serializer>(
-        unordered: &U,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        unordered.sorted().serialize(serializer)
-    }
-
-    /// Deserializes them.
-    ///
-    /// # Errors
-    /// Those of `deserializer`.
-    pub fn deserialize<'d, U: Unordered, D: Deserializer<'d>>(
-        deserializer: D,
-    ) -> Result<U, D::Error> {
-        U::Read::deserialize(deserializer).map(U::collected)
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,40 @@
-#![doc = include_str!("../README.md")]
+//! Memory hints for programs that read large tables at unrelated addresses: announce an access before it happens, and
+//! map a table with large pages.
+//!
+//! The maps of a storage array take tens of megabytes, and every host operation reads them somewhere else. Each such read
+//! waits some 100 ns for memory, unless it was announced. A table of 100 MiB takes 25,600 pages of 4 KiB, more than any
+//! processor holds translations for, or 50 pages of 2 MiB, which fit.
+//!
+//! Hints change the time a program takes, never its results. On a processor or kernel that has no such hints, these
+//! functions do nothing more than allocate.
+//!
+//! ```
+//! use strewn_base::memory;
+//!
+//! // 8 MiB of zeros; they take no memory until written.
+//! let words = memory::zeroed_words(1 << 20);
+//!
+//! // Which entries will be read is known a few steps before they are.
+//! const AHEAD: usize = 8;
+//! let indexes: Vec<usize> = (0..1_000_usize).map(|step| step * 7_919 % words.len()).collect();
+//! let mut sum = 0;
+//! for (step, &index) in indexes.iter().enumerate() {
+//!     if let Some(&later) = indexes.get(step + AHEAD) {
+//!         memory::prefetch(&words, later);
+//!     }
+//!     sum += words[index];
+//! }
+//! assert_eq!(sum, 0);
+//! ```
+//!
+//! The only unsafe code of this crate is here: an instruction of the processor, and a function of the C library
+//! (`madvise`). Each takes an address; neither reads, writes or unmaps anything there.
+#![allow(unsafe_code)]
 
 /// Asks the processor to fetch the cache line that holds `slice[index]`. Any index is allowed, also one past the end.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
-    #[allow(unsafe_code)]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let address = slice.as_ptr().wrapping_add(index);
@@ -53,9 +83,13 @@ fn whole_pages<T>(count: usize) -> usize {
 /// Asks the kernel to back the capacity of `items` with large pages.
 fn advise_large_pages<T>(items: &Vec<T>) {
     #[cfg(target_os = "linux")]
-    #[allow(unsafe_code)]
     {
-        use rustix::mm::{Advice, madvise};
+        use std::ffi::{c_int, c_void};
+        // The standard library links the C library anyway.
+        unsafe extern "C" {
+            fn madvise(address: *mut c_void, bytes: usize, advice: c_int) -> c_int;
+        }
+        const MADV_HUGEPAGE: c_int = 14;
         const PAGE_BYTES: usize = 4 << 10;
         let bytes = items.capacity() * size_of::<T>();
         if bytes < LARGE_PAGE_BYTES / 2 {
@@ -66,7 +100,7 @@ fn advise_large_pages<T>(items: &Vec<T>) {
         let first = items.as_ptr().cast::<u8>().wrapping_sub(before).cast_mut();
         // SAFETY: the advice does not change what the pages hold. A kernel that rejects it returns an error and
         // changes nothing.
-        let _ = unsafe { madvise(first.cast(), before + bytes, Advice::LinuxHugepage) };
+        let _ = unsafe { madvise(first.cast(), before + bytes, MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
     let _ = items;
