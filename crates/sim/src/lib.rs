@@ -76,6 +76,7 @@ mod component;
 mod driven_array;
 mod driver;
 mod host;
+mod layered_host;
 mod machine;
 mod next_completions;
 mod pace;
