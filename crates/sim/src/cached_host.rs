@@ -7,11 +7,11 @@ use strewn_array::{Direction, HostOperation, LunId, OperationId};
 use strewn_base::saved_state;
 use strewn_base::state::SavedValue;
 
-use crate::host::{Host, HostMeasures};
+use crate::host::{Host, HostError, HostMeasures};
 use crate::layered_host::{HostLayer, LayeredHost};
 use crate::machine::{EventQueue, Requests};
 use crate::page_cache::{
-    PAGE_SECTORS, PageCacheError, PageCacheMeasures, PageCacheSettings, Pages, WakeUps, pages_of,
+    PAGE_SECTORS, PageCacheMeasures, PageCacheSettings, Pages, WakeUps, pages_of,
 };
 
 /// A host whose applications, another [`Host`], reach their LUNs through a page cache; or several hosts, each with one.
@@ -109,7 +109,7 @@ impl<H: Host> LayeredHost<H, PageCaches> {
         applications: H,
         settings: PageCacheSettings,
         lun_sectors: Vec<u64>,
-    ) -> Result<Self, PageCacheError> {
+    ) -> Result<Self, HostError> {
         Self::of_hosts(1, applications, settings, lun_sectors)
     }
 
@@ -123,7 +123,7 @@ impl<H: Host> LayeredHost<H, PageCaches> {
         applications: H,
         settings: PageCacheSettings,
         lun_sectors: Vec<u64>,
-    ) -> Result<Self, PageCacheError> {
+    ) -> Result<Self, HostError> {
         settings.check()?;
         let cache = || Cache { pages: Pages::new(&settings), ..Cache::default() };
         let luns_per_cache = lun_sectors.len().max(1);

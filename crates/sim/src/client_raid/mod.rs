@@ -11,13 +11,13 @@ use strewn_base::saved_state;
 use strewn_base::state::SavedValue;
 use strewn_raid::{MemberSet, ObjectLayout, PlanStep, StripeColumn, StripePlan, UpdateMethod};
 
-use crate::host::{Host, HostMeasures};
+use crate::host::{Host, HostError, HostMeasures};
 use crate::layered_host::{HostLayer, LayeredHost};
 use crate::machine::{Cores, EventQueue, Requests};
 
 use stripe_locks::{StripeLocks, StripeUse};
 
-pub use settings::{ClientRaidError, ClientRaidMeasures, ClientRaidSettings, LostBlade};
+pub use settings::{ClientRaidMeasures, ClientRaidSettings, LostBlade};
 
 /// Clients of a parallel file system, whose applications, another [`Host`], work on files. A client lays a file out over
 /// the objects of several blades, each in its own [`ObjectLayout`], computes parity, and sends it over its own wire.
@@ -116,23 +116,23 @@ impl<H: Host> LayeredHost<H, ParityClients> {
     /// Lets each of the clients whose cores `settings` lists have `files` of these layouts.
     ///
     /// # Errors
-    /// [`ClientRaidError`] if there is nothing of something, or too much.
+    /// [`HostError`] if there is nothing of something, or too much.
     pub fn new(
         applications: H,
         settings: ClientRaidSettings,
         files: Vec<ObjectLayout>,
-    ) -> Result<Self, ClientRaidError> {
+    ) -> Result<Self, HostError> {
         let Some(blades) = files.first().map(ObjectLayout::blades) else {
-            return Err(ClientRaidError::None("file"));
+            return Err(HostError::None("file"));
         };
         if let Some(other) = files.iter().map(ObjectLayout::blades).find(|other| *other != blades) {
-            return Err(ClientRaidError::Blades(blades, other));
+            return Err(HostError::Blades(blades, other));
         }
         settings.check(blades)?;
         let clients = settings.cores.len();
         let objects = clients.saturating_mul(files.len()).saturating_mul(blades.into());
         if objects > usize::from(u16::MAX) {
-            return Err(ClientRaidError::TooMany { clients, files: files.len(), blades });
+            return Err(HostError::TooMany { clients, files: files.len(), blades });
         }
         let cores = settings.cores.iter().map(|cores| Cores::new(*cores)).collect();
         let layer = ParityClients {
