@@ -6,7 +6,7 @@ pub(crate) use strewn_run::with_causes;
 use strewn_run::{CalibrateError, CalibrateRowsError, LoadError, RefitError, RunError, SaveError};
 use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_spindle::ProfileError;
-use strewn_sweep::{FileError, PointError, StoreError, StudyError};
+use strewn_sweep::{PointError, PointStoreError, StudyError, SweepFileError};
 
 /// A failure that ends a program: a message, a remedy, and the exit code.
 #[derive(Debug)]
@@ -260,19 +260,20 @@ impl From<StudyError> for Failure {
     }
 }
 
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Self {
+impl From<SweepFileError> for Failure {
+    fn from(error: SweepFileError) -> Self {
         Self::failed(error.to_string())
     }
 }
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        let exit_code = if matches!(error, StoreError::Io { .. } | StoreError::Unwritable { .. }) {
-            FAILED
-        } else {
-            BAD_INPUT
-        };
+impl From<PointStoreError> for Failure {
+    fn from(error: PointStoreError) -> Self {
+        let exit_code =
+            if matches!(error, PointStoreError::Io { .. } | PointStoreError::Unwritable { .. }) {
+                FAILED
+            } else {
+                BAD_INPUT
+            };
         Self::new(exit_code, error.to_string(), Some(error.help().to_owned()))
     }
 }

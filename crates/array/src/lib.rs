@@ -120,6 +120,7 @@ mod buffer_cache;
 mod counters;
 mod crc;
 mod driver;
+mod error;
 mod failure;
 mod first_spindles;
 mod format;
@@ -139,6 +140,7 @@ pub use driver::{
     Acknowledge, Array, Driver, Durability, GroupMeasures, HostOperation, LayoutMeasures, LunId,
     LunLayoutMeasures, OperationId, Refusal, Root, SpindleCommand, Tag, Work,
 };
+pub use error::ArrayConfigError;
 pub use failure::{DataLost, FailedSpindle, Rebuild};
 pub use first_spindles::FirstSpindles;
 pub use format::Format;

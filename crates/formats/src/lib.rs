@@ -22,13 +22,13 @@
 //!     bytes += record?.length_bytes;
 //! }
 //! assert_eq!(bytes, 5120);
-//! # Ok::<(), strewn_formats::FormatError>(())
+//! # Ok::<(), strewn_formats::FileFormatError>(())
 //! ```
 //!
 //! # Bad files
 //!
 //! Every reader accepts any bytes and returns an error, never a panic. Limits on the length of a line and of a file
-//! bound its memory. A [`FormatError`] names the file (if the caller gave it a name), line and column, and suggests a
+//! bound its memory. A [`FileFormatError`] names the file (if the caller gave it a name), line and column, and suggests a
 //! remedy:
 //!
 //! ```
@@ -41,7 +41,7 @@
 //!     error.map(|error| error.to_string()).as_deref(),
 //!     Some("oltp.spc:2:10: Size: `4K` is not a whole number; write bytes, such as 4096")
 //! );
-//! # Ok::<(), strewn_formats::FormatError>(())
+//! # Ok::<(), strewn_formats::FileFormatError>(())
 //! ```
 //!
 //! Text is UTF-8, with or without a byte order mark, with line ends of either kind. Readers recognise gzip and
@@ -60,4 +60,4 @@ pub mod trace;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use text::{ErrorKind, FilePosition, FormatError, WriteError};
+pub use text::{ErrorKind, FileFormatError, FilePosition, WriteError};

@@ -5,13 +5,13 @@ mod log_devices;
 use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
-use strewn_array::BlockContents;
-use strewn_array::in_place::{InPlace, InPlaceConfig, InPlaceError};
-use strewn_array::write_anywhere::metadata::{MetadataError, Pointer};
+use strewn_array::in_place::{InPlace, InPlaceConfig};
+use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::write_anywhere::{
     BlockAddress, BlockKeys, CatalogBlocks, History, RestoreError, WriteAnywhere,
     WriteAnywhereConfig,
 };
+use strewn_array::{ArrayConfigError, BlockContents};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripedLayout};
 use strewn_volume::VolumeId;
@@ -66,15 +66,12 @@ pub enum RestartError {
     /// The catalog does not have its expected contents.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
-    /// A metadata block does not have its expected contents.
-    #[error(transparent)]
-    Metadata(#[from] MetadataError),
     /// The array cannot be restored from what was read.
     #[error(transparent)]
     Restore(#[from] RestoreError),
     /// The configuration does not fit an in-place array.
     #[error(transparent)]
-    InPlace(#[from] InPlaceError),
+    InPlace(#[from] ArrayConfigError),
     /// The LUN of an in-place array is not a whole number of 4 KiB blocks.
     #[error("a LUN of {0} sectors: in place it must be of whole blocks, which have 8")]
     LunOfParts(u64),
@@ -110,7 +107,6 @@ impl RestartError {
             | Self::MetadataGone(_)
             | Self::CatalogGone
             | Self::Catalog(_)
-            | Self::Metadata(_)
             | Self::Restore(_)
             | Self::InPlace(_)
             | Self::Stopped(_) => false,

@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use strewn_alloc::{AllocationShape, GroupIndex};
 use strewn_array::in_place::{
-    DiskGroupConfig, InPlace, InPlaceConfig, InPlaceError, LunConfig, LunLayout, Raid0Layout,
-    Raid5Layout,
+    DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid0Layout, Raid5Layout,
 };
 use strewn_array::write_anywhere::{
     BackgroundScan, BackgroundWork, CacheStart, OtherData, ReallocationScan, RelocationConfig,
-    VolumeConfig, WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError,
+    VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
 };
-use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild, WriteBackCosts};
+use strewn_array::{
+    ArrayConfigError, Format, LogSize, LunId, ProcessorCosts, Rebuild, WriteBackCosts,
+};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{
     GeometryError, ObjectLayoutError, ParityGroup, Raid0Error, Raid5Error, VraidConfig, VraidError,
@@ -24,8 +25,8 @@ use strewn_scenario::{
     SpindleChoice, VolumeLuns, Workload,
 };
 use strewn_sim::{
-    AnyHost, CachedHost, ClientRaidError, ClosedLoop, PageCacheError, PageCacheSettings, Rate,
-    Spindles, WakeUps, Worker, Workers, WriteBehind, WritePolicy,
+    AnyHost, CachedHost, ClosedLoop, HostError, PageCacheSettings, Rate, Spindles, WakeUps, Worker,
+    Workers, WriteBehind, WritePolicy,
 };
 use strewn_spindle::{Drive, Profile, ProfileError};
 use strewn_volume::VirtualSpace;
@@ -43,15 +44,12 @@ pub enum BuildError {
     /// The parity group is invalid.
     #[error(transparent)]
     Geometry(#[from] GeometryError),
-    /// The hosts' page cache is invalid.
-    #[error(transparent)]
-    PageCache(#[from] PageCacheError),
     /// A file cannot be laid out over blades.
     #[error(transparent)]
     ObjectLayout(#[from] ObjectLayoutError),
-    /// Hosts cannot be clients of blades.
+    /// There can be no such hosts: their page cache, or how they are clients of blades, is invalid.
     #[error(transparent)]
-    ClientRaid(#[from] ClientRaidError),
+    Host(#[from] HostError),
     /// The VRAID layout is invalid.
     #[error(transparent)]
     Vraid(#[from] VraidError),
@@ -61,12 +59,9 @@ pub enum BuildError {
     /// The RAID-0 group is invalid.
     #[error(transparent)]
     Raid0(#[from] Raid0Error),
-    /// The write-anywhere array rejects its sizes.
+    /// The array rejects its sizes.
     #[error(transparent)]
-    WriteAnywhere(#[from] WriteAnywhereError),
-    /// The in-place array rejects its sizes.
-    #[error(transparent)]
-    InPlace(#[from] InPlaceError),
+    Array(#[from] ArrayConfigError),
     /// No drive profile of this name is shipped.
     #[error("no drive profile named \"{0}\" is shipped")]
     UnknownProfile(String),

@@ -159,7 +159,7 @@ pub use phase::Phase;
 pub use problem::{Problem, ProblemKind, ScenarioError};
 pub use processor::{Processor, ProcessorWork};
 pub use quantity::{Bytes, Nanoseconds, QuantityError};
-pub use record::{RecordError, record_fitted};
+pub use record::{RecordFittedError, record_fitted};
 pub use relocation::{ReallocationScan, Relocation};
 pub use scenario::Scenario;
 pub use set::SetError;

@@ -7,7 +7,7 @@ use crate::quantity::{Bytes, Nanoseconds};
 
 /// Why a value cannot be recorded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum RecordError {
+pub enum RecordFittedError {
     /// The text is not TOML.
     #[error("the scenario's text is not TOML: {0}")]
     NotToml(String),
@@ -36,7 +36,7 @@ pub enum RecordError {
     },
 }
 
-impl RecordError {
+impl RecordFittedError {
     /// Returns the remedy, if the message does not give it already.
     #[must_use]
     pub fn help(&self) -> Option<&str> {
@@ -65,22 +65,22 @@ pub fn record_fitted(
     array: &str,
     parameter: &str,
     value: f64,
-) -> Result<String, RecordError> {
-    let unknown = || RecordError::UnknownParameter {
+) -> Result<String, RecordFittedError> {
+    let unknown = || RecordFittedError::UnknownParameter {
         array: array.to_owned(),
         parameter: parameter.to_owned(),
     };
     let unit = parameter::unit(parameter).ok_or_else(unknown)?;
-    let nearest = unit.nearest(value).ok_or_else(|| RecordError::OutOfRange {
+    let nearest = unit.nearest(value).ok_or_else(|| RecordFittedError::OutOfRange {
         parameter: parameter.to_owned(),
         value,
         unit,
         limits: unit.limits(),
     })?;
     let document = DeTable::parse(text)
-        .map_err(|error| RecordError::NotToml(error.message().trim().to_owned()))?;
+        .map_err(|error| RecordFittedError::NotToml(error.message().trim().to_owned()))?;
     let table = array_named(document.get_ref(), array)
-        .ok_or_else(|| RecordError::UnknownArray(array.to_owned()))?;
+        .ok_or_else(|| RecordFittedError::UnknownArray(array.to_owned()))?;
 
     let (tables, key) = parameter.rsplit_once('.').unwrap_or(("", parameter));
     let mut table = table;

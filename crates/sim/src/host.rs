@@ -1,11 +1,12 @@
 //! The host: issues operations to an array, and measures their responses.
 
-use std::error::Error;
+use std::error;
 use std::sync::Arc;
 
 use strewn_array::{Direction, HostOperation, LunId, OperationId};
 use strewn_base::state::{SavedValue, StateError, StateReader, StateWriter};
 use strewn_workload::Access;
+use thiserror::Error;
 
 use crate::client_raid::ClientRaidMeasures;
 use crate::page_cache::PageCacheMeasures;
@@ -13,8 +14,54 @@ use crate::remote_clients::RemoteMeasures;
 use crate::response_histogram::ResponseHistogram;
 use crate::segment::{Laws, Response, ratio, relative};
 
+/// Why there can be no such host.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum HostError {
+    /// A page cache has less than a page.
+    #[error("a page cache and its requests have at least one page, 4 KiB")]
+    NoPage,
+    /// No request of a page cache may be outstanding.
+    #[error("a page cache has at least one request that writes outstanding")]
+    NoRequest,
+    /// A share of a page cache that is none.
+    #[error("{0} % of a page cache cannot be dirty: 1 to 100 % can")]
+    DirtyShare(u32),
+    /// No time between two looks of a page cache.
+    #[error("a page cache wakes up after some time, not after none")]
+    NoWakeUp,
+    /// There is no client, or no file.
+    #[error("there is no {0}: give at least one")]
+    None(&'static str),
+    /// Requests of clients would be empty.
+    #[error("requests to blades are of no sectors: give at least 1")]
+    EmptyRequests,
+    /// Files are on different numbers of blades.
+    #[error("files are on {0} and on {1} blades: all are on the same")]
+    Blades(u16, u16),
+    /// A blade is lost that does not exist.
+    #[error("blade {lost} is lost, and there are {blades}, from 0")]
+    NoBlade {
+        /// The lost blade.
+        lost: u16,
+        /// The number of blades.
+        blades: u16,
+    },
+    /// LUN numbers have 16 bits.
+    #[error(
+        "{clients} clients with {files} files on {blades} blades have more than 65,535 objects"
+    )]
+    TooMany {
+        /// Clients.
+        clients: usize,
+        /// Files of each.
+        files: usize,
+        /// Blades.
+        blades: u16,
+    },
+}
+
 /// Why there is no next access.
-pub type AccessesError = Box<dyn Error + Send + Sync>;
+pub type AccessesError = Box<dyn error::Error + Send + Sync>;
 
 /// Issues operations to an array and receives their answers.
 ///

@@ -77,6 +77,7 @@ mod component;
 mod driven_array;
 mod driver;
 mod host;
+mod layered_host;
 mod machine;
 mod next_completions;
 mod pace;
@@ -93,22 +94,20 @@ mod workers;
 
 pub use any_host::AnyHost;
 pub use cached_host::CachedHost;
-pub use client_raid::{
-    ClientRaid, ClientRaidError, ClientRaidMeasures, ClientRaidSettings, LostBlade,
-};
+pub use client_raid::{ClientRaid, ClientRaidMeasures, ClientRaidSettings, LostBlade};
 pub use closed_loop::ClosedLoop;
 pub use component::{Component, ComponentProbe};
 pub use driven_array::Spindles;
-pub use host::{AccessesError, DirectionMeasures, Host, HostMeasures, Moved, WorkloadMeasures};
+pub use host::{
+    AccessesError, DirectionMeasures, Host, HostError, HostMeasures, Moved, WorkloadMeasures,
+};
 pub use machine::{
     ControllerId, ControllerSegment, HostId, Interconnect, LinkSegment, Machine, MachineMeasures,
     PairSettings, Port, PortId, Receiving, TimeIn,
 };
 pub use next_completions::NextCompletions;
 pub use pace::Rate;
-pub use page_cache::{
-    PageCacheError, PageCacheMeasures, PageCacheSettings, WakeUps, WriteBehind, WritePolicy,
-};
+pub use page_cache::{PageCacheMeasures, PageCacheSettings, WakeUps, WriteBehind, WritePolicy};
 pub use processor::{CoresSegment, ProcessorCores};
 pub use remote_clients::{RemoteClients, RemoteClientsSettings, RemoteMeasures};
 pub use request_groups::{AnsweredGroup, OnAnswer, RequestGroup, RequestGroups};

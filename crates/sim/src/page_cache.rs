@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use strewn_array::LunId;
 use strewn_base::state::SavedValue;
-use thiserror::Error;
+
+use crate::host::HostError;
 
 /// Sectors of a page: 4 KiB.
 pub(crate) const PAGE_SECTORS: u64 = 8;
@@ -104,20 +105,20 @@ impl PageCacheSettings {
 
     /// # Errors
     /// If a setting leaves no page to hold, to make dirty or to write.
-    pub(crate) fn check(&self) -> Result<(), PageCacheError> {
+    pub(crate) fn check(&self) -> Result<(), HostError> {
         if self.bytes < PAGE_BYTES || self.largest_request_bytes < PAGE_BYTES {
-            return Err(PageCacheError::NoPage);
+            return Err(HostError::NoPage);
         }
         if self.write_requests == 0 {
-            return Err(PageCacheError::NoRequest);
+            return Err(HostError::NoRequest);
         }
         match self.writes {
             WritePolicy::Behind(WriteBehind { dirty_percent, .. })
                 if !(1..=100).contains(&dirty_percent) =>
             {
-                Err(PageCacheError::DirtyShare(dirty_percent))
+                Err(HostError::DirtyShare(dirty_percent))
             }
-            WritePolicy::Behind(WriteBehind { wake_up_ns: 0, .. }) => Err(PageCacheError::NoWakeUp),
+            WritePolicy::Behind(WriteBehind { wake_up_ns: 0, .. }) => Err(HostError::NoWakeUp),
             _ => Ok(()),
         }
     }
@@ -136,23 +137,6 @@ impl PageCacheSettings {
             WritePolicy::Through => None,
         }
     }
-}
-
-/// Why there can be no such page cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-pub enum PageCacheError {
-    /// Less than a page.
-    #[error("a page cache and its requests have at least one page, 4 KiB")]
-    NoPage,
-    /// No request may be outstanding.
-    #[error("a page cache has at least one request that writes outstanding")]
-    NoRequest,
-    /// A share that is none.
-    #[error("{0} % of a page cache cannot be dirty: 1 to 100 % can")]
-    DirtyShare(u32),
-    /// No time between two looks.
-    #[error("a page cache wakes up after some time, not after none")]
-    NoWakeUp,
 }
 
 /// What a page cache did in a segment.

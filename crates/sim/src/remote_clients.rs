@@ -1,13 +1,12 @@
 //! Clients in front of a gateway: applications that reach its LUNs over a network of their own.
 
-use std::collections::VecDeque;
-
-use strewn_array::{HostOperation, LunId, OperationId};
-use strewn_base::state::{SavedValue, StateError, StateReader, StateWriter};
+use strewn_array::{HostOperation, OperationId};
+use strewn_base::saved_state;
+use strewn_base::state::SavedValue;
 use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequest, SubRequestKind, Toward};
-use strewn_workload::Access;
 
-use crate::host::{AccessesError, Host, HostMeasures, Moved};
+use crate::host::{Host, HostMeasures};
+use crate::layered_host::{HostLayer, LayeredHost};
 use crate::machine::{
     Cores, EventQueue, HostId, LinkSegment, Operation, Operations, Port, Request, Requests,
     RoundCosts, RoundKey, Rounds, TimeIn, Word, links_since,
@@ -38,15 +37,11 @@ pub struct RemoteClientsSettings {
 /// ```
 ///
 /// What it measures is what the applications see.
-pub struct RemoteClients<H> {
-    applications: H,
-    rounds: Rounds,
-    state: RemoteState,
-}
+pub type RemoteClients<H> = LayeredHost<H, ClientNetwork>;
 
-/// What changes while [`RemoteClients`] run.
-#[derive(Debug, SavedValue)]
-struct RemoteState {
+/// The clients, their network and the gateway of [`RemoteClients`].
+pub struct ClientNetwork {
+    rounds: Rounds,
     network: Network,
     /// Connections and protocol. There is one host, the clients.
     port: Port,
@@ -58,13 +53,18 @@ struct RemoteState {
     in_progress: u32,
     requests: Requests,
     events: EventQueue,
-    /// What has arrived, for the gateway to issue.
-    ready: VecDeque<HostOperation<()>>,
-    now_ns: u64,
-    issued: Moved,
     time_in: TimeIn,
     lost: u64,
     links_before: Vec<LinkSegment>,
+}
+
+saved_state! {
+    impl for ClientNetwork {
+        parts:;
+        values: network, port, uses, client_cores, gateway_cores, operations, in_progress, requests, events, time_in,
+            lost, links_before;
+        built: rounds;
+    }
 }
 
 /// What lay between clients and a gateway in a segment.
@@ -83,12 +83,13 @@ pub struct RemoteMeasures {
     pub lost: u64,
 }
 
-impl<H: Host> RemoteClients<H> {
+impl<H: Host> LayeredHost<H, ClientNetwork> {
     /// Lets `applications` reach a gateway.
     pub fn new(applications: H, settings: RemoteClientsSettings) -> Self {
         let RemoteClientsSettings { network, front_end, connections, client_cores, gateway_cores } =
             settings;
-        let state = RemoteState {
+        let layer = ClientNetwork {
+            rounds: Rounds::default(),
             network,
             port: Port { host: HostId(0), front_end, connections },
             uses: 0,
@@ -98,43 +99,17 @@ impl<H: Host> RemoteClients<H> {
             in_progress: 0,
             requests: Requests::default(),
             events: EventQueue::default(),
-            ready: VecDeque::new(),
-            now_ns: 0,
-            issued: Moved::default(),
             time_in: TimeIn::default(),
             lost: 0,
             links_before: Vec::new(),
         };
-        Self { applications, rounds: Rounds::default(), state }
-    }
-
-    /// An application issues an operation.
-    fn begin(&mut self, now_ns: u64, operation: &HostOperation<()>) {
-        let HostOperation { id, lun, direction, first_sector, sectors, .. } = *operation;
-        let bytes = u64::from(sectors) * strewn_base::SECTOR_BYTES;
-        let exchange = self.state.port.front_end.exchange(direction, bytes);
-        self.state.operations.insert(
-            id,
-            Operation {
-                lun,
-                direction,
-                first_sector,
-                sectors,
-                sub_requests: exchange.sub_requests(),
-                in_flight: exchange.in_flight(),
-                next: 0,
-                in_progress: 0,
-                is_refused: false,
-            },
-        );
-        self.state.in_progress += 1;
-        self.begin_requests(now_ns, id);
+        Self::of(applications, layer)
     }
 
     /// Begins as many of an operation's sub-requests as the protocol allows.
     fn begin_requests(&mut self, now_ns: u64, id: OperationId) {
         loop {
-            let operation = self.state.operations.get_mut(id);
+            let operation = self.layer.operations.get_mut(id);
             if operation.next == operation.sub_requests
                 || operation.in_progress == operation.in_flight
             {
@@ -142,7 +117,7 @@ impl<H: Host> RemoteClients<H> {
             }
             let (index, direction) = (operation.next, operation.direction);
             let bytes = u64::from(operation.sectors) * strewn_base::SECTOR_BYTES;
-            let exchange = self.state.port.front_end.exchange(direction, bytes);
+            let exchange = self.layer.port.front_end.exchange(direction, bytes);
             let Some(SubRequest { kind, offset_bytes, bytes }) = exchange.sub_request(index) else {
                 unreachable!("an operation has no sub-request {index}")
             };
@@ -152,10 +127,10 @@ impl<H: Host> RemoteClients<H> {
             }
             operation.next += 1;
             operation.in_progress += 1;
-            let connections = self.state.port.connections.len().max(1) as u32;
-            let connection = self.state.uses % connections;
-            self.state.uses = self.state.uses.wrapping_add(1);
-            let slot = self.state.requests.insert(Request {
+            let connections = self.layer.port.connections.len().max(1) as u32;
+            let connection = self.layer.uses % connections;
+            self.layer.uses = self.layer.uses.wrapping_add(1);
+            let slot = self.layer.requests.insert(Request {
                 operation: id,
                 offset_bytes,
                 round: RoundKey::first(0, direction, kind, bytes),
@@ -173,67 +148,67 @@ impl<H: Host> RemoteClients<H> {
 
     /// A client processes the message of a round, and then sends it.
     fn send_to_gateway(&mut self, now_ns: u64, slot: u32) {
-        let state = &mut self.state;
-        let request = state.requests.get_mut(slot);
-        let round = self.rounds.of(request.round, &state.port, request.connection, &state.network);
+        let layer = &mut self.layer;
+        let request = layer.requests.get_mut(slot);
+        let round = layer.rounds.of(request.round, &layer.port, request.connection, &layer.network);
         request.costs = round.costs;
-        let leaves_ns = state.client_cores.serve(now_ns, round.costs.host_sends_ns);
+        let leaves_ns = layer.client_cores.serve(now_ns, round.costs.host_sends_ns);
         request.time.host_ns += leaves_ns - now_ns;
-        state.events.schedule(leaves_ns, Word::Leaves(slot));
+        layer.events.schedule(leaves_ns, Word::Leaves(slot));
     }
 
     /// Sends a train of a request, and schedules what follows when all of it is there. If it is lost, the request begins
     /// again later, or fails.
     fn send(&mut self, now_ns: u64, slot: u32, toward: Toward, then: Word) {
-        let state = &mut self.state;
-        let request = state.requests.get_mut(slot);
-        let round = self.rounds.of(request.round, &state.port, request.connection, &state.network);
-        let connection = state.port.connections.get_mut(request.connection as usize);
+        let layer = &mut self.layer;
+        let request = layer.requests.get_mut(slot);
+        let round = layer.rounds.of(request.round, &layer.port, request.connection, &layer.network);
+        let connection = layer.port.connections.get_mut(request.connection as usize);
         let (Some(connection), Some(trains)) = (connection, &round.trains) else {
-            return state.events.schedule(now_ns, then);
+            return layer.events.schedule(now_ns, then);
         };
-        match state.network.send_prepared(now_ns, connection, toward, &trains[toward as usize]) {
+        match layer.network.send_prepared(now_ns, connection, toward, &trains[toward as usize]) {
             Ok(arrival) => {
                 request.time.wire_ns += arrival.last_ns - now_ns;
-                state.events.schedule(arrival.last_ns, then);
+                layer.events.schedule(arrival.last_ns, then);
             }
             Err(Lost { lost_ns, retry_ns }) => {
-                state.lost += 1;
+                layer.lost += 1;
                 let at_ns = retry_ns.unwrap_or(lost_ns).max(now_ns);
                 request.time.wire_ns += at_ns - now_ns;
                 let word = match retry_ns {
                     Some(_) => Word::Retry(slot),
                     None => {
-                        state.operations.get_mut(request.operation).is_refused = true;
+                        layer.operations.get_mut(request.operation).is_refused = true;
                         Word::Done(slot)
                     }
                 };
-                state.events.schedule(at_ns, word);
+                layer.events.schedule(at_ns, word);
             }
         }
     }
 
     fn hear(&mut self, now_ns: u64, word: Word) {
-        let state = &mut self.state;
+        let layer = &mut self.layer;
         match word {
             Word::Leaves(slot) => self.send(now_ns, slot, Toward::Target, Word::Arrived(slot)),
             Word::Arrived(slot) => {
-                let request = state.requests.get_mut(slot);
-                let done_ns = state.gateway_cores.serve(now_ns, request.costs.target_receives_ns);
+                let request = layer.requests.get_mut(slot);
+                let done_ns = layer.gateway_cores.serve(now_ns, request.costs.target_receives_ns);
                 request.time.front_end_ns += done_ns - now_ns;
-                state.events.schedule(done_ns, Word::Received(slot));
+                layer.events.schedule(done_ns, Word::Received(slot));
             }
             Word::Received(slot) => self.received(now_ns, slot),
             Word::Answered(slot) => self.send(now_ns, slot, Toward::Host, Word::Replied(slot)),
             Word::Replied(slot) => {
-                let request = state.requests.get_mut(slot);
-                let done_ns = state.client_cores.serve(now_ns, request.costs.host_receives_ns);
+                let request = layer.requests.get_mut(slot);
+                let done_ns = layer.client_cores.serve(now_ns, request.costs.host_receives_ns);
                 request.time.host_ns += done_ns - now_ns;
-                state.events.schedule(done_ns, Word::Done(slot));
+                layer.events.schedule(done_ns, Word::Done(slot));
             }
             Word::Done(slot) => self.round_done(now_ns, slot),
             Word::Retry(slot) => {
-                let request = state.requests.get_mut(slot);
+                let request = layer.requests.get_mut(slot);
                 request.round = request.round.again();
                 self.send_to_gateway(now_ns, slot);
             }
@@ -242,17 +217,16 @@ impl<H: Host> RemoteClients<H> {
 
     /// The gateway has a message: it issues the operation, or tells the client to send more.
     fn received(&mut self, now_ns: u64, slot: u32) {
-        let state = &mut self.state;
-        let request = state.requests.get_mut(slot);
+        let layer = &mut self.layer;
+        let request = layer.requests.get_mut(slot);
         // What a commit makes durable is: a cache that writes through has nothing else.
         if !request.is_for_array() {
             return self.send_to_client(now_ns, slot);
         }
         request.since_ns = now_ns;
-        let operation = state.operations.get_mut(request.operation);
+        let operation = layer.operations.get_mut(request.operation);
         let sectors = (request.round.bytes() / strewn_base::SECTOR_BYTES) as u32;
-        state.issued.add(sectors);
-        state.ready.push_back(HostOperation {
+        self.requests.push(HostOperation {
             id: OperationId(slot),
             lun: operation.lun,
             direction: operation.direction,
@@ -264,140 +238,96 @@ impl<H: Host> RemoteClients<H> {
 
     /// The gateway answers a round.
     fn send_to_client(&mut self, now_ns: u64, slot: u32) {
-        let state = &mut self.state;
-        let request = state.requests.get_mut(slot);
-        let leaves_ns = state.gateway_cores.serve(now_ns, request.costs.target_sends_ns);
+        let layer = &mut self.layer;
+        let request = layer.requests.get_mut(slot);
+        let leaves_ns = layer.gateway_cores.serve(now_ns, request.costs.target_sends_ns);
         request.time.front_end_ns += leaves_ns - now_ns;
-        state.events.schedule(leaves_ns, Word::Answered(slot));
-    }
-
-    /// What the gateway issued has an answer.
-    fn request_done(&mut self, now_ns: u64, id: OperationId, is_refused: bool) {
-        let OperationId(slot) = id;
-        let request = self.state.requests.get_mut(slot);
-        request.time.controller_ns += now_ns - request.since_ns;
-        self.state.operations.get_mut(request.operation).is_refused |= is_refused;
-        self.send_to_client(now_ns, slot);
+        layer.events.schedule(leaves_ns, Word::Answered(slot));
     }
 
     /// The client has all of an answer: the next round begins, or the next sub-request, or the operation has ended.
     fn round_done(&mut self, now_ns: u64, slot: u32) {
-        let state = &mut self.state;
-        let request = state.requests.get_mut(slot);
+        let layer = &mut self.layer;
+        let request = layer.requests.get_mut(slot);
         let id = request.operation;
-        let operation = state.operations.get_mut(id);
+        let operation = layer.operations.get_mut(id);
         // The array works in the last round.
         if !operation.is_refused && !request.costs.array_works {
             request.round = request.round.next();
             return self.send_to_gateway(now_ns, slot);
         }
-        state.time_in.add(&request.time);
+        layer.time_in.add(&request.time);
         operation.in_progress -= 1;
         let is_last = operation.is_refused || operation.next == operation.sub_requests;
         let (is_refused, has_ended) = (operation.is_refused, is_last && operation.in_progress == 0);
-        state.requests.remove(slot);
+        layer.requests.remove(slot);
         if !is_last {
             return self.begin_requests(now_ns, id);
         }
         if has_ended {
-            state.in_progress -= 1;
-            let reply = match is_refused {
-                true => self.applications.refused(now_ns, id),
-                false => self.applications.answered(now_ns, id),
-            };
-            if let Some(operation) = reply {
-                self.begin(now_ns, &operation);
-            }
-        }
-    }
-
-    /// Everything happens that is due.
-    fn go_on(&mut self, now_ns: u64) {
-        self.state.now_ns = now_ns;
-        while self.state.events.next_ns() <= now_ns && self.state.ready.is_empty() {
-            if let Some(word) = self.state.events.take() {
-                self.hear(now_ns, word);
-            }
+            layer.in_progress -= 1;
+            self.end(now_ns, id, is_refused);
         }
     }
 }
 
-impl<H: Host> Host for RemoteClients<H> {
-    fn begin_segment(&mut self, now_ns: u64, index: u32) {
-        self.applications.begin_segment(now_ns, index);
+impl<H: Host> HostLayer for LayeredHost<H, ClientNetwork> {
+    fn begin(&mut self, now_ns: u64, operation: &HostOperation<()>) {
+        let HostOperation { id, lun, direction, first_sector, sectors, .. } = *operation;
+        let bytes = u64::from(sectors) * strewn_base::SECTOR_BYTES;
+        let exchange = self.layer.port.front_end.exchange(direction, bytes);
+        self.layer.operations.insert(
+            id,
+            Operation {
+                lun,
+                direction,
+                first_sector,
+                sectors,
+                sub_requests: exchange.sub_requests(),
+                in_flight: exchange.in_flight(),
+                next: 0,
+                in_progress: 0,
+                is_refused: false,
+            },
+        );
+        self.layer.in_progress += 1;
+        self.begin_requests(now_ns, id);
     }
 
-    fn first(&mut self) -> Option<HostOperation<()>> {
-        while let Some(operation) = self.applications.first() {
-            self.begin(0, &operation);
-        }
-        None
+    /// What the gateway issued has an answer.
+    fn request_done(&mut self, now_ns: u64, id: OperationId, is_refused: bool) {
+        let OperationId(slot) = id;
+        let request = self.layer.requests.get_mut(slot);
+        request.time.controller_ns += now_ns - request.since_ns;
+        self.layer.operations.get_mut(request.operation).is_refused |= is_refused;
+        self.send_to_client(now_ns, slot);
     }
 
-    fn next_issue_ns(&self) -> u64 {
-        let state = &self.state;
-        if !state.ready.is_empty() {
-            return state.now_ns;
-        }
-        self.applications.next_issue_ns().min(state.events.next_ns())
+    fn next_due_ns(&self) -> u64 {
+        self.layer.events.next_ns()
     }
 
-    fn issue_due(&mut self, now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError> {
-        self.go_on(now_ns);
-        if self.applications.next_issue_ns() <= now_ns
-            && let Some(operation) = self.applications.issue_due(now_ns)?
+    fn run_due(&mut self, now_ns: u64) {
+        while self.layer.events.next_ns() <= now_ns
+            && self.requests.is_empty()
+            && let Some(word) = self.layer.events.take()
         {
-            self.begin(now_ns, &operation);
+            self.hear(now_ns, word);
         }
-        Ok(self.state.ready.pop_front())
     }
 
-    fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
-        self.request_done(now_ns, id, false);
-        None
+    fn is_idle(&self) -> bool {
+        self.layer.in_progress == 0
     }
 
-    fn refused(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
-        self.request_done(now_ns, id, true);
-        None
-    }
-
-    fn prefetch_hint(&self) -> Option<(LunId, Access)> {
-        None
-    }
-
-    fn is_done(&self) -> bool {
-        self.applications.is_done() && self.state.in_progress == 0
-    }
-
-    fn issued(&self) -> Moved {
-        self.state.issued
-    }
-
-    fn answered_in_segment(&self) -> u64 {
-        self.applications.answered_in_segment()
-    }
-
-    fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures {
-        let mut host = self.applications.end_segment(start_ns, end_ns);
-        let state = &mut self.state;
-        host.remote = Some(Box::new(RemoteMeasures {
-            time_in: std::mem::take(&mut state.time_in),
-            links: links_since(&state.network, &mut state.links_before, end_ns),
-            clients_busy_ns: state.client_cores.end_segment(end_ns),
-            gateway_busy_ns: state.gateway_cores.end_segment(end_ns),
-            lost: std::mem::take(&mut state.lost),
+    fn measure(&mut self, end_ns: u64, measures: &mut HostMeasures) {
+        let layer = &mut self.layer;
+        measures.remote = Some(Box::new(RemoteMeasures {
+            time_in: std::mem::take(&mut layer.time_in),
+            links: links_since(&layer.network, &mut layer.links_before, end_ns),
+            clients_busy_ns: layer.client_cores.end_segment(end_ns),
+            gateway_busy_ns: layer.gateway_cores.end_segment(end_ns),
+            lost: std::mem::take(&mut layer.lost),
         }));
-        host
-    }
-
-    fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
-        to.value(&self.state)?;
-        self.applications.save_state(to)
-    }
-
-    fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
-        self.state = from.value()?;
-        self.applications.restore_state(from)
     }
 }

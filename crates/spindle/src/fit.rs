@@ -50,7 +50,7 @@ use timing::Timing;
 
 pub use simulated_drive::SimulatedDrive;
 #[cfg(unix)]
-pub use unix_file::{OpenError, UnixFile};
+pub use unix_file::{OpenDriveError, UnixFile};
 
 /// A drive that can be read from and has a clock.
 pub trait MeasuredDrive {

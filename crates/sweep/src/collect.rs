@@ -6,7 +6,7 @@ use strewn_report::{
 };
 
 use crate::plan::{Plan, PlannedStudy};
-use crate::store::{Store, StoreError};
+use crate::store::{PointStoreError, Store};
 
 /// Share of intervals that hold the true mean, percent.
 const CONFIDENCE_PERCENT: f64 = 95.0;
@@ -22,7 +22,7 @@ pub fn collect(
     plan: &Plan,
     store: &Store,
     failures: &[(usize, String)],
-) -> Result<Sweep, StoreError> {
+) -> Result<Sweep, PointStoreError> {
     let PlannedStudy { figures, combinations, runs, seeds, scale_down, .. } = &plan.study;
     let measured = plan.points.iter().map(|point| {
         let results = store.results(point)?;

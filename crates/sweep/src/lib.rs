@@ -52,11 +52,11 @@ pub use error::StudyError;
 pub use estimate::{Estimate, estimate};
 #[cfg(feature = "charts")]
 pub use files::page;
-pub use files::{File, FileError, files};
+pub use files::{File, SweepFileError, files};
 pub use plan::{MOST_RUNS, Plan, PlannedStudy};
 pub use point::Point;
 pub use runner::{
     PointError, SweepEnd, SweepObserver, SweepOptions, jobs_that_fit, run_one, run_points,
 };
-pub use store::{Store, StoreError};
+pub use store::{PointStoreError, Store};
 pub use study::{AxisChoice, Design, MOST_REPLICATES, MOST_SCALE_DOWN, Study, ValueChoice};

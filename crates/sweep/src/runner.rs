@@ -10,7 +10,7 @@ use strewn_sim::Progress;
 
 use crate::plan::Plan;
 use crate::point::Point;
-use crate::store::{Store, StoreError};
+use crate::store::{PointStoreError, Store};
 
 /// How to run a sweep.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +53,7 @@ pub enum PointError {
     Run(#[from] RunError),
     /// The directory.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] PointStoreError),
     /// Threads cannot be started.
     #[error(transparent)]
     Threads(#[from] ThreadsError),

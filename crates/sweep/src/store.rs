@@ -32,7 +32,7 @@ pub struct Store {
 
 /// Why a directory of a sweep cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum PointStoreError {
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
@@ -85,7 +85,7 @@ pub enum StoreError {
     },
 }
 
-impl StoreError {
+impl PointStoreError {
     /// Returns the remedy.
     #[must_use]
     pub fn help(&self) -> &'static str {
@@ -136,9 +136,10 @@ impl Store {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_plan(&self, plan: &Plan) -> Result<(), StoreError> {
+    pub fn write_plan(&self, plan: &Plan) -> Result<(), PointStoreError> {
         let points = self.directory.join(POINTS);
-        fs::create_dir_all(&points).map_err(|source| StoreError::Io { path: points, source })?;
+        fs::create_dir_all(&points)
+            .map_err(|source| PointStoreError::Io { path: points, source })?;
         let mut lines = Vec::new();
         for point in &plan.points {
             to_json(&mut lines, point, false).map_err(|source| self.io(MANIFEST, source))?;
@@ -160,7 +161,7 @@ impl Store {
     ///
     /// # Errors
     /// If there is none, or it is damaged or of another version.
-    pub fn read_plan(&self) -> Result<Plan, StoreError> {
+    pub fn read_plan(&self) -> Result<Plan, PointStoreError> {
         self.read_part(0..usize::MAX)
     }
 
@@ -168,7 +169,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`read_plan`](Self::read_plan).
-    pub fn read_part(&self, runs: Range<usize>) -> Result<Plan, StoreError> {
+    pub fn read_part(&self, runs: Range<usize>) -> Result<Plan, PointStoreError> {
         let study = self.read_study()?;
         let text = self.read(MANIFEST)?;
         let lines = text.lines().enumerate().skip(runs.start).take(runs.len());
@@ -176,7 +177,7 @@ impl Store {
         let points = points.collect::<Result<Vec<_>, _>>()?;
         let (found, count) = (text.lines().count(), study.run_count());
         if found != count {
-            return Err(StoreError::Damaged {
+            return Err(PointStoreError::Damaged {
                 path: self.directory.join(MANIFEST),
                 line: found + 1,
                 message: format!("{found} runs, and the study has {count}"),
@@ -185,9 +186,9 @@ impl Store {
         Ok(Plan { study, points })
     }
 
-    fn read_study(&self) -> Result<PlannedStudy, StoreError> {
+    fn read_study(&self) -> Result<PlannedStudy, PointStoreError> {
         if !self.is_there() {
-            return Err(StoreError::Nothing { path: self.directory.clone() });
+            return Err(PointStoreError::Nothing { path: self.directory.clone() });
         }
         #[derive(Deserialize)]
         struct VersionOnly {
@@ -198,7 +199,7 @@ impl Store {
         let VersionOnly { strewn } = serde_json::from_str(&text).map_err(damaged)?;
         let here = env!("CARGO_PKG_VERSION");
         if strewn != here {
-            return Err(StoreError::Version {
+            return Err(PointStoreError::Version {
                 path: self.directory.clone(),
                 planned: strewn,
                 here,
@@ -207,19 +208,19 @@ impl Store {
         serde_json::from_str(&text).map_err(damaged)
     }
 
-    fn point(&self, index: usize, line: &str) -> Result<Point, StoreError> {
+    fn point(&self, index: usize, line: &str) -> Result<Point, PointStoreError> {
         let point: Point = serde_json::from_str(line)
             .map_err(|error| self.damaged(MANIFEST, index + 1, &error))?;
         // It names a directory.
         if !is_id(&point.id) {
-            return Err(StoreError::Damaged {
+            return Err(PointStoreError::Damaged {
                 path: self.directory.join(MANIFEST),
                 line: index + 1,
                 message: format!("{:?} is no name of a run", point.id),
             });
         }
         if point.index != index {
-            return Err(StoreError::Damaged {
+            return Err(PointStoreError::Damaged {
                 path: self.directory.join(MANIFEST),
                 line: index + 1,
                 message: format!("is run {}, not {index}", point.index),
@@ -232,11 +233,11 @@ impl Store {
     ///
     /// # Errors
     /// If it was changed.
-    pub fn check(&self, point: &Point, scenario: &Scenario) -> Result<(), StoreError> {
+    pub fn check(&self, point: &Point, scenario: &Scenario) -> Result<(), PointStoreError> {
         if point.is_intact(scenario) {
             return Ok(());
         }
-        Err(StoreError::Damaged {
+        Err(PointStoreError::Damaged {
             path: self.directory.join(MANIFEST),
             line: point.index + 1,
             message: format!("run {} is not the one that was planned", point.id),
@@ -260,14 +261,14 @@ impl Store {
     ///
     /// # Errors
     /// If they cannot be read.
-    pub fn results(&self, point: &Point) -> Result<Option<Results>, StoreError> {
+    pub fn results(&self, point: &Point) -> Result<Option<Results>, PointStoreError> {
         if !self.has(point) {
             return Ok(None);
         }
         let path = self.directory_of(point).join(RESULTS);
-        let text =
-            read_file(&path).map_err(|source| StoreError::Io { path: path.clone(), source })?;
-        let wrong = |message: String| StoreError::DamagedRun { path: path.clone(), message };
+        let text = read_file(&path)
+            .map_err(|source| PointStoreError::Io { path: path.clone(), source })?;
+        let wrong = |message: String| PointStoreError::DamagedRun { path: path.clone(), message };
         let results = Results::from_json(&text).map_err(|error| wrong(error.to_string()))?;
         if results.seed != point.seed {
             return Err(wrong(format!("has seed {}, not {}", results.seed, point.seed)));
@@ -279,12 +280,12 @@ impl Store {
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn keep(&self, point: &Point, results: &Results) -> Result<(), StoreError> {
+    pub fn keep(&self, point: &Point, results: &Results) -> Result<(), PointStoreError> {
         let json = results.to_json_string().map_err(|error| {
             self.io(RESULTS, io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
         })?;
         let path = self.directory_of(point);
-        let failed = |source| StoreError::Io { path: path.clone(), source };
+        let failed = |source| PointStoreError::Io { path: path.clone(), source };
         // Two nodes may do one run, and the first process of each pod has the same number.
         let (process, chance) = (std::process::id(), RandomState::new().hash_one(&point.id));
         let temporary = path.with_extension(format!("{process}-{chance:016x}.tmp"));
@@ -335,7 +336,7 @@ impl Store {
         self.saved_path(point).is_dir()
     }
 
-    fn read(&self, name: &str) -> Result<String, StoreError> {
+    fn read(&self, name: &str) -> Result<String, PointStoreError> {
         read_file(&self.directory.join(name)).map_err(|source| self.io(name, source))
     }
 
@@ -343,7 +344,7 @@ impl Store {
     ///
     /// # Errors
     /// If one cannot be written or removed.
-    pub fn publish(&self, files: &[File]) -> Result<(), StoreError> {
+    pub fn publish(&self, files: &[File]) -> Result<(), PointStoreError> {
         for (name, bytes) in files {
             self.write(name, bytes)?;
         }
@@ -356,7 +357,7 @@ impl Store {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write_script(&self, name: &str, text: &str) -> Result<(), StoreError> {
+    pub fn write_script(&self, name: &str, text: &str) -> Result<(), PointStoreError> {
         self.write(name, text.as_bytes())?;
         self.list([name])
     }
@@ -369,7 +370,7 @@ impl Store {
         text.lines().filter(is_plain).map(str::to_owned).collect()
     }
 
-    fn list<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), StoreError> {
+    fn list<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), PointStoreError> {
         let mut all = self.written();
         all.extend(names.into_iter().map(str::to_owned));
         all.sort_unstable();
@@ -377,13 +378,13 @@ impl Store {
         self.write_list(&all)
     }
 
-    fn write_list(&self, names: &[String]) -> Result<(), StoreError> {
+    fn write_list(&self, names: &[String]) -> Result<(), PointStoreError> {
         let text: String = names.iter().map(|name| format!("{name}\n")).collect();
         self.write(WRITTEN, text.as_bytes())
     }
 
     /// Removes those files that were written here and are meant.
-    fn remove_written(&self, is_meant: impl Fn(&str) -> bool) -> Result<(), StoreError> {
+    fn remove_written(&self, is_meant: impl Fn(&str) -> bool) -> Result<(), PointStoreError> {
         let (old, kept): (Vec<String>, Vec<String>) =
             self.written().into_iter().partition(|name| is_meant(name));
         if old.is_empty() {
@@ -404,19 +405,23 @@ impl Store {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), PointStoreError> {
         let path = self.directory.join(name);
         Replacement::write(&path, bytes)
             .and_then(Replacement::put_in_place)
-            .map_err(|source| StoreError::Unwritable { path, source })
+            .map_err(|source| PointStoreError::Unwritable { path, source })
     }
 
-    fn io(&self, name: &str, source: io::Error) -> StoreError {
-        StoreError::Io { path: self.directory.join(name), source }
+    fn io(&self, name: &str, source: io::Error) -> PointStoreError {
+        PointStoreError::Io { path: self.directory.join(name), source }
     }
 
-    fn damaged(&self, name: &str, line: usize, error: &serde_json::Error) -> StoreError {
-        StoreError::Damaged { path: self.directory.join(name), line, message: error.to_string() }
+    fn damaged(&self, name: &str, line: usize, error: &serde_json::Error) -> PointStoreError {
+        PointStoreError::Damaged {
+            path: self.directory.join(name),
+            line,
+            message: error.to_string(),
+        }
     }
 }
 

@@ -5,7 +5,6 @@ use std::iter::once;
 use crate::SnapshotId;
 use strewn_base::state::SavedValue;
 
-
 /// The snapshots of something that is written copy on write, and the blocks that only they hold.
 ///
 /// Time is counted in snapshots. A block's birth is the time when it was written, so a snapshot holds every block that

@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
-use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripedLayout};
-use thiserror::Error;
 
 use super::LunLayout;
 use crate::failure::Rebuild;
@@ -157,49 +155,4 @@ impl InPlaceConfig {
     pub(super) fn first_spindles(&self) -> FirstSpindles {
         FirstSpindles::of(self.groups.iter().map(|group| group.layout.spindles()))
     }
-}
-
-/// Why an in-place array cannot be created.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum InPlaceError {
-    /// The LUNs of a disk group are larger than its layout has room for.
-    #[error("LUNs of {lun_sectors} sectors do not fit a layout of {layout_sectors} sectors")]
-    LunTooLarge {
-        /// Sectors of the LUNs, up to the end of the last.
-        lun_sectors: u64,
-        /// Sectors the layout holds.
-        layout_sectors: u64,
-    },
-    /// Bytes and the durable format need chunks of whole 4 KiB blocks; otherwise a bad block could belong to two stripes.
-    #[error("a chunk of {chunk_bytes} bytes is not a multiple of the block size, 4096 bytes")]
-    ChunkOfParts {
-        /// Bytes of a chunk.
-        chunk_bytes: u64,
-    },
-    /// The durable format writes whole blocks of 4 KiB, so a LUN consists of them.
-    #[error("a LUN of {lun_sectors} sectors is not a multiple of a block of {BLOCK_SECTORS}")]
-    LunOfParts {
-        /// Sectors of the LUN.
-        lun_sectors: u64,
-    },
-    /// There is no disk group, or there are too many.
-    #[error("an array of {groups} disk groups: it has 1 to {}", InPlaceConfig::MOST_GROUPS)]
-    Groups {
-        /// The disk groups that it is to have.
-        groups: usize,
-    },
-    /// A LUN is in a disk group that does not exist.
-    #[error("a LUN is in disk group {}, and the array has {groups}", group.0 + 1)]
-    NoSuchGroup {
-        /// The disk group of the LUN.
-        group: GroupIndex,
-        /// The array's disk groups.
-        groups: usize,
-    },
-    /// There is no LUN.
-    #[error("the array has no LUN: give it one")]
-    NoLun,
-    /// A size that must be at least one is zero.
-    #[error("{0} is zero: it must be at least 1")]
-    Zero(&'static str),
 }

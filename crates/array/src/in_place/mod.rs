@@ -48,6 +48,7 @@ use crate::driver::{
     Acknowledge, Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, LunId,
     LunLayoutMeasures, SpindleCommand, Tag,
 };
+use crate::error::ArrayConfigError;
 use crate::failure::{DataLost, FailedSpindle};
 use crate::first_spindles::FirstSpindles;
 use crate::log::LogSize;
@@ -58,7 +59,7 @@ use crate::read_ahead::Streams;
 pub use bad_blocks::BadBlocks;
 use blocks::BlockSet;
 use checkpoint::Checkpoint;
-pub use config::{DiskGroupConfig, InPlaceConfig, InPlaceError, LunConfig};
+pub use config::{DiskGroupConfig, InPlaceConfig, LunConfig};
 use group::{DiskGroup, DiskGroups};
 pub use layout::{LunLayout, Raid0Layout, Raid5Layout};
 use tag::{Kind, TagFields};
@@ -92,31 +93,31 @@ impl<P: Payload> InPlace<P> {
     ///
     /// # Errors
     /// If a size is zero or the LUN does not fit the layout.
-    pub fn new(config: InPlaceConfig) -> Result<Self, InPlaceError> {
+    pub fn new(config: InPlaceConfig) -> Result<Self, ArrayConfigError> {
         let groups = config.groups.len();
         if !(1..=InPlaceConfig::MOST_GROUPS).contains(&groups) {
-            return Err(InPlaceError::Groups { groups });
+            return Err(ArrayConfigError::DiskGroupCount { groups });
         }
         if let Some(lun) = config.luns.iter().find(|lun| lun.group.index() >= groups) {
-            return Err(InPlaceError::NoSuchGroup { group: lun.group, groups });
+            return Err(ArrayConfigError::NoSuchGroup { group: lun.group, groups });
         }
         if config.luns.is_empty() {
-            return Err(InPlaceError::NoLun);
+            return Err(ArrayConfigError::NoLun);
         }
         for (index, group) in (0..).map(GroupIndex).zip(&config.groups) {
             let layout_sectors = group.layout.lun_capacity_sectors();
             let lun_sectors = config.end_sector(index);
             if lun_sectors > layout_sectors {
-                return Err(InPlaceError::LunTooLarge { lun_sectors, layout_sectors });
+                return Err(ArrayConfigError::LunTooLarge { lun_sectors, layout_sectors });
             }
             if group.destages_in_flight == 0 {
-                return Err(InPlaceError::Zero("the number of destages in flight"));
+                return Err(ArrayConfigError::Zero("the number of destages in flight"));
             }
             let chunk_bytes = group.layout.unit_sectors() * SECTOR_BYTES;
             if (P::CARRIES_DATA || config.format.is_durable())
                 && !chunk_bytes.is_multiple_of(BLOCK_SECTORS * SECTOR_BYTES)
             {
-                return Err(InPlaceError::ChunkOfParts { chunk_bytes });
+                return Err(ArrayConfigError::ChunkOfParts { chunk_bytes });
             }
         }
         let nonzero = [
@@ -126,11 +127,11 @@ impl<P: Payload> InPlace<P> {
             (config.write_cache_sectors, "the write cache"),
         ];
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
-            return Err(InPlaceError::Zero(what));
+            return Err(ArrayConfigError::Zero(what));
         }
         let of_parts = config.luns.iter().find(|lun| !lun.sectors.is_multiple_of(BLOCK_SECTORS));
         if let (true, Some(lun)) = (config.format.is_durable(), of_parts) {
-            return Err(InPlaceError::LunOfParts { lun_sectors: lun.sectors });
+            return Err(ArrayConfigError::LunOfParts { lun_sectors: lun.sectors });
         }
         let spindles: u64 =
             config.groups.iter().map(|group| u64::from(group.layout.spindles())).sum();
@@ -139,7 +140,9 @@ impl<P: Payload> InPlace<P> {
             DiskGroup::new(group, config.format, config.end_sector(index), share)
         };
         let mut disk_groups = (0..).map(GroupIndex).zip(&config.groups).map(disk_group);
-        let Some(first) = disk_groups.next() else { return Err(InPlaceError::Groups { groups }) };
+        let Some(first) = disk_groups.next() else {
+            return Err(ArrayConfigError::DiskGroupCount { groups });
+        };
         let luns = config.lun_sectors().into_iter().zip(&config.luns);
         Ok(Self {
             luns: luns.map(|(sectors, lun)| PlacedLun { group: lun.group, sectors }).collect(),

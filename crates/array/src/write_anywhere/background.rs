@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use strewn_base::Direction;
-use strewn_volume::Region;
 use strewn_base::state::SavedValue;
+use strewn_volume::Region;
 
 use crate::driver::Driver;
 use crate::payload::Payload;

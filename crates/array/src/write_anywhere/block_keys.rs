@@ -11,7 +11,8 @@ use strewn_volume::{Region, VolumeId};
 use crate::driver::LunId;
 use crate::payload::BlockContents;
 
-use super::metadata::{self, MetadataError, Pointer};
+use super::metadata::{self, Pointer};
+use super::restore::RestoreError;
 
 /// Pointers in an indirect block: 8 bytes each, less a header.
 const POINTERS: u32 = 510;
@@ -421,7 +422,7 @@ impl BlockKeys {
         &self,
         key: u32,
         bytes: &[u8],
-    ) -> Result<Vec<(u32, Option<Pointer>)>, MetadataError> {
+    ) -> Result<Vec<(u32, Option<Pointer>)>, RestoreError> {
         let pointers = metadata::decode_pointers(self.pointer_address(key), bytes)?;
         let mut children = self.children(key);
         // In format 1, the only block of an only LUN hung from the inode.

@@ -5,9 +5,10 @@ use std::ops::Range;
 use strewn_alloc::REGION_BLOCKS;
 use strewn_volume::{Region, VolumeId};
 
+use crate::error::ArrayConfigError;
 use crate::payload::Payload;
 
-use super::config::{OtherData, VolumeConfig, WriteAnywhereError};
+use super::config::{OtherData, VolumeConfig};
 use super::{NoRoom, SUPERBLOCK, WriteAnywhere, block_keys};
 
 impl<P: Payload> WriteAnywhere<P> {
@@ -83,7 +84,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Refuses promises that cannot be kept beside what has been laid out.
-    pub(super) fn check_promises(&self) -> Result<(), WriteAnywhereError> {
+    pub(super) fn check_promises(&self) -> Result<(), ArrayConfigError> {
         let unwritten = |volume: &VolumeConfig| {
             let laid_out = (0..volume.luns.len()).map(|lun| u64::from(volume.laid_out_of(lun)));
             volume.promised().saturating_sub(laid_out.sum())
@@ -91,7 +92,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let promised: u64 = self.config.volumes.iter().map(unwritten).sum();
         let free = self.aggregate.free_blocks().saturating_sub(self.metadata_blocks());
         match promised > 0 && promised > free {
-            true => Err(WriteAnywhereError::PromisedTooMuch { promised, free }),
+            true => Err(ArrayConfigError::PromisedTooMuch { promised, free }),
             false => Ok(()),
         }
     }
@@ -103,21 +104,21 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Scatters other data over the blocks that the LUNs leave free.
-    pub(super) fn add_other_data(&mut self) -> Result<(), WriteAnywhereError> {
+    pub(super) fn add_other_data(&mut self) -> Result<(), ArrayConfigError> {
         let Some(OtherData { full_to_blocks, run_blocks, seed }) = self.config.other_data else {
             return Ok(());
         };
         let free = self.aggregate.free_blocks();
         let used = self.aggregate.total_blocks() - free;
         if full_to_blocks < used {
-            return Err(WriteAnywhereError::FullerAlready { used, asked: full_to_blocks });
+            return Err(ArrayConfigError::FullerAlready { used, asked: full_to_blocks });
         }
         let share = ((full_to_blocks - used) as f64 / free as f64).min(1.0);
         let taken = self.aggregate.set_aside_at_random(share, run_blocks, seed)?;
         // With less, no consistency point could begin.
         let needed = self.metadata_blocks();
         let free = free - taken;
-        if free < needed { Err(WriteAnywhereError::TooFull { free, needed }) } else { Ok(()) }
+        if free < needed { Err(ArrayConfigError::TooFull { free, needed }) } else { Ok(()) }
     }
 
     /// Inserts the metadata of everything placed so far into the cache's protected segment.

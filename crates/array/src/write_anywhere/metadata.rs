@@ -9,6 +9,7 @@ use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 use super::block_keys::BlockAddress;
+use super::restore::RestoreError;
 
 /// The first four bytes of a pointer block.
 const POINTERS_MAGIC: [u8; 4] = *b"STP2";
@@ -28,22 +29,6 @@ pub struct Pointer {
     pub vbn: Vbn,
     /// Its checksum.
     pub checksum: u32,
-}
-
-/// Why a block is not the metadata block that it should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum MetadataError {
-    /// It does not begin with the magic number of a pointer block, or its count of pointers is impossible.
-    #[error("metadata block {0} is not a pointer block")]
-    NotPointers(BlockAddress),
-    /// It is a different pointer block.
-    #[error("metadata block {expected} identifies itself as block {found}")]
-    OtherBlock {
-        /// The block that belongs there.
-        expected: BlockAddress,
-        /// The address in its header.
-        found: BlockAddress,
-    },
 }
 
 /// The CRC-32C of a block's bytes, or 1 in place of 0. A checksum of 0 stands for one that is unknown.
@@ -89,7 +74,7 @@ pub(super) fn is_of_format_1(bytes: &[u8]) -> bool {
 pub fn decode_pointers(
     address: BlockAddress,
     bytes: &[u8],
-) -> Result<Vec<Option<Pointer>>, MetadataError> {
+) -> Result<Vec<Option<Pointer>>, RestoreError> {
     assert_eq!(bytes.len() as u64, BLOCK_BYTES, "a block of another size");
     let number =
         |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -97,11 +82,11 @@ pub fn decode_pointers(
     let count = if is_of_format_1 { number(8) } else { number(8) & 0xFFFF } as usize;
     let has_magic = is_of_format_1 || bytes[..4] == POINTERS_MAGIC;
     if !has_magic || count > (bytes.len() - HEADER_BYTES) / POINTER_BYTES {
-        return Err(MetadataError::NotPointers(address));
+        return Err(RestoreError::NotPointers(address));
     }
     let found = BlockAddress { file: number(4), level: bytes[10], index: number(12) };
     if !is_of_format_1 && found != address {
-        return Err(MetadataError::OtherBlock { expected: address, found });
+        return Err(RestoreError::OtherBlock { expected: address, found });
     }
     let pointer = |index: usize| {
         let at = HEADER_BYTES + index * POINTER_BYTES;
@@ -159,7 +144,7 @@ mod tests {
             decode_pointers(other, &bytes).unwrap_err().to_string(),
             "metadata block 7:2:13 identifies itself as block 7:2:12"
         );
-        let not_pointers = Err(MetadataError::NotPointers(address));
+        let not_pointers = Err(RestoreError::NotPointers(address));
         assert_eq!(decode_pointers(address, &[0; 4096]), not_pointers);
         assert_eq!(decode_pointers(address, &encode_region(12, 4)), not_pointers);
         // A block of format 1: key 12, three pointers.

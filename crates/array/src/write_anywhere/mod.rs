@@ -60,6 +60,7 @@ use crate::driver::{
     Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, LunId, LunLayoutMeasures,
     SpindleCommand, Tag, Work,
 };
+use crate::error::ArrayConfigError;
 use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::first_spindles::FirstSpindles;
 use crate::log::LogSize;
@@ -72,7 +73,7 @@ use background::Background;
 pub use background::{BackgroundScan, BackgroundWork};
 pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS};
 use checkpoint::Checkpoint;
-pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig, WriteAnywhereError};
+pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig};
 use degraded::Degraded;
 pub use groups::PlacedGroup;
 pub use history::{DeadBlock, History};
@@ -150,7 +151,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ///
     /// # Errors
     /// If a size is zero or the LUNs do not fit.
-    pub fn new(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
+    pub fn new(config: WriteAnywhereConfig) -> Result<Self, ArrayConfigError> {
         let mut array = Self::bare(config)?;
         array.lay_out().map_err(|full| array.does_not_fit(&full))?;
         array.add_other_data()?;
@@ -163,11 +164,11 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// An array without any blocks, superblocks included.
-    fn bare(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
+    fn bare(config: WriteAnywhereConfig) -> Result<Self, ArrayConfigError> {
         let smallest = config.volumes.iter().flat_map(|volume| &volume.luns).min();
         // The durable format has volumes that are to get LUNs later.
         if smallest.is_none() && !config.format.is_durable() {
-            return Err(WriteAnywhereError::NoLun);
+            return Err(ArrayConfigError::NoLun);
         }
         let nonzero = [
             (smallest.map_or(1, |blocks| (*blocks).into()), "a LUN"),
@@ -178,19 +179,19 @@ impl<P: Payload> WriteAnywhere<P> {
             (config.tetrises_in_flight.into(), "the number of tetrises in flight"),
         ];
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
-            return Err(WriteAnywhereError::Zero(what));
+            return Err(ArrayConfigError::Zero(what));
         }
         let (groups, at_start) = (config.groups.len(), config.groups_at_start);
         if !(1..=groups).contains(&at_start) || groups > WriteAnywhereConfig::MOST_GROUPS {
-            return Err(WriteAnywhereError::GroupCount { groups, at_start });
+            return Err(ArrayConfigError::GroupCount { groups, at_start });
         }
         if config.groups.iter().any(|group| group.parity() == Parity::None) {
-            return Err(WriteAnywhereError::NoParity);
+            return Err(ArrayConfigError::NoParity);
         }
         for (volume, of) in (0..).zip(&config.volumes) {
             let (luns, most) = (of.luns.len(), BlockKeys::MOST_LUNS_OF_VOLUME);
             if luns > most {
-                return Err(WriteAnywhereError::TooManyLuns { volume, luns, most });
+                return Err(ArrayConfigError::TooManyLuns { volume, luns, most });
             }
         }
         let options = AggregateOptions {
@@ -207,7 +208,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let volumes = VirtualSpace::new(config.volumes.iter().map(|volume| volume.blocks))?;
         let keys = config.block_keys();
         if keys.end() == u32::MAX {
-            return Err(WriteAnywhereError::TooManyKeys(config.lun_blocks()));
+            return Err(ArrayConfigError::TooManyKeys(config.lun_blocks()));
         }
         let map = BlockMap::new(keys.end().into(), config.total_blocks())?;
         let lun_sectors = (0..keys.luns()).map(|lun| {
@@ -259,15 +260,15 @@ impl<P: Payload> WriteAnywhere<P> {
         })
     }
 
-    fn does_not_fit(&self, full: &NoRoom) -> WriteAnywhereError {
+    fn does_not_fit(&self, full: &NoRoom) -> ArrayConfigError {
         match full {
-            NoRoom::Aggregate(_) | NoRoom::Checkpoint(_) => WriteAnywhereError::LunsDoNotFit {
+            NoRoom::Aggregate(_) | NoRoom::Checkpoint(_) => ArrayConfigError::LunsDoNotFit {
                 lun_blocks: self.config.lun_blocks(),
                 aggregate_blocks: self.config.blocks_at_start(),
             },
             NoRoom::Volume(volume, _) => {
                 let config = &self.config.volumes[volume.0 as usize];
-                WriteAnywhereError::VolumeTooSmall {
+                ArrayConfigError::VolumeTooSmall {
                     volume: volume.0,
                     volume_blocks: config.blocks,
                     lun_blocks: config.luns.iter().map(|blocks| u64::from(*blocks)).sum(),

@@ -15,8 +15,8 @@
 
 use std::ops::RangeInclusive;
 
-use strewn_volume::VolumeId;
 use strewn_base::state::SavedValue;
+use strewn_volume::VolumeId;
 
 use crate::payload::Payload;
 use crate::snapshot::VolumeMeasures;

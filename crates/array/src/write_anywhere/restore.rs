@@ -5,20 +5,32 @@ use strewn_raid::{SpindleIndex, Vbn};
 use strewn_volume::VolumeId;
 
 use crate::driver::{Driver, LunId};
+use crate::error::ArrayConfigError;
 use crate::payload::Payload;
 
 use super::block_keys::{BlockAddress, BlockKeys};
 use super::history::History;
 use super::metadata::Pointer;
 use super::stored::{CatalogBlocks, Stored, WithoutKey};
-use super::{WriteAnywhere, WriteAnywhereConfig, WriteAnywhereError};
+use super::{WriteAnywhere, WriteAnywhereConfig};
 
 /// Why an array cannot be restored from its metadata.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RestoreError {
     /// The configuration is invalid.
     #[error(transparent)]
-    Array(#[from] WriteAnywhereError),
+    Array(#[from] ArrayConfigError),
+    /// A block is no pointer block: it does not begin with the magic number of one, or its count of pointers is impossible.
+    #[error("metadata block {0} is not a pointer block")]
+    NotPointers(BlockAddress),
+    /// A pointer block is a different one.
+    #[error("metadata block {expected} identifies itself as block {found}")]
+    OtherBlock {
+        /// The block that belongs there.
+        expected: BlockAddress,
+        /// The address in its header.
+        found: BlockAddress,
+    },
     /// A pointer leads outside the aggregate, or to a block that is already in use.
     #[error("block {key} lies at VBN {vbn}, which {problem}")]
     Misplaced {
@@ -47,13 +59,13 @@ impl<P: Payload> WriteAnywhere<P> {
     ///
     /// # Errors
     /// If a size is zero, or the whole file would not fit.
-    pub fn empty(config: WriteAnywhereConfig) -> Result<Self, WriteAnywhereError> {
+    pub fn empty(config: WriteAnywhereConfig) -> Result<Self, ArrayConfigError> {
         let mut array = Self::bare(config)?;
         array.place_superblock().map_err(|full| array.does_not_fit(&full))?;
         let aggregate_blocks = array.aggregate.total_blocks();
         if array.config.needed_blocks() > aggregate_blocks {
             let lun_blocks = array.config.lun_blocks();
-            return Err(WriteAnywhereError::LunsDoNotFit { lun_blocks, aggregate_blocks });
+            return Err(ArrayConfigError::LunsDoNotFit { lun_blocks, aggregate_blocks });
         }
         array.begin_to_count();
         Ok(array)

@@ -1,8 +1,8 @@
 //! Reading LUNs as they are in snapshots.
 
 use strewn_base::Direction;
-use strewn_volume::SnapshotId;
 use strewn_base::state::SavedValue;
+use strewn_volume::SnapshotId;
 
 use crate::driver::{Driver, HostOperation, LunId};
 use crate::payload::Payload;

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use strewn_alloc::GroupIndex;
 use strewn_array::in_place::{
-    DiskGroupConfig, InPlace, InPlaceConfig, InPlaceError, LunConfig, LunLayout, Raid5Layout,
+    DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid5Layout,
 };
 use strewn_array::{
-    Acknowledge, Array, DataLost, Direction, Driver, Durability, FirstSpindles, Format,
-    HostOperation, LogLedger, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
+    Acknowledge, Array, ArrayConfigError, DataLost, Direction, Driver, Durability, FirstSpindles,
+    Format, HostOperation, LogLedger, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
     ProcessorWork, Rebuild, Root, SpindleCommand,
 };
 use strewn_base::Rng;
@@ -396,13 +396,16 @@ fn groups_that_cannot_be_are_refused() {
         change(&mut config);
         InPlace::<Bytes>::new(config).map(|_| ()).unwrap_err()
     };
-    assert_eq!(refused(|config| config.groups.clear()), InPlaceError::Groups { groups: 0 });
+    assert_eq!(
+        refused(|config| config.groups.clear()),
+        ArrayConfigError::DiskGroupCount { groups: 0 }
+    );
     let nine = refused(|config| config.groups = vec![config.groups[0].clone(); 9]);
     assert_eq!(nine.to_string(), "an array of 9 disk groups: it has 1 to 8");
     let unknown = refused(|config| config.luns[2].group = GroupIndex(2));
     assert_eq!(unknown.to_string(), "a LUN is in disk group 3, and the array has 2");
     assert!(matches!(
         refused(|config| config.luns[1].sectors = 10_000),
-        InPlaceError::LunTooLarge { lun_sectors: 10_000, .. }
+        ArrayConfigError::LunTooLarge { lun_sectors: 10_000, .. }
     ));
 }

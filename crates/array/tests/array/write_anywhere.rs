@@ -6,9 +6,8 @@ use proptest::prelude::*;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{
     CacheStart, OtherData, RelocationConfig, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
-    WriteAnywhereError,
 };
-use strewn_array::{Array, Format, LogSize, ProcessorCosts};
+use strewn_array::{Array, ArrayConfigError, Format, LogSize, ProcessorCosts};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, SpindleSet, Vbn};
 
@@ -674,7 +673,7 @@ fn sizes_that_cannot_be_are_refused() {
         change(&mut config);
         WriteAnywhere::<Bytes>::new(config).map(|_| ()).unwrap_err()
     };
-    assert_eq!(refused(|config| config.volumes[0].luns[0] = 0), WriteAnywhereError::Zero("a LUN"));
+    assert_eq!(refused(|config| config.volumes[0].luns[0] = 0), ArrayConfigError::Zero("a LUN"));
     assert_eq!(
         refused(|config| config.tetrises_in_flight = 0).to_string(),
         "the number of tetrises in flight is zero: it must be at least 1"
@@ -683,7 +682,7 @@ fn sizes_that_cannot_be_are_refused() {
         config.groups =
             vec![ParityGroup::new(Parity::None, 4, config.single_group().stripes()).unwrap()];
     };
-    assert_eq!(refused(without_parity), WriteAnywhereError::NoParity);
+    assert_eq!(refused(without_parity), ArrayConfigError::NoParity);
     let no_run = |config: &mut WriteAnywhereConfig| {
         config.other_data = Some(OtherData { full_to_blocks: 7_000, run_blocks: 3, seed: 1 });
     };
@@ -693,7 +692,7 @@ fn sizes_that_cannot_be_are_refused() {
     );
     assert_eq!(
         refused(|config| config.volumes[0].luns[0] = 7_990),
-        WriteAnywhereError::LunsDoNotFit { lun_blocks: 7_990, aggregate_blocks: 8_000 }
+        ArrayConfigError::LunsDoNotFit { lun_blocks: 7_990, aggregate_blocks: 8_000 }
     );
 }
 

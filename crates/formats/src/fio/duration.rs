@@ -1,6 +1,6 @@
 //! Times with fio's units.
 
-use crate::text::{ErrorKind, FormatError, Line, quoted};
+use crate::text::{ErrorKind, FileFormatError, Line, quoted};
 
 /// The unit of a time that is given without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) fn duration_us(
     text: &str,
     option: &str,
     unitless: Unitless,
-) -> Result<u64, FormatError> {
+) -> Result<u64, FileFormatError> {
     let help = match unitless {
         Unitless::Seconds => "write a whole number of seconds, or one with d, h, m, s, ms or us",
         Unitless::Microseconds => {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, Write};
 
 use crate::text::{
-    ErrorKind, FormatError, Limits, Line, Lines, WriteError, did_you_mean, quoted, unsigned,
+    ErrorKind, FileFormatError, Limits, Line, Lines, WriteError, did_you_mean, quoted, unsigned,
 };
 
 const HEADER: &str = "fio version ";
@@ -91,7 +91,7 @@ pub enum IologAction {
 /// assert_eq!(reader.files(), ["/lun"]);
 /// assert_eq!(entries[2].at_us, 5_000);
 /// assert_eq!(entries[2].action, IologAction::Read { offset_bytes: 4096, length_bytes: 512 });
-/// # Ok::<(), strewn_formats::FormatError>(())
+/// # Ok::<(), strewn_formats::FileFormatError>(())
 /// ```
 #[derive(Debug)]
 pub struct IologReader<R: BufRead> {
@@ -105,12 +105,12 @@ impl<R: BufRead> IologReader<R> {
     ///
     /// # Errors
     ///
-    /// [`FormatError`] if nothing can be read or the first line is not a version's.
-    pub fn new(reader: R, name: Option<&str>) -> Result<Self, FormatError> {
+    /// [`FileFormatError`] if nothing can be read or the first line is not a version's.
+    pub fn new(reader: R, name: Option<&str>) -> Result<Self, FileFormatError> {
         let mut lines = Lines::new(reader, name.map(Into::into), Limits::STREAM)?;
         let whole = lines.whole();
         let Some(line) = lines.next_line()? else {
-            return Err(FormatError::new(
+            return Err(FileFormatError::new(
                 ErrorKind::Missing,
                 whole,
                 "the log is empty",
@@ -145,7 +145,7 @@ impl<R: BufRead> IologReader<R> {
         self.lines.bytes_read()
     }
 
-    fn next_entry(&mut self) -> Result<Option<IologEntry>, FormatError> {
+    fn next_entry(&mut self) -> Result<Option<IologEntry>, FileFormatError> {
         while let Some(line) = self.lines.next_line()? {
             if let Some(entry) = self.parser.entry(&line)? {
                 return Ok(Some(entry));
@@ -156,7 +156,7 @@ impl<R: BufRead> IologReader<R> {
 }
 
 impl<R: BufRead> Iterator for IologReader<R> {
-    type Item = Result<IologEntry, FormatError>;
+    type Item = Result<IologEntry, FileFormatError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {
@@ -186,7 +186,7 @@ pub(crate) struct IologParser {
 }
 
 impl IologParser {
-    pub(crate) fn from_header(line: &Line<'_>) -> Result<Self, FormatError> {
+    pub(crate) fn from_header(line: &Line<'_>) -> Result<Self, FileFormatError> {
         let version = match line.text.trim_end() {
             "fio version 2 iolog" => IologVersion::V2,
             "fio version 3 iolog" => IologVersion::V3,
@@ -203,7 +203,7 @@ impl IologParser {
     }
 
     /// Parses a line. Returns none if it is empty or a wait.
-    pub(crate) fn entry(&mut self, line: &Line<'_>) -> Result<Option<IologEntry>, FormatError> {
+    pub(crate) fn entry(&mut self, line: &Line<'_>) -> Result<Option<IologEntry>, FileFormatError> {
         let mut fields = line.text.split_ascii_whitespace();
         let Some(first) = fields.next() else { return Ok(None) };
         let shape = match self.version {
@@ -230,7 +230,7 @@ impl IologParser {
             let message = format!("{} follows the length", quoted(more));
             return Err(line.error_of(more, ErrorKind::Syntax, message, shape));
         }
-        let range = || -> Result<(u64, u64), FormatError> {
+        let range = || -> Result<(u64, u64), FileFormatError> {
             let number = |at: usize, name: &str| {
                 let missing =
                     || line.error(ErrorKind::Syntax, format!("the {name} is missing"), shape);
@@ -293,7 +293,12 @@ impl IologParser {
         Ok(Some(IologEntry { at_us: stamp_us, file: *position, action }))
     }
 
-    fn add(&mut self, line: &Line<'_>, at_us: u64, file: &str) -> Result<IologEntry, FormatError> {
+    fn add(
+        &mut self,
+        line: &Line<'_>,
+        at_us: u64,
+        file: &str,
+    ) -> Result<IologEntry, FileFormatError> {
         if let Some(position) = self.position.get(file) {
             return Ok(IologEntry { at_us, file: *position, action: IologAction::Add });
         }

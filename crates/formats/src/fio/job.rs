@@ -120,7 +120,7 @@ impl Job {
     /// )?;
     /// assert_eq!((file.jobs[0].io_depth, file.jobs[0].outstanding()), (32, 1));
     /// assert_eq!((file.jobs[1].io_depth, file.jobs[1].outstanding()), (32, 32));
-    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// # Ok::<(), strewn_formats::FileFormatError>(())
     /// ```
     #[must_use]
     pub fn outstanding(&self) -> u32 {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::text::{
-    self, ErrorKind, FilePosition, FormatError, Limits, Line, Lines, nearest, quoted,
+    self, ErrorKind, FileFormatError, FilePosition, Limits, Line, Lines, nearest, quoted,
 };
 
 use super::Job;
@@ -49,7 +49,7 @@ const LONGEST_NAME_BYTES: usize = 255;
 /// assert_eq!(file.ignored[0].name, "direct");
 /// let error = file.refuse_unsupported().unwrap_err();
 /// assert_eq!(error.problem(), "mixed.fio:13:1: `fsync` is not supported");
-/// # Ok::<(), strewn_formats::FormatError>(())
+/// # Ok::<(), strewn_formats::FileFormatError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -83,9 +83,9 @@ impl JobFile {
     ///
     /// # Errors
     ///
-    /// [`FormatError`] at the first line that has no place in a job file, or with every option that fio would not
-    /// accept: the first is the error, the rest are its [`others`](FormatError::others).
-    pub fn parse(text: &str, name: &str) -> Result<Self, FormatError> {
+    /// [`FileFormatError`] at the first line that has no place in a job file, or with every option that fio would not
+    /// accept: the first is the error, the rest are its [`others`](FileFormatError::others).
+    pub fn parse(text: &str, name: &str) -> Result<Self, FileFormatError> {
         Self::read(text.as_bytes(), Some(name))
     }
 
@@ -96,13 +96,13 @@ impl JobFile {
     ///
     /// let file = JobFile::load("database.fio")?;
     /// file.refuse_unsupported()?;
-    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// # Ok::<(), strewn_formats::FileFormatError>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`FormatError`] if it cannot be read, or as for [`JobFile::parse`].
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, FormatError> {
+    /// [`FileFormatError`] if it cannot be read, or as for [`JobFile::parse`].
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileFormatError> {
         let name = path.as_ref().display().to_string();
         let file = text::open(path.as_ref(), &name, "give the path of a job file of fio")?;
         Self::read(file, Some(&name))
@@ -113,7 +113,7 @@ impl JobFile {
     /// # Errors
     ///
     /// As for [`JobFile::parse`], and if the reader fails.
-    pub fn read(reader: impl BufRead, name: Option<&str>) -> Result<Self, FormatError> {
+    pub fn read(reader: impl BufRead, name: Option<&str>) -> Result<Self, FileFormatError> {
         let file: Option<Arc<str>> = name.map(Arc::from);
         let sections = sections(reader, &file)?;
         let mut result = Self { jobs: Vec::new(), ignored: Vec::new(), refused: Vec::new() };
@@ -130,11 +130,11 @@ impl JobFile {
             let job = result.resolve(section, own, &file, &mut errors).job;
             result.jobs.push(job);
         }
-        if let Some(error) = FormatError::all(errors) {
+        if let Some(error) = FileFormatError::all(errors) {
             return Err(error);
         }
         if result.jobs.is_empty() {
-            return Err(FormatError::new(
+            return Err(FileFormatError::new(
                 ErrorKind::Missing,
                 FilePosition::new(file, 0, 0),
                 "there is no job",
@@ -148,10 +148,10 @@ impl JobFile {
     ///
     /// # Errors
     ///
-    /// [`FormatError`] of kind [`ErrorKind::Refused`] if an option is refused.
-    pub fn refuse_unsupported(&self) -> Result<(), FormatError> {
+    /// [`FileFormatError`] of kind [`ErrorKind::Refused`] if an option is refused.
+    pub fn refuse_unsupported(&self) -> Result<(), FileFormatError> {
         let Some(note) = self.refused.first() else { return Ok(()) };
-        Err(FormatError::new(
+        Err(FileFormatError::new(
             ErrorKind::Refused,
             note.position.clone(),
             format!("`{}` is not supported", note.name),
@@ -169,7 +169,7 @@ impl JobFile {
     /// let groups: Vec<Vec<&str>> =
     ///     file.groups().map(|jobs| jobs.iter().map(|job| job.name.as_str()).collect()).collect();
     /// assert_eq!(groups, [vec!["fill"], vec!["a", "b"]]);
-    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// # Ok::<(), strewn_formats::FileFormatError>(())
     /// ```
     pub fn groups(&self) -> impl Iterator<Item = &[Job]> {
         self.jobs.chunk_by(|_, next| !next.stonewall)
@@ -182,7 +182,7 @@ impl JobFile {
         section: &Section,
         mut resolved: Resolved,
         file: &Option<Arc<str>>,
-        errors: &mut Vec<FormatError>,
+        errors: &mut Vec<FileFormatError>,
     ) -> Resolved {
         // As in fio, `kb_base` holds for the whole section, wherever it stands there.
         for raw in &section.options {
@@ -210,7 +210,7 @@ impl JobFile {
         section: &Section,
         resolved: &mut Resolved,
         line: &Line<'_>,
-    ) -> Result<(), FormatError> {
+    ) -> Result<(), FileFormatError> {
         let (name, value) = name_and_value(line.text);
         let Some(treatment) = option::treatment(name) else { return Err(unknown(line, name)) };
         let note = |reason| OptionNote {
@@ -261,7 +261,10 @@ struct RawOption {
     text: String,
 }
 
-fn sections(reader: impl BufRead, file: &Option<Arc<str>>) -> Result<Vec<Section>, FormatError> {
+fn sections(
+    reader: impl BufRead,
+    file: &Option<Arc<str>>,
+) -> Result<Vec<Section>, FileFormatError> {
     let mut lines = Lines::new(reader, file.clone(), Limits::CONFIGURATION)?;
     let mut sections: Vec<Section> = Vec::new();
     while let Some(line) = lines.next_line()? {
@@ -346,7 +349,7 @@ fn names_several_files(value: &str) -> bool {
     value.replace("\\:", "").contains(':')
 }
 
-fn unknown(line: &Line<'_>, name: &str) -> FormatError {
+fn unknown(line: &Line<'_>, name: &str) -> FileFormatError {
     let message = format!("{} is not an option of fio", quoted(name));
     let lower = name.to_ascii_lowercase();
     let help = if option::treatment(&lower).is_some() {

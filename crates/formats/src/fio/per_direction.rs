@@ -1,6 +1,6 @@
 //! Values for reads, writes and trims.
 
-use crate::text::{ErrorKind, FormatError, Line};
+use crate::text::{ErrorKind, FileFormatError, Line};
 
 /// A value each for reads, writes and trims, as many of fio's options have.
 ///
@@ -12,7 +12,7 @@ use crate::text::{ErrorKind, FormatError, Line};
 /// let sizes = &file.jobs[0].block_sizes;
 /// assert_eq!(sizes.read, BlockSizes::Fixed(4096));
 /// assert_eq!((&sizes.write, &sizes.trim), (&BlockSizes::Fixed(8192), &BlockSizes::Fixed(8192)));
-/// # Ok::<(), strewn_formats::FormatError>(())
+/// # Ok::<(), strewn_formats::FileFormatError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PerDirection<T> {
@@ -43,8 +43,8 @@ impl<T: Clone> PerDirection<T> {
         line: &Line<'_>,
         text: &'l str,
         default: &T,
-        parse: impl Fn(&'l str) -> Result<T, FormatError>,
-    ) -> Result<Self, FormatError> {
+        parse: impl Fn(&'l str) -> Result<T, FileFormatError>,
+    ) -> Result<Self, FileFormatError> {
         let mut values = [default.clone(), default.clone(), default.clone()];
         let mut parts = text.split(',');
         let mut last = default.clone();

@@ -1,6 +1,6 @@
 //! Options that set a field of a job.
 
-use crate::text::{ErrorKind, FormatError, Line, did_you_mean, quoted, unsigned};
+use crate::text::{ErrorKind, FileFormatError, Line, did_you_mean, quoted, unsigned};
 
 use super::duration::{Unitless, duration_us};
 use super::size::{KbBase, percent};
@@ -64,7 +64,7 @@ pub(super) struct Setting<'l> {
 }
 
 impl<'l> Setting<'l> {
-    pub(super) fn set(&self, apply: Apply, resolved: &mut Resolved) -> Result<(), FormatError> {
+    pub(super) fn set(&self, apply: Apply, resolved: &mut Resolved) -> Result<(), FileFormatError> {
         let base = resolved.base;
         let job = &mut resolved.job;
         match apply {
@@ -148,7 +148,7 @@ impl<'l> Setting<'l> {
     }
 
     /// Returns the value, which must be there.
-    fn text(&self) -> Result<&'l str, FormatError> {
+    fn text(&self) -> Result<&'l str, FileFormatError> {
         let value = self.value.unwrap_or_default();
         if value.is_empty() {
             let message = format!("`{}` is without a value", self.name);
@@ -164,7 +164,7 @@ impl<'l> Setting<'l> {
     }
 
     /// Reads an option that may stand without a value.
-    fn flag(&self) -> Result<bool, FormatError> {
+    fn flag(&self) -> Result<bool, FileFormatError> {
         match self.value {
             None | Some("1") => Ok(true),
             Some("0") => Ok(false),
@@ -180,31 +180,31 @@ impl<'l> Setting<'l> {
     fn each<T: Clone>(
         &self,
         default: &T,
-        parse: impl Fn(&'l str) -> Result<T, FormatError>,
-    ) -> Result<PerDirection<T>, FormatError> {
+        parse: impl Fn(&'l str) -> Result<T, FileFormatError>,
+    ) -> Result<PerDirection<T>, FileFormatError> {
         PerDirection::parse(self.line, self.text()?, default, parse)
     }
 
     /// Reads a number of bytes, 1 or more.
-    fn bytes(&self, base: KbBase, text: &str) -> Result<u64, FormatError> {
+    fn bytes(&self, base: KbBase, text: &str) -> Result<u64, FileFormatError> {
         base.number_within(self.line, text, self.name, 1, u32::MAX.into())
     }
 
     /// Reads a rate; 0 means none.
-    fn limit(&self, base: KbBase, text: &str) -> Result<Option<u64>, FormatError> {
+    fn limit(&self, base: KbBase, text: &str) -> Result<Option<u64>, FileFormatError> {
         let number = base.number(self.line, text, self.name)?;
         Ok((number > 0).then_some(number))
     }
 
-    fn count(&self, base: KbBase, most: u64) -> Result<u64, FormatError> {
+    fn count(&self, base: KbBase, most: u64) -> Result<u64, FileFormatError> {
         base.number_within(self.line, self.text()?, self.name, 1, most)
     }
 
-    fn time_us(&self, unitless: Unitless) -> Result<u64, FormatError> {
+    fn time_us(&self, unitless: Unitless) -> Result<u64, FileFormatError> {
         duration_us(self.line, self.text()?, self.name, unitless)
     }
 
-    fn block_size_range(&self, base: KbBase, text: &str) -> Result<BlockSizes, FormatError> {
+    fn block_size_range(&self, base: KbBase, text: &str) -> Result<BlockSizes, FileFormatError> {
         let Some((one, other)) = text.split_once(['-', ':']) else {
             let message = format!("{}: {} is not a range", self.name, quoted(text));
             let help = "write the least and the greatest size, such as 4k-64k";
@@ -215,7 +215,7 @@ impl<'l> Setting<'l> {
         Ok(BlockSizes::Range { least_bytes: one.min(other), most_bytes: one.max(other) })
     }
 
-    fn pattern(&self, base: KbBase) -> Result<Pattern, FormatError> {
+    fn pattern(&self, base: KbBase) -> Result<Pattern, FileFormatError> {
         let text = self.text()?;
         let (word, modifier) = match text.split_once(':') {
             Some((word, modifier)) => (word, Some(self.modifier(base, modifier)?)),
@@ -229,7 +229,7 @@ impl<'l> Setting<'l> {
     }
 
     /// Reads what follows the colon of a pattern; negative means backwards.
-    fn modifier(&self, base: KbBase, text: &str) -> Result<i64, FormatError> {
+    fn modifier(&self, base: KbBase, text: &str) -> Result<i64, FileFormatError> {
         let (backwards, digits) = match text.strip_prefix('-') {
             Some(digits) => (true, digits),
             None => (false, text),
@@ -239,7 +239,7 @@ impl<'l> Setting<'l> {
         Ok(if backwards { -number } else { number })
     }
 
-    fn distribution(&self, base: KbBase) -> Result<PerDirection<Distribution>, FormatError> {
+    fn distribution(&self, base: KbBase) -> Result<PerDirection<Distribution>, FileFormatError> {
         let text = self.text()?;
         let (name, rest) = distribution_name(text);
         match (name, rest) {
@@ -258,7 +258,7 @@ impl<'l> Setting<'l> {
         }
     }
 
-    fn not_one_of(&self, word: &str, known: &[&str]) -> FormatError {
+    fn not_one_of(&self, word: &str, known: &[&str]) -> FileFormatError {
         let message = format!("{}: {} is not one of its values", self.name, quoted(word));
         let otherwise = format!("write one of {}", known.join(", "));
         let help = did_you_mean(word, known.iter().copied(), &otherwise);

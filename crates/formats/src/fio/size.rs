@@ -1,6 +1,6 @@
 //! Whole numbers with fio's units.
 
-use crate::text::{ErrorKind, FormatError, Line, quoted};
+use crate::text::{ErrorKind, FileFormatError, Line, quoted};
 
 use super::Extent;
 
@@ -17,7 +17,7 @@ const SIZE_HELP: &str =
     "write a whole number with a unit of fio's (k, m, g, t, p; kb; kib), such as 64k";
 
 impl KbBase {
-    pub(super) fn parse(line: &Line<'_>, text: &str) -> Result<Self, FormatError> {
+    pub(super) fn parse(line: &Line<'_>, text: &str) -> Result<Self, FileFormatError> {
         match text {
             "1024" => Ok(Self::Binary),
             "1000" => Ok(Self::Decimal),
@@ -59,7 +59,7 @@ impl KbBase {
         line: &Line<'_>,
         text: &str,
         option: &str,
-    ) -> Result<u64, FormatError> {
+    ) -> Result<u64, FileFormatError> {
         let wrong = |what: &str, help: &str| {
             let message = format!("{option}: {} {what}", quoted(text));
             Err(line.error_of(text, ErrorKind::Value, message, help))
@@ -105,7 +105,7 @@ impl KbBase {
         option: &str,
         least: u64,
         most: u64,
-    ) -> Result<u64, FormatError> {
+    ) -> Result<u64, FileFormatError> {
         let number = self.number(line, text, option)?;
         if (least..=most).contains(&number) {
             return Ok(number);
@@ -121,7 +121,7 @@ impl KbBase {
         line: &Line<'_>,
         text: &str,
         option: &str,
-    ) -> Result<Extent, FormatError> {
+    ) -> Result<Extent, FileFormatError> {
         if let Some(percent) = text.strip_suffix('%') {
             let percent = self.number_within(line, percent, option, 0, 100)?;
             return Ok(Extent::Percent(percent as u8));
@@ -136,6 +136,6 @@ impl KbBase {
 }
 
 /// Reads a whole percentage, 0 to 100.
-pub(super) fn percent(line: &Line<'_>, text: &str, option: &str) -> Result<u8, FormatError> {
+pub(super) fn percent(line: &Line<'_>, text: &str, option: &str) -> Result<u8, FileFormatError> {
     KbBase::Binary.number_within(line, text, option, 0, 100).map(|percent| percent as u8)
 }

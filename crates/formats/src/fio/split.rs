@@ -1,6 +1,6 @@
 //! Lists of weights: `bssplit` and `random_distribution`.
 
-use crate::text::{ErrorKind, FormatError, Line, did_you_mean, quoted};
+use crate::text::{ErrorKind, FileFormatError, Line, did_you_mean, quoted};
 
 use super::size::{KbBase, percent};
 use super::{BlockSizes, Distribution, SizeShare, Zone, ZoneShare};
@@ -14,7 +14,7 @@ pub(super) fn block_sizes(
     line: &Line<'_>,
     text: &str,
     base: KbBase,
-) -> Result<BlockSizes, FormatError> {
+) -> Result<BlockSizes, FileFormatError> {
     let mut shares = Vec::new();
     let mut open = Vec::new();
     for part in text.split(':') {
@@ -66,7 +66,7 @@ pub(super) fn distribution_name(text: &str) -> (&str, Option<&str>) {
 }
 
 /// Reads `random`, `zipf:theta[:centre]`, `pareto:power[:centre]` or `normal:deviation[:centre]`.
-pub(super) fn distribution(line: &Line<'_>, text: &str) -> Result<Distribution, FormatError> {
+pub(super) fn distribution(line: &Line<'_>, text: &str) -> Result<Distribution, FileFormatError> {
     let (name, rest) = distribution_name(text);
     let mut numbers = rest.into_iter().flat_map(|rest| rest.split(':'));
     let parameter = numbers.next();
@@ -131,7 +131,7 @@ fn within(
     text: &str,
     what: &str,
     range: std::ops::RangeInclusive<f64>,
-) -> Result<f64, FormatError> {
+) -> Result<f64, FileFormatError> {
     let number = text.parse().ok().filter(|number| range.contains(number));
     number.ok_or_else(|| {
         let message = format!("random_distribution: {} is not {what}", quoted(text));
@@ -152,7 +152,7 @@ pub(super) fn zones(
     text: &str,
     absolute: bool,
     base: KbBase,
-) -> Result<Distribution, FormatError> {
+) -> Result<Distribution, FileFormatError> {
     const OPTION: &str = "random_distribution";
     let mut zones = Vec::new();
     let mut open = Vec::new();

@@ -92,7 +92,7 @@ impl Configuration {
     /// let configuration = Configuration::parse(text, "a.icf")?;
     /// assert_eq!(configuration.workers().count(), 1);
     /// assert_eq!(configuration.unknown_assignments(), ["OLTP"]);
-    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// # Ok::<(), strewn_formats::FileFormatError>(())
     /// ```
     #[must_use]
     pub fn unknown_assignments(&self) -> Vec<&str> {

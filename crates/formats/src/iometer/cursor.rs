@@ -4,7 +4,8 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 use crate::text::{
-    ErrorKind, FilePosition, FormatError, Limits, Line, Lines, did_you_mean, quoted, unsigned_up_to,
+    ErrorKind, FileFormatError, FilePosition, Limits, Line, Lines, did_you_mean, quoted,
+    unsigned_up_to,
 };
 
 /// Keys that a file may have. This list tells them from headings.
@@ -69,7 +70,7 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    pub(super) fn read(reader: impl BufRead, name: Option<&str>) -> Result<Self, FormatError> {
+    pub(super) fn read(reader: impl BufRead, name: Option<&str>) -> Result<Self, FileFormatError> {
         let file: Option<Arc<str>> = name.map(Arc::from);
         let mut lines = Lines::new(reader, file.clone(), Limits::CONFIGURATION)?;
         let mut kept = Vec::new();
@@ -109,8 +110,8 @@ impl Cursor {
     }
 
     /// Returns the error of a file that ends within a section.
-    pub(super) fn ended_within(&self, section: &str, end: &str) -> FormatError {
-        FormatError::new(
+    pub(super) fn ended_within(&self, section: &str, end: &str) -> FileFormatError {
+        FileFormatError::new(
             ErrorKind::Missing,
             self.position_of_last(),
             format!("the file ends within {section}"),
@@ -140,11 +141,11 @@ impl Cursor {
     }
 
     /// Returns the value as [`Cursor::value`] does. An empty one is an error.
-    pub(super) fn value_of(&mut self, key: &str, help: &str) -> Result<Value<'_>, FormatError> {
+    pub(super) fn value_of(&mut self, key: &str, help: &str) -> Result<Value<'_>, FileFormatError> {
         let position = self.position_of_last();
         self.value().ok_or_else(|| {
             let name = key.trim_start_matches('\'');
-            FormatError::new(
+            FileFormatError::new(
                 ErrorKind::Missing,
                 position,
                 format!("{name} is without a value"),
@@ -154,7 +155,7 @@ impl Cursor {
     }
 
     /// Returns the error of a last line that does not belong to `section`.
-    pub(super) fn unexpected_last(&self, section: &str) -> FormatError {
+    pub(super) fn unexpected_last(&self, section: &str) -> FileFormatError {
         match self.last() {
             Some(line) => self.unexpected(&line, section),
             None => self.ended_within(section, "'END"),
@@ -162,7 +163,7 @@ impl Cursor {
     }
 
     /// Returns the error of a line that a section does not have.
-    pub(super) fn unexpected(&self, line: &Line<'_>, section: &str) -> FormatError {
+    pub(super) fn unexpected(&self, line: &Line<'_>, section: &str) -> FileFormatError {
         let text = line.text.trim();
         let otherwise = "Iometer reads no such line either: take it out";
         if text.starts_with('\'') {
@@ -205,12 +206,17 @@ impl<'c> Value<'c> {
     }
 
     /// Takes the next word as a number.
-    pub(super) fn number(&mut self, name: &str, most: u64, help: &str) -> Result<u64, FormatError> {
+    pub(super) fn number(
+        &mut self,
+        name: &str,
+        most: u64,
+        help: &str,
+    ) -> Result<u64, FileFormatError> {
         let word = self.word();
         unsigned_up_to(&self.line, word, name, most, help)
     }
 
-    pub(super) fn number_32(&mut self, name: &str, help: &str) -> Result<u32, FormatError> {
+    pub(super) fn number_32(&mut self, name: &str, help: &str) -> Result<u32, FileFormatError> {
         self.number(name, u32::MAX.into(), help).map(|number| number as u32)
     }
 
@@ -219,7 +225,7 @@ impl<'c> Value<'c> {
         &mut self,
         name: &str,
         words: &[(T, &'static str)],
-    ) -> Result<T, FormatError> {
+    ) -> Result<T, FileFormatError> {
         let text = self.rest;
         self.rest = "";
         let found = words.iter().find(|(_, word)| text.eq_ignore_ascii_case(word));
@@ -235,7 +241,7 @@ impl<'c> Value<'c> {
     }
 
     /// Takes `ENABLED` or `DISABLED`.
-    pub(super) fn is_enabled(&mut self, name: &str) -> Result<bool, FormatError> {
+    pub(super) fn is_enabled(&mut self, name: &str) -> Result<bool, FileFormatError> {
         let word = self.word();
         match word {
             _ if word.eq_ignore_ascii_case("ENABLED") => Ok(true),

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::path::Path;
 
-use crate::text::{self, ErrorKind, FormatError, Line, did_you_mean, quoted};
+use crate::text::{self, ErrorKind, FileFormatError, Line, did_you_mean, quoted};
 
 use super::cursor::{Cursor, SECTIONS, begins, is_at_section};
 use super::read_managers::managers;
@@ -20,9 +20,9 @@ impl Configuration {
     ///
     /// # Errors
     ///
-    /// [`FormatError`] at the first thing that Iometer would not read, or would misread (Iometer
+    /// [`FileFormatError`] at the first thing that Iometer would not read, or would misread (Iometer
     /// takes `4K` for 4 bytes).
-    pub fn parse(text: &str, name: &str) -> Result<Self, FormatError> {
+    pub fn parse(text: &str, name: &str) -> Result<Self, FileFormatError> {
         Self::read(text.as_bytes(), Some(name))
     }
 
@@ -32,13 +32,13 @@ impl Configuration {
     /// use strewn_formats::iometer::Configuration;
     ///
     /// let configuration = Configuration::load("file-server.icf")?;
-    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// # Ok::<(), strewn_formats::FileFormatError>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`FormatError`] if it cannot be read, or as for [`Configuration::parse`].
-    pub fn load(path: impl AsRef<Path>) -> Result<Self, FormatError> {
+    /// [`FileFormatError`] if it cannot be read, or as for [`Configuration::parse`].
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileFormatError> {
         let name = path.as_ref().display().to_string();
         let help = "give the path of an Iometer configuration, an .icf file";
         Self::read(text::open(path.as_ref(), &name, help)?, Some(&name))
@@ -49,12 +49,12 @@ impl Configuration {
     /// # Errors
     ///
     /// As for [`Configuration::parse`], and if the reader fails.
-    pub fn read(reader: impl BufRead, name: Option<&str>) -> Result<Self, FormatError> {
+    pub fn read(reader: impl BufRead, name: Option<&str>) -> Result<Self, FileFormatError> {
         let mut cursor = Cursor::read(reader, name)?;
         let version = match cursor.next() {
             Some(line) => Version::of_line(&line)?,
             None => {
-                return Err(FormatError::new(
+                return Err(FileFormatError::new(
                     ErrorKind::Missing,
                     cursor.position_of_last(),
                     "the file is empty",
@@ -114,7 +114,7 @@ fn section_name(text: &str) -> &str {
 }
 
 /// Accepts comments and the version at the end, but neither a misspelt section nor values.
-fn outside_of_sections(line: &Line<'_>) -> Result<(), FormatError> {
+fn outside_of_sections(line: &Line<'_>) -> Result<(), FileFormatError> {
     let text = line.text.trim();
     if begins(text, "Version") || (text.starts_with('\'') && !text.ends_with("==")) {
         return Ok(());
@@ -135,7 +135,7 @@ fn outside_of_sections(line: &Line<'_>) -> Result<(), FormatError> {
     ))
 }
 
-fn test_setup(cursor: &mut Cursor) -> Result<TestSetup, FormatError> {
+fn test_setup(cursor: &mut Cursor) -> Result<TestSetup, FileFormatError> {
     const SECTION: &str = "TEST SETUP";
     let mut setup = TestSetup::default();
     loop {
@@ -197,7 +197,7 @@ fn test_setup(cursor: &mut Cursor) -> Result<TestSetup, FormatError> {
     }
 }
 
-fn worker_count(cursor: &mut Cursor, key: &str) -> Result<WorkerCount, FormatError> {
+fn worker_count(cursor: &mut Cursor, key: &str) -> Result<WorkerCount, FileFormatError> {
     let help = "write a number of workers, or NUMBER_OF_CPUS";
     let mut value = cursor.value_of(key, help)?;
     if value.rest.eq_ignore_ascii_case("NUMBER_OF_CPUS") {
@@ -206,7 +206,7 @@ fn worker_count(cursor: &mut Cursor, key: &str) -> Result<WorkerCount, FormatErr
     value.number_32("workers", help).map(WorkerCount::Fixed)
 }
 
-fn cycling(cursor: &mut Cursor, key: &str) -> Result<Cycling, FormatError> {
+fn cycling(cursor: &mut Cursor, key: &str) -> Result<Cycling, FileFormatError> {
     let help = "write start, step and LINEAR or EXPONENTIAL, such as 1 1 LINEAR";
     let mut value = cursor.value_of(key, help)?;
     Ok(Cycling {
@@ -216,7 +216,7 @@ fn cycling(cursor: &mut Cursor, key: &str) -> Result<Cycling, FormatError> {
     })
 }
 
-fn results_display(cursor: &mut Cursor) -> Result<ResultsDisplay, FormatError> {
+fn results_display(cursor: &mut Cursor) -> Result<ResultsDisplay, FileFormatError> {
     const SECTION: &str = "RESULTS DISPLAY";
     let mut display = ResultsDisplay {
         record_last_update: false,
@@ -263,7 +263,11 @@ fn results_display(cursor: &mut Cursor) -> Result<ResultsDisplay, FormatError> {
     }
 }
 
-fn bar_item(cursor: &mut Cursor, item: &str, key: &str) -> Result<Option<BarItem>, FormatError> {
+fn bar_item(
+    cursor: &mut Cursor,
+    item: &str,
+    key: &str,
+) -> Result<Option<BarItem>, FileFormatError> {
     if item.eq_ignore_ascii_case("statistic") {
         let statistic = cursor.value().map(|value| value.text()).unwrap_or_default();
         return Ok(Some(BarItem::Statistic(statistic)));

@@ -1,13 +1,13 @@
 //! The section of managers, workers and targets.
 
-use crate::text::{ErrorKind, FormatError, quoted};
+use crate::text::{ErrorKind, FileFormatError, quoted};
 
 use super::cursor::{Cursor, Value, begins};
 use super::{DataPattern, Manager, Target, TargetSettings, Worker, WorkerKind};
 
 const SECTION: &str = "MANAGER LIST";
 
-pub(super) fn managers(cursor: &mut Cursor) -> Result<Vec<Manager>, FormatError> {
+pub(super) fn managers(cursor: &mut Cursor) -> Result<Vec<Manager>, FileFormatError> {
     let mut managers = Vec::new();
     loop {
         let key = key(cursor, "'END manager list")?;
@@ -24,7 +24,7 @@ pub(super) fn managers(cursor: &mut Cursor) -> Result<Vec<Manager>, FormatError>
     }
 }
 
-fn manager(cursor: &mut Cursor, id: u32, name: String) -> Result<Manager, FormatError> {
+fn manager(cursor: &mut Cursor, id: u32, name: String) -> Result<Manager, FileFormatError> {
     let (network_address, workers) = (String::new(), Vec::new());
     let mut manager = Manager { id, name, network_address, workers };
     loop {
@@ -41,7 +41,7 @@ fn manager(cursor: &mut Cursor, id: u32, name: String) -> Result<Manager, Format
     }
 }
 
-fn worker(cursor: &mut Cursor) -> Result<Worker, FormatError> {
+fn worker(cursor: &mut Cursor) -> Result<Worker, FileFormatError> {
     let mut worker = Worker {
         name: cursor.value().map(|value| value.text()).unwrap_or_default(),
         kind: WorkerKind::Disk,
@@ -69,7 +69,7 @@ fn worker(cursor: &mut Cursor) -> Result<Worker, FormatError> {
 }
 
 /// Reads `DISK`, `NETWORK,TCP` or `NETWORK,VI`, with or without spaces.
-fn kind(value: &mut Value<'_>, name: &str) -> Result<WorkerKind, FormatError> {
+fn kind(value: &mut Value<'_>, name: &str) -> Result<WorkerKind, FileFormatError> {
     let text = value.rest;
     let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let found = WorkerKind::WORDS.iter().find(|(_, word)| compact.eq_ignore_ascii_case(word));
@@ -80,7 +80,7 @@ fn kind(value: &mut Value<'_>, name: &str) -> Result<WorkerKind, FormatError> {
     })
 }
 
-fn settings(cursor: &mut Cursor) -> Result<TargetSettings, FormatError> {
+fn settings(cursor: &mut Cursor) -> Result<TargetSettings, FileFormatError> {
     let mut settings = TargetSettings { outstanding_ios: 1, ..TargetSettings::default() };
     loop {
         let key = key(cursor, "'End default target settings for worker")?;
@@ -124,7 +124,7 @@ fn settings(cursor: &mut Cursor) -> Result<TargetSettings, FormatError> {
 }
 
 /// Reads one name per line.
-fn assigned(cursor: &mut Cursor) -> Result<Vec<String>, FormatError> {
+fn assigned(cursor: &mut Cursor) -> Result<Vec<String>, FileFormatError> {
     const END: &str = "'End assigned access specs";
     let mut names = Vec::new();
     loop {
@@ -142,7 +142,7 @@ fn assigned(cursor: &mut Cursor) -> Result<Vec<String>, FormatError> {
     }
 }
 
-fn targets(cursor: &mut Cursor) -> Result<Vec<Target>, FormatError> {
+fn targets(cursor: &mut Cursor) -> Result<Vec<Target>, FileFormatError> {
     let mut targets = Vec::new();
     loop {
         let key = key(cursor, "'End target assignments")?;
@@ -156,7 +156,7 @@ fn targets(cursor: &mut Cursor) -> Result<Vec<Target>, FormatError> {
     }
 }
 
-fn target(cursor: &mut Cursor) -> Result<Target, FormatError> {
+fn target(cursor: &mut Cursor) -> Result<Target, FileFormatError> {
     let name = cursor.value().map(|value| value.text()).unwrap_or_default();
     let mut target = Target { name, kind: WorkerKind::Disk, manager: None };
     loop {
@@ -189,7 +189,7 @@ impl Key {
 }
 
 /// Reads the next line, which must be a key. `end` is the line that ends the list it is in.
-fn key(cursor: &mut Cursor, end: &str) -> Result<Key, FormatError> {
+fn key(cursor: &mut Cursor, end: &str) -> Result<Key, FileFormatError> {
     let Some(line) = cursor.peek() else { return Err(cursor.ended_within(SECTION, end)) };
     let key = Key { text: line.text.trim().to_owned() };
     cursor.pass();

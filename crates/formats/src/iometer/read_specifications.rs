@@ -1,6 +1,6 @@
 //! The section of access specifications.
 
-use crate::text::{ErrorKind, FilePosition, FormatError, Line, quoted, unsigned_up_to};
+use crate::text::{ErrorKind, FileFormatError, FilePosition, Line, quoted, unsigned_up_to};
 
 use super::cursor::{Cursor, Value, begins, is_at_section};
 use super::{AccessLine, AccessSpecification, DefaultAssignment};
@@ -12,7 +12,9 @@ const MOST_SPECIFICATIONS: usize = 10_000;
 const MOST_UNNAMED: usize = 1_000;
 const LINE_HELP: &str = "write size,% of size,% reads,% random,delay,burst,align,reply, such as 4096,100,67,100,0,1,0,0";
 
-pub(super) fn specifications(cursor: &mut Cursor) -> Result<Vec<AccessSpecification>, FormatError> {
+pub(super) fn specifications(
+    cursor: &mut Cursor,
+) -> Result<Vec<AccessSpecification>, FileFormatError> {
     const SECTION: &str = "ACCESS SPECIFICATIONS";
     let mut specifications: Vec<AccessSpecification> = Vec::new();
     loop {
@@ -51,16 +53,16 @@ pub(super) fn specifications(cursor: &mut Cursor) -> Result<Vec<AccessSpecificat
     }
 }
 
-fn too_many(cursor: &Cursor, most: usize) -> FormatError {
+fn too_many(cursor: &Cursor, most: usize) -> FileFormatError {
     let message = format!("there are more than {most} access specifications");
     let help = "split the file, or check that it is a configuration";
-    FormatError::new(ErrorKind::Limit, cursor.position_of_last(), message, help)
+    FileFormatError::new(ErrorKind::Limit, cursor.position_of_last(), message, help)
 }
 
 /// Reads a name and its assignment. Names may contain commas, so the last comma counts.
 pub(super) fn name_and_assignment(
     value: &mut Value<'_>,
-) -> Result<(String, DefaultAssignment), FormatError> {
+) -> Result<(String, DefaultAssignment), FileFormatError> {
     let text = value.rest;
     let Some((name, assignment)) = text.rsplit_once(',') else {
         let message = format!("{} is without its default assignment", quoted(text));
@@ -73,7 +75,7 @@ pub(super) fn name_and_assignment(
 }
 
 /// Reads the lines up to the next key.
-fn lines_of_specification(cursor: &mut Cursor) -> Result<Vec<AccessLine>, FormatError> {
+fn lines_of_specification(cursor: &mut Cursor) -> Result<Vec<AccessLine>, FileFormatError> {
     // Skips the heading that names the columns.
     if let Some(line) = cursor.peek()
         && begins(line.text.trim(), "'size")
@@ -97,7 +99,7 @@ fn lines_of_specification(cursor: &mut Cursor) -> Result<Vec<AccessLine>, Format
 
 /// Reads a line of values separated by commas. One more comma at the end, which results have, is
 /// ignored.
-pub(super) fn access_line(line: &Line<'_>) -> Result<AccessLine, FormatError> {
+pub(super) fn access_line(line: &Line<'_>) -> Result<AccessLine, FileFormatError> {
     let text = line.text.trim();
     let text = text.strip_suffix(',').unwrap_or(text);
     let fields: Vec<&str> = text.split(',').map(str::trim).collect();
@@ -124,14 +126,18 @@ pub(super) fn access_line(line: &Line<'_>) -> Result<AccessLine, FormatError> {
     })
 }
 
-fn check_sum(name: &str, lines: &[AccessLine], position: FilePosition) -> Result<(), FormatError> {
+fn check_sum(
+    name: &str,
+    lines: &[AccessLine],
+    position: FilePosition,
+) -> Result<(), FileFormatError> {
     let percent: u32 = lines.iter().map(|line| u32::from(line.percent_of_accesses)).sum();
     if percent == 100 {
         return Ok(());
     }
     let name = quoted(name);
     let message = format!("the lines of access specification {name} take {percent} % of accesses");
-    Err(FormatError::new(
+    Err(FileFormatError::new(
         ErrorKind::Value,
         position,
         message,
@@ -143,7 +149,7 @@ fn check_sum(name: &str, lines: &[AccessLine], position: FilePosition) -> Result
 /// without names. A specification ends where its lines add up to 100 %.
 pub(super) fn unnamed_specifications(
     cursor: &mut Cursor,
-) -> Result<Vec<AccessSpecification>, FormatError> {
+) -> Result<Vec<AccessSpecification>, FileFormatError> {
     let help = "write size % of size % reads % random delay burst, such as 2048 100 67 100 0 1";
     let mut specifications: Vec<AccessSpecification> = Vec::new();
     let mut lines: Vec<AccessLine> = Vec::new();
@@ -203,7 +209,7 @@ pub(super) fn unnamed_specifications(
         }
     }
     if !lines.is_empty() {
-        return Err(FormatError::new(
+        return Err(FileFormatError::new(
             ErrorKind::Value,
             cursor.position_of_last(),
             format!("the lines of the last specification take {percent} % of accesses"),

@@ -1,6 +1,6 @@
 //! A line of results from its cells.
 
-use crate::text::{ErrorKind, FormatError, Line, quoted};
+use crate::text::{ErrorKind, FileFormatError, Line, quoted};
 
 use super::result_columns::FIRST_BIN;
 use super::{
@@ -14,7 +14,7 @@ impl ResultRow {
     pub(super) fn from_cells(
         line: &Line<'_>,
         cells: &[&str; RESULT_COLUMNS.len()],
-    ) -> Result<Self, FormatError> {
+    ) -> Result<Self, FileFormatError> {
         let word = cells[0];
         let found = RowKind::WORDS.iter().find(|(_, known)| word.eq_ignore_ascii_case(known));
         let Some((kind, _)) = found else {
@@ -88,7 +88,7 @@ struct Cells<'l, 'c> {
 }
 
 impl Cells<'_, '_> {
-    fn optional<T: Number>(&mut self) -> Result<Option<T>, FormatError> {
+    fn optional<T: Number>(&mut self) -> Result<Option<T>, FileFormatError> {
         let (text, name) = (self.cells[self.at], RESULT_COLUMNS[self.at]);
         self.at += 1;
         if text.is_empty() {
@@ -102,7 +102,7 @@ impl Cells<'_, '_> {
     }
 
     /// Takes a number. A column that a version may lack counts as 0.
-    fn number<T: Number + Default>(&mut self) -> Result<T, FormatError> {
+    fn number<T: Number + Default>(&mut self) -> Result<T, FileFormatError> {
         self.optional().map(Option::unwrap_or_default)
     }
 
@@ -110,8 +110,8 @@ impl Cells<'_, '_> {
     fn group<T>(
         &mut self,
         columns: std::ops::Range<usize>,
-        read: impl Fn(&mut Self) -> Result<T, FormatError>,
-    ) -> Result<Option<T>, FormatError> {
+        read: impl Fn(&mut Self) -> Result<T, FileFormatError>,
+    ) -> Result<Option<T>, FileFormatError> {
         self.at = columns.start;
         if self.cells[columns].iter().all(|text| text.is_empty()) {
             return Ok(None);
@@ -119,11 +119,11 @@ impl Cells<'_, '_> {
         read(self).map(Some)
     }
 
-    fn throughput(&mut self) -> Result<Throughput, FormatError> {
+    fn throughput(&mut self) -> Result<Throughput, FileFormatError> {
         Ok(Throughput { total: self.number()?, read: self.number()?, write: self.number()? })
     }
 
-    fn times(&mut self) -> Result<ResponseTimes, FormatError> {
+    fn times(&mut self) -> Result<ResponseTimes, FileFormatError> {
         Ok(ResponseTimes {
             total: self.number()?,
             read: self.number()?,
@@ -133,7 +133,7 @@ impl Cells<'_, '_> {
         })
     }
 
-    fn measured(&mut self) -> Result<Measured, FormatError> {
+    fn measured(&mut self) -> Result<Measured, FileFormatError> {
         Ok(Measured {
             iops: self.throughput()?,
             mib_per_second: self.throughput()?,
@@ -154,7 +154,7 @@ impl Cells<'_, '_> {
         })
     }
 
-    fn raw(&mut self) -> Result<RawFigures, FormatError> {
+    fn raw(&mut self) -> Result<RawFigures, FileFormatError> {
         Ok(RawFigures {
             total_read: self.number()?,
             total_write: self.number()?,
@@ -168,7 +168,7 @@ impl Cells<'_, '_> {
         })
     }
 
-    fn bins(&mut self) -> Result<[u64; LATENCY_BIN_COUNT], FormatError> {
+    fn bins(&mut self) -> Result<[u64; LATENCY_BIN_COUNT], FileFormatError> {
         let mut bins = [0; LATENCY_BIN_COUNT];
         for bin in &mut bins {
             *bin = self.number()?;

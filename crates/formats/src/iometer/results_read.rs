@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
-use crate::text::{ErrorKind, FilePosition, FormatError, Limits, Line, Lines, quoted};
+use crate::text::{ErrorKind, FileFormatError, FilePosition, Limits, Line, Lines, quoted};
 
 use super::cursor::{Value, begins};
 use super::read_specifications::{access_line, name_and_assignment};
@@ -18,7 +18,7 @@ enum Expected {
     /// Keys.
     Key,
     /// The value of a key.
-    Value(fn(&mut Reader, &Line<'_>) -> Result<(), FormatError>),
+    Value(fn(&mut Reader, &Line<'_>) -> Result<(), FileFormatError>),
     /// Lines of the last access specification.
     AccessLines,
     /// Results, by the columns named above them.
@@ -41,8 +41,8 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// [`FormatError`] if the reader fails, and at the first thing that is not Iometer's.
-    pub fn read(reader: impl BufRead, name: Option<&str>) -> Result<Vec<Self>, FormatError> {
+    /// [`FileFormatError`] if the reader fails, and at the first thing that is not Iometer's.
+    pub fn read(reader: impl BufRead, name: Option<&str>) -> Result<Vec<Self>, FileFormatError> {
         let file: Option<Arc<str>> = name.map(Arc::from);
         let mut lines = Lines::new(reader, file.clone(), Limits::RESULTS)?;
         let mut reader = Reader {
@@ -80,13 +80,13 @@ impl Results {
             let position = lines.here();
             let help = "it is cut short, or the line `'Time Stamp` is missing";
             let message = "the file ends within a test";
-            return Err(FormatError::new(ErrorKind::Missing, position, message, help));
+            return Err(FileFormatError::new(ErrorKind::Missing, position, message, help));
         }
         if reader.all.is_empty() {
             let position = FilePosition::new(file, 0, 0);
             let help =
                 "give a results.csv of Iometer, which begins with `'Test Type,Test Description`";
-            return Err(FormatError::new(
+            return Err(FileFormatError::new(
                 ErrorKind::Missing,
                 position,
                 "there are no results",
@@ -101,7 +101,7 @@ fn nothing() -> TestResults {
     TestResults { access_specifications: Vec::new(), rows: Vec::new(), finished: String::new() }
 }
 
-fn stray(line: &Line<'_>, text: &str) -> FormatError {
+fn stray(line: &Line<'_>, text: &str) -> FileFormatError {
     let message = format!("{} belongs to no key", quoted(text));
     let help = "put the key that it belongs to before it, such as 'Results and the columns";
     line.error_of(text, ErrorKind::Syntax, message, help)
@@ -109,7 +109,7 @@ fn stray(line: &Line<'_>, text: &str) -> FormatError {
 
 impl Reader {
     /// Reads a key, and returns what follows it.
-    fn key(&mut self, line: &Line<'_>, text: &str) -> Result<Expected, FormatError> {
+    fn key(&mut self, line: &Line<'_>, text: &str) -> Result<Expected, FileFormatError> {
         let is = |known: &str| text.eq_ignore_ascii_case(known);
         if is("'Test Type,Test Description") {
             self.all.push(Results {
@@ -162,7 +162,7 @@ impl Reader {
         Err(line.error_of(text, ErrorKind::UnknownName, message, help))
     }
 
-    fn test_type(&mut self, line: &Line<'_>) -> Result<(), FormatError> {
+    fn test_type(&mut self, line: &Line<'_>) -> Result<(), FileFormatError> {
         let text = line.text.trim();
         let (number, description) = text.split_once(',').unwrap_or((text, ""));
         let mut value = Value { line: *line, rest: number.trim() };
@@ -175,7 +175,7 @@ impl Reader {
     }
 
     /// Reads the time of the series' beginning, or of a test's end.
-    fn time_stamp(&mut self, line: &Line<'_>) -> Result<(), FormatError> {
+    fn time_stamp(&mut self, line: &Line<'_>) -> Result<(), FileFormatError> {
         let time = line.text.trim().to_owned();
         let Some(results) = self.all.last_mut() else { return Ok(()) };
         if self.is_in_test {
@@ -189,7 +189,7 @@ impl Reader {
         Ok(())
     }
 
-    fn specification(&mut self, line: &Line<'_>) -> Result<(), FormatError> {
+    fn specification(&mut self, line: &Line<'_>) -> Result<(), FileFormatError> {
         let mut value = Value { line: *line, rest: line.text.trim() };
         let (name, default_assignment) = name_and_assignment(&mut value)?;
         let lines = Vec::new();
@@ -198,7 +198,7 @@ impl Reader {
         Ok(())
     }
 
-    fn header(&mut self, line: &Line<'_>, text: &str) -> Result<Expected, FormatError> {
+    fn header(&mut self, line: &Line<'_>, text: &str) -> Result<Expected, FileFormatError> {
         self.columns.clear();
         for name in text.trim_start_matches('\'').split(',') {
             let at = position(name);
@@ -223,7 +223,7 @@ impl Reader {
         Ok(Expected::Rows)
     }
 
-    fn row(&mut self, line: &Line<'_>) -> Result<(), FormatError> {
+    fn row(&mut self, line: &Line<'_>) -> Result<(), FileFormatError> {
         if self.rows == MOST_ROWS {
             let message = format!("there are more than {MOST_ROWS} lines of results");
             return Err(line.error(ErrorKind::Limit, message, "split the file"));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::text::{ErrorKind, FormatError, Line, quoted};
+use crate::text::{ErrorKind, FileFormatError, Line, quoted};
 
 /// A version of Iometer. Dates order before releases.
 ///
@@ -44,7 +44,7 @@ impl Version {
     /// The version that OLTP.txt, which came with 1998.01.05, gives.
     const OLTP: (u32, u32, u32) = (3, 26, 97);
 
-    pub(super) fn of_line(line: &Line<'_>) -> Result<Self, FormatError> {
+    pub(super) fn of_line(line: &Line<'_>) -> Result<Self, FileFormatError> {
         let text = line.text.trim();
         let wrong = || {
             line.error(

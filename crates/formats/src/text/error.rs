@@ -89,8 +89,8 @@ pub enum ErrorKind {
 
 /// An error in a file: its position, the problem, and the remedy.
 ///
-/// It prints as one line with all three. [`FormatError::problem`] leaves out the remedy, for callers that show
-/// [`FormatError::help`] separately.
+/// It prints as one line with all three. [`FileFormatError::problem`] leaves out the remedy, for callers that show
+/// [`FileFormatError::help`] separately.
 ///
 /// ```
 /// use strewn_formats::fio::JobFile;
@@ -104,7 +104,7 @@ pub enum ErrorKind {
 /// assert_eq!(error.help(), "did you mean `iodepth`?");
 /// ```
 #[derive(Clone, Debug)]
-pub struct FormatError(Box<Cause>);
+pub struct FileFormatError(Box<Cause>);
 
 #[derive(Clone, Debug)]
 struct Cause {
@@ -113,10 +113,10 @@ struct Cause {
     message: String,
     help: String,
     source: Option<Arc<io::Error>>,
-    others: Vec<FormatError>,
+    others: Vec<FileFormatError>,
 }
 
-impl FormatError {
+impl FileFormatError {
     pub(crate) fn new(
         kind: ErrorKind,
         position: FilePosition,
@@ -178,14 +178,14 @@ impl FormatError {
     }
 }
 
-impl fmt::Display for FormatError {
+impl fmt::Display for FileFormatError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Cause { position, message, help, .. } = &*self.0;
         write!(formatter, "{position}: {message}; {help}")
     }
 }
 
-impl std::error::Error for FormatError {
+impl std::error::Error for FileFormatError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source.as_deref().map(|error| error as &(dyn std::error::Error + 'static))
     }

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, ErrorKind as IoErrorKind};
 use std::sync::Arc;
 
-use super::error::{ErrorKind, FilePosition, FormatError};
+use super::error::{ErrorKind, FileFormatError, FilePosition};
 use super::source::Source;
 
 /// The limits of a format. A file that exceeds them is damaged or of another format, and is refused before it takes
@@ -45,9 +45,9 @@ impl<R: BufRead> Lines<R> {
         reader: R,
         file: Option<Arc<str>>,
         limits: Limits,
-    ) -> Result<Self, FormatError> {
+    ) -> Result<Self, FileFormatError> {
         let source = Source::new(reader).map_err(|error| {
-            FormatError::new(
+            FileFormatError::new(
                 ErrorKind::Io,
                 FilePosition::new(file.clone(), 0, 0),
                 format!("cannot read: {error}"),
@@ -60,7 +60,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Returns the next line without its end, or none at the end of the file.
-    pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, FormatError> {
+    pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>, FileFormatError> {
         if self.held {
             self.held = false;
         } else if !self.advance()? {
@@ -93,7 +93,7 @@ impl<R: BufRead> Lines<R> {
         FilePosition::new(self.file.clone(), self.number, 0)
     }
 
-    fn advance(&mut self) -> Result<bool, FormatError> {
+    fn advance(&mut self) -> Result<bool, FileFormatError> {
         self.bytes.clear();
         // Two bytes more than a line may have: room for its end of CR LF, and enough to detect one that is too long.
         let most = self.limits.line_bytes + 2;
@@ -118,7 +118,7 @@ impl<R: BufRead> Lines<R> {
         }
         if self.bytes.len() as u64 > self.limits.line_bytes {
             let (most, position) = (self.limits.line_bytes, self.here());
-            return Err(FormatError::new(
+            return Err(FileFormatError::new(
                 ErrorKind::Limit,
                 position,
                 format!("the line is longer than {most} bytes"),
@@ -126,7 +126,7 @@ impl<R: BufRead> Lines<R> {
             ));
         }
         if self.total_bytes > self.limits.file_bytes {
-            return Err(FormatError::new(
+            return Err(FileFormatError::new(
                 ErrorKind::Limit,
                 self.here(),
                 format!("the file is larger than {} MiB", self.limits.file_bytes >> 20),
@@ -136,7 +136,7 @@ impl<R: BufRead> Lines<R> {
         Ok(true)
     }
 
-    fn strip_byte_order_mark(&mut self) -> Result<(), FormatError> {
+    fn strip_byte_order_mark(&mut self) -> Result<(), FileFormatError> {
         let utf_16 = match self.bytes.as_slice() {
             [0xff, 0xfe, ..] => "UTF-16LE",
             [0xfe, 0xff, ..] => "UTF-16BE",
@@ -147,7 +147,7 @@ impl<R: BufRead> Lines<R> {
                 return Ok(());
             }
         };
-        Err(FormatError::new(
+        Err(FileFormatError::new(
             ErrorKind::Encoding,
             self.here(),
             format!("the file is in {utf_16}"),
@@ -156,14 +156,14 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Returns the line in `bytes` as text.
-    fn current(&self) -> Result<Line<'_>, FormatError> {
+    fn current(&self) -> Result<Line<'_>, FileFormatError> {
         let text = match std::str::from_utf8(&self.bytes) {
             Ok(text) => text,
             Err(error) => {
                 let (good, bad) = self.bytes.split_at(error.valid_up_to());
                 let column = characters(good) + 1;
                 let byte = bad.first().copied().unwrap_or_default();
-                return Err(FormatError::new(
+                return Err(FileFormatError::new(
                     ErrorKind::Encoding,
                     FilePosition::new(self.file.clone(), self.number, column),
                     format!("byte 0x{byte:02x} is not UTF-8"),
@@ -183,7 +183,7 @@ impl<R: BufRead> Lines<R> {
         Ok(line)
     }
 
-    fn unreadable(&self, error: io::Error) -> FormatError {
+    fn unreadable(&self, error: io::Error) -> FileFormatError {
         let (message, help) = match error.kind() {
             IoErrorKind::UnexpectedEof if self.source.is_gzip() => {
                 ("the gzip data ends too early".to_owned(), "the file is cut short: copy it again")
@@ -194,7 +194,7 @@ impl<R: BufRead> Lines<R> {
             ),
             _ => (format!("cannot read: {error}"), READABLE),
         };
-        FormatError::new(ErrorKind::Io, self.here(), message, help).caused_by(error)
+        FileFormatError::new(ErrorKind::Io, self.here(), message, help).caused_by(error)
     }
 }
 
@@ -249,8 +249,8 @@ impl<'a> Line<'a> {
         kind: ErrorKind,
         message: impl Into<String>,
         help: impl Into<String>,
-    ) -> FormatError {
-        FormatError::new(kind, self.position(), message, help)
+    ) -> FileFormatError {
+        FileFormatError::new(kind, self.position(), message, help)
     }
 
     pub(crate) fn error_at(
@@ -259,8 +259,8 @@ impl<'a> Line<'a> {
         kind: ErrorKind,
         message: impl Into<String>,
         help: impl Into<String>,
-    ) -> FormatError {
-        FormatError::new(kind, self.position_at(offset), message, help)
+    ) -> FileFormatError {
+        FileFormatError::new(kind, self.position_at(offset), message, help)
     }
 
     /// Returns an error about a part of the line.
@@ -270,7 +270,7 @@ impl<'a> Line<'a> {
         kind: ErrorKind,
         message: impl Into<String>,
         help: impl Into<String>,
-    ) -> FormatError {
+    ) -> FileFormatError {
         self.error_at(self.offset_of(part), kind, message, help)
     }
 }
@@ -282,7 +282,7 @@ mod tests {
     use flate2::write::GzEncoder;
     use std::io::Write;
 
-    fn all(bytes: &[u8], limits: Limits) -> Result<Vec<String>, FormatError> {
+    fn all(bytes: &[u8], limits: Limits) -> Result<Vec<String>, FileFormatError> {
         let mut lines = Lines::new(bytes, Some("f".into()), limits)?;
         let mut texts = Vec::new();
         while let Some(line) = lines.next_line()? {

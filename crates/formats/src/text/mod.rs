@@ -7,7 +7,7 @@ mod nearest;
 mod number;
 mod source;
 
-pub use error::{ErrorKind, FilePosition, FormatError, WriteError};
+pub use error::{ErrorKind, FileFormatError, FilePosition, WriteError};
 
 pub(crate) use lines::{Limits, Line, Lines};
 pub(crate) use nearest::{did_you_mean, nearest};

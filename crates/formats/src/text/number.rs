@@ -1,6 +1,6 @@
 //! Numbers in a line. A refusal gives the position and the remedy.
 
-use super::error::{ErrorKind, FormatError};
+use super::error::{ErrorKind, FileFormatError};
 use super::lines::Line;
 
 /// Quotes as much of a text as a person reads in a message, between backquotes.
@@ -27,7 +27,7 @@ pub(crate) fn unsigned(
     field: &str,
     name: &str,
     help: &str,
-) -> Result<u64, FormatError> {
+) -> Result<u64, FileFormatError> {
     unsigned_up_to(line, field, name, u64::MAX, help)
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn unsigned_up_to(
     name: &str,
     most: u64,
     help: &str,
-) -> Result<u64, FormatError> {
+) -> Result<u64, FileFormatError> {
     let wrong =
         |what: String| Err(line.error_of(field, ErrorKind::Value, format!("{name}: {what}"), help));
     if field.is_empty() {
@@ -87,7 +87,7 @@ pub(crate) fn decimal(
     name: &str,
     unit: Decimal,
     help: &str,
-) -> Result<u64, FormatError> {
+) -> Result<u64, FileFormatError> {
     let wrong = |what: &str| {
         let message = format!("{name}: {} {what}", quoted(field));
         Err(line.error_of(field, ErrorKind::Value, message, help))
@@ -139,7 +139,7 @@ mod tests {
 
     fn on<T>(
         text: &str,
-        read: impl Fn(&Line<'_>, &str) -> Result<T, FormatError>,
+        read: impl Fn(&Line<'_>, &str) -> Result<T, FileFormatError>,
     ) -> Result<T, String> {
         let mut lines = Lines::new(text.as_bytes(), None, Limits::STREAM).unwrap();
         let line = lines.next_line().unwrap().unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::error::{ErrorKind, FilePosition, FormatError};
+use super::error::{ErrorKind, FileFormatError, FilePosition};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
@@ -89,10 +89,14 @@ impl<R: BufRead> Source<R> {
 }
 
 /// Opens the file at `path`. `name` names it in errors; `help` says what it should have been.
-pub(crate) fn open(path: &Path, name: &str, help: &str) -> Result<BufReader<File>, FormatError> {
+pub(crate) fn open(
+    path: &Path,
+    name: &str,
+    help: &str,
+) -> Result<BufReader<File>, FileFormatError> {
     File::open(path).map(BufReader::new).map_err(|error| {
         let position = FilePosition::new(Some(name.into()), 0, 0);
-        FormatError::new(ErrorKind::Io, position, format!("cannot read: {error}"), help)
+        FileFormatError::new(ErrorKind::Io, position, format!("cannot read: {error}"), help)
             .caused_by(error)
     })
 }

@@ -3,7 +3,7 @@
 use strewn_base::{Direction, SECTOR_BYTES};
 
 use crate::text::{
-    Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned_up_to,
+    Decimal, ErrorKind, FileFormatError, Line, decimal, is_digits, quoted, unsigned_up_to,
 };
 
 use super::options::BlkparseAction;
@@ -16,7 +16,7 @@ const MINOR_BITS: u32 = 20;
 const MOST_MAJOR: u64 = (1 << 12) - 1;
 const MOST_MINOR: u64 = (1 << MINOR_BITS) - 1;
 
-pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, FormatError> {
+pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, FileFormatError> {
     let mut fields = line.text.split_ascii_whitespace();
     let Some(device) = fields.next() else { return Ok(Parsed::Nothing) };
     if is_summary(line.text) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use strewn_base::{Direction, SECTOR_BYTES};
 
-use crate::text::{Decimal, ErrorKind, FormatError, Line, decimal, quoted, unsigned_up_to};
+use crate::text::{Decimal, ErrorKind, FileFormatError, Line, decimal, quoted, unsigned_up_to};
 
 use super::record::{Parsed, RawRecord};
 
@@ -24,7 +24,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn from_header(line: &Line<'_>) -> Result<Self, FormatError> {
+    pub(super) fn from_header(line: &Line<'_>) -> Result<Self, FileFormatError> {
         let names: Vec<&str> = fields(line.text).collect();
         let mut positions = [None; COLUMNS.len()];
         for (name, position) in COLUMNS.iter().zip(&mut positions) {
@@ -47,7 +47,7 @@ impl Columns {
         self.positions[0].map(|_| self.id.as_str())
     }
 
-    pub(super) fn parse(&mut self, line: &Line<'_>) -> Result<Parsed, FormatError> {
+    pub(super) fn parse(&mut self, line: &Line<'_>) -> Result<Parsed, FileFormatError> {
         if line.text.trim().is_empty() {
             return Ok(Parsed::Nothing);
         }

@@ -1,13 +1,13 @@
 //! Recognising the format of a trace by its first line.
 
 use crate::fio;
-use crate::text::{ErrorKind, FormatError, Line, quoted};
+use crate::text::{ErrorKind, FileFormatError, Line, quoted};
 
 use super::format::TraceFormat;
 use super::{blkparse, columns, disksim, msr, spc};
 
 /// Returns the one format whose lines look like this. No line looks like those of two formats.
-pub(super) fn detect(line: &Line<'_>) -> Result<TraceFormat, FormatError> {
+pub(super) fn detect(line: &Line<'_>) -> Result<TraceFormat, FileFormatError> {
     let text = line.text;
     let recognised = [
         (TraceFormat::FioIolog, fio::is_iolog_header(text)),

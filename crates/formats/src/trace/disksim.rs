@@ -3,7 +3,7 @@
 use strewn_base::{Direction, SECTOR_BYTES};
 
 use crate::text::{
-    Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned_up_to,
+    Decimal, ErrorKind, FileFormatError, Line, decimal, is_digits, quoted, unsigned_up_to,
 };
 
 use super::record::{Parsed, RawRecord};
@@ -12,7 +12,7 @@ const FIELDS: &str = "a line of a DiskSim ASCII trace is: time device block bloc
 /// Flag that is set for a read (`READ` in DiskSim's `disksim_global.h`).
 const READ_FLAG: u64 = 1;
 
-pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
+pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FileFormatError> {
     let mut fields = line.text.split_ascii_whitespace();
     let Some(time) = fields.next() else { return Ok(Parsed::Nothing) };
     let mut next = |name: &str| {

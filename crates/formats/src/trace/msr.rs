@@ -2,14 +2,14 @@
 
 use strewn_base::Direction;
 
-use crate::text::{ErrorKind, FormatError, Line, is_digits, quoted, unsigned, unsigned_up_to};
+use crate::text::{ErrorKind, FileFormatError, Line, is_digits, quoted, unsigned, unsigned_up_to};
 
 use super::record::{Parsed, RawRecord};
 
 const TICK_NS: u128 = 100;
 const FIELDS: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
 
-pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
+pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FileFormatError> {
     // The README names the fields; some tools put the names into the file.
     if line.number == 1 && line.text.starts_with("Timestamp,") {
         return Ok(Parsed::Nothing);

@@ -56,7 +56,7 @@ pub struct TraceOptions {
 /// let mut reader = TraceReader::new(text.as_bytes(), options)?;
 /// assert_eq!(reader.by_ref().count(), 1);
 /// assert_eq!(reader.skipped().other_actions, 1);
-/// # Ok::<(), strewn_formats::FormatError>(())
+/// # Ok::<(), strewn_formats::FileFormatError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BlkparseAction {
@@ -93,7 +93,7 @@ impl BlkparseAction {
 /// let mut reader = TraceReader::new(trace.as_bytes(), options)?;
 /// assert_eq!(reader.by_ref().last().transpose()?.map(|last| last.arrival_ns), Some(2_000_000_000));
 /// assert_eq!(reader.held_back(), 1);
-/// # Ok::<(), strewn_formats::FormatError>(())
+/// # Ok::<(), strewn_formats::FileFormatError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OutOfOrder {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use strewn_base::Direction;
 
 use crate::fio::{IologAction, IologParser};
-use crate::text::{self, ErrorKind, FormatError, Limits, Line, Lines};
+use crate::text::{self, ErrorKind, FileFormatError, Limits, Line, Lines};
 
 use super::columns::Columns;
 use super::format::TraceFormat;
@@ -31,7 +31,7 @@ use super::{blkparse, detect, disksim, msr, spc};
 /// assert_eq!(records.len(), 2);
 /// // For a progress bar.
 /// assert_eq!((reader.line(), reader.bytes_read()), (3, spc.len() as u64));
-/// # Ok::<(), strewn_formats::FormatError>(())
+/// # Ok::<(), strewn_formats::FileFormatError>(())
 /// ```
 #[derive(Debug)]
 pub struct TraceReader<R: BufRead> {
@@ -81,13 +81,16 @@ impl TraceReader<BufReader<File>> {
     /// for record in trace {
     ///     println!("{:?}", record?);
     /// }
-    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// # Ok::<(), strewn_formats::FileFormatError>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`FormatError`] if the file cannot be read, or as for [`TraceReader::new`].
-    pub fn open(path: impl AsRef<Path>, mut options: TraceOptions) -> Result<Self, FormatError> {
+    /// [`FileFormatError`] if the file cannot be read, or as for [`TraceReader::new`].
+    pub fn open(
+        path: impl AsRef<Path>,
+        mut options: TraceOptions,
+    ) -> Result<Self, FileFormatError> {
         let path = path.as_ref();
         let name = options.name.get_or_insert_with(|| path.display().to_string());
         let file = text::open(path, name, "give the path of a trace, plain or gzip")?;
@@ -100,12 +103,12 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     ///
-    /// [`FormatError`] if nothing can be read, if the trace is empty, if its format is neither
+    /// [`FileFormatError`] if nothing can be read, if the trace is empty, if its format is neither
     /// given nor recognised, or if its first line is not one that the format begins with.
-    pub fn new(reader: R, options: TraceOptions) -> Result<Self, FormatError> {
+    pub fn new(reader: R, options: TraceOptions) -> Result<Self, FileFormatError> {
         let name = options.name.as_deref().map(Arc::from);
         let mut lines = Lines::new(reader, name, Limits::STREAM)?;
-        let empty = FormatError::new(
+        let empty = FileFormatError::new(
             ErrorKind::Missing,
             lines.whole(),
             "the trace is empty",
@@ -200,7 +203,7 @@ impl<R: BufRead> TraceReader<R> {
     /// let mut reader = TraceReader::new(trace.as_bytes(), TraceOptions::default())?;
     /// reader.next().transpose()?;
     /// assert_eq!(reader.id(), Some("first"));
-    /// # Ok::<(), strewn_formats::FormatError>(())
+    /// # Ok::<(), strewn_formats::FileFormatError>(())
     /// ```
     #[must_use]
     pub fn id(&self) -> Option<&str> {
@@ -210,7 +213,7 @@ impl<R: BufRead> TraceReader<R> {
         }
     }
 
-    fn next_record(&mut self) -> Result<Option<TraceRecord>, FormatError> {
+    fn next_record(&mut self) -> Result<Option<TraceRecord>, FileFormatError> {
         while let Some(line) = self.lines.next_line()? {
             let raw = match self.parser.parse(&line)? {
                 Parsed::Record(raw) => raw,
@@ -247,7 +250,7 @@ impl<R: BufRead> TraceReader<R> {
 }
 
 impl<R: BufRead> Iterator for TraceReader<R> {
-    type Item = Result<TraceRecord, FormatError>;
+    type Item = Result<TraceRecord, FileFormatError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {
@@ -262,7 +265,7 @@ impl<R: BufRead> Iterator for TraceReader<R> {
 impl<R: BufRead> std::iter::FusedIterator for TraceReader<R> {}
 
 impl Parser {
-    fn parse(&mut self, line: &Line<'_>) -> Result<Parsed, FormatError> {
+    fn parse(&mut self, line: &Line<'_>) -> Result<Parsed, FileFormatError> {
         match self {
             Self::Msr | Self::Spc if line.text.trim().is_empty() => Ok(Parsed::Nothing),
             Self::Msr => msr::parse(line),
@@ -275,7 +278,7 @@ impl Parser {
     }
 }
 
-fn of_iolog(parser: &mut IologParser, line: &Line<'_>) -> Result<Parsed, FormatError> {
+fn of_iolog(parser: &mut IologParser, line: &Line<'_>) -> Result<Parsed, FileFormatError> {
     let Some(entry) = parser.entry(line)? else { return Ok(Parsed::Nothing) };
     let (direction, offset_bytes, length_bytes) = match entry.action {
         IologAction::Read { offset_bytes, length_bytes } => {
@@ -302,7 +305,7 @@ fn arrival_ns(
     first_ns: u128,
     last_ns: u64,
     options: &TraceOptions,
-) -> Result<Option<u64>, FormatError> {
+) -> Result<Option<u64>, FileFormatError> {
     let scaled_ns = match raw.at_ns.checked_sub(first_ns) {
         Some(since_ns) => Some(options.speed_up.apply(since_ns).ok_or_else(|| {
             line.error(
@@ -329,7 +332,7 @@ fn on_lun(
     raw: &RawRecord,
     arrival_ns: u64,
     options: &TraceOptions,
-) -> Result<TraceRecord, FormatError> {
+) -> Result<TraceRecord, FileFormatError> {
     let RawRecord { device, offset_bytes, length_bytes, direction, .. } = *raw;
     if offset_bytes.checked_add(length_bytes).is_none() {
         return Err(line.error(
@@ -352,11 +355,11 @@ fn on_lun(
 
 /// Recognises blktrace's own files, which are binary and whose first bytes are not text, and says
 /// so.
-fn of_binary_trace(error: FormatError) -> FormatError {
+fn of_binary_trace(error: FileFormatError) -> FileFormatError {
     if error.kind() != ErrorKind::Encoding || error.message().starts_with("the file is in") {
         return error;
     }
-    FormatError::new(
+    FileFormatError::new(
         error.kind(),
         error.position().clone(),
         error.message(),

@@ -3,14 +3,14 @@
 use strewn_base::{Direction, SECTOR_BYTES};
 
 use crate::text::{
-    Decimal, ErrorKind, FormatError, Line, decimal, is_digits, quoted, unsigned, unsigned_up_to,
+    Decimal, ErrorKind, FileFormatError, Line, decimal, is_digits, quoted, unsigned, unsigned_up_to,
 };
 
 use super::record::{Parsed, RawRecord};
 
 const FIELDS: &str = "a line of an SPC trace is ASU,LBA,Size,Opcode,Timestamp";
 
-pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FormatError> {
+pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FileFormatError> {
     let mut fields = line.text.split(',').map(str::trim);
     let mut next = |name: &str| {
         fields

@@ -1,11 +1,11 @@
 //! The messages about bad files: where, what, and what to do.
 
-use strewn_formats::FormatError;
+use strewn_formats::FileFormatError;
 use strewn_formats::fio::{IologReader, JobFile};
 use strewn_formats::iometer::{Configuration, Results};
 use strewn_formats::trace::{TraceFormat, TraceOptions, TraceReader};
 
-fn check(cases: &[(&str, &str)], read: impl Fn(&[u8]) -> Result<(), FormatError>) {
+fn check(cases: &[(&str, &str)], read: impl Fn(&[u8]) -> Result<(), FileFormatError>) {
     for (text, expected) in cases {
         match read(text.as_bytes()) {
             Ok(()) => panic!("read: {text:?}"),

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_formats::FormatError;
+use strewn_formats::FileFormatError;
 use strewn_formats::fio::{IologReader, JobFile};
 use strewn_formats::iometer::{Configuration, Results};
 use strewn_formats::trace::{TraceFormat, TraceOptions, TraceReader};
@@ -98,7 +98,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
 }
 
 /// Returns the errors of every reader, whatever the file.
-fn errors(file: &[u8]) -> Vec<FormatError> {
+fn errors(file: &[u8]) -> Vec<FileFormatError> {
     let mut errors = Vec::new();
     errors.extend(Configuration::read(file, Some("f")).err());
     errors.extend(Results::read(file, Some("f")).err());

@@ -1,6 +1,6 @@
 //! Why a workload from a file cannot be run.
 
-use strewn_formats::FormatError;
+use strewn_formats::FileFormatError;
 use thiserror::Error;
 
 /// Why the workload of a file cannot be run: the file, the problem, and the remedy.
@@ -62,8 +62,8 @@ impl LoadError {
     }
 }
 
-impl From<FormatError> for LoadError {
-    fn from(error: FormatError) -> Self {
+impl From<FileFormatError> for LoadError {
+    fn from(error: FileFormatError) -> Self {
         let others = error.others().iter().cloned().map(Self::from).collect();
         Self { others, ..Self::new(error.problem(), error.help()) }
     }

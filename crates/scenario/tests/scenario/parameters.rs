@@ -2,7 +2,7 @@
 
 use crate::common::{GOOD, NAME, good};
 use strewn_scenario::{
-    Array, ArrayLayout, ParameterError, ParameterUnit, RecordError, Scenario, record_fitted,
+    Array, ArrayLayout, ParameterError, ParameterUnit, RecordFittedError, Scenario, record_fitted,
 };
 
 #[test]
@@ -75,7 +75,7 @@ fn what_cannot_be_set_is_refused() {
         let error = refused("anywhere", parameter, value);
         assert!(matches!(error, ParameterError::OutOfRange { .. }), "{parameter} {value}");
         let error = record_fitted(GOOD, "anywhere", parameter, value).unwrap_err();
-        assert!(matches!(error, RecordError::OutOfRange { .. }), "{parameter} {value}");
+        assert!(matches!(error, RecordFittedError::OutOfRange { .. }), "{parameter} {value}");
     }
 }
 
@@ -117,16 +117,16 @@ fn recording_what_is_not_there() {
     let unknown = |array, parameter| record_fitted(GOOD, array, parameter, 1.0).unwrap_err();
     assert_eq!(
         unknown("nowhere", "commands_per_spindle"),
-        RecordError::UnknownArray("nowhere".to_owned())
+        RecordFittedError::UnknownArray("nowhere".to_owned())
     );
     for parameter in ["in_place.write_cache", "processor", "processor.", ".", "", "name"] {
         assert!(
-            matches!(unknown("anywhere", parameter), RecordError::UnknownParameter { .. }),
+            matches!(unknown("anywhere", parameter), RecordFittedError::UnknownParameter { .. }),
             "{parameter:?}"
         );
     }
     let error = record_fitted("= 3", "anywhere", "commands_per_spindle", 1.0).unwrap_err();
-    assert!(matches!(error, RecordError::NotToml(_)));
+    assert!(matches!(error, RecordFittedError::NotToml(_)));
 }
 
 #[test]

@@ -2,9 +2,8 @@
 
 use strewn_base::SECTOR_BYTES;
 use strewn_base::state::SavedValue;
-use thiserror::Error;
 
-use crate::host::Moved;
+use crate::host::{HostError, Moved};
 
 /// How clients access objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,40 +28,6 @@ pub struct LostBlade {
     pub blade: u16,
     /// From when on, in nanoseconds of virtual time. Operations that have their stripes by then are completed as planned.
     pub at_ns: u64,
-}
-
-/// Why clients cannot access objects so.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum ClientRaidError {
-    /// There is no client, or no file.
-    #[error("there is no {0}: give at least one")]
-    None(&'static str),
-    /// Requests would be empty.
-    #[error("requests to blades are of no sectors: give at least 1")]
-    NoRequests,
-    /// Files are on different numbers of blades.
-    #[error("files are on {0} and on {1} blades: all are on the same")]
-    Blades(u16, u16),
-    /// A blade is lost that does not exist.
-    #[error("blade {lost} is lost, and there are {blades}, from 0")]
-    NoBlade {
-        /// The lost blade.
-        lost: u16,
-        /// The number of blades.
-        blades: u16,
-    },
-    /// LUN numbers have 16 bits.
-    #[error(
-        "{clients} clients with {files} files on {blades} blades have more than 65,535 objects"
-    )]
-    TooMany {
-        /// Clients.
-        clients: usize,
-        /// Files of each.
-        files: usize,
-        /// Blades.
-        blades: u16,
-    },
 }
 
 /// What clients did in a segment.
@@ -103,16 +68,16 @@ impl ClientRaidSettings {
 
     /// # Errors
     /// If there can be no clients of so many `blades` with such settings.
-    pub(super) fn check(&self, blades: u16) -> Result<(), ClientRaidError> {
+    pub(super) fn check(&self, blades: u16) -> Result<(), HostError> {
         if self.cores.is_empty() {
-            return Err(ClientRaidError::None("client"));
+            return Err(HostError::None("client"));
         }
         if self.largest_request_sectors == 0 {
-            return Err(ClientRaidError::NoRequests);
+            return Err(HostError::EmptyRequests);
         }
         match self.lost {
             Some(LostBlade { blade: lost, .. }) if lost >= blades => {
-                Err(ClientRaidError::NoBlade { lost, blades })
+                Err(HostError::NoBlade { lost, blades })
             }
             _ => Ok(()),
         }

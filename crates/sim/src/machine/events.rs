@@ -26,13 +26,13 @@ pub(crate) enum Word {
 
 /// A word for a part, at a time. At equal times, what was scheduled first comes first.
 #[derive(Debug, Clone, Copy, SavedValue)]
-struct Event {
+struct Event<W> {
     at_ns: u64,
     number: u64,
-    word: Word,
+    word: W,
 }
 
-impl Event {
+impl<W> Event<W> {
     /// Time and number as one: they are compared without a branch.
     #[inline]
     fn order(&self) -> u128 {
@@ -40,15 +40,15 @@ impl Event {
     }
 }
 
-impl PartialEq for Event {
+impl<W> PartialEq for Event<W> {
     fn eq(&self, other: &Self) -> bool {
         self.order() == other.order()
     }
 }
 
-impl Eq for Event {}
+impl<W> Eq for Event<W> {}
 
-impl PartialOrd for Event {
+impl<W> PartialOrd for Event<W> {
     #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -60,7 +60,7 @@ impl PartialOrd for Event {
     }
 }
 
-impl Ord for Event {
+impl<W> Ord for Event<W> {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         self.order().cmp(&other.order())
@@ -68,14 +68,20 @@ impl Ord for Event {
 }
 
 /// The words that are to be said, the earliest first.
-#[derive(Debug, Clone, Default, SavedValue)]
-pub(crate) struct EventQueue {
-    events: BinaryHeap<Reverse<Event>>,
+#[derive(Debug, Clone, SavedValue)]
+pub(crate) struct EventQueue<W = Word> {
+    events: BinaryHeap<Reverse<Event<W>>>,
     scheduled: u64,
 }
 
-impl EventQueue {
-    pub(crate) fn schedule(&mut self, at_ns: u64, word: Word) {
+impl<W> Default for EventQueue<W> {
+    fn default() -> Self {
+        Self { events: BinaryHeap::new(), scheduled: 0 }
+    }
+}
+
+impl<W> EventQueue<W> {
+    pub(crate) fn schedule(&mut self, at_ns: u64, word: W) {
         self.events.push(Reverse(Event { at_ns, number: self.scheduled, word }));
         self.scheduled += 1;
     }
@@ -86,7 +92,7 @@ impl EventQueue {
         self.events.peek().map_or(u64::MAX, |Reverse(event)| event.at_ns)
     }
 
-    pub(crate) fn take(&mut self) -> Option<Word> {
+    pub(crate) fn take(&mut self) -> Option<W> {
         self.events.pop().map(|Reverse(event)| event.word)
     }
 }

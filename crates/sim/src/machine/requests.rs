@@ -92,16 +92,22 @@ impl Request {
     }
 }
 
-/// Requests in progress.
-#[derive(Debug, Clone, Default, SavedValue)]
-pub(crate) struct Requests {
-    slots: Vec<Option<Request>>,
+/// Requests in progress, by their slots. A slot that becomes free is the next to be used.
+#[derive(Debug, Clone, SavedValue)]
+pub(crate) struct Requests<R = Request> {
+    slots: Vec<Option<R>>,
     free: Vec<u32>,
 }
 
-impl Requests {
+impl<R> Default for Requests<R> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<R> Requests<R> {
     #[inline]
-    pub(crate) fn insert(&mut self, request: Request) -> u32 {
+    pub(crate) fn insert(&mut self, request: R) -> u32 {
         match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = Some(request);
@@ -117,13 +123,26 @@ impl Requests {
     /// # Panics
     /// If there is no such request: an event or an answer is of one that has ended.
     #[inline]
-    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut Request {
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut R {
         match &mut self.slots[slot as usize] {
             Some(request) => request,
             None => unreachable!("request {slot} has ended"),
         }
     }
 
+    /// # Panics
+    /// As [`get_mut`](Self::get_mut).
+    #[inline]
+    pub(crate) fn remove(&mut self, slot: u32) -> R {
+        let Some(ended) = self.slots[slot as usize].take() else {
+            unreachable!("request {slot} has ended before")
+        };
+        self.free.push(slot);
+        ended
+    }
+}
+
+impl Requests {
     /// A controller's array stood still for `outage_ns`.
     pub(crate) fn shift_at_controller(&mut self, outage_ns: u64, controller: usize) {
         let at_controllers =
@@ -135,13 +154,6 @@ impl Requests {
             request.departs_ns += outage_ns;
             request.time.outage_ns += outage_ns;
         }
-    }
-
-    #[inline]
-    pub(crate) fn remove(&mut self, slot: u32) {
-        let ended = self.slots[slot as usize].take();
-        assert!(ended.is_some(), "request {slot} has ended before");
-        self.free.push(slot);
     }
 }
 

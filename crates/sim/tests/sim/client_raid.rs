@@ -7,9 +7,9 @@ use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig,
 use strewn_array::{Direction, Format, HostOperation, LunId, OperationId, ProcessorCosts};
 use strewn_raid::{ObjectLayout, ObjectLayoutConfig};
 use strewn_sim::{
-    Accesses, AccessesError, CachedHost, ClientRaid, ClientRaidError, ClientRaidMeasures,
-    ClientRaidSettings, Host, HostId, HostMeasures, LostBlade, Machine, PageCacheSettings, Port,
-    ProcessorCores, Segment, Spindles, TimedAccess, Worker, Workers,
+    Accesses, AccessesError, CachedHost, ClientRaid, ClientRaidMeasures, ClientRaidSettings, Host,
+    HostError, HostId, HostMeasures, LostBlade, Machine, PageCacheSettings, Port, ProcessorCores,
+    Segment, Spindles, TimedAccess, Worker, Workers,
 };
 use strewn_spindle::Scheduler;
 use strewn_transport::front_end::Iscsi;
@@ -332,20 +332,20 @@ fn what_cannot_be_is_refused() {
         ClientRaid::new(application([], 1), settings, files).map(|_| ()).unwrap_err()
     };
     let good = ClientRaidSettings::new(vec![1]);
-    assert_eq!(refused(good.clone(), vec![]), ClientRaidError::None("file"));
+    assert_eq!(refused(good.clone(), vec![]), HostError::None("file"));
     let none = ClientRaidSettings::new(vec![]);
-    assert_eq!(refused(none, vec![file(9, 1)]), ClientRaidError::None("client"));
+    assert_eq!(refused(none, vec![file(9, 1)]), HostError::None("client"));
     let empty = ClientRaidSettings { largest_request_sectors: 0, ..good.clone() };
-    assert_eq!(refused(empty, vec![file(9, 1)]), ClientRaidError::NoRequests);
+    assert_eq!(refused(empty, vec![file(9, 1)]), HostError::EmptyRequests);
     let lost = Some(LostBlade { blade: 9, at_ns: 0 });
     let no_blade = ClientRaidSettings { lost, ..good.clone() };
-    let error = ClientRaidError::NoBlade { lost: 9, blades: 9 };
+    let error = HostError::NoBlade { lost: 9, blades: 9 };
     assert_eq!(refused(no_blade, vec![file(9, 1)]), error);
     let files = vec![file(9, 1), file(10, 1)];
-    assert_eq!(refused(good, files), ClientRaidError::Blades(9, 10));
+    assert_eq!(refused(good, files), HostError::Blades(9, 10));
     let many = ClientRaidSettings::new(vec![1; 2_000]);
     let files = vec![file(9, 1); 4];
-    assert!(matches!(refused(many, files), ClientRaidError::TooMany { .. }));
+    assert!(matches!(refused(many, files), HostError::TooMany { .. }));
 }
 
 /// A blade: two drives without parity, and a processor that costs nothing.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use strewn_array::{Direction, HostOperation, LunId, OperationId};
 use strewn_sim::{
-    Accesses, AccessesError, CachedHost, Host, HostMeasures, PageCacheError, PageCacheSettings,
+    Accesses, AccessesError, CachedHost, Host, HostError, HostMeasures, PageCacheSettings,
     TimedAccess, WakeUps, Worker, Workers, WriteBehind, WritePolicy,
 };
 use strewn_workload::Access;
@@ -252,16 +252,16 @@ fn settings_without_a_page_or_a_request_are_refused() {
     let refused = |settings| CachedHost::new(applications([], 1), settings, vec![8]).err();
     let good = PageCacheSettings::write_behind(1 << 20);
     assert_eq!(refused(good), None);
-    assert_eq!(refused(PageCacheSettings { bytes: 4_095, ..good }), Some(PageCacheError::NoPage));
+    assert_eq!(refused(PageCacheSettings { bytes: 4_095, ..good }), Some(HostError::NoPage));
     let small = PageCacheSettings { largest_request_bytes: 0, ..good };
-    assert_eq!(refused(small), Some(PageCacheError::NoPage));
+    assert_eq!(refused(small), Some(HostError::NoPage));
     let none = PageCacheSettings { write_requests: 0, ..good };
-    assert_eq!(refused(none), Some(PageCacheError::NoRequest));
+    assert_eq!(refused(none), Some(HostError::NoRequest));
     let behind = |behind| PageCacheSettings { writes: WritePolicy::Behind(behind), ..good };
     let share = WriteBehind { dirty_percent: 101, ..WriteBehind::default() };
-    assert_eq!(refused(behind(share)), Some(PageCacheError::DirtyShare(101)));
+    assert_eq!(refused(behind(share)), Some(HostError::DirtyShare(101)));
     let asleep = WriteBehind { wake_up_ns: 0, ..WriteBehind::default() };
-    assert_eq!(refused(behind(asleep)), Some(PageCacheError::NoWakeUp));
+    assert_eq!(refused(behind(asleep)), Some(HostError::NoWakeUp));
 }
 
 /// Applications that do what a seed says, and when each sector was last given to the cache.

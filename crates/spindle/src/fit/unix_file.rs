@@ -34,7 +34,7 @@ const DIRECT: Option<i32> = None;
 
 /// Why a file cannot be measured.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum OpenDriveError {
     /// It is neither a file nor a block device.
     #[error("{path} is {kind}: only a file or a block device can be measured")]
     Kind {
@@ -75,9 +75,9 @@ impl UnixFile {
     /// # Errors
     ///
     /// It is of another kind, or cannot be opened for reading.
-    pub fn open(path: &Path) -> Result<Self, OpenError> {
+    pub fn open(path: &Path) -> Result<Self, OpenDriveError> {
         let shown = || path.display().to_string();
-        let refused = |source| OpenError::Open { path: shown(), source };
+        let refused = |source| OpenDriveError::Open { path: shown(), source };
         // Before opening, because opening a pipe waits for its writer.
         let metadata = fs::metadata(path).map_err(refused)?;
         let kind = metadata.file_type();
@@ -89,7 +89,7 @@ impl UnixFile {
             () => None,
         };
         if let Some(kind) = wrong {
-            return Err(OpenError::Kind { path: shown(), kind });
+            return Err(OpenDriveError::Kind { path: shown(), kind });
         }
         let past_page_cache = DIRECT.and_then(|direct| {
             let file = OpenOptions::new().read(true).custom_flags(direct).open(path).ok()?;
