@@ -242,24 +242,6 @@ impl ParityGroup {
         SpindleSet::first(self.spindles()).difference(self.data_spindle_set())
     }
 
-    /// The spindle of row parity: the first after the data, unless the group has no parity.
-    #[inline]
-    pub const fn row_parity_spindle(&self) -> Option<SpindleIndex> {
-        match self.parity {
-            Parity::None => None,
-            Parity::Raid4 | Parity::RaidDp => Some(SpindleIndex(self.data_spindles)),
-        }
-    }
-
-    /// The spindle of diagonal parity: the last of a RAID-DP group, none of another.
-    #[inline]
-    pub const fn diagonal_parity_spindle(&self) -> Option<SpindleIndex> {
-        match self.parity {
-            Parity::None | Parity::Raid4 => None,
-            Parity::RaidDp => Some(SpindleIndex(self.data_spindles + 1)),
-        }
-    }
-
     /// The VBN of block `dbn` of data spindle `spindle`.
     ///
     /// # Panics
@@ -341,13 +323,9 @@ mod tests {
     #[test]
     fn parity_follows_the_data() {
         let raid4 = ParityGroup::new(Parity::Raid4, 7, 1).unwrap();
-        assert_eq!(raid4.row_parity_spindle(), Some(SpindleIndex(7)));
-        assert_eq!(raid4.diagonal_parity_spindle(), None);
         assert_eq!(raid4.parity_spindles().to_string(), "{7}");
 
         let raid_dp = ParityGroup::new(Parity::RaidDp, 18, 1).unwrap();
-        assert_eq!(raid_dp.row_parity_spindle(), Some(SpindleIndex(18)));
-        assert_eq!(raid_dp.diagonal_parity_spindle(), Some(SpindleIndex(19)));
         assert_eq!(raid_dp.parity_spindles().to_string(), "{18, 19}");
         assert_eq!(raid_dp.spindles(), 20);
     }
@@ -356,7 +334,6 @@ mod tests {
     fn a_group_without_parity_loses_data_with_any_spindle() {
         let group = ParityGroup::new(Parity::None, 64, 100).unwrap();
         assert_eq!((group.spindles(), group.total_blocks()), (64, 6_400));
-        assert_eq!((group.row_parity_spindle(), group.diagonal_parity_spindle()), (None, None));
         assert!(group.parity_spindles().is_empty());
         let shape = group.stripe_shape();
         assert_eq!((shape.to_string(), shape.parity()), ("64+0".to_owned(), MemberSet::EMPTY));
@@ -367,7 +344,7 @@ mod tests {
         // An update writes what changes and reads nothing, by whatever method.
         let changed = SpindleSet::single(SpindleIndex(5));
         for method in [UpdateMethod::Subtraction, UpdateMethod::Recalculation] {
-            let update = group.plan_stripe_by(method, changed).unwrap();
+            let update = group.update(method, changed);
             assert_eq!((update.read, update.write), (SpindleSet::EMPTY, changed));
             let plan = shape.plan_update_by(method, one, MemberSet::EMPTY).unwrap();
             assert_eq!(update.to_plan(shape), plan);

@@ -93,15 +93,6 @@ impl StripeUpdate {
 /// Why a stripe update cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// A changed spindle holds no data.
-    #[error("spindles {extra} hold no data: a group of {data_spindles} data spindles has 0 to {}",
-        .data_spindles - 1)]
-    NotData {
-        /// The spindles that hold no data.
-        extra: SpindleSet,
-        /// The data spindles of the group.
-        data_spindles: u16,
-    },
     /// A full-stripe write was requested, but part of the stripe does not change.
     #[error(
         "a full-stripe write changes all {data_spindles} data blocks of a stripe; \
@@ -184,32 +175,9 @@ impl ParityGroup {
         self.update(method, changed)
     }
 
-    /// Plans an update of the blocks of a stripe on the spindles `changed` by `method`, even if
-    /// another is cheaper.
-    ///
-    /// # Errors
-    ///
-    /// [`PlanError::NotData`] if `changed` has a spindle that holds no data, and
-    /// [`PlanError::PartialStripe`] if [`UpdateMethod::FullStripe`] is asked for and `changed`
-    /// lacks a data spindle.
-    pub fn plan_stripe_by(
-        &self,
-        method: UpdateMethod,
-        changed: SpindleSet,
-    ) -> Result<StripeUpdate, PlanError> {
-        let data = self.data_spindle_set();
-        let data_spindles = self.data_spindles();
-        if !changed.is_subset(data) {
-            return Err(PlanError::NotData { extra: changed.difference(data), data_spindles });
-        }
-        if method == UpdateMethod::FullStripe && changed != data {
-            return Err(PlanError::PartialStripe { changed: changed.len(), data_spindles });
-        }
-        Ok(self.update(method, changed))
-    }
-
+    /// The update of the data blocks `changed` by `method`, even if another is cheaper.
     #[inline]
-    fn update(&self, method: UpdateMethod, changed: SpindleSet) -> StripeUpdate {
+    pub(crate) fn update(&self, method: UpdateMethod, changed: SpindleSet) -> StripeUpdate {
         if changed.is_empty() {
             return StripeUpdate { method, read: SpindleSet::EMPTY, write: SpindleSet::EMPTY };
         }
@@ -294,22 +262,8 @@ mod tests {
         let group = group(Parity::RaidDp, 18);
         assert_eq!(group.plan_stripe(SpindleSet::EMPTY).commands(), 0);
         for method in [UpdateMethod::Subtraction, UpdateMethod::Recalculation] {
-            assert_eq!(group.plan_stripe_by(method, SpindleSet::EMPTY).unwrap().commands(), 0);
+            assert_eq!(group.update(method, SpindleSet::EMPTY).commands(), 0);
         }
-    }
-
-    #[test]
-    fn impossible_plans_are_errors() {
-        let group = group(Parity::RaidDp, 18);
-        let message = |method, changed| group.plan_stripe_by(method, changed).unwrap_err();
-        assert_eq!(
-            message(UpdateMethod::FullStripe, SpindleSet::first(7)).to_string(),
-            "a full-stripe write changes all 18 data blocks of a stripe; only 7 change"
-        );
-        assert_eq!(
-            message(UpdateMethod::Subtraction, SpindleSet::first(20)).to_string(),
-            "spindles {18, 19} hold no data: a group of 18 data spindles has 0 to 17"
-        );
     }
 
     #[test]
@@ -333,7 +287,8 @@ mod tests {
             for method in
                 [UpdateMethod::FullStripe, UpdateMethod::Subtraction, UpdateMethod::Recalculation]
             {
-                if let Ok(other) = group.plan_stripe_by(method, changed) {
+                if method != UpdateMethod::FullStripe || changed == all {
+                    let other = group.update(method, changed);
                     prop_assert!(update.commands() <= other.commands());
                     if method == update.method {
                         prop_assert_eq!(update, other);

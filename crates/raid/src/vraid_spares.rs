@@ -60,7 +60,7 @@ impl SpareSegments {
     }
 
     /// Segments left on a spindle.
-    pub fn segments_left(&self, spindle: SpindleIndex) -> u64 {
+    fn segments_left(&self, spindle: SpindleIndex) -> u64 {
         self.spares_per_spindle - self.taken[spindle.index()]
     }
 

@@ -89,38 +89,6 @@ impl RequestMix {
         pass.commands_per_request()
     }
 
-    /// Estimates the same from `requests` (at least 30) random requests; `None` if no request fits the file. The same
-    /// seed draws the same requests. O(blocks requested).
-    #[must_use]
-    pub fn sampled_commands_per_request(
-        &self,
-        blocks: &impl FileBlocks,
-        file_blocks: impl Into<u64>,
-        geometry: &impl Geometry,
-        requests: u64,
-        seed: u64,
-    ) -> Option<Estimate> {
-        let file_blocks = file_blocks.into();
-        let shares: f64 = self.fitting(file_blocks).map(|(_, share)| share).sum();
-        let (mut sum, mut squares) = (0.0, 0.0);
-        let mut random = Random::new(seed);
-        let requests = requests.max(FEWEST_DRAWN);
-        for _ in 0..requests {
-            // Rounding may leave the sum of shares short: then the last is taken.
-            let mut left = random.below(1 << 53) as f64 / (1u64 << 53) as f64 * shares;
-            let chosen = self.fitting(file_blocks).find(|(_, share)| {
-                left -= share;
-                left < 0.0
-            });
-            let (length, _) = chosen.or_else(|| self.fitting(file_blocks).last())?;
-            let first = random.below(file_blocks - length + 1);
-            let commands = self.commands_of(blocks, geometry, first..first + length) as f64;
-            sum += commands;
-            squares += commands * commands;
-        }
-        Some(Estimate::of_mean(sum, squares, requests as f64))
-    }
-
     /// Commands of one request.
     fn commands_of(
         &self,
