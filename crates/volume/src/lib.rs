@@ -93,7 +93,7 @@ pub use dead_lists::{DeadLists, SnapshotDeletion};
 pub use defragmentation::{CleaningPlan, FileReallocation, Gain, SegmentCleaning};
 pub use error::VolumeError;
 pub use image::Image;
-pub use metadata::{Damage, METADATA_BYTES, PageName, Root, RootError, VolumesMountError};
+pub use metadata::{Damage, METADATA_BYTES, PageName, Root, VolumesMountError};
 pub use names::{
     BlockName, BlockSource, Fbn, FileId, MetadataPage, Move, SnapshotId, VirtualVbn, VolumeId,
 };

@@ -4,8 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-use super::{Estimate, FEWEST_DRAWN, FileBlocks, FilePass, Geometry, is_behind};
-use crate::random::Random;
+use super::{FileBlocks, FilePass, Geometry};
 
 /// A mix of requests to a file, by length.
 ///
@@ -87,30 +86,6 @@ impl RequestMix {
         let mut pass = FilePass::new(file_blocks).with_requests(self.clone());
         pass.step(blocks, geometry, u64::MAX);
         pass.commands_per_request()
-    }
-
-    /// Commands of one request.
-    fn commands_of(
-        &self,
-        blocks: &impl FileBlocks,
-        geometry: &impl Geometry,
-        request: Range<u64>,
-    ) -> u64 {
-        let (mut commands, mut run) = (0, 0);
-        let mut previous = None;
-        for here in request.map(|block| blocks.vbn(block)) {
-            if let Some(vbn) = here {
-                let goes_on = run < self.longest_command && is_behind(geometry, previous, vbn);
-                commands += u64::from(!goes_on);
-                run = if goes_on { run + 1 } else { 1 };
-            }
-            previous = here;
-        }
-        commands
-    }
-
-    fn fitting(&self, file_blocks: u64) -> impl Iterator<Item = (u64, f64)> + '_ {
-        self.lengths.iter().copied().filter(move |(length, _)| *length <= file_blocks)
     }
 }
 
