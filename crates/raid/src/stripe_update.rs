@@ -11,8 +11,8 @@
 //! | [full stripe](UpdateMethod::FullStripe), `d = N` | none | `N + p` |
 
 use crate::{DataLoss, MemberSet, Parity, ParityGroup, SpindleSet, StripePlan, StripeShape};
+use std::error::Error;
 use std::fmt;
-use thiserror::Error;
 
 /// A method of updating the parity of a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,13 +91,9 @@ impl StripeUpdate {
 }
 
 /// Why a stripe update cannot be planned.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
     /// A full-stripe write was requested, but part of the stripe does not change.
-    #[error(
-        "a full-stripe write changes all {data_spindles} data blocks of a stripe; \
-         only {changed} change"
-    )]
     PartialStripe {
         /// The data blocks that change.
         changed: u16,
@@ -105,8 +101,6 @@ pub enum PlanError {
         data_spindles: u16,
     },
     /// A changed block holds no data.
-    #[error("blocks {extra} hold no data: a stripe of {shape} has data blocks 0 to {}",
-        .shape.data_blocks() - 1)]
     NotDataBlocks {
         /// The blocks that hold no data.
         extra: MemberSet,
@@ -114,13 +108,6 @@ pub enum PlanError {
         shape: StripeShape,
     },
     /// The requested method needs lost contents.
-    #[error(
-        "{method} needs the old contents of blocks {lost}, which are lost; only {} can supply them",
-        match .method {
-            UpdateMethod::Recalculation => UpdateMethod::Subtraction,
-            _ => UpdateMethod::Recalculation,
-        }
-    )]
     NeedsLost {
         /// The requested method.
         method: UpdateMethod,
@@ -128,8 +115,44 @@ pub enum PlanError {
         lost: MemberSet,
     },
     /// More blocks of the stripe are lost than its parity covers.
-    #[error(transparent)]
-    DataLoss(#[from] DataLoss),
+    DataLoss(DataLoss),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PartialStripe { changed, data_spindles } => write!(
+                formatter,
+                "a full-stripe write changes all {data_spindles} data blocks of a stripe; only \
+                 {changed} change"
+            ),
+            Self::NotDataBlocks { extra, shape } => write!(
+                formatter,
+                "blocks {extra} hold no data: a stripe of {shape} has data blocks 0 to {}",
+                shape.data_blocks() - 1
+            ),
+            Self::NeedsLost { method, lost } => {
+                let other = match method {
+                    UpdateMethod::Recalculation => UpdateMethod::Subtraction,
+                    _ => UpdateMethod::Recalculation,
+                };
+                write!(
+                    formatter,
+                    "{method} needs the old contents of blocks {lost}, which are lost; only {other} \
+                     can supply them"
+                )
+            }
+            Self::DataLoss(inner) => inner.fmt(formatter),
+        }
+    }
+}
+
+impl Error for PlanError {}
+
+impl From<DataLoss> for PlanError {
+    fn from(inner: DataLoss) -> Self {
+        Self::DataLoss(inner)
+    }
 }
 
 impl ParityGroup {
@@ -155,7 +178,7 @@ impl ParityGroup {
     /// assert_eq!(update.method, UpdateMethod::Recalculation);
     /// assert_eq!(update.read.to_string(), "{5, 6}");
     /// assert_eq!(update.write.to_string(), "{0, 1, 2, 3, 4, 7}");
-    /// # Ok::<(), strewn_raid::GeometryError>(())
+    /// # Ok::<(), strewn_raid::LayoutError>(())
     /// ```
     #[inline]
     pub fn plan_stripe(&self, changed: SpindleSet) -> StripeUpdate {

@@ -28,7 +28,7 @@ use std::collections::HashMap;
 /// let (number, member) = layout.stripe_on(failed, 5).expect("a stripe");
 /// let unit = layout.stripe(number).unit(member);
 /// assert_eq!(spares.now_at(&layout, unit).spindle, place.spindle);
-/// # Ok::<(), strewn_raid::VraidError>(())
+/// # Ok::<(), strewn_raid::LayoutError>(())
 /// ```
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "state", derive(serde::Serialize, serde::Deserialize))]

@@ -15,10 +15,7 @@ use strewn_array::write_anywhere::{
 };
 use strewn_array::{Format, LogSize, LunId, ProcessorCosts, Rebuild, WriteBackCosts};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
-use strewn_raid::{
-    GeometryError, ObjectLayoutError, ParityGroup, Raid0Error, Raid5Error, VraidConfig, VraidError,
-    VraidLayout,
-};
+use strewn_raid::{LayoutError, ParityGroup, VraidConfig, VraidLayout};
 use strewn_scenario::{
     Array, ArrayLayout, CacheWrites, DiskGroup, InPlaceLayout, Lun, Processor, Scenario,
     SpindleChoice, VolumeLuns, Workload,
@@ -40,27 +37,15 @@ use crate::load::{BuiltHost, seed_of_worker};
 /// Why a scenario's array cannot be set up, although the file itself is valid.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// The parity group is invalid.
+    /// The layout over spindles or blades is invalid.
     #[error(transparent)]
-    Geometry(#[from] GeometryError),
+    Layout(#[from] LayoutError),
     /// The hosts' page cache is invalid.
     #[error(transparent)]
     PageCache(#[from] PageCacheError),
-    /// A file cannot be laid out over blades.
-    #[error(transparent)]
-    ObjectLayout(#[from] ObjectLayoutError),
     /// Hosts cannot be clients of blades.
     #[error(transparent)]
     ClientRaid(#[from] ClientRaidError),
-    /// The VRAID layout is invalid.
-    #[error(transparent)]
-    Vraid(#[from] VraidError),
-    /// The RAID-5 group is invalid.
-    #[error(transparent)]
-    Raid5(#[from] Raid5Error),
-    /// The RAID-0 group is invalid.
-    #[error(transparent)]
-    Raid0(#[from] Raid0Error),
     /// The write-anywhere array rejects its sizes.
     #[error(transparent)]
     WriteAnywhere(#[from] WriteAnywhereError),
