@@ -26,9 +26,7 @@ use strewn_sim::{
 };
 use strewn_spindle::{Drive, Profile, ProfileError};
 use strewn_volume::VirtualSpace;
-use strewn_workload::{
-    AccessStream, Pattern, PatternError, PatternStream, RegionError, SpecificationError,
-};
+use strewn_workload::{AccessStream, Pattern, PatternStream, WorkloadError};
 use thiserror::Error;
 
 use crate::client_raid;
@@ -58,15 +56,9 @@ pub enum BuildError {
     /// A drive profile is invalid.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// The access specification is invalid.
+    /// A workload is invalid, or its file is too small for its accesses.
     #[error(transparent)]
-    Specification(#[from] SpecificationError),
-    /// The file is too small for the accesses.
-    #[error(transparent)]
-    Region(#[from] RegionError),
-    /// The file of a named workload is too small for its accesses.
-    #[error(transparent)]
-    Pattern(#[from] PatternError),
+    Workload(#[from] WorkloadError),
     /// There is no such link, or kind of link.
     #[error("there is no link \"{0}\"")]
     NoLink(String),
