@@ -197,8 +197,8 @@ mod saved_scores;
 mod tetris;
 
 pub use aggregate::{
-    Aggregate, AggregateLocation, AggregateViolation, AllocateError, BlockCounts, CheckpointOpen,
-    CommitError, FreeError, NoCheckpoint, NotFree, OutOfSpace, ScoreMismatch, SetAsideError,
+    Aggregate, AggregateLocation, AggregateViolation, AllocateError, BlockCounts,
+    ConsistencyPointError, FreeError, OutOfSpace, ScoreMismatch, SetAsideError,
 };
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;
@@ -217,7 +217,7 @@ pub use options::{
     AggregateError, AggregateOptions, AllocationShape, BlockSize, Chunks, MOST_BLOCKS,
 };
 pub use policy::{Policy, PolicyName, UnknownPolicy};
-pub use saved_scores::{MountError, SavedScores, ScoresError};
+pub use saved_scores::{MountError, SavedScores};
 pub use tetris::{Run, StripeWrite, Tetris};
 
 /// The examples of the README are compiled and run.

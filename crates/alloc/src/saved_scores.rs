@@ -65,6 +65,12 @@ pub enum MountError {
         /// Words needed: one a data spindle for every 64 stripes.
         needed: u64,
     },
+    /// The bytes are not saved scores, or are of an unknown version.
+    ForeignScores,
+    /// The bytes of the scores are truncated, or followed by others.
+    ScoresLength,
+    /// The checksum of the scores does not match.
+    ScoresChecksum,
 }
 
 impl fmt::Display for MountError {
@@ -89,6 +95,13 @@ impl fmt::Display for MountError {
             Self::Words { group, words, needed } => {
                 write!(formatter, "the map of group {group} has {words} words: it takes {needed}")
             }
+            Self::ForeignScores => formatter.write_str(
+                "not the scores of allocation areas, or of a version this one does not know",
+            ),
+            Self::ScoresLength => {
+                formatter.write_str("the scores are cut off, or something follows them")
+            }
+            Self::ScoresChecksum => formatter.write_str("the checksum of the scores is wrong"),
         }
     }
 }
@@ -100,33 +113,6 @@ impl From<AggregateError> for MountError {
         Self::Aggregate(inner)
     }
 }
-
-/// Why saved scores cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScoresError {
-    /// The bytes are not saved scores, or are of an unknown version.
-    Foreign,
-    /// The bytes are truncated, or followed by others.
-    Length,
-    /// The checksum does not match.
-    Checksum,
-}
-
-impl fmt::Display for ScoresError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Foreign => formatter.write_str(
-                "not the scores of allocation areas, or of a version this one does not know",
-            ),
-            Self::Length => {
-                formatter.write_str("the scores are cut off, or something follows them")
-            }
-            Self::Checksum => formatter.write_str("the checksum of the scores is wrong"),
-        }
-    }
-}
-
-impl Error for ScoresError {}
 
 impl SavedScores {
     pub(crate) fn of<'a>(consistency_points: u64, maps: impl Iterator<Item = &'a FreeMap>) -> Self {
@@ -230,14 +216,14 @@ impl SavedScores {
     /// Reads what [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// [`ScoresError`] if the bytes are something else or damaged.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ScoresError> {
+    /// [`MountError`] if the bytes are something else or damaged.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, MountError> {
         if !bytes.starts_with(&MAGIC) {
-            return Err(ScoresError::Foreign);
+            return Err(MountError::ForeignScores);
         }
-        let (body, checksum) = bytes.split_last_chunk::<4>().ok_or(ScoresError::Length)?;
+        let (body, checksum) = bytes.split_last_chunk::<4>().ok_or(MountError::ScoresLength)?;
         if crc32(body) != u32::from_le_bytes(*checksum) {
-            return Err(ScoresError::Checksum);
+            return Err(MountError::ScoresChecksum);
         }
         let mut rest = &body[MAGIC.len()..];
         let consistency_points = u64::from_le_bytes(take(&mut rest)?);
@@ -248,7 +234,7 @@ impl SavedScores {
             let data_spindles = u16::from_le_bytes(take(&mut rest)?);
             let area_stripes = u64::from_le_bytes(take(&mut rest)?);
             let areas = u32::from_le_bytes(take(&mut rest)?) as usize;
-            let scores = rest.get(..areas * 4).ok_or(ScoresError::Length)?;
+            let scores = rest.get(..areas * 4).ok_or(MountError::ScoresLength)?;
             rest = &rest[areas * 4..];
             let scores = scores
                 .chunks_exact(4)
@@ -257,14 +243,14 @@ impl SavedScores {
             groups.push(GroupScores { stripes, data_spindles, area_stripes, scores });
         }
         if !rest.is_empty() {
-            return Err(ScoresError::Length);
+            return Err(MountError::ScoresLength);
         }
         Ok(Self { consistency_points, groups })
     }
 }
 
-fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], ScoresError> {
-    let (taken, after) = rest.split_first_chunk::<N>().ok_or(ScoresError::Length)?;
+fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], MountError> {
+    let (taken, after) = rest.split_first_chunk::<N>().ok_or(MountError::ScoresLength)?;
     *rest = after;
     Ok(*taken)
 }

@@ -1,84 +1,9 @@
 //! Parity over bytes: computing it, and reconstructing blocks from it.
 
-use crate::row_diagonal::{RowDiagonal, RowDiagonalError};
+use crate::codec_error::CodecError;
+use crate::row_diagonal::RowDiagonal;
 use crate::xor::{self, Start};
 use crate::{StripeCode, StripeShape};
-use thiserror::Error;
-
-/// Why there is no codec for stripes of a size.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum CodecError {
-    /// The stripe has no data blocks, or the blocks have no bytes.
-    #[error(
-        "a stripe has 1 data block or more, of 1 byte or more; not {data_blocks} of {block_bytes}"
-    )]
-    Empty {
-        /// The data blocks asked for.
-        data_blocks: usize,
-        /// The size of block asked for.
-        block_bytes: usize,
-    },
-    /// The blocks cannot be cut for row-diagonal parity.
-    #[error(transparent)]
-    RowDiagonal(#[from] RowDiagonalError),
-    /// There are more data blocks than row-diagonal parity allows.
-    #[error(
-        "row-diagonal parity of blocks of {block_bytes} bytes has p = {prime}, so that a stripe \
-         has at most {} data blocks, not {data_blocks}",
-        .prime - 1
-    )]
-    TooManyDataBlocks {
-        /// The data blocks asked for.
-        data_blocks: usize,
-        /// The size of block asked for.
-        block_bytes: usize,
-        /// The prime of the construction.
-        prime: usize,
-    },
-}
-
-/// Why an operation on the blocks of a stripe failed. Nothing was changed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum BlocksError {
-    /// Too few or too many blocks.
-    #[error("{expected} {what} blocks are needed; {given} are given")]
-    Count {
-        /// Which blocks.
-        what: &'static str,
-        /// How many the stripe has.
-        expected: usize,
-        /// How many were given.
-        given: usize,
-    },
-    /// A block has the wrong length.
-    #[error("block {block} has {given} bytes; the blocks of the stripe have {expected}")]
-    Length {
-        /// Which block, in the order of the stripe.
-        block: usize,
-        /// Bytes of a block.
-        expected: usize,
-        /// Bytes that were given.
-        given: usize,
-    },
-    /// The stripe has no such block, or it is of the wrong kind.
-    #[error("there is no {what} block {block}: the stripe has {count}")]
-    NoSuchBlock {
-        /// Which blocks.
-        what: &'static str,
-        /// The block asked for.
-        block: usize,
-        /// How many there are.
-        count: usize,
-    },
-    /// More blocks are lost than parity covers.
-    #[error("blocks {lost:?} are lost: parity covers {parity_blocks} of a stripe")]
-    TooManyLost {
-        /// The lost blocks.
-        lost: Vec<usize>,
-        /// The parity blocks of the stripe.
-        parity_blocks: usize,
-    },
-}
 
 /// A data block before and after a change.
 #[derive(Clone, Copy, Debug)]
@@ -217,12 +142,12 @@ impl StripeCodec {
     ///
     /// # Errors
     ///
-    /// [`BlocksError`] if the number or the length of the blocks is not the stripe's.
+    /// [`CodecError`] if the number or the length of the blocks is not the stripe's.
     pub fn encode<D: AsRef<[u8]>, P: AsMut<[u8]>>(
         &self,
         data: &[D],
         parity: &mut [P],
-    ) -> Result<(), BlocksError> {
+    ) -> Result<(), CodecError> {
         self.check_count("data", self.data_blocks, data.len())?;
         self.check_lengths(0, data.iter().map(|block| block.as_ref().len()))?;
         self.check_parity(parity)?;
@@ -239,17 +164,17 @@ impl StripeCodec {
     ///
     /// # Errors
     ///
-    /// [`BlocksError`] if a block is not a data block of the stripe, and when the number or
+    /// [`CodecError`] if a block is not a data block of the stripe, and when the number or
     /// the length of the blocks is not the stripe's.
     pub fn subtract<P: AsMut<[u8]>>(
         &self,
         changes: &[BlockChange<'_>],
         parity: &mut [P],
-    ) -> Result<(), BlocksError> {
+    ) -> Result<(), CodecError> {
         for change in changes {
             if change.block >= self.data_blocks {
                 let (block, count) = (change.block, self.data_blocks);
-                return Err(BlocksError::NoSuchBlock { what: "data", block, count });
+                return Err(CodecError::NoSuchBlock { what: "data", block, count });
             }
             self.check_lengths(change.block, std::iter::once(change.old.len()))?;
             self.check_lengths(change.block, std::iter::once(change.new.len()))?;
@@ -271,17 +196,17 @@ impl StripeCodec {
     ///
     /// # Errors
     ///
-    /// [`BlocksError`] if the number or the length of the blocks is not the stripe's, if a
+    /// [`CodecError`] if the number or the length of the blocks is not the stripe's, if a
     /// lost block is none of its blocks, and when more are lost than there are parity blocks.
     pub fn reconstruct<B: AsRef<[u8]> + AsMut<[u8]>>(
         &self,
         blocks: &mut [B],
         lost: &[usize],
-    ) -> Result<(), BlocksError> {
+    ) -> Result<(), CodecError> {
         self.check_stripe(blocks)?;
         let count = self.blocks();
         if let Some(&block) = lost.iter().find(|&&block| block >= count) {
-            return Err(BlocksError::NoSuchBlock { what: "stripe", block, count });
+            return Err(CodecError::NoSuchBlock { what: "stripe", block, count });
         }
         let ascending = match *lost {
             [] => return Ok(()),
@@ -292,7 +217,7 @@ impl StripeCodec {
             }
             _ => {
                 let (lost, parity_blocks) = (lost.to_vec(), self.parity_blocks());
-                return Err(BlocksError::TooManyLost { lost, parity_blocks });
+                return Err(CodecError::TooManyLost { lost, parity_blocks });
             }
         };
         let (row_block, diagonal_block) = (self.data_blocks, self.data_blocks + 1);
@@ -412,12 +337,12 @@ impl StripeCodec {
         if block < self.data_blocks { block } else { code.row_parity_column() }
     }
 
-    pub(crate) fn check_stripe<B: AsRef<[u8]>>(&self, blocks: &[B]) -> Result<(), BlocksError> {
+    pub(crate) fn check_stripe<B: AsRef<[u8]>>(&self, blocks: &[B]) -> Result<(), CodecError> {
         self.check_count("stripe", self.blocks(), blocks.len())?;
         self.check_lengths(0, blocks.iter().map(|block| block.as_ref().len()))
     }
 
-    fn check_parity<P: AsMut<[u8]>>(&self, parity: &mut [P]) -> Result<(), BlocksError> {
+    fn check_parity<P: AsMut<[u8]>>(&self, parity: &mut [P]) -> Result<(), CodecError> {
         self.check_count("parity", self.parity_blocks(), parity.len())?;
         self.check_lengths(self.data_blocks, parity.iter_mut().map(|block| block.as_mut().len()))
     }
@@ -427,18 +352,18 @@ impl StripeCodec {
         what: &'static str,
         expected: usize,
         given: usize,
-    ) -> Result<(), BlocksError> {
-        if given == expected { Ok(()) } else { Err(BlocksError::Count { what, expected, given }) }
+    ) -> Result<(), CodecError> {
+        if given == expected { Ok(()) } else { Err(CodecError::Count { what, expected, given }) }
     }
 
     fn check_lengths(
         &self,
         first: usize,
         lengths: impl Iterator<Item = usize>,
-    ) -> Result<(), BlocksError> {
+    ) -> Result<(), CodecError> {
         let expected = self.block_bytes;
         match (first..).zip(lengths).find(|&(_, length)| length != expected) {
-            Some((block, given)) => Err(BlocksError::Length { block, expected, given }),
+            Some((block, given)) => Err(CodecError::Length { block, expected, given }),
             None => Ok(()),
         }
     }

@@ -1,10 +1,10 @@
 //! Parity groups: RAID-4 and RAID-DP, with parity on dedicated spindles, and striping without parity.
 
+use crate::layout_error::LayoutError;
 use crate::reciprocal::Reciprocal;
 use crate::{BLOCK_BYTES, Dbn, SpindleIndex, SpindleSet, Vbn};
 use std::fmt;
 use strewn_base::state::SavedValue;
-use thiserror::Error;
 
 /// The kind of parity of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,7 +44,7 @@ impl Parity {
         }
     }
 
-    const fn holds(self) -> &'static str {
+    pub(crate) const fn holds(self) -> &'static str {
         match self {
             Self::None => "0 hold",
             Self::Raid4 => "1 holds",
@@ -61,59 +61,6 @@ impl fmt::Display for Parity {
             Self::RaidDp => "RAID-DP",
         })
     }
-}
-
-/// Why a parity group cannot be created.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum GeometryError {
-    /// There are too few or too many data spindles for the kind of parity.
-    #[error(
-        "a {parity} group has {} to {} spindles, of which {} parity; {data_spindles} data \
-         spindle{} make{} {}",
-        .parity.spindles() + 1,
-        .parity.most_spindles(),
-        .parity.holds(),
-        if *.data_spindles == 1 { "" } else { "s" },
-        if *.data_spindles == 1 { "s" } else { "" },
-        u32::from(*.data_spindles) + u32::from(.parity.spindles())
-    )]
-    SpindleCount {
-        /// The kind of parity asked for.
-        parity: Parity,
-        /// The data spindles asked for.
-        data_spindles: u16,
-    },
-    /// There are no data spindles, or with parity more than 64 spindles.
-    #[error(
-        "a wide {parity} group has {} to 64 spindles, of which {} parity; {data_spindles} data \
-         spindles make {}",
-        .parity.spindles() + 1,
-        .parity.holds(),
-        u32::from(*.data_spindles) + u32::from(.parity.spindles())
-    )]
-    WideSpindleCount {
-        /// The kind of parity asked for.
-        parity: Parity,
-        /// The data spindles asked for.
-        data_spindles: u16,
-    },
-    /// The spindles have no blocks.
-    #[error("a spindle of a {parity} group has 1 block or more, not 0")]
-    NoBlocks {
-        /// The kind of parity asked for.
-        parity: Parity,
-    },
-    /// The group has more bytes than 64 bits can count.
-    #[error(
-        "{data_spindles} data spindles of {blocks_per_spindle} blocks of 4 KiB are more bytes \
-         than 64 bits can count"
-    )]
-    TooLarge {
-        /// The data spindles asked for.
-        data_spindles: u16,
-        /// The blocks asked for on each spindle.
-        blocks_per_spindle: u64,
-    },
 }
 
 /// Where a block of a group lies.
@@ -149,17 +96,17 @@ impl ParityGroup {
     ///
     /// # Errors
     ///
-    /// [`GeometryError`] if a RAID-4 group would not have 2 to 14 spindles, a RAID-DP group 3 to
+    /// [`LayoutError`] if a RAID-4 group would not have 2 to 14 spindles, a RAID-DP group 3 to
     /// 28 or a RAID-0 group 1 to 64 (see [`Parity::most_spindles`]), when a spindle would have no
     /// block, and when the group's bytes overflow.
     pub fn new(
         parity: Parity,
         data_spindles: u16,
         blocks_per_spindle: u64,
-    ) -> Result<Self, GeometryError> {
+    ) -> Result<Self, LayoutError> {
         let most_data_spindles = parity.most_spindles() - parity.spindles();
         if !(1..=most_data_spindles).contains(&data_spindles) {
-            return Err(GeometryError::SpindleCount { parity, data_spindles });
+            return Err(LayoutError::ParitySpindles { parity, data_spindles });
         }
         Self::wide(parity, data_spindles, blocks_per_spindle)
     }
@@ -168,21 +115,21 @@ impl ParityGroup {
     ///
     /// # Errors
     ///
-    /// [`GeometryError`] if the group would have no data spindle or more than 64 spindles, when a
+    /// [`LayoutError`] if the group would have no data spindle or more than 64 spindles, when a
     /// spindle would have no block, and when the group's bytes overflow.
     pub fn wide(
         parity: Parity,
         data_spindles: u16,
         blocks_per_spindle: u64,
-    ) -> Result<Self, GeometryError> {
+    ) -> Result<Self, LayoutError> {
         if !(1..=SpindleSet::CAPACITY - parity.spindles()).contains(&data_spindles) {
-            return Err(GeometryError::WideSpindleCount { parity, data_spindles });
+            return Err(LayoutError::WideParitySpindles { parity, data_spindles });
         }
         if blocks_per_spindle == 0 {
-            return Err(GeometryError::NoBlocks { parity });
+            return Err(LayoutError::NoBlocks { parity });
         }
         if blocks_per_spindle > u64::MAX / BLOCK_BYTES / u64::from(data_spindles) {
-            return Err(GeometryError::TooLarge { data_spindles, blocks_per_spindle });
+            return Err(LayoutError::TooManyBlocks { data_spindles, blocks_per_spindle });
         }
         Ok(Self { parity, data_spindles, blocks_per_spindle: Reciprocal::new(blocks_per_spindle) })
     }
@@ -242,24 +189,6 @@ impl ParityGroup {
         SpindleSet::first(self.spindles()).difference(self.data_spindle_set())
     }
 
-    /// The spindle of row parity: the first after the data, unless the group has no parity.
-    #[inline]
-    pub const fn row_parity_spindle(&self) -> Option<SpindleIndex> {
-        match self.parity {
-            Parity::None => None,
-            Parity::Raid4 | Parity::RaidDp => Some(SpindleIndex(self.data_spindles)),
-        }
-    }
-
-    /// The spindle of diagonal parity: the last of a RAID-DP group, none of another.
-    #[inline]
-    pub const fn diagonal_parity_spindle(&self) -> Option<SpindleIndex> {
-        match self.parity {
-            Parity::None | Parity::Raid4 => None,
-            Parity::RaidDp => Some(SpindleIndex(self.data_spindles + 1)),
-        }
-    }
-
     /// The VBN of block `dbn` of data spindle `spindle`.
     ///
     /// # Panics
@@ -289,7 +218,7 @@ impl ParityGroup {
 mod tests {
     use super::*;
     use crate::{
-        BlockChange, BlocksError, Member, MemberSet, ScrubFinding, StripeBytes, StripeCode,
+        BlockChange, CodecError, Member, MemberSet, ScrubFinding, StripeBytes, StripeCode,
         StripeCodec, StripeShape, UpdateMethod,
     };
     use proptest::prelude::*;
@@ -341,13 +270,9 @@ mod tests {
     #[test]
     fn parity_follows_the_data() {
         let raid4 = ParityGroup::new(Parity::Raid4, 7, 1).unwrap();
-        assert_eq!(raid4.row_parity_spindle(), Some(SpindleIndex(7)));
-        assert_eq!(raid4.diagonal_parity_spindle(), None);
         assert_eq!(raid4.parity_spindles().to_string(), "{7}");
 
         let raid_dp = ParityGroup::new(Parity::RaidDp, 18, 1).unwrap();
-        assert_eq!(raid_dp.row_parity_spindle(), Some(SpindleIndex(18)));
-        assert_eq!(raid_dp.diagonal_parity_spindle(), Some(SpindleIndex(19)));
         assert_eq!(raid_dp.parity_spindles().to_string(), "{18, 19}");
         assert_eq!(raid_dp.spindles(), 20);
     }
@@ -356,7 +281,6 @@ mod tests {
     fn a_group_without_parity_loses_data_with_any_spindle() {
         let group = ParityGroup::new(Parity::None, 64, 100).unwrap();
         assert_eq!((group.spindles(), group.total_blocks()), (64, 6_400));
-        assert_eq!((group.row_parity_spindle(), group.diagonal_parity_spindle()), (None, None));
         assert!(group.parity_spindles().is_empty());
         let shape = group.stripe_shape();
         assert_eq!((shape.to_string(), shape.parity()), ("64+0".to_owned(), MemberSet::EMPTY));
@@ -367,7 +291,7 @@ mod tests {
         // An update writes what changes and reads nothing, by whatever method.
         let changed = SpindleSet::single(SpindleIndex(5));
         for method in [UpdateMethod::Subtraction, UpdateMethod::Recalculation] {
-            let update = group.plan_stripe_by(method, changed).unwrap();
+            let update = group.update(method, changed);
             assert_eq!((update.read, update.write), (SpindleSet::EMPTY, changed));
             let plan = shape.plan_update_by(method, one, MemberSet::EMPTY).unwrap();
             assert_eq!(update.to_plan(shape), plan);
@@ -385,7 +309,7 @@ mod tests {
         assert!(codec.check(&blocks).unwrap().holds());
         let changed = [BlockChange { block: 0, old: &[1; 512], new: &[3; 512] }];
         codec.subtract(&changed, &mut [] as &mut [Vec<u8>]).unwrap();
-        let lost = BlocksError::TooManyLost { lost: vec![1], parity_blocks: 0 };
+        let lost = CodecError::TooManyLost { lost: vec![1], parity_blocks: 0 };
         assert_eq!(codec.reconstruct(&mut blocks, &[1]), Err(lost));
         let finding = codec.scrub(&blocks, |block, _| Some(block == 0)).unwrap();
         assert_eq!(finding, ScrubFinding::ChecksumsDiffer { blocks: vec![1] });

@@ -33,7 +33,7 @@
 //! assert_eq!(full.method, UpdateMethod::FullStripe);
 //! assert!(full.read.is_empty());
 //! assert_eq!(full.commands(), 20);
-//! # Ok::<(), strewn_raid::GeometryError>(())
+//! # Ok::<(), strewn_raid::LayoutError>(())
 //! ```
 //!
 //! # A VRAID-5 layout
@@ -52,7 +52,7 @@
 //!     layout.lun_sector_of(place.spindle, place.sector_on_spindle),
 //!     Some(StripeMember::Data { lun_sector: 1_000_000 })
 //! );
-//! # Ok::<(), strewn_raid::VraidError>(())
+//! # Ok::<(), strewn_raid::LayoutError>(())
 //! ```
 //!
 //! # Any layout, with spindles lost
@@ -120,7 +120,9 @@
 
 mod address;
 mod codec;
+mod codec_error;
 mod group;
+mod layout_error;
 mod member;
 mod object_layout;
 mod object_plan;
@@ -144,17 +146,19 @@ mod vraid_spares;
 mod xor;
 
 pub use address::{Dbn, SpindleIndex, Vbn};
-pub use codec::{BlockChange, BlocksError, CodecError, StripeCodec};
-pub use group::{BlockLocation, GeometryError, Parity, ParityGroup};
+pub use codec::{BlockChange, StripeCodec};
+pub use codec_error::CodecError;
+pub use group::{BlockLocation, Parity, ParityGroup};
+pub use layout_error::LayoutError;
 pub use member::{Member, MemberSet, Members};
-pub use object_layout::{ObjectLayout, ObjectLayoutConfig, ObjectLayoutError, ObjectUnit};
+pub use object_layout::{ObjectLayout, ObjectLayoutConfig, ObjectUnit};
 pub use object_plan::{ObjectRequest, StripeColumn};
 pub use protection::ProtectionLevel;
-pub use raid0::{Raid0Error, Raid0Group};
-pub use raid5::{Raid5Error, Raid5Group};
-pub use row_diagonal::{RowDiagonal, RowDiagonalError};
+pub use raid0::Raid0Group;
+pub use raid5::Raid5Group;
+pub use row_diagonal::RowDiagonal;
 pub use scrub::{ParityCheck, ScrubFinding};
-pub use shape::{ShapeError, StripeCode, StripeShape};
+pub use shape::{StripeCode, StripeShape};
 pub use spindle_set::{SpindleSet, Spindles};
 pub use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS, ROW_STRIPES, SECTOR_BYTES};
 pub use stripe::{Stripe, StripeUnit, StripedLayout};
@@ -162,7 +166,7 @@ pub use stripe_bytes::{MissingBlocks, StripeBytes};
 pub use stripe_plan::{DataLoss, PlanStep, StripePlan};
 pub use stripe_update::{PlanError, StripeUpdate, UpdateMethod};
 pub use vraid::{ChunkLocation, StripeMember, VraidLayout};
-pub use vraid_config::{VraidConfig, VraidError};
+pub use vraid_config::VraidConfig;
 pub use vraid_spares::SpareSegments;
 
 /// The example of the README is compiled and run.

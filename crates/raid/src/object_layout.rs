@@ -2,28 +2,8 @@
 
 use std::ops::Range;
 
+use crate::{LayoutError, Raid5Group};
 use crate::{Member, MemberSet, SECTOR_BYTES, StripeShape, StripedLayout};
-use crate::{Raid5Error, Raid5Group};
-use thiserror::Error;
-
-/// Why a file cannot be laid out over objects.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ObjectLayoutError {
-    /// A parity group cannot be so wide, or have such stripe units.
-    #[error(transparent)]
-    Group(#[from] Raid5Error),
-    /// There are fewer blades than a parity group has objects.
-    #[error("a parity group of {width} objects needs as many blades, and there are {blades}")]
-    Blades {
-        /// The objects of a parity group.
-        width: u16,
-        /// The blades there are.
-        blades: u16,
-    },
-    /// A size that must be at least one is zero.
-    #[error("{0} is zero: it must be at least 1")]
-    Zero(&'static str),
-}
 
 /// How files are laid out over objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +47,7 @@ pub struct ObjectUnit {
 /// let parity = layout.shape().row_parity();
 /// assert_eq!(layout.unit(0, parity), ObjectUnit { blade: 8, sector: 0 });
 /// assert_eq!(layout.unit(1, parity), ObjectUnit { blade: 6, sector: 128 });
-/// # Ok::<(), strewn_raid::ObjectLayoutError>(())
+/// # Ok::<(), strewn_raid::LayoutError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectLayout {
@@ -90,7 +70,7 @@ impl ObjectLayout {
     ///
     /// # Errors
     ///
-    /// [`ObjectLayoutError`] if a parity group has not 3 to 64 objects or more than there are blades, if a stripe unit is
+    /// [`LayoutError`] if a parity group has not 3 to 64 objects or more than there are blades, if a stripe unit is
     /// not whole sectors, or a size is zero.
     ///
     /// # Panics
@@ -100,7 +80,7 @@ impl ObjectLayout {
         config: ObjectLayoutConfig,
         first_blade: u16,
         file_bytes: u64,
-    ) -> Result<Self, ObjectLayoutError> {
+    ) -> Result<Self, LayoutError> {
         let ObjectLayoutConfig { blades, width, unit_bytes, depth } = config;
         for (size, what) in [
             (depth, "the depth of a parity group"),
@@ -108,11 +88,11 @@ impl ObjectLayout {
             (unit_bytes, "a stripe unit"),
         ] {
             if size == 0 {
-                return Err(ObjectLayoutError::Zero(what));
+                return Err(LayoutError::Zero(what));
             }
         }
         if width > blades {
-            return Err(ObjectLayoutError::Blades { width, blades });
+            return Err(LayoutError::Blades { width, blades });
         }
         assert!(first_blade < blades, "there is no blade {first_blade}");
         let data_units = file_bytes.div_ceil(unit_bytes);

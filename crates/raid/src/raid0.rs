@@ -1,49 +1,10 @@
 //! RAID-0: striping without parity.
 
+use crate::layout_error::LayoutError;
 use crate::reciprocal::Reciprocal;
 use crate::stripe::chunk_sectors;
 use crate::{ChunkLocation, Member, SpindleIndex, Stripe, StripeCode, StripeMember};
 use crate::{StripeShape, StripedLayout};
-use thiserror::Error;
-
-/// Why a RAID-0 group cannot be created.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Raid0Error {
-    /// There are no spindles, or too many.
-    #[error("a RAID-0 group has 1 to 64 spindles, not {spindles}")]
-    SpindleCount {
-        /// The spindles asked for.
-        spindles: u16,
-    },
-    /// The chunk is not a whole number of sectors.
-    #[error(
-        "a chunk is 1 sector of 512 bytes or more, and less than 2 TiB, not {chunk_bytes} bytes"
-    )]
-    Chunk {
-        /// The bytes asked for.
-        chunk_bytes: u64,
-    },
-    /// The spindles are smaller than a chunk.
-    #[error(
-        "a spindle holds a chunk of {chunk_bytes} bytes or more, not {bytes_per_spindle} bytes"
-    )]
-    SpindleTooSmall {
-        /// The bytes of each spindle.
-        bytes_per_spindle: u64,
-        /// The bytes of a chunk.
-        chunk_bytes: u64,
-    },
-    /// The group has more bytes than 64 bits can count.
-    #[error(
-        "{spindles} spindles of {bytes_per_spindle} bytes are more bytes than 64 bits can count"
-    )]
-    TooLarge {
-        /// The spindles of the group.
-        spindles: u16,
-        /// The bytes of each spindle.
-        bytes_per_spindle: u64,
-    },
-}
 
 /// A RAID-0 group: a LUN laid out chunk by chunk over all spindles, without parity. A group of one
 /// spindle is that spindle.
@@ -58,7 +19,7 @@ pub enum Raid0Error {
 /// // Chunk 3: the second one of the second spindle.
 /// let place = group.locate(3 * 128 + 5);
 /// assert_eq!((place.spindle, place.sector_on_spindle), (SpindleIndex(1), 128 + 5));
-/// # Ok::<(), strewn_raid::Raid0Error>(())
+/// # Ok::<(), strewn_raid::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raid0Group {
@@ -73,22 +34,22 @@ impl Raid0Group {
     ///
     /// # Errors
     ///
-    /// [`Raid0Error`] if there are not 1 to 64 spindles, if a chunk is not a whole number of
+    /// [`LayoutError`] if there are not 1 to 64 spindles, if a chunk is not a whole number of
     /// sectors, when a spindle does not hold one, and when the bytes of the group overflow.
     pub fn new(
         spindles: u16,
         chunk_bytes: u64,
         bytes_per_spindle: u64,
-    ) -> Result<Self, Raid0Error> {
+    ) -> Result<Self, LayoutError> {
         if !(1..=64).contains(&spindles) {
-            return Err(Raid0Error::SpindleCount { spindles });
+            return Err(LayoutError::Raid0Spindles { spindles });
         }
-        let chunk_sectors = chunk_sectors(chunk_bytes).ok_or(Raid0Error::Chunk { chunk_bytes })?;
+        let chunk_sectors = chunk_sectors(chunk_bytes).ok_or(LayoutError::Chunk { chunk_bytes })?;
         if bytes_per_spindle < chunk_bytes {
-            return Err(Raid0Error::SpindleTooSmall { bytes_per_spindle, chunk_bytes });
+            return Err(LayoutError::SpindleBelowChunk { bytes_per_spindle, chunk_bytes });
         }
         if u64::from(spindles).checked_mul(bytes_per_spindle).is_none() {
-            return Err(Raid0Error::TooLarge { spindles, bytes_per_spindle });
+            return Err(LayoutError::TooLarge { spindles, bytes_per_spindle });
         }
         Ok(Self {
             chunks_per_spindle: bytes_per_spindle / chunk_bytes,

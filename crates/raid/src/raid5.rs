@@ -1,49 +1,10 @@
 //! RAID-5: rotating parity.
 
+use crate::layout_error::LayoutError;
 use crate::reciprocal::Reciprocal;
 use crate::stripe::chunk_sectors;
 use crate::{ChunkLocation, Member, SpindleIndex, Stripe, StripeCode, StripeMember};
 use crate::{StripeShape, StripedLayout};
-use thiserror::Error;
-
-/// Why a RAID-5 group cannot be created.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Raid5Error {
-    /// There are too few or too many spindles.
-    #[error("a RAID-5 group has 3 to 64 spindles, not {spindles}")]
-    SpindleCount {
-        /// The spindles asked for.
-        spindles: u16,
-    },
-    /// The chunk is not a whole number of sectors.
-    #[error(
-        "a chunk is 1 sector of 512 bytes or more, and less than 2 TiB, not {chunk_bytes} bytes"
-    )]
-    Chunk {
-        /// The bytes asked for.
-        chunk_bytes: u64,
-    },
-    /// The spindles are smaller than a chunk.
-    #[error(
-        "a spindle holds a chunk of {chunk_bytes} bytes or more, not {bytes_per_spindle} bytes"
-    )]
-    SpindleTooSmall {
-        /// The bytes of each spindle.
-        bytes_per_spindle: u64,
-        /// The bytes of a chunk.
-        chunk_bytes: u64,
-    },
-    /// The group has more bytes than 64 bits can count.
-    #[error(
-        "{spindles} spindles of {bytes_per_spindle} bytes are more bytes than 64 bits can count"
-    )]
-    TooLarge {
-        /// The spindles of the group.
-        spindles: u16,
-        /// The bytes of each spindle.
-        bytes_per_spindle: u64,
-    },
-}
 
 /// A RAID-5 group with left-symmetric parity (Lee and Katz, "The Performance of Parity
 /// Placements in Disk Arrays", 1993): a LUN laid out chunk by chunk over all spindles.
@@ -68,7 +29,7 @@ pub enum Raid5Error {
 /// let place = group.locate(4 * 128);
 /// assert_eq!((place.spindle, place.parity_spindle), (SpindleIndex(4), SpindleIndex(3)));
 /// assert_eq!(place.sector_on_spindle, 128);
-/// # Ok::<(), strewn_raid::Raid5Error>(())
+/// # Ok::<(), strewn_raid::LayoutError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raid5Group {
@@ -84,22 +45,22 @@ impl Raid5Group {
     ///
     /// # Errors
     ///
-    /// [`Raid5Error`] if there are not 3 to 64 spindles, if a chunk is not a whole number of
+    /// [`LayoutError`] if there are not 3 to 64 spindles, if a chunk is not a whole number of
     /// sectors, when a spindle does not hold one, and when the bytes of the group overflow.
     pub fn new(
         spindles: u16,
         chunk_bytes: u64,
         bytes_per_spindle: u64,
-    ) -> Result<Self, Raid5Error> {
+    ) -> Result<Self, LayoutError> {
         if !(3..=64).contains(&spindles) {
-            return Err(Raid5Error::SpindleCount { spindles });
+            return Err(LayoutError::Raid5Spindles { spindles });
         }
-        let chunk_sectors = chunk_sectors(chunk_bytes).ok_or(Raid5Error::Chunk { chunk_bytes })?;
+        let chunk_sectors = chunk_sectors(chunk_bytes).ok_or(LayoutError::Chunk { chunk_bytes })?;
         if bytes_per_spindle < chunk_bytes {
-            return Err(Raid5Error::SpindleTooSmall { bytes_per_spindle, chunk_bytes });
+            return Err(LayoutError::SpindleBelowChunk { bytes_per_spindle, chunk_bytes });
         }
         if u64::from(spindles).checked_mul(bytes_per_spindle).is_none() {
-            return Err(Raid5Error::TooLarge { spindles, bytes_per_spindle });
+            return Err(LayoutError::TooLarge { spindles, bytes_per_spindle });
         }
         Ok(Self {
             stripes: bytes_per_spindle / chunk_bytes,

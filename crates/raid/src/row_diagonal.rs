@@ -18,10 +18,10 @@
 //! the number of data blocks, so a data spindle of zeros can join a group and every parity block
 //! stays as it is.
 
+use crate::codec_error::CodecError;
 use crate::xor::{self, Start, SubBlock, Sum};
 use std::iter::Peekable;
 use std::ops::Range;
-use thiserror::Error;
 
 /// The largest prime that [`RowDiagonal::new`] takes: that of the published implementation, 256
 /// sub-blocks of 16 bytes to a block of 4 KiB.
@@ -49,38 +49,6 @@ macro_rules! by_lane {
     };
 }
 
-/// Why blocks cannot be cut into the rows of row-diagonal parity.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum RowDiagonalError {
-    /// No prime fits the size of the blocks.
-    #[error(
-        "row-diagonal parity cuts a block into p - 1 equal sub-blocks of whole 8-byte words, p \
-         being a prime from 3 to 257; {block_bytes} bytes cannot be cut so"
-    )]
-    NoPrime {
-        /// The size of block asked for.
-        block_bytes: usize,
-    },
-    /// The number asked for as `p` is not a prime above 2.
-    #[error("row-diagonal parity is for a prime p above 2, not {prime}")]
-    NotPrime {
-        /// The number asked for.
-        prime: usize,
-    },
-    /// A prime that does not fit the size of the blocks.
-    #[error(
-        "with p = {prime}, row-diagonal parity cuts a block into {} equal sub-blocks of whole \
-         8-byte words; {block_bytes} bytes cannot be cut so",
-        .prime - 1
-    )]
-    Indivisible {
-        /// The prime asked for.
-        prime: usize,
-        /// The size of block asked for.
-        block_bytes: usize,
-    },
-}
-
 /// How blocks of one size are cut for row-diagonal parity.
 ///
 /// ```
@@ -94,7 +62,7 @@ pub enum RowDiagonalError {
 /// assert_eq!(sector.most_data_blocks(), 16);
 ///
 /// assert!(RowDiagonal::new(520).is_err());
-/// # Ok::<(), strewn_raid::RowDiagonalError>(())
+/// # Ok::<(), strewn_raid::CodecError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RowDiagonal {
@@ -118,12 +86,12 @@ impl RowDiagonal {
     ///
     /// # Errors
     ///
-    /// [`RowDiagonalError::NoPrime`] if no prime fits.
-    pub fn new(block_bytes: usize) -> Result<Self, RowDiagonalError> {
+    /// [`CodecError::NoPrime`] if no prime fits.
+    pub fn new(block_bytes: usize) -> Result<Self, CodecError> {
         (3..=LARGEST_PRIME)
             .rev()
             .find_map(|prime| Self::with_prime(block_bytes, prime).ok())
-            .ok_or(RowDiagonalError::NoPrime { block_bytes })
+            .ok_or(CodecError::NoPrime { block_bytes })
     }
 
     /// Row-diagonal parity for blocks of `block_bytes` and a chosen prime, to read parity that
@@ -131,18 +99,18 @@ impl RowDiagonal {
     ///
     /// # Errors
     ///
-    /// [`RowDiagonalError::NotPrime`] and [`RowDiagonalError::Indivisible`].
-    pub fn with_prime(block_bytes: usize, prime: usize) -> Result<Self, RowDiagonalError> {
+    /// [`CodecError::NotPrime`] and [`CodecError::Indivisible`].
+    pub fn with_prime(block_bytes: usize, prime: usize) -> Result<Self, CodecError> {
         let odd_prime = prime > 2
             && (2..)
                 .take_while(|factor| factor * factor <= prime)
                 .all(|factor| !prime.is_multiple_of(factor));
         if !odd_prime {
-            return Err(RowDiagonalError::NotPrime { prime });
+            return Err(CodecError::NotPrime { prime });
         }
         let rows = prime - 1;
         if block_bytes == 0 || !block_bytes.is_multiple_of(rows * WORD_BYTES) {
-            return Err(RowDiagonalError::Indivisible { prime, block_bytes });
+            return Err(CodecError::Indivisible { prime, block_bytes });
         }
         Ok(Self { prime, sub_block_bytes: block_bytes / rows })
     }

@@ -1,7 +1,7 @@
 //! Scrubs: whether the parity of a stripe holds, and which block is wrong if it does not.
 
 use crate::xor::{self, Start};
-use crate::{BlocksError, StripeCodec};
+use crate::{CodecError, StripeCodec};
 
 /// Whether the parity of a stripe agrees with its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,8 +59,8 @@ impl StripeCodec {
     ///
     /// # Errors
     ///
-    /// [`BlocksError`] if the number or the length of the blocks is not the stripe's.
-    pub fn check<B: AsRef<[u8]>>(&self, blocks: &[B]) -> Result<ParityCheck, BlocksError> {
+    /// [`CodecError`] if the number or the length of the blocks is not the stripe's.
+    pub fn check<B: AsRef<[u8]>>(&self, blocks: &[B]) -> Result<ParityCheck, CodecError> {
         self.check_stripe(blocks)?;
         if self.parity_blocks() == 0 {
             return Ok(ParityCheck { row_holds: true, diagonal_holds: true });
@@ -90,7 +90,7 @@ impl StripeCodec {
     ///
     /// # Errors
     ///
-    /// [`BlocksError`] if the number or the length of the blocks is not the stripe's.
+    /// [`CodecError`] if the number or the length of the blocks is not the stripe's.
     ///
     /// ```
     /// use strewn_raid::{ScrubFinding, StripeCode, StripeCodec};
@@ -106,7 +106,7 @@ impl StripeCodec {
         &self,
         blocks: &[B],
         mut checksum_agrees: impl FnMut(usize, &[u8]) -> Option<bool>,
-    ) -> Result<ScrubFinding, BlocksError> {
+    ) -> Result<ScrubFinding, CodecError> {
         let parity_holds = self.check(blocks)?.holds();
         let numbered = blocks.iter().enumerate();
         let agrees = numbered

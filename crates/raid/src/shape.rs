@@ -1,8 +1,8 @@
 //! The shape of a stripe: its data blocks and its parity.
 
+use crate::layout_error::LayoutError;
 use crate::{Member, MemberSet};
 use std::fmt;
-use thiserror::Error;
 
 /// The parity that a stripe carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,28 +50,15 @@ pub struct StripeShape {
     data_blocks: u16,
 }
 
-/// The stripe has no data blocks, or more blocks than a [`MemberSet`] can hold.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "a stripe with {code} has 1 to {} data blocks, not {data_blocks}",
-    MemberSet::CAPACITY - .code.parity_blocks()
-)]
-pub struct ShapeError {
-    /// The parity asked for.
-    pub code: StripeCode,
-    /// The data blocks asked for.
-    pub data_blocks: u16,
-}
-
 impl StripeShape {
     /// A stripe of `data_blocks` and the parity of `code`.
     ///
     /// # Errors
     ///
-    /// [`ShapeError`] if there is no data block, or when there are more than 64 blocks in all.
-    pub const fn new(code: StripeCode, data_blocks: u16) -> Result<Self, ShapeError> {
+    /// [`LayoutError`] if there is no data block, or when there are more than 64 blocks in all.
+    pub const fn new(code: StripeCode, data_blocks: u16) -> Result<Self, LayoutError> {
         if data_blocks == 0 || data_blocks > MemberSet::CAPACITY - code.parity_blocks() {
-            return Err(ShapeError { code, data_blocks });
+            return Err(LayoutError::StripeBlocks { code, data_blocks });
         }
         Ok(Self { code, data_blocks })
     }

@@ -1,21 +1,32 @@
 //! Carrying out plans on bytes.
 
-use crate::codec::{BlockChange, CodecError, StripeCodec};
+use crate::codec::{BlockChange, StripeCodec};
+use crate::codec_error::CodecError;
 use crate::{Member, MemberSet, PlanStep, StripePlan, StripeShape};
-use thiserror::Error;
+use std::error::Error;
+use std::fmt;
 
 /// Blocks that a plan needs are missing.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "the plan cannot be carried out: blocks {not_read} were not read, and blocks {not_given} have \
-     no new contents"
-)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingBlocks {
     /// Blocks that the plan reads, without old contents.
     pub not_read: MemberSet,
     /// Blocks that the plan changes, without new contents.
     pub not_given: MemberSet,
 }
+
+impl fmt::Display for MissingBlocks {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { not_read, not_given } = self;
+        write!(
+            formatter,
+            "the plan cannot be carried out: blocks {not_read} were not read, and blocks \
+             {not_given} have no new contents"
+        )
+    }
+}
+
+impl Error for MissingBlocks {}
 
 /// The blocks of one stripe while a plan is carried out.
 ///

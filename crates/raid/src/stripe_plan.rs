@@ -4,8 +4,9 @@
 //! [`StripeBytes`](crate::StripeBytes) carries out the same plan on bytes.
 
 use crate::{MemberSet, StripeShape, UpdateMethod};
+use std::error::Error;
+use std::fmt;
 use strewn_base::state::SavedValue;
-use thiserror::Error;
 
 /// A computation within a [`StripePlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
@@ -83,13 +84,7 @@ impl StripePlan {
 }
 
 /// More blocks of a stripe are lost than its parity covers.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "data blocks {gone} are gone: blocks {lost} of a stripe of {} are lost, and its parity \
-     covers {}",
-    .shape.blocks(),
-    .shape.parity_blocks()
-)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataLoss {
     /// The shape of the stripe.
     pub shape: StripeShape,
@@ -98,3 +93,18 @@ pub struct DataLoss {
     /// The data blocks that cannot be reconstructed.
     pub gone: MemberSet,
 }
+
+impl fmt::Display for DataLoss {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { shape, lost, gone } = self;
+        write!(
+            formatter,
+            "data blocks {gone} are gone: blocks {lost} of a stripe of {} are lost, and its parity \
+             covers {}",
+            shape.blocks(),
+            shape.parity_blocks()
+        )
+    }
+}
+
+impl Error for DataLoss {}

@@ -11,9 +11,9 @@
 //! | [full stripe](UpdateMethod::FullStripe), `d = N` | none | `N + p` |
 
 use crate::{DataLoss, MemberSet, Parity, ParityGroup, SpindleSet, StripePlan, StripeShape};
+use std::error::Error;
 use std::fmt;
 use strewn_base::state::SavedValue;
-use thiserror::Error;
 
 /// A method of updating the parity of a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
@@ -91,22 +91,9 @@ impl StripeUpdate {
 }
 
 /// Why a stripe update cannot be planned.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
-    /// A changed spindle holds no data.
-    #[error("spindles {extra} hold no data: a group of {data_spindles} data spindles has 0 to {}",
-        .data_spindles - 1)]
-    NotData {
-        /// The spindles that hold no data.
-        extra: SpindleSet,
-        /// The data spindles of the group.
-        data_spindles: u16,
-    },
     /// A full-stripe write was requested, but part of the stripe does not change.
-    #[error(
-        "a full-stripe write changes all {data_spindles} data blocks of a stripe; \
-         only {changed} change"
-    )]
     PartialStripe {
         /// The data blocks that change.
         changed: u16,
@@ -114,8 +101,6 @@ pub enum PlanError {
         data_spindles: u16,
     },
     /// A changed block holds no data.
-    #[error("blocks {extra} hold no data: a stripe of {shape} has data blocks 0 to {}",
-        .shape.data_blocks() - 1)]
     NotDataBlocks {
         /// The blocks that hold no data.
         extra: MemberSet,
@@ -123,13 +108,6 @@ pub enum PlanError {
         shape: StripeShape,
     },
     /// The requested method needs lost contents.
-    #[error(
-        "{method} needs the old contents of blocks {lost}, which are lost; only {} can supply them",
-        match .method {
-            UpdateMethod::Recalculation => UpdateMethod::Subtraction,
-            _ => UpdateMethod::Recalculation,
-        }
-    )]
     NeedsLost {
         /// The requested method.
         method: UpdateMethod,
@@ -137,8 +115,44 @@ pub enum PlanError {
         lost: MemberSet,
     },
     /// More blocks of the stripe are lost than its parity covers.
-    #[error(transparent)]
-    DataLoss(#[from] DataLoss),
+    DataLoss(DataLoss),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PartialStripe { changed, data_spindles } => write!(
+                formatter,
+                "a full-stripe write changes all {data_spindles} data blocks of a stripe; only \
+                 {changed} change"
+            ),
+            Self::NotDataBlocks { extra, shape } => write!(
+                formatter,
+                "blocks {extra} hold no data: a stripe of {shape} has data blocks 0 to {}",
+                shape.data_blocks() - 1
+            ),
+            Self::NeedsLost { method, lost } => {
+                let other = match method {
+                    UpdateMethod::Recalculation => UpdateMethod::Subtraction,
+                    _ => UpdateMethod::Recalculation,
+                };
+                write!(
+                    formatter,
+                    "{method} needs the old contents of blocks {lost}, which are lost; only {other} \
+                     can supply them"
+                )
+            }
+            Self::DataLoss(inner) => inner.fmt(formatter),
+        }
+    }
+}
+
+impl Error for PlanError {}
+
+impl From<DataLoss> for PlanError {
+    fn from(inner: DataLoss) -> Self {
+        Self::DataLoss(inner)
+    }
 }
 
 impl ParityGroup {
@@ -164,7 +178,7 @@ impl ParityGroup {
     /// assert_eq!(update.method, UpdateMethod::Recalculation);
     /// assert_eq!(update.read.to_string(), "{5, 6}");
     /// assert_eq!(update.write.to_string(), "{0, 1, 2, 3, 4, 7}");
-    /// # Ok::<(), strewn_raid::GeometryError>(())
+    /// # Ok::<(), strewn_raid::LayoutError>(())
     /// ```
     #[inline]
     pub fn plan_stripe(&self, changed: SpindleSet) -> StripeUpdate {
@@ -184,32 +198,9 @@ impl ParityGroup {
         self.update(method, changed)
     }
 
-    /// Plans an update of the blocks of a stripe on the spindles `changed` by `method`, even if
-    /// another is cheaper.
-    ///
-    /// # Errors
-    ///
-    /// [`PlanError::NotData`] if `changed` has a spindle that holds no data, and
-    /// [`PlanError::PartialStripe`] if [`UpdateMethod::FullStripe`] is asked for and `changed`
-    /// lacks a data spindle.
-    pub fn plan_stripe_by(
-        &self,
-        method: UpdateMethod,
-        changed: SpindleSet,
-    ) -> Result<StripeUpdate, PlanError> {
-        let data = self.data_spindle_set();
-        let data_spindles = self.data_spindles();
-        if !changed.is_subset(data) {
-            return Err(PlanError::NotData { extra: changed.difference(data), data_spindles });
-        }
-        if method == UpdateMethod::FullStripe && changed != data {
-            return Err(PlanError::PartialStripe { changed: changed.len(), data_spindles });
-        }
-        Ok(self.update(method, changed))
-    }
-
+    /// The update of the data blocks `changed` by `method`, even if another is cheaper.
     #[inline]
-    fn update(&self, method: UpdateMethod, changed: SpindleSet) -> StripeUpdate {
+    pub(crate) fn update(&self, method: UpdateMethod, changed: SpindleSet) -> StripeUpdate {
         if changed.is_empty() {
             return StripeUpdate { method, read: SpindleSet::EMPTY, write: SpindleSet::EMPTY };
         }
@@ -294,22 +285,8 @@ mod tests {
         let group = group(Parity::RaidDp, 18);
         assert_eq!(group.plan_stripe(SpindleSet::EMPTY).commands(), 0);
         for method in [UpdateMethod::Subtraction, UpdateMethod::Recalculation] {
-            assert_eq!(group.plan_stripe_by(method, SpindleSet::EMPTY).unwrap().commands(), 0);
+            assert_eq!(group.update(method, SpindleSet::EMPTY).commands(), 0);
         }
-    }
-
-    #[test]
-    fn impossible_plans_are_errors() {
-        let group = group(Parity::RaidDp, 18);
-        let message = |method, changed| group.plan_stripe_by(method, changed).unwrap_err();
-        assert_eq!(
-            message(UpdateMethod::FullStripe, SpindleSet::first(7)).to_string(),
-            "a full-stripe write changes all 18 data blocks of a stripe; only 7 change"
-        );
-        assert_eq!(
-            message(UpdateMethod::Subtraction, SpindleSet::first(20)).to_string(),
-            "spindles {18, 19} hold no data: a group of 18 data spindles has 0 to 17"
-        );
     }
 
     #[test]
@@ -333,7 +310,8 @@ mod tests {
             for method in
                 [UpdateMethod::FullStripe, UpdateMethod::Subtraction, UpdateMethod::Recalculation]
             {
-                if let Ok(other) = group.plan_stripe_by(method, changed) {
+                if method != UpdateMethod::FullStripe || changed == all {
+                    let other = group.update(method, changed);
                     prop_assert!(update.commands() <= other.commands());
                     if method == update.method {
                         prop_assert_eq!(update, other);

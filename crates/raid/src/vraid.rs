@@ -4,8 +4,8 @@ use strewn_base::state::SavedValue;
 
 use crate::reciprocal::Reciprocal;
 use crate::vraid_config::MEMBERS;
+use crate::{LayoutError, StripedLayout, VraidConfig};
 use crate::{Member, SECTOR_BYTES, SpindleIndex, Stripe, StripeCode, StripeShape, StripeUnit};
-use crate::{StripedLayout, VraidConfig, VraidError};
 
 /// Chunks of data in a stripe.
 const DATA_MEMBERS: u64 = MEMBERS as u64 - 1;
@@ -99,19 +99,19 @@ impl VraidLayout {
     ///
     /// # Errors
     ///
-    /// [`VraidError`] if a redundancy set does not have 5 to 16 spindles, if a chunk or a
+    /// [`LayoutError`] if a redundancy set does not have 5 to 16 spindles, if a chunk or a
     /// segment is not a power of two of fitting size, when a spindle does not hold five
     /// segments, and when the bytes of the group overflow.
-    pub fn new(config: VraidConfig, bytes_per_spindle: u64) -> Result<Self, VraidError> {
+    pub fn new(config: VraidConfig, bytes_per_spindle: u64) -> Result<Self, LayoutError> {
         config.check()?;
         let spindles = config.spindles();
         if u64::from(spindles).checked_mul(bytes_per_spindle).is_none() {
-            return Err(VraidError::TooLarge { spindles, bytes_per_spindle });
+            return Err(LayoutError::TooLarge { spindles, bytes_per_spindle });
         }
         let rounds = bytes_per_spindle / config.segment_bytes / u64::from(MEMBERS);
         if rounds == 0 {
             let segment_bytes = config.segment_bytes;
-            return Err(VraidError::SpindleTooSmall { bytes_per_spindle, segment_bytes });
+            return Err(LayoutError::SpindleBelowSegments { bytes_per_spindle, segment_bytes });
         }
         let (slots, offsets) = deal(&config.redundancy_sets);
         let mut slot_of_spindle = vec![0; usize::from(spindles)];

@@ -1,7 +1,7 @@
 //! The configuration of a VRAID-5 disk group.
 
 use crate::SECTOR_BYTES;
-use thiserror::Error;
+use crate::layout_error::LayoutError;
 
 /// Spindles of one stripe: four chunks of data and one of parity, whatever the size of the
 /// redundancy set.
@@ -50,18 +50,18 @@ impl VraidConfig {
     ///
     /// # Errors
     ///
-    /// [`VraidError::SetSize`] if there are fewer than 5 spindles.
+    /// [`LayoutError::RedundancySet`] if there are fewer than 5 spindles.
     ///
     /// ```
     /// use strewn_raid::VraidConfig;
     ///
     /// assert_eq!(VraidConfig::for_spindles(20)?.redundancy_sets, [10, 10]);
     /// assert_eq!(VraidConfig::for_spindles(96)?.redundancy_sets, [8; 12]);
-    /// # Ok::<(), strewn_raid::VraidError>(())
+    /// # Ok::<(), strewn_raid::LayoutError>(())
     /// ```
-    pub fn for_spindles(spindles: u16) -> Result<Self, VraidError> {
+    pub fn for_spindles(spindles: u16) -> Result<Self, LayoutError> {
         if spindles < Self::LEAST_SET {
-            return Err(VraidError::SetSize { position: 0, spindles });
+            return Err(LayoutError::RedundancySet { position: 0, spindles });
         }
         // The nearest number of sets to spindles / 8, the lower of two as near.
         let near_eight = (u32::from(spindles) + 3) / 8;
@@ -90,97 +90,33 @@ impl VraidConfig {
         self.segment_bytes / SECTOR_BYTES
     }
 
-    pub(crate) fn check(&self) -> Result<(), VraidError> {
+    pub(crate) fn check(&self) -> Result<(), LayoutError> {
         if self.redundancy_sets.is_empty() {
-            return Err(VraidError::NoSets);
+            return Err(LayoutError::NoRedundancySet);
         }
         for (position, &spindles) in self.redundancy_sets.iter().enumerate() {
             if !(Self::LEAST_SET..=Self::MOST_SET).contains(&spindles) {
-                return Err(VraidError::SetSize { position, spindles });
+                return Err(LayoutError::RedundancySet { position, spindles });
             }
         }
         let spindles = self.redundancy_sets.iter().map(|&spindles| u64::from(spindles)).sum();
         if spindles > u64::from(u16::MAX) {
-            return Err(VraidError::TooManySpindles { spindles });
+            return Err(LayoutError::TooManySpindles { spindles });
         }
         if !self.chunk_bytes.is_power_of_two() || self.chunk_bytes < SECTOR_BYTES {
-            return Err(VraidError::Chunk { chunk_bytes: self.chunk_bytes });
+            return Err(LayoutError::VraidChunk { chunk_bytes: self.chunk_bytes });
         }
         let largest_segment = u64::from(u32::MAX);
         if !self.segment_bytes.is_power_of_two()
             || !(self.chunk_bytes..=largest_segment).contains(&self.segment_bytes)
         {
-            return Err(VraidError::Segment {
+            return Err(LayoutError::Segment {
                 segment_bytes: self.segment_bytes,
                 chunk_bytes: self.chunk_bytes,
             });
         }
         Ok(())
     }
-}
-
-/// Why a VRAID-5 layout cannot be created.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum VraidError {
-    /// There is no redundancy set.
-    #[error("a disk group has 1 redundancy set or more, not 0")]
-    NoSets,
-    /// A redundancy set is too small for a stripe, or larger than supported.
-    #[error(
-        "a redundancy set has 5 to 16 spindles (6 to 11 as an EVA keeps them); \
-         set {position} has {spindles}"
-    )]
-    SetSize {
-        /// Which set, counted from 0.
-        position: usize,
-        /// Its spindles.
-        spindles: u16,
-    },
-    /// There are more spindles than can be numbered.
-    #[error("a disk group has at most 65535 spindles, not {spindles}")]
-    TooManySpindles {
-        /// The spindles of all sets.
-        spindles: u64,
-    },
-    /// The chunk size is invalid.
-    #[error("chunk_bytes is a power of two of at least 512 bytes, not {chunk_bytes}")]
-    Chunk {
-        /// The bytes asked for.
-        chunk_bytes: u64,
-    },
-    /// The segment size is invalid.
-    #[error(
-        "segment_bytes is a power of two from chunk_bytes ({chunk_bytes}) to 2 GiB, \
-         not {segment_bytes}"
-    )]
-    Segment {
-        /// The bytes asked for.
-        segment_bytes: u64,
-        /// The bytes of a chunk.
-        chunk_bytes: u64,
-    },
-    /// The spindles are too small for a segment of each role.
-    #[error(
-        "a spindle holds 5 segments of {segment_bytes} bytes or more; \
-         {bytes_per_spindle} bytes hold {}",
-        .bytes_per_spindle / .segment_bytes
-    )]
-    SpindleTooSmall {
-        /// The bytes of each spindle.
-        bytes_per_spindle: u64,
-        /// The bytes of a segment.
-        segment_bytes: u64,
-    },
-    /// The disk group has more bytes than 64 bits can count.
-    #[error(
-        "{spindles} spindles of {bytes_per_spindle} bytes are more bytes than 64 bits can count"
-    )]
-    TooLarge {
-        /// The spindles of the disk group.
-        spindles: u16,
-        /// The bytes of each spindle.
-        bytes_per_spindle: u64,
-    },
 }
 
 #[cfg(test)]

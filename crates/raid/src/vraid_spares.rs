@@ -31,7 +31,7 @@ use crate::{SpindleIndex, StripeUnit, StripedLayout, VraidLayout};
 /// let (number, member) = layout.stripe_on(failed, 5).expect("a stripe");
 /// let unit = layout.stripe(number).unit(member);
 /// assert_eq!(spares.now_at(&layout, unit).spindle, place.spindle);
-/// # Ok::<(), strewn_raid::VraidError>(())
+/// # Ok::<(), strewn_raid::LayoutError>(())
 /// ```
 #[derive(Clone, Debug, SavedValue)]
 pub struct SpareSegments {
@@ -61,7 +61,7 @@ impl SpareSegments {
     }
 
     /// Segments left on a spindle.
-    pub fn segments_left(&self, spindle: SpindleIndex) -> u64 {
+    fn segments_left(&self, spindle: SpindleIndex) -> u64 {
         self.spares_per_spindle - self.taken[spindle.index()]
     }
 

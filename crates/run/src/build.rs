@@ -16,10 +16,7 @@ use strewn_array::{
     ArrayConfigError, Format, LogSize, LunId, ProcessorCosts, Rebuild, WriteBackCosts,
 };
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
-use strewn_raid::{
-    GeometryError, ObjectLayoutError, ParityGroup, Raid0Error, Raid5Error, VraidConfig, VraidError,
-    VraidLayout,
-};
+use strewn_raid::{LayoutError, ParityGroup, VraidConfig, VraidLayout};
 use strewn_scenario::{
     Array, ArrayLayout, CacheWrites, DiskGroup, InPlaceLayout, Lun, Processor, Scenario,
     SpindleChoice, VolumeLuns, Workload,
@@ -30,9 +27,7 @@ use strewn_sim::{
 };
 use strewn_spindle::{Drive, Profile, ProfileError};
 use strewn_volume::VirtualSpace;
-use strewn_workload::{
-    AccessStream, Pattern, PatternError, PatternStream, RegionError, SpecificationError,
-};
+use strewn_workload::{AccessStream, Pattern, PatternStream, WorkloadError};
 use thiserror::Error;
 
 use crate::client_raid;
@@ -41,24 +36,12 @@ use crate::load::seed_of_worker;
 /// Why a scenario's array cannot be set up, although the file itself is valid.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// The parity group is invalid.
+    /// The layout over spindles or blades is invalid.
     #[error(transparent)]
-    Geometry(#[from] GeometryError),
-    /// A file cannot be laid out over blades.
-    #[error(transparent)]
-    ObjectLayout(#[from] ObjectLayoutError),
+    Layout(#[from] LayoutError),
     /// There can be no such hosts: their page cache, or how they are clients of blades, is invalid.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// The VRAID layout is invalid.
-    #[error(transparent)]
-    Vraid(#[from] VraidError),
-    /// The RAID-5 group is invalid.
-    #[error(transparent)]
-    Raid5(#[from] Raid5Error),
-    /// The RAID-0 group is invalid.
-    #[error(transparent)]
-    Raid0(#[from] Raid0Error),
     /// The array rejects its sizes.
     #[error(transparent)]
     Array(#[from] ArrayConfigError),
@@ -68,15 +51,9 @@ pub enum BuildError {
     /// A drive profile is invalid.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// The access specification is invalid.
+    /// A workload is invalid, or its file is too small for its accesses.
     #[error(transparent)]
-    Specification(#[from] SpecificationError),
-    /// The file is too small for the accesses.
-    #[error(transparent)]
-    Region(#[from] RegionError),
-    /// The file of a named workload is too small for its accesses.
-    #[error(transparent)]
-    Pattern(#[from] PatternError),
+    Workload(#[from] WorkloadError),
     /// There is no such link, or kind of link.
     #[error("there is no link \"{0}\"")]
     NoLink(String),

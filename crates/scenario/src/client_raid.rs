@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use strewn_raid::{ObjectLayout, ObjectLayoutConfig, ObjectLayoutError};
+use strewn_raid::{LayoutError, ObjectLayout, ObjectLayoutConfig};
 
 use crate::array::Lun;
 use crate::front_end::FrontEnd;
@@ -85,7 +85,7 @@ impl ClientRaid {
         &self,
         files_before: usize,
         file_bytes: u64,
-    ) -> Result<ObjectLayout, ObjectLayoutError> {
+    ) -> Result<ObjectLayout, LayoutError> {
         let config = ObjectLayoutConfig {
             blades: self.blades,
             width: self.width,

@@ -1,7 +1,7 @@
 //! The workloads: the operations that hosts send to the arrays.
 
 use strewn_base::SECTOR_BYTES;
-use strewn_workload::{AccessLine, AccessSpecification, SpecificationError};
+use strewn_workload::{AccessLine, AccessSpecification, WorkloadError};
 use toml::Spanned;
 
 use crate::array::{Lun, MOST_OUTSTANDING};
@@ -102,7 +102,7 @@ impl Workload {
     /// None for the workload of a checked scenario. For one made or changed in code, whatever
     /// [`AccessSpecification::new`] refuses; an unknown shipped name has no lines, which do not sum
     /// to 100 %.
-    pub fn specification(&self) -> Result<AccessSpecification, SpecificationError> {
+    pub fn specification(&self) -> Result<AccessSpecification, WorkloadError> {
         let choice = &self.access_specification;
         AccessSpecification::new(choice.name(), choice.lines(), self.alignment_bytes)
     }

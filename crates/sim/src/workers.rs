@@ -153,7 +153,7 @@ impl Worker {
 /// let pattern = Pattern::from(&specification);
 /// let worker = |half: u64| {
 ///     let accesses = PatternStream::new(&pattern, half << 23, 1 << 23, half)?;
-///     Ok::<_, strewn_workload::PatternError>(Worker::closed_loop(Box::new(accesses), 8))
+///     Ok::<_, strewn_workload::WorkloadError>(Worker::closed_loop(Box::new(accesses), 8))
 /// };
 /// let (first, mut second) = (worker(0)?, worker(1)?);
 /// second.rates[0] = Some(Rate::Operations(100));

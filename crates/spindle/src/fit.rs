@@ -50,7 +50,7 @@ use timing::Timing;
 
 pub use simulated_drive::SimulatedDrive;
 #[cfg(unix)]
-pub use unix_file::{OpenDriveError, UnixFile};
+pub use unix_file::UnixFile;
 
 /// A drive that can be read from and has a clock.
 pub trait MeasuredDrive {
@@ -122,6 +122,22 @@ pub struct Stillness {
 /// Why a fit failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
+    /// It is neither a file nor a block device.
+    #[error("{path} is {kind}: only a file or a block device can be measured")]
+    Kind {
+        /// The file.
+        path: String,
+        /// Its kind.
+        kind: &'static str,
+    },
+    /// The system refused to open the file or device.
+    #[error("cannot open {path} for reading")]
+    Open {
+        /// The file.
+        path: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
     /// The device does not turn, or hides that it does.
     #[error(
         "this device does not rotate: one sector read again and again takes {:.4} ms each time, \

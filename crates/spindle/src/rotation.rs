@@ -24,12 +24,6 @@ const NS_FRACTION_BITS: u32 = 40;
 pub struct Angle(u32);
 
 impl Angle {
-    /// The angle `ticks` past zero, whole revolutions dropped.
-    #[inline]
-    pub const fn from_ticks(ticks: u32) -> Self {
-        Self(ticks & ANGLE_MASK)
-    }
-
     /// The angle from a fraction in 1/2³² revolutions, rounded down to a tick.
     #[inline]
     pub(crate) const fn from_fraction(fraction: u32) -> Self {
@@ -55,7 +49,7 @@ impl Angle {
 
     /// Ticks until `target` is under a head that is here now: less than a revolution.
     #[inline]
-    pub const fn ticks_until(self, target: Self) -> u32 {
+    pub(crate) const fn ticks_until(self, target: Self) -> u32 {
         target.0.wrapping_sub(self.0) & ANGLE_MASK
     }
 }
@@ -91,7 +85,7 @@ impl Rotation {
 
     /// The angle under the heads `at_ns` nanoseconds after time zero, when it was zero.
     #[inline]
-    pub const fn angle_at(&self, at_ns: u64) -> Angle {
+    pub(crate) const fn angle_at(&self, at_ns: u64) -> Angle {
         // The product modulo 2⁶⁴ is the fraction of the turn: whole revolutions overflow away.
         Angle((at_ns.wrapping_mul(self.turns_per_ns) >> (64 - ANGLE_BITS)) as u32)
     }
@@ -103,7 +97,7 @@ impl Rotation {
     }
 
     /// Ticks nearest to `ms` milliseconds.
-    pub fn ticks_from_ms(&self, ms: f64) -> u32 {
+    pub(crate) fn ticks_from_ms(&self, ms: f64) -> u32 {
         let ns_per_tick = self.ns_per_tick as f64 / 2f64.powi(NS_FRACTION_BITS as i32);
         (ms * 1e6 / ns_per_tick).round() as u32
     }
@@ -137,15 +131,15 @@ mod tests {
         let rotation = Rotation::new(15_020);
         // Nine hours are a whole number of revolutions: 540 minutes of 15,020.
         let nine_hours_ns = 9 * 3_600_000_000_000_u64;
-        let behind = rotation.angle_at(nine_hours_ns).ticks_until(Angle::from_ticks(0));
+        let behind = rotation.angle_at(nine_hours_ns).ticks_until(Angle(0));
         assert!(rotation.ns(u64::from(behind)) < 10, "{behind} ticks behind");
     }
 
     #[test]
     fn distances_wrap_at_the_turn() {
-        let late = Angle::from_ticks(TICKS_PER_REVOLUTION - 3);
-        assert_eq!(late.ticks_until(Angle::from_ticks(4)), 7);
-        assert_eq!(late.after(7), Angle::from_ticks(4));
+        let late = Angle(TICKS_PER_REVOLUTION - 3);
+        assert_eq!(late.ticks_until(Angle(4)), 7);
+        assert_eq!(late.after(7), Angle(4));
         assert_eq!(late.ticks_until(late), 0);
     }
 

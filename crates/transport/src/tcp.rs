@@ -85,7 +85,7 @@ impl TcpSettings {
 
     /// The largest window that can be advertised, in bytes.
     #[must_use]
-    pub const fn receive_window_bytes(&self) -> u64 {
+    pub(crate) const fn receive_window_bytes(&self) -> u64 {
         if self.window_scaling || self.window_bytes < UNSCALED_WINDOW {
             self.window_bytes
         } else {

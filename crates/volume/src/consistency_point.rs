@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use strewn_alloc::{AllocateError, CommitError, OutOfSpace, Tetris};
+use strewn_alloc::{AllocateError, OutOfSpace, Tetris};
 use strewn_raid::Vbn;
 
 use super::container::{Entry, Local, free_owned_block};
@@ -335,10 +335,7 @@ impl Volumes {
         if self.metadata.as_ref().is_some_and(|metadata| !metadata.is_placed()) {
             return Err(VolumeError::NotFinished);
         }
-        let freed = self.aggregate.commit().map_err(|error| match error {
-            CommitError::NoCheckpoint(_) => VolumeError::NoCheckpoint,
-            CommitError::PlanLeft { tetrises } => VolumeError::PlanLeft { tetrises },
-        })?;
+        let freed = self.aggregate.commit()?;
         let files = self.volumes.values_mut().map(Volume::commit).collect();
         self.commit_metadata(files);
         self.phase = Phase::Closed;
@@ -354,8 +351,7 @@ impl Volumes {
         if self.phase == Phase::Closed {
             return Err(VolumeError::NoCheckpoint);
         }
-        let abandoned = self.aggregate.abandon();
-        abandoned.map_err(|_| VolumeError::NoCheckpoint)?;
+        self.aggregate.abandon()?;
         let volumes = self.volumes.values_mut().map(Volume::abandon);
         let (promised, files): (Vec<u64>, Vec<Files>) = volumes.unzip();
         self.promised += promised.into_iter().sum::<u64>();

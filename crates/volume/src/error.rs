@@ -3,7 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
-use strewn_alloc::{AggregateError, AllocateError, CheckpointOpen, OutOfSpace, ScoreMismatch};
+use strewn_alloc::{
+    AggregateError, AllocateError, ConsistencyPointError, OutOfSpace, ScoreMismatch,
+};
 
 use super::names::{FileId, SnapshotId, VolumeId};
 
@@ -17,7 +19,7 @@ pub enum VolumeError {
     /// There is no such snapshot of the volume, or it is being deleted.
     NoSuchSnapshot(VolumeId, SnapshotId),
     /// A consistency point is open, and the operation is allowed only between consistency points.
-    CheckpointOpen(CheckpointOpen),
+    CheckpointOpen,
     /// No consistency point is open, and the operation needs one.
     NoCheckpoint,
     /// The consistency point is finished: its write plan has been returned.
@@ -58,7 +60,9 @@ impl fmt::Display for VolumeError {
             Self::NoSuchSnapshot(volume, snapshot) => {
                 write!(formatter, "there is no {snapshot} of {volume}")
             }
-            Self::CheckpointOpen(inner) => inner.fmt(formatter),
+            Self::CheckpointOpen => {
+                formatter.write_str("a consistency point is open: commit or abandon it first")
+            }
             Self::NoCheckpoint => {
                 formatter.write_str("no consistency point is open: begin one first")
             }
@@ -94,9 +98,13 @@ impl fmt::Display for VolumeError {
 
 impl Error for VolumeError {}
 
-impl From<CheckpointOpen> for VolumeError {
-    fn from(inner: CheckpointOpen) -> Self {
-        Self::CheckpointOpen(inner)
+impl From<ConsistencyPointError> for VolumeError {
+    fn from(inner: ConsistencyPointError) -> Self {
+        match inner {
+            ConsistencyPointError::Open => Self::CheckpointOpen,
+            ConsistencyPointError::NotOpen => Self::NoCheckpoint,
+            ConsistencyPointError::PlanLeft { tetrises } => Self::PlanLeft { tetrises },
+        }
     }
 }
 
@@ -110,7 +118,7 @@ impl From<AllocateError> for VolumeError {
     fn from(inner: AllocateError) -> Self {
         match inner {
             AllocateError::OutOfSpace(inner) => Self::OutOfSpace(inner),
-            AllocateError::NoCheckpoint(_) => Self::NoCheckpoint,
+            AllocateError::NoCheckpoint => Self::NoCheckpoint,
             AllocateError::Scores(inner) => Self::Scores(inner),
         }
     }

@@ -8,7 +8,15 @@
 //!
 //! [`Volumes`] adds files to an aggregate, with snapshots and clones, and counts space exactly at all times
 //! ([`Space`]). Two numbers lead to a block, so moving the block changes no file. [`FileReallocation`] and
-//! [`CleaningPlan`] defragment files and free space in bounded steps, and state the gain before they start.
+//! [`CleaningPlan`] defragment files and free space in bounded steps, and state the gain before they start: a file in
+//! [full](FileReallocation::full), its [worst segments](FileReallocation::above_threshold), or
+//! [what was just read](FileReallocation::after_read).
+//!
+//! An [`Image`] is the active contents of a volume or those of a snapshot: it [locates](Image::locate) blocks, and
+//! [lists](Image::blocks_from) them. Files are [created](Volumes::create_file), [written](Volumes::write_all),
+//! [punched](Volumes::punch) and [deleted](Volumes::delete_file) in consistency points. What deletions leave is taken
+//! apart by [`background_step`](Volumes::background_step), while there is [work
+//! left](Volumes::is_background_work_left).
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions};
@@ -85,7 +93,7 @@ pub use dead_lists::{DeadLists, SnapshotDeletion};
 pub use defragmentation::{CleaningPlan, FileReallocation, Gain, SegmentCleaning};
 pub use error::VolumeError;
 pub use image::Image;
-pub use metadata::{Damage, METADATA_BYTES, PageName, Root, RootError, VolumesMountError};
+pub use metadata::{Damage, METADATA_BYTES, PageName, Root, VolumesMountError};
 pub use names::{
     BlockName, BlockSource, Fbn, FileId, MetadataPage, Move, SnapshotId, VirtualVbn, VolumeId,
 };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Weak;
 
-use strewn_alloc::{Aggregate, AggregateError, CheckpointOpen, GroupIndex};
+use strewn_alloc::{Aggregate, AggregateError, GroupIndex};
 use strewn_raid::ParityGroup;
 
 use super::container::{Container, Entry, LATEST_TIME, Local};
@@ -101,8 +101,8 @@ impl Volumes {
     /// [`elsewhere`](crate::Space::elsewhere).
     ///
     /// # Errors
-    /// [`CheckpointOpen`] if the aggregate has an open consistency point.
-    pub fn new(aggregate: Aggregate<BlockSource>) -> Result<Self, CheckpointOpen> {
+    /// [`VolumeError::CheckpointOpen`] if the aggregate has an open consistency point.
+    pub fn new(aggregate: Aggregate<BlockSource>) -> Result<Self, VolumeError> {
         aggregate.scores()?;
         Ok(Self {
             aggregate,
@@ -289,8 +289,8 @@ impl Volumes {
         });
     }
 
-    pub(crate) fn between_consistency_points(&self) -> Result<(), CheckpointOpen> {
-        if self.phase == Phase::Closed { Ok(()) } else { Err(CheckpointOpen) }
+    pub(crate) fn between_consistency_points(&self) -> Result<(), VolumeError> {
+        if self.phase == Phase::Closed { Ok(()) } else { Err(VolumeError::CheckpointOpen) }
     }
 
     pub(crate) fn volume(&self, id: VolumeId) -> Result<&Volume, VolumeError> {

@@ -55,6 +55,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod distribution;
+mod error;
 mod gaps;
 mod pattern;
 mod pattern_stream;
@@ -64,12 +65,13 @@ mod specification;
 mod stream;
 
 pub use distribution::{Distribution, ZoneShare};
+pub use error::WorkloadError;
 pub use gaps::ExponentialGaps;
-pub use pattern::{Pattern, PatternError, PatternLine, Sequence};
+pub use pattern::{Pattern, PatternLine, Sequence};
 pub use pattern_stream::{PacedAccess, PatternStream};
 pub use shipped::shipped_names;
-pub use specification::{AccessLine, AccessSpecification, SpecificationError};
-pub use stream::{Access, AccessStream, RegionError};
+pub use specification::{AccessLine, AccessSpecification};
+pub use stream::{Access, AccessStream};
 pub use strewn_base::Direction;
 
 /// The example of the README is compiled and run.

@@ -2,8 +2,7 @@
 
 use crate::distribution::Distribution;
 use crate::specification::is_whole_sectors;
-use crate::{AccessLine, AccessSpecification, RegionError};
-use thiserror::Error;
+use crate::{AccessLine, AccessSpecification, WorkloadError};
 
 /// One kind of access within a [`Pattern`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -130,9 +129,9 @@ impl Pattern {
         self.lines.iter().map(bytes).sum::<f64>() / weights
     }
 
-    pub(crate) fn check(&self) -> Result<(), PatternError> {
+    pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         let refuse = |line_number: usize, field, value: u64, must: &'static str| {
-            Err(PatternError::Field { name: self.name.clone(), line_number, field, value, must })
+            Err(WorkloadError::Field { name: self.name.clone(), line_number, field, value, must })
         };
         for (position, line) in self.lines.iter().enumerate() {
             let number = position + 1;
@@ -151,7 +150,7 @@ impl Pattern {
             }
         }
         if self.lines.iter().all(|line| line.weight == 0) {
-            return Err(PatternError::NoAccesses { name: self.name.clone() });
+            return Err(WorkloadError::NoAccesses { name: self.name.clone() });
         }
         for distribution in &self.distributions {
             let within = |value: f64, least: f64, most: f64| value > least && value < most;
@@ -174,44 +173,8 @@ impl Pattern {
                 }
                 _ => continue,
             };
-            return Err(PatternError::Distribution { name: self.name.clone(), problem });
+            return Err(WorkloadError::Distribution { name: self.name.clone(), problem });
         }
         Ok(())
     }
-}
-
-/// Why a pattern is rejected. Lines are numbered from 1.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum PatternError {
-    /// A field of a line is out of range.
-    #[error("line {line_number} of \"{name}\": {field} must be {must}, not {value}")]
-    Field {
-        /// The pattern.
-        name: String,
-        /// The line, numbered from 1.
-        line_number: usize,
-        /// The field.
-        field: &'static str,
-        /// Its value.
-        value: u64,
-        /// What it must be.
-        must: &'static str,
-    },
-    /// All weights are 0, so no line is ever drawn.
-    #[error("\"{name}\" has no accesses: the weights of its lines are 0")]
-    NoAccesses {
-        /// The pattern.
-        name: String,
-    },
-    /// A parameter of a distribution is out of range.
-    #[error("\"{name}\": the {problem} of its distribution is out of range")]
-    Distribution {
-        /// The pattern.
-        name: String,
-        /// The parameter.
-        problem: &'static str,
-    },
-    /// The region cannot be accessed.
-    #[error(transparent)]
-    Region(#[from] RegionError),
 }

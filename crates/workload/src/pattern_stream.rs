@@ -2,7 +2,7 @@
 
 use crate::distribution::RandomPlaces;
 use crate::specification::sectors_in;
-use crate::{Access, Direction, Pattern, PatternError, PatternLine, RegionError, Sequence};
+use crate::{Access, Direction, Pattern, PatternLine, Sequence, WorkloadError};
 use strewn_base::Rng;
 
 /// An access, and the delay before it.
@@ -51,18 +51,23 @@ impl PatternStream {
     ///
     /// # Errors
     ///
-    /// [`PatternError`] if a line is out of range, or if the region is smaller than an access or so
+    /// [`WorkloadError`] if a line is out of range, or if the region is smaller than an access or so
     /// large that its bytes overflow.
     pub fn new(
         pattern: &Pattern,
         region_first_sector: u64,
         region_sectors: u64,
         seed: u64,
-    ) -> Result<Self, PatternError> {
+    ) -> Result<Self, WorkloadError> {
         pattern.check()?;
         let drawn = || pattern.lines.iter().filter(|line| line.weight > 0);
         let largest_bytes = drawn().map(|line| line.bytes).max().unwrap_or(0);
-        RegionError::check(&pattern.name, largest_bytes, region_first_sector, region_sectors)?;
+        WorkloadError::check_region(
+            &pattern.name,
+            largest_bytes,
+            region_first_sector,
+            region_sectors,
+        )?;
         let sectors = |bytes: u32| u64::from(sectors_in(bytes));
         let mut below = 0;
         let line = |line: &PatternLine| {

@@ -1,7 +1,7 @@
 //! Access specifications: sizes, shares and alignment.
 
+use crate::WorkloadError;
 use strewn_base::SECTOR_BYTES;
-use thiserror::Error;
 
 /// One kind of access within a specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,18 +32,18 @@ impl AccessSpecification {
     ///
     /// # Errors
     ///
-    /// [`SpecificationError`] if the lines do not add up to 100 % of accesses, if a size or the
+    /// [`WorkloadError`] if the lines do not add up to 100 % of accesses, if a size or the
     /// alignment is not a positive multiple of 512 bytes, or if a percentage is above 100.
     pub fn new(
         name: impl Into<String>,
         lines: Vec<AccessLine>,
         alignment_bytes: u32,
-    ) -> Result<Self, SpecificationError> {
+    ) -> Result<Self, WorkloadError> {
         let name = name.into();
         for (position, line) in lines.iter().enumerate() {
             let line_number = position + 1;
             if !is_whole_sectors(line.bytes) {
-                return Err(SpecificationError::Size { name, line_number, bytes: line.bytes });
+                return Err(WorkloadError::Size { name, line_number, bytes: line.bytes });
             }
             for (field, percent) in [
                 ("percent_of_accesses", line.percent_of_accesses),
@@ -51,16 +51,16 @@ impl AccessSpecification {
                 ("random_percent", line.random_percent),
             ] {
                 if percent > 100 {
-                    return Err(SpecificationError::Percent { name, line_number, field, percent });
+                    return Err(WorkloadError::Percent { name, line_number, field, percent });
                 }
             }
         }
         if !is_whole_sectors(alignment_bytes) {
-            return Err(SpecificationError::Alignment { name, alignment_bytes });
+            return Err(WorkloadError::Alignment { name, alignment_bytes });
         }
         let percent = lines.iter().map(|line| u32::from(line.percent_of_accesses)).sum();
         if percent != 100 {
-            return Err(SpecificationError::Sum { name, percent });
+            return Err(WorkloadError::Sum { name, percent });
         }
         Ok(Self { name, lines, alignment_bytes })
     }
@@ -115,61 +115,6 @@ pub(crate) fn is_whole_sectors(bytes: u32) -> bool {
 /// Returns the whole sectors in `bytes`.
 pub(crate) fn sectors_in(bytes: u32) -> u32 {
     bytes / SECTOR_BYTES as u32
-}
-
-/// Why an access specification is rejected. Lines are numbered from 1.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum SpecificationError {
-    /// The lines do not add up to 100 % of accesses.
-    #[error(
-        "the lines of access specification \"{name}\" take {percent} % of accesses; they must \
-         take 100 %"
-    )]
-    Sum {
-        /// The specification.
-        name: String,
-        /// The sum of its lines, in percent.
-        percent: u32,
-    },
-    /// A size is not a whole number of sectors.
-    #[error(
-        "line {line_number} of access specification \"{name}\": bytes must be a positive multiple \
-         of 512, not {bytes}"
-    )]
-    Size {
-        /// The specification.
-        name: String,
-        /// The line, numbered from 1.
-        line_number: usize,
-        /// Its size.
-        bytes: u32,
-    },
-    /// A percentage is above 100.
-    #[error(
-        "line {line_number} of access specification \"{name}\": {field} must be 0 to 100, not \
-         {percent}"
-    )]
-    Percent {
-        /// The specification.
-        name: String,
-        /// The line, numbered from 1.
-        line_number: usize,
-        /// The field of the line.
-        field: &'static str,
-        /// Its value.
-        percent: u8,
-    },
-    /// The alignment is not a whole number of sectors.
-    #[error(
-        "access specification \"{name}\": alignment_bytes must be a positive multiple of 512, not \
-         {alignment_bytes}"
-    )]
-    Alignment {
-        /// The specification.
-        name: String,
-        /// The alignment.
-        alignment_bytes: u32,
-    },
 }
 
 #[cfg(test)]

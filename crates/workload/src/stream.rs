@@ -1,10 +1,9 @@
 //! The stream of accesses drawn from a specification.
 
-use crate::AccessSpecification;
 use crate::specification::sectors_in;
+use crate::{AccessSpecification, WorkloadError};
 use strewn_base::state::SavedValue;
 use strewn_base::{Direction, Rng, SECTOR_BYTES};
-use thiserror::Error;
 
 /// A request from a host, in sectors of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
@@ -15,55 +14,6 @@ pub struct Access {
     pub sectors: u32,
     /// Whether the access reads or writes.
     pub direction: Direction,
-}
-
-/// Why accesses cannot be drawn over a region.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum RegionError {
-    /// The region is smaller than the largest access of the specification.
-    #[error(
-        "access specification \"{name}\" has accesses of {} sectors; a region of {region_sectors} \
-         sectors cannot hold them",
-        sectors_in(*.largest_bytes)
-    )]
-    TooSmall {
-        /// The specification.
-        name: String,
-        /// Bytes of its largest access.
-        largest_bytes: u32,
-        /// The sectors of the region.
-        region_sectors: u64,
-    },
-    /// The region ends past 2^55 sectors: its bytes would overflow 64 bits.
-    #[error(
-        "a region of {region_sectors} sectors from sector {region_first_sector} ends past 2^55 \
-         sectors"
-    )]
-    TooLarge {
-        /// The first sector of the region.
-        region_first_sector: u64,
-        /// The sectors of the region.
-        region_sectors: u64,
-    },
-}
-
-impl RegionError {
-    /// Checks that a region holds accesses of `largest_bytes`.
-    pub(crate) fn check(
-        name: &str,
-        largest_bytes: u32,
-        region_first_sector: u64,
-        region_sectors: u64,
-    ) -> Result<(), Self> {
-        if region_sectors < u64::from(sectors_in(largest_bytes)) {
-            return Err(Self::TooSmall { name: name.to_owned(), largest_bytes, region_sectors });
-        }
-        let most_sectors = 1 << 55;
-        if region_first_sector.saturating_add(region_sectors) >= most_sectors {
-            return Err(Self::TooLarge { region_first_sector, region_sectors });
-        }
-        Ok(())
-    }
 }
 
 /// An endless, repeatable stream of accesses to a region of a LUN.
@@ -113,16 +63,16 @@ impl AccessStream {
     ///
     /// # Errors
     ///
-    /// [`RegionError`] if the region is smaller than an access, or so large that its bytes
+    /// [`WorkloadError`] if the region is smaller than an access, or so large that its bytes
     /// overflow.
     pub fn new(
         specification: &AccessSpecification,
         region_first_sector: u64,
         region_sectors: u64,
         seed: u64,
-    ) -> Result<Self, RegionError> {
+    ) -> Result<Self, WorkloadError> {
         let (name, largest_bytes) = (specification.name(), specification.largest_bytes());
-        RegionError::check(name, largest_bytes, region_first_sector, region_sectors)?;
+        WorkloadError::check_region(name, largest_bytes, region_first_sector, region_sectors)?;
         let mut grid = [Slot::default(); 100];
         let slots = specification.lines().iter().flat_map(|line| {
             let slot = Slot {

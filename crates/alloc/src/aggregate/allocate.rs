@@ -2,7 +2,7 @@
 
 use strewn_raid::{BlockLocation, Dbn, ROW_STRIPES, SpindleIndex, Vbn};
 
-use super::{Aggregate, AllocateError, Group, NoCheckpoint, OutOfSpace, Taken};
+use super::{Aggregate, AllocateError, Group, OutOfSpace, Taken};
 use crate::group_index::GroupIndex;
 use crate::tetris::OpenTetris;
 
@@ -88,8 +88,8 @@ impl<T: Copy> Aggregate<T> {
         self.allocate(what)
     }
 
-    fn checkpoint_open(&self) -> Result<(), NoCheckpoint> {
-        if self.is_open { Ok(()) } else { Err(NoCheckpoint) }
+    fn checkpoint_open(&self) -> Result<(), AllocateError> {
+        if self.is_open { Ok(()) } else { Err(AllocateError::NoCheckpoint) }
     }
 
     fn free_close_behind(&self, group: GroupIndex, behind: BlockLocation) -> Option<u64> {

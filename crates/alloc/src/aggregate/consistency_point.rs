@@ -3,10 +3,7 @@
 use strewn_raid::{BlockLocation, ROW_STRIPES, Vbn};
 
 use super::allocate::next_spindle;
-use super::{
-    Aggregate, AggregateLocation, CheckpointOpen, CommitError, FreeError, Group, NoCheckpoint,
-    Taken,
-};
+use super::{Aggregate, AggregateLocation, ConsistencyPointError, FreeError, Group, Taken};
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
 use crate::free_map::{BATCH, FreeMap, MapPosition};
 use crate::options::{AllocationShape, Chunks};
@@ -18,7 +15,7 @@ impl<T: Copy> Aggregate<T> {
     ///
     /// # Errors
     /// If one is open.
-    pub fn begin(&mut self, expected_blocks: u64) -> Result<(), CheckpointOpen> {
+    pub fn begin(&mut self, expected_blocks: u64) -> Result<(), ConsistencyPointError> {
         self.nothing_open()?;
         self.is_open = true;
         self.freed_before = self.freed.len();
@@ -177,18 +174,18 @@ impl<T: Copy> Aggregate<T> {
     /// delayed frees. Returns how many blocks became free.
     ///
     /// # Errors
-    /// [`CommitError`] with nothing changed, if no consistency point is open or part of its write plan was not taken.
+    /// [`ConsistencyPointError`] with nothing changed, if no consistency point is open or part of its write plan was not taken.
     ///
     /// # Panics
     /// If the aggregate was mounted with scores that are not those of its maps, and an area would have more free blocks
     /// than blocks.
-    pub fn commit(&mut self) -> Result<u64, CommitError> {
+    pub fn commit(&mut self) -> Result<u64, ConsistencyPointError> {
         if !self.is_open {
-            return Err(CommitError::NoCheckpoint(NoCheckpoint));
+            return Err(ConsistencyPointError::NotOpen);
         }
         let tetrises = self.closed.len() + self.scattered.len() + usize::from(self.open.is_some());
         if tetrises > 0 {
-            return Err(CommitError::PlanLeft { tetrises });
+            return Err(ConsistencyPointError::PlanLeft { tetrises });
         }
         self.finish();
         self.is_open = false;
@@ -226,9 +223,9 @@ impl<T: Copy> Aggregate<T> {
     ///
     /// # Errors
     /// If none is open.
-    pub fn abandon(&mut self) -> Result<(), NoCheckpoint> {
+    pub fn abandon(&mut self) -> Result<(), ConsistencyPointError> {
         if !self.is_open {
-            return Err(NoCheckpoint);
+            return Err(ConsistencyPointError::NotOpen);
         }
         self.discard_plan();
         self.is_open = false;

@@ -25,29 +25,39 @@ impl fmt::Display for OutOfSpace {
 
 impl Error for OutOfSpace {}
 
-/// A consistency point is open: commit or abandon it first.
+/// Why a consistency point, or what needs one or none, is refused. Nothing changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CheckpointOpen;
+pub enum ConsistencyPointError {
+    /// A consistency point is open: commit or abandon it first.
+    Open,
+    /// No consistency point is open: begin one first.
+    NotOpen,
+    /// Part of the write plan was not taken, so it cannot have been written.
+    PlanLeft {
+        /// Tetrises not taken, including those being filled.
+        tetrises: usize,
+    },
+}
 
-impl fmt::Display for CheckpointOpen {
+impl fmt::Display for ConsistencyPointError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a consistency point is open: commit or abandon it first")
+        match self {
+            Self::Open => {
+                formatter.write_str("a consistency point is open: commit or abandon it first")
+            }
+            Self::NotOpen => formatter.write_str(NOT_OPEN),
+            Self::PlanLeft { tetrises } => write!(
+                formatter,
+                "{tetrises} tetrises of the consistency point are not written: finish it and take \
+                them (`next_tetris`), or discard the plan (`discard_plan`)"
+            ),
+        }
     }
 }
 
-impl Error for CheckpointOpen {}
+impl Error for ConsistencyPointError {}
 
-/// No consistency point is open: begin one first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoCheckpoint;
-
-impl fmt::Display for NoCheckpoint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("no consistency point is open: begin one first")
-    }
-}
-
-impl Error for NoCheckpoint {}
+const NOT_OPEN: &str = "no consistency point is open: begin one first";
 
 /// The saved score of an allocation area is not that of its map: scores and words were not saved together, or one of
 /// them is damaged. Nothing is allocated from such an area.
@@ -81,8 +91,8 @@ impl Error for ScoreMismatch {}
 pub enum AllocateError {
     /// Fewer blocks are free than needed.
     OutOfSpace(OutOfSpace),
-    /// No consistency point is open.
-    NoCheckpoint(NoCheckpoint),
+    /// No consistency point is open: begin one first.
+    NoCheckpoint,
     /// The aggregate was mounted with scores that are not those of its maps.
     Scores(ScoreMismatch),
 }
@@ -91,7 +101,7 @@ impl fmt::Display for AllocateError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfSpace(inner) => inner.fmt(formatter),
-            Self::NoCheckpoint(inner) => inner.fmt(formatter),
+            Self::NoCheckpoint => formatter.write_str(NOT_OPEN),
             Self::Scores(inner) => inner.fmt(formatter),
         }
     }
@@ -105,44 +115,11 @@ impl From<OutOfSpace> for AllocateError {
     }
 }
 
-impl From<NoCheckpoint> for AllocateError {
-    fn from(inner: NoCheckpoint) -> Self {
-        Self::NoCheckpoint(inner)
-    }
-}
-
 impl From<ScoreMismatch> for AllocateError {
     fn from(inner: ScoreMismatch) -> Self {
         Self::Scores(inner)
     }
 }
-
-/// Why a consistency point cannot be committed. It stays as it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommitError {
-    /// No consistency point is open.
-    NoCheckpoint(NoCheckpoint),
-    /// Part of the write plan was not taken, so it cannot have been written.
-    PlanLeft {
-        /// Tetrises not taken, including those being filled.
-        tetrises: usize,
-    },
-}
-
-impl fmt::Display for CommitError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoCheckpoint(inner) => inner.fmt(formatter),
-            Self::PlanLeft { tetrises } => write!(
-                formatter,
-                "{tetrises} tetrises of the consistency point are not written: finish it and take \
-                them (`next_tetris`), or discard the plan (`discard_plan`)"
-            ),
-        }
-    }
-}
-
-impl Error for CommitError {}
 
 /// Why a block cannot be freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,23 +141,13 @@ impl fmt::Display for FreeError {
 
 impl Error for FreeError {}
 
-/// A block cannot be set aside: it is in use, or does not exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotFree(pub Vbn);
-
-impl fmt::Display for NotFree {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} is not free", self.0)
-    }
-}
-
-impl Error for NotFree {}
-
-/// Why no blocks were set aside at random.
+/// Why blocks cannot be set aside. None is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetAsideError {
+    /// The block is in use, or does not exist.
+    NotFree(Vbn),
     /// A consistency point is open.
-    CheckpointOpen(CheckpointOpen),
+    ConsistencyPoint(ConsistencyPointError),
     /// The share is not between 0 and 1.
     Share,
     /// The length of a run is not a power of two of at most 64 blocks.
@@ -190,7 +157,8 @@ pub enum SetAsideError {
 impl fmt::Display for SetAsideError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::CheckpointOpen(inner) => inner.fmt(formatter),
+            Self::NotFree(vbn) => write!(formatter, "{vbn} is not free"),
+            Self::ConsistencyPoint(inner) => inner.fmt(formatter),
             Self::Share => formatter.write_str("a share of the free blocks is 0 to 1"),
             Self::RunBlocks(blocks) => {
                 write!(formatter, "runs of {blocks} blocks: it takes a power of two, at most 64")
@@ -201,8 +169,8 @@ impl fmt::Display for SetAsideError {
 
 impl Error for SetAsideError {}
 
-impl From<CheckpointOpen> for SetAsideError {
-    fn from(inner: CheckpointOpen) -> Self {
-        Self::CheckpointOpen(inner)
+impl From<ConsistencyPointError> for SetAsideError {
+    fn from(inner: ConsistencyPointError) -> Self {
+        Self::ConsistencyPoint(inner)
     }
 }

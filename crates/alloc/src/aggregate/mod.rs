@@ -22,8 +22,7 @@ use crate::saved_scores::{MountError, SavedScores};
 use crate::tetris::{OpenTetris, Tetris};
 
 pub use error::{
-    AllocateError, CheckpointOpen, CommitError, FreeError, NoCheckpoint, NotFree, OutOfSpace,
-    ScoreMismatch, SetAsideError,
+    AllocateError, ConsistencyPointError, FreeError, OutOfSpace, ScoreMismatch, SetAsideError,
 };
 pub use verify::AggregateViolation;
 
@@ -257,7 +256,7 @@ impl<T: Copy> Aggregate<T> {
         &mut self,
         group: GroupIndex,
         policy: Box<dyn Policy>,
-    ) -> Result<(), CheckpointOpen> {
+    ) -> Result<(), ConsistencyPointError> {
         self.nothing_open()?;
         self.keeps_near = policy.keeps_near();
         self.groups[group.index()].policy = policy;
@@ -390,8 +389,8 @@ impl<T: Copy> Aggregate<T> {
             })
     }
 
-    fn nothing_open(&self) -> Result<(), CheckpointOpen> {
-        if self.is_open { Err(CheckpointOpen) } else { Ok(()) }
+    fn nothing_open(&self) -> Result<(), ConsistencyPointError> {
+        if self.is_open { Err(ConsistencyPointError::Open) } else { Ok(()) }
     }
 
     /// The delayed frees: blocks in use in the maps that nothing refers to any more. A store makes this list durable
@@ -439,7 +438,7 @@ impl<T: Copy> Aggregate<T> {
     ///
     /// # Errors
     /// If a consistency point is open.
-    pub fn scores(&self) -> Result<SavedScores, CheckpointOpen> {
+    pub fn scores(&self) -> Result<SavedScores, ConsistencyPointError> {
         self.nothing_open()?;
         Ok(SavedScores::of(self.consistency_points, self.free_maps()))
     }

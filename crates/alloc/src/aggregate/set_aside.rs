@@ -2,7 +2,7 @@
 
 use strewn_raid::{ROW_STRIPES, SpindleIndex, Vbn};
 
-use super::{Aggregate, Group, NotFree, SetAsideError};
+use super::{Aggregate, Group, SetAsideError};
 use crate::group_index::GroupIndex;
 use crate::random::Random;
 
@@ -10,11 +10,11 @@ impl<T: Copy> Aggregate<T> {
     /// Sets aside a block for another use, such as a superblock, outside of any consistency point.
     ///
     /// # Errors
-    /// [`NotFree`] if it is in use or does not exist.
-    pub fn set_aside(&mut self, vbn: Vbn) -> Result<(), NotFree> {
-        let place = self.locate(vbn).ok_or(NotFree(vbn))?;
+    /// [`SetAsideError::NotFree`] if it is in use or does not exist.
+    pub fn set_aside(&mut self, vbn: Vbn) -> Result<(), SetAsideError> {
+        let place = self.locate(vbn).ok_or(SetAsideError::NotFree(vbn))?;
         if self.is_used(place) {
-            return Err(NotFree(vbn));
+            return Err(SetAsideError::NotFree(vbn));
         }
         let (row, bit) = (place.location.dbn.0 / ROW_STRIPES, place.location.dbn.0 % ROW_STRIPES);
         self.set_mask_aside(place.group, place.location.spindle, row, 1 << bit);

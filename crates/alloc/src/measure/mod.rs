@@ -163,13 +163,6 @@ impl Estimate {
         let error_95 = 1.96 * variance.sqrt();
         Self { value: ratio, error_95: if error_95 > 0.0 { error_95 } else { 3.0 / drawn } }
     }
-
-    /// Estimates the mean of a variable from independent draws.
-    fn of_mean(sum: f64, squares: f64, drawn: f64) -> Self {
-        let mean = sum / drawn;
-        let variance = (squares / drawn - mean * mean).max(0.0) / (drawn - 1.0);
-        Self { value: mean, error_95: 1.96 * variance.sqrt() }
-    }
 }
 
 /// The smallest sample: the error formula needs some units.

@@ -4,8 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-use super::{Estimate, FEWEST_DRAWN, FileBlocks, FilePass, Geometry, is_behind};
-use crate::random::Random;
+use super::{FileBlocks, FilePass, Geometry};
 
 /// A mix of requests to a file, by length.
 ///
@@ -87,62 +86,6 @@ impl RequestMix {
         let mut pass = FilePass::new(file_blocks).with_requests(self.clone());
         pass.step(blocks, geometry, u64::MAX);
         pass.commands_per_request()
-    }
-
-    /// Estimates the same from `requests` (at least 30) random requests; `None` if no request fits the file. The same
-    /// seed draws the same requests. O(blocks requested).
-    #[must_use]
-    pub fn sampled_commands_per_request(
-        &self,
-        blocks: &impl FileBlocks,
-        file_blocks: impl Into<u64>,
-        geometry: &impl Geometry,
-        requests: u64,
-        seed: u64,
-    ) -> Option<Estimate> {
-        let file_blocks = file_blocks.into();
-        let shares: f64 = self.fitting(file_blocks).map(|(_, share)| share).sum();
-        let (mut sum, mut squares) = (0.0, 0.0);
-        let mut random = Random::new(seed);
-        let requests = requests.max(FEWEST_DRAWN);
-        for _ in 0..requests {
-            // Rounding may leave the sum of shares short: then the last is taken.
-            let mut left = random.below(1 << 53) as f64 / (1u64 << 53) as f64 * shares;
-            let chosen = self.fitting(file_blocks).find(|(_, share)| {
-                left -= share;
-                left < 0.0
-            });
-            let (length, _) = chosen.or_else(|| self.fitting(file_blocks).last())?;
-            let first = random.below(file_blocks - length + 1);
-            let commands = self.commands_of(blocks, geometry, first..first + length) as f64;
-            sum += commands;
-            squares += commands * commands;
-        }
-        Some(Estimate::of_mean(sum, squares, requests as f64))
-    }
-
-    /// Commands of one request.
-    fn commands_of(
-        &self,
-        blocks: &impl FileBlocks,
-        geometry: &impl Geometry,
-        request: Range<u64>,
-    ) -> u64 {
-        let (mut commands, mut run) = (0, 0);
-        let mut previous = None;
-        for here in request.map(|block| blocks.vbn(block)) {
-            if let Some(vbn) = here {
-                let goes_on = run < self.longest_command && is_behind(geometry, previous, vbn);
-                commands += u64::from(!goes_on);
-                run = if goes_on { run + 1 } else { 1 };
-            }
-            previous = here;
-        }
-        commands
-    }
-
-    fn fitting(&self, file_blocks: u64) -> impl Iterator<Item = (u64, f64)> + '_ {
-        self.lengths.iter().copied().filter(move |(length, _)| *length <= file_blocks)
     }
 }
 

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use strewn_alloc::{
     Aggregate, AggregateError, AggregateOptions, AllocationShape, AreaOrder, BlockSize,
-    CheckpointOpen, FreeError, GroupIndex, MountError, OutOfSpace, PolicyName, SavedScores,
-    ScoresError,
+    ConsistencyPointError, FreeError, GroupIndex, MountError, OutOfSpace, PolicyName, SavedScores,
 };
 use strewn_raid::{Parity, ParityGroup, UpdateMethod, Vbn};
 
@@ -78,9 +77,9 @@ fn a_second_beginning_is_refused() {
     let mut aggregate = aggregate(&[group(2, 300)], AggregateOptions::default());
     aggregate.begin(1).unwrap();
     aggregate.allocate(1).unwrap();
-    assert_eq!(aggregate.begin(1), Err(CheckpointOpen));
-    assert_eq!(aggregate.scores(), Err(CheckpointOpen));
-    assert_eq!(aggregate.set_aside_at_random(0.5, 1, 1), Err(CheckpointOpen.into()));
+    assert_eq!(aggregate.begin(1), Err(ConsistencyPointError::Open));
+    assert_eq!(aggregate.scores(), Err(ConsistencyPointError::Open));
+    assert_eq!(aggregate.set_aside_at_random(0.5, 1, 1), Err(ConsistencyPointError::Open.into()));
     aggregate.abandon().unwrap();
     assert_eq!(aggregate.begin(1), Ok(()));
 }
@@ -206,12 +205,12 @@ fn stale_or_damaged_scores_are_refused() {
 
     let bytes = scores.to_bytes();
     assert_eq!(SavedScores::from_bytes(&bytes), Ok(scores));
-    assert_eq!(SavedScores::from_bytes(b"something else"), Err(ScoresError::Foreign));
-    assert_eq!(SavedScores::from_bytes(&bytes[..9]), Err(ScoresError::Checksum));
+    assert_eq!(SavedScores::from_bytes(b"something else"), Err(MountError::ForeignScores));
+    assert_eq!(SavedScores::from_bytes(&bytes[..9]), Err(MountError::ScoresChecksum));
     for at in 8..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1;
-        assert_eq!(SavedScores::from_bytes(&damaged), Err(ScoresError::Checksum), "byte {at}");
+        assert_eq!(SavedScores::from_bytes(&damaged), Err(MountError::ScoresChecksum), "byte {at}");
     }
 }
 

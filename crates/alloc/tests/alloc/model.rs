@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use strewn_alloc::{
     Aggregate, AggregateLocation, AggregateOptions, AllocateError, AllocationShape, AreaOrder,
-    FreeError, FreeMap, GroupIndex, NotFree, OutOfSpace, PolicyName, SavedScores, Tetris,
+    FreeError, FreeMap, GroupIndex, OutOfSpace, PolicyName, SavedScores, SetAsideError, Tetris,
 };
 use strewn_raid::{BlockLocation, Dbn, ParityGroup, SpindleIndex, Vbn};
 
@@ -242,7 +242,10 @@ impl Modelled {
             || self.taken_set.contains(&vbn)
             || self.held_back.contains(&vbn);
         if gone || vbn == self.total() {
-            prop_assert_eq!(self.aggregate.set_aside(Vbn(vbn)), Err(NotFree(Vbn(vbn))));
+            prop_assert_eq!(
+                self.aggregate.set_aside(Vbn(vbn)),
+                Err(SetAsideError::NotFree(Vbn(vbn)))
+            );
         } else {
             prop_assert_eq!(
                 self.aggregate.free_at_commit(Vbn(vbn)),

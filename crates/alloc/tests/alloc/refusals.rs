@@ -5,9 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use strewn_alloc::{
     Aggregate, AggregateLocation, AggregateOptions, AllocateError, AllocationShape, Areas,
-    BlockMap, CheckpointOpen, CommitError, DelayedFrees, FreeError, GroupIndex, MountError,
-    NoCheckpoint, OutOfSpace, Policy, PolicyName, SavedScores, ScoreMismatch, SetAsideError,
-    SummaryBitmap,
+    BlockMap, ConsistencyPointError, DelayedFrees, FreeError, GroupIndex, MountError, OutOfSpace,
+    Policy, PolicyName, SavedScores, ScoreMismatch, SetAsideError, SummaryBitmap,
 };
 use strewn_raid::{BlockLocation, Dbn, Member, MemberSet, SpindleIndex, StripeBytes, Vbn};
 
@@ -165,23 +164,27 @@ fn frees_between_consistency_points_outlive_an_abandoned_one() {
 #[test]
 fn a_consistency_point_is_opened_once_and_ended_once() {
     let mut aggregate = aggregate(300, options());
-    let closed = Err(AllocateError::NoCheckpoint(NoCheckpoint));
+    let closed = Err(AllocateError::NoCheckpoint);
     assert_eq!(aggregate.allocate(1), closed);
     assert_eq!(aggregate.allocate_behind(1, Some(Vbn(3))), closed);
     let all = aggregate.allocate_all(&[1], |_, _| panic!("something was placed"));
-    assert_eq!(all, Err(AllocateError::NoCheckpoint(NoCheckpoint)));
-    assert_eq!(aggregate.commit(), Err(CommitError::NoCheckpoint(NoCheckpoint)));
-    assert_eq!(aggregate.abandon(), Err(NoCheckpoint));
+    assert_eq!(all, Err(AllocateError::NoCheckpoint));
+    assert_eq!(aggregate.commit(), Err(ConsistencyPointError::NotOpen));
+    assert_eq!(aggregate.abandon(), Err(ConsistencyPointError::NotOpen));
 
     aggregate.begin(200).unwrap();
-    assert_eq!(aggregate.begin(200), Err(CheckpointOpen), "nothing is allocated, but it is open");
-    assert_eq!(aggregate.scores(), Err(CheckpointOpen));
+    assert_eq!(
+        aggregate.begin(200),
+        Err(ConsistencyPointError::Open),
+        "nothing is allocated, but it is open"
+    );
+    assert_eq!(aggregate.scores(), Err(ConsistencyPointError::Open));
     assert!(aggregate.set_policy(GROUP, PolicyName::FirstFit.policy()).is_err());
     aggregate.allocate_all(&[0; 200], |_, _| ()).unwrap();
-    assert_eq!(aggregate.commit(), Err(CommitError::PlanLeft { tetrises: 2 }));
+    assert_eq!(aggregate.commit(), Err(ConsistencyPointError::PlanLeft { tetrises: 2 }));
     aggregate.finish();
     assert!(aggregate.next_tetris().is_some());
-    assert_eq!(aggregate.commit(), Err(CommitError::PlanLeft { tetrises: 1 }));
+    assert_eq!(aggregate.commit(), Err(ConsistencyPointError::PlanLeft { tetrises: 1 }));
     assert!(aggregate.next_tetris().is_some());
     assert_eq!(aggregate.commit(), Ok(0));
     assert_eq!(aggregate.allocate(1), closed, "the next one is not open yet");

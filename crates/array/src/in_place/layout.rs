@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use strewn_raid::{
-    ChunkLocation, Member, Raid0Error, Raid0Group, Raid5Error, Raid5Group, SpareSegments,
-    SpindleIndex, Stripe, StripeMember, StripeShape, StripedLayout, VraidLayout,
+    ChunkLocation, LayoutError, Member, Raid0Group, Raid5Group, SpareSegments, SpindleIndex,
+    Stripe, StripeMember, StripeShape, StripedLayout, VraidLayout,
 };
 
 /// The layout of a LUN's sectors and their parity.
@@ -40,9 +40,9 @@ impl Raid5Layout {
         chunk_bytes: u64,
         segment_bytes: u64,
         bytes_per_spindle: u64,
-    ) -> Result<Self, Raid5Error> {
+    ) -> Result<Self, LayoutError> {
         let used = whole_segments(chunk_bytes, segment_bytes, bytes_per_spindle);
-        let used = used.ok_or(Raid5Error::Chunk { chunk_bytes })?;
+        let used = used.ok_or(LayoutError::Chunk { chunk_bytes })?;
         let group = Raid5Group::new(spindles, chunk_bytes, used)?;
         Ok(Self { group, segment_sectors: segment_bytes / strewn_base::SECTOR_BYTES })
     }
@@ -68,9 +68,9 @@ impl Raid0Layout {
         chunk_bytes: u64,
         segment_bytes: u64,
         bytes_per_spindle: u64,
-    ) -> Result<Self, Raid0Error> {
+    ) -> Result<Self, LayoutError> {
         let used = whole_segments(chunk_bytes, segment_bytes, bytes_per_spindle);
-        let used = used.ok_or(Raid0Error::Chunk { chunk_bytes })?;
+        let used = used.ok_or(LayoutError::Chunk { chunk_bytes })?;
         let group = Raid0Group::new(spindles, chunk_bytes, used)?;
         Ok(Self { group, segment_sectors: segment_bytes / strewn_base::SECTOR_BYTES })
     }

@@ -492,7 +492,7 @@ enum NoRoom {
     #[error(transparent)]
     Aggregate(#[from] strewn_alloc::AllocateError),
     #[error(transparent)]
-    Checkpoint(#[from] strewn_alloc::CheckpointOpen),
+    Checkpoint(#[from] strewn_alloc::ConsistencyPointError),
     #[error("{0}: {1}")]
     Volume(VolumeId, strewn_volume::VolumeFull),
 }

@@ -1,6 +1,6 @@
 //! Empty arrays, arrays restored from their root, and what a live array needs beyond a simulated one.
 
-use strewn_alloc::NotFree;
+use strewn_alloc::SetAsideError;
 use strewn_raid::{SpindleIndex, Vbn};
 use strewn_volume::VolumeId;
 
@@ -231,7 +231,7 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(())
     }
 
-    fn set_aside(&mut self, vbn: Vbn, key: Option<u32>) -> Result<(), NotFree> {
+    fn set_aside(&mut self, vbn: Vbn, key: Option<u32>) -> Result<(), SetAsideError> {
         self.aggregate.set_aside(vbn)?;
         if let Some((stored, key)) = self.stored.as_mut().zip(key) {
             stored.is_placed(key, vbn);

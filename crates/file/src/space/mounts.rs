@@ -28,7 +28,7 @@ pub enum FileSystemKind {
 impl FileSystemKind {
     /// The kind that the kernel calls `name`.
     #[must_use]
-    pub fn from_name(name: &str) -> Self {
+    pub(crate) fn from_name(name: &str) -> Self {
         match name {
             "ext2" | "ext3" | "ext4" => Self::Ext(name.to_owned()),
             "xfs" => Self::Xfs,
@@ -77,12 +77,6 @@ impl FileSystemKind {
             Self::Other(name) => name == "nilfs2",
             _ => false,
         }
-    }
-
-    /// Whether a file system of this kind can have several devices, so that the device of a mount is not the only one.
-    #[must_use]
-    pub fn has_pool(&self) -> bool {
-        matches!(self, Self::Btrfs | Self::Zfs | Self::Bcachefs | Self::F2fs)
     }
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use strewn_alloc::{AllocationShape, PolicyName};
 use strewn_array::in_place::{LunLayout, Raid5Layout};
-use strewn_raid::{Parity, Raid5Error, VraidConfig, VraidError, VraidLayout};
+use strewn_raid::{LayoutError, Parity, VraidConfig, VraidLayout};
 
 use super::ConfigurationError;
 
@@ -230,7 +230,7 @@ impl InPlaceLayout {
                 };
                 VraidLayout::new(vraid, spindle_bytes).map(LunLayout::from).map_err(|error| {
                     match error {
-                        VraidError::SpindleTooSmall { .. } => too_small,
+                        LayoutError::SpindleBelowSegments { .. } => too_small,
                         error => ConfigurationError::Impossible(error.to_string()),
                     }
                 })
@@ -240,8 +240,8 @@ impl InPlaceLayout {
                 let (chunk, segment) = (self.chunk_bytes, self.segment_bytes);
                 let made = Raid5Layout::new(spindles, chunk, segment, spindle_bytes);
                 made.map(LunLayout::from).map_err(|error| match error {
-                    Raid5Error::SpindleTooSmall { .. } => too_small,
-                    Raid5Error::SpindleCount { .. } => {
+                    LayoutError::SpindleBelowChunk { .. } => too_small,
+                    LayoutError::Raid5Spindles { .. } => {
                         ConfigurationError::SpindleCount { layout, spindles }
                     }
                     error => ConfigurationError::Impossible(error.to_string()),

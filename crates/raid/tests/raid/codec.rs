@@ -2,7 +2,7 @@
 
 use crate::{bytes_from, codecs, data_from, stripe_from};
 use proptest::prelude::*;
-use strewn_raid::{BlockChange, BlocksError, CodecError, StripeCode, StripeCodec};
+use strewn_raid::{BlockChange, CodecError, StripeCode, StripeCodec};
 
 /// Every set of blocks that the parity of a stripe makes good.
 fn losses(codec: &StripeCodec) -> Vec<Vec<usize>> {
@@ -190,7 +190,7 @@ fn operations_on_the_wrong_blocks_are_refused_and_change_nothing() {
     let (data, parity) = short.split_at_mut(3);
     assert_eq!(
         codec.encode(data, parity).unwrap_err(),
-        BlocksError::Length { block: 4, expected: 512, given: 511 }
+        CodecError::Length { block: 4, expected: 512, given: 511 }
     );
     let new = bytes_from(9, 512);
     let parity = &mut untouched[3..];

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Instant;
 
-use super::MeasuredDrive;
+use super::{FitError, MeasuredDrive};
 
 /// Direct reads need a buffer aligned to the sector; no sector is larger than this.
 const BUFFER_ALIGNMENT: usize = 4096;
@@ -32,27 +32,6 @@ const DIRECT: Option<i32> = if cfg!(any(
 #[cfg(not(target_os = "linux"))]
 const DIRECT: Option<i32> = None;
 
-/// Why a file cannot be measured.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenDriveError {
-    /// It is neither a file nor a block device.
-    #[error("{path} is {kind}: only a file or a block device can be measured")]
-    Kind {
-        /// The file.
-        path: String,
-        /// Its kind.
-        kind: &'static str,
-    },
-    /// The system refused to open it.
-    #[error("cannot open {path} for reading")]
-    Open {
-        /// The file.
-        path: String,
-        /// The error of the operating system.
-        source: io::Error,
-    },
-}
-
 /// A file or block device, opened for reading only.
 ///
 /// Reads bypass the page cache where the system and the file system allow it (`O_DIRECT` on Linux);
@@ -75,9 +54,9 @@ impl UnixFile {
     /// # Errors
     ///
     /// It is of another kind, or cannot be opened for reading.
-    pub fn open(path: &Path) -> Result<Self, OpenDriveError> {
+    pub fn open(path: &Path) -> Result<Self, FitError> {
         let shown = || path.display().to_string();
-        let refused = |source| OpenDriveError::Open { path: shown(), source };
+        let refused = |source| FitError::Open { path: shown(), source };
         // Before opening, because opening a pipe waits for its writer.
         let metadata = fs::metadata(path).map_err(refused)?;
         let kind = metadata.file_type();
@@ -89,7 +68,7 @@ impl UnixFile {
             () => None,
         };
         if let Some(kind) = wrong {
-            return Err(OpenDriveError::Kind { path: shown(), kind });
+            return Err(FitError::Kind { path: shown(), kind });
         }
         let past_page_cache = DIRECT.and_then(|direct| {
             let file = OpenOptions::new().read(true).custom_flags(direct).open(path).ok()?;

@@ -455,7 +455,7 @@ proptest! {
 mod files {
     use std::fs;
 
-    use strewn_spindle::fit::{FitError, MeasuredDrive, OpenDriveError, UnixFile, fit};
+    use strewn_spindle::fit::{FitError, MeasuredDrive, UnixFile, fit};
 
     #[test]
     fn a_file_is_read_and_found_not_to_rotate() {
@@ -474,9 +474,9 @@ mod files {
     #[test]
     fn what_is_no_drive_is_refused() {
         for path in ["/", "/dev/null"] {
-            assert!(matches!(UnixFile::open(path.as_ref()), Err(OpenDriveError::Kind { .. })));
+            assert!(matches!(UnixFile::open(path.as_ref()), Err(FitError::Kind { .. })));
         }
         let missing = UnixFile::open("no/such/device".as_ref());
-        assert!(matches!(missing, Err(OpenDriveError::Open { .. })));
+        assert!(matches!(missing, Err(FitError::Open { .. })));
     }
 }

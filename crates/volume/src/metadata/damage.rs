@@ -32,6 +32,10 @@ pub enum VolumesMountError<E> {
 /// Damaged metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage {
+    /// The bytes are not a root, or of an unknown version.
+    ForeignRoot,
+    /// The checksum of the root does not match: it is damaged, or was not completely written.
+    RootChecksum,
     /// The bytes of a page are not those that were written: they are damaged, or of another commit.
     Checksum(PageName, Vbn),
     /// The bytes are those of another page.
@@ -53,6 +57,10 @@ pub enum Damage {
 impl fmt::Display for Damage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::ForeignRoot => {
+                formatter.write_str("not a root of volumes, or of an unknown version")
+            }
+            Self::RootChecksum => formatter.write_str("the checksum of the root is wrong"),
             Self::Checksum(page, vbn) => {
                 write!(formatter, "{page}, at {vbn}: damaged, or of another commit")
             }

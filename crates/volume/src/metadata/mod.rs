@@ -38,7 +38,7 @@ use super::volumes::Volumes;
 
 pub use damage::{Damage, VolumesMountError};
 pub use page::{METADATA_BYTES, PageName};
-pub use root::{Root, RootError};
+pub use root::Root;
 
 /// Entries of a page of a container map.
 pub(crate) const CONTAINER_ENTRIES: u64 = ENTRIES;

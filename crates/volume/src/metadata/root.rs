@@ -1,12 +1,10 @@
 //! The root of a commit: what leads to all its metadata.
 
-use std::error::Error;
-use std::fmt;
-
 use strewn_alloc::crc32;
 use strewn_raid::ParityGroup;
 
 use super::array::ArrayRoot;
+use super::damage::Damage;
 use super::page::{pointer_from, pointer_words};
 
 /// A name and a version.
@@ -29,26 +27,6 @@ pub struct Root {
     pub(crate) delayed_frees: ArrayRoot,
     pub(crate) free_maps: ArrayRoot,
 }
-
-/// Why the bytes of a root cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RootError {
-    /// The bytes are no root, or of an unknown version.
-    Foreign,
-    /// The checksum does not match: the bytes are damaged, or were not completely written.
-    Checksum,
-}
-
-impl fmt::Display for RootError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Foreign => formatter.write_str("not a root of volumes, or of an unknown version"),
-            Self::Checksum => formatter.write_str("the checksum of the root is wrong"),
-        }
-    }
-}
-
-impl Error for RootError {}
 
 /// A checksum of the shapes of `groups`.
 pub(crate) fn checksum_of_shapes(groups: &[ParityGroup]) -> u32 {
@@ -104,15 +82,15 @@ impl Root {
     /// Reads what [`to_bytes`](Self::to_bytes) wrote.
     ///
     /// # Errors
-    /// [`RootError`] if the bytes are something else or damaged.
-    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Result<Self, RootError> {
+    /// [`Damage`] if the bytes are something else or damaged.
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Result<Self, Damage> {
         let mut rest = &bytes[..];
         if take::<8>(&mut rest) != MAGIC {
-            return Err(RootError::Foreign);
+            return Err(Damage::ForeignRoot);
         }
         let checksum = crc32(&bytes[..Self::CHECKSUM_AT]).to_le_bytes();
         if bytes[Self::CHECKSUM_AT..] != checksum && !cfg!(fuzzing) {
-            return Err(RootError::Checksum);
+            return Err(Damage::RootChecksum);
         }
         let consistency_points = u64::from_le_bytes(take(&mut rest));
         let next_teardown = u64::from_le_bytes(take(&mut rest));

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use strewn_workload::{
-    Access, AccessLine, AccessSpecification, AccessStream, Direction, RegionError,
+    Access, AccessLine, AccessSpecification, AccessStream, Direction, WorkloadError,
 };
 
 const FILE_SECTORS: u64 = 100 * (1 << 30) / 512;
@@ -200,8 +200,8 @@ fn regions_that_do_not_fit_say_why() {
          cannot hold them"
     );
     assert!(AccessStream::new(&file_server(), 0, 128, 1).is_ok());
-    assert!(matches!(message(1 << 55, 128), RegionError::TooLarge { .. }));
-    assert!(matches!(message(u64::MAX, u64::MAX), RegionError::TooLarge { .. }));
+    assert!(matches!(message(1 << 55, 128), WorkloadError::RegionTooLarge { .. }));
+    assert!(matches!(message(u64::MAX, u64::MAX), WorkloadError::RegionTooLarge { .. }));
 }
 
 fn any_lines() -> impl Strategy<Value = Vec<AccessLine>> {

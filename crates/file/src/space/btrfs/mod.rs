@@ -106,7 +106,7 @@ impl<D: Read + Seek> Btrfs<D> {
 
     /// The chunks, without the devices.
     #[must_use]
-    pub fn into_chunks(self) -> ChunkMap {
+    pub(crate) fn into_chunks(self) -> ChunkMap {
         self.chunks
     }
 
