@@ -15,7 +15,6 @@
 //! | [`store`], [`log`](mod@log) | | blocks with checksums on spindles; host records and redo records on the log device |
 //! | [`device`] | | files and block devices by io_uring or threads, and simulated devices that lose power and fail |
 //! | an array at rest | [`check`](mod@check), [`scrub`](mod@scrub), [`snapshots`], [`offline`] | verify everything on the devices; repair from redundancy; read a snapshot |
-//! | [`torture`] | | whole arrays under fault schedules drawn from seeds |
 //!
 //! Engine, store and log do no I/O and read no clock: each decides what its devices do, and is told the outcome. The
 //! same engine therefore runs on files and on simulated devices, where one seed repeats a whole fault schedule.
@@ -116,7 +115,6 @@ pub mod snapshots;
 pub mod starting;
 pub mod store;
 mod stripe_read;
-pub mod torture;
 mod turns;
 
 pub use configuration::Configuration;

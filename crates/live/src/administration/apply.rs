@@ -424,7 +424,7 @@ fn stored_name(name: &str) -> VolumeName {
 
 impl Inventory {
     /// Returns what an array with this catalog has, at rest.
-    pub(crate) fn at_rest(catalog: &Catalog) -> Self {
+    pub fn at_rest(catalog: &Catalog) -> Self {
         let bytes = |blocks: u32| bytes_of(blocks.into());
         let lun = |lun: &CatalogLun| LunInventory {
             name: lun.name.clone(),
