@@ -14,7 +14,6 @@ use strewn_raid::Vbn;
 
 use crate::administration::{FIRST_LUN_NAME, FIRST_VOLUME_NAME, SnapshotName, VolumeName};
 use crate::device::BLOCK_BYTES;
-use crate::format::Superblock;
 
 const MAGIC: &[u8; 4] = b"STCT";
 
@@ -152,23 +151,13 @@ fn volume_config(numbers: u64, luns: &[CatalogLun]) -> VolumeConfig {
 }
 
 impl Catalog {
-    /// Returns the catalog of an array that has what it was created with, and the snapshots that a superblock lists.
+    /// Returns the catalog of an array that has what it was created with.
     #[must_use]
-    pub fn first(config: &WriteAnywhereConfig, superblock: &Superblock) -> Self {
+    pub fn first(config: &WriteAnywhereConfig) -> Self {
         let volume = &config.volumes[0];
         let blocks = volume.luns[0];
         let file = BlockContents::FIRST_FILE;
         let luns = vec![CatalogLun { file, name: FIRST_LUN_NAME.to_owned(), blocks }];
-        let snapshots = superblock.snapshots.iter().map(|snapshot| {
-            CatalogSnapshot::new(
-                snapshot.number,
-                snapshot.name.clone(),
-                snapshot.taken_unix_seconds,
-                snapshot.checkpoint,
-                snapshot.inode,
-                luns.clone(),
-            )
-        });
         let volume = CatalogVolume {
             number: 1,
             name: FIRST_VOLUME_NAME.to_owned(),
@@ -176,7 +165,7 @@ impl Catalog {
             thin: false,
             numbers: volume.blocks,
             origin: None,
-            snapshots: snapshots.collect(),
+            snapshots: Vec::new(),
             luns,
         };
         Self { next_file: file + 1, next_volume: 2, volumes: vec![volume] }

@@ -341,7 +341,7 @@ pub fn read_catalog<D: Devices>(
 ) -> Result<(Catalog, CatalogBlocks), RestartError> {
     let pointers = superblock.catalog_pointers();
     if pointers.is_empty() {
-        return Ok((Catalog::first(config, superblock), Vec::new()));
+        return Ok((Catalog::first(config), Vec::new()));
     }
     let read = offline.read_pointed(&config.placed_groups(), &pointers);
     let whole = read.into_iter().map(|bytes| bytes.map(Vec::into_boxed_slice));

@@ -182,7 +182,6 @@ impl Plan {
             root: Root::default(),
             label_sequence: self.label.sequence,
             clean: true,
-            snapshots: Vec::new(),
         };
         let rows = rows_of(self.label.device_blocks);
         let map = InitializationMap::with_zones_of(self.label.array, rows, self.zone_rows);

@@ -16,7 +16,6 @@ mod serve;
 mod snapshot;
 mod status;
 mod status_json;
-mod upgrade;
 mod volume;
 
 use std::path::PathBuf;
@@ -76,8 +75,6 @@ enum ArrayAction {
     Snapshot(snapshot::SnapshotArguments),
     /// Create and delete clones of snapshots, also while the array is served
     Clone(volume::CloneArguments),
-    /// Bring an array of an older on-disk format to the present one
-    Upgrade(upgrade::UpgradeArguments),
     /// Destroy an array and all data on it
     Destroy(destroy::DestroyArguments),
 }
@@ -98,7 +95,6 @@ pub(crate) fn array(arguments: &ArrayArguments) -> Result<Ending, Failure> {
         ArrayAction::Volume(arguments) => volume::volume(arguments),
         ArrayAction::Lun(arguments) => lun::lun(arguments),
         ArrayAction::Clone(arguments) => volume::clone(arguments),
-        ArrayAction::Upgrade(arguments) => upgrade::upgrade(arguments),
         ArrayAction::Destroy(arguments) => destroy::destroy(arguments),
     }
 }

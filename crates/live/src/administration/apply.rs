@@ -203,7 +203,6 @@ impl Plan<'_> {
         snapshot: &SnapshotName,
         taken_unix_seconds: u64,
     ) -> Result<(), ChangeError> {
-        snapshot.check_new()?;
         let at = self.volume(snapshot.volume())?;
         if self.snapshot(snapshot).is_ok() {
             return Err(ChangeError::Exists(format!("snapshot {snapshot}")));

@@ -100,7 +100,6 @@ pub(super) fn write_first_superblock(
         root: Root::default(),
         label_sequence: label.sequence,
         clean: true,
-        snapshots: Vec::new(),
     };
     write_superblock(device, &superblock)
 }

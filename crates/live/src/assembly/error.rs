@@ -7,7 +7,7 @@ use super::names::ARRAY_FILE;
 use super::problem::DeviceProblem;
 use crate::configuration::{ConfigurationError, LayoutName, Size};
 use crate::device::{Finding, OpenError, remedy_of_system};
-use crate::format::{DeviceRole, FORMAT, FormatError, Version};
+use crate::format::{DeviceRole, FormatError};
 
 /// Why an array's devices cannot be located.
 #[derive(Debug, thiserror::Error)]
@@ -82,18 +82,6 @@ pub enum AssemblyError {
         /// What was found instead.
         problems: Vec<DeviceProblem>,
     },
-    /// The array is of an older format, which is only read.
-    #[error("the array is of format {found}, and this program writes format {FORMAT}")]
-    OldFormat {
-        /// Its format.
-        found: Version,
-    },
-    /// The array to be upgraded is of the present format.
-    #[error("the array is of format {found} already")]
-    NotOld {
-        /// Its format.
-        found: Version,
-    },
     /// Spindles are missing, and the array may not start degraded although redundancy would cover them.
     #[error("the array is degraded: only {} of its spindles can be relied on{}", .usable, list(.problems))]
     Degraded {
@@ -152,10 +140,6 @@ impl AssemblyError {
             Self::NoArray { .. } => {
                 "give the directory that the array was created in, or all its devices".to_owned()
             }
-            Self::OldFormat { .. } => {
-                "`strewn array upgrade DIR` brings it to that; until then it can be checked, and snapshots copied".to_owned()
-            }
-            Self::NotOld { .. } => "there is nothing to do".to_owned(),
             Self::Degraded { problems, .. } => {
                 format!(
                     "{}; `strewn array replace DIR N` replaces a spindle; --degraded starts without those that are lost",

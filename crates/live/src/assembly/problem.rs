@@ -121,7 +121,7 @@ impl DeviceProblem {
             }
             DeviceProblemKind::Unreadable(_) => "make it readable, or replace it".to_owned(),
             DeviceProblemKind::NoLabel => "give the right device, or replace it".to_owned(),
-            DeviceProblemKind::BadLabel(FormatError::Older { .. } | FormatError::Newer { .. }) => {
+            DeviceProblemKind::BadLabel(FormatError::OtherVersion { .. }) => {
                 "use the Strewn that wrote it".to_owned()
             }
             DeviceProblemKind::BadLabel(_) => "give the right device, or replace it".to_owned(),

@@ -6,7 +6,7 @@ use super::assembled::{AssembledArray, OpenOptions};
 use super::device_label::{blank_spindle, new_identity, write_log};
 use super::error::ChangeError;
 use super::location::ArrayLocation;
-use super::open::{Formats, FoundArray, FoundDevices, find, find_devices};
+use super::open::{FoundArray, FoundDevices, find, find_devices};
 use super::probe::DeviceKey;
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use super::supplied;
@@ -190,8 +190,7 @@ pub fn log_to_replace(
     degraded: bool,
     accept_lost_writes: bool,
 ) -> Result<DeviceRole, ChangeError> {
-    let found =
-        find_devices(place, OpenOptions { degraded, read_only: true }, false, Formats::Present)?;
+    let found = find_devices(place, OpenOptions { degraded, read_only: true }, false)?;
     let of_log =
         |problem: &&DeviceProblem| problem.role.is_some_and(|role| role.spindle().is_none());
     for DeviceProblem { path, kind, .. } in found.problems.iter().filter(of_log) {
@@ -224,7 +223,7 @@ impl NewLog {
         degraded: bool,
     ) -> Result<Self, ChangeError> {
         let options = OpenOptions { degraded, read_only: true };
-        let found = find_devices(place, options, false, Formats::Present)?;
+        let found = find_devices(place, options, false)?;
         let layout = found.configuration.log_layout();
         let others = found.spindles.iter().chain(&found.logs).flatten();
         let ClaimedDevice { device, made } = by.take(layout.device_blocks(), others)?;
@@ -252,7 +251,7 @@ impl NewLog {
     ) -> Result<bool, ChangeError> {
         let options = OpenOptions { degraded: self.degraded, read_only: false };
         let FoundDevices { label, configuration, spindles, mut logs, superblock, problems, stale } =
-            find_devices(place, options, false, Formats::Present)?;
+            find_devices(place, options, false)?;
         let is_clean = superblock.as_ref().is_some_and(|superblock| superblock.clean);
         if !is_clean && !accept_lost_writes {
             let checkpoint = superblock.map_or(0, |superblock| superblock.checkpoint);

@@ -143,7 +143,7 @@ fn catalog_of(
     let Ok(ArrayConfig::WriteAnywhere(config)) = configuration.array() else { return None };
     let pointers = superblock.catalog_pointers();
     if pointers.is_empty() {
-        return Some(Catalog::first(&config, superblock));
+        return Some(Catalog::first(&config));
     }
     let groups = config.placed_groups();
     let read_at = |spindle: SpindleIndex, dbn: Dbn| {

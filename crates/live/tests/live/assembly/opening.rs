@@ -153,7 +153,7 @@ fn a_spindle_that_cannot_be_relied_upon_is_done_without_if_that_is_allowed() {
             |folder| {
                 write(&folder.spindle(2), 8, &[3, 0]);
             },
-            |kind| matches!(kind, DeviceProblemKind::BadLabel(FormatError::Newer { .. })),
+            |kind| matches!(kind, DeviceProblemKind::BadLabel(FormatError::OtherVersion { .. })),
             "newer",
         ),
         (

@@ -244,7 +244,6 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
         root,
         label_sequence: 1,
         clean: false,
-        snapshots: Vec::new(),
     };
     rig.store.drop_spindle(SpindleIndex(1));
     rig.store.flush(Token(1));
