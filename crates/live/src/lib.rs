@@ -102,6 +102,8 @@ pub mod device;
 pub mod engine;
 pub mod format;
 pub mod log;
+#[cfg(unix)]
+pub mod measured_array;
 pub mod nbd;
 pub mod offline;
 #[cfg(unix)]

@@ -11,10 +11,13 @@ use strewn_raid::SpindleIndex;
 use crate::assembly::AssembledArray;
 use crate::configuration::{ArrayConfig, ConfigurationError};
 use crate::data::Data;
-use crate::device::{DeviceIndex, Devices, IoBackend, RealDevices, open_devices, remedy_of_system};
+use crate::device::{
+    DeviceIndex, Devices, IoBackend, Measured, RealDevices, open_devices, remedy_of_system,
+};
 use crate::engine::{LiveArray, TargetId};
 use crate::format::{DeviceRole, MemberState, Superblock};
 use crate::log::{LogDeviceFinding, LogReadError};
+use crate::measured_array::MeasuredArray;
 use crate::offline::OfflineArray;
 use crate::restart::{
     RestartError, RestartOptions, newest_superblock, read_tree, restart_in_place,
@@ -102,6 +105,15 @@ pub enum StartedArray {
 }
 
 impl StartedArray {
+    /// Returns the array on devices that are measured from now on.
+    #[must_use]
+    pub fn measured(self) -> Box<dyn MeasuredArray> {
+        match self {
+            Self::WriteAnywhere(running) => Box::new(running.map_devices(Measured::new)),
+            Self::InPlace(running) => Box::new(running.map_devices(Measured::new)),
+        }
+    }
+
     /// Returns the I/O backend of its devices: never [`IoBackend::Auto`].
     #[must_use]
     pub fn backend(&self) -> IoBackend {

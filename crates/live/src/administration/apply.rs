@@ -19,7 +19,7 @@ use crate::catalog::{Catalog, CatalogError, CatalogLun, CatalogSnapshot, Catalog
 use crate::configuration::Size;
 use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Devices};
-use crate::engine::{LiveArray, TargetId};
+use crate::engine::{Controller, LiveArray, TargetId};
 use crate::running::RunningArray;
 
 /// Most volumes of an array.
@@ -61,7 +61,9 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     #[must_use]
     pub fn inventory(&self) -> Inventory {
         let engine = self.engine();
-        let Some((catalog, array)) = engine.catalog().zip(engine.array().volumes()) else {
+        let (Some(catalog), Controller::WriteAnywhere(array)) =
+            (engine.catalog(), engine.array().controller())
+        else {
             let sectors = engine.target_sectors(TargetId::FIRST_LUN).unwrap_or_default();
             return Inventory::in_place(sectors * strewn_base::SECTOR_BYTES);
         };
