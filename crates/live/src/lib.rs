@@ -117,6 +117,7 @@ pub mod snapshots;
 pub mod starting;
 pub mod store;
 mod stripe_read;
+mod toml_text;
 mod turns;
 
 pub use configuration::Configuration;

@@ -26,7 +26,7 @@ use crate::restart::{
 use crate::running::RunningArray;
 use crate::scrub::{ScrubReport, scrub, scrub_in_place};
 use crate::serving::ArrayThread;
-use crate::store::StoreError;
+use crate::store::SpindleWriteError;
 
 /// Longest interval between progress reports of a rebuild.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -48,7 +48,7 @@ pub enum StartError {
     Stopped(String),
     /// A spindle refused a repair.
     #[error("a spindle does not take what is to be written again: {0}")]
-    Scrub(StoreError),
+    Scrub(SpindleWriteError),
     /// The configuration is for the other kind of array.
     #[error("the configuration is of another kind of array")]
     OtherConfiguration,
@@ -86,8 +86,8 @@ impl StartError {
             Self::Restart(RestartError::LogBreaksOff(_) | RestartError::Log(_)) => {
                 REMEDY_OF_LOST_LOG.to_owned()
             }
-            Self::Restart(RestartError::Redo(StoreError::NoSpace))
-            | Self::Scrub(StoreError::NoSpace) => {
+            Self::Restart(RestartError::Redo(SpindleWriteError::NoSpace))
+            | Self::Scrub(SpindleWriteError::NoSpace) => {
                 "make room on the file systems of the devices".to_owned()
             }
             _ => "`strewn array status` says how its devices are; nothing was lost by trying"

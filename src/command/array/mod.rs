@@ -22,7 +22,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use strewn::terminal::{Ending, Failure};
-use strewn_live::assembly::{ArrayLocation, AssemblyError, ChangeError};
+use strewn_live::assembly::{ArrayLocation, AssemblyError, MembershipError};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -127,9 +127,9 @@ fn not_assembled(error: &AssemblyError) -> Failure {
 }
 
 /// Returns the failure for a change to an array. Nothing was written, unless a device failed during the write.
-fn not_changed(error: &ChangeError) -> Failure {
+fn not_changed(error: &MembershipError) -> Failure {
     match error {
-        ChangeError::Assembly(error) => not_assembled(error),
+        MembershipError::Assembly(error) => not_assembled(error),
         _ => Failure::bad_input(error.to_string(), error.remedy()),
     }
 }

@@ -15,7 +15,7 @@ use super::{
     Change, ChangeError, Inventory, LunInventory, LunName, SnapshotInventory, SnapshotLunInventory,
     SnapshotName, VolumeInventory, VolumeName,
 };
-use crate::catalog::{Catalog, CatalogError, CatalogLun, CatalogSnapshot, CatalogVolume};
+use crate::catalog::{Catalog, CatalogLun, CatalogSnapshot, CatalogVolume};
 use crate::configuration::Size;
 use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Devices};
@@ -408,10 +408,7 @@ fn lun_size(bytes: u64) -> Result<u32, ChangeError> {
 }
 
 fn encoded(catalog: &Catalog) -> Result<CatalogBlocks, ChangeError> {
-    catalog.encode().map_err(|error| match error {
-        CatalogError::TooLong(_) => ChangeError::CatalogFull,
-        error => ChangeError::Impossible(error.to_string()),
-    })
+    catalog.encode().ok_or(ChangeError::CatalogFull)
 }
 
 fn too_many(what: &str, most: usize) -> ChangeError {

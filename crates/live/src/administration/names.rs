@@ -15,8 +15,7 @@ pub const FIRST_VOLUME_NAME: &str = "volume";
 pub const FIRST_LUN_NAME: &str = "lun";
 
 /// Why a text is no name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// A volume, LUN or snapshot cannot be called that.
     #[error(

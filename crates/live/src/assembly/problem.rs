@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::configuration::Size;
-use crate::format::{DeviceRole, FormatError, Identity};
+use crate::format::{DeviceRole, DiskFormatError, Identity};
 
 /// A problem of one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum DeviceProblemKind {
     /// The device has no label.
     NoLabel,
     /// Its label is unusable: another version, unknown features, or damage.
-    BadLabel(FormatError),
+    BadLabel(DiskFormatError),
     /// The device belongs to another array.
     Foreign {
         /// The other array.
@@ -121,7 +121,7 @@ impl DeviceProblem {
             }
             DeviceProblemKind::Unreadable(_) => "make it readable, or replace it".to_owned(),
             DeviceProblemKind::NoLabel => "give the right device, or replace it".to_owned(),
-            DeviceProblemKind::BadLabel(FormatError::OtherVersion { .. }) => {
+            DeviceProblemKind::BadLabel(DiskFormatError::OtherVersion { .. }) => {
                 "use the Strewn that wrote it".to_owned()
             }
             DeviceProblemKind::BadLabel(_) => "give the right device, or replace it".to_owned(),

@@ -20,7 +20,7 @@ mod superblock;
 
 pub use checksum::{BadEntry, BlockAddress, BlockTag, ChecksumEntry, ENTRY_BYTES, EntryRead};
 pub use field::Field;
-pub use identity::{ArrayTag, Identity, NotAnIdentity};
+pub use identity::{ArrayTag, Identity};
 pub use initialization::{INITIALIZATION_MAP_SLOTS, InitializationMap, MAXIMUM_ZONES};
 pub use label::{
     DeviceKind, DeviceRole, Label, MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_GROUPS, MAXIMUM_MEMBERS,
@@ -78,18 +78,18 @@ impl Version {
     /// Checks that this program can read the version.
     ///
     /// # Errors
-    /// [`FormatError::OtherVersion`] if it cannot.
-    fn check(self, what: &'static str) -> Result<(), FormatError> {
+    /// [`DiskFormatError::OtherVersion`] if it cannot.
+    fn check(self, what: &'static str) -> Result<(), DiskFormatError> {
         match self.major == FORMAT.major {
             true => Ok(()),
-            false => Err(FormatError::OtherVersion { what, found: self }),
+            false => Err(DiskFormatError::OtherVersion { what, found: self }),
         }
     }
 }
 
-/// Why bytes are not a valid structure, or a value cannot be encoded.
+/// Why bytes or a text are not what they should be, or a value cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FormatError {
+pub enum DiskFormatError {
     /// The magic number is different.
     #[error("there is no {what} of a Strewn array here")]
     NotOurs {
@@ -126,6 +126,9 @@ pub enum FormatError {
         /// The CRC-32C of its bytes.
         computed: u32,
     },
+    /// A text is not an identity.
+    #[error("'{0}' is no UUID: 32 hexadecimal digits, with or without hyphens")]
+    NotIdentity(String),
     /// A field has a value that no version of this major number writes, or that does not fit.
     #[error("the {what} has a {field} that cannot be: {value}")]
     Invalid {
@@ -156,15 +159,15 @@ fn check_block(
     magic: (Field, &[u8]),
     version: (Field, Field),
     crc: Field,
-) -> Result<Version, FormatError> {
+) -> Result<Version, DiskFormatError> {
     if block.len() != crate::device::BLOCK_BYTES || magic.0.of(block) != magic.1 {
-        return Err(FormatError::NotOurs { what });
+        return Err(DiskFormatError::NotOurs { what });
     }
     let version = Version { major: version.0.u16(block), minor: version.1.u16(block) };
     version.check(what)?;
     let (stored, computed) = (crc.u32(block), crc32c(&block[..crc.offset]));
     if stored != computed {
-        return Err(FormatError::Damaged { what, stored, computed });
+        return Err(DiskFormatError::Damaged { what, stored, computed });
     }
     Ok(version)
 }

@@ -6,7 +6,7 @@ use strewn_array::{Root, crc32c};
 use strewn_raid::Vbn;
 
 use super::label::MAXIMUM_GROUPS;
-use super::{FORMAT, Field, FormatError, Identity, SUPERBLOCK_SLOTS, check_block};
+use super::{DiskFormatError, FORMAT, Field, Identity, SUPERBLOCK_SLOTS, check_block};
 use crate::device::Buffer;
 
 /// Size of a pointer to a block of the catalog: VBN and CRC-32C.
@@ -172,15 +172,15 @@ impl Superblock {
     /// Decodes the superblock in a block of 4 KiB.
     ///
     /// # Errors
-    /// If there is no superblock, or this program cannot read it: see [`FormatError`].
-    pub fn decode(block: &[u8]) -> Result<Self, FormatError> {
+    /// If there is no superblock, or this program cannot read it: see [`DiskFormatError`].
+    pub fn decode(block: &[u8]) -> Result<Self, DiskFormatError> {
         check_block(WHAT, block, (MAGIC, MAGIC_BYTES), (MAJOR, MINOR), CRC)?;
         let root =
             flag(ROOT_PRESENT, block)?.then(|| (Vbn(ROOT_VBN.u64(block)), ROOT_CRC.u32(block)));
         let catalog_count = usize::from(CATALOG_COUNT.u16(block));
         if catalog_count > CATALOG_BLOCKS as usize {
             let (field, value) = (CATALOG_COUNT.name, catalog_count.to_string());
-            return Err(FormatError::Invalid { what: WHAT, field, value });
+            return Err(DiskFormatError::Invalid { what: WHAT, field, value });
         }
         let mut catalog = [None; CATALOG_BLOCKS as usize];
         let entries = CATALOG.of(block).chunks_exact(POINTER_BYTES);
@@ -221,12 +221,14 @@ impl Superblock {
     }
 }
 
-fn flag(field: Field, block: &[u8]) -> Result<bool, FormatError> {
+fn flag(field: Field, block: &[u8]) -> Result<bool, DiskFormatError> {
     match field.u8(block) {
         0 => Ok(false),
         1 => Ok(true),
-        other => {
-            Err(FormatError::Invalid { what: WHAT, field: field.name, value: other.to_string() })
-        }
+        other => Err(DiskFormatError::Invalid {
+            what: WHAT,
+            field: field.name,
+            value: other.to_string(),
+        }),
     }
 }

@@ -5,7 +5,9 @@ use std::fs;
 use strewn_live::assembly::{
     self, ArrayLocation, AssemblyError, Condition, DeviceProblemKind, OpenOptions, look,
 };
-use strewn_live::format::{FormatError, INITIALIZATION_MAP_SLOTS, MemberState, SUPERBLOCK_SLOTS};
+use strewn_live::format::{
+    DiskFormatError, INITIALIZATION_MAP_SLOTS, MemberState, SUPERBLOCK_SLOTS,
+};
 
 use super::common::{BLOCK, Folder, kinds, label, put_label, take_label, write};
 
@@ -153,7 +155,9 @@ fn a_spindle_that_cannot_be_relied_upon_is_done_without_if_that_is_allowed() {
             |folder| {
                 write(&folder.spindle(2), 8, &[3, 0]);
             },
-            |kind| matches!(kind, DeviceProblemKind::BadLabel(FormatError::OtherVersion { .. })),
+            |kind| {
+                matches!(kind, DeviceProblemKind::BadLabel(DiskFormatError::OtherVersion { .. }))
+            },
             "newer",
         ),
         (

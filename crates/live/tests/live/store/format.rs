@@ -266,11 +266,11 @@ fn other_versions_are_refused_by_name() {
     features[16] = 16;
     assert_eq!(
         Label::decode(&sealed(features)).unwrap_err(),
-        FormatError::UnknownFeatures { what: "label", unknown: 16 }
+        DiskFormatError::UnknownFeatures { what: "label", unknown: 16 }
     );
     let mut newer = block.clone();
     newer[8] = 3;
-    assert!(matches!(Label::of_copies(&block, &newer), Err(FormatError::OtherVersion { .. })));
+    assert!(matches!(Label::of_copies(&block, &newer), Err(DiskFormatError::OtherVersion { .. })));
 }
 
 #[test]
@@ -284,8 +284,8 @@ fn of_two_copies_the_newer_good_one_is_the_label() {
     assert_eq!(sequence(&new, &old), Ok(2));
     assert_eq!(sequence(&torn, &old), Ok(1));
     assert_eq!(sequence(&zeros, &new), Ok(2));
-    assert!(matches!(sequence(&zeros, &torn), Err(FormatError::Damaged { .. })));
-    assert!(matches!(sequence(&zeros, &zeros), Err(FormatError::NotOurs { .. })));
+    assert!(matches!(sequence(&zeros, &torn), Err(DiskFormatError::Damaged { .. })));
+    assert!(matches!(sequence(&zeros, &zeros), Err(DiskFormatError::NotOurs { .. })));
 }
 
 #[test]
