@@ -121,6 +121,9 @@ impl AssemblyError {
                 "correct it, or move it away: without {ARRAY_FILE} the devices are found by their files' names"
             ),
             Self::Open(error) => remedy_of_open(error),
+            Self::NoArray { problems, .. } if problems.iter().any(DeviceProblem::is_of_other_version) => {
+                "use the version of Strewn that made the array, or create another array".to_owned()
+            }
             Self::NoArray { .. } => {
                 "give the directory that the array was created in, or all its devices".to_owned()
             }

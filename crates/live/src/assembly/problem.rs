@@ -98,6 +98,11 @@ impl DeviceProblemKind {
 }
 
 impl DeviceProblem {
+    /// Returns whether a program of another version wrote the device's label.
+    pub(super) fn is_of_other_version(&self) -> bool {
+        matches!(self.kind, DeviceProblemKind::BadLabel(DiskFormatError::OtherVersion { .. }))
+    }
+
     /// Returns the position of the spindle that has the problem, if it is known to be one.
     #[must_use]
     pub fn position(&self) -> Option<u16> {
