@@ -76,12 +76,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs `count` schedules, and returns what happened in those that hold, and those that do not, by seed.
-fn run_all(
-    first: u64,
-    count: u64,
-    jobs: u16,
-    options: Options,
-) -> (Summary, Vec<Box<ScheduleFailure>>) {
+fn run_all(first: u64, count: u64, jobs: u16, options: Options) -> (Summary, Vec<ScheduleFailure>) {
     let next = AtomicU64::new(0);
     let sum = Mutex::new((Summary::default(), Vec::new()));
     let work = || loop {
@@ -93,7 +88,7 @@ fn run_all(
         let Ok(mut sum) = sum.lock() else { return };
         match outcome {
             Ok(summary) => sum.0 += summary,
-            Err(failure) => sum.1.push(failure),
+            Err(failure) => sum.1.push(*failure),
         }
     };
     std::thread::scope(|scope| {

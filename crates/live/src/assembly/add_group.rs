@@ -147,7 +147,7 @@ pub fn open_to_add_group(
         device_label::write(device, &label)?;
     }
     if let ArrayLocation::Directory(directory) = place
-        && let Some(mut file) = ArrayFile::read(directory).map_err(AssemblyError::from)?
+        && let Some(mut file) = ArrayFile::read(directory)?
     {
         file.spindles.truncate(usize::from(first));
         file.spindles.extend(devices.iter().map(|device| as_named(directory, device.path())));

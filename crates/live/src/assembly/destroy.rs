@@ -33,8 +33,8 @@ pub struct DestroyReport {
 /// If another process has a device open, or a device cannot be written.
 pub fn destroy(directory: &Path) -> Result<DestroyReport, MembershipError> {
     let place = ArrayLocation::Directory(directory.to_owned());
-    let mut named = place.named().map_err(AssemblyError::from)?;
-    let file = ArrayFile::read(directory).map_err(AssemblyError::from)?;
+    let mut named = place.named()?;
+    let file = ArrayFile::read(directory)?;
     let listed = if file.is_some() { named.paths() } else { Vec::new() };
     if file.is_some() {
         // Replaced spindles and logs are not listed.
