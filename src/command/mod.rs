@@ -29,8 +29,6 @@ mod sweep;
 mod sweep_files;
 mod sweep_point;
 mod sweep_work;
-#[cfg(unix)]
-mod torture;
 
 use std::process::ExitCode;
 
@@ -73,8 +71,6 @@ pub(crate) fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Action::File(arguments) => file::file(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
-        #[cfg(unix)]
-        Action::Torture(arguments) => torture::torture(arguments),
         #[cfg(unix)]
         Action::Array(arguments) => array::array(arguments),
     })

@@ -1,6 +1,7 @@
 //! Why there can be no such array.
 
-use strewn_alloc::{AggregateError, GroupIndex, SetAsideError, TooManyBlocks, VolumeTooLarge};
+use strewn_alloc::{AggregateError, GroupIndex, SetAsideError, TooManyBlocks};
+use strewn_volume::VolumeTooLarge;
 use strewn_base::BLOCK_SECTORS;
 use thiserror::Error;
 

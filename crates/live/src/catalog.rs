@@ -14,7 +14,10 @@ use strewn_volume::VolumeId;
 
 use crate::administration::{FIRST_LUN_NAME, FIRST_VOLUME_NAME, SnapshotName, VolumeName};
 use crate::device::BLOCK_BYTES;
-use crate::format::Superblock;
+use crate::format::DiskFormatError;
+use crate::toml_text;
+
+const WHAT: &str = "catalog";
 
 const MAGIC: &[u8; 4] = b"STCT";
 
@@ -25,20 +28,6 @@ const TEXT_BYTES: usize = BLOCK_BYTES - HEADER_BYTES;
 
 /// Most bytes of a catalog's text.
 pub const MAXIMUM_CATALOG_BYTES: usize = CATALOG_BLOCKS as usize * TEXT_BYTES;
-
-/// Why a catalog cannot be read or written.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CatalogError {
-    /// A block is not one of a catalog.
-    #[error("block {0} of the catalog is not one of a catalog")]
-    NotCatalog(usize),
-    /// Its text is not that of a catalog.
-    #[error("the catalog cannot be read: {0}")]
-    Text(String),
-    /// It has more volumes, LUNs and snapshots than there is room for.
-    #[error("the catalog would have {0} bytes, more than {MAXIMUM_CATALOG_BYTES}")]
-    TooLong(usize),
-}
 
 /// What the volumes, LUNs and snapshots of an array are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -152,23 +141,13 @@ fn volume_config(numbers: u64, luns: &[CatalogLun]) -> VolumeConfig {
 }
 
 impl Catalog {
-    /// Returns the catalog of an array that has what it was created with, and the snapshots that a superblock lists.
+    /// Returns the catalog of an array that has what it was created with.
     #[must_use]
-    pub fn first(config: &WriteAnywhereConfig, superblock: &Superblock) -> Self {
+    pub fn first(config: &WriteAnywhereConfig) -> Self {
         let volume = &config.volumes[0];
         let blocks = volume.luns[0];
         let file = BlockContents::FIRST_FILE;
         let luns = vec![CatalogLun { file, name: FIRST_LUN_NAME.to_owned(), blocks }];
-        let snapshots = superblock.snapshots.iter().map(|snapshot| {
-            CatalogSnapshot::new(
-                snapshot.number,
-                snapshot.name.clone(),
-                snapshot.taken_unix_seconds,
-                snapshot.checkpoint,
-                snapshot.inode,
-                luns.clone(),
-            )
-        });
         let volume = CatalogVolume {
             number: 1,
             name: FIRST_VOLUME_NAME.to_owned(),
@@ -176,7 +155,7 @@ impl Catalog {
             thin: false,
             numbers: volume.blocks,
             origin: None,
-            snapshots: snapshots.collect(),
+            snapshots: Vec::new(),
             luns,
         };
         Self { next_file: file + 1, next_volume: 2, volumes: vec![volume] }
@@ -199,15 +178,10 @@ impl Catalog {
         WriteAnywhereConfig { volumes: self.volumes(), ..config.clone() }
     }
 
-    /// Returns the catalog as blocks.
-    ///
-    /// # Errors
-    /// If it is too long.
-    pub fn encode(&self) -> Result<CatalogBlocks, CatalogError> {
-        let text = toml::to_string(self).map_err(|error| CatalogError::Text(error.to_string()))?;
-        if text.len() > MAXIMUM_CATALOG_BYTES {
-            return Err(CatalogError::TooLong(text.len()));
-        }
+    /// Returns the catalog as blocks, or `None` if it is longer than [`MAXIMUM_CATALOG_BYTES`].
+    #[must_use]
+    pub fn encode(&self) -> Option<CatalogBlocks> {
+        let text = toml::to_string(self).ok().filter(|text| text.len() <= MAXIMUM_CATALOG_BYTES)?;
         let parts: Vec<&[u8]> = text.as_bytes().chunks(TEXT_BYTES).collect();
         let block = |(number, part): (usize, &&[u8])| {
             let mut block = vec![0; BLOCK_BYTES];
@@ -218,14 +192,15 @@ impl Catalog {
             block[HEADER_BYTES..HEADER_BYTES + part.len()].copy_from_slice(part);
             block.into_boxed_slice()
         };
-        Ok(parts.iter().enumerate().map(block).collect())
+        Some(parts.iter().enumerate().map(block).collect())
     }
 
     /// Reads a catalog from its blocks.
     ///
     /// # Errors
     /// If they are not those of a catalog.
-    pub fn decode(blocks: &[Box<[u8]>]) -> Result<Self, CatalogError> {
+    pub fn decode(blocks: &[Box<[u8]>]) -> Result<Self, DiskFormatError> {
+        let invalid = |value| DiskFormatError::Invalid { what: WHAT, field: "text", value };
         let mut bytes = Vec::new();
         let mut length = 0;
         for (number, block) in blocks.iter().enumerate() {
@@ -234,14 +209,14 @@ impl Catalog {
                 && block[4..6] == (number as u16).to_le_bytes()
                 && block[6..8] == (blocks.len() as u16).to_le_bytes();
             if !is_ours {
-                return Err(CatalogError::NotCatalog(number));
+                return Err(DiskFormatError::NotOurs { what: WHAT });
             }
             length = u32::from_le_bytes([block[8], block[9], block[10], block[11]]) as usize;
             bytes.extend_from_slice(&block[HEADER_BYTES..]);
         }
         let text = bytes.get(..length).and_then(|text| std::str::from_utf8(text).ok());
-        let text = text.ok_or(CatalogError::NotCatalog(0))?;
-        toml::from_str(text).map_err(|error| CatalogError::Text(error.message().to_owned()))
+        let text = text.ok_or_else(|| invalid("not UTF-8".to_owned()))?;
+        toml_text::read(text).map_err(invalid)
     }
 
     /// Returns the number by which the array knows a volume.

@@ -15,7 +15,6 @@
 //! | [`store`], [`log`](mod@log) | | blocks with checksums on spindles; host records and redo records on the log device |
 //! | [`device`] | | files and block devices by io_uring or threads, and simulated devices that lose power and fail |
 //! | an array at rest | [`check`](mod@check), [`scrub`](mod@scrub), [`snapshots`], [`offline`] | verify everything on the devices; repair from redundancy; read a snapshot |
-//! | [`torture`] | | whole arrays under fault schedules drawn from seeds |
 //!
 //! Engine, store and log do no I/O and read no clock: each decides what its devices do, and is told the outcome. The
 //! same engine therefore runs on files and on simulated devices, where one seed repeats a whole fault schedule.
@@ -103,6 +102,8 @@ pub mod device;
 pub mod engine;
 pub mod format;
 pub mod log;
+#[cfg(unix)]
+pub mod measured_array;
 pub mod nbd;
 pub mod offline;
 #[cfg(unix)]
@@ -116,7 +117,7 @@ pub mod snapshots;
 pub mod starting;
 pub mod store;
 mod stripe_read;
-pub mod torture;
+mod toml_text;
 mod turns;
 
 pub use configuration::Configuration;

@@ -16,7 +16,9 @@ use crate::device::{
 };
 use crate::format::BlockTag;
 use crate::log::RedoRecord;
-use crate::store::{BadBlock, BlockState, ReadOutcome, Store, StoreError, StoreEvent, Token};
+use crate::store::{
+    BadBlock, BlockState, ReadOutcome, SpindleWriteError, Store, StoreEvent, Token,
+};
 
 /// Reads in flight at once.
 const READS_AT_ONCE: usize = 64;
@@ -185,13 +187,13 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     /// Writes blocks one after the other and makes them durable. Blocks of lost spindles are left out.
     ///
     /// # Errors
-    /// If a spindle that is present refuses a write. [`StoreError::SpindleLost`] if a write waits until the loss of
+    /// If a spindle that is present refuses a write. [`SpindleWriteError::SpindleLost`] if a write waits until the loss of
     /// another spindle is recorded: see [`Store::losses_are_recorded`].
     pub fn write_blocks(
         &mut self,
         blocks: &[(SpindleBlock, BlockTag, Vec<u8>)],
         checkpoint: u64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), SpindleWriteError> {
         for (place, block_tag, bytes) in blocks {
             if !self.store.is_present(place.spindle) {
                 continue;
@@ -210,13 +212,13 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
                 let StoreEvent::Write { result, .. } = finished else { continue };
                 is_done = true;
                 if let Err(failure) = result
-                    && failure != StoreError::SpindleLost
+                    && failure != SpindleWriteError::SpindleLost
                 {
                     return Err(failure);
                 }
             }
             if !is_done {
-                return Err(StoreError::SpindleLost);
+                return Err(SpindleWriteError::SpindleLost);
             }
         }
         self.store.flush(Token(0));

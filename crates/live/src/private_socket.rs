@@ -13,20 +13,29 @@ use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 
-/// Why there is no socket.
-#[derive(Debug)]
-pub(crate) enum SocketError {
-    /// Another server answers at the path.
-    InUse,
+/// Why a socket cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum SocketError {
+    /// Another process answers at the socket.
+    #[error("another process answers at {}", .0.display())]
+    InUse(PathBuf),
     /// The path exists and is not a socket.
-    NotASocket,
+    #[error("{} exists and is not a socket", .0.display())]
+    NotASocket(PathBuf),
     /// The system refused.
-    System(io::Error),
+    #[error("cannot listen at {}: {error}", .path.display())]
+    Listen {
+        /// The socket.
+        path: PathBuf,
+        /// The system's error.
+        #[source]
+        error: io::Error,
+    },
 }
 
-impl From<io::Error> for SocketError {
-    fn from(error: io::Error) -> Self {
-        Self::System(error)
+impl SocketError {
+    pub(crate) fn listen(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |error| Self::Listen { path: path.to_owned(), error }
     }
 }
 
@@ -38,22 +47,23 @@ pub(crate) struct PrivateSocket {
 }
 
 impl PrivateSocket {
-    /// Listens at `path`. A socket left by a dead server is replaced.
+    /// Listens at `path`, which errors call `name`. A socket left by a dead server is replaced.
     ///
     /// # Errors
     ///
     /// If something else is at `path`, or the system refuses.
-    pub(crate) fn bind(path: &Path) -> Result<Self, SocketError> {
+    pub(crate) fn bind(path: &Path, name: &Path) -> Result<Self, SocketError> {
+        let failed = SocketError::listen(name);
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
         // Without the lock, two servers could both take a socket for abandoned, and the second would replace the
         // first's.
-        let _alone = alone_in(parent)?;
-        make_way(path)?;
-        let (listener, _bound) = bind_private(parent, path)?;
-        listener.set_nonblocking(true)?;
+        let _alone = alone_in(parent).map_err(&failed)?;
+        make_way(path, name)?;
+        let (listener, _bound) = bind_private(parent, path).map_err(&failed)?;
+        listener.set_nonblocking(true).map_err(&failed)?;
         Ok(Self { listener, _bound })
     }
 
@@ -103,25 +113,28 @@ fn alone_in(directory: &Path) -> io::Result<File> {
 }
 
 /// Removes the socket of a dead server.
-fn make_way(path: &Path) -> Result<(), SocketError> {
+fn make_way(path: &Path, name: &Path) -> Result<(), SocketError> {
+    let failed = SocketError::listen(name);
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(failed(error)),
     };
     if !found.file_type().is_socket() {
-        return Err(SocketError::NotASocket);
+        return Err(SocketError::NotASocket(name.to_owned()));
     }
     match UnixStream::connect(path) {
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(fs::remove_file(path)?),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).map_err(failed)
+        }
         // If it answers, has no time to, or may not be opened, it belongs to somebody.
-        Ok(_) => Err(SocketError::InUse),
+        Ok(_) => Err(SocketError::InUse(name.to_owned())),
         Err(error)
             if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::WouldBlock) =>
         {
-            Err(SocketError::InUse)
+            Err(SocketError::InUse(name.to_owned()))
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(failed(error)),
     }
 }
 

@@ -16,19 +16,19 @@ use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripedLayout};
 use strewn_volume::VolumeId;
 
-use crate::catalog::{Catalog, CatalogError, CatalogSnapshot};
+use crate::catalog::{Catalog, CatalogSnapshot};
 use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
 use crate::engine::{HostRequest, LiveArray, LiveArrayEngine, RequestId, TargetId};
 use crate::format::{
-    DeviceKind, FEATURE_INITIALIZATION_MAP, INITIALIZATION_MAP_SLOTS, InitializationMap, Label,
-    LogLayout, MAXIMUM_GROUPS, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock,
-    redo_data_bytes,
+    DeviceKind, DiskFormatError, FEATURE_INITIALIZATION_MAP, INITIALIZATION_MAP_SLOTS,
+    InitializationMap, Label, LogLayout, MAXIMUM_GROUPS, MemberState, RecordHeader,
+    SUPERBLOCK_SLOTS, Superblock, redo_data_bytes,
 };
 use crate::log::{HostRecord, Log, LogReadError, RecoveredLog};
 use crate::offline::{OfflineArray, SpindleBlock};
 use crate::running::RunningArray;
-use crate::store::{Store, StoreError};
+use crate::store::{SpindleWriteError, Store};
 
 use log_devices::equalize_logs;
 pub(crate) use log_devices::log_of;
@@ -56,7 +56,7 @@ pub enum RestartError {
     LogBreaksOff(u64),
     /// A redo record cannot be applied.
     #[error("a redo record cannot be carried out: {0}")]
-    Redo(StoreError),
+    Redo(SpindleWriteError),
     /// A metadata block can be neither read nor recomputed.
     #[error("block {0} of metadata can be neither read nor computed from the rest of its stripe")]
     MetadataGone(BlockAddress),
@@ -65,7 +65,7 @@ pub enum RestartError {
     CatalogGone,
     /// The catalog does not have its expected contents.
     #[error(transparent)]
-    Catalog(#[from] CatalogError),
+    Catalog(#[from] DiskFormatError),
     /// The array cannot be restored from what was read.
     #[error(transparent)]
     Restore(#[from] RestoreError),
@@ -210,7 +210,7 @@ fn write_missing<D: Devices>(
     match OfflineArray::write_raw(devices, device, block, wanted) {
         // A missing device is noticed by the first operation that needs it.
         Ok(()) | Err(IoError::Gone(_) | IoError::Unreadable) => Ok(()),
-        Err(IoError::NoSpace) => Err(RestartError::Redo(StoreError::NoSpace)),
+        Err(IoError::NoSpace) => Err(RestartError::Redo(SpindleWriteError::NoSpace)),
     }
 }
 
@@ -338,7 +338,7 @@ pub fn read_catalog<D: Devices>(
 ) -> Result<(Catalog, CatalogBlocks), RestartError> {
     let pointers = superblock.catalog_pointers();
     if pointers.is_empty() {
-        return Ok((Catalog::first(config, superblock), Vec::new()));
+        return Ok((Catalog::first(config), Vec::new()));
     }
     let read = offline.read_pointed(&config.placed_groups(), &pointers);
     let whole = read.into_iter().map(|bytes| bytes.map(Vec::into_boxed_slice));
@@ -635,7 +635,7 @@ fn restart<D: Devices, A: LiveArray>(
             .collect();
         let checkpoint = superblock.checkpoint + 1;
         let mut written = offline.write_blocks(&blocks, checkpoint);
-        while written == Err(StoreError::SpindleLost) && offline.waits_for_labels() {
+        while written == Err(SpindleWriteError::SpindleLost) && offline.waits_for_labels() {
             record_losses(&mut offline, label, survives)?;
             written = offline.write_blocks(&blocks, checkpoint);
         }

@@ -24,7 +24,7 @@ use crate::cross_check::WrittenBlock;
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::format::{BlockTag, StripeSum};
 use crate::offline::{OfflineArray, SpindleBlock};
-use crate::store::{BlockState, StoreError};
+use crate::store::{BlockState, SpindleWriteError};
 use crate::stripe_read::{InPlaceStripe, MemberRead, stripes_of_lun, unpointed_blocks};
 
 /// The result of a scrub.
@@ -75,7 +75,7 @@ pub fn scrub<D: Devices>(
     blocks: &[(BlockContents, Pointer)],
     checkpoint: u64,
     mut progress: impl FnMut(f64) -> bool,
-) -> Result<ScrubReport, StoreError> {
+) -> Result<ScrubReport, SpindleWriteError> {
     let in_use: HashMap<Vbn, (BlockContents, u32)> =
         blocks.iter().map(|(holds, pointer)| (pointer.vbn, (*holds, pointer.checksum))).collect();
     let groups = config.placed_groups();
@@ -137,7 +137,7 @@ pub fn scrub_in_place<D: Devices>(
     config: &InPlaceConfig,
     checkpoint: u64,
     mut progress: impl FnMut(f64) -> bool,
-) -> Result<ScrubReport, StoreError> {
+) -> Result<ScrubReport, SpindleWriteError> {
     let mut scrubbed = ScrubReport::default();
     let stripes = stripes_of_lun(config);
     for stripe in 0..stripes {

@@ -80,7 +80,7 @@ pub fn read_image<D: Devices>(
 }
 
 /// Reads an image as [`read_image`] does, of the LUN with this file, in a snapshot that was already found.
-pub(crate) fn read_image_of<D: Devices>(
+pub fn read_image_of<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     snapshot: &CatalogSnapshot,

@@ -11,10 +11,13 @@ use strewn_raid::SpindleIndex;
 use crate::assembly::AssembledArray;
 use crate::configuration::{ArrayConfig, ConfigurationError};
 use crate::data::Data;
-use crate::device::{DeviceIndex, Devices, IoBackend, RealDevices, open_devices, remedy_of_system};
+use crate::device::{
+    DeviceIndex, Devices, IoBackend, Measured, RealDevices, open_devices, remedy_of_system,
+};
 use crate::engine::{LiveArray, TargetId};
 use crate::format::{DeviceRole, MemberState, Superblock};
 use crate::log::{LogDeviceFinding, LogReadError};
+use crate::measured_array::MeasuredArray;
 use crate::offline::OfflineArray;
 use crate::restart::{
     RestartError, RestartOptions, newest_superblock, read_tree, restart_in_place,
@@ -23,7 +26,7 @@ use crate::restart::{
 use crate::running::RunningArray;
 use crate::scrub::{ScrubReport, scrub, scrub_in_place};
 use crate::serving::ArrayThread;
-use crate::store::StoreError;
+use crate::store::SpindleWriteError;
 
 /// Longest interval between progress reports of a rebuild.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -45,7 +48,7 @@ pub enum StartError {
     Stopped(String),
     /// A spindle refused a repair.
     #[error("a spindle does not take what is to be written again: {0}")]
-    Scrub(StoreError),
+    Scrub(SpindleWriteError),
     /// The configuration is for the other kind of array.
     #[error("the configuration is of another kind of array")]
     OtherConfiguration,
@@ -83,8 +86,8 @@ impl StartError {
             Self::Restart(RestartError::LogBreaksOff(_) | RestartError::Log(_)) => {
                 REMEDY_OF_LOST_LOG.to_owned()
             }
-            Self::Restart(RestartError::Redo(StoreError::NoSpace))
-            | Self::Scrub(StoreError::NoSpace) => {
+            Self::Restart(RestartError::Redo(SpindleWriteError::NoSpace))
+            | Self::Scrub(SpindleWriteError::NoSpace) => {
                 "make room on the file systems of the devices".to_owned()
             }
             _ => "`strewn array status` says how its devices are; nothing was lost by trying"
@@ -102,6 +105,15 @@ pub enum StartedArray {
 }
 
 impl StartedArray {
+    /// Returns the array on devices that are measured from now on.
+    #[must_use]
+    pub fn measured(self) -> Box<dyn MeasuredArray> {
+        match self {
+            Self::WriteAnywhere(running) => Box::new(running.map_devices(Measured::new)),
+            Self::InPlace(running) => Box::new(running.map_devices(Measured::new)),
+        }
+    }
+
     /// Returns the I/O backend of its devices: never [`IoBackend::Auto`].
     #[must_use]
     pub fn backend(&self) -> IoBackend {

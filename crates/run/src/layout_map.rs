@@ -37,15 +37,16 @@ pub(crate) fn files(scenario: &Scenario, index: usize) -> Vec<u64> {
     luns.map(|lun| scenario.file_bytes_of(array, lun).div_ceil(BLOCK_BYTES)).collect()
 }
 
-/// Returns a map without pictures. The largest spindles have `longest` blocks. In an array of one group, parity is on the
-/// last spindles; with several, each parity spindle is named.
-pub(crate) fn map_of_groups<P: Payload>(
+/// Returns a map without pictures. The largest of the spindles have `longest` blocks. In an array of one group, parity is
+/// on the last spindles; with several, each parity spindle is named.
+pub(crate) fn map_of_groups(
     name: &str,
     longest: u64,
     has_several: bool,
-    array: &impl strewn_array::Array<P>,
+    spindles: u16,
+    is_parity: impl Fn(SpindleIndex) -> bool,
 ) -> ArrayMap {
-    let mut parity = (0..array.spindles()).filter(|one| array.is_parity(SpindleIndex(*one)));
+    let mut parity = (0..spindles).filter(|one| is_parity(SpindleIndex(*one)));
     match has_several {
         true => {
             let parity_spindles = parity.collect();
@@ -66,7 +67,9 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
     fn empty_map(&self, _scenario: &Scenario, array: &Array) -> ArrayMap {
         let groups = self.parity_groups();
         let longest = groups.iter().map(ParityGroup::blocks_per_spindle).max().unwrap_or(0);
-        map_of_groups(&array.name, longest, groups.len() > 1, self)
+        let is_parity = |spindle| strewn_array::Array::is_parity(self, spindle);
+        let spindles = groups.iter().map(ParityGroup::spindles).sum();
+        map_of_groups(&array.name, longest, groups.len() > 1, spindles, is_parity)
     }
 
     fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {

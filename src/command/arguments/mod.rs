@@ -37,18 +37,6 @@ Examples:
   strewn run scenarios/making-sense-of-wafl-4.toml --quick
   strewn run scenarios/making-sense-of-wafl-4.toml --out results    (then open results/report.html)";
 
-#[cfg(unix)]
-const TORTURE_EXAMPLES: &str = "\
-Examples:
-  strewn torture --seeds 20000 --jobs 2
-  strewn torture --replay 17 --verbose";
-
-#[cfg(unix)]
-const TORTURE_EXIT_CODES: &str = "\
-Exit codes:
-  0    every check passed
-  1    a check failed, as printed";
-
 const NEW_EXAMPLES: &str = "\
 Examples:
   strewn new my-array && strewn run my-array.toml --quick
@@ -146,9 +134,6 @@ pub(crate) enum Action {
     /// Create, serve, measure and maintain arrays on real files and block devices
     #[cfg(unix)]
     Array(ArrayArguments),
-    /// Run whole arrays on failing simulated devices, and check that no data are lost
-    #[cfg(unix)]
-    Torture(TortureArguments),
     /// Print the JSON schema of scenarios, for editors
     #[command(after_help = SCHEMA_HELP)]
     Schema,
@@ -165,34 +150,6 @@ pub(crate) enum Action {
 pub(crate) struct CompletionsArguments {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
-}
-
-/// `strewn torture`.
-#[cfg(unix)]
-#[derive(Debug, Args)]
-#[command(after_help = with_examples(TORTURE_EXAMPLES, TORTURE_EXIT_CODES))]
-pub(crate) struct TortureArguments {
-    /// Number of schedules, one per seed
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub(crate) seeds: u64,
-    /// The first seed
-    #[arg(long, value_name = "S", default_value_t = 0)]
-    pub(crate) first: u64,
-    /// Number of schedules to run in parallel
-    #[arg(long, value_name = "J", default_value_t = 1)]
-    pub(crate) jobs: u16,
-    /// Test only this layout: raid-dp, raid-4, vraid-5 or raid-5 [default: each in turn]
-    #[arg(long, value_name = "LAYOUT")]
-    pub(crate) layout: Option<strewn_live::configuration::LayoutName>,
-    /// Keep arrays to one LUN and its snapshots, without other volumes, LUNs and clones
-    #[arg(long)]
-    pub(crate) single_lun: bool,
-    /// Run only the schedule of this seed
-    #[arg(long, value_name = "SEED")]
-    pub(crate) replay: Option<u64>,
-    /// Print every step
-    #[arg(long, requires = "replay")]
-    pub(crate) verbose: bool,
 }
 
 /// `strewn new`.

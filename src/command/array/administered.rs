@@ -8,7 +8,7 @@ use strewn::terminal::{self, Ending, Failure};
 use strewn_live::administration::{Change, ChangeError, Inventory, NameError};
 use strewn_live::assembly::{ArrayLocation, AssemblyError, OpenOptions, Status, look, open};
 use strewn_live::control::{ControlClient, ControlError};
-use strewn_live::device::OpenError;
+use strewn_live::device::OpenDeviceError;
 use strewn_live::serving::ArrayThread;
 
 use super::opened::{Io, not_started, say_problems, start_array};
@@ -84,7 +84,7 @@ impl AdministeredArguments {
             }
             match open(&ArrayLocation::Directory(directory.to_owned()), options) {
                 // It may have no control socket yet, or no longer.
-                Err(AssemblyError::Open(OpenError::InUse { .. })) if !is_again => {
+                Err(AssemblyError::Open(OpenDeviceError::InUse { .. })) if !is_again => {
                     is_again = true;
                     std::thread::sleep(AGAIN);
                 }

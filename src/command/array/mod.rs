@@ -16,14 +16,13 @@ mod serve;
 mod snapshot;
 mod status;
 mod status_json;
-mod upgrade;
 mod volume;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use strewn::terminal::{Ending, Failure};
-use strewn_live::assembly::{ArrayLocation, AssemblyError, ChangeError};
+use strewn_live::assembly::{ArrayLocation, AssemblyError, MembershipError};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -76,8 +75,6 @@ enum ArrayAction {
     Snapshot(snapshot::SnapshotArguments),
     /// Create and delete clones of snapshots, also while the array is served
     Clone(volume::CloneArguments),
-    /// Bring an array of an older on-disk format to the present one
-    Upgrade(upgrade::UpgradeArguments),
     /// Destroy an array and all data on it
     Destroy(destroy::DestroyArguments),
 }
@@ -98,7 +95,6 @@ pub(crate) fn array(arguments: &ArrayArguments) -> Result<Ending, Failure> {
         ArrayAction::Volume(arguments) => volume::volume(arguments),
         ArrayAction::Lun(arguments) => lun::lun(arguments),
         ArrayAction::Clone(arguments) => volume::clone(arguments),
-        ArrayAction::Upgrade(arguments) => upgrade::upgrade(arguments),
         ArrayAction::Destroy(arguments) => destroy::destroy(arguments),
     }
 }
@@ -131,9 +127,9 @@ fn not_assembled(error: &AssemblyError) -> Failure {
 }
 
 /// Returns the failure for a change to an array. Nothing was written, unless a device failed during the write.
-fn not_changed(error: &ChangeError) -> Failure {
+fn not_changed(error: &MembershipError) -> Failure {
     match error {
-        ChangeError::Assembly(error) => not_assembled(error),
+        MembershipError::Assembly(error) => not_assembled(error),
         _ => Failure::bad_input(error.to_string(), error.remedy()),
     }
 }

@@ -152,7 +152,11 @@ fn deletion(inventory: &Inventory, name: VolumeName) -> Result<Vec<Change>, Chan
         let (luns, snapshots) = (volume.luns.len() as u64, volume.snapshots.len() as u64);
         return Err(ChangeError::NotEmpty { volume: name, luns, snapshots });
     }
-    let lun = |lun: &str| LunName::new(name.clone(), lun).map(|lun| Change::DeleteLun { lun });
+    let lun = |lun: &str| {
+        let lun = LunName::new(name.clone(), lun);
+        lun.map(|lun| Change::DeleteLun { lun })
+            .map_err(|error| ChangeError::Impossible(error.to_string()))
+    };
     let mut changes =
         volume.luns.iter().map(|one| lun(&one.name)).collect::<Result<Vec<_>, _>>()?;
     changes.push(Change::DeleteVolume { volume: name });

@@ -424,11 +424,7 @@ impl BlockKeys {
         bytes: &[u8],
     ) -> Result<Vec<(u32, Option<Pointer>)>, RestoreError> {
         let pointers = metadata::decode_pointers(self.pointer_address(key), bytes)?;
-        let mut children = self.children(key);
-        // In format 1, the only block of an only LUN hung from the inode.
-        if self.inodes.contains(&key) && self.data.len() == 1 && metadata::is_of_format_1(bytes) {
-            children = self.data.clone().collect();
-        }
+        let children = self.children(key);
         // A block that was written when its LUN was smaller has fewer pointers.
         let pointers = pointers.into_iter().chain(std::iter::repeat(None));
         Ok(children.into_iter().zip(pointers).collect())

@@ -13,8 +13,6 @@ use super::restore::RestoreError;
 
 /// The first four bytes of a pointer block.
 const POINTERS_MAGIC: [u8; 4] = *b"STP2";
-/// The same in format 1.
-const POINTERS_MAGIC_1: [u8; 4] = *b"STPB";
 /// The first four bytes of a block of the volume's bitmap or the container map.
 const REGION_MAGIC: [u8; 4] = *b"STRG";
 const HEADER_BYTES: usize = 16;
@@ -58,13 +56,7 @@ pub(super) fn encode_pointers(
     bytes
 }
 
-/// Whether a block is a pointer block of format 1.
-pub(super) fn is_of_format_1(bytes: &[u8]) -> bool {
-    bytes.starts_with(&POINTERS_MAGIC_1)
-}
-
-/// Decodes the pointer block at `address`. One of format 1 has a number instead of its address, which is not compared:
-/// the checksum in the pointer to it identifies it.
+/// Decodes the pointer block at `address`.
 ///
 /// # Errors
 /// If the bytes are not that block.
@@ -78,14 +70,12 @@ pub fn decode_pointers(
     assert_eq!(bytes.len() as u64, BLOCK_BYTES, "a block of another size");
     let number =
         |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let is_of_format_1 = is_of_format_1(bytes);
-    let count = if is_of_format_1 { number(8) } else { number(8) & 0xFFFF } as usize;
-    let has_magic = is_of_format_1 || bytes[..4] == POINTERS_MAGIC;
-    if !has_magic || count > (bytes.len() - HEADER_BYTES) / POINTER_BYTES {
+    let count = (number(8) & 0xFFFF) as usize;
+    if bytes[..4] != POINTERS_MAGIC || count > (bytes.len() - HEADER_BYTES) / POINTER_BYTES {
         return Err(RestoreError::NotPointers(address));
     }
     let found = BlockAddress { file: number(4), level: bytes[10], index: number(12) };
-    if !is_of_format_1 && found != address {
+    if found != address {
         return Err(RestoreError::OtherBlock { expected: address, found });
     }
     let pointer = |index: usize| {
@@ -147,10 +137,6 @@ mod tests {
         let not_pointers = Err(RestoreError::NotPointers(address));
         assert_eq!(decode_pointers(address, &[0; 4096]), not_pointers);
         assert_eq!(decode_pointers(address, &encode_region(12, 4)), not_pointers);
-        // A block of format 1: key 12, three pointers.
-        let mut old = bytes;
-        old[..16].copy_from_slice(b"STPB\x0c\0\0\0\x03\0\0\0\0\0\0\0");
-        assert_eq!(decode_pointers(address, &old).unwrap(), pointers);
     }
 
     #[test]

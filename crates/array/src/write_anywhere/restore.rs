@@ -196,13 +196,6 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.map.replace(key, pointer.vbn);
         self.set_checksum(key, pointer.checksum);
-        // In format 1, the only block of an only LUN hung from the inode: the block between is written when anything is.
-        if self.keys.data() == (0..1)
-            && key == 0
-            && let Some(stored) = &mut self.stored
-        {
-            stored.stale.push(self.keys.indirect_of(key));
-        }
         if self.keys.of_volumes().contains(&key) {
             let number = self.volumes.allocate(self.keys.volume_of(key));
             let (region, _) = number.map_err(|_| misplaced("exceeds the numbers of its volume"))?;

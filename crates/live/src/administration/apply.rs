@@ -16,11 +16,11 @@ use super::{
     Change, ChangeError, Inventory, LunInventory, LunName, SnapshotInventory, SnapshotLunInventory,
     SnapshotName, VolumeInventory, VolumeName,
 };
-use crate::catalog::{Catalog, CatalogError, CatalogLun, CatalogSnapshot, CatalogVolume};
+use crate::catalog::{Catalog, CatalogLun, CatalogSnapshot, CatalogVolume};
 use crate::configuration::Size;
 use crate::data::Data;
 use crate::device::{BLOCK_BYTES, Devices};
-use crate::engine::{LiveArray, TargetId};
+use crate::engine::{Controller, LiveArray, TargetId};
 use crate::running::RunningArray;
 
 /// Most volumes of an array.
@@ -62,7 +62,9 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
     #[must_use]
     pub fn inventory(&self) -> Inventory {
         let engine = self.engine();
-        let Some((catalog, array)) = engine.catalog().zip(engine.array().volumes()) else {
+        let (Some(catalog), Controller::WriteAnywhere(array)) =
+            (engine.catalog(), engine.array().controller())
+        else {
             let sectors = engine.target_sectors(TargetId::FIRST_LUN).unwrap_or_default();
             return Inventory::in_place(sectors * strewn_base::SECTOR_BYTES);
         };
@@ -204,7 +206,6 @@ impl Plan<'_> {
         snapshot: &SnapshotName,
         taken_unix_seconds: u64,
     ) -> Result<(), ChangeError> {
-        snapshot.check_new()?;
         let at = self.volume(snapshot.volume())?;
         if self.snapshot(snapshot).is_ok() {
             return Err(ChangeError::Exists(format!("snapshot {snapshot}")));
@@ -408,10 +409,7 @@ fn lun_size(bytes: u64) -> Result<u32, ChangeError> {
 }
 
 fn encoded(catalog: &Catalog) -> Result<CatalogBlocks, ChangeError> {
-    catalog.encode().map_err(|error| match error {
-        CatalogError::TooLong(_) => ChangeError::CatalogFull,
-        error => ChangeError::Impossible(error.to_string()),
-    })
+    catalog.encode().ok_or(ChangeError::CatalogFull)
 }
 
 fn too_many(what: &str, most: usize) -> ChangeError {
@@ -425,7 +423,7 @@ fn stored_name(name: &str) -> VolumeName {
 
 impl Inventory {
     /// Returns what an array with this catalog has, at rest.
-    pub(crate) fn at_rest(catalog: &Catalog) -> Self {
+    pub fn at_rest(catalog: &Catalog) -> Self {
         let bytes = |blocks: u32| bytes_of(blocks.into());
         let lun = |lun: &CatalogLun| LunInventory {
             name: lun.name.clone(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{LunName, NameError, SnapshotName, VolumeName};
+use super::{LunName, SnapshotName, VolumeName};
 use crate::configuration::Size;
 
 /// Why a change is refused. Unless the array has stopped, nothing was changed.
@@ -21,9 +21,6 @@ pub enum ChangeError {
     /// The name is taken.
     #[error("{0} exists already")]
     Exists(String),
-    /// The name is invalid.
-    #[error(transparent)]
-    BadName(#[from] NameError),
     /// Clients use it.
     #[error("{what} is in use by {clients} NBD {}", if *clients == 1 { "client" } else { "clients" })]
     InUse {
@@ -147,7 +144,6 @@ impl ChangeError {
                 "`strewn array snapshot list DIR` lists the snapshots".into()
             }
             Self::Exists(_) => "give it another name".into(),
-            Self::BadName(error) => error.remedy().into(),
             Self::InUse { .. } => "disconnect the clients first: NBD cannot tell them of the change".into(),
             Self::BadSize { .. } => "give a size such as 1GiB".into(),
             Self::LunTooLarge { .. } => {

@@ -15,8 +15,7 @@ pub const FIRST_VOLUME_NAME: &str = "volume";
 pub const FIRST_LUN_NAME: &str = "lun";
 
 /// Why a text is no name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// A volume, LUN or snapshot cannot be called that.
     #[error(
@@ -47,16 +46,13 @@ impl NameError {
 
 /// Checks a single name.
 fn check(name: &str) -> Result<(), NameError> {
-    match is_entry(name) && !name.contains(['/', '@']) && !name.trim().is_empty() {
+    let is_name = (1..=MAXIMUM_NAME_BYTES).contains(&name.len())
+        && !name.trim().is_empty()
+        && !name.chars().any(|one| matches!(one, '/' | '@') || one.is_control());
+    match is_name {
         true => Ok(()),
         false => Err(NameError::Name(name.to_owned())),
     }
-}
-
-/// Returns whether an array can have a snapshot of this name. Arrays created by earlier versions have snapshots whose
-/// names include `/` and `@`; these can still be listed, copied and deleted.
-fn is_entry(name: &str) -> bool {
-    (1..=MAXIMUM_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
 /// The name of a volume.
@@ -152,16 +148,13 @@ pub struct SnapshotName {
 }
 
 impl SnapshotName {
-    /// Returns the name of snapshot `snapshot` of `volume`. The name may be one that only [earlier
-    /// versions](Self::check_new) gave.
+    /// Returns the name of snapshot `snapshot` of `volume`.
     ///
     /// # Errors
     /// If no snapshot can be called that.
     pub fn new(volume: VolumeName, snapshot: &str) -> Result<Self, NameError> {
-        match is_entry(snapshot) {
-            true => Ok(Self { volume, snapshot: snapshot.to_owned() }),
-            false => Err(NameError::Name(snapshot.to_owned())),
-        }
+        check(snapshot)?;
+        Ok(Self { volume, snapshot: snapshot.to_owned() })
     }
 
     /// Returns the volume.
@@ -174,14 +167,6 @@ impl SnapshotName {
     #[must_use]
     pub fn snapshot(&self) -> &str {
         &self.snapshot
-    }
-
-    /// Checks that a new snapshot can have this name. Snapshots of earlier versions have names with `/` and `@`, too.
-    ///
-    /// # Errors
-    /// If it cannot.
-    pub fn check_new(&self) -> Result<(), NameError> {
-        check(&self.snapshot)
     }
 
     /// Returns how LUN `lun` of this snapshot is written: `volume/lun@snapshot`.
@@ -256,15 +241,8 @@ mod tests {
             assert!(matches!(text.parse::<LunName>(), Err(NameError::Name(_))), "{text}");
         }
         assert!(matches!("snapshot".parse::<SnapshotName>(), Err(NameError::Snapshot(_))));
-        for text in ["@snapshot", "volume@", "volume/lun@snapshot"] {
+        for text in ["@snapshot", "volume@", "volume/lun@snapshot", "volume@a/b", "volume@a@b"] {
             assert!(matches!(text.parse::<SnapshotName>(), Err(NameError::Name(_))), "{text}");
         }
-    }
-
-    #[test]
-    fn snapshots_of_earlier_versions_are_named_but_not_created() {
-        let name: SnapshotName = "volume@a/b@c".parse().unwrap();
-        assert_eq!((name.volume().as_str(), name.snapshot()), ("volume", "a/b@c"));
-        assert_eq!(name.check_new(), Err(NameError::Name("a/b@c".to_owned())));
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::assembled::{AssembledArray, OpenOptions};
 use super::create::{SpindleDevices, wasted};
 use super::device_label::{self, blank_spindle, new_identity};
-use super::error::{AssemblyError, ChangeError};
+use super::error::{AssemblyError, MembershipError};
 use super::location::{ArrayFile, ArrayLocation, as_named};
 use super::names::{file_of, unused_path};
 use super::open::{FoundArray, find};
@@ -61,15 +61,15 @@ pub struct GrownArray {
 pub fn open_to_add_group(
     place: &ArrayLocation,
     options: &AddGroupOptions,
-) -> Result<GrownArray, ChangeError> {
+) -> Result<GrownArray, MembershipError> {
     let FoundArray { mut array, stale } =
         find(place, OpenOptions { degraded: options.degraded, read_only: false })?;
     let ArrayLayout::WriteAnywhere(layout) = &array.configuration.layout else {
-        return Err(ChangeError::InPlaceGroup);
+        return Err(MembershipError::InPlaceGroup);
     };
     let layout_name = options.layout.unwrap_or_else(|| array.configuration.layout_name());
     let Some(parity) = layout_name.parity() else {
-        return Err(ChangeError::GroupLayout(layout_name));
+        return Err(MembershipError::GroupLayout(layout_name));
     };
     let mut devices = open_supplied(options, &array)?;
     let given = u16::try_from(devices.len()).unwrap_or(u16::MAX);
@@ -80,7 +80,7 @@ pub fn open_to_add_group(
     };
     let needed = data_spindles.saturating_add(parity.spindles());
     if matches!(options.spindles, SpindleDevices::Existing(_)) && given != needed {
-        return Err(ChangeError::Count { given: devices.len(), needed });
+        return Err(MembershipError::Count { given: devices.len(), needed });
     }
     let smallest = devices.iter().map(DeviceFile::size_bytes).min();
     let of_first = array.configuration.group_of(0).device_bytes();
@@ -123,7 +123,7 @@ pub fn open_to_add_group(
     let mut label = array.label.clone();
     let new_member =
         |_: &DeviceFile| Ok(Member { identity: new_identity()?, state: MemberState::Present });
-    let members: Result<Vec<Member>, ChangeError> = devices.iter().map(new_member).collect();
+    let members: Result<Vec<Member>, MembershipError> = devices.iter().map(new_member).collect();
     label.members.extend(members?);
     label.configuration = text;
     label.incompatible_features |= FEATURE_PARITY_GROUPS;
@@ -147,7 +147,7 @@ pub fn open_to_add_group(
         device_label::write(device, &label)?;
     }
     if let ArrayLocation::Directory(directory) = place
-        && let Some(mut file) = ArrayFile::read(directory).map_err(AssemblyError::from)?
+        && let Some(mut file) = ArrayFile::read(directory)?
     {
         file.spindles.truncate(usize::from(first));
         file.spindles.extend(devices.iter().map(|device| as_named(directory, device.path())));
@@ -163,7 +163,7 @@ pub fn open_to_add_group(
 
 /// Removes the file at `path` if an addition that was interrupted has left it: it has a label of this array, and is no
 /// member.
-fn remove_leftover(array: &AssembledArray, path: &Path) -> Result<(), ChangeError> {
+fn remove_leftover(array: &AssembledArray, path: &Path) -> Result<(), MembershipError> {
     let Ok(device) = DeviceFile::open(path) else { return Ok(()) };
     let label = device_label::read(device.file(), device.size_bytes(), &[]).label;
     let is_leftover = label.is_ok_and(|label| {
@@ -181,7 +181,7 @@ fn remove_leftover(array: &AssembledArray, path: &Path) -> Result<(), ChangeErro
 fn open_supplied(
     options: &AddGroupOptions,
     array: &AssembledArray,
-) -> Result<Vec<DeviceFile>, ChangeError> {
+) -> Result<Vec<DeviceFile>, MembershipError> {
     match &options.spindles {
         SpindleDevices::NewFiles => Ok(Vec::new()),
         SpindleDevices::Existing(paths) => {

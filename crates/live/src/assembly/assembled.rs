@@ -1,7 +1,7 @@
 //! An array's devices, open and found to belong together, and the labels that identify its members.
 
 use super::device_label;
-use super::error::{AssemblyError, ChangeError};
+use super::error::{AssemblyError, MembershipError};
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::Configuration;
 use crate::device::DeviceFile;
@@ -203,17 +203,17 @@ impl AssembledArray {
     ///
     /// # Errors
     /// If there is no such spindle, or too many are lost already.
-    pub(super) fn check_redundancy_without(&self, position: u16) -> Result<(), ChangeError> {
+    pub(super) fn check_redundancy_without(&self, position: u16) -> Result<(), MembershipError> {
         let spindles = self.spindles.len() as u16;
         if position >= spindles {
-            return Err(ChangeError::NoSuchSpindle { position, spindles });
+            return Err(MembershipError::NoSuchSpindle { position, spindles });
         }
         let mut lost = self.lost();
         lost.retain(|other| *other != position);
         let group = self.configuration.group_of(position);
         lost.retain(|other| group.spindles.contains(other));
         if lost.len() >= usize::from(group.redundancy()) {
-            return Err(ChangeError::Redundancy { position, lost, layout: group.layout });
+            return Err(MembershipError::Redundancy { position, lost, layout: group.layout });
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::device_label::{self, blank_log, blank_spindle, new_identity, write_log};
 use super::directory::Directory;
-use super::error::{AssemblyError, ChangeError};
+use super::error::{AssemblyError, MembershipError};
 use super::location::{ArrayFile, LogPaths, as_named};
 use super::names::file_of;
 use super::supplied;
@@ -98,9 +98,9 @@ pub struct CreatedArray {
 /// spindles first, and the log last, which makes it an array. The array is durable when this returns.
 ///
 /// # Errors
-/// See [`ChangeError`]. Files that were created are removed again. If the creation is interrupted, its remains do not
+/// See [`MembershipError`]. Files that were created are removed again. If the creation is interrupted, its remains do not
 /// open as an array.
-pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
+pub fn create(options: &CreateOptions) -> Result<CreatedArray, MembershipError> {
     let directory = Directory::check(&options.directory, options.force)?;
     let (given_spindles, mut logs) = open_given(options)?;
     let mut spec = options.spec.clone();
@@ -155,13 +155,15 @@ pub fn create(options: &CreateOptions) -> Result<CreatedArray, ChangeError> {
 }
 
 /// Opens the supplied spindles and devices of the log.
-fn open_given(options: &CreateOptions) -> Result<(Vec<DeviceFile>, Vec<DeviceFile>), ChangeError> {
+fn open_given(
+    options: &CreateOptions,
+) -> Result<(Vec<DeviceFile>, Vec<DeviceFile>), MembershipError> {
     let mut paths = match &options.spindles {
         SpindleDevices::NewFiles => Vec::new(),
         SpindleDevices::Existing(paths) => {
             let needed = options.spec.spindles();
             if paths.len() != usize::from(needed) {
-                return Err(ChangeError::Count { given: paths.len(), needed });
+                return Err(MembershipError::Count { given: paths.len(), needed });
             }
             paths.clone()
         }
@@ -187,7 +189,7 @@ fn write_labels(
     spindles: &[DeviceFile],
     logs: &[DeviceFile],
     name: impl FnOnce(Identity) -> Result<(), AssemblyError>,
-) -> Result<Identity, ChangeError> {
+) -> Result<Identity, MembershipError> {
     let array = new_identity()?;
     let new_member = || Ok(Member { identity: new_identity()?, state: MemberState::Present });
     let of_spindles = spindles.iter().map(|_| new_member());

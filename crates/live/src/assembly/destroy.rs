@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::device_label::wipe_spindle;
 use super::diagnosis::Diagnosis;
-use super::error::{AssemblyError, ChangeError};
+use super::error::{AssemblyError, MembershipError};
 use super::location::{ArrayFile, ArrayLocation};
 use super::names::{ARRAY_FILE, array_files_in, is_array_file_name};
 use super::probe::{DeviceKey, ProbeResult, open_device, probe_all};
@@ -31,10 +31,10 @@ pub struct DestroyReport {
 ///
 /// # Errors
 /// If another process has a device open, or a device cannot be written.
-pub fn destroy(directory: &Path) -> Result<DestroyReport, ChangeError> {
+pub fn destroy(directory: &Path) -> Result<DestroyReport, MembershipError> {
     let place = ArrayLocation::Directory(directory.to_owned());
-    let mut named = place.named().map_err(AssemblyError::from)?;
-    let file = ArrayFile::read(directory).map_err(AssemblyError::from)?;
+    let mut named = place.named()?;
+    let file = ArrayFile::read(directory)?;
     let listed = if file.is_some() { named.paths() } else { Vec::new() };
     if file.is_some() {
         // Replaced spindles and logs are not listed.

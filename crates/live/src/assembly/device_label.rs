@@ -11,7 +11,7 @@ use super::error::AssemblyError;
 use super::problem::DeviceProblemKind;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceFile};
 use crate::format::{
-    FIRST_ROW_BLOCK, FormatError, INITIALIZATION_MAP_SLOTS, Identity, InitializationMap, Label,
+    DiskFormatError, FIRST_ROW_BLOCK, INITIALIZATION_MAP_SLOTS, Identity, InitializationMap, Label,
     LogLayout, MAXIMUM_GROUPS, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, Superblock, checksum_block,
     rows_of,
 };
@@ -45,10 +45,10 @@ pub(super) fn read(file: &File, size_bytes: u64, ends: &[u64]) -> LabelRead {
     let label =
         Label::of_copies(&bytes(first.as_ref().ok()), &bytes(second.as_ref())).map_err(|error| {
             match (error, first.as_ref().err()) {
-                (FormatError::NotOurs { .. }, Some(unread)) => {
+                (DiskFormatError::NotOurs { .. }, Some(unread)) => {
                     DeviceProblemKind::Unreadable(format!("its label cannot be read: {unread}"))
                 }
-                (FormatError::NotOurs { .. }, None) => DeviceProblemKind::NoLabel,
+                (DiskFormatError::NotOurs { .. }, None) => DeviceProblemKind::NoLabel,
                 (error, _) => DeviceProblemKind::BadLabel(error),
             }
         });
@@ -100,7 +100,6 @@ pub(super) fn write_first_superblock(
         root: Root::default(),
         label_sequence: label.sequence,
         clean: true,
-        snapshots: Vec::new(),
     };
     write_superblock(device, &superblock)
 }
@@ -126,7 +125,7 @@ pub(super) fn write_first_map(device: &DeviceFile, label: &Label) -> Result<(), 
         .map_err(AssemblyError::io(device.path(), "cannot write its initialization map"))
 }
 
-fn not_ours() -> Result<Label, FormatError> {
+fn not_ours() -> Result<Label, DiskFormatError> {
     Label::decode(&[])
 }
 

@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::error::{AssemblyError, ChangeError};
+use super::error::{AssemblyError, MembershipError};
 use super::location::ArrayFile;
 use super::names::{ARRAY_FILE, is_array_file_name, is_created_name};
 use super::probe::is_of_an_array;
-use crate::device::{DeviceFile, OpenError, Space, remedy_of_system};
+use crate::device::{DeviceFile, OpenDeviceError, Space, remedy_of_system};
 
 /// A directory that is fit for a new array. Nothing was written to it yet.
 pub(super) struct Directory {
@@ -31,10 +31,12 @@ impl Directory {
     /// # Errors
     /// If it is not a directory; without `force`, if it holds an array's files; with it, if another process has those
     /// open.
-    pub(super) fn check(path: &Path, force: bool) -> Result<Self, ChangeError> {
-        let wrong = |message: String| ChangeError::Directory { path: path.to_owned(), message };
+    pub(super) fn check(path: &Path, force: bool) -> Result<Self, MembershipError> {
+        let wrong = |message: String| MembershipError::Directory { path: path.to_owned(), message };
         let unreadable = |source: io::Error| match remedy_of_system(&source) {
-            Some(_) => OpenError::System { path: path.to_owned(), action: "read", source }.into(),
+            Some(_) => {
+                OpenDeviceError::System { path: path.to_owned(), action: "read", source }.into()
+            }
             None => wrong(source.to_string()),
         };
         let entries = match fs::read_dir(path) {
@@ -61,7 +63,7 @@ impl Directory {
         names.sort();
         if let (Some(name), false) = (names.first(), force) {
             let (path, what) = (path.to_owned(), name.display().to_string());
-            return Err(ChangeError::HoldsArray { path, what });
+            return Err(MembershipError::HoldsArray { path, what });
         }
         let files = names.iter().filter(|name| is_array_file_name(name));
         let before: Result<_, _> = files.map(|name| DeviceFile::open(path.join(name))).collect();
@@ -69,9 +71,9 @@ impl Directory {
     }
 
     /// Creates the directory, or removes a former array from it.
-    pub(super) fn prepare(self) -> Result<Prepared, ChangeError> {
+    pub(super) fn prepare(self) -> Result<Prepared, MembershipError> {
         if !self.is_there {
-            let wrong = |error: io::Error| ChangeError::Directory {
+            let wrong = |error: io::Error| MembershipError::Directory {
                 path: self.path.clone(),
                 message: error.to_string(),
             };
@@ -98,7 +100,7 @@ impl Prepared {
         name: &str,
         bytes: u64,
         space: Space,
-    ) -> Result<DeviceFile, ChangeError> {
+    ) -> Result<DeviceFile, MembershipError> {
         let path = self.path.join(name);
         let device = DeviceFile::create(&path, bytes, space)?;
         self.made.push(path);

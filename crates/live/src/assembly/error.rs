@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use super::names::ARRAY_FILE;
 use super::problem::DeviceProblem;
 use crate::configuration::{ConfigurationError, LayoutName, Size};
-use crate::device::{Finding, OpenError, remedy_of_system};
-use crate::format::{DeviceRole, FORMAT, FormatError, Version};
+use crate::device::{Finding, OpenDeviceError, remedy_of_system};
+use crate::format::{DeviceRole, DiskFormatError};
 
-/// Why an array's devices cannot be located.
+/// Why an array cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum LocationError {
+pub enum AssemblyError {
     /// It does not exist, or is not a directory.
     #[error("{}: {source}", path.display())]
-    Directory {
+    NoDirectory {
         /// The path that was given.
         path: PathBuf,
         /// The system's error.
@@ -22,13 +22,13 @@ pub enum LocationError {
     },
     /// It holds no array.
     #[error("{} holds no array: neither {ARRAY_FILE} nor files of spindles", path.display())]
-    Empty {
+    EmptyDirectory {
         /// The directory.
         path: PathBuf,
     },
     /// `array.toml` cannot be read.
     #[error("{}: {source}", path.display())]
-    Read {
+    ArrayFileUnreadable {
         /// The file.
         path: PathBuf,
         /// The system's error.
@@ -36,44 +36,15 @@ pub enum LocationError {
     },
     /// `array.toml` is wrong.
     #[error("{}: {message}", path.display())]
-    File {
+    ArrayFile {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
         message: String,
     },
-}
-
-impl LocationError {
-    /// Returns the remedy.
-    #[must_use]
-    pub fn remedy(&self) -> String {
-        if let Self::Directory { source, .. } | Self::Read { source, .. } = self
-            && let Some(remedy) = remedy_of_system(source)
-        {
-            return remedy.to_owned();
-        }
-        match self {
-            Self::Directory { .. } | Self::Empty { .. } => {
-                "give the directory that the array was created in".to_owned()
-            }
-            Self::Read { .. } => "make it readable, or move it away".to_owned(),
-            Self::File { .. } => format!(
-                "correct it, or move it away: without {ARRAY_FILE} the devices are found by their files' names"
-            ),
-        }
-    }
-}
-
-/// Why an array cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum AssemblyError {
-    /// Its devices cannot be located.
-    #[error(transparent)]
-    Location(#[from] LocationError),
     /// Another process has a device, or permission was denied.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] OpenDeviceError),
     /// No device has an array's label.
     #[error("there is no array in {place}{}", list(.problems))]
     NoArray {
@@ -81,18 +52,6 @@ pub enum AssemblyError {
         place: String,
         /// What was found instead.
         problems: Vec<DeviceProblem>,
-    },
-    /// The array is of an older format, which is only read.
-    #[error("the array is of format {found}, and this program writes format {FORMAT}")]
-    OldFormat {
-        /// Its format.
-        found: Version,
-    },
-    /// The array to be upgraded is of the present format.
-    #[error("the array is of format {found} already")]
-    NotOld {
-        /// Its format.
-        found: Version,
     },
     /// Spindles are missing, and the array may not start degraded although redundancy would cover them.
     #[error("the array is degraded: only {} of its spindles can be relied on{}", .usable, list(.problems))]
@@ -139,7 +98,7 @@ pub enum AssemblyError {
     },
     /// A label cannot be encoded.
     #[error(transparent)]
-    Format(#[from] FormatError),
+    Format(#[from] DiskFormatError),
 }
 
 impl AssemblyError {
@@ -147,15 +106,27 @@ impl AssemblyError {
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
-            Self::Location(error) => error.remedy(),
+            Self::NoDirectory { source, .. } => {
+                let directory = "give the directory that the array was created in";
+                remedy_of_system(source).unwrap_or(directory).to_owned()
+            }
+            Self::EmptyDirectory { .. } => {
+                "give the directory that the array was created in".to_owned()
+            }
+            Self::ArrayFileUnreadable { source, .. } => {
+                let file = "make it readable, or move it away";
+                remedy_of_system(source).unwrap_or(file).to_owned()
+            }
+            Self::ArrayFile { .. } => format!(
+                "correct it, or move it away: without {ARRAY_FILE} the devices are found by their files' names"
+            ),
             Self::Open(error) => remedy_of_open(error),
+            Self::NoArray { problems, .. } if problems.iter().any(DeviceProblem::is_of_other_version) => {
+                "use the version of Strewn that made the array, or create another array".to_owned()
+            }
             Self::NoArray { .. } => {
                 "give the directory that the array was created in, or all its devices".to_owned()
             }
-            Self::OldFormat { .. } => {
-                "`strewn array upgrade DIR` brings it to that; until then it can be checked, and snapshots copied".to_owned()
-            }
-            Self::NotOld { .. } => "there is nothing to do".to_owned(),
             Self::Degraded { problems, .. } => {
                 format!(
                     "{}; `strewn array replace DIR N` replaces a spindle; --degraded starts without those that are lost",
@@ -196,12 +167,12 @@ impl AssemblyError {
 }
 
 /// Returns the remedy for a device that cannot be opened.
-fn remedy_of_open(error: &OpenError) -> String {
+fn remedy_of_open(error: &OpenDeviceError) -> String {
     match error {
-        OpenError::InUse { .. } => "end the program that has it, or give another".to_owned(),
-        OpenError::NotStorage { .. } => "give a file or a block device".to_owned(),
-        OpenError::NotBlocks { .. } => "give one of whole blocks".to_owned(),
-        OpenError::System { source, .. } => {
+        OpenDeviceError::InUse { .. } => "end the program that has it, or give another".to_owned(),
+        OpenDeviceError::NotStorage { .. } => "give a file or a block device".to_owned(),
+        OpenDeviceError::NotBlocks { .. } => "give one of whole blocks".to_owned(),
+        OpenDeviceError::System { source, .. } => {
             let of_device = match source.kind() {
                 ErrorKind::NotFound => "check the path",
                 ErrorKind::StorageFull => "make room, or make it smaller",
@@ -234,9 +205,9 @@ fn remedies(problems: &[DeviceProblem]) -> String {
 }
 
 /// Why an array cannot be created, changed or destroyed. Nothing was written, unless this is
-/// [`ChangeError::Assembly`] from a device that could not be written.
+/// [`MembershipError::Assembly`] from a device that could not be written.
 #[derive(Debug, thiserror::Error)]
-pub enum ChangeError {
+pub enum MembershipError {
     /// The array cannot be opened, or a device cannot be written.
     #[error(transparent)]
     Assembly(#[from] AssemblyError),
@@ -245,7 +216,7 @@ pub enum ChangeError {
     Configuration(#[from] ConfigurationError),
     /// A device cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] OpenDeviceError),
     /// The directory cannot be used.
     #[error("{}: {message}", path.display())]
     Directory {
@@ -366,7 +337,7 @@ pub enum ChangeError {
     },
 }
 
-impl ChangeError {
+impl MembershipError {
     /// Returns the remedy.
     #[must_use]
     pub fn remedy(&self) -> String {
@@ -374,7 +345,7 @@ impl ChangeError {
             Self::Assembly(error) => error.remedy(),
             Self::Configuration(error) => error.remedy(),
             // Do not create it: its size is the user's choice.
-            Self::Open(OpenError::System { path, source, .. })
+            Self::Open(OpenDeviceError::System { path, source, .. })
                 if source.kind() == ErrorKind::NotFound =>
             {
                 let path = path.display();

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::{AssemblyError, LocationError};
+use super::error::AssemblyError;
 use super::names::{ARRAY_FILE, array_files_in};
 use crate::format::{DeviceRole, MIRRORED_LOGS};
+use crate::toml_text;
 
 const HEADER: &str = "\
 # The devices of a Strewn array. Which is which, and how the array is made, is on the devices themselves.
@@ -108,7 +109,7 @@ impl ArrayLocation {
     }
 
     /// Returns the devices at this location. They need not exist.
-    pub(super) fn named(&self) -> Result<NamedDevices, LocationError> {
+    pub(super) fn named(&self) -> Result<NamedDevices, AssemblyError> {
         match self {
             Self::Devices(paths) => Ok(NamedDevices::without_roles(paths.clone())),
             Self::Directory(directory) => of_directory(directory),
@@ -116,9 +117,9 @@ impl ArrayLocation {
     }
 }
 
-fn of_directory(directory: &Path) -> Result<NamedDevices, LocationError> {
+fn of_directory(directory: &Path) -> Result<NamedDevices, AssemblyError> {
     let made = array_files_in(directory)
-        .map_err(|source| LocationError::Directory { path: directory.to_owned(), source })?;
+        .map_err(|source| AssemblyError::NoDirectory { path: directory.to_owned(), source })?;
     if let Some(file) = ArrayFile::read(directory)? {
         let spindles = file.spindles.iter().zip((0..).map(DeviceRole::Spindle));
         let devices = spindles.chain(file.log.with_roles());
@@ -128,7 +129,7 @@ fn of_directory(directory: &Path) -> Result<NamedDevices, LocationError> {
     }
     // Without `array.toml`, the files' names must do.
     if made.is_empty() {
-        return Err(LocationError::Empty { path: directory.to_owned() });
+        return Err(AssemblyError::EmptyDirectory { path: directory.to_owned() });
     }
     Ok(NamedDevices::without_roles(made))
 }
@@ -145,7 +146,7 @@ impl ArrayFile {
     /// Replaces the file in the directory, atomically and durably.
     pub(super) fn write(&self, directory: &Path) -> Result<(), AssemblyError> {
         let path = directory.join(ARRAY_FILE);
-        let text = toml::to_string(self).map_err(|error| LocationError::File {
+        let text = toml::to_string(self).map_err(|error| AssemblyError::ArrayFile {
             path: path.clone(),
             message: error.to_string(),
         })?;
@@ -165,15 +166,13 @@ impl ArrayFile {
     }
 
     /// Reads the file in the directory; returns `None` if there is none.
-    pub(super) fn read(directory: &Path) -> Result<Option<Self>, LocationError> {
+    pub(super) fn read(directory: &Path) -> Result<Option<Self>, AssemblyError> {
         let path = directory.join(ARRAY_FILE);
-        let wrong = |message: String| LocationError::File { path: path.clone(), message };
+        let wrong = |message: String| AssemblyError::ArrayFile { path: path.clone(), message };
         match std::fs::read_to_string(&path) {
-            Ok(text) => {
-                toml::from_str(&text).map(Some).map_err(|error| wrong(error.message().to_owned()))
-            }
+            Ok(text) => toml_text::read(&text).map(Some).map_err(wrong),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(LocationError::Read { path: path.clone(), source }),
+            Err(source) => Err(AssemblyError::ArrayFileUnreadable { path: path.clone(), source }),
         }
     }
 }

@@ -30,10 +30,10 @@ pub use add_group::{AddGroupOptions, GrownArray, open_to_add_group};
 pub use assembled::{AssembledArray, OpenOptions};
 pub use create::{CreateOptions, CreatedArray, LogDevices, SpindleDevices, create};
 pub use destroy::{DestroyReport, destroy};
-pub use error::{AssemblyError, ChangeError, LocationError};
+pub use error::{AssemblyError, MembershipError};
 pub use location::{ArrayLocation, record_device_path};
 pub use names::{ARRAY_FILE, unused_path};
-pub use open::{open, open_to_upgrade};
+pub use open::open;
 pub use probe::is_of_an_array;
 pub use problem::{DeviceProblem, DeviceProblemKind};
 pub use replace::{

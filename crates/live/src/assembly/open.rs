@@ -10,7 +10,7 @@ use super::probe::{ProbeResult, open_device, probe_all};
 use super::problem::DeviceProblem;
 use crate::Configuration;
 use crate::device::{DeviceFile, OpenDevice};
-use crate::format::{DeviceRole, FORMAT, Label, Superblock};
+use crate::format::{DeviceRole, Label, Superblock};
 
 /// Opens and locks the devices of the array at `location`, and finds out their roles and problems.
 ///
@@ -29,27 +29,6 @@ pub fn open(place: &ArrayLocation, options: OpenOptions) -> Result<AssembledArra
         array.check_remaining_log()?;
         array.begin(&stale)?;
     }
-    Ok(array)
-}
-
-/// Opens the array at `place` as [`open`] does, and brings its labels to the present format if they are of an older one.
-/// Everything else that an array of format 1 has is read as it is, and written in the present format when it changes. If
-/// this is interrupted, the array opens as one of either format; then it can be done again.
-///
-/// # Errors
-/// As [`open`]; and [`AssemblyError::NotOld`] if the labels are of the present format, so that nothing was written.
-pub fn open_to_upgrade(
-    place: &ArrayLocation,
-    degraded: bool,
-) -> Result<AssembledArray, AssemblyError> {
-    let options = OpenOptions { degraded, read_only: false };
-    let FoundArray { mut array, stale } = find_of(place, options, Formats::All)?;
-    if array.label.version.major == FORMAT.major {
-        return Err(AssemblyError::NotOld { found: array.label.version });
-    }
-    array.check_remaining_log()?;
-    // Every label is written anew.
-    array.begin(&stale)?;
     Ok(array)
 }
 
@@ -82,25 +61,8 @@ pub(super) fn find(
     place: &ArrayLocation,
     options: OpenOptions,
 ) -> Result<FoundArray, AssemblyError> {
-    find_of(place, options, Formats::Present)
-}
-
-/// The formats in which an array may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Formats {
-    /// The present one, unless the array is only read.
-    Present,
-    /// Any that this program reads.
-    All,
-}
-
-fn find_of(
-    place: &ArrayLocation,
-    options: OpenOptions,
-    formats: Formats,
-) -> Result<FoundArray, AssemblyError> {
     let FoundDevices { label, configuration, spindles, logs, superblock, problems, stale } =
-        find_devices(place, options, true, formats)?;
+        find_devices(place, options, true)?;
     let array = AssembledArray { label, configuration, spindles, logs, superblock, problems };
     Ok(FoundArray { array, stale })
 }
@@ -113,7 +75,6 @@ pub(super) fn find_devices(
     place: &ArrayLocation,
     options: OpenOptions,
     needs_log: bool,
-    formats: Formats,
 ) -> Result<FoundDevices, AssemblyError> {
     let named = place.named()?;
     let how = OpenDevice::new().writable(!options.read_only);
@@ -122,10 +83,6 @@ pub(super) fn find_devices(
     let diagnosis = Diagnosis::of(&probed, problems)
         .map_err(|problems| AssemblyError::NoArray { place: place.display(), problems })?;
     let label = newest_label(&probed, &diagnosis, place)?;
-    let is_old = label.version.major != FORMAT.major;
-    if is_old && !options.read_only && formats == Formats::Present {
-        return Err(AssemblyError::OldFormat { found: label.version });
-    }
     let configuration = Configuration::from_toml(&label.configuration).map_err(|source| {
         AssemblyError::Configuration { path: probed[diagnosis.newest].path.clone(), source }
     })?;

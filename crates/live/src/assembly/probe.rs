@@ -9,7 +9,7 @@ use super::device_label;
 use super::location::{ArrayFile, NamedDevices};
 use super::names::ARRAY_FILE;
 use super::problem::{DeviceProblem, DeviceProblemKind};
-use crate::device::{BLOCK_BYTES, DeviceFile, OpenDevice, OpenError, remedy_of_system};
+use crate::device::{BLOCK_BYTES, DeviceFile, OpenDevice, OpenDeviceError, remedy_of_system};
 use crate::format::{DeviceRole, Identity, Label, Superblock};
 
 /// A probed device.
@@ -169,23 +169,23 @@ impl ProbedDevice {
 pub(super) fn open_device(
     how: OpenDevice,
     path: &Path,
-) -> Result<Result<DeviceFile, DeviceProblemKind>, OpenError> {
+) -> Result<Result<DeviceFile, DeviceProblemKind>, OpenDeviceError> {
     let error = match how.open(path) {
         Ok(device) => return Ok(Ok(device)),
         Err(error) => error,
     };
     Ok(Err(match error {
-        OpenError::InUse { .. } => return Err(error),
-        OpenError::System { ref source, .. } if remedy_of_system(source).is_some() => {
+        OpenDeviceError::InUse { .. } => return Err(error),
+        OpenDeviceError::System { ref source, .. } if remedy_of_system(source).is_some() => {
             return Err(error);
         }
-        OpenError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
+        OpenDeviceError::System { source, .. } if source.kind() == ErrorKind::NotFound => {
             DeviceProblemKind::Missing
         }
-        OpenError::System { action, source, .. } => {
+        OpenDeviceError::System { action, source, .. } => {
             DeviceProblemKind::Unreadable(format!("cannot {action} it: {source}"))
         }
-        OpenError::NotStorage { .. } => DeviceProblemKind::not_storage(),
-        OpenError::NotBlocks { size_bytes, .. } => DeviceProblemKind::not_blocks(size_bytes),
+        OpenDeviceError::NotStorage { .. } => DeviceProblemKind::not_storage(),
+        OpenDeviceError::NotBlocks { size_bytes, .. } => DeviceProblemKind::not_blocks(size_bytes),
     }))
 }

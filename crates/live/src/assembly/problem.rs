@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::configuration::Size;
-use crate::format::{DeviceRole, FormatError, Identity};
+use crate::format::{DeviceRole, DiskFormatError, Identity};
 
 /// A problem of one device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum DeviceProblemKind {
     /// The device has no label.
     NoLabel,
     /// Its label is unusable: another version, unknown features, or damage.
-    BadLabel(FormatError),
+    BadLabel(DiskFormatError),
     /// The device belongs to another array.
     Foreign {
         /// The other array.
@@ -98,6 +98,11 @@ impl DeviceProblemKind {
 }
 
 impl DeviceProblem {
+    /// Returns whether a program of another version wrote the device's label.
+    pub(super) fn is_of_other_version(&self) -> bool {
+        matches!(self.kind, DeviceProblemKind::BadLabel(DiskFormatError::OtherVersion { .. }))
+    }
+
     /// Returns the position of the spindle that has the problem, if it is known to be one.
     #[must_use]
     pub fn position(&self) -> Option<u16> {
@@ -121,7 +126,7 @@ impl DeviceProblem {
             }
             DeviceProblemKind::Unreadable(_) => "make it readable, or replace it".to_owned(),
             DeviceProblemKind::NoLabel => "give the right device, or replace it".to_owned(),
-            DeviceProblemKind::BadLabel(FormatError::Older { .. } | FormatError::Newer { .. }) => {
+            DeviceProblemKind::BadLabel(DiskFormatError::OtherVersion { .. }) => {
                 "use the Strewn that wrote it".to_owned()
             }
             DeviceProblemKind::BadLabel(_) => "give the right device, or replace it".to_owned(),

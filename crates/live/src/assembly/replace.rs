@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::assembled::{AssembledArray, OpenOptions};
 use super::device_label::{blank_spindle, new_identity, write_log};
-use super::error::ChangeError;
+use super::error::MembershipError;
 use super::location::ArrayLocation;
-use super::open::{Formats, FoundArray, FoundDevices, find, find_devices};
+use super::open::{FoundArray, FoundDevices, find, find_devices};
 use super::probe::DeviceKey;
 use super::problem::{DeviceProblem, DeviceProblemKind};
 use super::supplied;
@@ -18,14 +18,14 @@ use crate::format::{DeviceRole, Label, LogLayout, Member, MemberState};
 /// # Errors
 /// If there is no such spindle, it is already marked, redundancy does not cover it, or the array cannot be opened;
 /// then nothing is written.
-pub fn mark_failed(place: &ArrayLocation, position: u16) -> Result<Label, ChangeError> {
+pub fn mark_failed(place: &ArrayLocation, position: u16) -> Result<Label, MembershipError> {
     let options = OpenOptions { degraded: true, read_only: false };
     let FoundArray { mut array, mut stale } = find(place, options)?;
     array.check_redundancy_without(position)?;
     // The reason to mark it may be that it cannot be written.
     stale.retain(|one| *one != DeviceRole::Spindle(position));
     if array.label.members[usize::from(position)].state == MemberState::Failed {
-        return Err(ChangeError::FailedAlready { position });
+        return Err(MembershipError::FailedAlready { position });
     }
     array.check_remaining_log()?;
     array.complete(&stale)?;
@@ -69,7 +69,7 @@ impl ReplacementDevice {
         &self,
         blocks: u64,
         others: impl Iterator<Item = &'a DeviceFile>,
-    ) -> Result<ClaimedDevice, ChangeError> {
+    ) -> Result<ClaimedDevice, MembershipError> {
         match self {
             Self::NewFile { path, space } => {
                 let device = DeviceFile::create(path, blocks * BLOCK_BYTES as u64, *space)?;
@@ -123,12 +123,12 @@ pub fn open_to_replace(
     place: &ArrayLocation,
     position: u16,
     degraded: bool,
-) -> Result<AssembledArray, ChangeError> {
+) -> Result<AssembledArray, MembershipError> {
     let FoundArray { mut array, stale } =
         find(place, OpenOptions { degraded: true, read_only: false })?;
     array.check_redundancy_without(position)?;
     if !array.lost().contains(&position) {
-        return Err(ChangeError::Whole { position });
+        return Err(MembershipError::Whole { position });
     }
     if !degraded {
         array.check_others_present(position)?;
@@ -148,7 +148,7 @@ pub fn prepare_replacement(
     array: &mut AssembledArray,
     position: u16,
     by: &ReplacementDevice,
-) -> Result<(), ChangeError> {
+) -> Result<(), MembershipError> {
     array.check_redundancy_without(position)?;
     let blocks = array.configuration.device_blocks_of(position);
     let ClaimedDevice { device, made } = by.take(blocks, array.open_devices())?;
@@ -189,23 +189,22 @@ pub fn log_to_replace(
     named: Option<DeviceRole>,
     degraded: bool,
     accept_lost_writes: bool,
-) -> Result<DeviceRole, ChangeError> {
-    let found =
-        find_devices(place, OpenOptions { degraded, read_only: true }, false, Formats::Present)?;
+) -> Result<DeviceRole, MembershipError> {
+    let found = find_devices(place, OpenOptions { degraded, read_only: true }, false)?;
     let of_log =
         |problem: &&DeviceProblem| problem.role.is_some_and(|role| role.spindle().is_none());
     for DeviceProblem { path, kind, .. } in found.problems.iter().filter(of_log) {
         if let (Some(path), DeviceProblemKind::Duplicate { of }) = (path, kind) {
-            return Err(ChangeError::CopyOfLog { first: path.clone(), second: of.clone() });
+            return Err(MembershipError::CopyOfLog { first: path.clone(), second: of.clone() });
         }
     }
     let lost = found.label.log_roles().find(|role| found.logs[role.index()].is_none());
     match named {
         Some(role) if found.label.is_log_mirrored() => Ok(role),
-        Some(_) => Err(ChangeError::NotMirrored),
+        Some(_) => Err(MembershipError::NotMirrored),
         None if found.label.is_log_mirrored() => {
             let either = accept_lost_writes.then_some(DeviceRole::MirroredLog(0));
-            lost.or(either).ok_or(ChangeError::WhichLog)
+            lost.or(either).ok_or(MembershipError::WhichLog)
         }
         None => Ok(DeviceRole::Log),
     }
@@ -222,9 +221,9 @@ impl NewLog {
         role: DeviceRole,
         by: &ReplacementDevice,
         degraded: bool,
-    ) -> Result<Self, ChangeError> {
+    ) -> Result<Self, MembershipError> {
         let options = OpenOptions { degraded, read_only: true };
-        let found = find_devices(place, options, false, Formats::Present)?;
+        let found = find_devices(place, options, false)?;
         let layout = found.configuration.log_layout();
         let others = found.spindles.iter().chain(&found.logs).flatten();
         let ClaimedDevice { device, made } = by.take(layout.device_blocks(), others)?;
@@ -249,14 +248,14 @@ impl NewLog {
         self,
         place: &ArrayLocation,
         accept_lost_writes: bool,
-    ) -> Result<bool, ChangeError> {
+    ) -> Result<bool, MembershipError> {
         let options = OpenOptions { degraded: self.degraded, read_only: false };
         let FoundDevices { label, configuration, spindles, mut logs, superblock, problems, stale } =
-            find_devices(place, options, false, Formats::Present)?;
+            find_devices(place, options, false)?;
         let is_clean = superblock.as_ref().is_some_and(|superblock| superblock.clean);
         if !is_clean && !accept_lost_writes {
             let checkpoint = superblock.map_or(0, |superblock| superblock.checkpoint);
-            return Err(ChangeError::LogNeeded { checkpoint });
+            return Err(MembershipError::LogNeeded { checkpoint });
         }
         let identity = new_identity()?;
         let log = DeviceFile::open(&self.path)?;
@@ -281,11 +280,11 @@ impl NewLog {
 pub(super) fn check_not_a_member<'a>(
     devices: impl Iterator<Item = &'a DeviceFile>,
     path: &Path,
-) -> Result<(), ChangeError> {
+) -> Result<(), MembershipError> {
     let Some(key) = DeviceKey::at(path) else { return Ok(()) };
     let mut devices = devices.filter_map(|device| device.file().metadata().ok());
     match devices.any(|status| DeviceKey::of(&status) == key) {
-        true => Err(ChangeError::IsMember { path: path.to_owned() }),
+        true => Err(MembershipError::IsMember { path: path.to_owned() }),
         false => Ok(()),
     }
 }

@@ -18,7 +18,7 @@ use crate::Configuration;
 use crate::administration::Inventory;
 use crate::catalog::Catalog;
 use crate::configuration::{ArrayConfig, ArrayLayout};
-use crate::device::{BLOCK_BYTES, OpenDevice, OpenError, remedy_of_system};
+use crate::device::{BLOCK_BYTES, OpenDevice, OpenDeviceError, remedy_of_system};
 use crate::format::{Label, Member, MemberState, Superblock, device_block};
 
 /// The state of an array, from its devices.
@@ -143,7 +143,7 @@ fn catalog_of(
     let Ok(ArrayConfig::WriteAnywhere(config)) = configuration.array() else { return None };
     let pointers = superblock.catalog_pointers();
     if pointers.is_empty() {
-        return Some(Catalog::first(&config, superblock));
+        return Some(Catalog::first(&config));
     }
     let groups = config.placed_groups();
     let read_at = |spindle: SpindleIndex, dbn: Dbn| {
@@ -187,7 +187,7 @@ fn catalog_of(
 /// # Errors
 /// If this process has no descriptor left, or the machine no memory. A device without permission has a problem: the
 /// others can be looked at.
-fn open_to_read(path: &Path) -> Result<Result<File, DeviceProblemKind>, OpenError> {
+fn open_to_read(path: &Path) -> Result<Result<File, DeviceProblemKind>, OpenDeviceError> {
     let open = || {
         let kind = std::fs::metadata(path)?.file_type();
         // Opening a pipe would wait for its writer.
@@ -207,7 +207,7 @@ fn open_to_read(path: &Path) -> Result<Result<File, DeviceProblemKind>, OpenErro
                 && remedy_of_system(&source).is_some() =>
             {
                 let path = path.to_owned();
-                return Err(OpenError::System { path, action: "open", source });
+                return Err(OpenDeviceError::System { path, action: "open", source });
             }
             _ => DeviceProblemKind::Unreadable(format!("cannot open it: {source}")),
         }))
@@ -217,7 +217,7 @@ fn open_to_read(path: &Path) -> Result<Result<File, DeviceProblemKind>, OpenErro
 /// Returns the device and process if another process has the device open.
 fn user_of(path: &Path) -> Option<(PathBuf, Option<u32>)> {
     match OpenDevice::new().writable(false).open(path) {
-        Err(OpenError::InUse { path, holder }) => Some((path, holder)),
+        Err(OpenDeviceError::InUse { path, holder }) => Some((path, holder)),
         _ => None,
     }
 }

@@ -28,6 +28,9 @@ pub enum ConfigurationError {
     )]
     /// The text does not fit in a label.
     TooLong(usize),
+    /// No layout has this name.
+    #[error("there is no layout '{0}': give raid-dp, raid-4, vraid-5 or raid-5")]
+    UnknownLayout(String),
     /// There are too few spindles, or too many.
     #[error("a {layout} array cannot have {spindles} spindles")]
     SpindleCount {
@@ -109,6 +112,7 @@ impl ConfigurationError {
         match self {
             Self::Text(_) => "use the Strewn that made the array".to_owned(),
             Self::TooLong(_) => "use fewer redundancy sets, or fewer parity groups".to_owned(),
+            Self::UnknownLayout(_) => "give one of those".to_owned(),
             Self::SpindleCount { layout: LayoutName::Vraid5, .. } => {
                 format!("give {} to {MAXIMUM_MEMBERS} spindles", VraidConfig::LEAST_SET)
             }

@@ -75,17 +75,12 @@ impl fmt::Display for LayoutName {
     }
 }
 
-/// A text that names no layout.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no layout '{0}': give raid-dp, raid-4, vraid-5 or raid-5")]
-pub struct UnknownLayout(String);
-
 impl FromStr for LayoutName {
-    type Err = UnknownLayout;
+    type Err = ConfigurationError;
 
-    fn from_str(name: &str) -> Result<Self, UnknownLayout> {
+    fn from_str(name: &str) -> Result<Self, ConfigurationError> {
         let named = Self::ALL.into_iter().find(|layout| layout.as_str() == name);
-        named.ok_or_else(|| UnknownLayout(name.to_owned()))
+        named.ok_or_else(|| ConfigurationError::UnknownLayout(name.to_owned()))
     }
 }
 

@@ -17,13 +17,14 @@ use strewn_raid::Parity;
 pub use arrays::ArrayConfig;
 pub use check::ConfigurationError;
 pub use layout::{
-    AddedGroup, ArrayLayout, InPlaceLayout, LayoutName, Stripes, UnknownLayout, WriteAnywhereLayout,
+    AddedGroup, ArrayLayout, InPlaceLayout, LayoutName, Stripes, WriteAnywhereLayout,
 };
 pub use plan::ArraySpec;
 pub(crate) use size::Size;
 
 use crate::device::BLOCK_BYTES;
 use crate::format::{LogLayout, MAXIMUM_CONFIGURATION_BYTES, device_blocks_for};
+use crate::toml_text;
 
 /// The configuration of an array.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,8 +48,7 @@ impl Configuration {
     /// # Errors
     /// If it is not TOML, has unknown keys, or is invalid.
     pub fn from_toml(text: &str) -> Result<Self, ConfigurationError> {
-        let configuration: Self = toml::from_str(text)
-            .map_err(|error| ConfigurationError::Text(error.message().to_owned()))?;
+        let configuration: Self = toml_text::read(text).map_err(ConfigurationError::Text)?;
         configuration.check()?;
         Ok(configuration)
     }

@@ -94,7 +94,7 @@ impl ControlClient {
         if line.last() != Some(&b'\n') {
             return Err(io::Error::from(ErrorKind::UnexpectedEof).into());
         }
-        match serde_json::from_slice(&line).map_err(protocol)? {
+        match super::read(&line).map_err(protocol)? {
             ControlAnswer::Inventory(inventory) => Ok(inventory),
             ControlAnswer::Refused(error) => Err(error.into()),
             ControlAnswer::Invalid(why) => Err(ControlError::Protocol(why)),

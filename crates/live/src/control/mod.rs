@@ -19,12 +19,15 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::administration::{Change, ChangeError, Inventory};
 
 pub use client::{ControlClient, ControlError};
-pub use server::{ControlServer, ControlServerError};
+pub use server::ControlServer;
+
+pub use crate::private_socket::SocketError;
 
 /// The name of the socket in the array's directory.
 pub const CONTROL_SOCKET: &str = "control";
@@ -55,6 +58,12 @@ pub enum ControlAnswer {
     Refused(ChangeError),
     /// Why the request was not understood.
     Invalid(String),
+}
+
+/// Reads a message. What is derived for its type reads the values that the text was parsed to, which takes less code
+/// than to read the text.
+fn read<T: DeserializeOwned>(line: &[u8]) -> serde_json::Result<T> {
+    serde_json::from_value(serde_json::from_slice(line)?)
 }
 
 /// The socket's path, as short as a socket's path must be however long that of the directory is.

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -27,26 +27,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Delay before the next accept while all places are taken, or after one that failed.
 const ACCEPT_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
-/// Why there is no control socket.
-#[derive(Debug, thiserror::Error)]
-pub enum ControlServerError {
-    /// Another process answers at the socket.
-    #[error("another process answers at {}", .0.display())]
-    InUse(PathBuf),
-    /// The path exists and is not a socket.
-    #[error("{} exists and is not a socket", .0.display())]
-    NotASocket(PathBuf),
-    /// The system refused.
-    #[error("cannot listen at {}: {error}", .path.display())]
-    Listen {
-        /// The socket.
-        path: PathBuf,
-        /// The system's error.
-        #[source]
-        error: io::Error,
-    },
-}
-
 /// Serves an array's control socket. Dropping it stops it and removes the socket; a change in progress is finished
 /// first.
 #[derive(Debug)]
@@ -62,16 +42,12 @@ impl ControlServer {
     ///
     /// # Errors
     /// If something else is there, or the system refuses.
-    pub fn start(directory: &Path, client: Client) -> Result<Self, ControlServerError> {
+    pub fn start(directory: &Path, client: Client) -> Result<Self, SocketError> {
         let path = directory.join(super::CONTROL_SOCKET);
-        let failed = |error| ControlServerError::Listen { path: path.clone(), error };
-        let at = ControlPath::new(directory).map_err(failed)?;
-        let socket = PrivateSocket::bind(&at.path).map_err(|error| match error {
-            SocketError::InUse => ControlServerError::InUse(path.clone()),
-            SocketError::NotASocket => ControlServerError::NotASocket(path.clone()),
-            SocketError::System(error) => failed(error),
-        })?;
-        let (told, stopper) = UnixStream::pair().map_err(failed)?;
+        let failed = SocketError::listen(&path);
+        let at = ControlPath::new(directory).map_err(&failed)?;
+        let socket = PrivateSocket::bind(&at.path, &path)?;
+        let (told, stopper) = UnixStream::pair().map_err(&failed)?;
         let is_stopping = Arc::new(AtomicBool::new(false));
         let stopping = Arc::clone(&is_stopping);
         let listening = thread::Builder::new()
@@ -142,7 +118,7 @@ fn accept_until_told(
 /// If the client leaves, is too slow or sends too much.
 fn serve(mut stream: &UnixStream, client: &Client, is_stopping: &AtomicBool) -> io::Result<()> {
     let line = read_line(stream, is_stopping)?;
-    let answer = match serde_json::from_slice(&line) {
+    let answer = match super::read(&line) {
         Ok(request) => answer(client, request),
         Err(error) => ControlAnswer::Invalid(format!("this is no request: {error}")),
     };

@@ -18,7 +18,7 @@ pub use measured::{DeviceMeasures, Measured};
 pub use probe::{Finding, probe};
 #[cfg(unix)]
 pub use real::{
-    DeviceFile, IoBackend, OpenDevice, OpenError, RealDevices, Space, open_devices,
+    DeviceFile, IoBackend, OpenDevice, OpenDeviceError, RealDevices, Space, open_devices,
     remedy_of_system,
 };
 pub use simulated::{SimulatedDevices, SimulatedDisk};

@@ -69,11 +69,6 @@ impl<A: LiveArray> LiveArrayEngine<A> {
                 false => self.driver.log_start,
             },
             root,
-            snapshots: match root.catalog[0] {
-                // The catalog lists them.
-                Some(_) => Vec::new(),
-                None => self.superblock.snapshots.clone(),
-            },
             ..self.superblock.next()
         };
         // The catalog changes only while the array is caught up: a root from then on leads to it.

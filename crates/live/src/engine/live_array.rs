@@ -9,6 +9,15 @@ use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
 
+/// The controller of an array of either kind.
+#[derive(Clone, Copy)]
+pub enum Controller<'a> {
+    /// A write-anywhere (copy-on-write) array, which has volumes.
+    WriteAnywhere(&'a WriteAnywhere<Data>),
+    /// An array that updates in place.
+    InPlace(&'a InPlace<Data>),
+}
+
 /// A controller that a [`LiveArrayEngine`](super::LiveArrayEngine) can run.
 pub trait LiveArray: Array<Data> {
     /// Starts to write all acknowledged data to the spindles, unless that is in progress.
@@ -46,8 +55,8 @@ pub trait LiveArray: Array<Data> {
     /// Starts the rebuild of a lost spindle that a blank one has replaced.
     fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<Data>);
 
-    /// Returns the array, if it has volumes.
-    fn volumes(&self) -> Option<&WriteAnywhere<Data>>;
+    /// Returns the array as a controller of its kind.
+    fn controller(&self) -> Controller<'_>;
 
     /// Returns the array, if it has volumes.
     fn volumes_mut(&mut self) -> Option<&mut WriteAnywhere<Data>>;
@@ -89,8 +98,8 @@ impl LiveArray for WriteAnywhere<Data> {
         WriteAnywhere::replaced(self, now_ns, spindle, driver);
     }
 
-    fn volumes(&self) -> Option<&WriteAnywhere<Data>> {
-        Some(self)
+    fn controller(&self) -> Controller<'_> {
+        Controller::WriteAnywhere(self)
     }
 
     fn volumes_mut(&mut self) -> Option<&mut WriteAnywhere<Data>> {
@@ -134,8 +143,8 @@ impl LiveArray for InPlace<Data> {
         InPlace::replaced(self, now_ns, spindle, driver);
     }
 
-    fn volumes(&self) -> Option<&WriteAnywhere<Data>> {
-        None
+    fn controller(&self) -> Controller<'_> {
+        Controller::InPlace(self)
     }
 
     fn volumes_mut(&mut self) -> Option<&mut WriteAnywhere<Data>> {

@@ -8,21 +8,21 @@ use super::{LiveArray, LiveArrayEngine, RequestError};
 use crate::data::Data;
 use crate::device::DeviceIndex;
 use crate::format::MemberState;
-use crate::store::{StoreError, Token};
+use crate::store::{SpindleWriteError, Token};
 
 impl<A: LiveArray> LiveArrayEngine<A> {
-    pub(super) fn on_command_failed(&mut self, token: Token, failure: &StoreError) {
+    pub(super) fn on_command_failed(&mut self, token: Token, failure: &SpindleWriteError) {
         let command = self.driver.take(token);
         let spindle = command.spindle;
         match failure {
-            StoreError::SpindleLost => {}
+            SpindleWriteError::SpindleLost => {}
             // A spindle that refuses a write can no longer be kept up to date.
-            StoreError::Refused => {
+            SpindleWriteError::Refused => {
                 self.driver.store.drop_spindle(spindle);
                 self.on_spindle_lost(spindle);
             }
             // Without space, a write waits for space.
-            StoreError::NoSpace | StoreError::BadBlocks { .. } => {
+            SpindleWriteError::NoSpace | SpindleWriteError::BadBlocks { .. } => {
                 self.stop(&format!("{spindle} does not take a write: {failure}"));
                 return;
             }

@@ -54,7 +54,7 @@ pub use driver::CommandWatch;
 use driver::{ArrayEvent, LiveDriver};
 use expected_blocks::ExpectedBlocks;
 use labels::LabelWriter;
-pub use live_array::LiveArray;
+pub use live_array::{Controller, LiveArray};
 use rebuilt_spindles::RebuiltSpindle;
 pub use requests::{Answer, HostRequest, RequestError, RequestId, TargetId};
 use requests::{PendingRequest, Piece, Target, piece_sectors};

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::DiskFormatError;
+
 /// An array's or a member's identity: random bytes, shown as a UUID.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Identity(pub [u8; 16]);
@@ -47,20 +49,15 @@ impl fmt::Debug for Identity {
     }
 }
 
-/// A text that is no identity.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no UUID: 32 hexadecimal digits, with or without hyphens")]
-pub struct NotAnIdentity(String);
-
 impl FromStr for Identity {
-    type Err = NotAnIdentity;
+    type Err = DiskFormatError;
 
-    fn from_str(text: &str) -> Result<Self, NotAnIdentity> {
+    fn from_str(text: &str) -> Result<Self, DiskFormatError> {
         let digits: String = text.chars().filter(|character| *character != '-').collect();
         let is_hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         match u128::from_str_radix(&digits, 16) {
             Ok(number) if is_hexadecimal && digits.len() == 32 => Ok(Self(number.to_be_bytes())),
-            _ => Err(NotAnIdentity(text.to_owned())),
+            _ => Err(DiskFormatError::NotIdentity(text.to_owned())),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use strewn_array::crc32c;
 
-use super::{FORMAT, Field, FormatError, Identity, check_block};
+use super::{DiskFormatError, FORMAT, Field, Identity, check_block};
 use crate::device::Buffer;
 
 const WHAT: &str = "initialization map";
@@ -144,13 +144,13 @@ impl InitializationMap {
     /// The map in a block of 4 KiB.
     ///
     /// # Errors
-    /// Where there is none, or none that this program reads: see [`FormatError`].
-    pub fn decode(block: &[u8]) -> Result<Self, FormatError> {
+    /// Where there is none, or none that this program reads: see [`DiskFormatError`].
+    pub fn decode(block: &[u8]) -> Result<Self, DiskFormatError> {
         check_block(WHAT, block, (MAGIC, MAGIC_BYTES), (MAJOR, MINOR), CRC)?;
         let (rows, zone_rows) = (ROWS.u64(block), ZONE_ROWS.u64(block));
         if zone_rows == 0 || rows.div_ceil(zone_rows) > MAXIMUM_ZONES {
             let (field, value) = (ZONE_ROWS.name, zone_rows.to_string());
-            return Err(FormatError::Invalid { what: WHAT, field, value });
+            return Err(DiskFormatError::Invalid { what: WHAT, field, value });
         }
         Ok(Self {
             array: Identity(ARRAY.array(block)),

@@ -8,7 +8,7 @@ use strewn_array::crc32c;
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 
 use super::{
-    FEATURE_MIRRORED_LOG, FEATURE_PARITY_GROUPS, FORMAT, Field, FormatError, Identity,
+    DiskFormatError, FEATURE_MIRRORED_LOG, FEATURE_PARITY_GROUPS, FORMAT, Field, Identity,
     KNOWN_INCOMPATIBLE_FEATURES, LogLayout, Version, check_block,
 };
 use crate::device::{Buffer, DeviceIndex};
@@ -232,7 +232,7 @@ impl Label {
     ///
     /// # Errors
     /// If members or configuration do not fit.
-    pub fn encode(&self) -> Result<Buffer, FormatError> {
+    pub fn encode(&self) -> Result<Buffer, DiskFormatError> {
         let configuration = self.configuration.as_bytes();
         if configuration.len() > MAXIMUM_CONFIGURATION_BYTES {
             return Err(invalid(CONFIGURATION_LENGTH, configuration.len()));
@@ -435,12 +435,12 @@ impl Label {
     /// Decodes the label in a block of 4 KiB.
     ///
     /// # Errors
-    /// If there is no label, or this program cannot read it: see [`FormatError`].
-    pub fn decode(block: &[u8]) -> Result<Self, FormatError> {
+    /// If there is no label, or this program cannot read it: see [`DiskFormatError`].
+    pub fn decode(block: &[u8]) -> Result<Self, DiskFormatError> {
         let version = check_block(WHAT, block, (MAGIC, MAGIC_BYTES), (MAJOR, MINOR), CRC)?;
         let unknown = INCOMPATIBLE.u64(block) & !KNOWN_INCOMPATIBLE_FEATURES;
         if unknown != 0 {
-            return Err(FormatError::UnknownFeatures { what: WHAT, unknown });
+            return Err(DiskFormatError::UnknownFeatures { what: WHAT, unknown });
         }
         let kind = match KIND.u8(block) {
             1 => DeviceKind::Spindle,
@@ -501,25 +501,24 @@ impl Label {
     /// # Errors
     /// If neither is valid: the problem of the first copy. But a copy of another version or with unknown features is
     /// never ignored.
-    pub fn of_copies(first: &[u8], second: &[u8]) -> Result<Self, FormatError> {
+    pub fn of_copies(first: &[u8], second: &[u8]) -> Result<Self, DiskFormatError> {
         match (Self::decode(first), Self::decode(second)) {
             (Ok(first), Ok(second)) if second.sequence > first.sequence => Ok(second),
             (Ok(first), Ok(_)) => Ok(first),
             (Ok(good), Err(error)) | (Err(error), Ok(good)) => match error {
-                FormatError::NotOurs { .. } | FormatError::Damaged { .. } => Ok(good),
+                DiskFormatError::NotOurs { .. } | DiskFormatError::Damaged { .. } => Ok(good),
                 _ => Err(error),
             },
-            (Err(FormatError::NotOurs { .. } | FormatError::Damaged { .. }), Err(error))
-                if !matches!(error, FormatError::NotOurs { .. }) =>
-            {
-                Err(error)
-            }
+            (
+                Err(DiskFormatError::NotOurs { .. } | DiskFormatError::Damaged { .. }),
+                Err(error),
+            ) if !matches!(error, DiskFormatError::NotOurs { .. }) => Err(error),
             (Err(error), Err(_)) => Err(error),
         }
     }
 }
 
-fn decode_groups(block: &[u8]) -> Result<Vec<MemberGroup>, FormatError> {
+fn decode_groups(block: &[u8]) -> Result<Vec<MemberGroup>, DiskFormatError> {
     if INCOMPATIBLE.u64(block) & FEATURE_PARITY_GROUPS == 0 {
         return Ok(Vec::new());
     }
@@ -536,7 +535,7 @@ fn decode_groups(block: &[u8]) -> Result<Vec<MemberGroup>, FormatError> {
     Ok(groups.collect())
 }
 
-fn decode_logs(block: &[u8]) -> Result<Vec<Member>, FormatError> {
+fn decode_logs(block: &[u8]) -> Result<Vec<Member>, DiskFormatError> {
     let identity = Identity(LOG.array(block));
     if INCOMPATIBLE.u64(block) & FEATURE_MIRRORED_LOG == 0 {
         let log = Member { identity, state: MemberState::Present };
@@ -554,6 +553,6 @@ fn decode_logs(block: &[u8]) -> Result<Vec<Member>, FormatError> {
     logs.collect()
 }
 
-fn invalid(field: Field, value: impl ToString) -> FormatError {
-    FormatError::Invalid { what: WHAT, field: field.name, value: value.to_string() }
+fn invalid(field: Field, value: impl ToString) -> DiskFormatError {
+    DiskFormatError::Invalid { what: WHAT, field: field.name, value: value.to_string() }
 }

@@ -14,14 +14,13 @@ mod label;
 mod log_layout;
 mod record;
 mod redo;
-mod snapshot;
 mod spindle_layout;
 mod stripe_sum;
 mod superblock;
 
 pub use checksum::{BadEntry, BlockAddress, BlockTag, ChecksumEntry, ENTRY_BYTES, EntryRead};
 pub use field::Field;
-pub use identity::{ArrayTag, Identity, NotAnIdentity};
+pub use identity::{ArrayTag, Identity};
 pub use initialization::{INITIALIZATION_MAP_SLOTS, InitializationMap, MAXIMUM_ZONES};
 pub use label::{
     DeviceKind, DeviceRole, Label, MAXIMUM_CONFIGURATION_BYTES, MAXIMUM_GROUPS, MAXIMUM_MEMBERS,
@@ -32,7 +31,6 @@ pub use record::{RECORD_ALIGNMENT, RECORD_HEADER_BYTES, RecordHeader, RecordKind
 pub use redo::{
     REDO_DESCRIPTOR_BYTES, RedoBlock, RedoWrite, decode_redo, encode_redo, redo_data_bytes,
 };
-pub use snapshot::{MAXIMUM_SNAPSHOT_NAME_BYTES, MAXIMUM_SNAPSHOTS, Snapshot};
 pub use spindle_layout::{
     FIRST_ROW_BLOCK, ROW_BLOCKS, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, checksum_block, data_blocks,
     device_block, device_blocks_for, rows_of,
@@ -42,15 +40,8 @@ pub use superblock::Superblock;
 
 use std::fmt;
 
-/// The version of the format that this program writes.
+/// The version of the format that this program reads and writes.
 pub const FORMAT: Version = Version { major: 2, minor: 0 };
-
-/// The oldest major version that this program reads.
-pub const OLDEST_MAJOR: u16 = 1;
-
-/// The incompatible feature of an array that has, or had, snapshots: a program that ignored them would treat their
-/// blocks as free.
-pub const FEATURE_SNAPSHOTS: u64 = 1;
 
 /// The incompatible feature of an array with an [initialization map](InitializationMap): a program that ignored it
 /// would write to zones that are not initialized.
@@ -66,10 +57,9 @@ pub const FEATURE_PARITY_GROUPS: u64 = 8;
 
 /// The incompatible features that this program knows.
 pub const KNOWN_INCOMPATIBLE_FEATURES: u64 =
-    FEATURE_SNAPSHOTS | FEATURE_INITIALIZATION_MAP | FEATURE_MIRRORED_LOG | FEATURE_PARITY_GROUPS;
+    FEATURE_INITIALIZATION_MAP | FEATURE_MIRRORED_LOG | FEATURE_PARITY_GROUPS;
 
-/// A version of the format. A program reads the versions of its own major number, and older ones down to
-/// [`OLDEST_MAJOR`].
+/// A version of the format. A program reads the versions of its own major number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     /// Changes if a program that does not know the change would misread the array.
@@ -88,40 +78,29 @@ impl Version {
     /// Checks that this program can read the version.
     ///
     /// # Errors
-    /// [`FormatError::Older`] or [`FormatError::Newer`] if it cannot.
-    fn check(self, what: &'static str) -> Result<(), FormatError> {
-        match self.major {
-            ..OLDEST_MAJOR => Err(FormatError::Older { what, found: self }),
-            major if major > FORMAT.major => Err(FormatError::Newer { what, found: self }),
-            _ => Ok(()),
+    /// [`DiskFormatError::OtherVersion`] if it cannot.
+    fn check(self, what: &'static str) -> Result<(), DiskFormatError> {
+        match self.major == FORMAT.major {
+            true => Ok(()),
+            false => Err(DiskFormatError::OtherVersion { what, found: self }),
         }
     }
 }
 
-/// Why bytes are not a valid structure, or a value cannot be encoded.
+/// Why bytes or a text are not what they should be, or a value cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FormatError {
+pub enum DiskFormatError {
     /// The magic number is different.
     #[error("there is no {what} of a Strewn array here")]
     NotOurs {
         /// The structure.
         what: &'static str,
     },
+    /// A program of another major version wrote it.
     #[error(
-        "the {what} is of format {found}, older than format {OLDEST_MAJOR}.0, the oldest that this program reads: use the Strewn of then"
+        "the {what} is of format {found}, and this program reads format {FORMAT}: use the version of Strewn that wrote it"
     )]
-    /// An older program wrote it.
-    Older {
-        /// The structure.
-        what: &'static str,
-        /// Its version.
-        found: Version,
-    },
-    #[error(
-        "the {what} is of format {found}, newer than format {FORMAT} that this program reads: use a newer Strewn"
-    )]
-    /// A newer program wrote it.
-    Newer {
+    OtherVersion {
         /// The structure.
         what: &'static str,
         /// Its version.
@@ -147,6 +126,9 @@ pub enum FormatError {
         /// The CRC-32C of its bytes.
         computed: u32,
     },
+    /// A text is not an identity.
+    #[error("'{0}' is no UUID: 32 hexadecimal digits, with or without hyphens")]
+    NotIdentity(String),
     /// A field has a value that no version of this major number writes, or that does not fit.
     #[error("the {what} has a {field} that cannot be: {value}")]
     Invalid {
@@ -164,7 +146,6 @@ pub const TABLES: &[(&str, usize, &[Field])] = &[
     ("Label", crate::device::BLOCK_BYTES, label::FIELDS),
     ("Superblock", crate::device::BLOCK_BYTES, superblock::FIELDS),
     ("Initialization map", crate::device::BLOCK_BYTES, initialization::FIELDS),
-    ("Snapshot entry", snapshot::ENTRY_BYTES, snapshot::FIELDS),
     ("Checksum entry", ENTRY_BYTES, checksum::FIELDS),
     ("Log record header", RECORD_HEADER_BYTES, record::FIELDS),
     ("Redo descriptor", REDO_DESCRIPTOR_BYTES, redo::FIELDS),
@@ -178,15 +159,15 @@ fn check_block(
     magic: (Field, &[u8]),
     version: (Field, Field),
     crc: Field,
-) -> Result<Version, FormatError> {
+) -> Result<Version, DiskFormatError> {
     if block.len() != crate::device::BLOCK_BYTES || magic.0.of(block) != magic.1 {
-        return Err(FormatError::NotOurs { what });
+        return Err(DiskFormatError::NotOurs { what });
     }
     let version = Version { major: version.0.u16(block), minor: version.1.u16(block) };
     version.check(what)?;
     let (stored, computed) = (crc.u32(block), crc32c(&block[..crc.offset]));
     if stored != computed {
-        return Err(FormatError::Damaged { what, stored, computed });
+        return Err(DiskFormatError::Damaged { what, stored, computed });
     }
     Ok(version)
 }

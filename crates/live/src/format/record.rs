@@ -1,9 +1,9 @@
 //! Records of the log.
 
-use strewn_array::{BlockContents, crc32c_of_parts};
+use strewn_array::crc32c_of_parts;
 use strewn_base::SECTOR_BYTES;
 
-use super::{ArrayTag, FORMAT, Field, OLDEST_MAJOR};
+use super::{ArrayTag, FORMAT, Field};
 
 /// Size of a record's header; its data follows.
 pub const RECORD_HEADER_BYTES: usize = 64;
@@ -113,12 +113,11 @@ impl RecordHeader {
     #[must_use]
     pub fn decode(header: &[u8; RECORD_HEADER_BYTES], tag: ArrayTag) -> Option<Self> {
         let is_ours = MAGIC.of(header) == MAGIC_BYTES
-            && (OLDEST_MAJOR..=FORMAT.major).contains(&MAJOR.u16(header))
+            && MAJOR.u16(header) == FORMAT.major
             && TAG.of(header) == tag.0;
         let (first, second) = (FIRST.u64(header), SECOND.u64(header));
         let data_bytes = LENGTH.u32(header);
-        // Records of format 1 have no file: there was one LUN.
-        let file = ((second >> 32) as u32).max(BlockContents::FIRST_FILE);
+        let file = (second >> 32) as u32;
         let sectors = second as u32;
         let kind = match KIND.u16(header) {
             1 if u64::from(sectors) * SECTOR_BYTES == u64::from(data_bytes) => {

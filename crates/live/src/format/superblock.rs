@@ -6,8 +6,7 @@ use strewn_array::{Root, crc32c};
 use strewn_raid::Vbn;
 
 use super::label::MAXIMUM_GROUPS;
-use super::snapshot::{self, MAXIMUM_SNAPSHOTS, Snapshot};
-use super::{FORMAT, Field, FormatError, Identity, SUPERBLOCK_SLOTS, check_block};
+use super::{DiskFormatError, FORMAT, Field, Identity, SUPERBLOCK_SLOTS, check_block};
 use crate::device::Buffer;
 
 /// Size of a pointer to a block of the catalog: VBN and CRC-32C.
@@ -31,10 +30,7 @@ const RESERVED_2: Field = Field::new("reserved 2", 60, 4);
 const HELD_BACK: Field = Field::new("held back blocks", 64, 8);
 const LABEL_SEQUENCE: Field = Field::new("label sequence", 72, 8);
 const REDO_START: Field = Field::new("redo start", 80, 8);
-const SNAPSHOTS: Field = Field::new("snapshots", 88, 2);
-const RESERVED_3: Field = Field::new("reserved 3", 90, 6);
-const SNAPSHOT_TABLE: Field =
-    Field::new("snapshot table", 96, MAXIMUM_SNAPSHOTS * snapshot::ENTRY_BYTES);
+const RESERVED_3: Field = Field::new("reserved 3", 88, 3480);
 const LOG_DURABLE: Field = Field::new("log durable", 3568, 8);
 const MAP_SEQUENCE: Field = Field::new("map sequence", 3576, 8);
 const CATALOG_COUNT: Field = Field::new("catalog blocks", 3584, 2);
@@ -62,9 +58,7 @@ pub(super) const FIELDS: &[Field] = &[
     HELD_BACK,
     LABEL_SEQUENCE,
     REDO_START,
-    SNAPSHOTS,
     RESERVED_3,
-    SNAPSHOT_TABLE,
     LOG_DURABLE,
     MAP_SEQUENCE,
     CATALOG_COUNT,
@@ -98,9 +92,6 @@ pub struct Superblock {
     pub label_sequence: u64,
     /// Whether the array was shut down with it, so that nothing was written after it.
     pub clean: bool,
-    /// The snapshots of an array without a catalog, in the order in which they were taken; at most [`MAXIMUM_SNAPSHOTS`].
-    /// Only programs of format 1 took snapshots without one.
-    pub snapshots: Vec<Snapshot>,
 }
 
 impl Superblock {
@@ -126,7 +117,7 @@ impl Superblock {
     /// Returns how many parity groups the aggregate had when it was written: those that its bitmap covers.
     #[must_use]
     pub fn groups(&self) -> usize {
-        // Superblocks written before there were several have 0.
+        // A new array has no root, and 0.
         usize::from(self.root.groups).max(1)
     }
 
@@ -164,12 +155,6 @@ impl Superblock {
         GROUPS.put(block, &self.root.groups.to_le_bytes());
         HELD_BACK.put(block, &self.root.held_back_blocks.to_le_bytes());
         LABEL_SEQUENCE.put(block, &self.label_sequence.to_le_bytes());
-        let count = self.snapshots.len().min(MAXIMUM_SNAPSHOTS);
-        SNAPSHOTS.put(block, &(count as u16).to_le_bytes());
-        let table = SNAPSHOT_TABLE.of_mut(block).chunks_exact_mut(snapshot::ENTRY_BYTES);
-        for (entry, snapshot) in table.zip(&self.snapshots) {
-            snapshot.put(entry);
-        }
         let catalog: Vec<(Vbn, u32)> = self.root.catalog.iter().map_while(|one| *one).collect();
         CATALOG_COUNT.put(block, &(catalog.len() as u16).to_le_bytes());
         for (entry, (vbn, crc)) in
@@ -187,20 +172,15 @@ impl Superblock {
     /// Decodes the superblock in a block of 4 KiB.
     ///
     /// # Errors
-    /// If there is no superblock, or this program cannot read it: see [`FormatError`].
-    pub fn decode(block: &[u8]) -> Result<Self, FormatError> {
+    /// If there is no superblock, or this program cannot read it: see [`DiskFormatError`].
+    pub fn decode(block: &[u8]) -> Result<Self, DiskFormatError> {
         check_block(WHAT, block, (MAGIC, MAGIC_BYTES), (MAJOR, MINOR), CRC)?;
         let root =
             flag(ROOT_PRESENT, block)?.then(|| (Vbn(ROOT_VBN.u64(block)), ROOT_CRC.u32(block)));
-        let count = usize::from(SNAPSHOTS.u16(block));
-        if count > MAXIMUM_SNAPSHOTS {
-            let (field, value) = (SNAPSHOTS.name, count.to_string());
-            return Err(FormatError::Invalid { what: WHAT, field, value });
-        }
         let catalog_count = usize::from(CATALOG_COUNT.u16(block));
         if catalog_count > CATALOG_BLOCKS as usize {
             let (field, value) = (CATALOG_COUNT.name, catalog_count.to_string());
-            return Err(FormatError::Invalid { what: WHAT, field, value });
+            return Err(DiskFormatError::Invalid { what: WHAT, field, value });
         }
         let mut catalog = [None; CATALOG_BLOCKS as usize];
         let entries = CATALOG.of(block).chunks_exact(POINTER_BYTES);
@@ -215,8 +195,6 @@ impl Superblock {
         for (into, sequence) in map_sequences[1..].iter_mut().zip(added) {
             *into = u64::from_le_bytes(*sequence);
         }
-        let table = SNAPSHOT_TABLE.of(block).chunks_exact(snapshot::ENTRY_BYTES);
-        let snapshots = (1..).zip(table.take(count)).map(|(at, entry)| Snapshot::get(at, entry));
         Ok(Self {
             array: Identity(ARRAY.array(block)),
             checkpoint: NUMBER.u64(block),
@@ -232,7 +210,6 @@ impl Superblock {
             },
             label_sequence: LABEL_SEQUENCE.u64(block),
             clean: flag(CLEAN, block)?,
-            snapshots: snapshots.collect::<Result<_, _>>()?,
         })
     }
 
@@ -244,12 +221,14 @@ impl Superblock {
     }
 }
 
-fn flag(field: Field, block: &[u8]) -> Result<bool, FormatError> {
+fn flag(field: Field, block: &[u8]) -> Result<bool, DiskFormatError> {
     match field.u8(block) {
         0 => Ok(false),
         1 => Ok(true),
-        other => {
-            Err(FormatError::Invalid { what: WHAT, field: field.name, value: other.to_string() })
-        }
+        other => Err(DiskFormatError::Invalid {
+            what: WHAT,
+            field: field.name,
+            value: other.to_string(),
+        }),
     }
 }

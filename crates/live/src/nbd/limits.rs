@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use strewn_base::SECTOR_BYTES;
 
+use super::server::ServerError;
+
 /// The protocol requires that unfragmented reads of this size are possible.
 const UNFRAGMENTED_BYTES: u32 = 64 << 10;
 
@@ -69,30 +71,6 @@ impl Default for Limits {
     }
 }
 
-/// Why limits are inconsistent.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LimitsError {
-    /// A limit is 0 that must be at least 1.
-    #[error("{0} is 0; it must be at least 1")]
-    Nothing(&'static str),
-    /// The protocol does not allow the largest request size.
-    #[error("largest_request_bytes is {0}; it must be a multiple of 512 and at least 65536")]
-    LargestRequest(u32),
-    /// A request of the largest size would wait for ever.
-    #[error(
-        "{which} lets a connection have {allowed} bytes in flight, and one request may need {largest}; raise it, or lower \
-         largest_request_bytes and extents_per_answer"
-    )]
-    NeverFits {
-        /// The limit that is too low.
-        which: &'static str,
-        /// The bytes that it allows a connection.
-        allowed: u64,
-        /// The bytes that a request may need.
-        largest: u64,
-    },
-}
-
 impl Limits {
     /// Returns the bytes in flight reserved for each connection: its part of half of
     /// [`bytes_in_flight`](Self::bytes_in_flight).
@@ -116,7 +94,7 @@ impl Limits {
     /// # Errors
     ///
     /// If a required limit is 0, or a request of the largest size would never fit.
-    pub fn check(&self) -> Result<(), LimitsError> {
+    pub fn check(&self) -> Result<(), ServerError> {
         let counts = [
             ("connections", self.connections as u128),
             ("requests_per_connection", self.requests_per_connection as u128),
@@ -127,11 +105,11 @@ impl Limits {
             ("stalled_timeout", self.stalled_timeout.as_nanos()),
         ];
         if let Some((name, _)) = counts.into_iter().find(|&(_, count)| count == 0) {
-            return Err(LimitsError::Nothing(name));
+            return Err(ServerError::ZeroLimit(name));
         }
         let largest = self.largest_request_bytes;
         if largest < UNFRAGMENTED_BYTES || !u64::from(largest).is_multiple_of(SECTOR_BYTES) {
-            return Err(LimitsError::LargestRequest(largest));
+            return Err(ServerError::LargestRequest(largest));
         }
         let largest = u64::from(largest).max(self.allocation_bytes());
         let alone = self.reserved_bytes_per_connection() + self.shared_bytes();
@@ -139,7 +117,7 @@ impl Limits {
             [("bytes_per_connection", self.bytes_per_connection), ("bytes_in_flight", alone)]
         {
             if allowed < largest {
-                return Err(LimitsError::NeverFits { which, allowed, largest });
+                return Err(ServerError::NeverFits { which, allowed, largest });
             }
         }
         Ok(())
@@ -158,7 +136,7 @@ mod tests {
     #[test]
     fn the_defaults_can_be_run_and_leave_each_connection_its_part() {
         let limits = Limits::default();
-        assert_eq!(limits.check(), Ok(()));
+        limits.check().unwrap();
         assert_eq!(limits.reserved_bytes_per_connection(), 8 << 20);
         assert_eq!(limits.shared_bytes(), 256 << 20);
     }
@@ -166,18 +144,18 @@ mod tests {
     #[test]
     fn what_can_never_work_is_refused() {
         let limits = Limits { connections: 0, ..Limits::default() };
-        assert_eq!(limits.check(), Err(LimitsError::Nothing("connections")));
+        assert!(matches!(limits.check(), Err(ServerError::ZeroLimit("connections"))));
         let limits = Limits { largest_request_bytes: 65_537, ..Limits::default() };
-        assert_eq!(limits.check(), Err(LimitsError::LargestRequest(65_537)));
+        assert!(matches!(limits.check(), Err(ServerError::LargestRequest(65_537))));
         let limits = Limits { bytes_per_connection: 1 << 20, ..Limits::default() };
         assert!(matches!(
             limits.check(),
-            Err(LimitsError::NeverFits { which: "bytes_per_connection", .. })
+            Err(ServerError::NeverFits { which: "bytes_per_connection", .. })
         ));
         let limits = Limits { bytes_in_flight: 40 << 20, ..Limits::default() };
         assert!(matches!(
             limits.check(),
-            Err(LimitsError::NeverFits { which: "bytes_in_flight", .. })
+            Err(ServerError::NeverFits { which: "bytes_in_flight", .. })
         ));
     }
 }

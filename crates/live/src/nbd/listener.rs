@@ -72,10 +72,10 @@ impl Listener {
         if std::os::unix::net::SocketAddr::from_pathname(path).is_err() {
             return Err(ServerError::SocketPath(path.to_path_buf()));
         }
-        let socket = PrivateSocket::bind(path).map_err(|error| match error {
-            SocketError::InUse => ServerError::InUse(path.to_path_buf()),
-            SocketError::NotASocket => ServerError::NotASocket(path.to_path_buf()),
-            SocketError::System(error) => failed(error),
+        let socket = PrivateSocket::bind(path, path).map_err(|error| match error {
+            SocketError::InUse(path) => ServerError::InUse(path),
+            SocketError::NotASocket(path) => ServerError::NotASocket(path),
+            SocketError::Listen { error, .. } => failed(error),
         })?;
         Ok((Self::Unix(socket), address))
     }

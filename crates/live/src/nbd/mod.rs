@@ -66,7 +66,7 @@ mod transmission;
 pub use budget::Usage;
 pub use export::{Answer, Export, ExportError, Extent, Features, Reply, Request, Requester};
 pub use exports::{ExportEntry, Exports, OneExport};
-pub use limits::{Limits, LimitsError};
+pub use limits::Limits;
 pub use listener::Address;
 pub use server::{Server, ServerError, Stopper};
 

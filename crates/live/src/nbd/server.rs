@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use super::budget::{Budget, Usage};
 use super::clients::{Served, accept_until_told};
 use super::exports::Exports;
-use super::limits::{Limits, LimitsError};
+use super::limits::Limits;
 use super::listener::{Address, Listener};
 use super::options::Offer;
 
@@ -18,9 +18,25 @@ use super::options::Offer;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// The limits are inconsistent.
-    #[error(transparent)]
-    Limits(#[from] LimitsError),
+    /// A limit is 0 that must be at least 1.
+    #[error("{0} is 0; it must be at least 1")]
+    ZeroLimit(&'static str),
+    /// The protocol does not allow the largest request size.
+    #[error("largest_request_bytes is {0}; it must be a multiple of 512 and at least 65536")]
+    LargestRequest(u32),
+    /// A request of the largest size would wait for ever.
+    #[error(
+        "{which} lets a connection have {allowed} bytes in flight, and one request may need {largest}; raise it, or lower \
+         largest_request_bytes and extents_per_answer"
+    )]
+    NeverFits {
+        /// The limit that is too low.
+        which: &'static str,
+        /// The bytes that it allows a connection.
+        allowed: u64,
+        /// The bytes that a request may need.
+        largest: u64,
+    },
     /// Clients cannot use the export's size.
     #[error("the export has {0} bytes, which is not a multiple of 512")]
     Size(u64),

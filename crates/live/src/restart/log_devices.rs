@@ -5,7 +5,7 @@ use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
 use crate::format::{Label, MemberState, Superblock};
 use crate::log::{LogDeviceFinding, LogReadError, LogRepair, RecoveredLog, read_log};
 use crate::offline::OfflineArray;
-use crate::store::StoreError;
+use crate::store::SpindleWriteError;
 
 /// Returns what the log's devices hold for a restart from `superblock`.
 pub(crate) fn log_of<D: Devices>(
@@ -40,7 +40,7 @@ pub(super) fn equalize_logs<D: Devices>(
         }
         match OfflineArray::write_raw(devices, device, offset / BLOCK_BYTES as u64, bytes) {
             Ok(()) => {}
-            Err(IoError::NoSpace) => return Err(RestartError::Redo(StoreError::NoSpace)),
+            Err(IoError::NoSpace) => return Err(RestartError::Redo(SpindleWriteError::NoSpace)),
             Err(error) if failed.is_some() => {
                 return Err(RestartError::Log(LogReadError::Device(error)));
             }

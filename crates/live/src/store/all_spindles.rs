@@ -3,7 +3,7 @@
 use strewn_raid::SpindleIndex;
 
 use super::Store;
-use super::api::{StoreError, Token};
+use super::api::{SpindleWriteError, Token};
 use super::operation::{IoPurpose, Operation, OperationKind};
 use crate::device::{BLOCK_BYTES, Buffer, IoRequest};
 use crate::format::Superblock;
@@ -12,7 +12,7 @@ impl Store {
     /// Flushes all spindles that are present.
     pub(super) fn send_flushes(&mut self, token: Token) {
         let spindles = self.spindles_present();
-        let failure = spindles.is_empty().then_some(StoreError::SpindleLost);
+        let failure = spindles.is_empty().then_some(SpindleWriteError::SpindleLost);
         self.send_to_all(&spindles, token, OperationKind::Flush, failure, || IoRequest::Flush);
     }
 
@@ -30,7 +30,7 @@ impl Store {
         spindles: &[SpindleIndex],
         token: Token,
         kind: OperationKind,
-        failure: Option<StoreError>,
+        failure: Option<SpindleWriteError>,
         request: impl Fn() -> IoRequest,
     ) {
         let operation = Operation { token, kind, remaining: spindles.len(), failure };

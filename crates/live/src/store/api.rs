@@ -16,21 +16,21 @@ pub enum StoreEvent {
         /// The request.
         token: Token,
         /// The data, with the state of each block. An error only if the spindle is lost.
-        result: Result<ReadOutcome, StoreError>,
+        result: Result<ReadOutcome, SpindleWriteError>,
     },
     /// A read of checksum entries.
     ChecksumsRead {
         /// The request.
         token: Token,
         /// The state of each block, assuming that its bytes match its checksum. An error only if the spindle is lost.
-        result: Result<Vec<BlockState>, StoreError>,
+        result: Result<Vec<BlockState>, SpindleWriteError>,
     },
     /// A write: the data and the checksums are written. The next flush makes both durable.
     Write {
         /// The request.
         token: Token,
         /// Whether it was done. If not, any part of it may be; partially written blocks are bad.
-        result: Result<(), StoreError>,
+        result: Result<(), SpindleWriteError>,
     },
     /// A flush of all spindles that are present.
     Flush {
@@ -38,23 +38,23 @@ pub enum StoreEvent {
         token: Token,
         /// Whether it was done. A spindle lost meanwhile is not an error, but is reported as
         /// [`StoreEvent::SpindleLost`].
-        result: Result<(), StoreError>,
+        result: Result<(), SpindleWriteError>,
     },
     /// A superblock write to all spindles that are present.
     Superblock {
         /// The request.
         token: Token,
         /// Whether it is durable. An error if a spindle had no room for it, or no spindle is left.
-        result: Result<(), StoreError>,
+        result: Result<(), SpindleWriteError>,
     },
-    /// A spindle no longer answers; reported once. Everything in flight on it fails with [`StoreError::SpindleLost`],
+    /// A spindle no longer answers; reported once. Everything in flight on it fails with [`SpindleWriteError::SpindleLost`],
     /// and so does every later request, until [`Store::admit_spindle`](super::Store::admit_spindle).
     SpindleLost(SpindleIndex),
 }
 
 /// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StoreError {
+pub enum SpindleWriteError {
     /// There is no space left under the device.
     #[error("no space is left under the device")]
     NoSpace,

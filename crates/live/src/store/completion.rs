@@ -3,7 +3,7 @@
 use strewn_raid::SpindleIndex;
 
 use super::Store;
-use super::api::{StoreError, StoreEvent};
+use super::api::{SpindleWriteError, StoreEvent};
 use super::operation::{IoPurpose, OperationKind, RowPart, SentIo};
 use super::rows::RowId;
 use crate::device::{BLOCK_BYTES, IoCompletion, IoError};
@@ -26,8 +26,8 @@ impl Store {
                 self.run_to_quiescence();
                 return;
             }
-            Err(IoError::NoSpace) => Err(StoreError::NoSpace),
-            Err(IoError::Unreadable) => Err(StoreError::Refused),
+            Err(IoError::NoSpace) => Err(SpindleWriteError::NoSpace),
+            Err(IoError::Unreadable) => Err(SpindleWriteError::Refused),
         };
         match purpose {
             IoPurpose::ReadData(part) => match result {
@@ -90,14 +90,14 @@ impl Store {
         &mut self,
         id: usize,
         spindle: SpindleIndex,
-        result: Result<(), StoreError>,
+        result: Result<(), SpindleWriteError>,
     ) {
         let operation = &mut self.operations[id];
         match (result, &mut operation.kind) {
             (Ok(()), OperationKind::Superblock { written }) => *written += 1,
             (Ok(()), _) => {}
             // Zones must be initialized on every spindle that is present.
-            (Err(StoreError::Refused), OperationKind::Initialize(_)) => {
+            (Err(SpindleWriteError::Refused), OperationKind::Initialize(_)) => {
                 if self.is_present(spindle) {
                     self.finished.push(StoreEvent::SpindleLost(spindle));
                     self.fail_spindle(spindle);
@@ -133,13 +133,13 @@ impl Store {
         }
         for id in ended {
             let Some(operation) = self.operations.try_remove(id) else { continue };
-            let (token, gone) = (operation.token, Err(StoreError::SpindleLost));
+            let (token, gone) = (operation.token, Err(SpindleWriteError::SpindleLost));
             self.finished.push(match operation.kind {
                 OperationKind::Read { .. } => {
-                    StoreEvent::Read { token, result: Err(StoreError::SpindleLost) }
+                    StoreEvent::Read { token, result: Err(SpindleWriteError::SpindleLost) }
                 }
                 OperationKind::ReadChecksums { .. } => {
-                    StoreEvent::ChecksumsRead { token, result: Err(StoreError::SpindleLost) }
+                    StoreEvent::ChecksumsRead { token, result: Err(SpindleWriteError::SpindleLost) }
                 }
                 _ => StoreEvent::Write { token, result: gone },
             });

@@ -12,7 +12,7 @@ use strewn_raid::SpindleIndex;
 
 use super::Store;
 use super::all_spindles::durable_write;
-use super::api::{BadBlock, BlockState, StoreError, StoreEvent, Token};
+use super::api::{BadBlock, BlockState, SpindleWriteError, StoreEvent, Token};
 use super::operation::{
     DeferredWrite, Extent, InitializationStep, IoPurpose, Operation, OperationKind, ZoneId,
 };
@@ -180,7 +180,11 @@ impl Store {
     }
 
     /// A step is done on all spindles of a group that are present.
-    pub(super) fn on_step_done(&mut self, step: InitializationStep, failure: Option<StoreError>) {
+    pub(super) fn on_step_done(
+        &mut self,
+        step: InitializationStep,
+        failure: Option<SpindleWriteError>,
+    ) {
         match (step, failure) {
             (InitializationStep::WriteChecksums(zone), None) => {
                 let flush = OperationKind::Initialize(InitializationStep::Flush(zone));
@@ -299,7 +303,11 @@ impl Store {
     }
 
     /// A zone could not be initialized: what waited for it fails.
-    fn initialization_failed(&mut self, ZoneId { group, zone }: ZoneId, failure: &StoreError) {
+    fn initialization_failed(
+        &mut self,
+        ZoneId { group, zone }: ZoneId,
+        failure: &SpindleWriteError,
+    ) {
         let waiting = self.zones[group].in_progress.remove(&zone);
         for id in waiting.unwrap_or_default() {
             let operation = self.operations.get(id);

@@ -40,7 +40,7 @@ mod reading;
 mod rows;
 mod writing;
 
-pub use api::{BadBlock, BlockState, ReadOutcome, StoreError, StoreEvent, Token};
+pub use api::{BadBlock, BlockState, ReadOutcome, SpindleWriteError, StoreEvent, Token};
 
 use rustc_hash::FxHashMap;
 use slab::Slab;
@@ -117,7 +117,8 @@ impl Store {
     /// [`StoreEvent::Read`].
     pub fn read(&mut self, token: Token, spindle: SpindleIndex, first_sector: u64, sectors: u32) {
         if !self.is_present(spindle) {
-            self.finished.push(StoreEvent::Read { token, result: Err(StoreError::SpindleLost) });
+            self.finished
+                .push(StoreEvent::Read { token, result: Err(SpindleWriteError::SpindleLost) });
             return;
         }
         let extent = Extent { spindle, first_sector, sectors: u64::from(sectors) };
@@ -145,8 +146,10 @@ impl Store {
         blocks: usize,
     ) {
         if !self.is_present(spindle) {
-            self.finished
-                .push(StoreEvent::ChecksumsRead { token, result: Err(StoreError::SpindleLost) });
+            self.finished.push(StoreEvent::ChecksumsRead {
+                token,
+                result: Err(SpindleWriteError::SpindleLost),
+            });
             return;
         }
         let kind = OperationKind::ReadChecksums {
@@ -183,7 +186,8 @@ impl Store {
         let extent = Extent { spindle, first_sector, sectors: (length / SECTOR) as u64 };
         assert_eq!(block_tag.len(), extent.blocks(), "a write says of each block what it holds");
         if !self.is_present(spindle) {
-            self.finished.push(StoreEvent::Write { token, result: Err(StoreError::SpindleLost) });
+            self.finished
+                .push(StoreEvent::Write { token, result: Err(SpindleWriteError::SpindleLost) });
             return;
         }
         let last = extent.blocks() - 1;
@@ -333,7 +337,7 @@ impl Store {
                 self.finished.push(StoreEvent::Read { token, result });
             }
             OperationKind::ReadModifyWrite { bad, .. } if bad.contains(&true) => {
-                let result = Err(StoreError::BadBlocks { bad });
+                let result = Err(SpindleWriteError::BadBlocks { bad });
                 self.finished.push(StoreEvent::Write { token, result });
             }
             OperationKind::ReadModifyWrite { .. } => self.merged.push(operation),
@@ -346,8 +350,11 @@ impl Store {
             }
             OperationKind::Flush => self.finished.push(StoreEvent::Flush { token, result }),
             OperationKind::Superblock { written } => {
-                let result =
-                    if written == 0 { result.and(Err(StoreError::SpindleLost)) } else { result };
+                let result = if written == 0 {
+                    result.and(Err(SpindleWriteError::SpindleLost))
+                } else {
+                    result
+                };
                 self.finished.push(StoreEvent::Superblock { token, result });
             }
         }

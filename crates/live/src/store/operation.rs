@@ -3,7 +3,7 @@
 use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
 use strewn_raid::{Dbn, SpindleIndex};
 
-use super::api::{BlockState, StoreError, Token};
+use super::api::{BlockState, SpindleWriteError, Token};
 use super::rows::RowId;
 use crate::device::{BLOCK_BYTES, Buffer};
 use crate::format::{BlockTag, ENTRY_BYTES};
@@ -52,7 +52,7 @@ pub(super) struct Operation {
     pub(super) kind: OperationKind,
     /// Parts, or I/Os of a flush or superblock, that are not done.
     pub(super) remaining: usize,
-    pub(super) failure: Option<StoreError>,
+    pub(super) failure: Option<SpindleWriteError>,
 }
 
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use strewn_array::crc32c;
 use strewn_raid::Dbn;
 
 use super::Store;
-use super::api::StoreError;
+use super::api::SpindleWriteError;
 use super::operation::{Extent, IoPurpose, PartWork, RowPart, WritePart, mask};
 use super::rows::{RowId, RowKey};
 use crate::device::{BLOCK_BYTES, Buffer, IoId, IoRequest};
@@ -238,7 +238,7 @@ impl Store {
     }
 
     /// Handles the completion of a part's data write.
-    pub(super) fn data_written(&mut self, id: usize, result: Result<(), StoreError>) {
+    pub(super) fn data_written(&mut self, id: usize, result: Result<(), SpindleWriteError>) {
         let part = &mut self.parts[id];
         let written = part.mask();
         if let PartWork::Write(write) = &mut part.work {
@@ -258,7 +258,7 @@ impl Store {
     }
 
     /// Handles the completion of the write of a row's checksum block.
-    pub(super) fn checksums_written(&mut self, id: RowId, result: Result<(), StoreError>) {
+    pub(super) fn checksums_written(&mut self, id: RowId, result: Result<(), SpindleWriteError>) {
         let row = self.rows.get_mut(id);
         let Some(version) = row.writing.take() else { return };
         let before = std::mem::replace(&mut row.written, version);

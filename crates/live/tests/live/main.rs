@@ -12,4 +12,3 @@ mod nbd;
 mod prediction;
 mod serving;
 mod store;
-mod torture;

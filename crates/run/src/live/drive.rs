@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use strewn_array::{Direction, HostOperation, OperationId};
-use strewn_live::device::Measured;
-use strewn_live::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId, TargetId};
+use strewn_live::engine::{Answer, Controller, HostRequest, RequestError, RequestId, TargetId};
+use strewn_live::measured_array::MeasuredArray;
 use strewn_report::{ArrayMap, LogFigures};
 use strewn_scenario::Scenario;
 use strewn_sim::{Host, Progress};
 
+use super::LiveError;
 use super::measure::{Meter, ProbedDevice};
 use super::payload::Payload;
-use super::{LiveError, LiveRunning};
 use crate::array_run::ArrayRun;
 use crate::layout_map::{self, Mapped};
 use crate::run::Observer;
@@ -20,8 +20,8 @@ use crate::run::Observer;
 const LOOK_NS: u64 = 100_000_000;
 
 /// An array under a host's load.
-pub(super) struct Drive<'a, A> {
-    running: LiveRunning<A>,
+pub(super) struct Drive<'a> {
+    running: Box<dyn MeasuredArray>,
     host: Box<dyn Host>,
     scenario: &'a Scenario,
     observer: &'a dyn Observer,
@@ -43,16 +43,16 @@ enum Cut {
     Failed(LiveError),
 }
 
-impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
+impl<'a> Drive<'a> {
     pub(super) fn new(
-        running: LiveRunning<A>,
+        running: Box<dyn MeasuredArray>,
         host: Box<dyn Host>,
         scenario: &'a Scenario,
         observer: &'a dyn Observer,
     ) -> Self {
         Self {
             began_ns: running.now_ns(),
-            meter: Meter::new(running.engine().array().counters()),
+            meter: Meter::new(running.counters()),
             running,
             host,
             scenario,
@@ -71,8 +71,8 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
         let mut segments = Vec::new();
         let mut problem = None;
         // Activity up to here belongs to no segment.
-        self.running.devices_mut().look();
-        self.meter = Meter::new(self.running.engine().array().counters());
+        self.running.device_measures();
+        self.meter = Meter::new(self.running.counters());
         self.began_ns = self.running.now_ns();
         while let Some(operation) = self.host.first() {
             self.give(0, operation);
@@ -114,7 +114,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
                 break;
             }
         }
-        let mut failures = self.running.engine().array().failures().to_vec();
+        let mut failures = self.running.failures().to_vec();
         for failure in &mut failures {
             let times = [Some(&mut failure.at_ns), failure.rebuild_began_ns.as_mut()];
             for time_ns in times.into_iter().chain([failure.rebuilt_ns.as_mut()]).flatten() {
@@ -136,10 +136,10 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
     /// Waits for outstanding operations, writes everything to the spindles, and records there that the array is
     /// clean.
     pub(super) fn shut_down(&mut self) -> Result<(), LiveError> {
-        while !self.meter.outstanding.is_none() && self.running.engine().stopped().is_none() {
+        while !self.meter.outstanding.is_none() && self.running.stopped().is_none() {
             self.running.poll(Some(Duration::from_nanos(LOOK_NS)));
             let now_ns = self.now_ns();
-            self.running.engine_mut().take_answers(&mut self.answers);
+            self.running.take_answers(&mut self.answers);
             // These answers are not measured.
             for _ in self.answers.drain(..) {
                 self.meter.outstanding.answered(now_ns);
@@ -154,8 +154,11 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
 
     fn look_at_file(&self, map: &mut Option<ArrayMap>, segment: u32) {
         if let Some(map) = map {
-            let picture =
-                self.running.engine().array().picture(map, &layout_map::files(self.scenario, 0));
+            let files = layout_map::files(self.scenario, 0);
+            let picture = match self.running.controller() {
+                Controller::WriteAnywhere(array) => array.picture(map, &files),
+                Controller::InPlace(array) => array.picture(map, &files),
+            };
             map.add(segment, &picture);
         }
     }
@@ -189,7 +192,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
             }
             self.issue(now_ns)?;
             let any = self.answer(now_ns)?;
-            if let Some(why) = self.running.engine().stopped() {
+            if let Some(why) = self.running.stopped() {
                 return Err(Cut::Failed(LiveError::Stopped(why.to_owned())));
             }
             if now_ns - self.looked_ns >= LOOK_NS {
@@ -224,7 +227,7 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
     /// answers.
     fn answer(&mut self, now_ns: u64) -> Result<bool, Cut> {
         let mut answers = std::mem::take(&mut self.answers);
-        self.running.engine_mut().take_answers(&mut answers);
+        self.running.take_answers(&mut answers);
         let any = !answers.is_empty();
         for (RequestId(id), answer) in answers.drain(..) {
             self.meter.outstanding.answered(now_ns);
@@ -245,9 +248,8 @@ impl<'a, A: LiveArray + Mapped> Drive<'a, A> {
 
     fn measure(&mut self, start_ns: u64, end_ns: u64) -> strewn_sim::Segment {
         let host = self.host.end_segment(start_ns, end_ns);
-        let devices = Measured::look(self.running.devices_mut());
-        let spindles = self.running.engine().label().members.len();
-        let seen = ProbedDevice { start_ns, end_ns, host, devices, spindles };
-        self.meter.segment(self.running.engine().array(), seen)
+        let devices = self.running.device_measures();
+        let seen = ProbedDevice { start_ns, end_ns, host, devices };
+        self.meter.segment(&*self.running, seen)
     }
 }

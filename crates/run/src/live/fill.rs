@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use strewn_array::LunId;
 use strewn_base::SECTOR_BYTES;
-use strewn_live::engine::{HostRequest, LiveArray, RequestId, TargetId};
+use strewn_live::engine::{HostRequest, RequestId, TargetId};
+use strewn_live::measured_array::MeasuredArray;
 use strewn_scenario::Scenario;
 
 use super::payload::Payload;
-use super::{FillFile, LiveError, LiveOptions, LiveRunning};
+use super::{FillFile, LiveError, LiveOptions};
 use crate::layout_map;
 use crate::run::Observer;
 
@@ -34,24 +35,23 @@ impl Fill {
 }
 
 /// Writes the scenario's file in full, if the options ask for it.
-pub(super) fn fill<A: LiveArray>(
-    running: &mut LiveRunning<A>,
+pub(super) fn fill(
+    running: &mut dyn MeasuredArray,
     scenario: &Scenario,
     options: LiveOptions,
     observer: &dyn Observer,
 ) -> Result<Option<Fill>, LiveError> {
-    let array = running.engine().array();
     let mut file = 0..layout_map::files(scenario, 0)[0];
     let fills = match options.fill {
-        FillFile::IfBlank => !file.any(|block| array.is_allocated(LunId(0), block)),
+        FillFile::IfBlank => !file.any(|block| running.is_allocated(LunId(0), block)),
         FillFile::Always => true,
         FillFile::Never => false,
     };
     fills.then(|| write(running, scenario, observer)).transpose()
 }
 
-fn write<A: LiveArray>(
-    running: &mut LiveRunning<A>,
+fn write(
+    running: &mut dyn MeasuredArray,
     scenario: &Scenario,
     observer: &dyn Observer,
 ) -> Result<Fill, LiveError> {
@@ -72,7 +72,7 @@ fn write<A: LiveArray>(
             under_way += 1;
         }
         running.poll(Some(LOOK));
-        running.engine_mut().take_answers(&mut answers);
+        running.take_answers(&mut answers);
         for (RequestId(length), answer) in answers.drain(..) {
             answer.map_err(|error| LiveError::Stopped(error.to_string()))?;
             written += length;

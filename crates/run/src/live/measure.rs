@@ -3,7 +3,7 @@
 use rustix::time::{ClockId, clock_gettime};
 use strewn_array::{Counters, GroupMeasures};
 use strewn_live::device::DeviceMeasures;
-use strewn_live::engine::LiveArray;
+use strewn_live::measured_array::MeasuredArray;
 use strewn_raid::SpindleIndex;
 use strewn_report::LogFigures;
 use strewn_sim::{GroupSegment, HostMeasures, Laws, Segment, SpindleGroup};
@@ -60,7 +60,6 @@ pub(super) struct ProbedDevice {
     pub(super) host: HostMeasures,
     /// The spindles by number, then the devices of the log.
     pub(super) devices: Vec<DeviceMeasures>,
-    pub(super) spindles: usize,
 }
 
 impl Meter {
@@ -77,8 +76,9 @@ impl Meter {
         }
     }
 
-    pub(super) fn segment<A: LiveArray>(&mut self, array: &A, seen: ProbedDevice) -> Segment {
-        let ProbedDevice { start_ns, end_ns, mut host, devices, spindles } = seen;
+    pub(super) fn segment(&mut self, array: &dyn MeasuredArray, seen: ProbedDevice) -> Segment {
+        let ProbedDevice { start_ns, end_ns, mut host, devices } = seen;
+        let spindles = usize::from(array.spindles());
         let length_ns = end_ns - start_ns;
         host.outstanding_ns = self.outstanding.take(end_ns);
         host.close();
@@ -164,8 +164,8 @@ fn add(group: &mut SpindleGroup, one: &DeviceMeasures, length_ns: u64) {
 }
 
 /// Returns what the spindles of a parity group did.
-fn of_group<A: LiveArray>(
-    array: &A,
+fn of_group(
+    array: &dyn MeasuredArray,
     GroupMeasures { spindles, blocks, free_blocks }: &GroupMeasures,
     devices: &[DeviceMeasures],
     length_ns: u64,

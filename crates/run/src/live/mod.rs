@@ -16,16 +16,15 @@ use std::time::Instant;
 
 use strewn_array::Counters;
 use strewn_live::assembly::{self, ArrayLocation, AssembledArray, DeviceProblem, OpenOptions};
-use strewn_live::device::{DeviceFile, IoBackend, Measured, RealDevices};
-use strewn_live::engine::LiveArray;
-use strewn_live::running::RunningArray;
-use strewn_live::starting::{self, StartedArray};
+use strewn_live::device::{DeviceFile, IoBackend};
+use strewn_live::measured_array::MeasuredArray;
+use strewn_live::starting;
 use strewn_report::{LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
 use strewn_scenario::Scenario;
 use strewn_sim::Host;
 
 use crate::array_run::ArrayRun;
-use crate::layout_map::{Mapped, map_of_groups};
+use crate::layout_map::map_of_groups;
 use crate::load::Load;
 use crate::run::{self, Observer};
 use crate::{build, results};
@@ -35,9 +34,6 @@ pub use scenario::LivePlan;
 
 use drive::Drive;
 use fill::Fill;
-
-/// An array running on measured devices.
-type LiveRunning<A> = RunningArray<Measured<RealDevices>, A>;
 
 /// When to write the file in full before the first segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -155,11 +151,7 @@ impl LiveRun {
         let blocks_per_spindle = longest.unwrap_or(0);
         let has_groups = groups.len() > 1;
         let whole = Whole { scenario, options, blocks_per_spindle, has_groups, host, observer };
-        let done = match started {
-            StartedArray::WriteAnywhere(running) => whole.run(running.map_devices(Measured::new)),
-            StartedArray::InPlace(running) => whole.run(running.map_devices(Measured::new)),
-        }?;
-        let Done { run, log, fill, problem } = done;
+        let Done { run, log, fill, problem } = whole.run(started.measured())?;
         real.fill = fill.map(Fill::figures);
         real.log = log;
         if run.segments.is_empty()
@@ -172,7 +164,7 @@ impl LiveRun {
     }
 }
 
-/// A run on an array of either kind.
+/// A run on an array.
 struct Whole<'a> {
     scenario: &'a Scenario,
     options: LiveOptions,
@@ -193,9 +185,9 @@ struct Done {
 
 impl Whole<'_> {
     /// Runs the array, and shuts it down in every case.
-    fn run<A: LiveArray + Mapped>(self, mut running: LiveRunning<A>) -> Result<Done, LiveError> {
+    fn run(self, mut running: Box<dyn MeasuredArray>) -> Result<Done, LiveError> {
         let Self { scenario, options, blocks_per_spindle, has_groups, host, observer } = self;
-        let filled = fill::fill(&mut running, scenario, options, observer);
+        let filled = fill::fill(&mut *running, scenario, options, observer);
         let fill = match filled {
             Ok(fill) => fill,
             Err(error) => {
@@ -204,10 +196,10 @@ impl Whole<'_> {
                 return Err(error);
             }
         };
-        let array = running.engine().array();
         let map = options.with_map.then(|| {
             let name = &scenario.arrays[0].name;
-            map_of_groups(name, blocks_per_spindle, has_groups, array)
+            let is_parity = |spindle| running.is_parity(spindle);
+            map_of_groups(name, blocks_per_spindle, has_groups, running.spindles(), is_parity)
         });
         let mut drive = Drive::new(running, host, scenario, observer);
         let (run, problem) = drive.run(map);

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::{DeviceIndex, Devices, Io, IoCompletion, IoError, Waker};
 pub use errno::remedy_of_system;
-pub use open::{DeviceFile, OpenDevice, OpenError, Space};
+pub use open::{DeviceFile, OpenDevice, OpenDeviceError, Space};
 pub use threads::ThreadDevices;
 #[cfg(target_os = "linux")]
 pub use uring::UringDevices;

@@ -13,7 +13,7 @@ use super::lock::{self, Refused};
 
 /// Why a file or block device cannot be opened as a device.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum OpenDeviceError {
     /// It is in use by another process of ours, a file system or a volume manager.
     #[error("{} is in use{}", path.display(), holder.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
     InUse {
@@ -95,12 +95,12 @@ impl OpenDevice {
     /// # Errors
     ///
     /// If it cannot be opened, is in use, or does not hold whole blocks.
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<DeviceFile, OpenError> {
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<DeviceFile, OpenDeviceError> {
         let path = path.as_ref();
         let status = std::fs::metadata(path).map_err(|source| system(path, "open", source))?;
         let kind = status.file_type();
         if !kind.is_file() && !kind.is_block_device() {
-            return Err(OpenError::NotStorage { path: path.to_owned() });
+            return Err(OpenDeviceError::NotStorage { path: path.to_owned() });
         }
         let is_block_device = kind.is_block_device();
         let (file, direct) = self.open_as(path, &status, is_block_device)?;
@@ -109,7 +109,7 @@ impl OpenDevice {
             .map_err(|source| system(path, "find the size of", source))?;
         let block = BLOCK_BYTES as u64;
         if size_bytes < block || !(is_block_device || size_bytes.is_multiple_of(block)) {
-            return Err(OpenError::NotBlocks { path: path.to_owned(), size_bytes });
+            return Err(OpenDeviceError::NotBlocks { path: path.to_owned(), size_bytes });
         }
         match lock::lock(&file, self.writable, is_block_device) {
             Ok(()) => {}
@@ -134,10 +134,10 @@ impl OpenDevice {
         path: impl AsRef<Path>,
         size_bytes: u64,
         space: Space,
-    ) -> Result<DeviceFile, OpenError> {
+    ) -> Result<DeviceFile, OpenDeviceError> {
         let path = path.as_ref();
         if size_bytes == 0 || !size_bytes.is_multiple_of(BLOCK_BYTES as u64) {
-            return Err(OpenError::NotBlocks { path: path.to_owned(), size_bytes });
+            return Err(OpenDeviceError::NotBlocks { path: path.to_owned(), size_bytes });
         }
         let file = OpenOptions::new()
             .read(true)
@@ -161,7 +161,7 @@ impl OpenDevice {
         path: &Path,
         status: &Metadata,
         is_block_device: bool,
-    ) -> Result<(File, bool), OpenError> {
+    ) -> Result<(File, bool), OpenDeviceError> {
         let attempt = |direct| {
             let mut flags = OFlags::empty();
             #[cfg(target_os = "linux")]
@@ -212,7 +212,7 @@ impl DeviceFile {
     /// # Errors
     ///
     /// As [`OpenDevice::open`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenDeviceError> {
         OpenDevice::new().open(path)
     }
 
@@ -225,7 +225,7 @@ impl DeviceFile {
         path: impl AsRef<Path>,
         size_bytes: u64,
         space: Space,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, OpenDeviceError> {
         OpenDevice::new().create(path, size_bytes, space)
     }
 
@@ -286,7 +286,7 @@ fn try_direct(file: &File) -> io::Result<()> {
     }
 }
 
-fn fill(file: &File, path: &Path, size_bytes: u64, space: Space) -> Result<(), OpenError> {
+fn fill(file: &File, path: &Path, size_bytes: u64, space: Space) -> Result<(), OpenDeviceError> {
     file.set_len(size_bytes).map_err(|source| system(path, "size", source))?;
     if space == Space::Preallocated {
         preallocate(file, size_bytes)
@@ -334,17 +334,17 @@ fn writes_through(_: &Metadata) -> bool {
     false
 }
 
-fn refused(path: &Path, status: &Metadata, error: io::Error) -> OpenError {
+fn refused(path: &Path, status: &Metadata, error: io::Error) -> OpenDeviceError {
     match Errno::from_io_error(&error) {
         Some(Errno::BUSY) => in_use(path, status),
         _ => system(path, "open", error),
     }
 }
 
-fn in_use(path: &Path, status: &Metadata) -> OpenError {
-    OpenError::InUse { path: path.to_owned(), holder: lock::holder(status) }
+fn in_use(path: &Path, status: &Metadata) -> OpenDeviceError {
+    OpenDeviceError::InUse { path: path.to_owned(), holder: lock::holder(status) }
 }
 
-fn system(path: &Path, action: &'static str, source: io::Error) -> OpenError {
-    OpenError::System { path: path.to_owned(), action, source }
+fn system(path: &Path, action: &'static str, source: io::Error) -> OpenDeviceError {
+    OpenDeviceError::System { path: path.to_owned(), action, source }
 }

@@ -3,8 +3,8 @@
 use std::fs;
 
 use strewn_live::assembly::{
-    self, AssemblyError, ChangeError, DeviceProblemKind, NewLog, ReplacementDevice, mark_failed,
-    open_to_replace, prepare_replacement, unused_path,
+    self, AssemblyError, DeviceProblemKind, MembershipError, NewLog, ReplacementDevice,
+    mark_failed, open_to_replace, prepare_replacement, unused_path,
 };
 use strewn_live::device::Space;
 use strewn_live::format::{DeviceRole, MemberState, Superblock};
@@ -21,7 +21,7 @@ fn spindles_are_marked_as_failed_as_far_as_redundancy_goes() {
     assert_eq!(label(&folder.log()).members[1].state, MemberState::Failed);
     let before = folder.contents();
     let error = mark_failed(&folder.place(), 1).unwrap_err();
-    assert!(matches!(error, ChangeError::FailedAlready { position: 1 }), "{error}");
+    assert!(matches!(error, MembershipError::FailedAlready { position: 1 }), "{error}");
     let error = mark_failed(&folder.place(), 5).unwrap_err();
     assert!(error.to_string().contains("spindles 0 to 4"), "{error}");
     assert_eq!(folder.contents(), before);
@@ -100,7 +100,7 @@ fn a_log_is_replaced() {
         let new = NewLog::prepare(&folder.place(), DeviceRole::Log, &by, false)?;
         let lost = new.install(&folder.place(), accept_lost_writes)?;
         assembly::record_device_path(&directory, DeviceRole::Log, &path).unwrap();
-        Ok::<_, ChangeError>((path, lost))
+        Ok::<_, MembershipError>((path, lost))
     };
     fs::remove_file(folder.log()).unwrap();
     let error = folder.open_degraded().unwrap_err();
@@ -117,7 +117,7 @@ fn a_log_is_replaced() {
     }
     let before = folder.contents();
     let error = named(false).unwrap_err();
-    assert!(matches!(error, ChangeError::LogNeeded { checkpoint: 0 }), "{error}");
+    assert!(matches!(error, MembershipError::LogNeeded { checkpoint: 0 }), "{error}");
     assert!(error.remedy().contains("--lose-writes"), "{}", error.remedy());
     assert_eq!(folder.contents(), before);
     assert_eq!(named(true).unwrap(), (folder.path("array/log-1"), true));
@@ -133,8 +133,8 @@ fn a_log_is_replaced() {
     };
     folder.device("small", 1 << 20);
     let blank_devices = folder.contents();
-    assert!(matches!(prepare("small", false), Err(ChangeError::TooSmall { .. })));
-    assert!(matches!(prepare("array/log-1", false), Err(ChangeError::IsMember { .. })));
+    assert!(matches!(prepare("small", false), Err(MembershipError::TooSmall { .. })));
+    assert!(matches!(prepare("array/log-1", false), Err(MembershipError::IsMember { .. })));
     assert_eq!(folder.contents(), blank_devices);
     fs::remove_file(folder.path("small")).unwrap();
     assert_eq!(folder.contents(), before);
@@ -142,7 +142,7 @@ fn a_log_is_replaced() {
     let size = fs::metadata(folder.path("array/log-1")).unwrap().len();
     folder.device("large", size);
     let error = prepare("large", false).unwrap_err();
-    assert!(matches!(error, ChangeError::Assembly(AssemblyError::Degraded { .. })), "{error}");
+    assert!(matches!(error, MembershipError::Assembly(AssemblyError::Degraded { .. })), "{error}");
     prepare("large", true).unwrap();
     fs::rename(folder.path("unplugged"), folder.spindle(3)).unwrap();
     fs::remove_file(folder.path("large")).unwrap();
@@ -180,8 +180,8 @@ fn what_is_replaced_is_not_whole_and_nobody_else_is_given_up() {
         assert_eq!(folder.contents(), before);
         error
     };
-    assert!(matches!(refused(3, false), ChangeError::Whole { position: 3 }));
-    assert!(matches!(refused(7, false), ChangeError::NoSuchSpindle { .. }));
+    assert!(matches!(refused(3, false), MembershipError::Whole { position: 3 }));
+    assert!(matches!(refused(7, false), MembershipError::NoSuchSpindle { .. }));
     fs::rename(folder.spindle(3), folder.path("unplugged too")).unwrap();
     let before = folder.contents();
     let error = open_to_replace(&folder.place(), 3, false).unwrap_err();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use strewn_live::assembly::{self, ChangeError, LogDevices, SpindleDevices, create};
+use strewn_live::assembly::{self, LogDevices, MembershipError, SpindleDevices, create};
 use strewn_live::configuration::LayoutName;
 use strewn_live::device::DeviceFile;
 use strewn_live::format::checksum_block;
@@ -55,7 +55,7 @@ fn given_devices_are_made_blank_where_it_matters() {
     options.spindles = SpindleDevices::Existing(spindles);
     options.log = LogDevices::Existing(log.clone());
     let error = create(&options).unwrap_err();
-    assert!(matches!(error, ChangeError::HoldsData { .. }), "{error}");
+    assert!(matches!(error, MembershipError::HoldsData { .. }), "{error}");
     options.force = true;
     let created = create(&options).unwrap();
     assert_eq!(created.wasted.len(), 1);
@@ -170,7 +170,7 @@ fn an_array_that_was_cut_off_as_it_was_made_does_not_open_and_can_be_destroyed()
         super::common::take_label(&folder.log());
         folder.open_degraded().unwrap_err();
         let error = create(&folder.options()).unwrap_err();
-        assert!(matches!(error, ChangeError::HoldsArray { .. }), "{error}");
+        assert!(matches!(error, MembershipError::HoldsArray { .. }), "{error}");
         let destroyed = assembly::destroy(&folder.path("array")).unwrap();
         assert_eq!(destroyed.removed.len(), 6, "{labelled}");
         assert!(!folder.path("array").exists());

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use strewn_live::assembly::{
-    self, AddGroupOptions, ArrayLocation, AssemblyError, ChangeError, Condition, DeviceProblem,
-    DeviceProblemKind, SpindleDevices, look, open_to_add_group,
+    self, AddGroupOptions, ArrayLocation, AssemblyError, Condition, DeviceProblem,
+    DeviceProblemKind, MembershipError, SpindleDevices, look, open_to_add_group,
 };
 use strewn_live::configuration::{ConfigurationError, LayoutName};
 use strewn_live::device::{IoBackend, Space};
@@ -26,7 +26,7 @@ fn options() -> AddGroupOptions {
     }
 }
 
-fn add(folder: &Folder, options: &AddGroupOptions) -> Result<(), ChangeError> {
+fn add(folder: &Folder, options: &AddGroupOptions) -> Result<(), MembershipError> {
     let grown = open_to_add_group(&folder.place(), options)?;
     start(grown.array, IoBackend::Threads).unwrap().shut_down().unwrap();
     Ok(())
@@ -218,7 +218,10 @@ fn what_cannot_be_added_is_refused_and_nothing_is_written() {
     }
     let error = open_to_add_group(&folder.place(), &sized(1, 2 << 20)).unwrap_err();
     let too_many = ConfigurationError::TooManyGroups { most: 8 };
-    assert!(matches!(&error, ChangeError::Configuration(found) if *found == too_many), "{error}");
+    assert!(
+        matches!(&error, MembershipError::Configuration(found) if *found == too_many),
+        "{error}"
+    );
 }
 
 #[test]
@@ -227,7 +230,7 @@ fn a_degraded_array_gets_a_group_if_that_is_allowed_and_an_array_in_place_none()
     folder.create();
     fs::remove_file(folder.spindle(2)).unwrap();
     let error = open_to_add_group(&folder.place(), &options()).unwrap_err();
-    assert!(matches!(error, ChangeError::Assembly(AssemblyError::Degraded { .. })), "{error}");
+    assert!(matches!(error, MembershipError::Assembly(AssemblyError::Degraded { .. })), "{error}");
     add(&folder, &AddGroupOptions { degraded: true, ..options() }).unwrap();
     let array = folder.open_degraded().unwrap();
     assert_eq!((array.lost(), array.label.members.len()), (vec![2], 10));
@@ -237,5 +240,5 @@ fn a_degraded_array_gets_a_group_if_that_is_allowed_and_an_array_in_place_none()
     options_in_place.spec.layout = LayoutName::Raid5;
     assembly::create(&options_in_place).unwrap();
     let error = open_to_add_group(&in_place.place(), &options()).unwrap_err();
-    assert!(matches!(error, ChangeError::InPlaceGroup), "{error}");
+    assert!(matches!(error, MembershipError::InPlaceGroup), "{error}");
 }

@@ -5,7 +5,9 @@ use std::fs;
 use strewn_live::assembly::{
     self, ArrayLocation, AssemblyError, Condition, DeviceProblemKind, OpenOptions, look,
 };
-use strewn_live::format::{FormatError, INITIALIZATION_MAP_SLOTS, MemberState, SUPERBLOCK_SLOTS};
+use strewn_live::format::{
+    DiskFormatError, INITIALIZATION_MAP_SLOTS, MemberState, SUPERBLOCK_SLOTS,
+};
 
 use super::common::{BLOCK, Folder, kinds, label, put_label, take_label, write};
 
@@ -149,12 +151,14 @@ fn a_spindle_that_cannot_be_relied_upon_is_done_without_if_that_is_allowed() {
             "neither a file nor a block device",
         ),
         (
-            "a newer version",
+            "another version",
             |folder| {
                 write(&folder.spindle(2), 8, &[3, 0]);
             },
-            |kind| matches!(kind, DeviceProblemKind::BadLabel(FormatError::Newer { .. })),
-            "newer",
+            |kind| {
+                matches!(kind, DeviceProblemKind::BadLabel(DiskFormatError::OtherVersion { .. }))
+            },
+            "the label is of format 3.0, and this program reads format 2.0",
         ),
         (
             "a copy of another",
@@ -367,4 +371,19 @@ fn regression_an_array_without_a_superblock_or_a_map_is_unusable() {
             (!has_map, has_map)
         );
     }
+}
+
+#[test]
+fn an_array_of_another_version_is_refused_with_the_way_out() {
+    let folder = Folder::new();
+    folder.create();
+    for path in (0..5).map(|at| folder.spindle(at)).chain([folder.log()]) {
+        write(&path, 8, &[1, 0]);
+    }
+    let before = folder.contents();
+    let error = folder.open().unwrap_err();
+    assert!(matches!(error, AssemblyError::NoArray { .. }), "{error}");
+    assert!(error.to_string().contains("the label is of format 1.0"), "{error}");
+    assert!(error.remedy().contains("the version of Strewn that made the array"), "{error}");
+    assert_eq!(folder.contents(), before);
 }

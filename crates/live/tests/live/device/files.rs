@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use strewn_base::Rng;
 use strewn_live::device::{
     Buffer, DeviceFile, DeviceIndex, Devices, IoBackend, IoCompletion, IoError, IoRequest,
-    OpenDevice, OpenError, RealDevices, Space, open_devices,
+    OpenDevice, OpenDeviceError, RealDevices, Space, open_devices,
 };
 use tempfile::TempDir;
 
@@ -245,7 +245,7 @@ fn a_second_opening_is_refused_with_the_path_and_the_process() {
     let path = directory.path().join("disk-3");
     let file = DeviceFile::create(&path, 4 * BLOCK, Space::Sparse).unwrap();
     let refused = DeviceFile::open(&path).unwrap_err();
-    assert!(matches!(refused, OpenError::InUse { .. }));
+    assert!(matches!(refused, OpenDeviceError::InUse { .. }));
     let us = if cfg!(target_os = "linux") {
         format!(" by process {}", std::process::id())
     } else {

@@ -70,6 +70,5 @@ pub fn first_superblock(array: Identity) -> Superblock {
         root: Root::default(),
         label_sequence: 1,
         clean: true,
-        snapshots: Vec::new(),
     }
 }

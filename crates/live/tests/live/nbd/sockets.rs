@@ -6,9 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
 
-use strewn_live::nbd::{
-    Address, Export, Limits, LimitsError, OneExport, Reply, Request, Server, ServerError,
-};
+use strewn_live::nbd::{Address, Export, Limits, OneExport, Reply, Request, Server, ServerError};
 
 use super::client::*;
 use super::memory::Memory;
@@ -155,10 +153,7 @@ fn what_cannot_be_served_is_refused_before_anybody_can_connect() {
     assert!(matches!(start(512, "a\0b", Limits::default()), ServerError::Text("name")));
     assert!(matches!(start(512, &"x".repeat(4097), Limits::default()), ServerError::Text("name")));
     let none = Limits { connections: 0, ..Limits::default() };
-    assert!(matches!(
-        start(512, "", none),
-        ServerError::Limits(LimitsError::Nothing("connections"))
-    ));
+    assert!(matches!(start(512, "", none), ServerError::ZeroLimit("connections")));
     assert!(!path.exists());
     Server::unix(&path, OneExport::new(Arc::new(Odd(0, "empty".into()))), Limits::default())
         .unwrap()

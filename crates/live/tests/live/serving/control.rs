@@ -11,7 +11,7 @@ use strewn_live::administration::{Change, ChangeError};
 use strewn_live::configuration::LayoutName;
 use strewn_live::control::{
     CONTROL_SOCKET, ControlAnswer, ControlClient, ControlError, ControlRequest, ControlServer,
-    ControlServerError,
+    SocketError,
 };
 use strewn_live::serving::ArrayThread;
 use tempfile::TempDir;
@@ -181,12 +181,12 @@ fn the_socket_of_a_dead_server_is_replaced_and_other_files_are_not() {
     assert!(ControlClient::connect(&directory).unwrap().is_none(), "nobody answers");
     let control = start(&directory).unwrap();
     assert!(ControlClient::connect(&directory).unwrap().is_some());
-    assert!(matches!(start(&directory), Err(ControlServerError::InUse(_))));
+    assert!(matches!(start(&directory), Err(SocketError::InUse(_))));
     drop(control);
     assert!(!path.exists());
 
     std::fs::write(&path, "mine").unwrap();
-    assert!(matches!(start(&directory), Err(ControlServerError::NotASocket(_))));
+    assert!(matches!(start(&directory), Err(SocketError::NotASocket(_))));
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");
     assert!(ControlClient::connect(&directory).unwrap().is_none());
     let nowhere = start(&directory.join("nowhere")).unwrap_err();

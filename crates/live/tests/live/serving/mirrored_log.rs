@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use strewn_live::assembly::{
-    ArrayLocation, AssemblyError, ChangeError, Condition, DeviceProblemKind, NewLog,
+    ArrayLocation, AssemblyError, Condition, DeviceProblemKind, MembershipError, NewLog,
     ReplacementDevice, log_to_replace, look, open, record_device_path, unused_path,
 };
 use strewn_live::configuration::LayoutName;
@@ -149,7 +149,7 @@ fn an_array_starts_without_one_device_and_gets_a_new_one() {
         assert_eq!(array.logs[position].as_ref().unwrap().path(), path);
         check(start(array, IoBackend::Auto).unwrap());
         let error = log_to_replace(&place(&directory), None, false, false).unwrap_err();
-        assert!(matches!(error, ChangeError::WhichLog), "{error}");
+        assert!(matches!(error, MembershipError::WhichLog), "{error}");
     }
 }
 
@@ -211,7 +211,7 @@ fn a_single_log_is_labelled_as_ever() {
     let text = fs::read_to_string(directory.join("array.toml")).unwrap();
     assert!(text.contains("log = \"log\""), "{text}");
     let error = log_to_replace(&place(&directory), Some(DeviceRole::MirroredLog(1)), false, false);
-    assert!(matches!(error, Err(ChangeError::NotMirrored)));
+    assert!(matches!(error, Err(MembershipError::NotMirrored)));
 }
 
 /// A copy in the place of the other device leaves a whole log, which nobody must be led to give up.
@@ -222,7 +222,7 @@ fn regression_a_log_is_not_replaced_while_one_device_is_a_copy_of_the_other() {
     fs::copy(log(&directory, "a"), log(&directory, "b")).unwrap();
     for named in [None, Some(DeviceRole::MirroredLog(0)), Some(DeviceRole::MirroredLog(1))] {
         let error = log_to_replace(&place(&directory), named, false, true).unwrap_err();
-        assert!(matches!(error, ChangeError::CopyOfLog { .. }), "{error}");
+        assert!(matches!(error, MembershipError::CopyOfLog { .. }), "{error}");
     }
     fs::remove_file(log(&directory, "b")).unwrap();
     let array = open(&place(&directory), open_options(false)).unwrap();

@@ -4,7 +4,6 @@ mod administration;
 mod clients;
 mod control;
 mod erased;
-mod format_1;
 mod groups;
 mod mirrored_log;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use strewn_array::BlockContents;
 use strewn_live::device::{DeviceIndex, Devices, SimulatedDisk};
 use strewn_live::format::BlockTag;
-use strewn_live::store::{StoreError, StoreEvent, Token};
+use strewn_live::store::{SpindleWriteError, StoreEvent, Token};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::rig::{Rig, SPINDLES};
@@ -62,19 +62,19 @@ fn everything_is_answered_once() {
                         continue;
                     }
                     StoreEvent::Read { token, result } => {
-                        assert!(result.is_ok() || result == Err(StoreError::SpindleLost));
+                        assert!(result.is_ok() || result == Err(SpindleWriteError::SpindleLost));
                         token
                     }
                     StoreEvent::ChecksumsRead { token, result } => {
-                        assert!(result.is_ok() || result == Err(StoreError::SpindleLost));
+                        assert!(result.is_ok() || result == Err(SpindleWriteError::SpindleLost));
                         token
                     }
                     StoreEvent::Write { token, result } | StoreEvent::Flush { token, result } => {
                         // A replacement has no entries yet, and a part of a block cannot be written without them.
-                        let is_bad = matches!(result, Err(StoreError::BadBlocks { .. }));
+                        let is_bad = matches!(result, Err(SpindleWriteError::BadBlocks { .. }));
                         assert!(
                             result.is_ok()
-                                || result == Err(StoreError::SpindleLost)
+                                || result == Err(SpindleWriteError::SpindleLost)
                                 || rig.zone_rows > 0 && is_bad,
                             "{result:?}"
                         );

@@ -9,7 +9,7 @@ use strewn_live::format::{
     ArrayTag, BlockTag, INITIALIZATION_MAP_SLOTS, Identity, InitializationMap, StripeSum,
     device_blocks_for,
 };
-use strewn_live::store::{BlockState, ReadOutcome, Store, StoreError, StoreEvent, Token};
+use strewn_live::store::{BlockState, ReadOutcome, SpindleWriteError, Store, StoreEvent, Token};
 use strewn_raid::SpindleIndex;
 
 use strewn_base::Rng;
@@ -323,9 +323,9 @@ impl Rig {
         }
     }
 
-    fn write_done(&mut self, token: Token, result: Result<(), StoreError>) {
+    fn write_done(&mut self, token: Token, result: Result<(), SpindleWriteError>) {
         let writing = self.writing.remove(&token).unwrap();
-        let refused = matches!(result, Err(StoreError::BadBlocks { .. }));
+        let refused = matches!(result, Err(SpindleWriteError::BadBlocks { .. }));
         assert!(refused || result.is_ok(), "{result:?}");
         self.failed_writes += u64::from(refused);
         for number in writing.blocks {

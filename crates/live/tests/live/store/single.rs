@@ -7,7 +7,7 @@ use strewn_live::device::{
 use strewn_live::format::{
     BlockTag, Identity, MAXIMUM_GROUPS, Superblock, checksum_block, device_block,
 };
-use strewn_live::store::{BlockState, ReadOutcome, StoreError, StoreEvent, Token};
+use strewn_live::store::{BlockState, ReadOutcome, SpindleWriteError, StoreEvent, Token};
 use strewn_raid::{Dbn, SpindleIndex};
 
 use super::rig::{Rig, SPINDLES};
@@ -57,7 +57,7 @@ impl Rig {
         spindle: u16,
         first: u64,
         sectors: u32,
-    ) -> Result<ReadOutcome, StoreError> {
+    ) -> Result<ReadOutcome, SpindleWriteError> {
         self.store.read(Token(0), SpindleIndex(spindle), first, sectors);
         match self.finish_all().pop() {
             Some(StoreEvent::Read { result, .. }) => result,
@@ -153,7 +153,7 @@ fn a_part_of_a_bad_block_is_not_written() {
         1,
     );
     match &rig.finish_all()[..] {
-        [StoreEvent::Write { result: Err(StoreError::BadBlocks { bad }), .. }] => {
+        [StoreEvent::Write { result: Err(SpindleWriteError::BadBlocks { bad }), .. }] => {
             assert_eq!(bad, &[false, true]);
         }
         other => panic!("{other:?}"),
@@ -188,7 +188,10 @@ fn no_space_fails_the_write_alone() {
     let finished = rig.finish_all();
     assert_eq!(finished.len(), 2);
     for finished in finished {
-        assert!(matches!(finished, StoreEvent::Write { result: Err(StoreError::NoSpace), .. }));
+        assert!(matches!(
+            finished,
+            StoreEvent::Write { result: Err(SpindleWriteError::NoSpace), .. }
+        ));
     }
     rig.devices.set_full(DeviceIndex(0), false);
     // Nothing of it was done: the entries in memory were dropped, and those of the device are good.
@@ -213,17 +216,17 @@ fn a_lost_spindle_is_reported_once() {
         match finished {
             StoreEvent::SpindleLost(_) => {}
             StoreEvent::Write { token: Token(1), result } => {
-                assert_eq!(result, &Err(StoreError::SpindleLost))
+                assert_eq!(result, &Err(SpindleWriteError::SpindleLost))
             }
             StoreEvent::Read { token: Token(2), result } => {
-                assert_eq!(result, &Err(StoreError::SpindleLost))
+                assert_eq!(result, &Err(SpindleWriteError::SpindleLost))
             }
             StoreEvent::Flush { token: Token(3), result } => assert_eq!(result, &Ok(())),
             StoreEvent::Read { token: Token(4), result } => assert!(result.is_ok()),
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(rig.read_now(0, 0, 8), Err(StoreError::SpindleLost));
+    assert_eq!(rig.read_now(0, 0, 8), Err(SpindleWriteError::SpindleLost));
     let blank = strewn_live::device::SimulatedDisk::zeroed(rig.size());
     rig.devices.replace(DeviceIndex(0), blank);
     rig.store.admit_spindle(SpindleIndex(0));
@@ -244,7 +247,6 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
         root,
         label_sequence: 1,
         clean: false,
-        snapshots: Vec::new(),
     };
     rig.store.drop_spindle(SpindleIndex(1));
     rig.store.flush(Token(1));

@@ -1,7 +1,7 @@
 //! Whole arrays under faults.
 
 use strewn_live::configuration::LayoutName;
-use strewn_live::torture::{Options, ScheduleKind, Summary, layout_of, run};
+use strewn_torture::{Options, ScheduleKind, Summary, layout_of, run};
 
 fn all_hold(seeds: impl IntoIterator<Item = u64>, layout: Option<LayoutName>) -> Summary {
     all_hold_with(seeds, Options { layout, ..Options::default() })

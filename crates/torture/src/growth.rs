@@ -4,20 +4,20 @@ use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_base::Rng;
 use strewn_raid::{Parity, ParityGroup};
 
-use super::plan::{identity, write_label};
-use super::rng::SpreadDraws;
-use super::schedule::Schedule;
-use crate::configuration::{ArrayConfig, LayoutName};
-use crate::device::{BLOCK_BYTES, DeviceIndex, SimulatedDevices, SimulatedDisk};
-use crate::format::{
+use crate::plan::{identity, write_label};
+use crate::rng::SpreadDraws;
+use crate::schedule::Schedule;
+use strewn_live::configuration::{ArrayConfig, LayoutName};
+use strewn_live::device::{BLOCK_BYTES, DeviceIndex, SimulatedDevices, SimulatedDisk};
+use strewn_live::format::{
     DeviceKind, FEATURE_PARITY_GROUPS, InitializationMap, Label, Member, MemberGroup, MemberState,
     device_blocks_for, rows_of,
 };
-use crate::restart::newest_superblock;
+use strewn_live::restart::newest_superblock;
 
 /// A parity group that an array gets.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Growth {
+pub(crate) struct Growth {
     /// It gets it after this incarnation.
     after: u64,
     group: ParityGroup,
@@ -25,7 +25,7 @@ pub(super) struct Growth {
 
 impl Growth {
     /// Draws the groups that an array gets. Each may lose as many spindles as the first one.
-    pub(super) fn draw(
+    pub(crate) fn draw(
         rng: &mut Rng,
         layout: LayoutName,
         config: &ArrayConfig,
@@ -49,7 +49,7 @@ impl Growth {
 
 impl Schedule {
     /// Adds the parity groups that the array gets after this incarnation, each by all label writes or by some.
-    pub(super) fn grow(&mut self) -> Result<(), String> {
+    pub(crate) fn grow(&mut self) -> Result<(), String> {
         let incarnation = self.incarnation;
         let due = self.plan.growth.extract_if(.., |growth| growth.after == incarnation);
         for growth in due.collect::<Vec<_>>() {
@@ -60,7 +60,7 @@ impl Schedule {
 
     /// An addition is undone if all devices that knew of it are lost before others learn of it: only the log's device
     /// did, for example, and it does not return. Then the spindles of the group are no members, and are taken away.
-    pub(super) fn forget_lost_growth(&mut self) -> Result<(), String> {
+    pub(crate) fn forget_lost_growth(&mut self) -> Result<(), String> {
         let devices = SimulatedDevices::new(1, std::mem::take(&mut self.disks));
         let newest = self.label(&devices);
         self.disks = devices.disks();

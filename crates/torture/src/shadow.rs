@@ -4,40 +4,40 @@ use std::ops::Range;
 
 use strewn_base::SECTOR_BYTES;
 
-use super::model::Model;
-use crate::administration::Inventory;
+use crate::model::Model;
+use strewn_live::administration::Inventory;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 
 /// Identifies the contents of a sector; 0 is zeros.
-pub(super) type Version = u32;
+pub(crate) type Version = u32;
 
 /// Sectors that are written atomically.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct WrittenRange {
-    pub(super) sectors: Range<u64>,
-    pub(super) version: Version,
+pub(crate) struct WrittenRange {
+    pub(crate) sectors: Range<u64>,
+    pub(crate) version: Version,
 }
 
 /// A LUN as it must be, now or in a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Image {
+pub(crate) struct Image {
     /// The last acknowledged version of each sector.
-    pub(super) acknowledged: Vec<Version>,
+    pub(crate) acknowledged: Vec<Version>,
     /// Writes that were never answered, or with an error: each is there or not.
-    pub(super) unknown: Vec<WrittenRange>,
+    pub(crate) unknown: Vec<WrittenRange>,
 }
 
 impl Image {
-    pub(super) fn new(sectors: u64) -> Self {
+    pub(crate) fn new(sectors: u64) -> Self {
         Self { acknowledged: vec![0; sectors as usize], unknown: Vec::new() }
     }
 
-    pub(super) fn sectors(&self) -> u64 {
+    pub(crate) fn sectors(&self) -> u64 {
         self.acknowledged.len() as u64
     }
 
-    pub(super) fn acknowledge(&mut self, written: &WrittenRange) {
+    pub(crate) fn acknowledge(&mut self, written: &WrittenRange) {
         let Range { start, end } = written.sectors;
         self.acknowledged[start as usize..end as usize].fill(written.version);
         // Of an earlier write with an error, nothing is there any more.
@@ -50,13 +50,13 @@ impl Image {
     }
 
     /// Returns whether a sector may hold this version.
-    pub(super) fn may_hold(&self, sector: u64, version: Version) -> bool {
+    pub(crate) fn may_hold(&self, sector: u64, version: Version) -> bool {
         let is_there = |one: &WrittenRange| one.version == version && one.sectors.contains(&sector);
         self.acknowledged[sector as usize] == version || self.unknown.iter().any(is_there)
     }
 
     /// Makes the LUN larger or smaller. Returns whether that keeps everything that is known to be there.
-    pub(super) fn resize(&mut self, sectors: u64) -> bool {
+    pub(crate) fn resize(&mut self, sectors: u64) -> bool {
         let keeps_all = (sectors..self.sectors()).all(|sector| self.may_hold(sector, 0));
         self.acknowledged.resize(sectors as usize, 0);
         for WrittenRange { sectors: range, .. } in &mut self.unknown {
@@ -67,7 +67,7 @@ impl Image {
     }
 
     /// Compares the whole LUN, as read after a restart, with what it must be. Unknown sectors are known from then on.
-    pub(super) fn reconcile(&mut self, found: &[Version]) -> Result<(), String> {
+    pub(crate) fn reconcile(&mut self, found: &[Version]) -> Result<(), String> {
         let mut expected = self.acknowledged.clone();
         for WrittenRange { sectors, version } in std::mem::take(&mut self.unknown) {
             let range = sectors.start as usize..sectors.end as usize;
@@ -91,7 +91,7 @@ impl Image {
     }
 
     /// Checks sectors from `first` on, as read, or a block that was never written.
-    pub(super) fn check(&self, first: u64, found: &[Version]) -> Result<(), String> {
+    pub(crate) fn check(&self, first: u64, found: &[Version]) -> Result<(), String> {
         let wrong = (first..).zip(found).find(|(at, version)| !self.may_hold(*at, **version));
         wrong.map_or(Ok(()), |(sector, version)| {
             let expected = self.acknowledged[sector as usize];
@@ -102,25 +102,25 @@ impl Image {
 
 /// The host's knowledge of the array.
 #[derive(Debug, Clone)]
-pub(super) struct Shadow {
-    pub(super) model: Model,
+pub(crate) struct Shadow {
+    pub(crate) model: Model,
     /// What the array has instead if the change that was interrupted is there.
-    pub(super) changed: Option<Model>,
+    pub(crate) changed: Option<Model>,
     versions: Version,
 }
 
 impl Shadow {
-    pub(super) fn new(sectors: u64) -> Self {
+    pub(crate) fn new(sectors: u64) -> Self {
         Self { model: Model::new(sectors), changed: None, versions: 0 }
     }
 
-    pub(super) fn next_version(&mut self) -> Version {
+    pub(crate) fn next_version(&mut self) -> Version {
         self.versions += 1;
         self.versions
     }
 
     /// Returns the model of an array that has these volumes, LUNs and snapshots.
-    pub(super) fn model_of(&self, inventory: &Inventory) -> Result<&Model, String> {
+    pub(crate) fn model_of(&self, inventory: &Inventory) -> Result<&Model, String> {
         let mut models = std::iter::once(&self.model).chain(&self.changed);
         models.find(|model| model.describes(inventory)).ok_or_else(|| {
             let expected = std::iter::once(&self.model).chain(&self.changed);
@@ -131,7 +131,7 @@ impl Shadow {
     }
 
     /// Takes an interrupted change for done, or for not done, as the started array has it.
-    pub(super) fn adopt(&mut self, inventory: &Inventory) -> Result<(), String> {
+    pub(crate) fn adopt(&mut self, inventory: &Inventory) -> Result<(), String> {
         self.model = self.model_of(inventory)?.clone();
         self.changed = None;
         Ok(())
@@ -139,7 +139,7 @@ impl Shadow {
 }
 
 /// Writes the bytes of `sector` with `version` to `into`.
-pub(super) fn contents(sector: u64, version: Version, into: &mut [u8]) {
+pub(crate) fn contents(sector: u64, version: Version, into: &mut [u8]) {
     if version == 0 {
         into.fill(0);
         return;
@@ -151,7 +151,7 @@ pub(super) fn contents(sector: u64, version: Version, into: &mut [u8]) {
 }
 
 /// Returns the version of `sector`, or what is wrong with its bytes.
-pub(super) fn version_of(sector: u64, bytes: &[u8]) -> Result<Version, String> {
+pub(crate) fn version_of(sector: u64, bytes: &[u8]) -> Result<Version, String> {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[..8]);
     let word = u64::from_le_bytes(word);
@@ -171,7 +171,7 @@ pub(super) fn version_of(sector: u64, bytes: &[u8]) -> Result<Version, String> {
 }
 
 /// Returns the bytes of `sectors` with `version`.
-pub(super) fn bytes_of(sectors: Range<u64>, version: Version) -> Vec<u8> {
+pub(crate) fn bytes_of(sectors: Range<u64>, version: Version) -> Vec<u8> {
     let mut bytes = vec![0; (sectors.end - sectors.start) as usize * SECTOR];
     for (sector, into) in sectors.zip(bytes.chunks_exact_mut(SECTOR)) {
         contents(sector, version, into);
@@ -180,6 +180,6 @@ pub(super) fn bytes_of(sectors: Range<u64>, version: Version) -> Vec<u8> {
 }
 
 /// Returns the versions of the sectors from `first` on.
-pub(super) fn versions_of(first: u64, bytes: &[u8]) -> Result<Vec<Version>, String> {
+pub(crate) fn versions_of(first: u64, bytes: &[u8]) -> Result<Vec<Version>, String> {
     (first..).zip(bytes.chunks_exact(SECTOR)).map(|(at, bytes)| version_of(at, bytes)).collect()
 }

@@ -5,20 +5,20 @@ use std::ops::Range;
 
 use strewn_base::{BLOCK_SECTORS, Rng, SECTOR_BYTES};
 
-use super::model::ImageName;
-use super::rng::SpreadDraws;
-use super::shadow::{self, Shadow, Version, WrittenRange};
-use crate::engine::{Answer, HostRequest, RequestError, RequestId, TargetId};
+use crate::model::ImageName;
+use crate::rng::SpreadDraws;
+use crate::shadow::{self, Shadow, Version, WrittenRange};
+use strewn_live::engine::{Answer, HostRequest, RequestError, RequestId, TargetId};
 
 /// A LUN, or a LUN in a snapshot, and what requests name it by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct NamedTarget {
-    pub(super) name: ImageName,
-    pub(super) target: TargetId,
+pub(crate) struct NamedTarget {
+    pub(crate) name: ImageName,
+    pub(crate) target: TargetId,
 }
 
 /// What a read has found: the LUN, the first sector and the versions.
-pub(super) type Found = (ImageName, u64, Vec<Version>);
+pub(crate) type Found = (ImageName, u64, Vec<Version>);
 
 /// An unanswered request.
 enum Outstanding {
@@ -37,26 +37,26 @@ enum Outstanding {
 }
 
 /// The host.
-pub(super) struct Host {
+pub(crate) struct Host {
     next_id: u64,
     outstanding: BTreeMap<u64, Outstanding>,
     /// Sectors that are written more often than others.
     hot: Vec<u64>,
     /// The size of pieces, as the engine reports it.
-    pub(super) piece_sectors: u64,
+    pub(crate) piece_sectors: u64,
     /// Whether unmapped blocks read as zeros; otherwise they keep their contents, and zeros are written.
-    pub(super) supports_unmap: bool,
+    pub(crate) supports_unmap: bool,
     most_sectors: u64,
     /// Whether devices may lack space.
-    pub(super) may_lack_space: bool,
+    pub(crate) may_lack_space: bool,
     /// Requests that were answered for lack of space.
-    pub(super) refused_for_space: u64,
+    pub(crate) refused_for_space: u64,
     /// Requests that were answered since the array was full.
-    pub(super) refused_when_full: u64,
+    pub(crate) refused_when_full: u64,
 }
 
 impl Host {
-    pub(super) fn new(rng: &mut Rng, lun_sectors: u64, most_sectors: u64) -> Self {
+    pub(crate) fn new(rng: &mut Rng, lun_sectors: u64, most_sectors: u64) -> Self {
         let hot = (0..6).map(|_| rng.within(0..lun_sectors)).collect();
         Self {
             next_id: 0,
@@ -71,12 +71,12 @@ impl Host {
         }
     }
 
-    pub(super) fn outstanding(&self) -> usize {
+    pub(crate) fn outstanding(&self) -> usize {
         self.outstanding.len()
     }
 
     /// Draws a request of any kind to one of `luns`; returns `None` if it would overlap a write in flight.
-    pub(super) fn draw(
+    pub(crate) fn draw(
         &mut self,
         rng: &mut Rng,
         shadow: &mut Shadow,
@@ -144,7 +144,7 @@ impl Host {
     }
 
     /// Creates a read of `sectors` of `of`.
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         of: ImageName,
         sectors: Range<u64>,
@@ -197,7 +197,7 @@ impl Host {
     }
 
     /// Verifies an answer, and returns what a read found.
-    pub(super) fn on_answer(
+    pub(crate) fn on_answer(
         &mut self,
         id: RequestId,
         answer: Result<Answer, RequestError>,
@@ -257,7 +257,7 @@ impl Host {
     }
 
     /// Records each unanswered write as unknown, there or not: no more answers come.
-    pub(super) fn abandon(&mut self, shadow: &mut Shadow) {
+    pub(crate) fn abandon(&mut self, shadow: &mut Shadow) {
         for one in std::mem::take(&mut self.outstanding).into_values() {
             if let Outstanding::Write { of, pieces } = one {
                 shadow.model.image_mut(&of).unknown.extend(pieces);

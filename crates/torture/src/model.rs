@@ -5,19 +5,19 @@ use std::fmt;
 
 use strewn_base::SECTOR_BYTES;
 
-use super::shadow::Image;
-use crate::administration::{Change, Inventory, LunName, SnapshotName, VolumeName};
+use crate::shadow::Image;
+use strewn_live::administration::{Change, Inventory, LunName, SnapshotName, VolumeName};
 
 /// Names something that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum ImageName {
+pub(crate) enum ImageName {
     Lun(LunName),
     /// A LUN as it is in a snapshot of its volume, by its name then.
     InSnapshot(SnapshotName, String),
 }
 
 impl ImageName {
-    pub(super) fn is_lun(&self) -> bool {
+    pub(crate) fn is_lun(&self) -> bool {
         matches!(self, Self::Lun(_))
     }
 }
@@ -33,23 +33,23 @@ impl fmt::Display for ImageName {
 
 /// A volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Volume {
-    pub(super) bytes: u64,
-    pub(super) thin: bool,
-    pub(super) origin: Option<SnapshotName>,
+pub(crate) struct Volume {
+    pub(crate) bytes: u64,
+    pub(crate) thin: bool,
+    pub(crate) origin: Option<SnapshotName>,
 }
 
 /// What an array has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Model {
-    pub(super) volumes: BTreeMap<VolumeName, Volume>,
-    pub(super) snapshots: BTreeSet<SnapshotName>,
+pub(crate) struct Model {
+    pub(crate) volumes: BTreeMap<VolumeName, Volume>,
+    pub(crate) snapshots: BTreeSet<SnapshotName>,
     images: BTreeMap<ImageName, Image>,
 }
 
 impl Model {
     /// The model of a new array.
-    pub(super) fn new(sectors: u64) -> Self {
+    pub(crate) fn new(sectors: u64) -> Self {
         let volume = Volume { bytes: sectors * SECTOR_BYTES, thin: false, origin: None };
         Self {
             volumes: BTreeMap::from([(VolumeName::first(), volume)]),
@@ -59,7 +59,7 @@ impl Model {
     }
 
     /// The model of an array that has this and was never written.
-    pub(super) fn of(inventory: &Inventory) -> Self {
+    pub(crate) fn of(inventory: &Inventory) -> Self {
         let mut model = Self::default();
         let image = |bytes: u64| Image::new(bytes / SECTOR_BYTES);
         for volume in &inventory.volumes {
@@ -86,7 +86,7 @@ impl Model {
     }
 
     /// Returns whether an array has what the model has, whatever is in it.
-    pub(super) fn describes(&self, inventory: &Inventory) -> bool {
+    pub(crate) fn describes(&self, inventory: &Inventory) -> bool {
         let other = Self::of(inventory);
         let sizes = |model: &Self| -> Vec<(ImageName, u64)> {
             model.images.iter().map(|(name, image)| (name.clone(), image.sectors())).collect()
@@ -97,7 +97,7 @@ impl Model {
     }
 
     /// Describes everything in one line.
-    pub(super) fn outline(&self) -> String {
+    pub(crate) fn outline(&self) -> String {
         let volumes = self.volumes.iter().map(|(name, Volume { bytes, thin, origin })| {
             let thin = if *thin { " thin" } else { "" };
             let origin = origin.as_ref().map_or(String::new(), |of| format!(" of {of}"));
@@ -110,16 +110,16 @@ impl Model {
         all.join(", ")
     }
 
-    pub(super) fn image(&self, name: &ImageName) -> &Image {
+    pub(crate) fn image(&self, name: &ImageName) -> &Image {
         &self.images[name]
     }
 
-    pub(super) fn image_mut(&mut self, name: &ImageName) -> &mut Image {
+    pub(crate) fn image_mut(&mut self, name: &ImageName) -> &mut Image {
         let image = self.images.get_mut(name);
         image.unwrap_or_else(|| unreachable!("{name} is used and not there"))
     }
 
-    pub(super) fn luns(&self) -> Vec<LunName> {
+    pub(crate) fn luns(&self) -> Vec<LunName> {
         let luns = self.images.keys().filter_map(|name| match name {
             ImageName::Lun(lun) => Some(lun.clone()),
             ImageName::InSnapshot(..) => None,
@@ -127,26 +127,26 @@ impl Model {
         luns.collect()
     }
 
-    pub(super) fn luns_of(&self, volume: &VolumeName) -> Vec<LunName> {
+    pub(crate) fn luns_of(&self, volume: &VolumeName) -> Vec<LunName> {
         self.luns().into_iter().filter(|lun| lun.volume() == volume).collect()
     }
 
-    pub(super) fn snapshots_of(&self, volume: &VolumeName) -> Vec<SnapshotName> {
+    pub(crate) fn snapshots_of(&self, volume: &VolumeName) -> Vec<SnapshotName> {
         let of_volume = |snapshot: &&SnapshotName| snapshot.volume() == volume;
         self.snapshots.iter().filter(of_volume).cloned().collect()
     }
 
-    pub(super) fn lun(&self, lun: &LunName) -> Option<&Image> {
+    pub(crate) fn lun(&self, lun: &LunName) -> Option<&Image> {
         self.images.get(&ImageName::Lun(lun.clone()))
     }
 
     /// Returns whether writes may find the array full.
-    pub(super) fn promises_too_much(&self) -> bool {
+    pub(crate) fn promises_too_much(&self) -> bool {
         self.volumes.values().any(|volume| volume.thin)
     }
 
     /// Returns the model after a change, or why that cannot be made.
-    pub(super) fn after(&self, change: &Change) -> Result<Self, String> {
+    pub(crate) fn after(&self, change: &Change) -> Result<Self, String> {
         let mut after = self.clone();
         let there = |what: Option<()>| what.ok_or_else(|| "there is no such thing".to_owned());
         match change.clone() {

@@ -6,13 +6,13 @@ use strewn_base::Rng;
 
 /// Returns the random stream of a schedule's seed for one purpose, so that an extra draw for one purpose changes no
 /// other.
-pub(super) fn stream(seed: u64, purpose: u64) -> Rng {
+pub(crate) fn stream(seed: u64, purpose: u64) -> Rng {
     let spread = (purpose + 1).wrapping_mul(0xd1b5_4a32_d192_ed03);
     Rng::new(seed ^ spread)
 }
 
 /// Draws that favour no order of magnitude.
-pub(super) trait SpreadDraws {
+pub(crate) trait SpreadDraws {
     /// Draws a number from `range`: each power of two is as likely as any other.
     fn spread(&mut self, range: Range<u64>) -> u64;
 }

@@ -1,20 +1,22 @@
 //! Starts after all devices of the log have lost records: refused, unless nothing that was acknowledged is gone.
 
-use super::harness::Harness;
-use super::host::NamedTarget;
-use super::incarnation::{End, targets_of};
-use super::schedule::Schedule;
-use super::shadow::versions_of;
-use crate::configuration::ArrayConfig;
-use crate::device::{DeviceIndex, Devices, SimulatedDevices};
-use crate::engine::{Answer, HostRequest, LiveArray, RequestId};
-use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
-use crate::running::RunningArray;
+use crate::harness::Harness;
+use crate::host::NamedTarget;
+use crate::incarnation::{End, targets_of};
+use crate::schedule::Schedule;
+use crate::shadow::versions_of;
+use strewn_live::configuration::ArrayConfig;
+use strewn_live::device::{DeviceIndex, Devices, SimulatedDevices};
+use strewn_live::engine::{Answer, HostRequest, LiveArray, RequestId};
+use strewn_live::restart::{
+    RestartError, RestartOptions, restart_in_place, restart_write_anywhere,
+};
+use strewn_live::running::RunningArray;
 
 impl Schedule {
     /// After a crash, erases halves of the log on a copy of the devices, on both devices of a mirrored log, and starts
     /// the array.
-    pub(super) fn start_without_log(&mut self, end: End) -> Result<(), String> {
+    pub(crate) fn start_without_log(&mut self, end: End) -> Result<(), String> {
         if end != End::Crash || self.rng.one_in(2) {
             return Ok(());
         }

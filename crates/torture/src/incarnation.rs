@@ -6,27 +6,31 @@ use strewn_raid::SpindleIndex;
 
 use strewn_base::{Rng, SECTOR_BYTES};
 
-use super::changes::draw_change;
-use super::harness::Harness;
-use super::host::{Host, NamedTarget};
-use super::model::ImageName;
-use super::rng::{SpreadDraws, stream};
-use super::schedule::Schedule;
-use super::shadow::Version;
-use crate::administration::{Change, ChangeError, Inventory, LunName, SnapshotName, VolumeName};
-use crate::configuration::ArrayConfig;
-use crate::device::{DeviceIndex, Devices};
-use crate::engine::{HostRequest, LiveArray, RequestId, TargetId};
-use crate::format::MemberState;
-use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
-use crate::running::RunningArray;
+use crate::changes::draw_change;
+use crate::harness::Harness;
+use crate::host::{Host, NamedTarget};
+use crate::model::ImageName;
+use crate::rng::{SpreadDraws, stream};
+use crate::schedule::Schedule;
+use crate::shadow::Version;
+use strewn_live::administration::{
+    Change, ChangeError, Inventory, LunName, SnapshotName, VolumeName,
+};
+use strewn_live::configuration::ArrayConfig;
+use strewn_live::device::{DeviceIndex, Devices};
+use strewn_live::engine::{HostRequest, LiveArray, RequestId, TargetId};
+use strewn_live::format::MemberState;
+use strewn_live::restart::{
+    RestartError, RestartOptions, restart_in_place, restart_write_anywhere,
+};
+use strewn_live::running::RunningArray;
 
 /// Sectors per read when the whole LUN is read.
 const SCAN_SECTORS: u64 = 512;
 
 /// How an incarnation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// The power failed.
     Crash,
     /// The power failed before the array had started.
@@ -52,7 +56,7 @@ impl From<String> for Stop {
 type Array<'a, A> = RunningArray<&'a mut Harness, A>;
 
 /// A running incarnation.
-pub(super) struct Incarnation<'a> {
+pub(crate) struct Incarnation<'a> {
     schedule: &'a mut Schedule,
     rng: Rng,
     host: Host,
@@ -64,7 +68,7 @@ pub(super) struct Incarnation<'a> {
 }
 
 impl<'a> Incarnation<'a> {
-    pub(super) fn new(schedule: &'a mut Schedule, is_last: bool) -> Self {
+    pub(crate) fn new(schedule: &'a mut Schedule, is_last: bool) -> Self {
         let mut rng = stream(schedule.rng.bits(), 2);
         let plan = &schedule.plan;
         let mut host = Host::new(&mut rng, plan.lun_sectors(), plan.most_sectors);
@@ -73,7 +77,7 @@ impl<'a> Incarnation<'a> {
         Self { schedule, rng, host, luns, in_snapshots, scan: None, is_last }
     }
 
-    pub(super) fn run_all(self, harness: &mut Harness) -> Result<End, String> {
+    pub(crate) fn run_all(self, harness: &mut Harness) -> Result<End, String> {
         let Some(label) = self.schedule.label(&harness.devices)? else {
             return Err("no device has a label".to_owned());
         };
@@ -417,7 +421,7 @@ impl<'a> Incarnation<'a> {
 }
 
 /// Returns all LUNs, and those in snapshots.
-pub(super) fn targets_of(inventory: &Inventory) -> Vec<NamedTarget> {
+pub(crate) fn targets_of(inventory: &Inventory) -> Vec<NamedTarget> {
     let mut targets = Vec::new();
     for volume in &inventory.volumes {
         for lun in &volume.luns {

@@ -2,12 +2,12 @@
 
 use strewn_base::{BLOCK_SECTORS, Rng};
 
-use super::model::Model;
-use super::rng::SpreadDraws;
-use crate::administration::{
+use crate::model::Model;
+use crate::rng::SpreadDraws;
+use strewn_live::administration::{
     Change, FIRST_LUN_NAME, FIRST_VOLUME_NAME, LunName, SnapshotName, VolumeName,
 };
-use crate::device::BLOCK_BYTES;
+use strewn_live::device::BLOCK_BYTES;
 
 /// Few names, so that what is deleted comes again with the same name.
 const VOLUME_NAMES: [&str; 4] = [FIRST_VOLUME_NAME, "a", "b", "c"];
@@ -21,7 +21,7 @@ const MOST: usize = 5;
 const MOST_BLOCKS: u64 = 300;
 
 /// Draws a change; returns `None` if there is nothing for one of this kind. It may be one that must be refused.
-pub(super) fn draw_change(rng: &mut Rng, model: &Model) -> Option<Change> {
+pub(crate) fn draw_change(rng: &mut Rng, model: &Model) -> Option<Change> {
     let volumes: Vec<VolumeName> = model.volumes.keys().cloned().collect();
     let luns = model.luns();
     let snapshots: Vec<SnapshotName> = model.snapshots.iter().cloned().collect();

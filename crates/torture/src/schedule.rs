@@ -7,50 +7,50 @@ use strewn_raid::SpindleIndex;
 
 use strewn_base::{BLOCK_SECTORS, Rng};
 
-use super::harness::{Event, Harness};
-use super::incarnation::{End, Incarnation};
-use super::log_faults::breakable_log;
-use super::model::ImageName;
-use super::plan::Plan;
-use super::rng::{SpreadDraws, stream};
-use super::shadow::{Image, Shadow, versions_of};
-use super::{Options, ScheduleFailure, ScheduleKind, Summary};
-use crate::administration::{Inventory, SnapshotName};
-use crate::catalog::CatalogSnapshot;
-use crate::check::{self, Inconsistency};
-use crate::configuration::{ArrayConfig, LayoutName};
-use crate::device::simulated::{Fault, Injected};
-use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
-use crate::format::{FIRST_ROW_BLOCK, Label, MemberState, ROW_BLOCKS, ROW_DATA_BLOCKS};
-use crate::offline::OfflineArray;
-use crate::restart::{RestartError, read_catalog};
-use crate::snapshots::read_image_of;
+use crate::harness::{Event, Harness};
+use crate::incarnation::{End, Incarnation};
+use crate::log_faults::breakable_log;
+use crate::model::ImageName;
+use crate::plan::Plan;
+use crate::rng::{SpreadDraws, stream};
+use crate::shadow::{Image, Shadow, versions_of};
+use crate::{Options, ScheduleFailure, ScheduleKind, Summary};
+use strewn_live::administration::{Inventory, SnapshotName};
+use strewn_live::catalog::CatalogSnapshot;
+use strewn_live::check::{self, Inconsistency};
+use strewn_live::configuration::{ArrayConfig, LayoutName};
+use strewn_live::device::simulated::{Fault, Injected};
+use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
+use strewn_live::format::{FIRST_ROW_BLOCK, Label, MemberState, ROW_BLOCKS, ROW_DATA_BLOCKS};
+use strewn_live::offline::OfflineArray;
+use strewn_live::restart::{RestartError, read_catalog};
+use strewn_live::snapshots::read_image_of;
 
 /// The state that a schedule carries from one incarnation to the next.
-pub(super) struct Schedule {
-    pub(super) seed: u64,
-    pub(super) plan: Plan,
-    pub(super) rng: Rng,
-    pub(super) shadow: Shadow,
-    pub(super) summary: Summary,
-    pub(super) verbose: bool,
+pub(crate) struct Schedule {
+    pub(crate) seed: u64,
+    pub(crate) plan: Plan,
+    pub(crate) rng: Rng,
+    pub(crate) shadow: Shadow,
+    pub(crate) summary: Summary,
+    pub(crate) verbose: bool,
     single_lun: bool,
-    pub(super) disks: Vec<SimulatedDisk>,
+    pub(crate) disks: Vec<SimulatedDisk>,
     /// Devices that are missing when the next incarnation begins.
-    pub(super) absent: BTreeSet<DeviceIndex>,
+    pub(crate) absent: BTreeSet<DeviceIndex>,
     injected: Vec<Injected>,
     harness: Harness,
-    pub(super) incarnation: u64,
+    pub(crate) incarnation: u64,
     /// Stripes in which a spindle had a silent fault.
-    pub(super) injured: BTreeSet<u64>,
+    pub(crate) injured: BTreeSet<u64>,
     /// The device of a mirrored log that may lack records which only the other has.
-    pub(super) weak_log: Option<DeviceIndex>,
+    pub(crate) weak_log: Option<DeviceIndex>,
     /// Whether the last incarnation was shut down.
-    pub(super) was_shut_down: bool,
+    pub(crate) was_shut_down: bool,
 }
 
 impl Schedule {
-    pub(super) fn new(seed: u64, kind: ScheduleKind, layout: LayoutName, options: Options) -> Self {
+    pub(crate) fn new(seed: u64, kind: ScheduleKind, layout: LayoutName, options: Options) -> Self {
         let plan = Plan::draw(seed, kind, layout, options.single_lun);
         let disks = plan.disks();
         Self {
@@ -72,13 +72,13 @@ impl Schedule {
         }
     }
 
-    pub(super) fn trace(&self, what: impl FnOnce() -> String) {
+    pub(crate) fn trace(&self, what: impl FnOnce() -> String) {
         if self.verbose {
             eprintln!("life {}, step {}: {}", self.incarnation, self.harness.steps, what());
         }
     }
 
-    pub(super) fn failure(&self, what: String) -> ScheduleFailure {
+    pub(crate) fn failure(&self, what: String) -> ScheduleFailure {
         let mut injected = self.injected.clone();
         injected.extend_from_slice(self.harness.devices.injected());
         ScheduleFailure {
@@ -95,7 +95,7 @@ impl Schedule {
     }
 
     /// Runs all incarnations, and then one without faults.
-    pub(super) fn run(&mut self) -> Result<Summary, String> {
+    pub(crate) fn run(&mut self) -> Result<Summary, String> {
         if self.verbose {
             eprintln!("{}", self.failure(format!("{:?}", self.plan)));
         }
@@ -243,7 +243,7 @@ impl Schedule {
     }
 
     /// Records the stripes that faults may have damaged.
-    pub(super) fn note_injuries(&mut self, injected: &[Injected]) {
+    pub(crate) fn note_injuries(&mut self, injected: &[Injected]) {
         for one in injected {
             for (offset, bytes) in place_of(&one.fault).into_iter().flatten() {
                 let first = offset / BLOCK_BYTES as u64;
@@ -282,7 +282,7 @@ impl Schedule {
     }
 
     /// Checks the devices of an array at rest.
-    pub(super) fn check(&mut self, harness: &Harness, label: &Label) -> Result<(), String> {
+    pub(crate) fn check(&mut self, harness: &Harness, label: &Label) -> Result<(), String> {
         let devices = &harness.devices;
         let injected = devices.injected().to_vec();
         self.note_injuries(&injected);
@@ -363,7 +363,7 @@ impl Schedule {
     }
 
     /// Returns the newest label on the devices that are present.
-    pub(super) fn label(&self, devices: &SimulatedDevices) -> Result<Option<Label>, String> {
+    pub(crate) fn label(&self, devices: &SimulatedDevices) -> Result<Option<Label>, String> {
         let device_blocks = self.plan.label.device_blocks;
         let label = newest_label(devices, &self.absent)?;
         Ok(label.map(|label| Label { device_blocks, ..label }))

@@ -2,7 +2,7 @@
 //!
 //! A schedule is an array of a few small spindles and several incarnations of it. Each incarnation restarts the array
 //! from the contents of the devices, compares all of its LUNs with what the host was told, and runs
-//! [`check`](crate::check) on the spindles, which also verifies the remains of the previous incarnation, redo records
+//! [`check`](strewn_live::check) on the spindles, which also verifies the remains of the previous incarnation, redo records
 //! included. Then a host reads and writes while faults of the schedule's [`ScheduleKind`] happen, until the power
 //! fails or the array is shut down. Everything follows from one number, without threads and with a clock of its own,
 //! so that a failure repeats.
@@ -39,7 +39,7 @@ mod shadow;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::configuration::LayoutName;
+use strewn_live::configuration::LayoutName;
 
 /// The faults of a schedule, besides power losses during host requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -237,7 +237,7 @@ impl fmt::Display for ScheduleFailure {
         }
         write!(
             formatter,
-            "  again with: strewn torture --replay {seed} --layout {layout}{single_lun} --verbose"
+            "  again with: strewn-torture --replay {seed} --layout {layout}{single_lun} --verbose"
         )
     }
 }

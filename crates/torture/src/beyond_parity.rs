@@ -4,19 +4,21 @@ use std::collections::BTreeSet;
 
 use strewn_base::BLOCK_SECTORS;
 
-use super::ScheduleKind;
-use super::harness::Harness;
-use super::host::NamedTarget;
-use super::incarnation::targets_of;
-use super::rng::SpreadDraws;
-use super::schedule::Schedule;
-use super::shadow::versions_of;
-use crate::configuration::ArrayConfig;
-use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices};
-use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
-use crate::format::{FIRST_ROW_BLOCK, MemberState, ROW_BLOCKS, rows_of};
-use crate::restart::{RestartError, RestartOptions, restart_in_place, restart_write_anywhere};
-use crate::running::RunningArray;
+use crate::ScheduleKind;
+use crate::harness::Harness;
+use crate::host::NamedTarget;
+use crate::incarnation::targets_of;
+use crate::rng::SpreadDraws;
+use crate::schedule::Schedule;
+use crate::shadow::versions_of;
+use strewn_live::configuration::ArrayConfig;
+use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices};
+use strewn_live::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId};
+use strewn_live::format::{FIRST_ROW_BLOCK, MemberState, ROW_BLOCKS, rows_of};
+use strewn_live::restart::{
+    RestartError, RestartOptions, restart_in_place, restart_write_anywhere,
+};
+use strewn_live::running::RunningArray;
 
 /// The byte that spoils a range, if not zeros.
 const GARBAGE: u8 = 0x5a;
@@ -24,7 +26,7 @@ const GARBAGE: u8 = 0x5a;
 impl Schedule {
     /// Spoils ranges on copies of the spindles, checksums included, and takes other spindles away, until parity does
     /// not cover it. Then starts the array and reads everything.
-    pub(super) fn read_beyond_parity(&mut self) -> Result<(), String> {
+    pub(crate) fn read_beyond_parity(&mut self) -> Result<(), String> {
         // A write that a drive reported and never did is found by parity alone.
         let is_loud = !matches!(
             self.plan.kind,

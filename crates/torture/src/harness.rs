@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::device::{
+use strewn_live::device::{
     Buffer, DeviceIndex, Devices, Io, IoCompletion, IoError, IoId, IoRequest, SimulatedDevices,
     SimulatedDisk, Waker,
 };
@@ -16,7 +16,7 @@ const MOST_IDLE_WAITS: u32 = 5_000;
 
 /// An event of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
+pub(crate) enum Event {
     Lose(DeviceIndex),
     Full(DeviceIndex),
     /// There is room again.
@@ -27,26 +27,26 @@ pub(super) enum Event {
 /// Devices that lose power after a number of I/Os. From then on every I/O completes as gone, so that everything
 /// waiting for them ends.
 #[derive(Debug)]
-pub(super) struct Harness {
-    pub(super) devices: SimulatedDevices,
+pub(crate) struct Harness {
+    pub(crate) devices: SimulatedDevices,
     /// I/Os completed.
-    pub(super) steps: u64,
+    pub(crate) steps: u64,
     /// Number of I/Os after which the power fails.
-    pub(super) cut_at: u64,
+    pub(crate) cut_at: u64,
     /// Events, sorted by the number of I/Os after which they happen.
-    pub(super) events: Vec<(u64, Event)>,
-    pub(super) is_off: bool,
+    pub(crate) events: Vec<(u64, Event)>,
+    pub(crate) is_off: bool,
     /// Why the incarnation seems endless, if it does.
-    pub(super) hung: Option<String>,
+    pub(crate) hung: Option<String>,
     /// Devices that are lost and not replaced.
-    pub(super) lost: BTreeSet<DeviceIndex>,
+    pub(crate) lost: BTreeSet<DeviceIndex>,
     under_way: Vec<(IoId, DeviceIndex)>,
     gone: Vec<IoCompletion>,
     idle_waits: u32,
 }
 
 impl Harness {
-    pub(super) fn new(devices: SimulatedDevices, cut_at: u64, events: Vec<(u64, Event)>) -> Self {
+    pub(crate) fn new(devices: SimulatedDevices, cut_at: u64, events: Vec<(u64, Event)>) -> Self {
         Self {
             devices,
             steps: 0,
@@ -62,7 +62,7 @@ impl Harness {
     }
 
     /// Fails the power. When it returns, nothing uses the devices any more.
-    pub(super) fn cut(&mut self) {
+    pub(crate) fn cut(&mut self) {
         if self.is_off {
             return;
         }
@@ -74,7 +74,7 @@ impl Harness {
     }
 
     /// Ends the program abruptly; the I/Os that it had issued complete.
-    pub(super) fn drain(&mut self) {
+    pub(crate) fn drain(&mut self) {
         while !self.is_off && self.devices.step().is_some() {}
         self.is_off = true;
         for (id, device) in std::mem::take(&mut self.under_way) {

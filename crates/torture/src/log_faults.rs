@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 
 use strewn_base::Rng;
 
-use super::incarnation::End;
-use super::plan::{identity, write_label};
-use super::rng::SpreadDraws;
-use super::schedule::Schedule;
-use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
-use crate::format::{
+use crate::incarnation::End;
+use crate::plan::{identity, write_label};
+use crate::rng::SpreadDraws;
+use crate::schedule::Schedule;
+use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
+use strewn_live::format::{
     ArrayTag, Label, LogLayout, Member, MemberState, RECORD_ALIGNMENT, RECORD_HEADER_BYTES,
     RecordHeader,
 };
-use crate::restart::newest_superblock;
+use strewn_live::restart::newest_superblock;
 
 /// Returns a device of a mirrored log that may have a fault: both must be present, and if one may lack records, only
 /// that.
-pub(super) fn breakable_log(
+pub(crate) fn breakable_log(
     label: &Label,
     absent: &BTreeSet<DeviceIndex>,
     weak: Option<DeviceIndex>,
@@ -30,7 +30,7 @@ pub(super) fn breakable_log(
 
 impl Schedule {
     /// After a crash, may damage one device of a mirrored log, or take it away.
-    pub(super) fn injure_log(&mut self, end: End) -> Result<(), String> {
+    pub(crate) fn injure_log(&mut self, end: End) -> Result<(), String> {
         if end == End::ShutDown || !self.plan.label.is_log_mirrored() {
             return Ok(());
         }
@@ -83,7 +83,7 @@ impl Schedule {
     }
 
     /// After the array was shut down, may replace the device of a mirrored log that has failed.
-    pub(super) fn replace_log(&mut self, end: End) -> Result<(), String> {
+    pub(crate) fn replace_log(&mut self, end: End) -> Result<(), String> {
         let may_be = end == End::ShutDown && self.plan.label.is_log_mirrored();
         if !may_be || self.rng.one_in(2) {
             return Ok(());

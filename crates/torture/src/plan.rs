@@ -8,14 +8,14 @@ use strewn_raid::{Parity, ParityGroup, StripedLayout, VraidConfig, VraidLayout};
 
 use strewn_base::{BLOCK_SECTORS, Rng};
 
-use super::ScheduleKind;
-use super::growth::Growth;
-use super::rng::{SpreadDraws, stream};
-use crate::configuration::{ArrayConfig, LayoutName};
-use crate::data::Data;
-use crate::device::simulated::{FaultRates, Latency};
-use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
-use crate::format::{
+use crate::ScheduleKind;
+use crate::growth::Growth;
+use crate::rng::{SpreadDraws, stream};
+use strewn_live::configuration::{ArrayConfig, LayoutName};
+use strewn_live::data::Data;
+use strewn_live::device::simulated::{FaultRates, Latency};
+use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
+use strewn_live::format::{
     DeviceKind, FEATURE_INITIALIZATION_MAP, FEATURE_MIRRORED_LOG, FORMAT, Identity,
     InitializationMap, Label, LogLayout, MAXIMUM_GROUPS, Member, MemberState, RecordHeader,
     SUPERBLOCK_SLOTS, Superblock, device_blocks_for, redo_data_bytes, rows_of,
@@ -23,32 +23,32 @@ use crate::format::{
 
 /// A schedule's array and the outline of its faults.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
-    pub(super) kind: ScheduleKind,
-    pub(super) layout: LayoutName,
-    pub(super) config: ArrayConfig,
-    pub(super) label: Label,
-    pub(super) latency: Latency,
-    pub(super) incarnations: u64,
-    pub(super) operations: u64,
-    pub(super) depth: u64,
-    pub(super) most_sectors: u64,
+pub(crate) struct Plan {
+    pub(crate) kind: ScheduleKind,
+    pub(crate) layout: LayoutName,
+    pub(crate) config: ArrayConfig,
+    pub(crate) label: Label,
+    pub(crate) latency: Latency,
+    pub(crate) incarnations: u64,
+    pub(crate) operations: u64,
+    pub(crate) depth: u64,
+    pub(crate) most_sectors: u64,
     /// Spindles with silent faults.
-    pub(super) silent: Vec<u16>,
-    pub(super) rates: FaultRates,
+    pub(crate) silent: Vec<u16>,
+    pub(crate) rates: FaultRates,
     /// How many spindles may be lost and not yet rebuilt at a time.
-    pub(super) losses: usize,
-    pub(super) full: bool,
+    pub(crate) losses: usize,
+    pub(crate) full: bool,
     /// Whether volumes, LUNs, snapshots and clones come and go.
-    pub(super) changes: bool,
+    pub(crate) changes: bool,
     /// Rows of a zone that is initialized at once.
-    pub(super) zone_rows: u64,
+    pub(crate) zone_rows: u64,
     /// The parity groups that it gets.
-    pub(super) growth: Vec<Growth>,
+    pub(crate) growth: Vec<Growth>,
 }
 
 impl Plan {
-    pub(super) fn draw(
+    pub(crate) fn draw(
         seed: u64,
         kind: ScheduleKind,
         layout: LayoutName,
@@ -134,19 +134,19 @@ impl Plan {
         }
     }
 
-    pub(super) fn lun_sectors(&self) -> u64 {
+    pub(crate) fn lun_sectors(&self) -> u64 {
         match &self.config {
             ArrayConfig::WriteAnywhere(config) => config.lun_blocks() * BLOCK_SECTORS,
             ArrayConfig::InPlace(config) => config.end_sector(GroupIndex(0)),
         }
     }
 
-    pub(super) fn spindles(&self) -> u16 {
+    pub(crate) fn spindles(&self) -> u16 {
         spindles_of(&self.config)
     }
 
     /// Describes the array in one line.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let log_kib = self.label.log_half_blocks * 4;
         let mirror = if self.label.is_log_mirrored() { "mirrored " } else { "" };
         match &self.config {
@@ -171,7 +171,7 @@ impl Plan {
     }
 
     /// Creates the disks of a new array: labels and a superblock without a root.
-    pub(super) fn disks(&self) -> Vec<SimulatedDisk> {
+    pub(crate) fn disks(&self) -> Vec<SimulatedDisk> {
         let superblock = Superblock {
             array: self.label.array,
             checkpoint: 0,
@@ -182,7 +182,6 @@ impl Plan {
             root: Root::default(),
             label_sequence: self.label.sequence,
             clean: true,
-            snapshots: Vec::new(),
         };
         let rows = rows_of(self.label.device_blocks);
         let map = InitializationMap::with_zones_of(self.label.array, rows, self.zone_rows);
@@ -200,7 +199,7 @@ impl Plan {
     }
 
     /// Creates devices with these disks, without faults except silent ones.
-    pub(super) fn devices(&self, seed: u64, disks: Vec<SimulatedDisk>) -> SimulatedDevices {
+    pub(crate) fn devices(&self, seed: u64, disks: Vec<SimulatedDisk>) -> SimulatedDevices {
         let mut devices = SimulatedDevices::new(seed, disks);
         for device in 0..devices.count() {
             devices.set_latency(DeviceIndex(device), self.latency);
@@ -212,7 +211,7 @@ impl Plan {
     }
 
     /// Creates a blank disk to replace a lost one.
-    pub(super) fn blank(&self, position: u16) -> SimulatedDisk {
+    pub(crate) fn blank(&self, position: u16) -> SimulatedDisk {
         SimulatedDisk::zeroed(self.label.device_blocks_of(position) * BLOCK_BYTES as u64)
     }
 }
@@ -227,7 +226,7 @@ fn describe_groups(groups: &[ParityGroup]) -> String {
 }
 
 /// Writes both copies of a device's label.
-pub(super) fn write_label(disk: &mut SimulatedDisk, label: &Label) {
+pub(crate) fn write_label(disk: &mut SimulatedDisk, label: &Label) {
     if let Ok(encoded) = label.encode() {
         for block in [0, label.device_blocks - 1] {
             disk.write(block * BLOCK_BYTES as u64, encoded.bytes());
@@ -368,7 +367,7 @@ fn write_anywhere(
 }
 
 /// Returns an identity of a schedule's array or of one of its devices.
-pub(super) fn identity(seed: u64, number: u64) -> Identity {
+pub(crate) fn identity(seed: u64, number: u64) -> Identity {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&(seed + 1).to_le_bytes());
     bytes[8..].copy_from_slice(&number.to_le_bytes());
