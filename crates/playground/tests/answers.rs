@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use strewn::report::Results;
+use strewn::results::Results;
 use strewn::scenario::Scenario;
 use strewn::{RunOptions, run_with_map};
 use strewn_playground::Teller;

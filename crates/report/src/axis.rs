@@ -1,7 +1,8 @@
 //! A chart's axis: its range, the values that have ticks, and their labels.
 
-use crate::data::number::{rounded, with_commas};
 use std::ops::Range;
+use strewn_results::rounded;
+use strewn_results::words::with_commas;
 
 /// An axis with chosen ticks.
 #[derive(Clone, Debug)]

@@ -1,11 +1,11 @@
 //! Bands in words: what they contain, what they do not, and which published figures are outside.
 
-use crate::data::band::{
-    ArrayBands, Bands, ChangeBand, FigureBand, FigureRange, SeedSource, SeedsAlone,
+use crate::columns::segment_list;
+use strewn_results::words::{fixed, signed};
+use strewn_results::{
+    ArrayBands, ArrayResults, Bands, ChangeBand, FigureBand, FigureRange, Results, SeedSource,
+    SeedsAlone,
 };
-use crate::data::number::{fixed, signed};
-use crate::data::results::{ArrayResults, Results};
-use crate::rendering::columns::segment_list;
 
 /// Returns what a reader of the bands of `array` must know, in sentences of ASCII; none without bands.
 pub(crate) fn band_sentences(results: &Results, array: &ArrayResults) -> Vec<String> {

@@ -1,10 +1,10 @@
 //! Bands behind a chart, one for each phase of the run, with their names above it.
 
-use crate::data::results::ArrayResults;
-use crate::rendering::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, width_px};
-use crate::rendering::chart::ChartError;
-use crate::rendering::theme::BAND;
+use crate::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, width_px};
+use crate::chart::ChartError;
+use crate::theme::BAND;
 use std::ops::Range;
+use strewn_results::ArrayResults;
 
 /// Size of the names, the height of a row of them, and the least distance between two in a row.
 const NAME_PX: i32 = 11;

@@ -1,13 +1,13 @@
 //! Charts of horizontal bars, one row each with its words to the left. Their height depends on the
 //! number of rows.
 
-use crate::rendering::axis::Axis;
-use crate::rendering::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, to_px, width_px};
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::legend::LEFT_PX;
-use crate::rendering::sheet::Sheet;
-use crate::rendering::theme::{Colour, GRID, INK, PAPER};
-use crate::rendering::value_mark::ValueMark;
+use crate::axis::Axis;
+use crate::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, to_px, width_px};
+use crate::chart::{ChartError, ChartStyle};
+use crate::legend::LEFT_PX;
+use crate::sheet::Sheet;
+use crate::theme::{Colour, GRID, INK, PAPER};
+use crate::value_mark::ValueMark;
 
 /// Height of a row of one bar; then what each further bar adds.
 const ROW_PX: i32 = 24;

@@ -1,9 +1,7 @@
 //! What is drawn beside the results of a run that goes on.
 
-use crate::data::comparison::Metric;
-use crate::data::published::Published;
-use crate::data::results::Results;
 use serde::{Deserialize, Serialize};
+use strewn_results::{Metric, Published, Results};
 
 /// What charts by segment show beside results, where one run follows another and each is seen while it grows.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,9 +2,9 @@
 //!
 //! Shapes are written as SVG by `plotters-svg`, through the trait of the backends of `plotters`.
 
-use crate::rendering::chart::ChartError;
-use crate::rendering::embedded_font::{self, LINE_HEIGHT_PER_EM};
-use crate::rendering::theme::{Colour, INK};
+use crate::chart::ChartError;
+use crate::embedded_font::{self, LINE_HEIGHT_PER_EM};
+use crate::theme::{Colour, INK};
 use plotters_backend::text_anchor::Pos;
 pub(crate) use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{

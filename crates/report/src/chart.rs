@@ -2,7 +2,7 @@
 //!
 //! The same figures give the same bytes.
 
-use crate::rendering::theme::Theme;
+use crate::theme::Theme;
 
 /// Size of a chart in pixels of 1/96 inch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! What documents claim, with verdicts, as a Markdown table.
 
-use crate::analysis::claims::{ClaimVerdict, JudgedClaim, JudgedFigure};
-use crate::data::claim::{ClaimTest, ClaimedOf};
-use crate::rendering::rows_table::shown;
+use crate::rows_table::shown;
+use strewn_results::{ClaimTest, ClaimVerdict, ClaimedOf, JudgedClaim, JudgedFigure};
 
 /// What the verdicts mean.
 const MEANING: &str = "\

@@ -1,9 +1,8 @@
 //! What clients that compute parity did, as text.
 
-use crate::data::client_raid::ClientRaidFigures;
-use crate::data::number::fixed;
-use crate::data::results::Results;
-use crate::rendering::columns::Columns;
+use crate::columns::Columns;
+use strewn_results::words::fixed;
+use strewn_results::{ClientRaidFigures, Results};
 
 /// The title of the table.
 pub(crate) const CLIENT_RAID_HEADING: &str = "RAID of the clients over blades";

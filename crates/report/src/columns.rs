@@ -1,8 +1,8 @@
 //! A table of plain text: columns of words and numbers under a ruled header.
 
-use crate::data::number::fixed;
-use crate::data::results::ArrayResults;
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
+use strewn_results::ArrayResults;
+use strewn_results::words::fixed;
 
 /// Columns separated by space, with a rule below the header: ` a   b ` over `--- ---`.
 const STYLE: TableStyle =
@@ -88,7 +88,7 @@ pub(crate) fn optional(value: Option<f64>, show: impl Fn(f64) -> String) -> Stri
 }
 
 /// What the mark on percentiles of response time means whose drives may starve commands
-/// ([`drives_starve`](crate::Results::drives_starve)).
+/// ([`drives_starve`](strewn_results::Results::drives_starve)).
 const STARVING_NOTE: &str = "* The drives' scheduler, sptf, sets no bound on how long a command waits. Real \
     drives do, so their longest waits are shorter: see scheduler = \"aged-sptf\".";
 

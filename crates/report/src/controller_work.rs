@@ -1,9 +1,9 @@
 //! What the controllers did besides serving hosts: read-ahead, relocation, whole stripes written back, housekeeping.
 
-use crate::data::number::grouped;
-use crate::data::relocation::{Relocated, Relocation};
-use crate::data::results::{ArrayResults, Results};
-use crate::data::segment::{ReadAhead, Segment, StripeDestages};
+use strewn_results::words::grouped;
+use strewn_results::{
+    ArrayResults, ReadAhead, Relocated, Relocation, Results, Segment, StripeDestages,
+};
 
 /// The title of the section.
 pub(crate) const CONTROLLER_WORK_HEADING: &str = "What the controller did besides serving hosts";

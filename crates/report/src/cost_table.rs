@@ -1,8 +1,8 @@
 //! The cost of simulating a scenario, as text.
 
-use crate::data::cost::{PartShare, SimulationCost};
-use crate::data::number::fixed;
-use crate::rendering::columns::Columns;
+use crate::columns::Columns;
+use strewn_results::words::fixed;
+use strewn_results::{PartShare, SimulationCost};
 
 /// Returns the costs of arrays as tables: rates and memory, then where the time goes.
 #[must_use]

@@ -4,14 +4,11 @@
 //! comma, a quote or a line break is quoted. Column names end in the unit. A measurement that an
 //! array does not have is an empty field.
 
-use crate::data::band::FigureBand;
-use crate::data::client_raid::ClientRaidFigures;
-use crate::data::json::ResultsError;
-use crate::data::machine::MachineFigures;
-use crate::data::relocation::{Relocated, Relocation};
-use crate::data::results::{ArrayResults, Results};
-use crate::data::segment::Segment;
 use std::io::Write;
+use strewn_results::{
+    ArrayResults, ClientRaidFigures, FigureBand, MachineFigures, Relocated, Relocation, Results,
+    ResultsError, Segment,
+};
 
 /// A column: its name, and its value in a row.
 type Column = (&'static str, fn(&ArrayResults, &Segment) -> String);

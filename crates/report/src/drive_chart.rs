@@ -1,11 +1,11 @@
 //! Charts of the performance of drives: a colour for each scheduler or load, hollow markers for the second drive.
 
-use crate::data::drive::{DriveFigures, DriveStudy, LoopPoint};
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::drive_table::{bytes, plural};
-use crate::rendering::line_chart::{Across, Line, LineChart, Up};
-use crate::rendering::marker::Appearance;
+use crate::chart::{ChartError, ChartStyle};
+use crate::drive_table::{bytes, plural};
+use crate::line_chart::{Across, Line, LineChart, Up};
+use crate::marker::Appearance;
 use strewn_base::Direction;
+use strewn_results::{DriveFigures, DriveStudy, LoopPoint};
 
 /// The only scheduler drawn by span and by size. The tables have the others, and the charts by depth compare them.
 const DRAWN_SCHEDULER: &str = "sptf";

@@ -1,9 +1,9 @@
 //! The performance of drives as tables of plain text, two drives side by side.
 
-use crate::data::drive::{ClosedLoopFigures, DriveFigures, DriveStudy, LoopPoint, ReplayFigures};
-use crate::data::number::fixed;
-use crate::rendering::columns::Columns;
+use crate::columns::Columns;
 use strewn_base::Direction;
+use strewn_results::words::fixed;
+use strewn_results::{ClosedLoopFigures, DriveFigures, DriveStudy, LoopPoint, ReplayFigures};
 
 /// Distances of the seek table, as far as the drives reach. The longest seek is given below the table.
 const SEEK_DISTANCES: [u32; 10] =

@@ -1,13 +1,13 @@
 //! The font that charts are laid out with.
 
-use crate::rendering::chart::ChartError;
+use crate::chart::ChartError;
 use ab_glyph::{Font, FontRef, ScaleFont};
 use std::sync::LazyLock;
 
 /// What the SVG backend calls the size of a font is its line height, which in this one is so many times its em.
 pub(crate) const LINE_HEIGHT_PER_EM: f64 = 1.24;
 
-static FILE: &[u8] = include_bytes!("../../font/DejaVuSans-subset.ttf");
+static FILE: &[u8] = include_bytes!("../font/DejaVuSans-subset.ttf");
 
 /// Parsed once: a chart measures hundreds of words.
 static FONT: LazyLock<Result<FontRef<'static>, String>> =

@@ -1,9 +1,8 @@
 //! Spindles that failed, as text.
 
-use crate::data::number::fixed;
-use crate::data::redundancy::SpindleFailure;
-use crate::data::results::Results;
-use crate::rendering::columns::Columns;
+use crate::columns::Columns;
+use strewn_results::words::fixed;
+use strewn_results::{Results, SpindleFailure};
 
 /// Returns the spindles that failed and the duration of their rebuilds. Empty if none failed.
 #[must_use]

@@ -1,11 +1,11 @@
 //! Charts of real files: their map, and their history.
 
-use crate::data::file::FileMap;
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::files_table::shown_path;
-use crate::rendering::line_chart::{Across, Line, LineChart, Up};
-use crate::rendering::map_chart;
-use crate::rendering::marker::Appearance;
+use crate::chart::{ChartError, ChartStyle};
+use crate::files_table::shown_path;
+use crate::line_chart::{Across, Line, LineChart, Up};
+use crate::map_chart;
+use crate::marker::Appearance;
+use strewn_results::FileMap;
 
 /// Draws where files lie on their devices, one row for each device of a file.
 ///

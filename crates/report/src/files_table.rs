@@ -1,12 +1,12 @@
 //! Real files, their free space and their comparison as text, and files as CSV.
 
-use crate::data::file::{FileCost, FilePerformance, FileRecord, FileTotals, FreeSpaceRecord};
-use crate::data::json::ResultsError;
-use crate::data::number::{fixed, with_commas};
-use crate::data::quantity::about;
-use crate::rendering::columns::{Columns, optional};
-use crate::rendering::table_column::{TableColumn, write_csv};
+use crate::columns::{Columns, optional};
+use crate::table_column::{TableColumn, write_csv};
 use std::io::Write;
+use strewn_results::words::{about, fixed, with_commas};
+use strewn_results::{
+    FileCost, FilePerformance, FileRecord, FileTotals, FreeSpaceRecord, ResultsError,
+};
 
 /// A small share is not shown as none, nor a large one as all.
 pub(crate) fn share_percent(share: f64) -> String {
@@ -50,7 +50,7 @@ pub fn shown_path(path: &str) -> String {
     shown
 }
 
-fn simulated(record: &FileRecord) -> Option<&crate::data::file::FileSimulation> {
+fn simulated(record: &FileRecord) -> Option<&strewn_results::FileSimulation> {
     record.cost.as_ref()?.simulated.as_ref()
 }
 
@@ -179,7 +179,7 @@ fn legend(files: &[FileRecord]) -> String {
 
 /// Says what a file lies on.
 pub(crate) fn on_devices(file: &FileRecord) -> String {
-    let device = |device: &crate::data::file::FileDevice| match device.rotational {
+    let device = |device: &strewn_results::FileDevice| match device.rotational {
         Some(true) => format!("{} (rotational)", device.name),
         Some(false) => format!("{} (not rotational)", device.name),
         None => device.name.clone(),
@@ -192,7 +192,7 @@ pub(crate) fn on_devices(file: &FileRecord) -> String {
     }
 }
 
-fn prediction_words(file: &FileRecord, prediction: &crate::data::file::FilePrediction) -> String {
+fn prediction_words(file: &FileRecord, prediction: &strewn_results::FilePrediction) -> String {
     let mut words = format!(
         "PREDICTION, after {}: extents {} -> {}, layout score {} -> {}",
         prediction.writes,
@@ -381,7 +381,7 @@ fn compared(old: &FileRecord, now: &FileRecord) -> Vec<Compared> {
             (true, _) => SAME.to_owned(),
             (false, true) => "-".to_owned(),
             (false, false) => {
-                format!("{} %", crate::data::number::signed(100.0 * (after / before - 1.0), 1))
+                format!("{} %", strewn_results::words::signed(100.0 * (after / before - 1.0), 1))
             }
         };
         let path = if rows.is_empty() { shown_path(&now.path) } else { String::new() };
@@ -454,7 +454,7 @@ fn file_columns(files: &[FileRecord]) -> Vec<TableColumn> {
     let cost = |name: &str, of: fn(&FileCost) -> f64| {
         number(name, &|file: &FileRecord| file.cost.as_ref().map(of))
     };
-    let performance = |name: &str, of: fn(&crate::data::file::FileSimulation) -> f64| {
+    let performance = |name: &str, of: fn(&strewn_results::FileSimulation) -> f64| {
         number(name, &|file: &FileRecord| simulated(file).map(of))
     };
     let devices = |file: &FileRecord| {

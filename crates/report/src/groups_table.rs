@@ -1,9 +1,8 @@
 //! The parity groups or disk groups of arrays that have several, as text.
 
-use crate::data::number::fixed;
-use crate::data::results::Results;
-use crate::data::segment::GroupFigures;
-use crate::rendering::columns::Columns;
+use crate::columns::Columns;
+use strewn_results::words::fixed;
+use strewn_results::{GroupFigures, Results};
 
 /// A group in a segment.
 struct GroupRow {

@@ -1,15 +1,12 @@
 //! The run in a line and in a sentence.
 
-use crate::analysis::like::{LikePair, have_same_mix, is_measure_of_array, like_pairs};
-use crate::data::comparison::{CLOSE_PERCENT, RowStatus};
-use crate::data::number::{fixed, grouped, signed};
-use crate::data::phase::kind_in_words;
-use crate::data::results::{ArrayResults, LayoutKind, Results};
-use crate::data::segment::Segment;
-use crate::data::workload::Workload;
+use strewn_results::words::{fixed, grouped, kind_in_words, signed};
+use strewn_results::{
+    ArrayResults, CLOSE_PERCENT, LayoutKind, LikePair, Results, RowStatus, Segment, Workload,
+    have_same_mix, is_measure_of_array, like_pairs,
+};
 
 /// Identifies the run.
-#[cfg(feature = "charts")]
 pub(crate) fn run_line(results: &Results) -> String {
     let Results { scenario, seed, strewn, host_ops, .. } = results;
     let operations = grouped(*host_ops as f64, false);

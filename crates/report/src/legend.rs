@@ -1,8 +1,8 @@
 //! Legends: samples of the marks in the plot, each with words beside it.
 
-use crate::rendering::canvas::{Canvas, PIXEL, VPos, text, width_px};
-use crate::rendering::chart::ChartError;
-use crate::rendering::marker::Appearance;
+use crate::canvas::{Canvas, PIXEL, VPos, text, width_px};
+use crate::chart::ChartError;
+use crate::marker::Appearance;
 
 /// Height of a row.
 pub(crate) const ROW_PX: i32 = 22;

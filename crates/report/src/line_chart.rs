@@ -1,14 +1,14 @@
 //! Charts of lines as SVG: any figure by any other.
 
-use crate::rendering::axis::Axis;
-use crate::rendering::bands::Band;
-use crate::rendering::canvas::{Canvas, PIXEL, to_px};
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::legend::{self, Sample};
-use crate::rendering::marker::Appearance;
-use crate::rendering::plot::{Labelled, Plot};
-use crate::rendering::sheet::{Margins, Sheet};
-use crate::rendering::value_mark::ValueMark;
+use crate::axis::Axis;
+use crate::bands::Band;
+use crate::canvas::{Canvas, PIXEL, to_px};
+use crate::chart::{ChartError, ChartStyle};
+use crate::legend::{self, Sample};
+use crate::marker::Appearance;
+use crate::plot::{Labelled, Plot};
+use crate::sheet::{Margins, Sheet};
+use crate::value_mark::ValueMark;
 
 /// A line with more points than this has no markers, since they would cover it.
 const MOST_MARKERS: usize = 24;

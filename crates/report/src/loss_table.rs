@@ -1,10 +1,8 @@
 //! The causes of losses, as text.
 
-use crate::analysis::loss::{losses, unaccounted};
-use crate::data::loss::{Loss, LossPart};
-use crate::data::number::{fixed, signed};
-use crate::data::results::Results;
-use crate::rendering::columns::Columns;
+use crate::columns::Columns;
+use strewn_results::words::{fixed, signed};
+use strewn_results::{Loss, LossPart, Results, losses, unaccounted};
 
 /// Returns the causes of losses, one array below the other. An array that lost less than one percent, or gained, has a
 /// single line, and so has one whose loss cannot be broken down. Empty if there is nothing to say of any array.

@@ -1,9 +1,8 @@
 //! Where the time of operations went, and how busy links and controllers were, as text.
 
-use crate::data::machine::{MachineEvent, MachineFigures};
-use crate::data::number::fixed;
-use crate::data::results::{ArrayResults, Results};
-use crate::rendering::columns::Columns;
+use crate::columns::Columns;
+use strewn_results::words::fixed;
+use strewn_results::{ArrayResults, MachineEvent, MachineFigures, Results};
 
 /// An array in a segment.
 struct MachineRow {

@@ -1,18 +1,16 @@
 //! The map on paper: of a run, a row for each time the file had moved, with the spindles of an array superimposed; of real
 //! files, a row for each device.
 
-use crate::data::file::FileMap;
-use crate::data::layout_map::{ArrayMap, LayoutMap, MAP_LEVELS, Snapshot, Strip};
-use crate::data::phase::Phase;
-use crate::data::quantity::about;
-use crate::rendering::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, text, to_px, width_px};
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::files_table::shown_path;
-use crate::rendering::legend::LEFT_PX;
-use crate::rendering::sheet::{Overlay, Sheet};
-use crate::rendering::theme::{GRID, INK, MAP_COLOURS, hex};
-use crate::rendering::value_mark::ValueMark;
+use crate::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, text, to_px, width_px};
+use crate::chart::{ChartError, ChartStyle};
+use crate::files_table::shown_path;
+use crate::legend::LEFT_PX;
+use crate::sheet::{Overlay, Sheet};
+use crate::theme::{GRID, INK, MAP_COLOURS, hex};
+use crate::value_mark::ValueMark;
 use std::fmt::Write;
+use strewn_results::words::about;
+use strewn_results::{ArrayMap, FileMap, LayoutMap, MAP_LEVELS, Phase, Snapshot, Strip};
 
 /// Height of a row, and the gap between two.
 const ROW_PX: i32 = 20;
@@ -84,7 +82,7 @@ pub(crate) fn by_segment(
         1.0 => "address on the spindle (% of the stroke)".to_owned(),
         _ => format!(
             "address on the spindle (% of the stroke; all of the file lies in the first {} %)",
-            crate::data::number::rounded(end * 100.0, 3)
+            strewn_results::rounded(end * 100.0, 3)
         ),
     };
     let title = "The map: where the file lies, segment by segment";
@@ -169,7 +167,7 @@ fn percent_ticks(end: f64) -> Vec<(f64, String)> {
     let count = (percent / step + 1e-9) as u32;
     (0..=count)
         .map(|tick| f64::from(tick) * step)
-        .map(|percent| (percent / 100.0, format!("{} %", crate::data::number::rounded(percent, 3))))
+        .map(|percent| (percent / 100.0, format!("{} %", strewn_results::rounded(percent, 3))))
         .collect()
 }
 
@@ -183,7 +181,7 @@ fn byte_ticks(from: f64, bytes: f64) -> Vec<(f64, String)> {
         .map(|(shift, words)| (f64::from(shift).exp2(), words))
         .find(|(unit, _)| from + bytes >= *unit)
         .unwrap_or((1.0, "B"));
-    let in_unit = |at: f64| format!("{} {words}", crate::data::number::rounded(at / unit, 6));
+    let in_unit = |at: f64| format!("{} {words}", strewn_results::rounded(at / unit, 6));
     (0..9)
         .map(|count| (first + f64::from(count)) * step)
         .take_while(|at| *at <= from + bytes)
@@ -219,7 +217,7 @@ fn row(array: &ArrayMap, phases: &[Phase], snapshot: &Snapshot) -> Row {
     let mark = format!(
         "{}, after segment {words}: the file lies in the first {} % of the stroke; {}",
         array.name,
-        crate::data::number::rounded(percent, 3),
+        strewn_results::rounded(percent, 3),
         distance_words(&cells),
     );
     Row { words, mark, cells }
@@ -248,7 +246,7 @@ fn distance_words(cells: &[(f64, f64)]) -> String {
         doublings += cell.0 * cell.1 / 2.0;
     }
     let doublings = if share > 0.0 { doublings / share } else { 0.0 };
-    let doublings = crate::data::number::fixed(doublings, 1);
+    let doublings = strewn_results::words::fixed(doublings, 1);
     format!("mean distance of a block from its predecessor 2^{doublings} blocks")
 }
 

@@ -1,8 +1,8 @@
 //! Colours and shapes that tell the arrays of a chart apart, in colour and in grey.
 
-use crate::rendering::canvas::{Canvas, Point, Stroke};
-use crate::rendering::chart::ChartError;
-use crate::rendering::theme::{COLOURS, Colour, INK, PAPER};
+use crate::canvas::{Canvas, Point, Stroke};
+use crate::chart::ChartError;
+use crate::theme::{COLOURS, Colour, INK, PAPER};
 
 #[derive(Clone, Copy)]
 enum Shape {

@@ -1,9 +1,8 @@
 //! What hosts' page caches did, as text.
 
-use crate::data::number::fixed;
-use crate::data::page_cache::PageCacheFigures;
-use crate::data::results::Results;
-use crate::rendering::columns::Columns;
+use crate::columns::Columns;
+use strewn_results::words::fixed;
+use strewn_results::{PageCacheFigures, Results};
 
 /// The title of the table.
 pub(crate) const PAGE_CACHE_HEADING: &str = "Page caches of the hosts";

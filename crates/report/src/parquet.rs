@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
+use strewn_results::{Results, Sweep};
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
@@ -10,11 +11,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use crate::data::results::Results;
-use crate::data::sweep::Sweep;
-use crate::rendering::csv::segment_columns;
-use crate::rendering::sweep_csv::sweep_columns;
-use crate::rendering::table_column::TableColumn;
+use crate::csv::segment_columns;
+use crate::sweep_csv::sweep_columns;
+use crate::table_column::TableColumn;
 
 /// Columns of words among the segments'; all others are numbers.
 const WORDS: [&str; 3] = ["array", "layout", "phase"];

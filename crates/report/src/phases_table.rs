@@ -1,10 +1,8 @@
 //! The phases of a run as text, a row for each.
 
-use crate::analysis::phases::{PhaseFigures, phase_figures};
-use crate::data::number::{fixed, signed};
-use crate::data::phase::{Phase, kind_in_words};
-use crate::data::results::Results;
-use crate::rendering::columns::{Columns, optional, response_decimals};
+use crate::columns::{Columns, optional, response_decimals};
+use strewn_results::words::{fixed, kind_in_words, signed};
+use strewn_results::{Phase, PhaseFigures, Results, phase_figures};
 
 /// What the difference of a phase is from.
 pub(crate) const LIKE_PHASES: &str = "Phases with the same workloads are alike. The difference is from the first phase that is like it.";

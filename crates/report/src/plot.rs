@@ -1,12 +1,12 @@
 //! The parts of every plot with two axes: its frame, its mesh, and the position of a pair of
 //! figures.
 
-use crate::rendering::axis::Axis;
-use crate::rendering::bands::{Band, LaidOutBands};
-use crate::rendering::canvas::{Area, Canvas, HPos, PIXEL, Point, TextStyle, VPos};
-use crate::rendering::chart::ChartError;
-use crate::rendering::sheet::Margins;
-use crate::rendering::theme::{GRID, INK};
+use crate::axis::Axis;
+use crate::bands::{Band, LaidOutBands};
+use crate::canvas::{Area, Canvas, HPos, PIXEL, Point, TextStyle, VPos};
+use crate::chart::ChartError;
+use crate::sheet::Margins;
+use crate::theme::{GRID, INK};
 
 /// Around the plot: to its left and below its labels, to its right, and its labels.
 pub(crate) const SIDE_PX: i32 = 14;

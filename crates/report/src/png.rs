@@ -1,7 +1,7 @@
 //! Charts as PNG: the SVG, drawn with the embedded font only, so that every machine draws the same.
 
-use crate::rendering::chart::ChartError;
-use crate::rendering::text_outlines::outlined;
+use crate::chart::ChartError;
+use crate::text_outlines::outlined;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 

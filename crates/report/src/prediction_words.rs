@@ -1,10 +1,7 @@
 //! Predictions with what came of them, in words: the same on a terminal, on a study's page and in a report.
 
-use crate::analysis::study::{JudgedPrediction, PredictionVerdict};
-use crate::data::number::rounded;
-use crate::data::study_text::StudyText;
-use crate::data::sweep::Sweep;
 use serde::{Serialize, Serializer};
+use strewn_results::{JudgedPrediction, PredictionVerdict, StudyText, Sweep, rounded};
 
 /// Significant digits of a figure that words quote.
 const QUOTED_DIGITS: usize = 3;
@@ -63,17 +60,6 @@ impl PredictionWords {
             bounds,
             measured,
             verdict: *verdict,
-        }
-    }
-}
-
-impl PredictionVerdict {
-    pub(crate) const fn words(self) -> &'static str {
-        match self {
-            Self::Held => "held",
-            Self::Failed => "failed",
-            Self::Undecided => "undecided",
-            Self::NotMeasured => "not measured",
         }
     }
 }

@@ -1,25 +1,20 @@
 //! The charts of a run's results, by name.
 
-use crate::analysis::loss::{self};
-use crate::data::comparison::Metric;
-use crate::data::layout_map::LayoutMap;
-use crate::data::loss::Loss;
-use crate::data::number::{fixed, grouped};
-use crate::data::results::{ArrayResults, Results};
-use crate::data::segment::Segment;
-use crate::rendering::bands::Band;
-use crate::rendering::bar_chart::{Bar, BarChart, Row};
-use crate::rendering::beside::Beside;
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::line_chart::{Across, Line, LineChart, Up};
-use crate::rendering::machine_table::time_of_requests_notes;
-use crate::rendering::map_chart;
-use crate::rendering::marker::Appearance;
-use crate::rendering::rows_chart::{RowUnit, rows_chart};
-use crate::rendering::segment_chart::{self, segment_axis, subtitles};
-use crate::rendering::sheet::high_enough;
-use crate::rendering::theme::{COLOURS, Colour, INK};
-use crate::rendering::throughput_chart::throughput_chart;
+use crate::bands::Band;
+use crate::bar_chart::{Bar, BarChart, Row};
+use crate::beside::Beside;
+use crate::chart::{ChartError, ChartStyle};
+use crate::line_chart::{Across, Line, LineChart, Up};
+use crate::machine_table::time_of_requests_notes;
+use crate::map_chart;
+use crate::marker::Appearance;
+use crate::rows_chart::{RowUnit, rows_chart};
+use crate::segment_chart::{self, segment_axis, subtitles};
+use crate::sheet::high_enough;
+use crate::theme::{COLOURS, Colour, INK};
+use crate::throughput_chart::throughput_chart;
+use strewn_results::words::{fixed, grouped};
+use strewn_results::{ArrayResults, LayoutMap, Loss, Metric, Results, Segment, losses};
 
 /// Every chart of results, in a reader's order.
 pub const RESULTS_CHARTS: [ResultsChart; 18] = [
@@ -392,7 +387,7 @@ const TIME_IN_COLOURS: [Colour; 6] =
 /// time of requests, a bar is as long as these take for each operation.
 fn time_in_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
     let has_parts = |array: &&ArrayResults| array.segments.iter().any(|at| at.machine.is_some());
-    let names = crate::data::machine::TimeIn::default().parts().map(|part| part.0);
+    let names = strewn_results::TimeIn::default().parts().map(|part| part.0);
     let mut rows = vec![Row::Key(TIME_IN_COLOURS.into_iter().zip(names).collect())];
     let [mut any_of_response, mut any_of_requests] = [false; 2];
     for array in results.arrays.iter().filter(has_parts) {
@@ -439,7 +434,7 @@ fn time_in_chart(results: &Results, style: ChartStyle) -> Result<Option<String>,
 }
 
 fn loss_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
-    let losses = loss::losses(results);
+    let losses = losses(results);
     let mut rows = Vec::new();
     for loss in losses.iter().filter(|loss| loss.is_notable()) {
         rows.extend(loss_rows(results, loss));

@@ -1,13 +1,11 @@
 //! Charts of published rows: each with a bar for what is published and one for what is simulated.
 
-use crate::data::comparison::{ComparedRow, RowStatus};
-use crate::data::figure::FigureMetric;
-use crate::data::results::Results;
-use crate::rendering::bar_chart::{Bar, BarChart, Row};
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::rows_table::{published, shown};
-use crate::rendering::segment_chart::subtitles;
-use crate::rendering::theme::{COLOURS, INK};
+use crate::bar_chart::{Bar, BarChart, Row};
+use crate::chart::{ChartError, ChartStyle};
+use crate::rows_table::{published, shown};
+use crate::segment_chart::subtitles;
+use crate::theme::{COLOURS, INK};
+use strewn_results::{ComparedRow, FigureMetric, Results, RowStatus};
 
 /// What the figures of a chart of rows count: rows of other units are in other charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,8 @@
 //! Published rows beside simulated ones, and what the comparison comes to.
 
-use crate::analysis::comparison::root_mean_square;
-use crate::data::comparison::{CLOSE_PERCENT, ComparedRow, RowStatus};
-use crate::data::figure::Statistic;
-use crate::data::number::{fixed, signed};
-use crate::data::results::Results;
-use crate::rendering::columns::{Columns, optional};
+use crate::columns::{Columns, optional};
+use strewn_results::words::{fixed, signed};
+use strewn_results::{CLOSE_PERCENT, ComparedRow, Results, RowStatus, Statistic, root_mean_square};
 
 /// The heading of the table.
 pub(crate) const ROWS_HEADING: &str = "Published rows";

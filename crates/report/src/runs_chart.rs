@@ -1,12 +1,10 @@
 //! Runs side by side, as a chart.
 
-use crate::analysis::runs::compare_runs;
-use crate::data::comparison::Metric;
-use crate::data::results::Results;
-use crate::rendering::beside::Beside;
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::segment_chart::{Shown, segment_chart};
-use crate::rendering::sheet::high_enough;
+use crate::beside::Beside;
+use crate::chart::{ChartError, ChartStyle};
+use crate::segment_chart::{Shown, segment_chart};
+use crate::sheet::high_enough;
+use strewn_results::{Metric, Results, compare_runs};
 
 /// Draws IOPS or mean response time by segment for all arrays that runs share, one line for each run. Published figures
 /// are drawn once.

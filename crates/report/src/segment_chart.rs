@@ -4,21 +4,17 @@
 //! parameter was fitted to that segment. A published figure is a horizontal dash under the marker.
 //! Both axes start at the quantity's own start, so heights compare as the numbers do.
 
-use crate::data::band::FigureBand;
-use crate::data::comparison::Metric;
-use crate::data::number::rounded;
-use crate::data::results::{ArrayResults, Origin, Results};
-use crate::data::segment::Segment;
-use crate::rendering::axis::Axis;
-use crate::rendering::bands::Band;
-use crate::rendering::beside::Beside;
-use crate::rendering::canvas::{Canvas, PIXEL, VPos, text, to_px, width_px};
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::legend::{self, Sample};
-use crate::rendering::marker::Appearance;
-use crate::rendering::plot::{Labelled, Plot};
-use crate::rendering::sheet::{Margins, Sheet};
-use crate::rendering::value_mark::ValueMark;
+use crate::axis::Axis;
+use crate::bands::Band;
+use crate::beside::Beside;
+use crate::canvas::{Canvas, PIXEL, VPos, text, to_px, width_px};
+use crate::chart::{ChartError, ChartStyle};
+use crate::legend::{self, Sample};
+use crate::marker::Appearance;
+use crate::plot::{Labelled, Plot};
+use crate::sheet::{Margins, Sheet};
+use crate::value_mark::ValueMark;
+use strewn_results::{ArrayResults, FigureBand, Metric, Origin, Results, Segment, rounded};
 
 /// Draws host operations per second by segment, for all arrays.
 ///

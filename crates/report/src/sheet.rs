@@ -1,10 +1,10 @@
 //! A chart without its plot: title, the words below it, and room for a legend.
 
-use crate::rendering::canvas::{Canvas, PIXEL, VPos, text, to_px, width_px};
-use crate::rendering::chart::{ChartError, ChartSize, ChartStyle};
-use crate::rendering::legend;
-use crate::rendering::theme::PAPER;
-use crate::rendering::value_mark::{self, ValueMark, escaped};
+use crate::canvas::{Canvas, PIXEL, VPos, text, to_px, width_px};
+use crate::chart::{ChartError, ChartSize, ChartStyle};
+use crate::legend;
+use crate::theme::PAPER;
+use crate::value_mark::{self, ValueMark, escaped};
 
 /// A chart without its plot and legend.
 pub(crate) struct Sheet {

@@ -1,13 +1,11 @@
 //! The page of a study: question, arguments, predictions with what came of them, charts, finding.
 
-use crate::analysis::study::PredictionVerdict;
-use crate::data::study_text::StudyText;
-use crate::data::sweep::Sweep;
-use crate::rendering::prediction_words::{PredictionWords, one_line, quoted};
-use crate::rendering::sweep_words::what_was_run;
+use crate::prediction_words::{PredictionWords, one_line, quoted};
+use crate::sweep_words::what_was_run;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use strewn_results::{PredictionVerdict, StudyText, Sweep};
 
 /// The words of a study cannot be filled in.
 #[derive(Debug, thiserror::Error)]
@@ -27,22 +25,20 @@ impl StudyPageError {
     }
 }
 
-impl StudyText {
-    /// Returns the finding, with the figures that it quotes; none if the study has none yet.
-    ///
-    /// # Errors
-    /// If it quotes a figure that the sweep does not have.
-    pub fn finding(&self, sweep: &Sweep) -> Result<Option<String>, StudyPageError> {
-        filled(&environment(sweep), "finding", &self.finding)
-    }
+/// Returns the finding of a study, with the figures that it quotes; none if the study has none yet.
+///
+/// # Errors
+/// If it quotes a figure that the sweep does not have.
+pub fn study_finding(text: &StudyText, sweep: &Sweep) -> Result<Option<String>, StudyPageError> {
+    filled(&environment(sweep), "finding", &text.finding)
+}
 
-    /// Returns what the finding depends on, with the figures that it quotes; none if the study does not say.
-    ///
-    /// # Errors
-    /// As [`finding`](Self::finding).
-    pub fn depends(&self, sweep: &Sweep) -> Result<Option<String>, StudyPageError> {
-        filled(&environment(sweep), "depends", &self.depends)
-    }
+/// Returns what the finding depends on, with the figures that it quotes; none if the study does not say.
+///
+/// # Errors
+/// As [`study_finding`].
+pub fn study_depends(text: &StudyText, sweep: &Sweep) -> Result<Option<String>, StudyPageError> {
+    filled(&environment(sweep), "depends", &text.depends)
 }
 
 /// Where a study's page says that it comes from.
@@ -88,7 +84,7 @@ pub fn study_page(
 }
 
 fn arguments(text: &StudyText) -> String {
-    let line = |argument: &crate::Argument| {
+    let line = |argument: &strewn_results::Argument| {
         format!("- **{}**: {}\n", argument.who, one_line(&argument.said))
     };
     text.arguments.iter().map(line).collect()

@@ -1,8 +1,8 @@
 //! What a study asks, what came of its predictions, and what it found, as text.
 
-use crate::data::study_text::StudyText;
-use crate::data::sweep::Sweep;
-use crate::rendering::prediction_words::{PredictionWords, one_line, predictions_sentence};
+use crate::prediction_words::{PredictionWords, one_line, predictions_sentence};
+use crate::study_page::{StudyPageError, study_depends, study_finding};
+use strewn_results::{StudyText, Sweep};
 
 /// Widest verdict.
 const VERDICT_LETTERS: usize = 12;
@@ -20,16 +20,12 @@ pub fn study_summary(sweep: &Sweep, text: &StudyText) -> String {
         }
     };
     paragraph("Question", &text.question);
-    #[cfg(feature = "charts")]
-    {
-        use crate::rendering::study_page::StudyPageError;
-        let filled = |filled: Result<Option<String>, StudyPageError>| match filled {
-            Ok(filled) => filled.unwrap_or_default(),
-            Err(error) => format!("cannot be filled in: {error}"),
-        };
-        paragraph("Finding", &filled(text.finding(sweep)));
-        paragraph("Depends", &filled(text.depends(sweep)));
-    }
+    let filled = |filled: Result<Option<String>, StudyPageError>| match filled {
+        Ok(filled) => filled.unwrap_or_default(),
+        Err(error) => format!("cannot be filled in: {error}"),
+    };
+    paragraph("Finding", &filled(study_finding(text, sweep)));
+    paragraph("Depends", &filled(study_depends(text, sweep)));
     if let Some(sentence) = predictions_sentence(sweep, text) {
         summary.push_str("\nPredicted before the run:\n");
         for words in PredictionWords::all(sweep, text) {

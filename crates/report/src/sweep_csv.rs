@@ -3,11 +3,10 @@
 //! Comma-separated values as [`write_segments_csv`](crate::write_segments_csv) writes them. The same sweep gives the same
 //! bytes.
 
-use crate::analysis::sweep_design::Design;
-use crate::data::json::ResultsError;
-use crate::data::sweep::{Sweep, SweepAxis, SweepDifference, SweepFigure};
-use crate::rendering::table_column::{TableColumn, write_csv};
+use crate::sweep_design::SweepDesign;
+use crate::table_column::{TableColumn, write_csv};
 use std::io::Write;
+use strewn_results::{ResultsError, Sweep, SweepAxis, SweepDifference, SweepFigure};
 
 /// The columns of the long table that are no axis.
 const OF_ROWS: [&str; 11] = [
@@ -98,7 +97,7 @@ pub(crate) fn sweep_columns(sweep: &Sweep) -> Vec<TableColumn> {
 fn difference_columns(sweep: &Sweep) -> Vec<TableColumn> {
     let all = || sweep.differences.iter();
     let figures = || all().map(|one| sweep.figures.get(one.figure));
-    let design = Design::of(sweep);
+    let design = SweepDesign::of(sweep);
     let axis_of = |one: &SweepDifference| sweep.axes.get(one.axis);
     let label = |one: &SweepDifference, side: usize, axis: usize| {
         design.label(one.combinations[side], axis).to_owned()

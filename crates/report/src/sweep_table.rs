@@ -1,14 +1,11 @@
 //! A sweep as text: its figures by combination, and what each value of an axis changes.
 
-use crate::analysis::rank_correlation::{RankCorrelation, RankCorrelations};
-use crate::analysis::sweep::noise_sentence;
-use crate::analysis::sweep_design::Design;
-use crate::data::number::signed;
-use crate::data::sweep::{Sweep, SweepDifference, SweepRow};
-use crate::rendering::columns::Columns;
-use crate::rendering::sweep_words::{
-    decimals, interval_words, mean_words, missing_words, run_words,
-};
+use crate::columns::Columns;
+use crate::rank_correlation::{RankCorrelation, RankCorrelations};
+use crate::sweep_design::SweepDesign;
+use crate::sweep_words::{decimals, interval_words, mean_words, missing_words, run_words};
+use strewn_results::words::signed;
+use strewn_results::{Sweep, SweepDifference, SweepRow, noise_sentence};
 
 /// More combinations than this are not listed one by one.
 const MOST_COMBINATIONS: usize = 40;
@@ -27,7 +24,7 @@ const LABEL_LETTERS: usize = 32;
 /// those with the largest effects. It says what it leaves out, and which file has it.
 #[must_use]
 pub fn sweep_table(sweep: &Sweep) -> String {
-    let design = Design::of(sweep);
+    let design = SweepDesign::of(sweep);
     let mut text = format!("{}\n{}\n", sweep.title, run_words(sweep));
     text.push_str(&figures(sweep, &design));
     text.push_str(&changes(sweep, &design));
@@ -39,7 +36,7 @@ pub fn sweep_table(sweep: &Sweep) -> String {
     text
 }
 
-fn figures(sweep: &Sweep, design: &Design<'_>) -> String {
+fn figures(sweep: &Sweep, design: &SweepDesign<'_>) -> String {
     let whole: Vec<usize> =
         (0..sweep.figures.len()).filter(|figure| !sweep.figures[*figure].by_segment).collect();
     let mut left_out = Vec::new();
@@ -69,7 +66,7 @@ fn figures(sweep: &Sweep, design: &Design<'_>) -> String {
 }
 
 /// Returns a row for each combination, with the axes that vary and some figures.
-fn by_combination(sweep: &Sweep, design: &Design<'_>, figures: &[usize]) -> String {
+fn by_combination(sweep: &Sweep, design: &SweepDesign<'_>, figures: &[usize]) -> String {
     let mut rows: Vec<Vec<String>> =
         (0..design.len()).map(|combination| axis_cells(design, combination).collect()).collect();
     let mut columns = Columns::new();
@@ -94,7 +91,7 @@ fn by_combination(sweep: &Sweep, design: &Design<'_>, figures: &[usize]) -> Stri
 }
 
 /// Returns the combinations in which each figure is lowest and highest.
-fn extremes(sweep: &Sweep, design: &Design<'_>, figures: &[usize]) -> String {
+fn extremes(sweep: &Sweep, design: &SweepDesign<'_>, figures: &[usize]) -> String {
     let mut rows = Vec::new();
     for figure in figures {
         let of_figure = || sweep.rows.iter().filter(|row| row.figure == *figure);
@@ -119,7 +116,10 @@ fn extremes(sweep: &Sweep, design: &Design<'_>, figures: &[usize]) -> String {
     columns.render(&rows)
 }
 
-fn axis_cells<'a>(design: &'a Design<'_>, combination: usize) -> impl Iterator<Item = String> + 'a {
+fn axis_cells<'a>(
+    design: &'a SweepDesign<'_>,
+    combination: usize,
+) -> impl Iterator<Item = String> + 'a {
     design.varied.iter().map(move |axis| cut(design.label(combination, *axis)))
 }
 
@@ -134,7 +134,7 @@ struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    fn all(sweep: &'a Sweep, design: &Design<'_>) -> Vec<Self> {
+    fn all(sweep: &'a Sweep, design: &SweepDesign<'_>) -> Vec<Self> {
         let mut changes: Vec<Self> = Vec::new();
         for one in &sweep.differences {
             let at = design.at(one.combinations[0]);
@@ -184,7 +184,7 @@ impl<'a> Change<'a> {
     }
 }
 
-fn changes(sweep: &Sweep, design: &Design<'_>) -> String {
+fn changes(sweep: &Sweep, design: &SweepDesign<'_>) -> String {
     let mut changes = Change::all(sweep, design);
     if changes.is_empty() {
         return String::new();
@@ -222,7 +222,7 @@ fn changes(sweep: &Sweep, design: &Design<'_>) -> String {
 }
 
 /// Returns the rank correlations of scattered combinations.
-fn what_matters(sweep: &Sweep, design: &Design<'_>) -> String {
+fn what_matters(sweep: &Sweep, design: &SweepDesign<'_>) -> String {
     let Some(correlations) = RankCorrelations::of(sweep, design) else { return String::new() };
     let mut shown: Vec<&RankCorrelation> = correlations.all.iter().collect();
     shown.sort_by(|one, other| other.rho.abs().total_cmp(&one.rho.abs()));

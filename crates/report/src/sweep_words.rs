@@ -1,9 +1,10 @@
 //! What tables, charts and the report of a sweep say in words.
 
-use crate::data::figure::{FigureMetric, SegmentChoice, Statistic};
-use crate::data::number::fixed;
-use crate::data::results::QUICK_NOTE;
-use crate::data::sweep::{Sweep, SweepAxis, SweepBase, SweepFigure, SweepRow};
+use strewn_results::words::fixed;
+use strewn_results::{
+    FigureMetric, QUICK_NOTE, SegmentChoice, Statistic, Sweep, SweepAxis, SweepBase, SweepFigure,
+    SweepRow,
+};
 
 /// Runs that failed and are described.
 const MOST_ERRORS: usize = 5;

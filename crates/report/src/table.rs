@@ -2,29 +2,25 @@
 //!
 //! A table has no escape sequences, and no letters outside ASCII except in names.
 
-use crate::data::comparison::{Metric, PublishedComparison, Ratio};
-use crate::data::number::{fixed, signed};
-use crate::data::overhead::OverheadRow;
-use crate::data::phase::kind_in_words;
-use crate::data::results::{ArrayResults, Origin, Parameter, Results};
-use crate::data::segment::Segment;
-use crate::data::snapshots::{Snapshots, gib_of};
-use crate::data::volume::VolumeFigures;
-use crate::data::workload::{OperationFigures, WorkloadFigures};
-use crate::rendering::band_words::{band_sentences, ends, range};
-use crate::rendering::client_raid_table::{CLIENT_RAID_HEADING, client_raid_table};
-use crate::rendering::columns::{
+use crate::band_words::{band_sentences, ends, range};
+use crate::client_raid_table::{CLIENT_RAID_HEADING, client_raid_table};
+use crate::columns::{
     Columns, optional, percent_of_one, response_decimals, segment_list, starving_note,
 };
-use crate::rendering::controller_work::{CONTROLLER_WORK_HEADING, controller_work_lines};
-use crate::rendering::failures_table::failures_table;
-use crate::rendering::groups_table::groups_table;
-use crate::rendering::headline::headline;
-use crate::rendering::loss_table::losses_and_others;
-use crate::rendering::machine_table::{machine_heading, machine_table};
-use crate::rendering::page_cache_table::{PAGE_CACHE_HEADING, page_cache_table};
-use crate::rendering::phases_table::phases_table;
-use crate::rendering::rows_table::{ROWS_HEADING, rows_table};
+use crate::controller_work::{CONTROLLER_WORK_HEADING, controller_work_lines};
+use crate::failures_table::failures_table;
+use crate::groups_table::groups_table;
+use crate::headline::headline;
+use crate::loss_table::losses_and_others;
+use crate::machine_table::{machine_heading, machine_table};
+use crate::page_cache_table::{PAGE_CACHE_HEADING, page_cache_table};
+use crate::phases_table::phases_table;
+use crate::rows_table::{ROWS_HEADING, rows_table};
+use strewn_results::words::{fixed, gib_of, kind_in_words, signed};
+use strewn_results::{
+    ArrayResults, Metric, OperationFigures, Origin, OverheadRow, Parameter, PublishedComparison,
+    Ratio, Results, Segment, Snapshots, VolumeFigures, WorkloadFigures,
+};
 
 /// A segment with the published figures of its array beside it.
 struct SegmentRow {

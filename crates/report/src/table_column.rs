@@ -1,8 +1,8 @@
 //! A table column by column, which CSV and Parquet write alike.
 
-use crate::data::json::ResultsError;
-use crate::rendering::csv::csv_text;
+use crate::csv::csv_text;
 use std::io::Write;
+use strewn_results::ResultsError;
 
 /// A column of a table.
 pub(crate) struct TableColumn {

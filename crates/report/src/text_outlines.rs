@@ -4,9 +4,9 @@
 //! [`chart`](crate::chart)). Placing each glyph by the same advances gives the width the layout assumed and needs no
 //! shaping library.
 
-use crate::rendering::chart::ChartError;
-use crate::rendering::embedded_font::embedded_font;
-use crate::rendering::value_mark::escaped;
+use crate::chart::ChartError;
+use crate::embedded_font::embedded_font;
+use crate::value_mark::escaped;
 use ab_glyph::{Font, FontRef, OutlineCurve, Point};
 use resvg::usvg::roxmltree::{Document, Node};
 use std::fmt::Write;
@@ -161,7 +161,7 @@ fn length(text: Node<'_, '_>, attribute: &str, font_size: f32) -> Result<f32, Ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rendering::embedded_font::{LINE_HEIGHT_PER_EM, width};
+    use crate::embedded_font::{LINE_HEIGHT_PER_EM, width};
     use resvg::tiny_skia::{Pixmap, Transform};
     use resvg::usvg::{Options, Tree};
 

@@ -1,16 +1,14 @@
 //! Throughput over time, a panel for each array: steady streams, bursts and pauses.
 
-use crate::analysis::figures::{MB_PER_MIB, is_a_moment, mib_per_s_on};
-use crate::data::results::{ArrayResults, Results};
-use crate::data::segment::Segment;
-use crate::rendering::axis::Axis;
-use crate::rendering::canvas::{Area, Canvas, PIXEL, VPos, text, to_px};
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::marker::Appearance;
-use crate::rendering::plot::{Labelled, Plot};
-use crate::rendering::segment_chart::subtitles;
-use crate::rendering::sheet::{Margins, Sheet};
-use crate::rendering::value_mark::ValueMark;
+use crate::axis::Axis;
+use crate::canvas::{Area, Canvas, PIXEL, VPos, text, to_px};
+use crate::chart::{ChartError, ChartStyle};
+use crate::marker::Appearance;
+use crate::plot::{Labelled, Plot};
+use crate::segment_chart::subtitles;
+use crate::sheet::{Margins, Sheet};
+use crate::value_mark::ValueMark;
+use strewn_results::{ArrayResults, MB_PER_MIB, Results, Segment, is_a_moment, mib_per_s_on};
 
 /// Fewer samples of an array are no course of time.
 const LEAST_SAMPLES: usize = 20;
@@ -142,7 +140,7 @@ fn draw_panel(
             "{}, {} s: {} MB/s",
             panel.array.name,
             Axis::format(sample.0),
-            Axis::format(crate::rounded(sample.1, 4))
+            Axis::format(strewn_results::rounded(sample.1, 4))
         ),
     });
     Ok(marks.collect())

@@ -3,8 +3,8 @@
 //! A mark is an invisible circle over the figure, with a title. Browsers show the title on their own, and a page can
 //! step through the marks.
 
-use crate::rendering::canvas::PIXEL;
-use crate::rendering::canvas::Point;
+use crate::canvas::PIXEL;
+use crate::canvas::Point;
 use std::fmt::Write;
 
 /// A place with a description.

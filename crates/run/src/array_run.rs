@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strewn_array::{DataLost, FailedSpindle};
 use strewn_base::state::{StateError, StateReader, StateWriter};
-use strewn_report::ArrayMap;
+use strewn_results::ArrayMap;
 use strewn_sim::Segment;
 
 use crate::record::RecordError;
@@ -62,7 +62,7 @@ impl ArrayRun {
 /// A map as `map.json` has it, because fields may be absent there.
 mod saved_map {
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
-    use strewn_report::{ArrayMap, LayoutMap, MAP_SCHEMA};
+    use strewn_results::{ArrayMap, LayoutMap, MAP_SCHEMA};
 
     pub(super) fn serialize<S: Serializer>(
         map: &Option<ArrayMap>,

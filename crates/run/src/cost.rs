@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use strewn_array::Array;
 use strewn_base::BLOCK_BYTES;
 use strewn_base::state::SavedState;
-use strewn_report::{PartShare, SimulationCost, rounded};
+use strewn_results::{PartShare, SimulationCost, rounded};
 use strewn_scenario::{Phase, Scenario};
 use strewn_sim::{Component, ComponentProbe, Progress, Simulated, SimulationError};
 

@@ -12,7 +12,7 @@
 //!
 //! let write_anywhere = &results.arrays[0];
 //! assert!(write_anywhere.segments[1].iops < write_anywhere.segments[0].iops);
-//! println!("{}", strewn_report::all_tables(&results));
+//! println!("{}", results.to_json_string()?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

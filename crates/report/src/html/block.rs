@@ -1,13 +1,12 @@
 //! The blocks of a section of the report, which the template writes as HTML.
 
-use crate::data::layout_map::LayoutMap;
-use crate::data::results::Results;
-use crate::rendering::beside::Beside;
-use crate::rendering::chart::{ChartError, ChartSize, ChartStyle};
-use crate::rendering::html::table::LaidOutTable;
-use crate::rendering::results_chart::ResultsChart;
-use crate::rendering::theme::Theme;
+use crate::beside::Beside;
+use crate::chart::{ChartError, ChartSize, ChartStyle};
+use crate::html::table::LaidOutTable;
+use crate::results_chart::ResultsChart;
+use crate::theme::Theme;
 use serde::Serialize;
+use strewn_results::{LayoutMap, Results};
 
 /// A part of the page with a title.
 #[derive(Serialize)]

@@ -1,21 +1,20 @@
 //! `report.html` of real files: how they lie, what it costs, and where on their devices.
 
-use crate::data::file::{
-    FileMap, FileRecord, FileSimulation, FileTotals, FreeSpaceRecord, NotLookedAt,
-};
-use crate::data::number::fixed;
-use crate::data::quantity::about;
-use crate::rendering::chart::{ChartSize, ChartStyle};
-use crate::rendering::files_chart::files_map;
-use crate::rendering::files_table::{
+use crate::chart::{ChartSize, ChartStyle};
+use crate::files_chart::files_map;
+use crate::files_table::{
     compared_rows, figure_words, file_totals_sentence, free_space_sentence, on_devices,
     score_words, share_percent, shown_path,
 };
-use crate::rendering::html::block::{Block, Section};
-use crate::rendering::html::page::{ReportError, TEMPLATE, environment, style};
-use crate::rendering::html::table::{Cell, Table};
-use crate::rendering::theme::Theme;
+use crate::html::block::{Block, Section};
+use crate::html::page::{ReportError, TEMPLATE, environment, style};
+use crate::html::table::{Cell, Table};
+use crate::theme::Theme;
 use minijinja::context;
+use strewn_results::words::{about, fixed};
+use strewn_results::{
+    FileMap, FileRecord, FileSimulation, FileTotals, FreeSpaceRecord, NotLookedAt,
+};
 
 const SCRIPT: &str = include_str!("tips.js");
 

@@ -1,17 +1,14 @@
 //! The page around the sections: template, style, script, data.
 
-use crate::data::json::ResultsError;
-use crate::data::layout_map::LayoutMap;
-use crate::data::live::RealSpindles;
-use crate::data::results::Results;
-use crate::rendering::beside::Beside;
-use crate::rendering::chart::ChartError;
-use crate::rendering::headline::{headline, run_line};
-use crate::rendering::html::sections;
-use crate::rendering::theme::{Theme, page_variables};
-use crate::rendering::value_mark::escaped;
+use crate::beside::Beside;
+use crate::chart::ChartError;
+use crate::headline::{headline, run_line};
+use crate::html::sections;
+use crate::theme::{Theme, page_variables};
+use crate::value_mark::escaped;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 use serde::Serialize;
+use strewn_results::{LayoutMap, RealSpindles, Results, ResultsError};
 
 // What the blocks of a section look like stands before both: an include needs more of the template engine.
 pub(super) const TEMPLATE: &str = concat!(include_str!("blocks.html"), include_str!("report.html"));

@@ -1,9 +1,8 @@
 //! Tables of the report. Each figure carries its place in the results.
 
-use crate::data::number::fixed;
-use crate::data::number::with_commas;
-use crate::rendering::html::block::Block;
+use crate::html::block::Block;
 use serde::Serialize;
+use strewn_results::words::{fixed, with_commas};
 
 /// A cell, as plain text.
 #[derive(Clone, Default, Serialize)]

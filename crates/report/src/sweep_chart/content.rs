@@ -1,10 +1,10 @@
 //! The figures of a chart of a sweep, in panels and series.
 
-use crate::analysis::sweep_design::{Design, DesignShape};
-use crate::data::number::fixed;
-use crate::data::sweep::{Sweep, SweepChartKind, SweepFigure, SweepRow};
-use crate::rendering::sweep_chart::plan::{Along, ChartPlan, Panels, listed};
-use crate::rendering::sweep_words::{decimals, interval_words, missing_words, run_words};
+use crate::sweep_chart::plan::{Along, ChartPlan, Panels, listed};
+use crate::sweep_design::{DesignShape, SweepDesign};
+use crate::sweep_words::{decimals, interval_words, missing_words, run_words};
+use strewn_results::words::fixed;
+use strewn_results::{Sweep, SweepChartKind, SweepFigure, SweepRow};
 
 /// Panels, lines and rows beyond these are left out evenly; a subtitle says so.
 const MOST_PANELS: usize = 9;
@@ -64,7 +64,11 @@ struct Shown {
 
 impl<'a> Content<'a> {
     /// Collects the figures of a chart; none if there are none to draw.
-    pub(super) fn of(sweep: &'a Sweep, design: &Design<'_>, plan: &'a ChartPlan) -> Option<Self> {
+    pub(super) fn of(
+        sweep: &'a Sweep,
+        design: &SweepDesign<'_>,
+        plan: &'a ChartPlan,
+    ) -> Option<Self> {
         let mut notes = Vec::new();
         let figures = &plan.figures;
         let lines = plan.lines.map(|axis| {
@@ -193,7 +197,7 @@ fn coincide(panels: &[Panel<'_>]) -> bool {
 /// The rows of a panel: figures at values of axes.
 struct Selection<'a, 'b> {
     sweep: &'a Sweep,
-    design: &'b Design<'b>,
+    design: &'b SweepDesign<'b>,
     figures: &'b [usize],
     at: Vec<(usize, usize)>,
     x: Along,
@@ -260,7 +264,7 @@ impl<'a> Selection<'a, '_> {
 /// Returns the values of an axis that are shown: numbers ascending, words in the order of the study.
 fn shown(
     sweep: &Sweep,
-    design: &Design<'_>,
+    design: &SweepDesign<'_>,
     axis: usize,
     most: usize,
     notes: &mut Vec<String>,
@@ -356,7 +360,7 @@ fn figure_names(sweep: &Sweep, figures: &[usize]) -> Vec<String> {
 
 fn subtitles(
     sweep: &Sweep,
-    design: &Design<'_>,
+    design: &SweepDesign<'_>,
     plan: &ChartPlan,
     notes: Vec<String>,
 ) -> Vec<String> {

@@ -1,16 +1,16 @@
 //! Dots with error bars: a row for each value of an axis, figures from left to right.
 
-use crate::rendering::axis::Axis;
-use crate::rendering::canvas::{Area, Canvas, PIXEL, to_px, width_px};
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::legend::Sample;
-use crate::rendering::marker::Appearance;
-use crate::rendering::plot::{ACROSS_LABELS_PX, Labelled, Plot, SIDE_PX};
-use crate::rendering::sheet::Margins;
-use crate::rendering::sweep_chart::content::{Content, Panel};
-use crate::rendering::sweep_chart::scale::FigureAxis;
-use crate::rendering::sweep_chart::{HEADING_PX, Names, below_heading, chart_px, cut, sheet};
-use crate::rendering::value_mark::ValueMark;
+use crate::axis::Axis;
+use crate::canvas::{Area, Canvas, PIXEL, to_px, width_px};
+use crate::chart::{ChartError, ChartStyle};
+use crate::legend::Sample;
+use crate::marker::Appearance;
+use crate::plot::{ACROSS_LABELS_PX, Labelled, Plot, SIDE_PX};
+use crate::sheet::Margins;
+use crate::sweep_chart::content::{Content, Panel};
+use crate::sweep_chart::scale::FigureAxis;
+use crate::sweep_chart::{HEADING_PX, Names, below_heading, chart_px, cut, sheet};
+use crate::value_mark::ValueMark;
 
 /// Widest labels of rows.
 const MOST_LABEL_PX: i32 = 300;

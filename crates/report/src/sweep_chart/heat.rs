@@ -1,18 +1,16 @@
 //! A field of colours by two axes.
 
-use crate::data::number::fixed;
-use crate::rendering::axis::Axis;
-use crate::rendering::canvas::{Area, Canvas, HPos, PIXEL, TextStyle, VPos, text, to_px, width_px};
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::plot::{ACROSS_LABELS_PX, Labelled, Plot, RIGHT_PX, SIDE_PX};
-use crate::rendering::sheet::Margins;
-use crate::rendering::sweep_chart::content::{Content, Panel, Point};
-use crate::rendering::sweep_chart::scale::labelled;
-use crate::rendering::sweep_chart::{
-    HEADING_PX, below_heading, chart_px, columns, cut, grid, sheet,
-};
-use crate::rendering::theme::{Colour, DIVERGING_COLOURS, INK, MAP_COLOURS, PAPER};
-use crate::rendering::value_mark::ValueMark;
+use crate::axis::Axis;
+use crate::canvas::{Area, Canvas, HPos, PIXEL, TextStyle, VPos, text, to_px, width_px};
+use crate::chart::{ChartError, ChartStyle};
+use crate::plot::{ACROSS_LABELS_PX, Labelled, Plot, RIGHT_PX, SIDE_PX};
+use crate::sheet::Margins;
+use crate::sweep_chart::content::{Content, Panel, Point};
+use crate::sweep_chart::scale::labelled;
+use crate::sweep_chart::{HEADING_PX, below_heading, chart_px, columns, cut, grid, sheet};
+use crate::theme::{Colour, DIVERGING_COLOURS, INK, MAP_COLOURS, PAPER};
+use crate::value_mark::ValueMark;
+use strewn_results::words::fixed;
 
 /// Heights of a row of cells, by how many rows there are.
 const ROW_PX: [i32; 3] = [34, 26, 16];

@@ -1,16 +1,16 @@
 //! Lines with bands, or points with error bars, over an axis of numbers or words.
 
-use crate::rendering::axis::Axis;
-use crate::rendering::canvas::{self, Area, Canvas, PIXEL, to_px, width_px};
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::legend::Sample;
-use crate::rendering::marker::Appearance;
-use crate::rendering::plot::{ACROSS_LABELS_PX, Labelled, Plot, RIGHT_PX, SIDE_PX, UP_LABELS_PX};
-use crate::rendering::sheet::Margins;
-use crate::rendering::sweep_chart::content::{Content, Panel, Point};
-use crate::rendering::sweep_chart::scale::{FigureAxis, XAxis};
-use crate::rendering::sweep_chart::{Names, below_heading, chart_px, columns, grid, sheet};
-use crate::rendering::value_mark::ValueMark;
+use crate::axis::Axis;
+use crate::canvas::{self, Area, Canvas, PIXEL, to_px, width_px};
+use crate::chart::{ChartError, ChartStyle};
+use crate::legend::Sample;
+use crate::marker::Appearance;
+use crate::plot::{ACROSS_LABELS_PX, Labelled, Plot, RIGHT_PX, SIDE_PX, UP_LABELS_PX};
+use crate::sheet::Margins;
+use crate::sweep_chart::content::{Content, Panel, Point};
+use crate::sweep_chart::scale::{FigureAxis, XAxis};
+use crate::sweep_chart::{Names, below_heading, chart_px, columns, grid, sheet};
+use crate::value_mark::ValueMark;
 
 /// Heights of a panel: of one, of two to four, of more.
 const HEIGHTS_PX: [i32; 3] = [400, 280, 230];

@@ -14,15 +14,15 @@ mod lines;
 mod plan;
 mod scale;
 
-use crate::analysis::sweep_design::Design;
-use crate::data::sweep::{Sweep, SweepChartKind, SweepChartSpec};
-use crate::rendering::canvas::{Area, Canvas, VPos, text, to_px, width_px};
-use crate::rendering::chart::{ChartError, ChartStyle};
-use crate::rendering::legend::{self, Sample};
-use crate::rendering::marker::Appearance;
-use crate::rendering::sheet::Sheet;
+use crate::canvas::{Area, Canvas, VPos, text, to_px, width_px};
+use crate::chart::{ChartError, ChartStyle};
+use crate::legend::{self, Sample};
+use crate::marker::Appearance;
+use crate::sheet::Sheet;
+use crate::sweep_design::SweepDesign;
 use content::Content;
 use plan::plans;
+use strewn_results::{Sweep, SweepChartKind, SweepChartSpec};
 
 /// Room for the heading of a panel.
 const HEADING_PX: i32 = 20;
@@ -53,7 +53,7 @@ pub fn sweep_charts(
 ) -> Result<Vec<SweepChart>, ChartError> {
     style.size.check()?;
     // Words are measured with it.
-    let design = Design::of(sweep);
+    let design = SweepDesign::of(sweep);
     let mut charts: Vec<SweepChart> = Vec::new();
     for plan in plans(sweep, &design, specs) {
         let Some(content) = Content::of(sweep, &design, &plan) else { continue };

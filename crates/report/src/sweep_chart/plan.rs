@@ -1,7 +1,7 @@
 //! Which charts a sweep gets, and which axis goes where.
 
-use crate::analysis::sweep_design::{Design, DesignShape};
-use crate::data::sweep::{Sweep, SweepAxis, SweepChartKind, SweepChartSpec};
+use crate::sweep_design::{DesignShape, SweepDesign};
+use strewn_results::{Sweep, SweepAxis, SweepChartKind, SweepChartSpec};
 
 /// Fewer values along either axis are lines, not a heat map.
 const LEAST_OF_HEAT_MAP: usize = 4;
@@ -52,7 +52,7 @@ pub(super) struct ChartPlan {
 /// Returns the charts of a sweep: those of the specifications, or, without any, one for each quantity.
 pub(super) fn plans(
     sweep: &Sweep,
-    design: &Design<'_>,
+    design: &SweepDesign<'_>,
     specs: &[SweepChartSpec],
 ) -> Vec<ChartPlan> {
     if !specs.is_empty() {
@@ -72,7 +72,7 @@ pub(super) fn plans(
 }
 
 /// Returns the charts of one specification: figures of unlike units, or by segment and not, get charts of their own.
-fn of_spec(sweep: &Sweep, design: &Design<'_>, spec: &SweepChartSpec) -> Vec<ChartPlan> {
+fn of_spec(sweep: &Sweep, design: &SweepDesign<'_>, spec: &SweepChartSpec) -> Vec<ChartPlan> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (number, figure) in sweep.figures.iter().enumerate() {
         if !spec.figures.contains(&figure.quantity) {
@@ -93,7 +93,7 @@ fn of_spec(sweep: &Sweep, design: &Design<'_>, spec: &SweepChartSpec) -> Vec<Cha
 /// Chooses the place of each axis.
 fn placed(
     sweep: &Sweep,
-    design: &Design<'_>,
+    design: &SweepDesign<'_>,
     spec: &SweepChartSpec,
     figures: Vec<usize>,
 ) -> Vec<ChartPlan> {
@@ -179,7 +179,7 @@ fn placed(
 /// other axes.
 fn of_each_axis(
     sweep: &Sweep,
-    design: &Design<'_>,
+    design: &SweepDesign<'_>,
     spec: &SweepChartSpec,
     figures: Vec<usize>,
 ) -> ChartPlan {
@@ -268,7 +268,7 @@ pub(super) fn listed(words: &[&str]) -> String {
 /// The axes that have no place yet.
 struct Free<'a> {
     sweep: &'a Sweep,
-    design: &'a Design<'a>,
+    design: &'a SweepDesign<'a>,
     axes: Vec<usize>,
 }
 

@@ -1,9 +1,9 @@
 //! The axes of charts of a sweep: from values to places, and which places are labelled.
 
-use crate::rendering::axis::Axis;
-use crate::rendering::canvas::width_px;
-use crate::rendering::chart::ChartError;
-use crate::rendering::sweep_chart::content::{Content, Places};
+use crate::axis::Axis;
+use crate::canvas::width_px;
+use crate::chart::ChartError;
+use crate::sweep_chart::content::{Content, Places};
 use std::ops::Range;
 
 /// The least room between labels.

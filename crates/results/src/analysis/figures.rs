@@ -8,7 +8,7 @@ use crate::data::segment::Segment;
 use crate::data::workload::{OperationFigures, WorkloadFigures};
 
 /// MB of a MiB.
-pub(crate) const MB_PER_MIB: f64 = 1.048_576;
+pub const MB_PER_MIB: f64 = 1.048_576;
 /// A segment is busy if it reaches this share of the highest.
 const BUSY_SHARE: f64 = 0.1;
 /// A last segment shorter than this share of the first one has rates that say nothing.
@@ -173,14 +173,14 @@ impl FigureOf {
 }
 
 /// Returns what a link carried toward the array in a segment, MiB/s; none if there is no such link.
-pub(crate) fn mib_per_s_on(segment: &Segment, link: &str) -> Option<f64> {
+pub fn mib_per_s_on(segment: &Segment, link: &str) -> Option<f64> {
     let links = &segment.machine.as_ref()?.links;
     let of_name = links.iter().filter(|one| is_lane_of(&one.name, link));
     of_name.map(|one| one.mib_per_s_to_array).reduce(|one, other| one + other)
 }
 
 /// Whether a segment of so many seconds, beside a first one of so many, is too short for a rate: a last one ended early.
-pub(crate) fn is_a_moment(seconds: f64, first_seconds: f64) -> bool {
+pub fn is_a_moment(seconds: f64, first_seconds: f64) -> bool {
     seconds < SHORTEST_SHARE * first_seconds
 }
 

@@ -67,10 +67,7 @@ pub fn like_kinds(arrays: &[ArrayResults]) -> Vec<&[String]> {
 }
 
 /// Returns the same as [`like_pairs`] by position among the array's segments.
-pub(crate) fn like_positions(
-    workload: Option<&Workload>,
-    array: &ArrayResults,
-) -> Vec<(usize, usize)> {
+pub fn like_positions(workload: Option<&Workload>, array: &ArrayResults) -> Vec<(usize, usize)> {
     let kinds = like_kinds(std::slice::from_ref(array));
     kinds.into_iter().filter_map(|kind| like_positions_of(workload, array, kind)).collect()
 }
@@ -102,7 +99,7 @@ fn like_positions_of(
 }
 
 /// Returns whether the IOPS of a segment measure the array, and not its host or the end of the run.
-pub(crate) fn is_measure_of_array(
+pub fn is_measure_of_array(
     workload: Option<&Workload>,
     array: &ArrayResults,
     segment: &Segment,
@@ -163,7 +160,7 @@ fn do_the_same(workload: Option<&Workload>, one: &Segment, other: &Segment) -> b
 
 /// Returns whether two segments, perhaps of two arrays, had the same mix of operations. The scenario's own accesses are the
 /// same throughout.
-pub(crate) fn have_same_mix(workload: Option<&Workload>, one: &Segment, other: &Segment) -> bool {
+pub fn have_same_mix(workload: Option<&Workload>, one: &Segment, other: &Segment) -> bool {
     if workload.is_none() {
         return true;
     }

@@ -46,7 +46,7 @@ pub fn loss(results: &Results, array: &ArrayResults) -> Option<Loss> {
 }
 
 /// Returns the losses that have no account because of what lay between hosts and arrays.
-pub(crate) fn unaccounted(results: &Results) -> Vec<Unaccounted> {
+pub fn unaccounted(results: &Results) -> Vec<Unaccounted> {
     let of_array = |array| {
         let pairs = like_pairs(results.workload.as_ref(), array);
         pairs.iter().filter_map(|pair| unaccounted_between(array, pair)).collect::<Vec<_>>()
@@ -55,10 +55,7 @@ pub(crate) fn unaccounted(results: &Results) -> Vec<Unaccounted> {
 }
 
 /// Returns the loss of an array between two segments, if it has no account because of what lay in front of the array.
-pub(crate) fn unaccounted_between(
-    array: &ArrayResults,
-    pair: &LikePair<'_>,
-) -> Option<Unaccounted> {
+pub fn unaccounted_between(array: &ArrayResults, pair: &LikePair<'_>) -> Option<Unaccounted> {
     let LikePair { workloads, first, last } = *pair;
     let why = obstacle(first, last)?;
     let loss = Unaccounted {
@@ -74,11 +71,7 @@ pub(crate) fn unaccounted_between(
 }
 
 /// Returns the account of an array between two segments.
-pub(crate) fn loss_between(
-    results: &Results,
-    array: &ArrayResults,
-    pair: &LikePair<'_>,
-) -> Option<Loss> {
+pub fn loss_between(results: &Results, array: &ArrayResults, pair: &LikePair<'_>) -> Option<Loss> {
     let LikePair { workloads, first, last } = *pair;
     if first.index == last.index || first.iops <= 0.0 || last.iops <= 0.0 {
         return None;
@@ -117,15 +110,18 @@ pub(crate) fn loss_between(
 
 /// The busiest component of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Busiest {
+pub enum Busiest {
+    /// The controller's processor.
     Controller,
+    /// The spindles, data or parity.
     Spindles,
+    /// The device of the log.
     Log,
 }
 
 impl Busiest {
-    #[cfg(feature = "charts")]
-    pub(crate) const fn as_str(self) -> &'static str {
+    /// Returns its name in a sentence.
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Controller => "controller",
             Self::Spindles => "spindles",
@@ -138,7 +134,8 @@ impl Busiest {
 /// device, so one that is busy nearly always may still take more.
 const CLEARLY: f64 = 0.05;
 
-pub(crate) fn busiest(results: &Results, segment: &Segment) -> Busiest {
+/// Returns the busiest component of a segment.
+pub fn busiest(results: &Results, segment: &Segment) -> Busiest {
     let (controller, spindles) = (segment.utilization.controller, busiest_spindles(segment));
     let log = results.real_spindles.as_ref().and_then(|real| real.log_of(segment.index));
     if log.is_some_and(|(_, log)| log.utilization > controller.max(spindles) + CLEARLY) {

@@ -18,6 +18,19 @@ pub enum PredictionVerdict {
     NotMeasured,
 }
 
+impl PredictionVerdict {
+    /// Returns the verdict in a word or two.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Failed => "failed",
+            Self::Undecided => "undecided",
+            Self::NotMeasured => "not measured",
+        }
+    }
+}
+
 /// A prediction with what was measured.
 #[derive(Clone, Debug)]
 pub struct JudgedPrediction<'a> {

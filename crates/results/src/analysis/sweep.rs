@@ -99,7 +99,7 @@ fn difference(axis: usize, row: &SweepRow, first: &SweepRow) -> Option<SweepDiff
 }
 
 /// Returns in words how many of so many intervals of 95 % leave out a zero that is true.
-pub(crate) fn by_chance(all: usize) -> String {
+pub fn by_chance(all: usize) -> String {
     match (all + ONE_BY_CHANCE / 2) / ONE_BY_CHANCE {
         0 => "fewer than one".to_owned(),
         count => format!("about {count}"),

@@ -159,11 +159,11 @@ pub enum RowStatus {
 }
 
 /// Errors up to this many percent count as close.
-pub(crate) const CLOSE_PERCENT: f64 = 5.0;
+pub const CLOSE_PERCENT: f64 = 5.0;
 
 impl ComparedRow {
     /// Returns whether the simulated figure is close to what is published.
-    pub(crate) fn is_close(&self) -> bool {
+    pub fn is_close(&self) -> bool {
         self.error_percent.is_some_and(|error| error.abs() <= CLOSE_PERCENT)
     }
 }

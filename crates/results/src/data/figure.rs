@@ -214,7 +214,7 @@ impl FigureOf {
     }
 
     /// Returns whether its value is a number of segments, and not in the unit of its metric.
-    pub(crate) const fn is_count(&self) -> bool {
+    pub const fn is_count(&self) -> bool {
         matches!(self.statistic, Statistic::SteadyAfter)
     }
 

@@ -80,7 +80,7 @@ impl RealSpindles {
 
     /// Returns a sentence that says what the spindles are.
     #[must_use]
-    pub(crate) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let Self { devices, io, system, .. } = self;
         let cache =
             if self.direct_io { "past the kernel's cache" } else { "by the kernel's cache" };

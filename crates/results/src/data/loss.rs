@@ -123,16 +123,21 @@ pub struct Loss {
 
 /// A loss that has no account.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Unaccounted {
-    pub(crate) array: String,
+pub struct Unaccounted {
+    /// Name of the array.
+    pub array: String,
     /// The workloads of the phases that both segments are in.
-    pub(crate) workloads: Vec<String>,
-    pub(crate) from_segment: u32,
-    pub(crate) to_segment: u32,
-    pub(crate) from_iops: f64,
-    pub(crate) to_iops: f64,
+    pub workloads: Vec<String>,
+    /// The segment that the loss is measured from.
+    pub from_segment: u32,
+    /// The segment that the loss is measured to.
+    pub to_segment: u32,
+    /// IOPS of the first of them.
+    pub from_iops: f64,
+    /// IOPS of the second of them.
+    pub to_iops: f64,
     /// Why, in a clause.
-    pub(crate) why: String,
+    pub why: String,
 }
 
 impl Unaccounted {
@@ -141,17 +146,17 @@ impl Unaccounted {
     }
 
     /// Returns whether there would be something to explain, as [`Loss::is_notable`] has it.
-    pub(crate) fn is_notable(&self) -> bool {
+    pub fn is_notable(&self) -> bool {
         self.percent() <= LEAST_NOTABLE_PERCENT
     }
 
     /// Returns why the loss is not broken down, in a sentence.
-    pub(crate) fn reason(&self) -> String {
+    pub fn reason(&self) -> String {
         format!("No breakdown: {}.", self.why)
     }
 
     /// Returns the loss in a sentence, and why it is not broken down.
-    pub(crate) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         format!(
             "{}, segment {} to {}: {} to {} IOPS ({} %). {}",
             subject(&self.array, &self.workloads),
@@ -167,14 +172,14 @@ impl Unaccounted {
 
 impl LossPart {
     /// Returns the table entry for a cause that has no time of its own in the first segment.
-    pub(crate) fn in_place_of_first(&self) -> Option<&'static str> {
+    pub fn in_place_of_first(&self) -> Option<&'static str> {
         (self.cause == Cause::ServiceTime).then_some("-")
     }
 }
 
 impl Loss {
     /// Returns the array, and the workloads of the phases if there are any.
-    pub(crate) fn subject(&self) -> String {
+    pub fn subject(&self) -> String {
         subject(&self.array, &self.workloads)
     }
 

@@ -131,19 +131,20 @@ pub struct LinkFigures {
 }
 
 /// The link that is busier than the others in a segment, and the direction.
-pub(crate) struct BusiestLink<'a> {
+pub struct BusiestLink<'a> {
     /// Its place among the links.
-    pub(crate) position: usize,
-    pub(crate) name: &'a str,
+    pub position: usize,
+    /// Its name.
+    pub name: &'a str,
     /// The field of [`LinkFigures`] that has its utilization.
-    pub(crate) field: &'static str,
+    pub field: &'static str,
     /// Share of the time, 0 to 1.
-    pub(crate) utilization: f64,
+    pub utilization: f64,
 }
 
 impl MachineFigures {
     /// Returns the busiest link; none if there is no link.
-    pub(crate) fn busiest_link(&self) -> Option<BusiestLink<'_>> {
+    pub fn busiest_link(&self) -> Option<BusiestLink<'_>> {
         let both = |(position, link): (usize, &'_ LinkFigures)| {
             [
                 (position, "utilization_to_array", link.utilization_to_array),
@@ -157,7 +158,7 @@ impl MachineFigures {
     }
 
     /// Returns whether something went out of service or came back in the segment, or operations felt it.
-    pub(crate) fn has_outage(&self) -> bool {
+    pub fn has_outage(&self) -> bool {
         self.lost > 0 || self.time_in_ms.outage > 0.0 || !self.events.is_empty()
     }
 

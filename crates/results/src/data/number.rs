@@ -24,7 +24,7 @@ pub fn rounded(value: f64, significant_digits: usize) -> f64 {
 }
 
 /// Formats `value` with `decimals` decimals.
-pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+pub fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     // A small negative number that rounds to zero is shown as zero.
     let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'0' | b'.'));
@@ -32,7 +32,7 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
 }
 
 /// Returns digits with a comma every three.
-pub(crate) fn with_commas(digits: &str) -> String {
+pub fn with_commas(digits: &str) -> String {
     let mut text = String::new();
     for (position, digit) in digits.chars().enumerate() {
         if position > 0 && (digits.len() - position).is_multiple_of(3) {
@@ -44,7 +44,7 @@ pub(crate) fn with_commas(digits: &str) -> String {
 }
 
 /// Formats a whole number with a comma every three digits, and with its sign if it is a change.
-pub(crate) fn grouped(figure: f64, is_change: bool) -> String {
+pub fn grouped(figure: f64, is_change: bool) -> String {
     let text = with_commas(&format!("{:.0}", figure.abs()));
     match figure.round() {
         whole if whole < 0.0 => format!("\u{2212}{text}"),
@@ -54,7 +54,7 @@ pub(crate) fn grouped(figure: f64, is_change: bool) -> String {
 }
 
 /// Formats as [`fixed`] does, with a plus sign if it is positive.
-pub(crate) fn signed(value: f64, decimals: usize) -> String {
+pub fn signed(value: f64, decimals: usize) -> String {
     let text = fixed(value, decimals);
     if value > 0.0 { format!("+{text}") } else { text }
 }

@@ -1,6 +1,5 @@
 //! The figures of one way to buy an array, as in `results.json`.
 
-#[cfg(feature = "charts")]
 use crate::data::phase::subject;
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +43,7 @@ pub struct OverheadRow {
 
 impl OverheadRow {
     /// Returns the array, and the workloads of the phases if there are any.
-    #[cfg(feature = "charts")]
-    pub(crate) fn subject(&self) -> String {
+    pub fn subject(&self) -> String {
         subject(&self.array, &self.workloads)
     }
 }

@@ -27,8 +27,7 @@ impl Phase {
     }
 
     /// Returns whether the segment of that number is in the phase.
-    #[cfg(feature = "charts")]
-    pub(crate) fn has(&self, segment: u32) -> bool {
+    pub fn has(&self, segment: u32) -> bool {
         (self.first_segment..=self.last_segment()).contains(&segment)
     }
 }
@@ -50,18 +49,18 @@ impl ArrayResults {
 
     /// Returns the workloads of a segment's phase; none in a run without phases. Segments with the same ones are of one
     /// kind.
-    pub(crate) fn kind_of(&self, segment: &Segment) -> &[String] {
+    pub fn kind_of(&self, segment: &Segment) -> &[String] {
         self.phase_of(segment).map_or(&[], |phase| &phase.workloads)
     }
 }
 
 /// Returns the workloads of a kind of phase in words.
-pub(crate) fn kind_in_words(workloads: &[String]) -> String {
+pub fn kind_in_words(workloads: &[String]) -> String {
     workloads.join(" + ")
 }
 
 /// Returns an array, and the workloads of a kind of phase if there are any.
-pub(crate) fn subject(array: &str, workloads: &[String]) -> String {
+pub fn subject(array: &str, workloads: &[String]) -> String {
     match workloads {
         [] => array.to_owned(),
         workloads => format!("{array}, {}", kind_in_words(workloads)),

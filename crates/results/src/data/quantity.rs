@@ -27,7 +27,7 @@ fn shortened(value: f64) -> f64 {
 
 /// Expresses a value in the unit in which it has the fewest digits, without losing one: 268435456 B are 256 MiB. A
 /// value whose unit is neither a size nor a time is unchanged.
-pub(crate) fn in_words(value: f64, unit: &str) -> (String, String) {
+pub fn in_words(value: f64, unit: &str) -> (String, String) {
     let plain = || (shortened(value).to_string(), unit.to_owned());
     // Results spell micro as `u`.
     let is = |name: &str| name == unit || (unit == "us" && name == "\u{b5}s");
@@ -93,7 +93,7 @@ pub(crate) fn in_one_unit(quantities: &[(f64, &str)]) -> Option<Vec<String>> {
 }
 
 /// Formats a number of bytes, to three digits if no unit expresses it in a few.
-pub(crate) fn about(bytes: f64) -> String {
+pub fn about(bytes: f64) -> String {
     let (number, unit) = in_words(bytes, "B");
     if number.len() <= 4 || unit == "B" && bytes < 1024.0 {
         return format!("{number} {unit}");

@@ -70,7 +70,7 @@ impl SpindleFailure {
 
 impl DataLoss {
     /// Returns what `array` lost, in a sentence.
-    pub(crate) fn sentence(&self, array: &str) -> String {
+    pub fn sentence(&self, array: &str) -> String {
         let spindles: Vec<String> = self.spindles.iter().map(u16::to_string).collect();
         format!(
             "{array} lost data after {} s, and its run stopped there: with spindles {} lost, {} of {} stripes cannot be \

@@ -22,10 +22,10 @@ use std::fmt;
 /// Version of the layout of `results.json` that this crate writes, and the only one it reads.
 pub const SCHEMA: u32 = 1;
 
-/// How far a quick run is from full scale (docs/model.md, "A quick run", has the figures).
-/// The scale at which that was measured.
+/// The scale at which [`QUICK_NOTE`] was measured.
 const QUICK_SCALE_DOWN: u32 = 8;
-pub(crate) const QUICK_NOTE: &str = "Random mixes like the shipped one come out within about 1 % of full scale; uniform sizes and \
+/// How far a quick run is from full scale (docs/model.md, "A quick run", has the figures).
+pub const QUICK_NOTE: &str = "Random mixes like the shipped one come out within about 1 % of full scale; uniform sizes and \
     sequential accesses may be off by 13 %, sequential reads of an in-place array by 41 %.";
 
 /// The measurements of one run of a scenario.
@@ -243,16 +243,18 @@ impl fmt::Display for Setting {
 
 /// What the groups are called of arrays that have several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GroupWords {
-    pub(crate) heading: &'static str,
-    pub(crate) caption: &'static str,
-    #[cfg(feature = "charts")]
-    pub(crate) chart_title: &'static str,
+pub struct GroupWords {
+    /// Heading of their section.
+    pub heading: &'static str,
+    /// Caption of their table.
+    pub caption: &'static str,
+    /// Title of their chart.
+    pub chart_title: &'static str,
 }
 
 impl Results {
     /// Returns what the groups of its arrays are called.
-    pub(crate) fn group_words(&self) -> GroupWords {
+    pub fn group_words(&self) -> GroupWords {
         let has = |kind| {
             let mut arrays = self.arrays.iter();
             arrays.any(|array| array.layout == kind && !array.parity_groups.is_empty())
@@ -261,19 +263,16 @@ impl Results {
             (true, true) => GroupWords {
                 heading: "Parity groups and disk groups",
                 caption: "Each parity or disk group, by segment",
-                #[cfg(feature = "charts")]
                 chart_title: "Data spindles of each parity or disk group by segment",
             },
             (false, true) => GroupWords {
                 heading: "Disk groups",
                 caption: "Each disk group, by segment",
-                #[cfg(feature = "charts")]
                 chart_title: "Spindles of each disk group by segment",
             },
             (_, false) => GroupWords {
                 heading: "Parity groups",
                 caption: "Each parity group, by segment",
-                #[cfg(feature = "charts")]
                 chart_title: "Data spindles of each parity group by segment",
             },
         }
@@ -314,7 +313,7 @@ impl Results {
     }
 
     /// Returns how near to those of full scale the results are; none if they are of full scale.
-    pub(crate) fn accuracy(&self) -> Option<String> {
+    pub fn accuracy(&self) -> Option<String> {
         let Scaled { by, .. } = self.scaled.as_ref()?;
         Some(match by {
             0..=QUICK_SCALE_DOWN => QUICK_NOTE.to_owned(),
@@ -326,7 +325,7 @@ impl Results {
     }
 
     /// Returns the [`caveats`](Self::caveats) about scale, data loss and an early stop.
-    pub(crate) fn shortfalls(&self) -> Vec<String> {
+    pub fn shortfalls(&self) -> Vec<String> {
         let mut caveats = Vec::new();
         if let Some(Scaled { by, .. }) = &self.scaled {
             caveats.push(format!("At 1/{by} of full scale."));
@@ -385,8 +384,7 @@ impl Results {
     /// Returns sentences that stand below the title of every chart: [`Self::caveats`], but with one
     /// sentence about real spindles.
     #[must_use]
-    #[cfg(feature = "charts")]
-    pub(crate) fn chart_caveats(&self) -> Vec<String> {
+    pub fn chart_caveats(&self) -> Vec<String> {
         let of_real = self.real_spindles.iter().map(RealSpindles::sentence);
         of_real.chain(self.shortfalls()).collect()
     }
@@ -441,7 +439,7 @@ impl ArrayResults {
 
     /// Returns the working spindles, in words.
     #[must_use]
-    pub(crate) fn working_spindles(&self) -> String {
+    pub fn working_spindles(&self) -> String {
         match self.spindles {
             Spindles { data, parity: 0, .. } => format!("{data} spindles"),
             Spindles { data, parity, .. } => format!("{data} data and {parity} parity spindles"),
@@ -450,7 +448,7 @@ impl ArrayResults {
 
     /// Returns the operations outstanding, in words.
     #[must_use]
-    pub(crate) fn outstanding_words(&self) -> String {
+    pub fn outstanding_words(&self) -> String {
         match self.outstanding {
             0 => "open loop".to_owned(),
             outstanding => format!("{outstanding} outstanding"),
@@ -459,8 +457,7 @@ impl ArrayResults {
 
     /// Returns the size of its cache, bytes, if it is among its parameters.
     #[must_use]
-    #[cfg(feature = "charts")]
-    pub(crate) fn cache_bytes(&self) -> Option<f64> {
+    pub fn cache_bytes(&self) -> Option<f64> {
         let names = ["write_anywhere.buffer_cache", "in_place.write_cache"];
         let is_cache = |parameter: &&Parameter| names.contains(&parameter.name.as_str());
         Some(self.parameters.iter().find(is_cache)?.value)

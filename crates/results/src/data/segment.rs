@@ -291,7 +291,7 @@ impl Segment {
     }
 
     /// Returns whether a link or a controller went out of service in it or came back, or operations felt it.
-    pub(crate) fn has_outage(&self) -> bool {
+    pub fn has_outage(&self) -> bool {
         self.machine.as_ref().is_some_and(|machine| machine.has_outage())
     }
 

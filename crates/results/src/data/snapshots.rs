@@ -28,6 +28,6 @@ impl Snapshots {
 }
 
 /// Returns blocks of 4 KiB in GiB.
-pub(crate) fn gib_of(blocks: u64) -> f64 {
+pub fn gib_of(blocks: u64) -> f64 {
     blocks as f64 * strewn_base::BLOCK_BYTES as f64 / (1_u64 << 30) as f64
 }

@@ -40,6 +40,14 @@ pub struct Sweep {
     pub missing: Vec<MissingRun>,
 }
 
+impl SweepAxis {
+    /// Returns whether all its values are quantities of one unit.
+    #[must_use]
+    pub fn is_numeric(&self) -> bool {
+        !self.values.is_empty() && self.values.iter().all(|value| value.number.is_some())
+    }
+}
+
 impl Sweep {
     /// Writes the sweep as JSON: indented, ending in a newline, the same bytes for equal figures.
     ///

@@ -1,6 +1,6 @@
 use crate::fixture;
 use std::collections::BTreeMap;
-use strewn_report::{Metric, Published, compare, fitted_segments_by_array, ratios};
+use strewn_results::{Metric, Published, compare, fitted_segments_by_array, ratios};
 
 /// Creates four published segments with easy arithmetic.
 fn four() -> Published {
@@ -30,7 +30,7 @@ fn four() -> Published {
     Published::from_toml(text, "four.toml").unwrap()
 }
 
-fn arrays() -> Vec<strewn_report::ArrayResults> {
+fn arrays() -> Vec<strewn_results::ArrayResults> {
     let mut arrays = fixture::results().arrays;
     for (array, figures) in arrays.iter_mut().zip([[1100.0, 950.0, 206.0, 384.0], [2000.0; 4]]) {
         array.segments.truncate(4);

@@ -1,7 +1,7 @@
 //! Figures of a run by what they count.
 
 use crate::fixture;
-use strewn_report::{FigureOf, OperationFigures, Results, Segment, Snapshots, WorkloadFigures};
+use strewn_results::{FigureOf, OperationFigures, Results, Segment, Snapshots, WorkloadFigures};
 
 /// Returns a figure of the first array's last segment, by its word in files.
 fn of_last_segment(results: &Results, metric: &str) -> Option<f64> {

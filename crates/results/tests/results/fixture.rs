@@ -2,7 +2,7 @@
 //! simulated ones are invented.
 
 use strewn_raid::ProtectionLevel;
-use strewn_report::*;
+use strewn_results::*;
 
 /// The published figures, in the form of a scenario's `.published.toml`.
 pub const PUBLISHED: &str = r#"# Published figures of "Making Sense of WAFL Part 4".
@@ -169,67 +169,6 @@ fn in_place() -> ArrayResults {
     }
 }
 
-/// The figures of two workloads in a segment.
-pub fn two_workloads() -> Vec<WorkloadFigures> {
-    let workload = |name: &str, mean| WorkloadFigures {
-        name: name.to_owned(),
-        iops: 100.0,
-        response_ms: ResponseTime { mean, ..ResponseTime::default() },
-        writes: OperationFigures { ops: 120_000, ..OperationFigures::default() },
-        ..WorkloadFigures::default()
-    };
-    vec![workload("mail", 12.0), workload("log", 2.5)]
-}
-
-/// The figures of two controllers and a link in a segment.
-pub fn machine() -> MachineFigures {
-    let controller = ControllerFigures { utilization: 0.62, ..ControllerFigures::default() };
-    MachineFigures {
-        time_in_ms: TimeIn {
-            host: 0.1,
-            wire: 0.23,
-            front_end: 0.01,
-            controller: 21.5,
-            spindles: 9.2,
-            outage: 0.5,
-        },
-        controllers: vec![controller; 2],
-        links: vec![LinkFigures {
-            name: "gigabit".to_owned(),
-            utilization_to_host: 0.36,
-            ..LinkFigures::default()
-        }],
-        ..MachineFigures::default()
-    }
-}
-
-/// Gives an array a second parity group like its first, added when segment `from` begins.
-pub fn add_group(array: &mut ArrayResults, from: u32) {
-    let (data, parity) = (array.spindles.data as u16, array.spindles.parity as u16);
-    array.spindles.data *= 2;
-    array.spindles.parity *= 2;
-    array.parity_groups = [(0, 0.0), (data + parity, 1200.0 * f64::from(from - 1))]
-        .map(|(first_spindle, added_at_seconds)| ParityGroup {
-            first_spindle,
-            data,
-            parity,
-            added_at_seconds,
-        })
-        .to_vec();
-    for segment in &mut array.segments {
-        let both = segment.index >= from;
-        let busy = |share| GroupFigures {
-            spindles: Some(share),
-            parity_spindles: Some(share / 10.0),
-            reads: 1_000 + u64::from(segment.index),
-            writes: if both { 17 } else { 400 },
-            free_percent: Some(12.5),
-        };
-        let second = if both { busy(0.5) } else { GroupFigures::default() };
-        segment.groups = vec![busy(0.8), second];
-    }
-}
-
 /// Returns the arrays as the overhead rules see them, with the IOPS that the source printed.
 pub fn overhead_arrays() -> [OverheadArray; 2] {
     // 286,749,488 sectors of 512 bytes: 146.8 GB, 136.7 GiB.
@@ -300,20 +239,6 @@ pub fn overhead_configurations() -> Vec<OverheadConfiguration> {
         eva("20: protection level single", ProtectionLevel::Single),
         eva("20: protection level double", ProtectionLevel::Double),
     ]
-}
-
-/// Returns the description of a run on files, three segments long.
-pub fn real_spindles() -> RealSpindles {
-    let log =
-        |segment| LogFigures { segment, ios: 1_000, written_mib_per_s: 12.5, utilization: 0.25 };
-    RealSpindles {
-        devices: "files".to_owned(),
-        direct_io: true,
-        io: "io_uring".to_owned(),
-        system: "Linux 6.18 x86_64".to_owned(),
-        fill: None,
-        log: (1..=3).map(log).collect(),
-    }
 }
 
 /// Returns the published figures, parsed.

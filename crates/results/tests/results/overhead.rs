@@ -1,5 +1,5 @@
 use crate::fixture::{overhead_arrays, overhead_configurations};
-use strewn_report::{
+use strewn_results::{
     CapacityRule, DiskGroupCapacity, OverheadConfiguration, OverheadError, OverheadRow, overhead,
 };
 

@@ -1,5 +1,5 @@
 use crate::fixture::{self, PUBLISHED};
-use strewn_report::{Metric, Published};
+use strewn_results::{Metric, Published};
 
 #[test]
 fn figures_by_segment_and_steady_ones() {

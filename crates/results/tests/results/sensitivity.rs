@@ -1,6 +1,6 @@
 //! Sensitivities: the file is read, written and refused.
 
-use strewn_report::{RowOutcome, Sensitivity, VariedKind};
+use strewn_results::{RowOutcome, Sensitivity, VariedKind};
 
 const MEASURED: &str = "\
 schema = 1

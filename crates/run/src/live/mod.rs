@@ -20,7 +20,7 @@ use strewn_live::device::{DeviceFile, IoBackend, Measured, RealDevices};
 use strewn_live::engine::LiveArray;
 use strewn_live::running::RunningArray;
 use strewn_live::starting::{self, StartedArray};
-use strewn_report::{LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
+use strewn_results::{LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
 use strewn_scenario::Scenario;
 use strewn_sim::Host;
 
@@ -186,7 +186,7 @@ struct Whole<'a> {
 /// The outcome of a run, with the array shut down.
 struct Done {
     run: ArrayRun,
-    log: Vec<strewn_report::LogFigures>,
+    log: Vec<strewn_results::LogFigures>,
     fill: Option<Fill>,
     problem: Option<LiveError>,
 }
@@ -285,9 +285,9 @@ fn outcome(
         losses: Vec::new(),
         bands: None,
         arrays,
-        wall_seconds: strewn_report::rounded(began.elapsed().as_secs_f64(), 4),
+        wall_seconds: strewn_results::rounded(began.elapsed().as_secs_f64(), 4),
     };
-    results.losses = strewn_report::losses(&results);
+    results.losses = strewn_results::losses(&results);
     Ok((results, map))
 }
 

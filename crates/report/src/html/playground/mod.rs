@@ -2,7 +2,7 @@
 //!
 //! The page has the module and the scenarios inside. `module.js` says how the two talk.
 
-use crate::rendering::html::page::{ReportError, environment, style, within_script};
+use crate::html::page::{ReportError, environment, style, within_script};
 use minijinja::context;
 
 const TEMPLATE: &str = include_str!("playground.html");

@@ -1,11 +1,9 @@
 //! The behaviour of the arrays: charts, and figures of the spindles in the first segment and the last.
 
-use crate::analysis::like::like_positions;
-use crate::data::phase::subject;
-use crate::data::results::Results;
-use crate::data::segment::Segment;
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use strewn_results::words::subject;
+use strewn_results::{Results, Segment, like_positions};
 
 /// Returns span, queue and service time of the spindles, which the account leaves out if the controller is the limit. None
 /// if no array has segments that may be compared.

@@ -1,8 +1,8 @@
 //! What clients that compute parity did.
 
-use crate::data::results::Results;
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use strewn_results::Results;
 
 /// Returns what clients of blades did in each segment; none if there are none.
 pub(super) fn client_raid(results: &Results) -> Vec<Block> {

@@ -1,10 +1,9 @@
 //! What the controllers did besides serving hosts.
 
-use crate::data::results::Results;
-use crate::data::segment::Segment;
-use crate::rendering::controller_work::{Work, works_of};
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
+use crate::controller_work::{Work, works_of};
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use strewn_results::{Results, Segment};
 
 /// Returns a table for each array whose controller did any of this, with a row for each segment in which it did.
 pub(super) fn controller_work(results: &Results) -> Vec<Block> {

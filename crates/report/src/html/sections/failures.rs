@@ -1,9 +1,9 @@
 //! Spindles that failed and their rebuilds.
 
-use crate::data::number::fixed;
-use crate::data::results::Results;
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use strewn_results::Results;
+use strewn_results::words::fixed;
 
 pub(super) fn failures(results: &Results) -> Vec<Block> {
     let seconds =

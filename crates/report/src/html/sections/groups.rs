@@ -1,9 +1,9 @@
 //! The parity groups or disk groups of arrays that have several.
 
-use crate::data::number::fixed;
-use crate::data::results::Results;
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use strewn_results::Results;
+use strewn_results::words::fixed;
 
 /// Returns what each group did in each segment. Empty if no array has several.
 pub(super) fn groups(results: &Results) -> Vec<Block> {

@@ -1,11 +1,9 @@
 //! The causes of each array's loss of IOPS.
 
-use crate::analysis::loss::{losses, unaccounted};
-use crate::data::loss::{Loss, LossPart, Unaccounted};
-use crate::data::number::{fixed, signed};
-use crate::data::results::Results;
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use strewn_results::words::{fixed, signed};
+use strewn_results::{Loss, LossPart, Results, Unaccounted, losses, unaccounted};
 
 /// Returns the account: an explanation, and one table per array, or why there is none. Empty if no array lost IOPS.
 pub(super) fn account(results: &Results) -> Vec<Block> {

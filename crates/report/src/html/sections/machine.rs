@@ -1,11 +1,9 @@
 //! What lay between hosts and arrays.
 
-use crate::data::machine::{ControllerFigures, CoresFigures, MachineFigures, TimeIn};
-use crate::data::results::Results;
-use crate::data::segment::Segment;
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
-use crate::rendering::machine_table::time_of_requests_notes;
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use crate::machine_table::time_of_requests_notes;
+use strewn_results::{ControllerFigures, CoresFigures, MachineFigures, Results, Segment, TimeIn};
 
 /// More rows than this of links, controllers or hosts are hard to read. Then only the segments at both ends, and those in
 /// which something happened, are shown.

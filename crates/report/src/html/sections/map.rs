@@ -1,9 +1,9 @@
 //! The map: where the file lies.
 
-use crate::data::layout_map::{ArrayMap, LayoutMap};
-use crate::rendering::html::block::{Block, MapOfArray, SpindleMap};
-use crate::rendering::map_chart::{DOUBLINGS_PER_COLOUR, FARTHEST, shown};
-use crate::rendering::theme::MAP_COLOURS;
+use crate::html::block::{Block, MapOfArray, SpindleMap};
+use crate::map_chart::{DOUBLINGS_PER_COLOUR, FARTHEST, shown};
+use crate::theme::MAP_COLOURS;
+use strewn_results::{ArrayMap, LayoutMap};
 
 /// Returns the last segment of the map; none if the map has no snapshot.
 pub(super) fn last_segment(map: &LayoutMap) -> Option<u32> {

@@ -17,18 +17,16 @@ mod scenario;
 mod segments;
 mod summary;
 
-use crate::data::layout_map::LayoutMap;
-use crate::data::results::Results;
-use crate::data::segment::Segment;
-use crate::rendering::beside::Beside;
-use crate::rendering::chart::ChartError;
-use crate::rendering::client_raid_table::CLIENT_RAID_HEADING;
-use crate::rendering::controller_work::CONTROLLER_WORK_HEADING;
-use crate::rendering::html::block::{Block, Section};
-use crate::rendering::html::table::Cell;
-use crate::rendering::page_cache_table::PAGE_CACHE_HEADING;
-use crate::rendering::results_chart::ResultsChart;
-use crate::rendering::rows_table::ROWS_HEADING;
+use crate::beside::Beside;
+use crate::chart::ChartError;
+use crate::client_raid_table::CLIENT_RAID_HEADING;
+use crate::controller_work::CONTROLLER_WORK_HEADING;
+use crate::html::block::{Block, Section};
+use crate::html::table::Cell;
+use crate::page_cache_table::PAGE_CACHE_HEADING;
+use crate::results_chart::ResultsChart;
+use crate::rows_table::ROWS_HEADING;
+use strewn_results::{LayoutMap, Results, Segment};
 
 /// The heading of [`cache_hits`], for these results.
 fn cache_hits_heading(results: &Results) -> &'static str {

@@ -1,13 +1,11 @@
 //! The phases of the run, a row for each.
 
-use crate::analysis::phases::phase_figures;
-use crate::data::number::{fixed, signed};
-use crate::data::phase::kind_in_words;
-use crate::data::results::Results;
-use crate::rendering::columns::response_decimals;
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
-use crate::rendering::phases_table::{LIKE_PHASES, segments_in_words};
+use crate::columns::response_decimals;
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use crate::phases_table::{LIKE_PHASES, segments_in_words};
+use strewn_results::words::{fixed, kind_in_words, signed};
+use strewn_results::{Results, phase_figures};
 
 /// Returns a table of all phases; none in a run without phases.
 pub(super) fn phases(results: &Results) -> Vec<Block> {

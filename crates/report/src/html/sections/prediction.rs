@@ -1,12 +1,10 @@
 //! Simulated figures beside published ones.
 
-use crate::data::band::FigureRange;
-use crate::data::comparison::{PublishedComparison, Ratio};
-use crate::data::results::{ArrayResults, Results};
-use crate::rendering::band_words::band_sentences;
-use crate::rendering::columns::segment_list;
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
+use crate::band_words::band_sentences;
+use crate::columns::segment_list;
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use strewn_results::{ArrayResults, FigureRange, PublishedComparison, Ratio, Results};
 
 pub(super) fn prediction(results: &Results) -> Vec<Block> {
     let mut blocks = Vec::new();

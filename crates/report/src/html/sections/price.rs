@@ -1,10 +1,9 @@
 //! The spindles to be bought, and what they deliver.
 
-use crate::data::overhead::OverheadRow;
-use crate::data::phase::kind_in_words;
-use crate::data::results::Results;
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use strewn_results::words::kind_in_words;
+use strewn_results::{OverheadRow, Results};
 
 pub(super) fn price(results: &Results) -> Vec<Block> {
     let overhead = &results.overhead;

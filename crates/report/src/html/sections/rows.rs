@@ -1,10 +1,9 @@
 //! Rows of published tables beside simulated figures.
 
-use crate::data::comparison::ComparedRow;
-use crate::data::results::Results;
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
-use crate::rendering::rows_table::{ROWS_HEADING, decimals, row_sentences, unit};
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use crate::rows_table::{ROWS_HEADING, decimals, row_sentences, unit};
+use strewn_results::{ComparedRow, Results};
 
 pub(super) fn rows(results: &Results) -> Vec<Block> {
     if results.published_rows.is_empty() {

@@ -1,10 +1,10 @@
 //! The numbers that the run was configured with.
 
-use crate::data::quantity::in_words;
-use crate::data::results::{Parameter, Results};
-use crate::rendering::columns::segment_list;
-use crate::rendering::html::block::Block;
-use crate::rendering::html::table::{Cell, Table};
+use crate::columns::segment_list;
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use strewn_results::words::in_words;
+use strewn_results::{Parameter, Results};
 
 pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
     let mut blocks = vec![Block::paragraph(match &results.real_spindles {

@@ -1,16 +1,14 @@
 //! All segments of every array, in tables.
 
-use crate::data::band::FigureBand;
-use crate::data::comparison::{Metric, PublishedComparison};
-use crate::data::live::LogFigures;
-use crate::data::number::fixed;
-use crate::data::results::{ArrayResults, Origin, Results};
-use crate::data::segment::Segment;
-use crate::rendering::columns::{response_decimals, starving_note};
-use crate::rendering::html::block::Block;
-use crate::rendering::html::sections::{cache_hits, cache_hits_heading};
-use crate::rendering::html::table::{Cell, Table};
-use crate::rendering::table::missed_rates;
+use crate::columns::{response_decimals, starving_note};
+use crate::html::block::Block;
+use crate::html::sections::{cache_hits, cache_hits_heading};
+use crate::html::table::{Cell, Table};
+use crate::table::missed_rates;
+use strewn_results::words::fixed;
+use strewn_results::{
+    ArrayResults, FigureBand, LogFigures, Metric, Origin, PublishedComparison, Results, Segment,
+};
 
 pub(super) fn segments(results: &Results) -> Vec<Block> {
     let tables = results.arrays.iter().enumerate().filter(|(_, array)| !array.segments.is_empty());

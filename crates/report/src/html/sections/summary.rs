@@ -1,19 +1,16 @@
 //! The summary: what was run, its beginning and its end.
 
-use crate::analysis::like::{LikePair, like_pairs, like_positions};
-use crate::analysis::loss;
-use crate::data::band::FigureBand;
-use crate::data::comparison::Metric;
-use crate::data::loss::{Cause, Loss, LossPart};
-use crate::data::number::{fixed, signed};
-use crate::data::phase::subject;
-use crate::data::quantity::about;
-use crate::data::results::{ArrayResults, Results};
-use crate::rendering::columns::response_decimals;
-use crate::rendering::headline::{percent_change, whole};
-use crate::rendering::html::block::Block;
-use crate::rendering::html::sections::{cache_hits, cache_hits_heading};
-use crate::rendering::html::table::{Cell, Table};
+use crate::columns::response_decimals;
+use crate::headline::{percent_change, whole};
+use crate::html::block::Block;
+use crate::html::sections::{cache_hits, cache_hits_heading};
+use crate::html::table::{Cell, Table};
+use strewn_results::words::{about, fixed, signed, subject};
+use strewn_results::{
+    ArrayResults, Cause, FigureBand, LikePair, Loss, LossPart, Metric, Results, like_pairs,
+    like_positions,
+};
+use strewn_results::{busiest, loss_between, unaccounted_between};
 
 /// The names of the first and the last segment. Real spindles may have been used before the first segment.
 struct Ends {
@@ -200,10 +197,10 @@ fn change_in_words(results: &Results, array: &ArrayResults, pair: &LikePair<'_>)
         percent_change(percent),
         band.unwrap_or_default()
     );
-    if let Some(unaccounted) = loss::unaccounted_between(array, pair) {
+    if let Some(unaccounted) = unaccounted_between(array, pair) {
         return Some(format!("{change}. {}", unaccounted.reason()));
     }
-    match loss::loss_between(results, array, pair) {
+    match loss_between(results, array, pair) {
         // The results do not tell commands apart.
         None if results.real_spindles.is_none() => None,
         _ if percent >= 0.0 => Some(format!("{change}: nothing was lost.")),
@@ -211,7 +208,7 @@ fn change_in_words(results: &Results, array: &ArrayResults, pair: &LikePair<'_>)
         Some(_) => Some(format!("{change}: nothing to explain.")),
         None => Some(format!(
             "{change}. Busiest at first: the {}; its time cannot be broken down.",
-            loss::busiest(results, first).as_str()
+            busiest(results, first).as_str()
         )),
     }
 }

@@ -1,8 +1,8 @@
 //! The figures of a sweep as its page has them: without samples, and without names in every row.
 
-use crate::analysis::sweep_design::Design;
-use crate::data::sweep::Sweep;
+use crate::sweep_design::SweepDesign;
 use serde::Serialize;
+use strewn_results::Sweep;
 
 /// A sweep, for the script.
 #[derive(Serialize)]
@@ -37,7 +37,7 @@ struct FigureData<'a> {
 type RowData = (usize, usize, Option<u32>, f64, Option<f64>, Option<f64>);
 
 impl<'a> SweepData<'a> {
-    pub(super) fn of(sweep: &'a Sweep, design: &Design<'a>) -> Self {
+    pub(super) fn of(sweep: &'a Sweep, design: &SweepDesign<'a>) -> Self {
         let axes = sweep.axes.iter().map(|axis| AxisData {
             name: &axis.name,
             log: axis.is_logarithmic,

@@ -4,19 +4,16 @@ mod data;
 mod tables;
 mod words;
 
-use crate::analysis::rank_correlation::RankCorrelations;
-use crate::analysis::sweep::noise_sentence;
-use crate::analysis::sweep_design::Design;
-use crate::data::json::ResultsError;
-use crate::data::study_text::StudyText;
-use crate::data::sweep::{Sweep, SweepChartSpec};
-use crate::rendering::chart::{ChartSize, ChartStyle};
-use crate::rendering::html::page::{ReportError, environment, style, within_script};
-use crate::rendering::sweep_chart::sweep_charts;
-use crate::rendering::sweep_words::{interval_words, missing_words, run_words, what_was_run};
-use crate::rendering::theme::Theme;
+use crate::chart::{ChartSize, ChartStyle};
+use crate::html::page::{ReportError, environment, style, within_script};
+use crate::rank_correlation::RankCorrelations;
+use crate::sweep_chart::sweep_charts;
+use crate::sweep_design::SweepDesign;
+use crate::sweep_words::{interval_words, missing_words, run_words, what_was_run};
+use crate::theme::Theme;
 use minijinja::context;
 use serde::Serialize;
+use strewn_results::{ResultsError, StudyText, Sweep, SweepChartSpec, noise_sentence};
 use words::StudyWords;
 
 const TEMPLATE: &str = include_str!("sweep.html");
@@ -56,7 +53,7 @@ impl SweepReport<'_> {
     /// If a chart cannot be drawn, or a figure is infinite or not a number.
     pub fn to_html(&self) -> Result<String, ReportError> {
         let sweep = self.sweep;
-        let design = Design::of(sweep);
+        let design = SweepDesign::of(sweep);
         let size = ChartSize { width_px: 960, height_px: 480 };
         let charts = sweep_charts(sweep, self.charts, ChartStyle { size, theme: Theme::Page })?;
         let charts =

@@ -1,12 +1,12 @@
 //! The tables of a sweep's page, which its script sorts.
 
-use crate::analysis::rank_correlation::{RankCorrelation, RankCorrelations};
-use crate::analysis::sweep_design::Design;
-use crate::data::number::{fixed, signed};
-use crate::data::sweep::{Sweep, SweepDifference};
-use crate::rendering::html::table::grouped;
-use crate::rendering::sweep_words::{decimals, half_width};
+use crate::html::table::grouped;
+use crate::rank_correlation::{RankCorrelation, RankCorrelations};
+use crate::sweep_design::SweepDesign;
+use crate::sweep_words::{decimals, half_width};
 use serde::Serialize;
+use strewn_results::words::{fixed, signed};
+use strewn_results::{Sweep, SweepDifference};
 
 /// A page with more rows than this in a table opens slowly; the files have all of them.
 const MOST_ROWS: usize = 1000;
@@ -52,7 +52,7 @@ fn numbers(header: &str) -> Column {
 }
 
 /// Returns the figures by combination; none if all figures are by segment.
-pub(super) fn figures(sweep: &Sweep, design: &Design<'_>) -> Option<SortedTable> {
+pub(super) fn figures(sweep: &Sweep, design: &SweepDesign<'_>) -> Option<SortedTable> {
     let whole: Vec<usize> =
         (0..sweep.figures.len()).filter(|figure| !sweep.figures[*figure].by_segment).collect();
     if whole.is_empty() || design.len() == 0 {
@@ -137,7 +137,7 @@ pub(super) fn what_matters(sweep: &Sweep, correlations: &RankCorrelations) -> So
 }
 
 /// Returns what each value of an axis changes beside the first one; none if no combinations can be compared.
-pub(super) fn differences(sweep: &Sweep, design: &Design<'_>) -> Option<SortedTable> {
+pub(super) fn differences(sweep: &Sweep, design: &SweepDesign<'_>) -> Option<SortedTable> {
     if sweep.differences.is_empty() {
         return None;
     }

@@ -1,10 +1,9 @@
 //! The words of a study in the report of its sweep: what it asks, what was argued and predicted, what it found.
 
-use crate::data::study_text::{Argument, StudyText};
-use crate::data::sweep::Sweep;
-use crate::rendering::prediction_words::{PredictionWords, one_line, predictions_sentence};
-use crate::rendering::study_page::StudyPageError;
+use crate::prediction_words::{PredictionWords, one_line, predictions_sentence};
+use crate::study_page::{StudyPageError, study_depends, study_finding};
 use serde::Serialize;
+use strewn_results::{Argument, StudyText, Sweep};
 
 /// A study's words, for the template. What the study does not have is empty.
 #[derive(Serialize)]
@@ -35,8 +34,8 @@ impl StudyWords {
         };
         Self {
             question: paragraphs(&text.question),
-            finding: filled(text.finding(sweep)),
-            depends: filled(text.depends(sweep)),
+            finding: filled(study_finding(text, sweep)),
+            depends: filled(study_depends(text, sweep)),
             arguments: text.arguments.iter().map(argument).collect(),
             predictions: PredictionWords::all(sweep, text),
             sentence: predictions_sentence(sweep, text),

@@ -1,5 +1,5 @@
 use super::fixture::{grid, grid_sweep, iops, numbers, row, sweep_of, words};
-use strewn_report::{Sweep, differences, noise_sentence};
+use strewn_results::{Sweep, differences, noise_sentence};
 
 fn two_axes() -> Sweep {
     grid_sweep(vec![

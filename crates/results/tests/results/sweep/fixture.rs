@@ -1,6 +1,6 @@
 //! Sweeps of each shape, with figures from a formula.
 
-use strewn_report::{
+use strewn_results::{
     AxisValue, FigureMetric, FigureOf, SWEEP_SCHEMA, Statistic, Sweep, SweepAxis, SweepBase,
     SweepFigure, SweepRow, differences, mean_and_interval,
 };
@@ -77,7 +77,7 @@ pub(crate) fn sweep_of(
                 value *= 1.0 - 0.02 * f64::from(segment.unwrap_or_default());
                 let sample = |seed: u64| {
                     let noise = ((seed * 7 + combination as u64 * 3 + figure as u64) % 5) as f64;
-                    Some(strewn_report::rounded(value + noise, 6))
+                    Some(strewn_results::rounded(value + noise, 6))
                 };
                 rows.push(row(combination, at, figure, segment, (1..=seeds).map(sample).collect()));
             }

@@ -1,6 +1,6 @@
 //! How the combinations of a sweep lie among the values of its axes: that decides which tables and charts fit.
 
-use crate::data::sweep::{Sweep, SweepAxis};
+use strewn_results::Sweep;
 
 /// The shape of a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum DesignShape {
 }
 
 /// The combinations of a sweep.
-pub(crate) struct Design<'a> {
+pub(crate) struct SweepDesign<'a> {
     sweep: &'a Sweep,
     /// The value of each axis in each combination, by number. A combination without a row is empty.
     combinations: Vec<&'a [usize]>,
@@ -25,7 +25,7 @@ pub(crate) struct Design<'a> {
     pub(crate) shape: DesignShape,
 }
 
-impl<'a> Design<'a> {
+impl<'a> SweepDesign<'a> {
     pub(crate) fn of(sweep: &'a Sweep) -> Self {
         let mut combinations: Vec<&[usize]> = Vec::new();
         for row in &sweep.rows {
@@ -72,13 +72,6 @@ impl<'a> Design<'a> {
             Some(self.sweep.axes.get(axis)?.values.get(at)?.label.as_str())
         };
         value().unwrap_or_default()
-    }
-}
-
-impl SweepAxis {
-    /// Returns whether all its values are quantities of one unit.
-    pub(crate) fn is_numeric(&self) -> bool {
-        !self.values.is_empty() && self.values.iter().all(|value| value.number.is_some())
     }
 }
 

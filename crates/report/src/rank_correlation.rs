@@ -1,9 +1,8 @@
 //! Which axes matter, where combinations are scattered: rank correlations of axes with figures.
 
-use crate::analysis::sweep::{by_chance, students_t};
-use crate::analysis::sweep_design::{Design, DesignShape};
-use crate::data::number::rounded;
-use crate::data::sweep::Sweep;
+use crate::sweep_design::{DesignShape, SweepDesign};
+use strewn_results::words::by_chance;
+use strewn_results::{Sweep, rounded, students_t};
 
 /// Significant digits: machines differ in the last bits.
 const DIGITS: usize = 8;
@@ -30,7 +29,7 @@ pub(crate) struct RankCorrelation {
 impl RankCorrelations {
     /// Correlates each axis of numbers with each figure that is not by segment. None unless combinations are scattered, as
     /// those of a Latin hypercube are.
-    pub(crate) fn of(sweep: &Sweep, design: &Design<'_>) -> Option<Self> {
+    pub(crate) fn of(sweep: &Sweep, design: &SweepDesign<'_>) -> Option<Self> {
         if design.shape != DesignShape::Scattered {
             return None;
         }
