@@ -17,7 +17,7 @@ const ONE_BY_CHANCE: usize = 20;
 /// measured one with 95 % probability. None for zero degrees of freedom.
 ///
 /// ```
-/// assert_eq!(strewn_report::students_t(2), Some(4.302653));
+/// assert_eq!(strewn_results::students_t(2), Some(4.302653));
 /// ```
 #[must_use]
 pub fn students_t(degrees_of_freedom: usize) -> Option<f64> {
@@ -30,7 +30,7 @@ pub fn students_t(degrees_of_freedom: usize) -> Option<f64> {
 /// independent and normally distributed. No mean of no samples; no interval of fewer than two.
 ///
 /// ```
-/// let (mean, interval) = strewn_report::mean_and_interval(&[990.0, 1000.0, 1010.0]);
+/// let (mean, interval) = strewn_results::mean_and_interval(&[990.0, 1000.0, 1010.0]);
 /// assert_eq!(mean, Some(1000.0));
 /// // 4.302653 standard errors of 10 / sqrt(3).
 /// assert_eq!(interval, Some([975.15862, 1024.8414]));

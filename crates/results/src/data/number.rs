@@ -9,8 +9,8 @@ pub const SIGNIFICANT_DIGITS: usize = 6;
 /// returned unchanged.
 ///
 /// ```
-/// assert_eq!(strewn_report::rounded(4863.6666, 6), 4863.67);
-/// assert_eq!(strewn_report::rounded(0.000_123_456_78, 3), 0.000_123);
+/// assert_eq!(strewn_results::rounded(4863.6666, 6), 4863.67);
+/// assert_eq!(strewn_results::rounded(0.000_123_456_78, 3), 0.000_123);
 /// ```
 #[must_use]
 pub fn rounded(value: f64, significant_digits: usize) -> f64 {

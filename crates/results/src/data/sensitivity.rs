@@ -154,7 +154,7 @@ impl Sensitivity {
     /// back to the last bit.
     ///
     /// ```
-    /// use strewn_report::{ArraySensitivity, Sensitivity};
+    /// use strewn_results::{ArraySensitivity, Sensitivity};
     ///
     /// let array = ArraySensitivity {
     ///     name: "FAS2050".to_owned(),
@@ -172,7 +172,7 @@ impl Sensitivity {
     /// let text = measured.to_toml();
     /// assert!(text.contains("iops = [4873.0, 4511.0]\n"));
     /// assert_eq!(Sensitivity::from_toml(&text, "wafl.sensitivity.toml")?, measured);
-    /// # Ok::<(), strewn_report::TomlError>(())
+    /// # Ok::<(), strewn_results::TomlError>(())
     /// ```
     #[must_use]
     pub fn to_toml(&self) -> String {
