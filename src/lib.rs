@@ -57,13 +57,13 @@
 
 mod failure;
 #[cfg(feature = "command")]
-pub mod playground;
-#[cfg(feature = "command")]
 mod shipped;
 #[cfg(feature = "command")]
 pub mod terminal;
 
 pub use failure::Failure;
+#[cfg(feature = "command")]
+pub use shipped::page as playground_page;
 #[cfg(feature = "command")]
 pub mod studies;
 

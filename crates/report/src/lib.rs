@@ -78,7 +78,8 @@ pub use files_table::{
 pub use groups_table::groups_table;
 pub use headline::headline;
 pub use html::{
-    FilesReport, Playground, Report, ReportError, ReportParts, ReportSection, SweepReport,
+    FilesReport, MAP_SCRIPT, Report, ReportError, ReportParts, ReportSection, SweepReport,
+    TIPS_SCRIPT, page_style, render_page, within_script,
 };
 pub use loss_table::loss_table;
 pub use machine_table::machine_table;

@@ -7,7 +7,7 @@ use crate::files_table::{
     score_words, share_percent, shown_path,
 };
 use crate::html::block::{Block, Section};
-use crate::html::page::{ReportError, TEMPLATE, environment, style};
+use crate::html::page::{ReportError, TEMPLATE, environment, page_style};
 use crate::html::table::{Cell, Table};
 use crate::theme::Theme;
 use minijinja::context;
@@ -87,7 +87,7 @@ impl FilesReport<'_> {
         Ok(page.render(context! {
             version => self.strewn,
             title => heading,
-            style => style(),
+            style => page_style(),
             run => format!("Real files, {}", self.when),
             heading,
             real_spindles => Vec::<String>::new(),

@@ -6,12 +6,13 @@
 mod block;
 mod files;
 mod page;
-mod playground;
 mod sections;
 mod sweep;
 mod table;
 
 pub use files::FilesReport;
-pub use page::{Report, ReportError, ReportParts, ReportSection};
-pub use playground::Playground;
+pub use page::{
+    MAP_SCRIPT, Report, ReportError, ReportParts, ReportSection, TIPS_SCRIPT, page_style,
+    render_page, within_script,
+};
 pub use sweep::SweepReport;

@@ -14,6 +14,10 @@ use strewn_results::{LayoutMap, RealSpindles, Results, ResultsError};
 pub(super) const TEMPLATE: &str = concat!(include_str!("blocks.html"), include_str!("report.html"));
 const ONE_SECTION: &str = concat!(include_str!("blocks.html"), "{{ blocks(section) }}");
 const STYLE: &str = include_str!("report.css");
+/// Script of a page with charts: what a mark says when it is pointed at.
+pub const TIPS_SCRIPT: &str = include_str!("tips.js");
+/// Script of a page with a map.
+pub const MAP_SCRIPT: &str = include_str!("map.js");
 const SCRIPT: &str =
     concat!(include_str!("tips.js"), include_str!("map.js"), include_str!("report.js"));
 
@@ -74,7 +78,7 @@ impl Report<'_> {
         Ok(page.render(context! {
             version => results.strewn,
             title => format!("{}, seed {}", results.scenario, results.seed),
-            style => style(),
+            style => page_style(),
             run => run_line(results),
             heading => headline(results),
             real_spindles,
@@ -157,8 +161,23 @@ pub(super) fn environment() -> Environment<'static> {
     environment
 }
 
+/// Returns a page made of a template, whose values are escaped unless it declares them safe.
+///
+/// # Errors
+///
+/// If the template is wrong, or names a value that `values` lacks.
+pub fn render_page(
+    name: &str,
+    template: &str,
+    values: impl Serialize,
+) -> Result<String, ReportError> {
+    let environment = environment();
+    Ok(environment.template_from_named_str(name, template)?.render(values)?)
+}
+
 /// Returns the style sheet with the colours of both themes.
-pub(super) fn style() -> String {
+#[must_use]
+pub fn page_style() -> String {
     STYLE
         .replace("{{light}}", &page_variables(Theme::Light))
         .replace("{{dark}}", &page_variables(Theme::Dark))
@@ -175,7 +194,8 @@ fn map_text(map: &LayoutMap) -> Result<String, ResultsError> {
 }
 
 /// Returns JSON that cannot end its script element: `<` is written as an escape, which is the same string.
-pub(super) fn within_script(json: &str) -> String {
+#[must_use]
+pub fn within_script(json: &str) -> String {
     json.trim_end()
         .replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")

@@ -5,7 +5,7 @@ mod tables;
 mod words;
 
 use crate::chart::{ChartSize, ChartStyle};
-use crate::html::page::{ReportError, environment, style, within_script};
+use crate::html::page::{ReportError, environment, page_style, within_script};
 use crate::rank_correlation::RankCorrelations;
 use crate::sweep_chart::sweep_charts;
 use crate::sweep_design::SweepDesign;
@@ -68,7 +68,7 @@ impl SweepReport<'_> {
             version => sweep.strewn,
             study => sweep.study,
             heading => sweep.title,
-            style => style() + STYLE,
+            style => page_style() + STYLE,
             run => run_words(sweep),
             intervals => interval_words(sweep),
             noise => noise_sentence(sweep),

@@ -1,17 +1,14 @@
-//! What the page of `strewn playground` is made of: the scenarios and studies that ship, as the page has them.
+//! The scenarios and studies of the page.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use strewn_report::{Playground, ReportError};
 use strewn_run::sensitivity_path;
-use strewn_scenario::{Array, NoFiles, Scenario, ScenarioError, SetError};
-use strewn_sweep::{Study, StudyError};
-use thiserror::Error;
+use strewn_scenario::{Array, NoFiles, Scenario};
+use strewn_sweep::Study;
 
-use crate::shipped::{PUBLISHED, SCENARIOS, SENSITIVITIES, ShippedText};
-use crate::studies;
+use crate::page::PageError;
 
 /// The scale at which a page first shows most scenarios: in seconds.
 const FIRST_SCALE_DOWN: u32 = 64;
@@ -19,71 +16,63 @@ const FIRST_SCALE_DOWN: u32 = 64;
 /// What the page calls every scenario.
 const NAME: &str = "scenario.toml";
 
-/// Why the page cannot be made.
-#[derive(Debug, Error)]
-pub enum PlaygroundError {
-    /// A scenario that ships is not valid.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// A scenario of a study cannot be taken from its published figures.
-    #[error(transparent)]
-    Set(#[from] SetError),
-    /// A study that ships is not valid.
-    #[error(transparent)]
-    Study(#[from] StudyError),
-    /// The template cannot be filled in.
-    #[error(transparent)]
-    Page(#[from] ReportError),
+/// A text that the page has.
+#[derive(Clone, Copy, Debug)]
+pub struct ShippedText {
+    /// Its path from the project's root.
+    pub path: &'static str,
+    /// The text.
+    pub text: &'static str,
 }
 
-/// Returns the page, with a module of `strewn-playground`, as a file in the `.lzma` format.
-///
-/// # Errors
-/// None, of what ships: a test reads all of it.
-pub fn page(module_lzma: &[u8]) -> Result<String, PlaygroundError> {
-    let catalog = catalog()?.to_string();
-    let version = env!("CARGO_PKG_VERSION");
-    Ok(Playground { version, catalog: &catalog, module: module_lzma }.to_html()?)
+/// What one can choose from on the page.
+#[derive(Clone, Copy, Debug)]
+pub struct Shipped<'a> {
+    /// The scenarios.
+    pub scenarios: &'a [ShippedText],
+    /// The published figures that they name.
+    pub published: &'a [ShippedText],
+    /// The files of sensitivities that lie beside them.
+    pub sensitivities: &'a [ShippedText],
+    /// The studies.
+    pub studies: &'a [Study],
 }
 
-/// Returns everything that ships: scenarios with the files that they name, and studies with their axes and with the
-/// scenarios that they begin from.
-///
-/// # Errors
-/// None, of what ships: a test reads all of it.
-pub fn catalog() -> Result<Value, PlaygroundError> {
-    let scenarios = SCENARIOS.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
+/// Returns scenarios with the files that they name, and studies with their axes and with the scenarios that they begin from.
+pub(crate) fn catalog(shipped: &Shipped<'_>) -> Result<Value, PageError> {
+    let entries = shipped.scenarios.iter().map(|scenario| entry(scenario, shipped));
+    let scenarios = entries.collect::<Result<Vec<_>, _>>()?;
     let (mut entries, mut bases) = (Vec::new(), Vec::new());
-    for study in studies::names().filter_map(studies::study) {
-        let (study, of_study) = of_study(&study?)?;
+    for study in shipped.studies {
+        let (study, of_study) = of_study(study)?;
         entries.push(study);
         bases.extend(of_study);
     }
     Ok(json!({ "scenarios": scenarios, "studies": entries, "bases": bases }))
 }
 
-fn entry(shipped: &ShippedText) -> Result<Value, PlaygroundError> {
-    let path = Path::new(shipped.path);
-    let scenario = Scenario::parse(shipped.text, path)?;
+fn entry(shown: &ShippedText, shipped: &Shipped<'_>) -> Result<Value, PageError> {
+    let path = Path::new(shown.path);
+    let scenario = Scenario::parse(shown.text, path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let is_named =
-        |shipped: &&ShippedText| scenario.published.as_deref() == Some(Path::new(shipped.path));
+        |figures: &&ShippedText| scenario.published.as_deref() == Some(Path::new(figures.path));
     let mut files = BTreeMap::new();
-    for shipped in PUBLISHED.iter().filter(is_named) {
-        let path = Path::new(shipped.path);
+    for figures in shipped.published.iter().filter(is_named) {
+        let path = Path::new(figures.path);
         let from_folder = path.strip_prefix(folder).unwrap_or(path);
-        files.insert(from_folder.display().to_string(), shipped.text);
+        files.insert(from_folder.display().to_string(), figures.text);
     }
     let beside = sensitivity_path(path);
-    for shipped in SENSITIVITIES.iter().filter(|shipped| Path::new(shipped.path) == beside) {
+    for file in shipped.sensitivities.iter().filter(|file| Path::new(file.path) == beside) {
         // Beside what the page calls every scenario.
         let name = sensitivity_path(Path::new(NAME));
-        files.insert(name.display().to_string(), shipped.text);
+        files.insert(name.display().to_string(), file.text);
     }
     let id = path.file_stem().unwrap_or_default().to_string_lossy();
     let scale = scale_of(&scenario);
     Ok(
-        json!({ "id": id, "title": scenario.title, "text": shipped.text, "files": files, "scale": scale }),
+        json!({ "id": id, "title": scenario.title, "text": shown.text, "files": files, "scale": scale }),
     )
 }
 
@@ -97,7 +86,7 @@ fn scale_of(scenario: &Scenario) -> u32 {
 }
 
 /// Returns a study, and the scenarios that it begins from.
-fn of_study(study: &Study) -> Result<(Value, Vec<Value>), PlaygroundError> {
+fn of_study(study: &Study) -> Result<(Value, Vec<Value>), PageError> {
     // No scenario has such a name.
     let id = |path: Option<&Path>| match path {
         None => format!("study {}", study.name),

@@ -5,7 +5,8 @@ const loadModule = async () => {
   const element = byId("module");
   let bytes;
   try {
-    bytes = unlzma(fromBase64(element.textContent.trim()));
+    const compressed = new Blob([fromBase64(element.textContent.trim())]);
+    bytes = await bytesOf(compressed.stream().pipeThrough(new DecompressionStream("gzip")));
   } catch {
     throw new RangeError("the module in the page is damaged");
   }
