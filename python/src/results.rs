@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use strewn::report::{self, ChartError, ChartSize, ChartStyle, RESULTS_CHARTS, Report, Theme};
-use strewn::results::LayoutMap;
+use strewn::results::{self, LayoutMap};
 
 use crate::errors::{failed, raised};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use strewn::report;
-use strewn::results::Sweep;
+use strewn::results::{self, Sweep};
 use strewn::sweep::{
     File, Plan as SweepPlan, Point, PointError, Store, Study, SweepEnd, SweepObserver,
     SweepOptions, collect, files, run_points,

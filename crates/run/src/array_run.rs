@@ -6,7 +6,7 @@ use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_results::ArrayMap;
 use strewn_sim::Segment;
 
-use crate::record::RecordError;
+use crate::record::IologError;
 
 /// What one array did in a run, of which a [`RunInParts`](crate::RunInParts) makes results. The default is one that has done
 /// nothing yet.
@@ -25,7 +25,7 @@ pub struct ArrayRun {
     pub(crate) map: Option<ArrayMap>,
     /// Why the log of its operations could not be written to its end.
     #[serde(skip)]
-    pub(crate) unrecorded: Option<RecordError>,
+    pub(crate) unrecorded: Option<IologError>,
 }
 
 impl ArrayRun {

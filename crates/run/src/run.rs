@@ -26,7 +26,7 @@ use crate::machine::{self, MachineError};
 use crate::memory::{self, NotEnoughMemory};
 use crate::parallel::{self, ThreadsError};
 use crate::published_names::{self, PublishedNameError};
-use crate::record::{self, RecordError, Recording};
+use crate::record::{self, IologError, Recording};
 use crate::replicates::{self, Further, Uncertainty};
 use crate::results;
 use crate::saved_run::{SaveError, SavedRun};
@@ -152,7 +152,7 @@ pub enum RunError {
     Scenario(#[from] ScenarioError),
     /// The operations cannot be logged.
     #[error(transparent)]
-    Record(#[from] RecordError),
+    Record(#[from] IologError),
     /// A log of operations could not be written to its end. The run is complete.
     #[error("{}", .0.error)]
     Unrecorded(Box<Unrecorded>),
@@ -236,7 +236,7 @@ pub struct Unrecorded {
     /// Its map; empty unless one was asked for.
     pub map: LayoutMap,
     /// Why the log could not be written.
-    pub error: RecordError,
+    pub error: IologError,
 }
 
 /// Runs `scenario` and compares it with its published figures.

@@ -12,7 +12,7 @@ pub type File = (String, Vec<u8>);
 /// A file of a sweep cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[error("{name} cannot be made: {reason}")]
-pub struct FileError {
+pub struct SweepFileError {
     /// Its name.
     name: String,
     reason: String,
@@ -23,7 +23,7 @@ pub struct FileError {
 ///
 /// # Errors
 /// If a figure is infinite or a chart cannot be drawn.
-pub fn files(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, FileError> {
+pub fn files(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, SweepFileError> {
     let mut files =
         vec![("sweep.json".to_owned(), made("sweep.json", sweep.to_json_string())?.into_bytes())];
     let mut table = Vec::new();
@@ -47,7 +47,7 @@ pub fn files(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, FileError
 }
 
 /// The charts of a sweep.
-fn pictures(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<SweepChart>, FileError> {
+fn pictures(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<SweepChart>, SweepFileError> {
     made("a chart", sweep_charts(sweep, &study.charts, ChartStyle::default()))
 }
 
@@ -59,7 +59,7 @@ pub fn page(
     sweep: &Sweep,
     study: &PlannedStudy,
     source: &StudySource,
-) -> Result<Vec<File>, FileError> {
+) -> Result<Vec<File>, SweepFileError> {
     let name = &study.name;
     let pictures = pictures(sweep, study)?;
     let count = pictures.len();
@@ -76,6 +76,6 @@ pub fn page(
     Ok(files)
 }
 
-fn made<T, E: std::fmt::Display>(name: &str, made: Result<T, E>) -> Result<T, FileError> {
-    made.map_err(|error| FileError { name: name.to_owned(), reason: error.to_string() })
+fn made<T, E: std::fmt::Display>(name: &str, made: Result<T, E>) -> Result<T, SweepFileError> {
+    made.map_err(|error| SweepFileError { name: name.to_owned(), reason: error.to_string() })
 }

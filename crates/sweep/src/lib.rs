@@ -51,7 +51,7 @@ pub use collect::collect;
 pub use error::StudyError;
 pub use estimate::{Estimate, estimate};
 pub use files::page;
-pub use files::{File, FileError, files};
+pub use files::{File, SweepFileError, files};
 pub use plan::{MOST_RUNS, Plan, PlannedStudy};
 pub use point::Point;
 pub use runner::{

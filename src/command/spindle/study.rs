@@ -3,7 +3,7 @@
 use strewn::report::{self, ChartSize, DRIVE_CHARTS};
 use strewn::results;
 use strewn::spindle::Profile;
-use strewn::study::{StudyError, StudyOptions, study};
+use strewn::study::{DriveStudyError, StudyOptions, study};
 use strewn::terminal::{self, Ending, Failure, StudyTerminal};
 
 use super::NO_CACHE_HELP;
@@ -25,13 +25,13 @@ pub(crate) fn run(profiles: &[Profile], arguments: &SpindleArguments) -> Result<
     let studied = study(profiles, &options, &terminal);
     drop(terminal);
     let study = studied.map_err(|error| match error {
-        StudyError::Profile(error) => error.into(),
-        StudyError::TooSmall { .. } => Failure::bad_input(
+        DriveStudyError::Profile(error) => error.into(),
+        DriveStudyError::TooSmall { .. } => Failure::bad_input(
             error.to_string(),
             "give --closed-loop with a --range and --sectors that fit, or a larger drive",
         ),
-        StudyError::NoCache { .. } => Failure::bad_input(error.to_string(), NO_CACHE_HELP),
-        StudyError::Stopped => Failure::stopped(error.to_string()),
+        DriveStudyError::NoCache { .. } => Failure::bad_input(error.to_string(), NO_CACHE_HELP),
+        DriveStudyError::Stopped => Failure::stopped(error.to_string()),
         _ => failed(&error),
     })?;
     let json = results::figures_json(&study).map_err(|error| failed(&error))?;

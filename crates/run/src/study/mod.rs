@@ -67,7 +67,7 @@ impl StudyObserver for () {}
 
 /// Why a drive cannot be studied.
 #[derive(Debug, Error)]
-pub enum StudyError {
+pub enum DriveStudyError {
     /// The profile does not describe a drive.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -99,7 +99,7 @@ pub enum StudyError {
     Stopped,
 }
 
-impl StudyError {
+impl DriveStudyError {
     fn too_small(drive: &Drive) -> Self {
         Self::TooSmall { profile: drive.name().to_owned(), sectors: drive.capacity_sectors() }
     }
@@ -113,8 +113,8 @@ struct Watched<'a> {
 }
 
 impl Watched<'_> {
-    fn begin(&self) -> Result<(), StudyError> {
-        if self.observer.stop() { Err(StudyError::Stopped) } else { Ok(()) }
+    fn begin(&self) -> Result<(), DriveStudyError> {
+        if self.observer.stop() { Err(DriveStudyError::Stopped) } else { Ok(()) }
     }
 
     fn end(&self) {
@@ -125,12 +125,12 @@ impl Watched<'_> {
 /// Studies drives, on one thread per core; the figures depend only on the profiles and the options.
 ///
 /// # Errors
-/// See [`StudyError`]. Every error but [`StudyError::Stopped`] is found before the first closed loop.
+/// See [`DriveStudyError`]. Every error but [`DriveStudyError::Stopped`] is found before the first closed loop.
 pub fn study(
     profiles: &[Profile],
     options: &StudyOptions,
     observer: &dyn StudyObserver,
-) -> Result<DriveStudy, StudyError> {
+) -> Result<DriveStudy, DriveStudyError> {
     let drives: Vec<Arc<Drive>> =
         profiles.iter().map(|profile| checked(profile, options)).collect::<Result<_, _>>()?;
     let of = drives.iter().map(|drive| Bench::loops(drive)).sum();
@@ -150,19 +150,19 @@ pub fn study(
 }
 
 /// Returns the drive of a profile, if it can be studied.
-fn checked(profile: &Profile, options: &StudyOptions) -> Result<Arc<Drive>, StudyError> {
+fn checked(profile: &Profile, options: &StudyOptions) -> Result<Arc<Drive>, DriveStudyError> {
     let drive = Drive::new(profile)?;
     let fewest = u64::from(2 * LARGEST_BLOCK_BYTES / drive.sector_bytes()).max(FEWEST_SECTORS);
     if drive.capacity_sectors() < fewest {
-        return Err(StudyError::too_small(&drive));
+        return Err(DriveStudyError::too_small(&drive));
     }
     if options.cache && profile.cache.is_none() {
-        return Err(StudyError::NoCache { profile: profile.name.clone() });
+        return Err(DriveStudyError::NoCache { profile: profile.name.clone() });
     }
     Ok(Arc::new(drive))
 }
 
-fn figures(profile: &Profile, bench: &Bench<'_>) -> Result<DriveFigures, StudyError> {
+fn figures(profile: &Profile, bench: &Bench<'_>) -> Result<DriveFigures, DriveStudyError> {
     let drive = &bench.drive;
     Ok(DriveFigures {
         profile: profile.name.clone(),
