@@ -6,7 +6,7 @@ pub(crate) use strewn_run::with_causes;
 use strewn_run::{CalibrateError, CalibrateRowsError, LoadError, RefitError, RunError, SaveError};
 use strewn_scenario::{ParameterError, ScenarioError, SetError};
 use strewn_spindle::ProfileError;
-use strewn_sweep::{SweepFileError, PointError, StoreError, StudyError};
+use strewn_sweep::{PointError, StoreError, StudyError, SweepFileError};
 
 /// A failure that ends a program: a message, a remedy, and the exit code.
 #[derive(Debug)]

@@ -68,7 +68,7 @@ fn build_module() -> Result<PathBuf, Failure> {
         run_in(clone, Command::new("rustup").args(["target", "add", TARGET]))?;
     }
     let mut build = Command::new(cargo);
-    build.args(["rustc", "--quiet", "--profile", "playground", "--target", TARGET]);
+    build.args(["rustc", "--profile", "playground", "--target", TARGET]);
     build.args(["-p", "strewn-playground", "--crate-type", "cdylib", "--target-dir"]).arg(&target);
     run_in(clone, &mut build)?;
     Ok(target.join(TARGET).join("playground/strewn_playground.wasm"))
