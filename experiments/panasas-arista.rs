@@ -10,7 +10,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use strewn::report::{Results, all_tables};
+use strewn::report::all_tables;
+use strewn::results::Results;
 use strewn::scenario::{Disk, Scenario};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{RunOptions, run};

@@ -12,7 +12,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use strewn::report::root_mean_square;
+use strewn::results::root_mean_square;
 use strewn::scenario::Scenario;
 use strewn::terminal::{self, Ending, Failure, StudyTerminal};
 use strewn::{Prediction, RefitOptions, Variation, refit};

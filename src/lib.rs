@@ -36,6 +36,7 @@
 //! | [`spindle`] | models one drive |
 //! | [`transport`] | models links, and the protocols over them |
 //! | [`sim`] | runs arrays in virtual time |
+//! | [`results`] | holds results as data, and compares them |
 //! | [`report`] | writes results as tables, charts and files |
 //! | [`sweep`] | runs studies: many runs that differ by axes |
 //! | `file` | looks at real files: where they lie, and what it costs |
@@ -43,13 +44,12 @@
 //! # Features
 //!
 //! - `command` (default): the `strewn` command and the `terminal` module for programs like it. A program that uses only the
-//!   library turns it off. Needs `file`, `live`, `threads` and `charts`.
+//!   library turns it off. Needs `file`, `live` and `threads`.
 //! - `file` (default): the `file` module, which looks at the files of a file system.
 //! - `live` (default): the `live` module, which runs a workload on an array of real bytes, and `strewn-live`, the arrays
 //!   themselves.
 //! - `threads` (default): the arrays of a scenario run in parallel. Without it, one runs after another, with the same
 //!   results.
-//! - `charts` (default): charts as SVG, and the report in HTML.
 //! - `png` (default): charts as PNG too (`--png`).
 //! - `parquet` (default): the table of segments as Parquet (`--format parquet`), and the table of a sweep.
 
@@ -58,13 +58,13 @@
 
 mod failure;
 #[cfg(feature = "command")]
-pub mod playground;
-#[cfg(feature = "command")]
 mod shipped;
 #[cfg(feature = "command")]
 pub mod terminal;
 
 pub use failure::Failure;
+#[cfg(feature = "command")]
+pub use shipped::page as playground_page;
 #[cfg(feature = "command")]
 pub mod studies;
 
@@ -77,6 +77,7 @@ pub use strewn_file as file;
 pub use strewn_formats as formats;
 pub use strewn_raid as raid;
 pub use strewn_report as report;
+pub use strewn_results as results;
 pub use strewn_scenario as scenario;
 pub use strewn_sim as sim;
 pub use strewn_spindle as spindle;

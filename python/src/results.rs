@@ -1,23 +1,22 @@
 //! The results of a run.
 
 use pyo3::prelude::*;
-use strewn::report::{
-    self, ChartError, ChartSize, ChartStyle, LayoutMap, RESULTS_CHARTS, Report, Theme,
-};
+use strewn::report::{self, ChartError, ChartSize, ChartStyle, RESULTS_CHARTS, Report, Theme};
+use strewn::results::{self, LayoutMap};
 
 use crate::errors::{failed, raised};
 
 /// Results, the map of the same run, and the text of its scenario.
 #[pyclass(frozen, module = "strewn._strewn")]
 pub(crate) struct Results {
-    results: report::Results,
+    results: results::Results,
     map: Option<LayoutMap>,
     scenario: Option<String>,
 }
 
 impl Results {
     pub(crate) fn new(
-        results: report::Results,
+        results: results::Results,
         map: Option<LayoutMap>,
         scenario: Option<String>,
     ) -> Self {
@@ -30,7 +29,7 @@ impl Results {
     #[staticmethod]
     #[pyo3(signature = (json, map_json=None, scenario=None))]
     fn from_json(json: &str, map_json: Option<&str>, scenario: Option<String>) -> PyResult<Self> {
-        let results = report::Results::from_json(json).map_err(failed)?;
+        let results = results::Results::from_json(json).map_err(failed)?;
         let map = map_json.map(LayoutMap::from_json).transpose().map_err(failed)?;
         Ok(Self { results, map, scenario })
     }

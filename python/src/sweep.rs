@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use strewn::report::{self, Sweep};
+use strewn::report;
+use strewn::results::{self, Sweep};
 use strewn::sweep::{
     File, Plan as SweepPlan, Point, PointError, Store, Study, SweepEnd, SweepObserver,
     SweepOptions, collect, files, run_points,
@@ -117,7 +118,7 @@ impl Plan {
     fn keep(&self, index: usize, results_json: &str) -> PyResult<()> {
         let no_point = || failed(format!("there is no run {index}"));
         let point = self.plan.points.get(index).ok_or_else(no_point)?;
-        let results = report::Results::from_json(results_json).map_err(failed)?;
+        let results = results::Results::from_json(results_json).map_err(failed)?;
         self.store.keep(point, &results).map_err(raised)
     }
 

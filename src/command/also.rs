@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use strewn::report::Results;
+use strewn::results::Results;
 use strewn::scenario::Scenario;
 use strewn::sim::{Progress, Segment};
 use strewn::terminal::Failure;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use strewn::report::{cost_tables, figures_json};
+use strewn::report::cost_tables;
+use strewn::results::figures_json;
 use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::BenchArguments;

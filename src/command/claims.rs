@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use strewn::report::{self, ClaimVerdict, Claims, JudgedClaim, Results};
+use strewn::report;
+use strewn::results::{self, ClaimVerdict, Claims, JudgedClaim, Results};
 use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::ClaimsArguments;
@@ -42,7 +43,7 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
         runs.push(results);
     }
     let judged: Vec<JudgedClaim<'_>> =
-        claims.claims.iter().map(|claim| report::judge(claim, &runs)).collect();
+        claims.claims.iter().map(|claim| results::judge(claim, &runs)).collect();
     terminal::print(&(report::claims_table(&judged) + &notes))?;
     let is_there = |name: &&str| runs.iter().any(|results| results.scenario == **name);
     let missing: Vec<&str> = claims.runs().into_iter().filter(|name| !is_there(name)).collect();
@@ -55,7 +56,7 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
     }
     let without = |judged: &JudgedClaim<'_>| judged.verdict == ClaimVerdict::NoResults;
     let stale = judged.iter().find(|judged| {
-        let there = |figure: &report::JudgedFigure<'_>| is_there(&figure.figure.run.as_str());
+        let there = |figure: &results::JudgedFigure<'_>| is_there(&figure.figure.run.as_str());
         without(judged) && judged.figures.iter().all(there)
     });
     match stale {
@@ -68,7 +69,7 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
 }
 
 fn read(path: Option<&Path>) -> Result<Claims, Failure> {
-    let wrong = |error: report::TomlError| {
+    let wrong = |error: results::TomlError| {
         Failure::bad_input(error.to_string(), "correct the file of claims")
     };
     let Some(path) = path else {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use strewn::report::{self, Metric, Results};
+use strewn::report;
+use strewn::results::{self, Metric, Results};
 use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::CompareArguments;
@@ -24,7 +25,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Ending, Failure> {
         .map(|run| results_directory::results(run))
         .collect::<Result<_, _>>()?;
     let runs: Vec<(String, &Results)> = names(&arguments.runs).into_iter().zip(&all).collect();
-    let compared = report::compare_runs(&runs).map_err(|error| {
+    let compared = results::compare_runs(&runs).map_err(|error| {
         Failure::bad_input(
             error.to_string(),
             "give runs that have an array of the same name, or one array each",
@@ -38,7 +39,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Ending, Failure> {
         let out = OutDirectory::check(out, arguments.force, names)?;
         let mut files = vec![
             (JSON.to_owned(), json.clone().into_bytes()),
-            (CSV.to_owned(), compared.csv().into_bytes()),
+            (CSV.to_owned(), report::runs_csv(&compared).into_bytes()),
         ];
         for (stem, metric) in CHARTS {
             let svg = report::runs_chart(&runs, metric, arguments.pictures.style());
@@ -48,7 +49,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Ending, Failure> {
             files.extend(picture(stem, svg, &arguments.pictures)?);
         }
         // Print first, whether or not there is room for the files.
-        terminal::print(&if arguments.json { json } else { compared.tables() })?;
+        terminal::print(&if arguments.json { json } else { report::runs_tables(&compared) })?;
         out.write(&files, |_| "make room, and repeat the command".to_owned())?;
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         let said = format!("Written into {}: {}.", out.path().display(), names.join(", "));
@@ -58,7 +59,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Ending, Failure> {
         }
         return Ok(Ending::Complete);
     }
-    terminal::print(&if arguments.json { json } else { compared.tables() })?;
+    terminal::print(&if arguments.json { json } else { report::runs_tables(&compared) })?;
     Ok(Ending::Complete)
 }
 

@@ -1,6 +1,7 @@
 //! The files of a run or a report, built in memory.
 
-use strewn::report::{self, ChartError, LayoutMap, RESULTS_CHARTS, Report, Results};
+use strewn::report::{self, ChartError, RESULTS_CHARTS, Report};
+use strewn::results::{LayoutMap, Results};
 use strewn::terminal::{self, Failure};
 
 use super::arguments::{PictureArguments, TableFormat};

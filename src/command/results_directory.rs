@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use strewn::report::{LayoutMap, Results, ResultsError};
+use strewn::results::{LayoutMap, Results, ResultsError};
 use strewn::terminal::Failure;
 
 use super::output_files::{MAP, RESULTS, SCENARIO};

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use strewn::report::{self, ArrayResults};
+use strewn::report;
+use strewn::results::ArrayResults;
 use strewn::scenario::{Disk, Scenario, SettingValue};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{QUICK_SCALE_DOWN, RunError, RunOptions, SavedRun, Unrecorded};

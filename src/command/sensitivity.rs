@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use strewn::report::{
+use strewn::results::{
     ArraySensitivity, Metric, PublishedArray, RowOutcome, Sensitivity, SensitivityRow,
     root_mean_square,
 };

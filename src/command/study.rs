@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use strewn::report::{StudySource, Sweep, predictions_sentence};
+use strewn::report::{StudySource, predictions_sentence, study_finding};
+use strewn::results::Sweep;
 use strewn::studies;
 use strewn::sweep::{Plan, PlannedStudy, Store, SweepEnd};
 use strewn::terminal::{self, Ending, Failure, run_plan};
@@ -64,7 +65,7 @@ const LIST: [&str; 2] =
 /// A study in the list: its title, its finding, and how its predictions came out.
 fn finding(plan: &Plan, sweep: &Sweep) -> Result<String, Failure> {
     let PlannedStudy { name, title, text, .. } = &plan.study;
-    let found = text.finding(sweep).map_err(|error| {
+    let found = study_finding(text, sweep).map_err(|error| {
         Failure::failed(format!("{name}: {error}")).with_help("correct the study's file")
     })?;
     let found =

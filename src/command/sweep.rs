@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use strewn::report::Sweep;
+use strewn::results::Sweep;
 use strewn::sweep::{
     Estimate, KUBERNETES_JOB, Plan, SLURM_SCRIPT, Store, Study, SweepEnd, kubernetes_job,
     shell_word, slurm_script,

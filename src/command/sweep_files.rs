@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use strewn::report::{self, StudySource, Sweep};
+use strewn::report::{self, StudySource};
+use strewn::results::Sweep;
 use strewn::studies::without_dots;
 use strewn::sweep::{self, Plan, Store, shell_word};
 use strewn::terminal::{self, Failure};

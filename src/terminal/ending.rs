@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
-use strewn_report::{ArrayResults, Results};
+use strewn_results::{ArrayResults, Results};
 use strewn_sweep::SweepEnd;
 
 use crate::failure::INTERRUPTED_EXIT_CODE;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use strewn_report::{Sweep, study_summary, sweep_table};
+use strewn_report::{study_summary, sweep_table};
+use strewn_results::Sweep;
 use strewn_sweep::{
     Plan, Point, PointError, Store, Study, SweepEnd, SweepObserver, SweepOptions, collect, files,
     run_points,

@@ -25,7 +25,7 @@ fn what_fits_is_printed_and_written() {
 
     // It fits: within a thousandth in the segment that it was fitted to.
     let json = folder.strewn(&["run", "small.toml", "--json"]).succeeded();
-    let results = strewn::report::Results::from_json(&json).unwrap();
+    let results = strewn::results::Results::from_json(&json).unwrap();
     let error_percent = results.published[0].segments[0].error_percent;
     assert!(error_percent.abs() < 0.1, "{error_percent} %");
 }

@@ -1,6 +1,6 @@
 //! The SN 5420's test against what its source says: iSCSI through the router is slower, and minimally so.
 
-use strewn::report::{Results, RowStatus};
+use strewn::results::{Results, RowStatus};
 
 use crate::common::{Folder, PROJECT};
 

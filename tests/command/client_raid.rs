@@ -1,6 +1,6 @@
 //! Clients that compute parity over blades, from a scenario to results.
 
-use strewn::report::{Results, Segment};
+use strewn::results::{Results, Segment};
 
 use crate::common::Folder;
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::common::{Folder, SMALL};
 use serde_json::Value;
-use strewn::report::{Results, RunsComparison};
+use strewn::results::{Results, RunsComparison};
 
 /// A folder with two runs: `one`, and `two` with another seed and fewer segments.
 fn folder_with_runs() -> Folder {

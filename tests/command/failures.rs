@@ -1,7 +1,7 @@
 //! Spindles that fail in a run: segments before, during and after, and what is said when data are lost.
 
 use crate::common::{Folder, Ran};
-use strewn::report::{ArrayResults, Results};
+use strewn::results::{ArrayResults, Results};
 
 const FAILING: &str = include_str!("scenarios/failing.toml");
 const ANYWHERE_FAILURE: &str = "[[array.failure]]\nat = \"60 s\"\nspindle = 1\n";

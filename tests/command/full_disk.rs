@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::process::{Command, Stdio};
 
 use crate::common::{Folder, Ran, contents};
-use strewn::report::Results;
+use strewn::results::Results;
 
 /// `strewn` with these words, whose files may not be larger than this: a write beyond it fails as on a full disk.
 fn with_files_of_at_most(folder: &Folder, half_kib: u32, words: &[&str]) -> Ran {

@@ -1,7 +1,7 @@
 //! Aggregates of several parity groups, one of them added during the run; arrays in place of several disk groups.
 
 use serde_json::Value;
-use strewn::report::Results;
+use strewn::results::Results;
 
 use crate::common::{Folder, Ran};
 

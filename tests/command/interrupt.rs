@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::common::{Folder, Ran};
-use strewn::report::Results;
+use strewn::results::Results;
 
 /// Starts something that would take hours.
 fn start(folder: &Folder, words: &[&str]) -> Child {
@@ -143,7 +143,7 @@ fn further_seeds_that_are_stopped_leave_the_run_whole() {
         let whole = folder.strewn(&["run", "small.toml", "--json"]).succeeded();
         let whole = Results::from_json(&whole).unwrap();
         for (stopped, whole) in results.arrays.iter().zip(&whole.arrays) {
-            let iops = |array: &strewn::report::ArrayResults| -> Vec<f64> {
+            let iops = |array: &strewn::results::ArrayResults| -> Vec<f64> {
                 array.segments.iter().map(|segment| segment.iops).collect()
             };
             assert_eq!(iops(stopped), iops(whole));

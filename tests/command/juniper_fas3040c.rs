@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use strewn::report::{ArrayResults, Results, RowStatus};
+use strewn::results::{ArrayResults, Results, RowStatus};
 
 use crate::common::{Folder, PROJECT};
 

@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::sync::OnceLock;
 
-use strewn::report::{Metric, Results};
+use strewn::results::{Metric, Results};
 
 use crate::common::{Folder, PROJECT};
 

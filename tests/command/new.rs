@@ -1,7 +1,7 @@
 //! `strewn new`, and what a scenario need not give.
 
 use crate::common::{Folder, PROJECT};
-use strewn::report::Results;
+use strewn::results::Results;
 use strewn::scenario::Scenario;
 
 #[test]

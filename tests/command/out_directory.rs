@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::{Folder, contents};
-use strewn::report::Results;
+use strewn::results::Results;
 
 const FILES: [&str; 14] = [
     "commands.svg",

@@ -1,6 +1,6 @@
 //! Links and controllers that go out of service, from a scenario to results and the report.
 
-use strewn::report::{Results, Segment};
+use strewn::results::{Results, Segment};
 
 use crate::common::Folder;
 

@@ -1,6 +1,6 @@
 //! Object RAID over shelves of blades: the shipped scenario at an eighth of its length, and threads of a workload.
 
-use strewn::report::{Results, RowStatus};
+use strewn::results::{Results, RowStatus};
 
 use crate::common::{Folder, PROJECT};
 

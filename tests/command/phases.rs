@@ -1,6 +1,6 @@
 //! Scenarios with phases: a run ages its arrays, scans them, and does both again.
 
-use strewn::report::Results;
+use strewn::results::Results;
 
 use crate::common::Folder;
 

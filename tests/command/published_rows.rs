@@ -1,7 +1,7 @@
 //! Rows of published tables: printed instead of tables of segments, fitted to, and judged as claims.
 
 use crate::common::{Folder, SMALL};
-use strewn::report::{Results, RowStatus};
+use strewn::results::{Results, RowStatus};
 
 const ROWS: &str = r#"
 title = "Small arrays"

@@ -1,7 +1,7 @@
 //! `strewn run --replicates`, and sensitivities beside a scenario: a band around every figure.
 
 use crate::common::Folder;
-use strewn::report::{
+use strewn::results::{
     ArraySensitivity, Results, RowOutcome, SeedsAlone, Sensitivity, SensitivityRow, VariedKind,
 };
 use strewn::scenario::Scenario;
@@ -26,7 +26,7 @@ fn without_bands(mut results: Results) -> Results {
 /// Writes sensitivities of `small.toml` as it is: a constant that takes all figures up by 2 %, or down by 3 %.
 fn write_sensitivity(folder: &Folder, results: &Results) {
     let scenario = Scenario::load(folder.path("small.toml")).unwrap();
-    let array = |(index, array): (usize, &strewn::report::ArrayResults)| {
+    let array = |(index, array): (usize, &strewn::results::ArrayResults)| {
         let by = |factor: f64| array.segments.iter().map(|one| one.iops * factor).collect();
         let row = |name: &str, factor| SensitivityRow {
             name: name.to_owned(),

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::common::{Folder, contents};
 use serde_json::Value;
-use strewn::report::{LayoutMap, Results};
+use strewn::results::{LayoutMap, Results};
 
 /// A folder with the results of a run in `out`.
 fn folder_with_results() -> Folder {

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::common::{Folder, Ran};
 use serde_json::Value;
-use strewn::report::{Results, Segment};
+use strewn::results::{Results, Segment};
 
 fn results(text: &str) -> Results {
     Results::from_json(text).unwrap()

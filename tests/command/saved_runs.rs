@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use strewn::report::Results;
+use strewn::results::Results;
 use strewn::scenario::Scenario;
 use strewn::sim::Simulated;
 use strewn::simulate;

@@ -1,6 +1,6 @@
 //! `strewn sensitivity`: what it prints, what it writes, and what it refuses.
 
-use strewn::report::{RowOutcome, Sensitivity, VariedKind};
+use strewn::results::{RowOutcome, Sensitivity, VariedKind};
 use strewn::scenario::Scenario;
 
 use crate::common::{Folder, SMALL};

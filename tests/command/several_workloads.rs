@@ -1,6 +1,6 @@
 //! Scenarios of several workloads on several LUNs.
 
-use strewn::report::Results;
+use strewn::results::Results;
 
 use crate::common::Folder;
 

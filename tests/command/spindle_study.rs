@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use strewn::report::DriveStudy;
+use strewn::results::DriveStudy;
 use strewn::spindle::Profile;
 use strewn_base::Direction;
 

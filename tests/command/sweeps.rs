@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use strewn::report::{Results, Sweep};
+use strewn::results::{Results, Sweep};
 
 use crate::common::{Folder, Ran, contents};
 
@@ -87,7 +87,7 @@ fn a_sweep_runs_every_combination_with_every_seed() {
     let words = [&["run", "alone.toml", "--json"], &set[..]].concat();
     let results = Results::from_json(&folder.strewn(&words).succeeded()).unwrap();
     let figure = sweep.figures.iter().position(|one| one.name == "anywhere: IOPS, last segment");
-    let is_it = |row: &&strewn::report::SweepRow| row.at == [1, 1] && Some(row.figure) == figure;
+    let is_it = |row: &&strewn::results::SweepRow| row.at == [1, 1] && Some(row.figure) == figure;
     let row = sweep.rows.iter().find(is_it).unwrap();
     assert_eq!(row.samples[1], Some(results.arrays[0].segments[1].iops));
     // 2 arrays with 3 figures, and one by segment; 4 combinations.

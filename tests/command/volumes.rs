@@ -1,6 +1,6 @@
 //! Scenarios with thick and thin volumes.
 
-use strewn::report::Results;
+use strewn::results::Results;
 
 use crate::common::Folder;
 

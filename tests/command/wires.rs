@@ -1,7 +1,7 @@
 //! Hosts on unlike wires, links with a rate of their own, workloads with an end, and costs of one direction, in whole runs.
 
 use crate::common::Folder;
-use strewn::report::{ArrayResults, Results};
+use strewn::results::{ArrayResults, Results};
 
 /// A filer that reads from its cache over gigabit Ethernet, and one over Fibre Channel, each with a host of its own.
 const TWO_WIRES: &str = r#"

@@ -9,7 +9,7 @@ use strewn::formats::trace::{
     Direction, TraceFormat, TraceOptions, TraceReader, TraceRecord, TraceWriter,
 };
 use strewn::formats::{fio, iometer};
-use strewn::report::{Results, Segment};
+use strewn::results::{Results, Segment};
 
 use crate::common::{Folder, SMALL};
 

@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use strewn::report::{Results, StudyText, Sweep, SweepReport};
+use strewn::report::SweepReport;
+use strewn::results::{Results, StudyText, Sweep};
 use strewn_testing::Missing;
 
 use crate::chromium::{PATIENCE, chromium};

@@ -1,8 +1,8 @@
 //! Why there can be no such array.
 
 use strewn_alloc::{AggregateError, GroupIndex, SetAsideError, TooManyBlocks};
-use strewn_volume::VolumeTooLarge;
 use strewn_base::BLOCK_SECTORS;
+use strewn_volume::VolumeTooLarge;
 use thiserror::Error;
 
 use crate::in_place::InPlaceConfig;

@@ -1,4 +1,6 @@
-//! Strewn's experiments in a browser: the WebAssembly module behind the page of `strewn playground`.
+//! Strewn's experiments in a browser: the page of `strewn playground`, and the WebAssembly module inside it.
+//!
+//! [`page`] writes the page. What it shows lies in `page/`: `module.js` there is the other side of the boundary.
 //!
 //! The module has no imports but one, and no state between calls: the page asks, and is answered ([`answer`]). A worker asks
 //! it to run one array, and is told how far it is. Checks, simulation, tables and charts are those of Strewn's crates, so the
@@ -11,15 +13,27 @@
 mod answers;
 #[cfg(target_family = "wasm")]
 mod boundary;
+#[cfg(not(target_family = "wasm"))]
+mod catalog;
 mod checked;
 mod controls;
 mod edit;
 mod limits;
 mod mix;
+#[cfg(not(target_family = "wasm"))]
+mod module;
 pub mod packet;
+#[cfg(not(target_family = "wasm"))]
+mod page;
 mod refusal;
 mod results;
 mod run;
 mod source;
 
 pub use answers::{Teller, answer};
+#[cfg(not(target_family = "wasm"))]
+pub use catalog::{Shipped, ShippedText};
+#[cfg(not(target_family = "wasm"))]
+pub use module::{ModuleError, check_module};
+#[cfg(not(target_family = "wasm"))]
+pub use page::{PageError, page};

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 use strewn_report::{
-    Beside, ChartError, ChartStyle, Curve, RESULTS_CHARTS, Report, rounded, write_segments_csv,
+    Beside, ChartError, ChartStyle, Curve, RESULTS_CHARTS, Report, write_segments_csv,
 };
+use strewn_results::rounded;
 use strewn_run::ArrayRun;
 
 use crate::refusal::Refusal;

@@ -4,11 +4,11 @@
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use strewn::report::Results;
-use strewn::scenario::Scenario;
-use strewn::{RunOptions, run_with_map};
 use strewn_playground::Teller;
 use strewn_playground::packet::{Packet, packet};
+use strewn_results::Results;
+use strewn_run::{RunOptions, run_with_map};
+use strewn_scenario::Scenario;
 
 const TEXT: &str = include_str!("../../../scenarios/making-sense-of-wafl-4.toml");
 const PUBLISHED: &str = include_str!("../../../scenarios/making-sense-of-wafl-4.published.toml");
@@ -96,7 +96,7 @@ fn arrays_that_run_apart_give_the_bytes_of_a_run() {
     assert_eq!(setting(&file("results")), setting(&results.to_json_string().unwrap()));
     assert_eq!(file("map"), map.to_json_string().unwrap());
     let mut csv = Vec::new();
-    strewn::report::write_segments_csv(&results, &mut csv).unwrap();
+    strewn_report::write_segments_csv(&results, &mut csv).unwrap();
     assert_eq!(file("csv").as_bytes(), csv);
     let ids: Vec<&str> = (answer["sections"].as_array().unwrap().iter())
         .map(|section| section["id"].as_str().unwrap())

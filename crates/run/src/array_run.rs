@@ -4,10 +4,10 @@ use std::io;
 
 use strewn_array::{DataLost, FailedSpindle};
 use strewn_base::state::{SavedValue, StateError, StateReader, StateWriter};
-use strewn_report::{ArrayMap, LayoutMap, MAP_SCHEMA};
+use strewn_results::{ArrayMap, LayoutMap, MAP_SCHEMA};
 use strewn_sim::Segment;
 
-use crate::record::RecordError;
+use crate::record::IologError;
 
 /// What one array did in a run, of which a [`RunInParts`](crate::RunInParts) makes results. The default is one that has done
 /// nothing yet.
@@ -24,7 +24,7 @@ pub struct ArrayRun {
     /// The layout of the file, if the run recorded it.
     pub(crate) map: Option<ArrayMap>,
     /// Why the log of its operations could not be written to its end.
-    pub(crate) unrecorded: Option<RecordError>,
+    pub(crate) unrecorded: Option<IologError>,
 }
 
 impl ArrayRun {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use strewn_array::DataLost;
-use strewn_report::{Metric, PublishedArray, SIGNIFICANT_DIGITS, rounded};
+use strewn_results::{Metric, PublishedArray, SIGNIFICANT_DIGITS, rounded};
 use strewn_scenario::{Fitted, ParameterError, ParameterUnit, Scenario};
 use strewn_sim::Segment;
 use thiserror::Error;

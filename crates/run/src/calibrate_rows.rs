@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use strewn_report::{ArrayResults, Published, PublishedRow};
+use strewn_results::{ArrayResults, Published, PublishedRow};
 use strewn_scenario::{Disk, FittedRows, Scenario, SetError, with_settings};
 use thiserror::Error;
 
@@ -304,7 +304,7 @@ impl Unit {
     }
 
     fn rounded(&self, value: f64) -> f64 {
-        strewn_report::rounded(value, DIGITS)
+        strewn_results::rounded(value, DIGITS)
     }
 
     fn shown(&self, value: f64) -> String {

@@ -1,7 +1,7 @@
 //! Clients that compute parity over blades: built from a scenario, and what they did as figures.
 
 use strewn_base::SECTOR_BYTES;
-use strewn_report::ClientRaidFigures;
+use strewn_results::ClientRaidFigures;
 use strewn_scenario::{Array, Scenario};
 use strewn_sim::{AnyHost, ClientRaid, ClientRaidSettings, LostBlade, Segment};
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use strewn_base::BLOCK_BYTES;
-use strewn_report::{PartShare, SimulationCost, rounded};
+use strewn_results::{PartShare, SimulationCost, rounded};
 use strewn_scenario::{Phase, Scenario};
 use strewn_sim::{Component, ComponentProbe, Progress, Simulated, SimulationError};
 

@@ -5,7 +5,7 @@ use strewn_formats::iometer::{
     AccessLine, AccessSpecification, DefaultAssignment, LATENCY_BIN_COUNT, Measured, ResponseTimes,
     ResultRow, Results as IometerResults, RowKind, TestResults, TestType, latency_bin,
 };
-use strewn_report::Results;
+use strewn_results::Results;
 use strewn_scenario::Scenario;
 use strewn_sim::{DirectionMeasures, Segment};
 
@@ -87,7 +87,7 @@ pub fn iometer_results(
         (None, Some(workload)) => workload.name.clone().unwrap_or_else(|| workload.file.clone()),
         (None, None) => String::new(),
     };
-    let series = |(array, segments): (&strewn_report::ArrayResults, &Vec<Segment>)| {
+    let series = |(array, segments): (&strewn_results::ArrayResults, &Vec<Segment>)| {
         let mut end_ms = 0;
         let test = |segment: &Segment| {
             end_ms += segment.length_ns / 1_000_000;

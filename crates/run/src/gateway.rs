@@ -1,6 +1,6 @@
 //! A gateway and the network in front of it: built from a scenario, and what they did as figures.
 
-use strewn_report::{GatewayFigures, LinkFigures};
+use strewn_results::{GatewayFigures, LinkFigures};
 use strewn_scenario::{Array, Link, Scenario};
 use strewn_sim::{AnyHost, RemoteClients, RemoteClientsSettings, Segment};
 use strewn_transport::{Hop, Network, Switch};

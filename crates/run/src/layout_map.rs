@@ -9,7 +9,7 @@ use strewn_array::write_anywhere::WriteAnywhere;
 use strewn_array::{FirstSpindles, LunId, Payload};
 use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS};
 use strewn_raid::{BlockLocation, ParityGroup, SpindleIndex, StripedLayout, Vbn};
-use strewn_report::{ArrayMap, MapPicture};
+use strewn_results::{ArrayMap, MapPicture};
 use strewn_scenario::{Array, Scenario};
 
 use crate::build;

@@ -12,7 +12,7 @@
 //!
 //! let write_anywhere = &results.arrays[0];
 //! assert!(write_anywhere.segments[1].iops < write_anywhere.segments[0].iops);
-//! println!("{}", strewn_report::all_tables(&results));
+//! println!("{}", results.to_json_string()?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -84,7 +84,7 @@ pub use memory::{NotEnoughMemory, available_bytes, needed_bytes, needed_bytes_of
 pub use parallel::{ThreadsError, over_threads, threads};
 pub use parts::RunInParts;
 pub use published_names::PublishedNameError;
-pub use record::{RecordError, iolog_of_array};
+pub use record::{IologError, iolog_of_array};
 pub use refit::{NoFit, Prediction, Refit, RefitError, RefitOptions, Variation, refit};
 pub use replace_file::Replacement;
 pub use replicates::{MOST_REPLICATES, sensitivity_path};

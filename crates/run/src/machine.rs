@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use strewn_array::{Array, LunId, ProcessorWork, VolumeId};
 use strewn_raid::SpindleIndex;
-use strewn_report::LinkFigures;
+use strewn_results::LinkFigures;
 use strewn_scenario as scenario;
 use strewn_scenario::{HostReceives, Link, PerKib, Scenario};
 use strewn_sim::{

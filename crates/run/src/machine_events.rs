@@ -1,6 +1,6 @@
 //! What a scenario lets go out of service, and when it comes back.
 
-use strewn_report::{MachineEvent, SIGNIFICANT_DIGITS, rounded};
+use strewn_results::{MachineEvent, SIGNIFICANT_DIGITS, rounded};
 use strewn_scenario::{Array, Link, Pair, Scenario};
 
 use crate::machine;

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use strewn_report::{LayoutMap, Published, Results, Scaled};
+use strewn_results::{LayoutMap, Published, Results, Scaled};
 use strewn_scenario::{Files, Scenario};
 
 use crate::array_run::ArrayRun;

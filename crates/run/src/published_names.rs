@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use strewn_report::{FigureOf, Published};
+use strewn_results::{FigureOf, Published};
 use strewn_scenario::Scenario;
 use thiserror::Error;
 

@@ -30,7 +30,7 @@ fn names_of(luns: &[&Lun]) -> Vec<String> {
 /// A log of operations cannot be written.
 #[derive(Debug, Error)]
 #[error("cannot write the log of operations {}: {source}", .path.display())]
-pub struct RecordError {
+pub struct IologError {
     path: PathBuf,
     source: WriteError,
 }
@@ -72,7 +72,7 @@ pub fn iolog_of_array(path: &Path, name: &str, arrays: usize) -> PathBuf {
 }
 
 impl Recording {
-    pub(crate) fn begin(path: PathBuf, luns: &[&Lun]) -> Result<Self, RecordError> {
+    pub(crate) fn begin(path: PathBuf, luns: &[&Lun]) -> Result<Self, IologError> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.tmp", std::process::id()));
         let temporary = path.with_file_name(name);
@@ -87,7 +87,7 @@ impl Recording {
                 luns: names_of(luns).into(),
                 state: Arc::new(Mutex::new(Ok(writer))),
             }),
-            Err(source) => Err(RecordError { path, source }),
+            Err(source) => Err(IologError { path, source }),
         }
     }
 
@@ -115,7 +115,7 @@ impl Recording {
     }
 
     /// Renames the complete log into place.
-    pub(crate) fn finish(self) -> Result<(), RecordError> {
+    pub(crate) fn finish(self) -> Result<(), IologError> {
         let placeholder = Err(WriteError::Io(io::Error::other("taken")));
         let state = std::mem::replace(
             &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner),
@@ -125,7 +125,7 @@ impl Recording {
             file.into_inner().map_err(|error| error.into_error())?.sync_all()?;
             Ok(fs::rename(&self.temporary, &self.path)?)
         });
-        finished.map_err(|source| RecordError { path: self.path.clone(), source })
+        finished.map_err(|source| IologError { path: self.path.clone(), source })
     }
 }
 

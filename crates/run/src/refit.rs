@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use strewn_report::{Published, SIGNIFICANT_DIGITS, rounded};
+use strewn_results::{Published, SIGNIFICANT_DIGITS, rounded};
 use strewn_scenario::{Disk, Scenario, ScenarioError, SetError};
 use thiserror::Error;
 

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use strewn_report::{ArrayResults, BandSources, Published, Results, Sensitivity};
+use strewn_results::{ArrayResults, BandSources, Published, Results, Sensitivity};
 use strewn_scenario::Scenario;
 
 use crate::array_run::ArrayRun;
@@ -111,7 +111,7 @@ impl Uncertainty {
             sensitivity: self.sensitivity.as_ref(),
             settings: &self.settings,
         };
-        strewn_report::add_bands(results, &sources);
+        strewn_results::add_bands(results, &sources);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use strewn_array::{Counters, FailedSpindle, LunLayoutMeasures};
-use strewn_report::{
+use strewn_results::{
     AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, ControllerFigures,
     CoresFigures, DataLoss, DiskGroupCapacity, FittedSetting, FreeSpace, GroupFigures, HostFigures,
     HostLoad, HostProcessor, HostReadHits, Housekeeping, LayoutKind, MachineFigures,
@@ -381,7 +381,7 @@ fn of_segment(
     array: &Array,
     start_ns: u64,
     segment: &Segment,
-) -> strewn_report::Segment {
+) -> strewn_results::Segment {
     let seconds = segment.length_ns as f64 / NS_PER_S;
     let (data, parity) = (&segment.data_spindles, &segment.parity_spindles);
     let commands = data.commands + parity.commands;
@@ -391,7 +391,7 @@ fn of_segment(
     let phase = scenario.phase_of(segment.index);
     // Without phases every workload runs in every segment.
     let runs = |name: &str| phase.is_none_or(|phase| phase.workloads.iter().any(|one| one == name));
-    strewn_report::Segment {
+    strewn_results::Segment {
         index: segment.index,
         phase: phase.map(|phase| phase.name.clone()),
         seconds,
@@ -547,7 +547,7 @@ fn of_machine(
             |(host, &busy_ns)| HostProcessor { name: host.name.clone(), cores: busy(busy_ns) },
         );
     Some(Box::new(MachineFigures {
-        time_in_ms: strewn_report::TimeIn {
+        time_in_ms: strewn_results::TimeIn {
             host: part_ms(host_ns),
             wire: part_ms(wire_ns),
             front_end: part_ms(front_end_ns),
@@ -600,9 +600,9 @@ pub(crate) fn overhead(
 ) -> Result<Vec<OverheadRow>, OverheadError> {
     let Some(overhead) = &scenario.overhead else { return Ok(Vec::new()) };
     let mut rows = Vec::new();
-    for kind in strewn_report::like_kinds(arrays) {
+    for kind in strewn_results::like_kinds(arrays) {
         let of_kind = overhead_of(scenario, overhead, arrays, &|results| {
-            let pairs = strewn_report::like_pairs(workload, results);
+            let pairs = strewn_results::like_pairs(workload, results);
             let pair = pairs.into_iter().find(|pair| pair.workloads == kind)?;
             Some((pair.first.iops, pair.last.iops))
         })?;
@@ -675,5 +675,5 @@ fn overhead_of(
             used_by_results: one.used_by_results,
         })
         .collect();
-    strewn_report::overhead(&described, &configurations, overhead.usd_per_spindle)
+    strewn_results::overhead(&described, &configurations, overhead.usd_per_spindle)
 }

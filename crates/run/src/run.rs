@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use strewn_array::VolumeId;
 use strewn_raid::SpindleIndex;
-use strewn_report::{
+use strewn_results::{
     ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, Results, SCHEMA, Scaled, TomlError,
 };
 use strewn_scenario::{Array, Scenario, ScenarioError};
@@ -26,7 +26,7 @@ use crate::machine::{self, SetUpError};
 use crate::memory::{self, NotEnoughMemory};
 use crate::parallel::{self, ThreadsError};
 use crate::published_names::{self, PublishedNameError};
-use crate::record::{self, RecordError, Recording};
+use crate::record::{self, IologError, Recording};
 use crate::replicates::{self, Further, Uncertainty};
 use crate::results;
 use crate::saved_run::{SaveError, SavedRun};
@@ -105,7 +105,7 @@ pub struct RunOptions {
     /// Run the scenario this many times, with its seed and the ones that follow it, and put bands around the figures, which
     /// are those of the first run. 0 and 1 mean one run. Nothing of the further runs is observed or logged.
     pub replicates: u32,
-    /// The file that has what unknown constants do to the figures ([`Sensitivity`](strewn_report::Sensitivity)), for these
+    /// The file that has what unknown constants do to the figures ([`Sensitivity`](strewn_results::Sensitivity)), for these
     /// bands. It is no error if it is not there.
     pub sensitivity: Option<PathBuf>,
 }
@@ -152,7 +152,7 @@ pub enum RunError {
     Scenario(#[from] ScenarioError),
     /// The operations cannot be logged.
     #[error(transparent)]
-    Record(#[from] RecordError),
+    Record(#[from] IologError),
     /// A log of operations could not be written to its end. The run is complete.
     #[error("{}", .0.error)]
     Unrecorded(Box<Unrecorded>),
@@ -186,7 +186,7 @@ pub enum RunError {
     Memory(#[from] NotEnoughMemory),
     /// The cost of spindles cannot be computed.
     #[error(transparent)]
-    Overhead(#[from] strewn_report::OverheadError),
+    Overhead(#[from] strewn_results::OverheadError),
     /// Threads cannot be started.
     #[error(transparent)]
     Threads(#[from] ThreadsError),
@@ -236,7 +236,7 @@ pub struct Unrecorded {
     /// Its map; empty unless one was asked for.
     pub map: LayoutMap,
     /// Why the log could not be written.
-    pub error: RecordError,
+    pub error: IologError,
 }
 
 /// Runs `scenario` and compares it with its published figures.
@@ -300,7 +300,7 @@ fn run_and_look(
     let mut done = further.remove(0);
     let unrecorded = done.iter_mut().find_map(|done| done.unrecorded.take());
     let (mut results, map) = together(&scaled, published.as_ref(), load, &mut done)?;
-    results.wall_seconds = strewn_report::rounded(clock.seconds(), 4);
+    results.wall_seconds = strewn_results::rounded(clock.seconds(), 4);
     uncertainty.add_bands(&mut results, &scenarios, &further, published.as_ref());
     match unrecorded {
         Some(error) => Err(RunError::Unrecorded(Box::new(Unrecorded { results, map, error }))),
@@ -346,7 +346,7 @@ pub(crate) fn together(
     let workload = load.map(|load| load.described(scenario, ended)).transpose()?;
     let short = |done: &ArrayRun| done.segments.len() < scenario.segments as usize;
     let partial = done.iter().any(|done| short(done) && !done.host_is_done);
-    let fitted = strewn_report::fitted_segments_by_array(&arrays);
+    let fitted = strewn_results::fitted_segments_by_array(&arrays);
     let overhead = results::overhead(scenario, workload.as_ref(), &arrays)?;
     let host_ops =
         done.iter().flat_map(|done| &done.segments).map(|segment| segment.operations).sum();
@@ -370,15 +370,15 @@ pub(crate) fn together(
         workload,
         real_spindles: None,
         published: published
-            .map(|figures| strewn_report::compare(figures, &arrays, &fitted))
+            .map(|figures| strewn_results::compare(figures, &arrays, &fitted))
             .unwrap_or_default(),
         ratios: published
-            .map(|figures| strewn_report::ratios(figures, &arrays, &fitted))
+            .map(|figures| strewn_results::ratios(figures, &arrays, &fitted))
             .unwrap_or_default(),
         published_rows: published
             .map(|figures| {
                 let fitted_rows = fitted_rows(scenario);
-                strewn_report::compare_rows(figures, &arrays, &fitted_rows, scaled.is_some())
+                strewn_results::compare_rows(figures, &arrays, &fitted_rows, scaled.is_some())
             })
             .unwrap_or_default(),
         fitted_settings: results::fitted_settings(scenario),
@@ -388,7 +388,7 @@ pub(crate) fn together(
         arrays,
         wall_seconds: 0.0,
     };
-    results.losses = strewn_report::losses(&results);
+    results.losses = strewn_results::losses(&results);
     Ok((results, map))
 }
 

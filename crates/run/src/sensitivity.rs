@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use strewn_report::{ArraySensitivity, RowOutcome, Sensitivity, SensitivityRow, VariedKind};
+use strewn_results::{ArraySensitivity, RowOutcome, Sensitivity, SensitivityRow, VariedKind};
 use strewn_scenario::{Disk, Scenario};
 
 use crate::refit::{self, Refit, RefitError, RefitOptions, Variation};

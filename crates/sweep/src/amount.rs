@@ -1,6 +1,6 @@
 //! Values of settings as numbers, for axes: `4 KiB`, `20 min`, `0.5`.
 
-use strewn_report::rounded;
+use strewn_results::rounded;
 use strewn_scenario::{Bytes, Nanoseconds};
 
 /// Digits of a size or time between two others.

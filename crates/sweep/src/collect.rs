@@ -1,6 +1,6 @@
 //! The table of a sweep's figures, from the runs that are there.
 
-use strewn_report::{
+use strewn_results::{
     ArrayResults, FigureOf, MissingRun, SWEEP_SCHEMA, SegmentChoice, Sweep, SweepFigure, SweepRow,
     differences, mean_and_interval,
 };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use strewn_report::TomlError;
+use strewn_results::TomlError;
 use strewn_scenario::ScenarioError;
 
 /// Why a study cannot be planned.

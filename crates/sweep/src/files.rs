@@ -1,8 +1,8 @@
 //! The files of a sweep's directory: its table, charts and report.
 
-#[cfg(feature = "charts")]
 use strewn_report::{ChartStyle, StudySource, SweepChart, SweepReport, sweep_charts};
-use strewn_report::{Sweep, write_differences_csv, write_sweep_csv};
+use strewn_report::{write_differences_csv, write_sweep_csv};
+use strewn_results::Sweep;
 
 use crate::plan::PlannedStudy;
 
@@ -19,8 +19,7 @@ pub struct SweepFileError {
 }
 
 /// Returns the files that `strewn sweep` writes of a sweep, the same bytes for the same figures: `sweep.json`, `sweep.csv`,
-/// `differences.csv`, `sweep.parquet` with the feature `parquet`, and with `charts` its charts and
-/// `report.html`.
+/// `differences.csv`, its charts, `report.html`, and `sweep.parquet` with the feature `parquet`.
 ///
 /// # Errors
 /// If a figure is infinite or a chart cannot be drawn.
@@ -39,21 +38,15 @@ pub fn files(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, SweepFile
         made("sweep.parquet", strewn_report::write_sweep_parquet(sweep, &mut table))?;
         files.push(("sweep.parquet".to_owned(), table));
     }
-    #[cfg(feature = "charts")]
-    {
-        for SweepChart { file_stem, svg, .. } in pictures(sweep, study)? {
-            files.push((format!("{file_stem}.svg"), svg.into_bytes()));
-        }
-        let report = SweepReport { sweep, charts: &study.charts, text: &study.text };
-        files.push(("report.html".to_owned(), made("report.html", report.to_html())?.into_bytes()));
+    for SweepChart { file_stem, svg, .. } in pictures(sweep, study)? {
+        files.push((format!("{file_stem}.svg"), svg.into_bytes()));
     }
-    #[cfg(not(feature = "charts"))]
-    let _ = study;
+    let report = SweepReport { sweep, charts: &study.charts, text: &study.text };
+    files.push(("report.html".to_owned(), made("report.html", report.to_html())?.into_bytes()));
     Ok(files)
 }
 
 /// The charts of a sweep.
-#[cfg(feature = "charts")]
 fn pictures(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<SweepChart>, SweepFileError> {
     made("a chart", sweep_charts(sweep, &study.charts, ChartStyle::default()))
 }
@@ -62,7 +55,6 @@ fn pictures(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<SweepChart>, Swee
 ///
 /// # Errors
 /// If a chart cannot be drawn, or the study's words quote what the sweep does not have.
-#[cfg(feature = "charts")]
 pub fn page(
     sweep: &Sweep,
     study: &PlannedStudy,

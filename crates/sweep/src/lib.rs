@@ -50,7 +50,6 @@ pub use cluster::{KUBERNETES_JOB, SLURM_SCRIPT, Tasks, kubernetes_job, shell_wor
 pub use collect::collect;
 pub use error::StudyError;
 pub use estimate::{Estimate, estimate};
-#[cfg(feature = "charts")]
 pub use files::page;
 pub use files::{File, SweepFileError, files};
 pub use plan::{MOST_RUNS, Plan, PlannedStudy};

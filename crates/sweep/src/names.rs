@@ -1,8 +1,8 @@
 //! What figures, charts, predictions and the finding of a study name: all of it must be there.
 
-use strewn_report::{Prediction, SegmentChoice, SweepChartSpec, SweepFigure, place_among};
-#[cfg(feature = "charts")]
-use strewn_report::{SWEEP_SCHEMA, StudyPageError, Sweep, SweepRow};
+use strewn_report::{StudyPageError, study_depends, study_finding};
+use strewn_results::{Prediction, SegmentChoice, SweepChartSpec, SweepFigure, place_among};
+use strewn_results::{SWEEP_SCHEMA, Sweep, SweepRow};
 use strewn_scenario::Scenario;
 
 use crate::error::StudyError;
@@ -130,7 +130,6 @@ pub(crate) fn check(
     for (prediction, line) in planned.text.predictions.iter().zip(&study.lines.predictions) {
         problems.extend(names.check_prediction(prediction, *line).err());
     }
-    #[cfg(feature = "charts")]
     problems.extend(names.wrong_words());
     StudyError::all_of(problems)
 }
@@ -224,7 +223,6 @@ impl Names<'_> {
     }
 }
 
-#[cfg(feature = "charts")]
 impl Names<'_> {
     /// Returns what the finding and what it depends on quote that no sweep of the plan will have.
     fn wrong_words(&self) -> Vec<StudyError> {
@@ -238,8 +236,8 @@ impl Names<'_> {
             self.study.wrong(line, field, error.message(), help)
         };
         let lines = &self.study.lines;
-        let finding = text.finding(&sweep).err();
-        let depends = text.depends(&sweep).err();
+        let finding = study_finding(text, &sweep).err();
+        let depends = study_depends(text, &sweep).err();
         let finding = finding.map(|error| wrong(lines.finding, "finding", &error));
         let depends = depends.map(|error| wrong(lines.depends, "depends", &error));
         finding.into_iter().chain(depends).collect()

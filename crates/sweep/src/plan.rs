@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use strewn_report::{StudyText, SweepAxis, SweepBase, SweepChartSpec, SweepFigure};
+use strewn_results::{StudyText, SweepAxis, SweepBase, SweepChartSpec, SweepFigure};
 use strewn_scenario::{Disk, Scenario, SetError};
 
 use crate::design::{self, Combinations};

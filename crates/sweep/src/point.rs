@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use strewn_report::Results;
+use strewn_results::Results;
 use strewn_run::{Observer, RunError, RunOptions, SavedRun, needed_bytes, run};
 use strewn_scenario::{Array, Disk, Scenario, ScenarioError, SpindleChoice};
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use strewn_report::Results;
+use strewn_results::Results;
 use strewn_run::{Observer, RunError, ThreadsError, available_bytes, over_threads, threads};
 use strewn_sim::Progress;
 

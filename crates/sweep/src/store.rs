@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use strewn_report::Results;
+use strewn_results::Results;
 use strewn_run::{Replacement, SavedRun};
 use strewn_scenario::Scenario;
 

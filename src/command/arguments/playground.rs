@@ -7,8 +7,8 @@ use clap::Args;
 const EXAMPLES: &str = "\
 Examples:
   strewn playground --out playground.html
-  strewn playground --module target/wasm32-unknown-unknown/playground/strewn_playground.wasm --out playground.html
 
+In a clone of Strewn's repository this builds the simulation as WebAssembly, which takes up to two minutes the first time.
 The page is one file. It opens from disk or from any web server, and needs no network.";
 
 /// `strewn playground`.
@@ -21,7 +21,7 @@ pub(crate) struct PlaygroundArguments {
     /// Replace the file if it is there
     #[arg(long)]
     pub(crate) force: bool,
-    /// The simulation as WebAssembly, built from the same sources [default: the one that this command has]
+    /// The simulation as WebAssembly, built from the same sources [default: it is built from the clone that this is run in]
     #[arg(long, value_name = "FILE")]
     pub(crate) module: Option<PathBuf>,
 }

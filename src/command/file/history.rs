@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use strewn::Replacement;
-use strewn::report::{self, FileHistory, FileRecord};
+use strewn::report::{self, FileHistory};
+use strewn::results::FileRecord;
 use strewn::scenario::Nanoseconds;
 use strewn::terminal::{self, Ending, Failure};
 

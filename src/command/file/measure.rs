@@ -5,7 +5,7 @@ use strewn::file::{
     CostReport, CostStudy, Extent, FileError, LayoutMeasures, LayoutPass, Prediction, RequestPlan,
     SimulatedFigures, StudyOptions, WritePolicy, XFS_COPIED_UNIT_BYTES,
 };
-use strewn::report::{
+use strewn::results::{
     FileCost, FileDevice, FileLayoutFigures, FileOther, FilePerformance, FilePrediction,
     FileRecord, FileSimulation, SIGNIFICANT_DIGITS, about_bytes, rounded,
 };

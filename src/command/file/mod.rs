@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use strewn::file::{FileError, Looker, MOST_THREADS, Prediction, WalkOptions, walk};
-use strewn::report::{self, FileRecord, FileTotals};
+use strewn::report;
+use strewn::results::{FileRecord, FileTotals};
 use strewn::terminal::{self, Ending, Failure, FileTerminal};
 
 use super::arguments::FileArguments;

@@ -8,9 +8,8 @@ use std::time::SystemTime;
 
 use strewn::Replacement;
 use strewn::file::{Extent, ExtentListWriter, FileError, ListedFile, free_space};
-use strewn::report::{
-    self, ArrayMap, ChartError, FileMap, FileRecord, FilesReport, FreeSpaceRecord, files_from_json,
-};
+use strewn::report::{self, ChartError, FilesReport};
+use strewn::results::{self, ArrayMap, FileMap, FileRecord, FreeSpaceRecord, files_from_json};
 use strewn::terminal::{self, Failure};
 
 use super::Looked;
@@ -75,7 +74,7 @@ impl Output {
             terminal::say("--compare: none of the files is in the earlier list");
             all_is_known = false;
         }
-        let json = report::files_json(&looked.files).map_err(failed)?;
+        let json = results::files_json(&looked.files).map_err(failed)?;
         let printed = if arguments.json {
             terminal::print(&json)
         } else if arguments.csv {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use std::sync::{Mutex, PoisonError};
 
 use strewn::file::Visitor;
-use strewn::report::{FileRecord, FileTotals, NotLookedAt};
+use strewn::results::{FileRecord, FileTotals, NotLookedAt};
 
 use crate::command::arguments::Sort;
 

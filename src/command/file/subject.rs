@@ -260,7 +260,7 @@ impl Subject {
             if missing >= block_bytes {
                 notes.push(format!(
                     "the list ends {} before the file: taken as a hole, unless the list was cut off",
-                    strewn::report::about_bytes(missing)
+                    strewn::results::about_bytes(missing)
                 ));
             }
             subjects.push(Self {

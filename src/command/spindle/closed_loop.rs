@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use strewn::report::ClosedLoopFigures;
+use strewn::results::ClosedLoopFigures;
 use strewn::spindle::{Drive, Profile, closed_loop};
 use strewn::study::{RandomLoad, warm_up_commands};
 use strewn::terminal::{self, Ending, Failure};
@@ -62,7 +62,7 @@ pub(crate) fn run(
         response_ms: measured.response_ms,
     };
     terminal::print(&if arguments.json {
-        strewn::report::figures_json(&figures)
+        strewn::results::figures_json(&figures)
             .map_err(|error| Failure::failed(error.to_string()))?
     } else {
         strewn::report::closed_loop_text(&figures)

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use strewn::report::{ReplayFigures, ResponseTime};
+use strewn::results::{ReplayFigures, ResponseTime};
 use strewn::spindle::{Drive, Profile, replay};
 use strewn::terminal::{self, Ending, Failure};
 
@@ -50,7 +50,7 @@ pub(crate) fn run(
         response_ms: response_time(response_ns),
     };
     terminal::print(&if arguments.json {
-        strewn::report::figures_json(&figures)
+        strewn::results::figures_json(&figures)
             .map_err(|error| Failure::failed(error.to_string()))?
     } else {
         strewn::report::replay_text(&figures)

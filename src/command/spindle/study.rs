@@ -1,6 +1,7 @@
 //! `strewn spindle PROFILE [PROFILE2]`.
 
 use strewn::report::{self, ChartSize, DRIVE_CHARTS};
+use strewn::results;
 use strewn::spindle::Profile;
 use strewn::study::{DriveStudyError, StudyOptions, study};
 use strewn::terminal::{self, Ending, Failure, StudyTerminal};
@@ -33,7 +34,7 @@ pub(crate) fn run(profiles: &[Profile], arguments: &SpindleArguments) -> Result<
         DriveStudyError::Stopped => Failure::stopped(error.to_string()),
         _ => failed(&error),
     })?;
-    let json = report::figures_json(&study).map_err(|error| failed(&error))?;
+    let json = results::figures_json(&study).map_err(|error| failed(&error))?;
     // Print first, whether or not there is room for the files.
     terminal::print(&if arguments.json { json.clone() } else { report::drive_tables(&study) })?;
     if let Some(out) = out {

@@ -2,7 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use strewn_report::{Report, Results, all_tables, write_segments_csv};
+use strewn_report::{Report, all_tables, write_segments_csv};
+use strewn_results::Results;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

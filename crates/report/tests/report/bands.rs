@@ -1,10 +1,10 @@
 //! Bands around figures: what moves together stays together, and every output shows them.
 
 use crate::fixture;
-use strewn_report::{
-    ArrayResults, ArraySensitivity, BandSources, Metric, Results, ResultsChart, RowOutcome,
-    SeedSource, SeedsAlone, Sensitivity, SensitivityRow, VariedKind, add_bands, all_tables,
-    compare_runs, write_segments_csv,
+use strewn_report::{ResultsChart, all_tables, runs_tables, write_segments_csv};
+use strewn_results::{
+    ArrayResults, ArraySensitivity, BandSources, Metric, Results, RowOutcome, SeedSource,
+    SeedsAlone, Sensitivity, SensitivityRow, VariedKind, add_bands, compare_runs,
 };
 
 const DIGESTS: [&str; 2] = ["of FAS2050", "of EVA4400"];
@@ -236,7 +236,7 @@ fn runs_of_one_scenario_share_all_but_their_seeds() {
         let runs = [("one".to_owned(), one), ("other".to_owned(), other)];
         let compared = compare_runs(&runs).unwrap();
         let beyond = compared.arrays[0].segments[13].figures[1].unwrap().iops_beyond_bands;
-        (beyond, compared.arrays[0].verdicts[0].clone(), compared.tables())
+        (beyond, compared.arrays[0].verdicts[0].clone(), runs_tables(&compared))
     };
     let (is_beyond, verdict, tables) = beyond(&one, &other);
     assert_eq!(is_beyond, Some(true));

@@ -1,7 +1,8 @@
 use crate::fixture;
 use roxmltree::{Document, Node};
 use std::path::Path;
-use strewn_report::{ChartError, ChartSize, Results, iops_chart, response_chart};
+use strewn_report::{ChartError, ChartSize, iops_chart, response_chart};
+use strewn_results::Results;
 
 type Chart = fn(&Results, ChartSize) -> Result<String, ChartError>;
 const CHARTS: [(&str, Chart); 2] = [("iops", iops_chart), ("response", response_chart)];

@@ -2,6 +2,7 @@
 
 use crate::fixture;
 use strewn_report::*;
+use strewn_results::*;
 
 const HEADING: &str = "What the controller did besides serving hosts";
 

@@ -1,5 +1,6 @@
 use crate::fixture;
-use strewn_report::{Results, write_segments_csv};
+use strewn_report::write_segments_csv;
+use strewn_results::Results;
 
 fn written(results: &Results) -> String {
     let mut bytes = Vec::new();

@@ -1,8 +1,9 @@
 use roxmltree::Document;
 use strewn_base::Direction;
-use strewn_report::{
-    ChartError, ChartSize, DRIVE_CHARTS, DRIVE_STUDY_SCHEMA, DriveChart, DriveFigures, DriveStudy,
-    LoopPoint, ResultsError, SeekPoint, TransferPoint, drive_tables, figures_json,
+use strewn_report::{ChartError, ChartSize, DRIVE_CHARTS, DriveChart, drive_tables};
+use strewn_results::{
+    DRIVE_STUDY_SCHEMA, DriveFigures, DriveStudy, LoopPoint, ResultsError, SeekPoint,
+    TransferPoint, figures_json,
 };
 
 /// Creates a closed loop with invented figures.

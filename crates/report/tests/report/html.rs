@@ -1,7 +1,6 @@
 use crate::fixture;
-use strewn_report::{
-    AccessMix, ArrayMap, HostLoad, LayoutMap, MAP_SCHEMA, Parameter, Report, Results,
-};
+use strewn_report::Report;
+use strewn_results::{AccessMix, ArrayMap, HostLoad, LayoutMap, MAP_SCHEMA, Parameter, Results};
 
 /// Creates two arrays with the file in one piece. The first array's file moves.
 pub fn map() -> LayoutMap {
@@ -152,7 +151,7 @@ fn names_are_words_and_never_markup() {
     results.arrays[0].parameters[0].name = hostile.to_owned();
     results.overhead[0].name = hostile.to_owned();
     results.ratios[0].name = hostile.to_owned();
-    results.scaled = Some(strewn_report::Scaled { by: 2, what: vec![hostile.to_owned()] });
+    results.scaled = Some(strewn_results::Scaled { by: 2, what: vec![hostile.to_owned()] });
     let mut map = map();
     map.arrays[0].name = hostile.to_owned();
     let report = Report { results: &results, map: Some(&map), scenario: Some(hostile) };
@@ -184,7 +183,7 @@ fn strange_results_are_shown_too() {
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/results");
     for entry in std::fs::read_dir(corpus).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        let results = strewn_report::Results::from_json(&text).unwrap();
+        let results = strewn_results::Results::from_json(&text).unwrap();
         let report = strewn_report::Report { results: &results, map: None, scenario: None };
         assert!(report.to_html().unwrap().contains("</html>"));
     }

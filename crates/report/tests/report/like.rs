@@ -1,7 +1,8 @@
 use crate::fixture;
-use strewn_report::{
-    ArrayResults, HostFigures, OperationFigures, Report, Results, Segment, Workload,
-    WorkloadFigures, WorkloadKind, all_tables, headline, like_pairs, losses,
+use strewn_report::{Report, all_tables, headline};
+use strewn_results::{
+    ArrayResults, HostFigures, OperationFigures, Results, Segment, Workload, WorkloadFigures,
+    WorkloadKind, like_pairs, losses,
 };
 
 /// What a host did in a segment: how many of ten operations were reads, and how many were outstanding.

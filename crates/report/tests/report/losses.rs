@@ -1,7 +1,6 @@
 use crate::fixture;
-use strewn_report::{
-    Cause, Limit, LossPart, MachineFigures, Report, Results, loss, loss_table, losses,
-};
+use strewn_report::{Report, loss_table};
+use strewn_results::{Cause, Limit, LossPart, MachineFigures, Results, loss, losses};
 
 /// Returns the fixture's results, with commands told apart and spindles as the limit of the second array.
 fn counted() -> Results {
@@ -116,7 +115,7 @@ fn what_the_controller_waits_for_is_told_apart() {
 /// The full-scale results: the named causes add up to the difference, within 2 %.
 #[test]
 fn a_full_run_is_accounted_for_by_what_was_counted() {
-    let text = include_str!("full-run.json");
+    let text = include_str!("../../../results/tests/results/full-run.json");
     let results = Results::from_json(text).unwrap();
     let account = loss(&results, results.array("FAS2050").unwrap()).unwrap();
     let whole = account.to_iops - account.from_iops;

@@ -2,9 +2,11 @@
 
 use crate::fixture;
 use strewn_report::{
-    ChartStyle, ClientRaidFigures, CoresFigures, HostProcessor, MachineEvent, PageCacheFigures,
-    Report, Results, ResultsChart, Setting, all_tables, machine_table, segments_table,
-    write_segments_csv,
+    ChartStyle, Report, ResultsChart, all_tables, machine_table, segments_table, write_segments_csv,
+};
+use strewn_results::{
+    ClientRaidFigures, CoresFigures, HostProcessor, MachineEvent, PageCacheFigures, Results,
+    Setting,
 };
 
 /// Returns results of one array of two segments behind a machine with everything; a link fails in the second.

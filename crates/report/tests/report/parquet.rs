@@ -1,7 +1,8 @@
 use crate::{fixture, machines, phases};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
-use strewn_report::{Results, write_segments_csv, write_segments_parquet};
+use strewn_report::{write_segments_csv, write_segments_parquet};
+use strewn_results::Results;
 
 /// The same table as `segments.csv`, by the reader of the parquet crate: words, numbers, and null for an empty field.
 #[test]

@@ -1,9 +1,12 @@
 //! Runs with phases: only segments of phases with the same workloads are compared.
 
 use strewn_report::{
-    ArrayResults, ChartStyle, HostFigures, Phase, Report, Results, ResultsChart, Segment,
-    all_tables, compare_runs, headline, like_pairs, loss, losses, phase_figures, phases_table,
-    segments_table, write_segments_csv,
+    ChartStyle, Report, ResultsChart, all_tables, headline, phases_table, segments_table,
+    write_segments_csv,
+};
+use strewn_results::{
+    ArrayResults, HostFigures, Phase, Results, Segment, compare_runs, like_pairs, loss, losses,
+    phase_figures,
 };
 
 use crate::fixture;

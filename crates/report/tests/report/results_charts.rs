@@ -1,8 +1,7 @@
 use crate::{fixture, html, rows};
 use roxmltree::Document;
-use strewn_report::{
-    ChartSize, ChartStyle, RESULTS_CHARTS, Results, ResultsChart, Scaled, Theme, WorkloadFigures,
-};
+use strewn_report::{ChartSize, ChartStyle, RESULTS_CHARTS, ResultsChart, Theme};
+use strewn_results::{Results, Scaled, WorkloadFigures};
 
 /// All charts but that of short segments.
 fn charts() -> impl Iterator<Item = ResultsChart> {
@@ -10,7 +9,7 @@ fn charts() -> impl Iterator<Item = ResultsChart> {
 }
 
 fn full_run() -> Results {
-    Results::from_json(include_str!("full-run.json")).unwrap()
+    Results::from_json(include_str!("../../../results/tests/results/full-run.json")).unwrap()
 }
 
 /// Returns the run with every kind of result: also two parity groups, the second from segment 6 on, two workloads, and rows of

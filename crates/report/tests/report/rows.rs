@@ -1,9 +1,8 @@
 //! Rows of published tables: what a file may say, how a figure is taken from segments, what is printed and drawn.
 
 use crate::fixture;
-use strewn_report::{
-    ChartStyle, Published, Results, ResultsChart, RowStatus, Segment, compare_rows, rows_table,
-};
+use strewn_report::{ChartStyle, ResultsChart, rows_table};
+use strewn_results::{Published, Results, RowStatus, Segment, compare_rows};
 
 /// A row of each unit, of the run of the fixture.
 pub const ROWS: &str = r#"

@@ -1,5 +1,6 @@
 use crate::fixture;
-use strewn_report::{ChartStyle, CompareError, Metric, Results, Setting, compare_runs, runs_chart};
+use strewn_report::{ChartStyle, runs_chart, runs_csv, runs_tables};
+use strewn_results::{CompareError, Metric, Results, Setting, compare_runs};
 
 #[test]
 fn the_first_run_is_what_others_are_compared_with() {
@@ -20,11 +21,11 @@ fn the_first_run_is_what_others_are_compared_with() {
     let set: Vec<&str> =
         compared.arrays[1].parameters.iter().map(|parameter| parameter.name.as_str()).collect();
     assert_eq!(set, ["outstanding"]);
-    let tables = compared.tables();
+    let tables = runs_tables(&compared);
     assert!(tables.contains("+10.0") && tables.lines().all(|line| line.len() <= 160), "{tables}");
-    assert_eq!(compared.csv().lines().count(), 1 + 14 + 14 + 14 + 4);
+    assert_eq!(runs_csv(&compared).lines().count(), 1 + 14 + 14 + 14 + 4);
     let json = compared.to_json_string().unwrap();
-    assert_eq!(serde_json::from_str::<strewn_report::RunsComparison>(&json).unwrap(), compared);
+    assert_eq!(serde_json::from_str::<strewn_results::RunsComparison>(&json).unwrap(), compared);
 }
 
 #[test]
@@ -52,9 +53,9 @@ fn of_runs_with_one_array_each_those_are_compared_whatever_they_are_called() {
     assert!(set.contains(&"layout") && set.contains(&"outstanding"), "{set:?}");
     let difference = array.segments[0].figures[1].unwrap().iops_difference_percent.unwrap();
     assert!((difference - 21.2).abs() < 0.1, "{difference}");
-    assert!(compared.csv().contains("b,EVA4400,1,"), "{}", compared.csv());
+    assert!(runs_csv(&compared).contains("b,EVA4400,1,"), "{}", runs_csv(&compared));
     let json = compared.to_json_string().unwrap();
-    assert_eq!(serde_json::from_str::<strewn_report::RunsComparison>(&json).unwrap(), compared);
+    assert_eq!(serde_json::from_str::<strewn_results::RunsComparison>(&json).unwrap(), compared);
     let svg = runs_chart(&runs, Metric::Iops, ChartStyle::default()).unwrap();
     for words in ["FAS2050, a, segment 3", "EVA4400, b, segment 3"] {
         assert_eq!(svg.matches(words).count(), 1, "{words}");
@@ -69,9 +70,9 @@ fn a_simulation_beside_real_spindles_says_which_is_which() {
     let mut other = fixture::results();
     other.published.clear();
     other.real_spindles = Some(fixture::real_spindles());
-    let mix = |read_percent: f64| strewn_report::HostLoad {
+    let mix = |read_percent: f64| strewn_results::HostLoad {
         file_bytes: 1 << 30,
-        accesses: Some(strewn_report::AccessMix {
+        accesses: Some(strewn_results::AccessMix {
             specification: "inline".to_owned(),
             mean_bytes: 4096.0,
             read_percent,
@@ -83,7 +84,7 @@ fn a_simulation_beside_real_spindles_says_which_is_which() {
     let runs = [("one".to_owned(), &one), ("other".to_owned(), &other)];
     let svg = runs_chart(&runs, Metric::Iops, ChartStyle::default()).unwrap();
     assert!(svg.contains("simulated, predicted") && svg.contains("measured"), "{svg}");
-    let tables = compare_runs(&runs).unwrap().tables();
+    let tables = runs_tables(&compare_runs(&runs).unwrap());
     assert!(tables.contains("random, reads, 4 KiB; file of 1 GiB"), "{tables}");
     assert!(tables.contains("random, writes, 4 KiB; file of 1 GiB"), "{tables}");
 }
@@ -127,8 +128,8 @@ fn every_setting_that_differs_is_shown_in_one_unit_and_the_faster_run_is_named()
     three.arrays[0].segments.truncate(13);
     let runs = [("a".to_owned(), &one), ("b".to_owned(), &two), ("c".to_owned(), &three)];
     let compared = compare_runs(&runs).unwrap();
-    let rows = |rows: &[strewn_report::DifferingParameter]| -> Vec<String> {
-        let row = |row: &strewn_report::DifferingParameter| {
+    let rows = |rows: &[strewn_results::DifferingParameter]| -> Vec<String> {
+        let row = |row: &strewn_results::DifferingParameter| {
             let values: Vec<&str> =
                 row.values.iter().map(|value| value.as_deref().unwrap_or("-")).collect();
             format!("{}: {}", row.name, values.join(", "))
@@ -152,7 +153,7 @@ fn every_setting_that_differs_is_shown_in_one_unit_and_the_faster_run_is_named()
             "In segment 13 c (3529 IOPS against 3529) is within 1 % of a. Nothing that changes figures was set differently."
         ]
     );
-    let tables = compared.tables();
+    let tables = runs_tables(&compared);
     for part in ["FAS2050: why", "99th percentile, ms", "FAS2050: verdict", "parity", "first-fit"] {
         assert!(tables.contains(part), "no {part:?} in\n{tables}");
     }
@@ -162,9 +163,9 @@ fn every_setting_that_differs_is_shown_in_one_unit_and_the_faster_run_is_named()
 fn runs_of_unlike_operations_have_no_verdict_by_figures() {
     let one = fixture::results();
     let mut two = fixture::results();
-    let load = |bytes| strewn_report::HostLoad {
+    let load = |bytes| strewn_results::HostLoad {
         file_bytes: 1 << 30,
-        accesses: Some(strewn_report::AccessMix {
+        accesses: Some(strewn_results::AccessMix {
             specification: "inline".to_owned(),
             mean_bytes: bytes,
             read_percent: 50.0,

@@ -1,5 +1,6 @@
 use crate::fixture;
-use strewn_report::{Report, Results, Snapshots, all_tables, segments_table, write_segments_csv};
+use strewn_report::{Report, all_tables, segments_table, write_segments_csv};
+use strewn_results::{Results, Snapshots};
 
 /// The published results with snapshots in the first array from its third segment on.
 fn with_snapshots() -> Results {

@@ -10,6 +10,14 @@ fn cells<'a>(table: &'a str, beginning: &[&str]) -> Vec<&'a str> {
 }
 
 #[test]
+fn refused_writes_are_said_beside_every_table() {
+    let mut results = fixture::results();
+    results.arrays[0].segments[2].refused = Some(30);
+    let caveats = results.caveats();
+    assert!(all_tables(&results).contains(&caveats[0]), "{caveats:?}");
+}
+
+#[test]
 fn segments_stand_beside_what_is_published() {
     let results = fixture::results();
     let table = segments_table(&results, &results.arrays[0]);

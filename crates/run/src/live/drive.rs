@@ -5,7 +5,7 @@ use std::time::Duration;
 use strewn_array::{Direction, HostOperation, OperationId};
 use strewn_live::engine::{Answer, Controller, HostRequest, RequestError, RequestId, TargetId};
 use strewn_live::measured_array::MeasuredArray;
-use strewn_report::{ArrayMap, LogFigures};
+use strewn_results::{ArrayMap, LogFigures};
 use strewn_scenario::Scenario;
 use strewn_sim::{Host, Progress};
 

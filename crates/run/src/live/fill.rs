@@ -29,8 +29,8 @@ pub(super) struct Fill {
 }
 
 impl Fill {
-    pub(super) fn figures(self) -> strewn_report::Fill {
-        strewn_report::Fill::new(self.bytes, self.took.as_secs_f64())
+    pub(super) fn figures(self) -> strewn_results::Fill {
+        strewn_results::Fill::new(self.bytes, self.took.as_secs_f64())
     }
 }
 

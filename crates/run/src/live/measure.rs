@@ -5,7 +5,7 @@ use strewn_array::{Counters, GroupMeasures};
 use strewn_live::device::DeviceMeasures;
 use strewn_live::measured_array::MeasuredArray;
 use strewn_raid::SpindleIndex;
-use strewn_report::LogFigures;
+use strewn_results::LogFigures;
 use strewn_sim::{GroupSegment, HostMeasures, Laws, Segment, SpindleGroup};
 
 use super::Counted;

@@ -19,7 +19,7 @@ use strewn_live::assembly::{self, ArrayLocation, AssembledArray, DeviceProblem, 
 use strewn_live::device::{DeviceFile, IoBackend};
 use strewn_live::measured_array::MeasuredArray;
 use strewn_live::starting;
-use strewn_report::{LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
+use strewn_results::{LayoutMap, MAP_SCHEMA, RealSpindles, Results, SCHEMA};
 use strewn_scenario::Scenario;
 use strewn_sim::Host;
 
@@ -178,7 +178,7 @@ struct Whole<'a> {
 /// The outcome of a run, with the array shut down.
 struct Done {
     run: ArrayRun,
-    log: Vec<strewn_report::LogFigures>,
+    log: Vec<strewn_results::LogFigures>,
     fill: Option<Fill>,
     problem: Option<LiveError>,
 }
@@ -277,9 +277,9 @@ fn outcome(
         losses: Vec::new(),
         bands: None,
         arrays,
-        wall_seconds: strewn_report::rounded(began.elapsed().as_secs_f64(), 4),
+        wall_seconds: strewn_results::rounded(began.elapsed().as_secs_f64(), 4),
     };
-    results.losses = strewn_report::losses(&results);
+    results.losses = strewn_results::losses(&results);
     Ok((results, map))
 }
 

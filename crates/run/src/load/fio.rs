@@ -7,7 +7,7 @@ use strewn_formats::fio::{
     BlockSizes, Distribution as FioDistribution, Extent, Job, JobFile, OptionNote,
     PatternDirection, RateProcess, Zone,
 };
-use strewn_report::{Ignored, WorkloadWorker};
+use strewn_results::{Ignored, WorkloadWorker};
 use strewn_sim::{Outstanding, Rate, ThinkTime, Worker};
 use strewn_workload::{Distribution, ExponentialGaps, Pattern, PatternLine, Sequence, ZoneShare};
 

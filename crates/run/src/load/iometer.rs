@@ -5,7 +5,7 @@ use std::path::Path;
 use strewn_formats::iometer::{
     AccessSpecification, Configuration, Feature, FeatureUse, TestType, Worker, WorkerKind,
 };
-use strewn_report::{Ignored, WorkloadWorker};
+use strewn_results::{Ignored, WorkloadWorker};
 use strewn_scenario::MOST_OUTSTANDING;
 use strewn_sim::{AnyHost, Workers};
 use strewn_workload::{Distribution, Pattern, PatternLine, Sequence};

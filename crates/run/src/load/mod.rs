@@ -36,7 +36,7 @@ mod trace;
 
 use std::path::Path;
 
-use strewn_report::{Ignored, Workload, WorkloadKind, WorkloadWorker};
+use strewn_results::{Ignored, Workload, WorkloadKind, WorkloadWorker};
 use strewn_scenario::{MOST_OUTSTANDING, Scenario};
 use strewn_sim::{AnyHost, Outstanding, Workers};
 use strewn_workload::Pattern;

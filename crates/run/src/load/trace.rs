@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use strewn_formats::trace::{
     Beyond, Lun, OutOfOrder, SpeedUp, TraceFormat, TraceReader, TraceRecord,
 };
-use strewn_report::{SIGNIFICANT_DIGITS, TraceReplay, rounded};
+use strewn_results::{SIGNIFICANT_DIGITS, TraceReplay, rounded};
 use strewn_scenario::MOST_OUTSTANDING;
 use strewn_sim::{Accesses, AccessesError, Outstanding, TimedAccess, Worker};
 use strewn_workload::{Access, Direction};

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use strewn_base::Direction;
-use strewn_report::LoopPoint;
+use strewn_results::LoopPoint;
 use strewn_spindle::{Drive, MAX_DEPTH, Scheduler, SimulatedSpindle, closed_loop};
 
 use crate::parallel;

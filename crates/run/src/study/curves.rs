@@ -1,6 +1,6 @@
 //! A drive's properties by distance and by place: from its tables, not under load.
 
-use strewn_report::{SIGNIFICANT_DIGITS, SeekPoint, TransferPoint, rounded};
+use strewn_results::{SIGNIFICANT_DIGITS, SeekPoint, TransferPoint, rounded};
 use strewn_spindle::{Command, CommandError, Direction, Drive, Track};
 
 /// Number of points in a seek curve, and in a transfer rate curve.

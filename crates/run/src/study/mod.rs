@@ -22,7 +22,7 @@ mod load;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use strewn_report::{DRIVE_STUDY_SCHEMA, DriveFigures, DriveStudy};
+use strewn_results::{DRIVE_STUDY_SCHEMA, DriveFigures, DriveStudy};
 use strewn_spindle::{CommandError, Drive, Profile, ProfileError, SpindleError};
 use thiserror::Error;
 

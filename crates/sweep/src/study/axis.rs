@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use strewn_report::{AxisValue, SweepAxis};
+use strewn_results::{AxisValue, SweepAxis};
 use toml::{Spanned, Value};
 
 use super::reader::{Reader, written};

@@ -1,7 +1,7 @@
 //! What a study measures of each run.
 
 use serde::Deserialize;
-use strewn_report::{FigureMetric, FigureOf, SegmentChoice, Statistic, SweepFigure};
+use strewn_results::{FigureMetric, FigureOf, SegmentChoice, Statistic, SweepFigure};
 use toml::Spanned;
 
 use super::reader::Reader;
@@ -88,7 +88,7 @@ fn read_one(reader: &Reader<'_>, raw: Spanned<RawFigure>) -> Result<Measured, St
 
 /// What is measured of a study that does not say.
 fn usual() -> Vec<Measured> {
-    let last = Some(SegmentChoice::Last(strewn_report::Last::Last));
+    let last = Some(SegmentChoice::Last(strewn_results::Last::Last));
     let of = |metric, segment, over_segment| FigureOf {
         array: String::new(),
         phase: None,

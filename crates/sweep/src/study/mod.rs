@@ -10,7 +10,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use strewn_report::{Argument, Prediction, StudyText, SweepChartSpec, TomlError, TomlText};
+use strewn_results::{Argument, Prediction, StudyText, SweepChartSpec, TomlError, TomlText};
 use strewn_run::QUICK_SCALE_DOWN;
 use toml::{Spanned, Value};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use strewn_report::TomlText;
+use strewn_results::TomlText;
 use toml::Value;
 
 use crate::error::StudyError;

@@ -2,9 +2,8 @@ use super::fixture::{grid, grid_sweep, iops, numbers, row, sweep_of, words};
 use super::shapes;
 use roxmltree::Document;
 use std::path::Path;
-use strewn_report::{
-    ChartStyle, Sweep, SweepChart, SweepChartKind, SweepChartSpec, Theme, sweep_charts,
-};
+use strewn_report::{ChartStyle, SweepChart, Theme, sweep_charts};
+use strewn_results::{Sweep, SweepChartKind, SweepChartSpec};
 
 fn charts(sweep: &Sweep) -> Vec<SweepChart> {
     sweep_charts(sweep, &[], ChartStyle::default()).unwrap()

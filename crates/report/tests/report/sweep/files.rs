@@ -1,5 +1,6 @@
 use super::fixture::{grid, grid_sweep, iops, numbers, row, sweep_of, words};
-use strewn_report::{Sweep, write_differences_csv, write_sweep_csv};
+use strewn_report::{write_differences_csv, write_sweep_csv};
+use strewn_results::Sweep;
 
 /// A sweep whose names need care: markup, quotes, commas, an axis with the name of a column, a seed that is missing.
 fn awkward() -> Sweep {

@@ -1,7 +1,8 @@
 use super::fixture::{grid, grid_sweep, iops, numbers, sweep_of, words};
 use super::shapes;
 use std::path::Path;
-use strewn_report::{MissingRun, StudyText, Sweep, SweepReport};
+use strewn_report::SweepReport;
+use strewn_results::{MissingRun, StudyText, Sweep};
 
 fn page(sweep: &Sweep) -> String {
     SweepReport { sweep, charts: &[], text: &StudyText::default() }.to_html().unwrap()

@@ -1,13 +1,10 @@
-//! Sweeps: their arithmetic, files, tables, charts and report.
+//! Sweeps: their files, tables, charts and report.
 
-#[cfg(feature = "charts")]
 mod charts;
-mod differences;
 mod files;
+#[path = "../../../../results/tests/results/sweep/fixture.rs"]
 pub(crate) mod fixture;
-#[cfg(feature = "charts")]
 mod html;
-#[cfg(feature = "charts")]
 mod predictions;
 mod shapes;
 mod table;

@@ -1,9 +1,7 @@
 use super::fixture::{grid, iops, numbers, row, sweep_of, words};
 use std::collections::BTreeMap;
-use strewn_report::{
-    Argument, Prediction, PredictionVerdict, StudySource, StudyText, Sweep, SweepBase,
-    predictions_sentence, study_page, study_summary, sweep_table,
-};
+use strewn_report::{StudySource, predictions_sentence, study_page, study_summary, sweep_table};
+use strewn_results::{Argument, Prediction, PredictionVerdict, StudyText, Sweep, SweepBase};
 
 const FIGURE: &str = "FAS2050: IOPS, last segment";
 
@@ -117,7 +115,6 @@ fn the_terminal_has_what_a_study_says() {
         summary.contains("  undecided     More than that. [at least 4680 IOPS; measured 4679.6")
     );
     assert!(summary.ends_with("1 of 3 predictions held, 1 undecided.\n"), "{summary}");
-    #[cfg(feature = "charts")]
     {
         assert!(summary.contains("Finding: It does 4700 of `them`.\n"), "{summary}");
         let finding = "{{ at('no such figure', '') }}".to_owned();
@@ -127,7 +124,6 @@ fn the_terminal_has_what_a_study_says() {
     assert_eq!(study_summary(&sweep, &StudyText::default()), "");
 }
 
-#[cfg(feature = "charts")]
 #[test]
 fn the_report_has_what_a_study_says() {
     let (sweep, text) = study();
@@ -184,18 +180,18 @@ fn what_was_run_names_what_all_runs_have_in_common_and_what_figures_count() {
 fn what_cannot_differ_is_not_counted_among_what_may_differ_by_chance() {
     let mut sweep = measured([&[1.0, 2.0, 3.0], &[11.0, 12.1, 13.2]]);
     let zeros = measured([&[5.0, 6.0, 7.0]; 2]);
-    let nothing = strewn_report::differences(&zeros.axes, &zeros.figures, &zeros.rows);
-    sweep.differences = strewn_report::differences(&sweep.axes, &sweep.figures, &sweep.rows);
+    let nothing = strewn_results::differences(&zeros.axes, &zeros.figures, &zeros.rows);
+    sweep.differences = strewn_results::differences(&sweep.axes, &sweep.figures, &sweep.rows);
     let judged = sweep.differences.len();
     let zero = nothing.iter().find(|one| one.figure == 0).unwrap();
     assert_eq!(zero.interval, Some([0.0, 0.0]));
     sweep.differences.extend(vec![zero.clone(); 100]);
-    let words = strewn_report::noise_sentence(&sweep).unwrap();
+    let words = strewn_results::noise_sentence(&sweep).unwrap();
     assert!(words.contains(&format!(" of {judged} differences are larger than noise")), "{words}");
     assert!(words.contains("fewer than one would look so by chance"), "{words}");
     assert!(words.ends_with("100 more are zero with every seed, and are not counted."), "{words}");
     sweep.differences = vec![zero.clone(); 2];
-    let words = strewn_report::noise_sentence(&sweep).unwrap();
+    let words = strewn_results::noise_sentence(&sweep).unwrap();
     assert_eq!(words, "All differences are zero with every seed.");
 }
 
@@ -210,7 +206,7 @@ fn a_figure_in_percent_changes_by_points() {
         let found = sweep.rows.iter().position(|row| row.at == [at] && row.figure == 0).unwrap();
         sweep.rows[found] = row(at, &[at], 0, None, samples(value));
     }
-    sweep.differences = strewn_report::differences(&sweep.axes, &sweep.figures, &sweep.rows);
+    sweep.differences = strewn_results::differences(&sweep.axes, &sweep.figures, &sweep.rows);
     let text = sweep_table(&sweep);
     assert!(text.contains("+5.00 points") && !text.contains("+10.0"), "{text}");
 }

@@ -1,7 +1,7 @@
 //! A sweep of each shape, with what its axes make of it.
 
 use super::fixture::{figure, grid, grid_sweep, iops, numbers, sweep_of, words};
-use strewn_report::{FigureMetric, SegmentChoice, Sweep, SweepFigure};
+use strewn_results::{FigureMetric, SegmentChoice, Sweep, SweepFigure};
 
 /// IOPS kept, of two arrays.
 pub(crate) fn kept() -> Vec<SweepFigure> {
@@ -51,7 +51,7 @@ pub(crate) fn two_numeric() -> Sweep {
         let share = 140.0 - 8.0 * (row.at[0] as f64 + row.at[1] as f64) + row.figure as f64;
         let shares: Vec<f64> = [-1.0, 0.0, 1.0].iter().map(|more| share + more).collect();
         row.samples = shares.iter().copied().map(Some).collect();
-        (row.mean, row.interval) = strewn_report::mean_and_interval(&shares);
+        (row.mean, row.interval) = strewn_results::mean_and_interval(&shares);
     }
     sweep
 }

@@ -1,6 +1,7 @@
 use super::fixture::{grid, grid_sweep, iops, numbers, sweep_of, words};
 use super::shapes;
-use strewn_report::{MissingRun, sweep_table};
+use strewn_report::sweep_table;
+use strewn_results::MissingRun;
 
 #[test]
 fn a_few_combinations_are_listed_with_what_each_value_changes() {

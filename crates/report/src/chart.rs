@@ -1,0 +1,106 @@
+//! The appearance of a chart, and why it could not be drawn.
+//!
+//! The same figures give the same bytes.
+
+use crate::theme::Theme;
+
+/// Size of a chart in pixels of 1/96 inch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChartSize {
+    /// Width, at least 480.
+    pub width_px: u32,
+    /// Height, at least 320.
+    pub height_px: u32,
+}
+
+impl Default for ChartSize {
+    /// Returns 960 by 560, which fits a page and a screen.
+    fn default() -> Self {
+        Self { width_px: 960, height_px: 560 }
+    }
+}
+
+/// The appearance of a chart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChartStyle {
+    /// Its size.
+    pub size: ChartSize,
+    /// Its colours.
+    pub theme: Theme,
+}
+
+impl From<ChartSize> for ChartStyle {
+    /// Returns that size with the light theme.
+    fn from(size: ChartSize) -> Self {
+        Self { size, theme: Theme::Light }
+    }
+}
+
+/// Why a chart could not be drawn.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChartError {
+    /// No array has a segment.
+    #[error("chart: the results have no segments")]
+    NothingToDraw,
+    /// A figure is negative, infinite or not a number.
+    #[error("chart: segment {segment} of array {array:?} has no drawable figure")]
+    Figure {
+        /// Name of the array.
+        array: String,
+        /// Number of the segment.
+        segment: u32,
+    },
+    /// The picture is too small, or absurdly large.
+    #[error(
+        "chart: {width_px} by {height_px} pixels: from 480 by 320 to 8000 by 8000 are possible"
+    )]
+    Size {
+        /// Width asked for.
+        width_px: u32,
+        /// Height asked for.
+        height_px: u32,
+    },
+    /// Legend and subtitles leave no room for the plot.
+    #[error(
+        "chart: {height_px} pixels of height are too few for the plot beside {arrays} rows of legend and the lines below the \
+         title; {least_px} would do"
+    )]
+    Crowded {
+        /// Height asked for.
+        height_px: u32,
+        /// Rows in the legend, one per array.
+        arrays: usize,
+        /// The least height that leaves room.
+        least_px: u32,
+    },
+    /// There is no figure to draw.
+    #[error("chart: {title} has no drawable figures")]
+    NoFigures {
+        /// Title of the chart.
+        title: &'static str,
+    },
+    /// The SVG backend refused.
+    #[error("chart: {0}")]
+    Drawing(String),
+}
+
+impl ChartError {
+    pub(crate) fn drawing(error: impl std::fmt::Display) -> Self {
+        Self::Drawing(error.to_string())
+    }
+}
+
+impl ChartSize {
+    /// Checks that a chart can have this size.
+    ///
+    /// # Errors
+    ///
+    /// [`ChartError::Size`] if it is out of bounds.
+    pub fn check(self) -> Result<(), ChartError> {
+        let Self { width_px, height_px } = self;
+        if !(480..=8000).contains(&width_px) || !(320..=8000).contains(&height_px) {
+            return Err(ChartError::Size { width_px, height_px });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! What documents claim, with verdicts, as a Markdown table.
+
+use crate::rows_table::shown;
+use strewn_results::{ClaimTest, ClaimVerdict, ClaimedOf, JudgedClaim, JudgedFigure};
+
+/// What the verdicts mean.
+const MEANING: &str = "\
+Reproduced: every figure is within the bounds that the claim's own words set. Contradicted: one is not. A claim about a system
+says so of the system; of a figure that was measured, a contradiction is a miss of the simulation as much as of the document.
+Fitted rows are no evidence for the claim that they were fitted to.
+";
+
+/// Returns the claims as Markdown: a sentence with the counts, then a table for each document.
+#[must_use]
+pub fn claims_table(judged: &[JudgedClaim<'_>]) -> String {
+    let mut text = format!("{}\n{MEANING}", counts(judged));
+    let mut documents: Vec<&str> = Vec::new();
+    for claim in judged {
+        if !documents.contains(&claim.claim.document.as_str()) {
+            documents.push(&claim.claim.document);
+        }
+    }
+    for document in documents {
+        text.push_str(&format!(
+            "\n## {document}\n\n| claim | verdict | simulated | holds if | by which run |\n|---|---|---|---|---|\n"
+        ));
+        for judged in judged.iter().filter(|judged| judged.claim.document == document) {
+            text.push_str(&row(judged));
+        }
+    }
+    text
+}
+
+fn counts(judged: &[JudgedClaim<'_>]) -> String {
+    let count = |verdict| judged.iter().filter(|judged| judged.verdict == verdict).count();
+    let mut text = format!(
+        "{} claims: {} reproduced, {} contradicted, {} not testable",
+        judged.len(),
+        count(ClaimVerdict::Reproduced),
+        count(ClaimVerdict::Contradicted),
+        count(ClaimVerdict::NotTestable)
+    );
+    match count(ClaimVerdict::NoResults) {
+        0 => text.push_str(".\n"),
+        some => text.push_str(&format!(", {some} without results.\n")),
+    }
+    text
+}
+
+fn row(judged: &JudgedClaim<'_>) -> String {
+    let verdict = match judged.verdict {
+        ClaimVerdict::Contradicted => format!("**{}**", judged.verdict.as_str()),
+        verdict => verdict.as_str().to_owned(),
+    };
+    let claim = cell(&judged.claim.claim);
+    if let ClaimTest::NotTestable(why) = &judged.claim.test {
+        return format!("| {claim} | {verdict}: {} | | | |\n", cell(why));
+    }
+    let each = |words: &dyn Fn(&JudgedFigure<'_>) -> String| {
+        let lines: Vec<String> = judged.figures.iter().map(words).collect();
+        lines.join("<br>")
+    };
+    let simulated = each(&|figure| match figure.value {
+        Some(value) if figure.is_fitted => {
+            format!("{}, fitted", with_unit(&shown(value), figure.unit))
+        }
+        Some(value) => with_unit(&shown(value), figure.unit),
+        None => "-".to_owned(),
+    });
+    let bounds = each(&|figure| bounds(figure));
+    let run = each(&|figure| cell(&source(figure)));
+    format!("| {claim} | {verdict} | {simulated} | {bounds} | {run} |\n")
+}
+
+fn bounds(judged: &JudgedFigure<'_>) -> String {
+    let words = match (judged.figure.least, judged.figure.most) {
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        (Some(least), None) => format!("at least {least}"),
+        (None, Some(most)) => format!("at most {most}"),
+        (None, None) => String::new(),
+    };
+    with_unit(&words, judged.unit)
+}
+
+fn with_unit(words: &str, unit: &str) -> String {
+    if unit.is_empty() { words.to_owned() } else { format!("{words} {unit}") }
+}
+
+/// Says what a figure is of: the scenario, and what of it.
+fn source(judged: &JudgedFigure<'_>) -> String {
+    let run = &judged.figure.run;
+    let of = match &judged.figure.of {
+        ClaimedOf::Row(name) => return format!("{run}: {name}"),
+        ClaimedOf::Figure(of) => of,
+    };
+    let mut words = format!("{run}: {}, {}", of.array, of.metric.as_str());
+    let parts =
+        [("", &of.phase), ("workload ", &of.workload), ("link ", &of.link), ("over ", &of.over)];
+    for (what, name) in parts {
+        if let Some(name) = name {
+            words.push_str(&format!(", {what}{name}"));
+        }
+    }
+    if let Some(segment) = of.segment {
+        words.push_str(&format!(", segment {segment}"));
+    }
+    if let Some(segment) = of.over_segment {
+        words.push_str(&format!(", over segment {segment}"));
+    }
+    words
+}
+
+/// A cell of Markdown.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}

@@ -1,0 +1,139 @@
+//! The sections of a report.
+
+mod behaviour;
+mod client_raid;
+mod controller_work;
+mod failures;
+mod groups;
+mod loss;
+mod machine;
+mod map;
+mod page_cache;
+mod phases;
+mod prediction;
+mod price;
+mod rows;
+mod scenario;
+mod segments;
+mod summary;
+
+use crate::beside::Beside;
+use crate::chart::ChartError;
+use crate::client_raid_table::CLIENT_RAID_HEADING;
+use crate::controller_work::CONTROLLER_WORK_HEADING;
+use crate::html::block::{Block, Section};
+use crate::html::table::Cell;
+use crate::page_cache_table::PAGE_CACHE_HEADING;
+use crate::results_chart::ResultsChart;
+use crate::rows_table::ROWS_HEADING;
+use strewn_results::{LayoutMap, Results, Segment};
+
+/// The heading of [`cache_hits`], for these results.
+fn cache_hits_heading(results: &Results) -> &'static str {
+    let mut segments = results.arrays.iter().flat_map(|array| &array.segments);
+    match segments.any(|segment| segment.cache.host_reads.is_some()) {
+        true => "host reads from the cache %",
+        // Older versions counted metadata in.
+        false => "cache hits %",
+    }
+}
+
+/// Returns the share of the blocks of host reads that were in the cache.
+fn cache_hits(position: usize, number: usize, segment: &Segment) -> Cell {
+    let path = format!("arrays/{position}/segments/{number}/cache");
+    match segment.cache.host_reads {
+        Some(reads) => {
+            Cell::optional(reads.hit_percent, 1, format!("{path}/host_reads/hit_percent"))
+        }
+        None => Cell::figure(segment.cache.hit_percent, 1, format!("{path}/hit_percent")),
+    }
+}
+
+/// Returns the sections for which these results have something to show.
+pub(super) fn all(
+    results: &Results,
+    map: Option<&LayoutMap>,
+    scenario: Option<&str>,
+    beside: &Beside<'_>,
+) -> Result<Vec<Section>, ChartError> {
+    let section = |id, title, blocks| Section { id, title, blocks };
+    let chart = |chart, has_rows| Block::chart(results, map, beside, chart, has_rows);
+    let mut losses = loss::account(results);
+    if !losses.is_empty() {
+        losses.splice(1..1, chart(ResultsChart::Loss, true)?);
+    }
+    let mut price = price::price(results);
+    if !price.is_empty() {
+        price.splice(0..0, chart(ResultsChart::PerSpindle, true)?);
+    }
+    let mut rows = rows::rows(results);
+    for shown in [
+        ResultsChart::Rows,
+        ResultsChart::RowsIops,
+        ResultsChart::RowsResponse,
+        ResultsChart::RowsSeconds,
+        ResultsChart::RowsPercent,
+    ] {
+        rows.extend(chart(shown, true)?);
+    }
+    rows.extend(chart(ResultsChart::Throughput, true)?);
+    let mut summary = summary::summary(results);
+    for shown in [ResultsChart::Iops, ResultsChart::Response] {
+        summary.extend(chart(shown, false)?);
+    }
+    let mut behaviour = Vec::new();
+    for shown in [
+        ResultsChart::Commands,
+        ResultsChart::Utilization,
+        ResultsChart::Percentiles,
+        ResultsChart::Workloads,
+        ResultsChart::Scores,
+    ] {
+        behaviour.extend(chart(shown, false)?);
+    }
+    behaviour.extend(behaviour::spindles(results));
+    let mut machine = machine::machine(results);
+    if !machine.is_empty() {
+        machine.splice(0..0, chart(ResultsChart::TimeIn, true)?);
+    }
+    let mut groups = groups::groups(results);
+    if !groups.is_empty() {
+        groups.splice(0..0, chart(ResultsChart::Groups, true)?);
+    }
+    let mut pictures = Vec::new();
+    if let Some((map, last_segment)) = map.and_then(|map| Some((map, map::last_segment(map)?))) {
+        pictures.push(Block::paragraph(
+            "One row per spindle, first address at the left. Height: the share of that column that holds the file. Colour: the \
+             distance of those blocks from their predecessors in the file.",
+        ));
+        pictures.extend(chart(ResultsChart::Map, true)?);
+        pictures.push(map::by_spindle(map, last_segment));
+    }
+    let configured = match results.real_spindles {
+        Some(_) => "The array",
+        None => "The scenario",
+    };
+    let sections = [
+        section("rows", ROWS_HEADING, rows),
+        section("summary", "Summary", summary),
+        section("phases", "Phases", phases::phases(results)),
+        section("loss", "Where the loss came from", losses),
+        section("map", "The map", pictures),
+        section("behaviour", "What the arrays did", behaviour),
+        section(
+            "controller-work",
+            CONTROLLER_WORK_HEADING,
+            controller_work::controller_work(results),
+        ),
+        section("time-in", "Where the time of an operation went", machine),
+        section("page-cache", PAGE_CACHE_HEADING, page_cache::page_cache(results)),
+        section("client-raid", CLIENT_RAID_HEADING, client_raid::client_raid(results)),
+        section("groups", results.group_words().heading, groups),
+        section("failures", "Spindles that failed", failures::failures(results)),
+        section("prediction", "Fitted and predicted", prediction::prediction(results)),
+        section("price", "Spindles to buy", price),
+        section("segments", "All segments", segments::segments(results)),
+        section("scenario", configured, scenario::scenario(results, scenario)),
+    ];
+    Ok(sections.into_iter().filter(|section| !section.blocks.is_empty()).collect())
+}

@@ -1,0 +1,84 @@
+//! The numbers that the run was configured with.
+
+use crate::columns::segment_list;
+use crate::html::block::Block;
+use crate::html::table::{Cell, Table};
+use strewn_results::words::in_words;
+use strewn_results::{Parameter, Results};
+
+pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
+    let mut blocks = vec![Block::paragraph(match &results.real_spindles {
+        None => format!(
+            "Scenario {}, seed {}. A fitted number names the published segments it was fitted to; every other number was set \
+             before the run, from a source or by choice.",
+            results.scenario, results.seed
+        ),
+        Some(_) => format!(
+            "Array {}, seed {} of the host\u{2019}s operations. Its numbers come from its labels.",
+            results.scenario, results.seed
+        ),
+    })];
+    if let Some(scaled) = &results.scaled {
+        let changes = scaled.what.clone();
+        blocks.push(Block::Scale { divisor: scaled.by, changes });
+    }
+    for (position, array) in results.arrays.iter().enumerate() {
+        let row = |(number, parameter): (usize, &Parameter)| {
+            let path = format!("arrays/{position}/parameters/{number}/value");
+            let (value, unit) = in_words(parameter.value, &parameter.unit);
+            vec![
+                Cell::words(&parameter.name),
+                Cell::figure_in_words(parameter.value, &value, path),
+                Cell::words(unit),
+                Cell::words(match parameter.fitted {
+                    true => format!(
+                        "fitted to segments {}",
+                        segment_list(&parameter.fitted_to_segments)
+                    ),
+                    false => parameter.source.clone(),
+                }),
+            ]
+        };
+        let rows = array.parameters.iter().enumerate().map(row);
+        let table = Table {
+            caption: &format!("{}: parameters", array.name),
+            headers: &["parameter", "value", "unit", "where from"],
+            rows: rows.chain(mechanisms(results, &array.name)).collect(),
+            has_total: false,
+        };
+        blocks.push(table.block());
+    }
+    if let Some(text) = text {
+        let summary = match &results.real_spindles {
+            None => {
+                "The scenario with what --set changed; the seed, the segments, the scale and the workload may be from the command line"
+            }
+            Some(_) => "The array\u{2019}s labels",
+        };
+        blocks.push(Block::Source { summary, text: text.to_owned() });
+    }
+    blocks
+}
+
+/// The beginnings of the names of settings, below their array, that decide what a controller does and are no parameters:
+/// switches, and what is listed only where a switch is on.
+const MECHANISMS: [&str; 5] = [
+    "in_place.full_stripe_destage",
+    "write_anywhere.read_reallocation",
+    "write_anywhere.relocation_reads_in_flight",
+    "write_anywhere.reallocation_scan.",
+    "write_anywhere.cleaning.",
+];
+
+/// Returns a row for each setting of an array's mechanisms.
+fn mechanisms(results: &Results, array: &str) -> Vec<Vec<Cell>> {
+    let prefix = format!("array.{array}.");
+    let own = results.settings.iter().filter_map(|(name, setting)| {
+        let name = name.strip_prefix(&prefix)?;
+        MECHANISMS.iter().any(|one| name.starts_with(one)).then(|| {
+            let value = Cell::number(setting.to_string());
+            vec![Cell::words(name), value, Cell::words(""), Cell::words("scenario")]
+        })
+    });
+    own.collect()
+}

@@ -1,0 +1,285 @@
+//! The summary: what was run, its beginning and its end.
+
+use crate::columns::response_decimals;
+use crate::headline::{percent_change, whole};
+use crate::html::block::Block;
+use crate::html::sections::{cache_hits, cache_hits_heading};
+use crate::html::table::{Cell, Table};
+use strewn_results::words::{about, fixed, signed, subject};
+use strewn_results::{
+    ArrayResults, Cause, FigureBand, LikePair, Loss, LossPart, Metric, Results, like_pairs,
+    like_positions,
+};
+use strewn_results::{busiest, loss_between, unaccounted_between};
+
+/// The names of the first and the last segment. Real spindles may have been used before the first segment.
+struct Ends {
+    first: &'static str,
+    last: &'static str,
+}
+
+impl Ends {
+    const fn of(results: &Results) -> Self {
+        match results.real_spindles {
+            None => Self { first: "fresh", last: "in the end" },
+            Some(_) => Self { first: "first segment", last: "last segment" },
+        }
+    }
+}
+
+/// Which segments are compared in a run with phases.
+const ALIKE_IN_PHASES: &str = "Fresh and in the end are the first and the last segment of phases with the same workloads. Phases \
+                               with other workloads are not compared.";
+
+/// Why segments are missing from comparisons.
+const NOT_ALIKE: &str = "Only like segments are compared: of full length, with the same mix of operations, and with the array, \
+                         not its host, as the limit. First and last are the first and the last of these.";
+
+pub(super) fn summary(results: &Results) -> Vec<Block> {
+    let mut blocks = what_was_run(results);
+    for array in &results.arrays {
+        let pairs = like_pairs(results.workload.as_ref(), array);
+        let words = pairs.iter().filter_map(|pair| change_in_words(results, array, pair));
+        blocks.extend(words.map(Block::paragraph));
+    }
+    for compared in results.published.iter().filter(|compared| compared.metric == Metric::Iops) {
+        if let Some(rms) = compared.predicted_rms_error_percent {
+            blocks.push(Block::paragraph(format!(
+                "{}: predicted IOPS, in segments that no parameter was fitted to, are within {} % RMS of the published ones; \
+                 the worst error of all segments is {} %, in segment {}.{}",
+                compared.array,
+                fixed(rms, 1),
+                percent_change(compared.worst_error_percent),
+                compared.worst_segment,
+                published_and_band(results, &compared.array)
+            )));
+        }
+    }
+    let rows = results
+        .arrays
+        .iter()
+        .enumerate()
+        .flat_map(|(position, array)| summary_rows(results, position, array));
+    let Ends { first, last } = Ends::of(results);
+    let table = Table {
+        caption: match results.real_spindles {
+            None => "Fresh, and in the end",
+            Some(_) => "The first segment and the last",
+        },
+        headers: &[
+            "array",
+            "IOPS by segment",
+            &format!("IOPS, {first}"),
+            &format!("IOPS, {last}"),
+            "change %",
+            &format!("response ms, {first}"),
+            &format!("response ms, {last}"),
+            &format!("spindle commands per op, {first}"),
+            &format!("spindle commands per op, {last}"),
+            &format!("layout score, {last}"),
+        ],
+        rows: rows.collect(),
+        has_total: false,
+    };
+    let has_phases = results.arrays.iter().any(|array| !array.phases.is_empty());
+    let is_compared = |array: &ArrayResults| {
+        let pairs = like_pairs(results.workload.as_ref(), array);
+        pairs.first().map(|pair| (pair.first.index, pair.last.index))
+    };
+    let ends = |array: &ArrayResults| {
+        array
+            .segments
+            .first()
+            .zip(array.segments.last())
+            .map(|(one, other)| (one.index, other.index))
+    };
+    if !table.rows.is_empty() {
+        blocks.push(table.block());
+        if has_phases {
+            blocks.push(Block::note(ALIKE_IN_PHASES));
+        } else if results.real_spindles.is_none() {
+            blocks.push(Block::note("Fresh is the first segment, the end the last."));
+        }
+    }
+    if !has_phases && results.arrays.iter().any(|array| is_compared(array) != ends(array)) {
+        blocks.push(Block::note(NOT_ALIKE));
+    }
+    blocks
+}
+
+/// Says how many published figures are in the bands of an array; nothing without bands.
+fn published_and_band(results: &Results, array: &str) -> String {
+    let of_array = results.bands.as_ref().and_then(|bands| bands.array(array));
+    match of_array.filter(|of| !of.published.is_empty()) {
+        Some(of) => format!(
+            " Of {} published IOPS, {} are in the band, which \u{201c}Fitted and predicted\u{201d} explains.",
+            of.published.len(),
+            of.published.len() - of.published_outside.len()
+        ),
+        None => String::new(),
+    }
+}
+
+/// Describes the workload and the arrays, as far as the results say.
+fn what_was_run(results: &Results) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if let Some(title) = &results.title {
+        blocks.push(Block::paragraph(title.clone()));
+    }
+    if let Some(load) = results.load_words() {
+        blocks.push(Block::paragraph(format!("Workload: {load}.")));
+    }
+    let row = |(position, array): (usize, &ArrayResults)| {
+        let bytes = |value: Option<f64>| Cell::words(value.map(about).unwrap_or_default());
+        let spindles = &array.spindles;
+        let path = |of: &str| format!("arrays/{position}/spindles/{of}");
+        let hits = |number: usize| match array.segments.get(number) {
+            // The first segment and the last may be of unlike phases.
+            Some(segment) if array.phases.is_empty() => cache_hits(position, number, segment),
+            _ => Cell::words(""),
+        };
+        let parity = (spindles.parity > 0).then_some(f64::from(spindles.parity));
+        vec![
+            Cell::words(&array.name),
+            Cell::words(array.layout.as_str()),
+            Cell::figure(spindles.data.into(), 0, path("data")),
+            Cell::optional(parity, 0, path("parity")),
+            bytes(array.lun_bytes.map(|bytes| bytes as f64)),
+            bytes(array.cache_bytes()),
+            Cell::words(array.outstanding_words()),
+            hits(0),
+            hits(array.segments.len().saturating_sub(1)),
+        ]
+    };
+    let Ends { first, last } = Ends::of(results);
+    let hits = cache_hits_heading(results);
+    let table = Table {
+        caption: "What was run",
+        headers: &[
+            "array",
+            "layout",
+            "data spindles",
+            "parity spindles",
+            "LUN",
+            "cache",
+            "host operations",
+            &format!("{hits}, {first}"),
+            &format!("{hits}, {last}"),
+        ],
+        rows: results.arrays.iter().enumerate().map(row).collect(),
+        has_total: false,
+    };
+    blocks.push(table.block());
+    blocks
+}
+
+/// Describes how an array's IOPS changed between two segments, and why if they fell; none if they are one.
+fn change_in_words(results: &Results, array: &ArrayResults, pair: &LikePair<'_>) -> Option<String> {
+    let LikePair { workloads, first, last } = *pair;
+    if first.index == last.index || first.iops <= 0.0 {
+        return None;
+    }
+    let percent = 100.0 * (last.iops - first.iops) / first.iops;
+    let band = results.bands.as_ref().and_then(|bands| {
+        let mut changes = bands.array(&array.name)?.changes.iter();
+        let ends = (first.index, last.index);
+        let found = changes.find(|change| (change.from_segment, change.to_segment) == ends)?;
+        let FigureBand { low, high, .. } = found.band;
+        Some(format!(", band {} to {} %", percent_change(low), percent_change(high)))
+    });
+    let change = format!(
+        "{} goes from {} IOPS in segment {} to {} in segment {} ({} %{})",
+        subject(&array.name, workloads),
+        whole(first.iops),
+        first.index,
+        whole(last.iops),
+        last.index,
+        percent_change(percent),
+        band.unwrap_or_default()
+    );
+    if let Some(unaccounted) = unaccounted_between(array, pair) {
+        return Some(format!("{change}. {}", unaccounted.reason()));
+    }
+    match loss_between(results, array, pair) {
+        // The results do not tell commands apart.
+        None if results.real_spindles.is_none() => None,
+        _ if percent >= 0.0 => Some(format!("{change}: nothing was lost.")),
+        Some(loss) if loss.is_notable() => Some(format!("{change}. {}", causes_in_words(&loss))),
+        Some(_) => Some(format!("{change}: nothing to explain.")),
+        None => Some(format!(
+            "{change}. Busiest at first: the {}; its time cannot be broken down.",
+            busiest(results, first).as_str()
+        )),
+    }
+}
+
+fn causes_in_words(loss: &Loss) -> String {
+    let difference = loss.to_iops - loss.from_iops;
+    let percent = |part: &LossPart| 100.0 * part.iops / difference;
+    let listed = |sign: f64| {
+        // Parity spindles that wait while the limit is busy cause no loss.
+        let parts = loss.parts.iter().filter(|part| part.cause != Cause::ParityWaiting);
+        let parts = parts.map(|part| (sign * percent(part), part.cause));
+        let mut parts: Vec<_> = parts.filter(|(percent, _)| *percent >= 10.0).collect();
+        parts.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let words = |(percent, cause): &(f64, Cause)| {
+            format!("{} % {}", fixed(*percent, 0), cause.words(loss.limit))
+        };
+        parts.iter().map(words).collect::<Vec<_>>().join(", ")
+    };
+    // The causes can exceed the loss, if others made up for part of it.
+    let given_back = match listed(-1.0) {
+        none if none.is_empty() => none,
+        parts => format!("; given back: {parts}"),
+    };
+    let of = loss.limit.as_str();
+    format!("Limited at first by the {of}. Shares of the difference: {}{given_back}.", listed(1.0))
+}
+
+/// Returns a row for each kind of phase; one in a run without phases.
+fn summary_rows(results: &Results, position: usize, array: &ArrayResults) -> Vec<Vec<Cell>> {
+    let pairs = like_positions(results.workload.as_ref(), array).into_iter();
+    pairs.map(|pair| summary_row(results, position, array, pair)).collect()
+}
+
+fn summary_row(
+    results: &Results,
+    position: usize,
+    array: &ArrayResults,
+    (start, end): (usize, usize),
+) -> Vec<Cell> {
+    let (first, last) = (&array.segments[start], &array.segments[end]);
+    let of_ms = response_decimals(results.real_spindles.is_some());
+    let path =
+        |segment: usize, field: &str| format!("arrays/{position}/segments/{segment}/{field}");
+    vec![
+        Cell::words(subject(&array.name, array.kind_of(first))),
+        Cell::sparkline(sparkline(array, array.kind_of(first))),
+        Cell::figure(first.iops, 0, path(start, "iops")),
+        Cell::figure(last.iops, 0, path(end, "iops")),
+        Cell::number(signed(
+            100.0 * (last.iops - first.iops) / first.iops.max(f64::MIN_POSITIVE),
+            1,
+        )),
+        Cell::figure(first.response_ms.mean, of_ms, path(start, "response_ms/mean")),
+        Cell::figure(last.response_ms.mean, of_ms, path(end, "response_ms/mean")),
+        Cell::number(fixed(first.commands_per_host_op(), 2)),
+        Cell::number(fixed(last.commands_per_host_op(), 2)),
+        Cell::figure(last.layout.score, 3, path(end, "layout/score")),
+    ]
+}
+
+/// Returns IOPS by segment, of one kind of phase, as the corners of a line the height of a word, from zero.
+fn sparkline(array: &ArrayResults, kind: &[String]) -> String {
+    let of_kind = || array.segments.iter().filter(|segment| array.kind_of(segment) == kind);
+    let highest = of_kind().map(|segment| segment.iops).fold(0.0, f64::max);
+    let step = 116.0 / (of_kind().count().max(2) - 1) as f64;
+    let points: Vec<String> = of_kind()
+        .enumerate()
+        .map(|(position, segment)| {
+            let down = 22.0 - 20.0 * segment.iops / highest.max(f64::MIN_POSITIVE);
+            format!("{:.1},{down:.1}", 2.0 + step * position as f64)
+        })
+        .collect();
+    points.join(" ")
+}

@@ -1,0 +1,136 @@
+//! Published rows beside simulated ones, and what the comparison comes to.
+
+use crate::columns::{Columns, optional};
+use strewn_results::words::{fixed, signed};
+use strewn_results::{CLOSE_PERCENT, ComparedRow, Results, RowStatus, Statistic, root_mean_square};
+
+/// The heading of the table.
+pub(crate) const ROWS_HEADING: &str = "Published rows";
+
+/// More rows than these are not named in the sentence that says why they are not scored.
+const MOST_NAMED: usize = 4;
+
+/// Returns the published rows with the simulated figures, what was fitted, and how close the predicted ones are. Empty if
+/// there are none.
+#[must_use]
+pub fn rows_table(results: &Results) -> String {
+    let rows = &results.published_rows;
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut columns = Columns::<ComparedRow>::new()
+        .words("row", |row| row.name.clone())
+        .words("", unit)
+        .number("published", published)
+        .number("simulated", |row| optional(row.simulated, shown))
+        .number("error\n%", |row| optional(row.error_percent, |error| signed(error, 1)))
+        .words("", |row| row.status.as_str().to_owned());
+    if rows.iter().any(|row| row.over_seeds.is_some()) {
+        columns = columns.number("over\nseeds", |row| match row.over_seeds {
+            Some([low, high]) => format!("{}-{}", shown(low), shown(high)),
+            None => "-".to_owned(),
+        });
+    }
+    if rows.iter().any(|row| row.published_peak.is_some()) {
+        columns = columns
+            .number("peak\npublished", |row| optional(row.published_peak, shown))
+            .number("\nsimulated", |row| optional(row.simulated_peak, shown));
+    }
+    let mut table = columns.render(rows);
+    for sentence in row_sentences(results) {
+        table.push_str(&format!("\n{sentence}\n"));
+    }
+    table
+}
+
+/// Returns what stands below the rows: why some are not scored, what was fitted, and what the errors come to.
+pub(crate) fn row_sentences(results: &Results) -> Vec<String> {
+    let rows = &results.published_rows;
+    let mut sentences = Vec::new();
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.status == RowStatus::NotScored) {
+        let why = row.why.as_deref().unwrap_or_default();
+        match reasons.iter_mut().find(|reason| reason.0 == why) {
+            Some(reason) => reason.1.push(&row.name),
+            None => reasons.push((why, vec![&row.name])),
+        }
+    }
+    for (why, names) in reasons {
+        let names = match names.len() {
+            1..=MOST_NAMED => names.join("; "),
+            many => format!("{many} rows"),
+        };
+        sentences.push(format!("Not scored: {names}: {why}."));
+    }
+    for fitted in &results.fitted_settings {
+        sentences.push(format!(
+            "Fitted: {} = {}, to {}.",
+            fitted.parameter,
+            fitted.value,
+            fitted.rows.join("; ")
+        ));
+    }
+    sentences.extend(verdict(rows));
+    sentences
+}
+
+/// Returns how close the predicted rows are; none if nothing was predicted.
+fn verdict(rows: &[ComparedRow]) -> Option<String> {
+    let predicted: Vec<&ComparedRow> =
+        rows.iter().filter(|row| row.status == RowStatus::Predicted).collect();
+    let errors = || predicted.iter().filter_map(|row| Some((&row.name, row.error_percent?)));
+    let rms = root_mean_square(errors().map(|row| row.1))?;
+    let (worst, error) = errors().max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
+    let close = predicted.iter().filter(|row| row.is_close()).count();
+    let fitted = rows.iter().filter(|row| row.status == RowStatus::Fitted).count();
+    let scored = format!(
+        "{} of {} rows are scored: {fitted} fitted, {} predicted.",
+        fitted + predicted.len(),
+        rows.len(),
+        predicted.len()
+    );
+    if error == 0.0 {
+        return Some(format!("{scored} All of the predicted are within their ranges."));
+    }
+    Some(format!(
+        "{scored} Of the predicted, {close} are within {CLOSE_PERCENT} %; RMS error {} %; worst {} % ({worst}).",
+        fixed(rms, 1),
+        signed(error, 1)
+    ))
+}
+
+/// Returns what is published, a figure or a range.
+pub(crate) fn published(row: &ComparedRow) -> String {
+    match (row.published, row.range) {
+        (Some(figure), _) => shown(figure),
+        (None, Some([low, high])) => format!("{}-{}", shown(low), shown(high)),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// Returns the unit of a row, with its statistic.
+pub(crate) fn unit(row: &ComparedRow) -> String {
+    let unit = row.of.unit();
+    match row.of.statistic {
+        Statistic::Mean | Statistic::SteadyAfter => unit.to_owned(),
+        Statistic::Peak => format!("{unit}, peak"),
+        Statistic::BusyMean => format!("{unit}, busy"),
+        Statistic::BusyPercent => "% of time busy".to_owned(),
+        Statistic::Trend => "%, trend".to_owned(),
+    }
+}
+
+/// Formats a figure with about four significant digits.
+pub(crate) fn shown(value: f64) -> String {
+    fixed(value, decimals(value))
+}
+
+/// The decimals of that.
+pub(crate) fn decimals(value: f64) -> usize {
+    match value.abs() {
+        value if value >= 1_000.0 => 0,
+        value if value >= 100.0 => 1,
+        value if value >= 10.0 => 2,
+        _ => 3,
+    }
+}

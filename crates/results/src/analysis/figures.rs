@@ -1,0 +1,216 @@
+//! Single figures out of results.
+
+use crate::analysis::trend;
+use crate::data::figure::{FigureMetric, FigureOf, SegmentChoice, Statistic};
+use crate::data::machine::ControllerFigures;
+use crate::data::results::ArrayResults;
+use crate::data::segment::Segment;
+use crate::data::workload::{OperationFigures, WorkloadFigures};
+
+/// MB of a MiB.
+pub const MB_PER_MIB: f64 = 1.048_576;
+/// A segment is busy if it reaches this share of the highest.
+const BUSY_SHARE: f64 = 0.1;
+/// A last segment shorter than this share of the first one has rates that say nothing.
+const SHORTEST_SHARE: f64 = 0.5;
+
+/// A figure of one segment, and what it weighs beside others.
+#[derive(Clone, Copy)]
+struct Sample {
+    value: f64,
+    weight: f64,
+    seconds: f64,
+}
+
+impl FigureOf {
+    /// Returns the figure; none if the results have nothing of what it is of.
+    #[must_use]
+    pub fn value(&self, arrays: &[ArrayResults]) -> Option<f64> {
+        let own = self.of_array(arrays, &self.array, self.segment)?;
+        let other = match (&self.over, self.over_segment) {
+            (None, None) => return Some(own),
+            (Some(array), segment) => self.of_array(arrays, array, segment.or(self.segment))?,
+            (None, segment) => self.of_array(arrays, &self.array, segment)?,
+        };
+        (other > 0.0).then(|| 100.0 * own / other)
+    }
+
+    /// Returns the same figure of the highest segment; none where that would be another kind of figure.
+    #[must_use]
+    pub fn peak(&self, arrays: &[ArrayResults]) -> Option<f64> {
+        if self.is_percentage() || self.is_count() || self.metric == FigureMetric::Seconds {
+            return None;
+        }
+        Self { statistic: Statistic::Peak, ..self.clone() }.value(arrays)
+    }
+
+    fn of_array(
+        &self,
+        arrays: &[ArrayResults],
+        name: &str,
+        segment: Option<SegmentChoice>,
+    ) -> Option<f64> {
+        let array = arrays.iter().find(|array| array.name == name)?;
+        let last = array.segments.last()?.index;
+        let is_meant = |one: &&Segment| {
+            let of_phase = self.phase.is_none() || one.phase == self.phase;
+            of_phase
+                && match segment {
+                    None => true,
+                    Some(SegmentChoice::Number(number)) => one.index == number,
+                    Some(SegmentChoice::Last(_)) => one.index == last,
+                }
+        };
+        let samples: Vec<Sample> = (array.segments.iter().filter(is_meant))
+            .filter_map(|segment| self.sample(array, segment))
+            .collect();
+        if samples.is_empty() {
+            return None;
+        }
+        let seconds = |samples: &[Sample]| samples.iter().map(|one| one.seconds).sum::<f64>();
+        if self.metric == FigureMetric::Seconds {
+            // How long something took is known once it has ended.
+            let is_known = array.ended || self.phase.is_some() || segment.is_some();
+            return is_known.then(|| seconds(&samples));
+        }
+        let peak = highest(&samples);
+        let busy: Vec<Sample> =
+            samples.iter().copied().filter(|one| one.value >= BUSY_SHARE * peak).collect();
+        match self.statistic {
+            // The longest of several segments is the longest of all.
+            Statistic::Mean if self.metric == FigureMetric::LongestMs => {
+                Some(samples.iter().map(|one| one.value).fold(0.0, f64::max))
+            }
+            Statistic::Mean => mean(&samples),
+            Statistic::Peak => Some(peak),
+            Statistic::BusyMean => mean(&busy),
+            Statistic::BusyPercent => Some(100.0 * seconds(&busy) / seconds(&samples)),
+            Statistic::Trend => trend::percent(&over_time(&samples)),
+            Statistic::SteadyAfter => {
+                trend::steady_after(&over_time(&samples)).map(|count| count as f64)
+            }
+        }
+    }
+
+    /// Returns what the figure is in one segment.
+    fn sample(&self, array: &ArrayResults, segment: &Segment) -> Option<Sample> {
+        let seconds = segment.seconds;
+        let of_time = |value: f64| Some(Sample { value, weight: seconds, seconds });
+        let workload = match &self.workload {
+            // Where several workloads are not told apart, there is only one.
+            _ if segment.by_workload.is_empty() => None,
+            None => None,
+            Some(name) => Some(segment.by_workload.iter().find(|one| one.name == *name)?),
+        };
+        let ops = workload.map_or(segment.ops, |one| one.ops()) as f64;
+        let of_operations = |value: f64| Some(Sample { value, weight: ops, seconds });
+        let mib_per_s = match (&self.link, workload) {
+            (Some(name), _) => mib_per_s_on(segment, name)?,
+            (None, Some(workload)) => workload.mib_per_s,
+            (None, None) => segment.mib_per_s,
+        };
+        let response_ms = workload.map_or(&segment.response_ms, |one| &one.response_ms);
+        let iops = workload.map_or(segment.iops, |one| one.iops);
+        match self.metric {
+            FigureMetric::Iops => of_time(iops),
+            FigureMetric::MbPerS => of_time(mib_per_s * MB_PER_MIB),
+            FigureMetric::MibPerS => of_time(mib_per_s),
+            FigureMetric::ResponseMs => of_operations(response_ms.mean),
+            FigureMetric::P95Ms => of_operations(response_ms.p95),
+            FigureMetric::P99Ms => of_operations(response_ms.p99),
+            FigureMetric::ReadMs => self.mean_of(segment, |one| &one.reads),
+            FigureMetric::WriteMs => self.mean_of(segment, |one| &one.writes),
+            FigureMetric::LongestMs => of_time(response_ms.max),
+            FigureMetric::Seconds => of_time(seconds),
+            FigureMetric::ControllerPercent => of_time(100.0 * segment.utilization.controller),
+            FigureMetric::SpindlesPercent => of_time(100.0 * segment.utilization.spindles),
+            FigureMetric::HitPercent => {
+                let reads = segment.cache.host_reads?;
+                Some(Sample { value: reads.hit_percent?, weight: reads.blocks as f64, seconds })
+            }
+            FigureMetric::CommandsPerOp => of_operations(segment.commands_per_host_op()),
+            FigureMetric::LayoutScore => of_time(segment.layout.score),
+            FigureMetric::CoresBusy => {
+                let controllers = &segment.machine.as_ref()?.controllers;
+                let busy = |one: &ControllerFigures| {
+                    one.cores.as_ref().map_or(one.utilization, |cores| cores.busy)
+                };
+                of_time(controllers.iter().map(busy).sum())
+            }
+            FigureMetric::CheckpointPercent => {
+                of_time(segment.housekeeping?.checkpoint_ms as f64 / (10.0 * seconds))
+            }
+            FigureMetric::IopsPerSpindle => {
+                let purchased = array.spindles.purchased;
+                (purchased > 0).then(|| of_time(iops / f64::from(purchased)))?
+            }
+            FigureMetric::FullStripePercent => {
+                of_time(segment.consistency_points?.full_stripe_percent)
+            }
+            FigureMetric::SnapshotsGib => {
+                of_time(segment.snapshots.map_or(0.0, |snapshots| snapshots.held_gib()))
+            }
+        }
+    }
+}
+
+impl FigureOf {
+    /// Returns the mean response time of reads, or of writes, of the workload that is meant or of all; none if the results do
+    /// not tell them apart.
+    fn mean_of(
+        &self,
+        segment: &Segment,
+        side: fn(&WorkloadFigures) -> &OperationFigures,
+    ) -> Option<Sample> {
+        let is_meant =
+            |one: &&WorkloadFigures| self.workload.as_ref().is_none_or(|name| *name == one.name);
+        let meant = || segment.by_workload.iter().filter(is_meant).map(side);
+        let ops: u64 = meant().map(|one| one.ops).sum();
+        let sum: f64 = meant().map(|one| one.ops as f64 * one.mean_ms).sum();
+        let weight = ops as f64;
+        (ops > 0).then(|| Sample { value: sum / weight, weight, seconds: segment.seconds })
+    }
+}
+
+/// Returns what a link carried toward the array in a segment, MiB/s; none if there is no such link.
+pub fn mib_per_s_on(segment: &Segment, link: &str) -> Option<f64> {
+    let links = &segment.machine.as_ref()?.links;
+    let of_name = links.iter().filter(|one| is_lane_of(&one.name, link));
+    of_name.map(|one| one.mib_per_s_to_array).reduce(|one, other| one + other)
+}
+
+/// Whether a segment of so many seconds, beside a first one of so many, is too short for a rate: a last one ended early.
+pub fn is_a_moment(seconds: f64, first_seconds: f64) -> bool {
+    seconds < SHORTEST_SHARE * first_seconds
+}
+
+/// A link of several lanes has an entry for each.
+fn is_lane_of(entry: &str, name: &str) -> bool {
+    entry == name || entry.strip_prefix(name).is_some_and(|rest| rest.starts_with(", "))
+}
+
+/// Returns the segments' figures with the time of their middle. One that ended early says nothing of a trend.
+fn over_time(samples: &[Sample]) -> Vec<(f64, f64)> {
+    let first = samples[0].seconds;
+    let mut began = 0.0;
+    let mut points = Vec::with_capacity(samples.len());
+    for one in samples {
+        if !is_a_moment(one.seconds, first) {
+            points.push((began + one.seconds / 2.0, one.value));
+        }
+        began += one.seconds;
+    }
+    points
+}
+
+fn mean(samples: &[Sample]) -> Option<f64> {
+    let weight: f64 = samples.iter().map(|one| one.weight).sum();
+    let sum: f64 = samples.iter().map(|one| one.weight * one.value).sum();
+    (weight > 0.0).then(|| sum / weight)
+}
+
+fn highest(samples: &[Sample]) -> f64 {
+    let first = samples[0].seconds;
+    let long_enough = samples.iter().filter(|one| !is_a_moment(one.seconds, first));
+    long_enough.map(|one| one.value).fold(0.0, f64::max)
+}

@@ -1,0 +1,498 @@
+//! The measurements of a run, in the form of `results.json`.
+//!
+//! Other programs read that file, so its field names and their order are fixed for a value of [`SCHEMA`]. Fields may be
+//! added under the same schema, and a reader ignores unknown ones. Removing a field or changing its meaning makes a new
+//! schema.
+
+use crate::data::band::Bands;
+use crate::data::comparison::{ComparedRow, FittedSetting, PublishedComparison, Ratio};
+use crate::data::json::{ResultsError, check_schema, figures_json};
+use crate::data::live::RealSpindles;
+use crate::data::loss::Loss;
+use crate::data::overhead::OverheadRow;
+use crate::data::phase::Phase;
+use crate::data::quantity;
+use crate::data::redundancy::{DataLoss, SpindleFailure};
+use crate::data::segment::Segment;
+use crate::data::workload::{HostLoad, Workload};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Version of the layout of `results.json` that this crate writes, and the only one it reads.
+pub const SCHEMA: u32 = 1;
+
+/// The scale at which [`QUICK_NOTE`] was measured.
+const QUICK_SCALE_DOWN: u32 = 8;
+/// How far a quick run is from full scale (docs/model.md, "A quick run", has the figures).
+pub const QUICK_NOTE: &str = "Random mixes like the shipped one come out within about 1 % of full scale; uniform sizes and \
+    sequential accesses may be off by 13 %, sequential reads of an in-place array by 41 %.";
+
+/// The measurements of one run of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// Layout of this file; [`SCHEMA`].
+    pub schema: u32,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Seed of every random draw.
+    pub seed: u64,
+    /// Version of Strewn that ran it.
+    pub strewn: String,
+    /// Title of the scenario; absent in results of older versions and of real spindles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Wall-clock time of the run, seconds. The only field that may differ between two runs of the same scenario, seed
+    /// and version.
+    pub wall_seconds: f64,
+    /// Host operations completed, over all arrays and segments.
+    pub host_ops: u64,
+    /// Whether the run was stopped before its last segment, or an array lost data.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub partial: bool,
+    /// What a quick run scaled down; absent at full scale.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled: Option<Scaled>,
+    /// Every setting of the scenario as it was run: defaults, overrides of the command line and scale are in it. Names are
+    /// paths as in `workload.file` and `array.FAS2050.write_anywhere.policy`. Absent in results of older versions and of
+    /// real spindles.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, Setting>,
+    /// The load on every array; absent in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<HostLoad>,
+    /// The workload that replaced the scenario's own; absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Workload>,
+    /// The real spindles of a run in real time; absent for a simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real_spindles: Option<RealSpindles>,
+    /// One entry per array, in the order of the scenario.
+    pub arrays: Vec<ArrayResults>,
+    /// Published figures beside simulated ones, one entry per array and metric.
+    #[serde(default)]
+    pub published: Vec<PublishedComparison>,
+    /// Published ratios of one array over another.
+    #[serde(default)]
+    pub ratios: Vec<Ratio>,
+    /// The rows of published tables; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published_rows: Vec<ComparedRow>,
+    /// The settings that were fitted to some of these rows; absent if none was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fitted_settings: Vec<FittedSetting>,
+    /// The spindles to be bought for each array.
+    #[serde(default)]
+    pub overhead: Vec<OverheadRow>,
+    /// The causes of each array's loss of IOPS; absent if there is no account.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<Loss>,
+    /// What the bands around the figures contain; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bands: Option<Bands>,
+}
+
+/// The value of a setting.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Setting {
+    /// `true` or `false`.
+    Flag(bool),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Number(f64),
+    /// A word, or a quantity with its unit.
+    Text(String),
+}
+
+/// How a quick run differs from full scale.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scaled {
+    /// Divisor.
+    pub by: u32,
+    /// What was divided by it, in words for a reader: "segment length", "file".
+    pub what: Vec<String>,
+}
+
+/// The measurements of one array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ArrayResults {
+    /// Name of the array, unique in a scenario.
+    pub name: String,
+    /// Where the array writes an overwritten block.
+    pub layout: LayoutKind,
+    /// Host operations kept outstanding; 0 where they arrive by the clock.
+    pub outstanding: u32,
+    /// Size of the LUN, bytes; absent in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lun_bytes: Option<u64>,
+    /// Spindles by their purpose.
+    pub spindles: Spindles,
+    /// The parity groups of a write-anywhere array with several, or the disk groups of such an in-place array, in the
+    /// order of their spindles; absent otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parity_groups: Vec<ParityGroup>,
+    /// The phases of the run, in order; absent if it has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
+    /// The numbers that the array was configured with, including fitted ones.
+    pub parameters: Vec<Parameter>,
+    /// Measurements, in order of `index`.
+    pub segments: Vec<Segment>,
+    /// Whether its hosts were done before the last segment; absent if they were not, or never are.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ended: bool,
+    /// Spindles that failed, in order of failure; absent if none did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<SpindleFailure>,
+    /// Data lost for good; absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_loss: Option<DataLoss>,
+}
+
+/// One of several parity groups of an array, or of several disk groups.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ParityGroup {
+    /// The array's number of its first spindle. Its data spindles come first.
+    pub first_spindle: u16,
+    /// Its data spindles; all spindles of a disk group, where parity rotates.
+    pub data: u16,
+    /// Its parity spindles; none in a disk group.
+    pub parity: u16,
+    /// When it was added, seconds from the start of the run; 0 if it was there from the start.
+    pub added_at_seconds: f64,
+}
+
+/// Where an array writes an overwritten block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LayoutKind {
+    /// In a free block elsewhere (copy-on-write).
+    WriteAnywhere,
+    /// Where it was.
+    InPlace,
+}
+
+/// The origin of a segment's figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// Measured on real spindles.
+    Measured,
+    /// Simulated, with a number that was fitted to the published figures of the segment.
+    Fitted,
+    /// Simulated, and not fitted.
+    Predicted,
+}
+
+impl Origin {
+    /// Returns the word for it in tables and legends.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Fitted => "fitted",
+            Self::Predicted => "predicted",
+        }
+    }
+}
+
+/// Spindles of an array by their purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spindles {
+    /// Spindles that hold host data. If parity rotates over all spindles of a group, as in VRAID-5, all of them count
+    /// here.
+    pub data: u32,
+    /// Spindles that hold only parity.
+    pub parity: u32,
+    /// Spindles that stand by for a failure.
+    pub spare: u32,
+    /// Spindles that hold the array's own root volume and nothing else.
+    pub root: u32,
+    /// Spindles to be bought: the sum of the others.
+    pub purchased: u32,
+}
+
+/// One number that an array was configured with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Path in the scenario, as in `processor.host_operation`.
+    pub name: String,
+    /// Unit of `value`; empty for a count or a ratio.
+    pub unit: String,
+    /// The value, in `unit`.
+    pub value: f64,
+    /// Whether the value was fitted to published figures. All others were set from a source.
+    pub fitted: bool,
+    /// Published segments that it was fitted to; empty if it was not fitted.
+    pub fitted_to_segments: Vec<u32>,
+    /// Where the value comes from.
+    pub source: String,
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => flag.fmt(formatter),
+            Self::Count(count) => count.fmt(formatter),
+            Self::Number(number) => number.fmt(formatter),
+            Self::Text(text) => text.fmt(formatter),
+        }
+    }
+}
+
+/// What the groups are called of arrays that have several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupWords {
+    /// Heading of their section.
+    pub heading: &'static str,
+    /// Caption of their table.
+    pub caption: &'static str,
+    /// Title of their chart.
+    pub chart_title: &'static str,
+}
+
+impl Results {
+    /// Returns what the groups of its arrays are called.
+    pub fn group_words(&self) -> GroupWords {
+        let has = |kind| {
+            let mut arrays = self.arrays.iter();
+            arrays.any(|array| array.layout == kind && !array.parity_groups.is_empty())
+        };
+        match (has(LayoutKind::WriteAnywhere), has(LayoutKind::InPlace)) {
+            (true, true) => GroupWords {
+                heading: "Parity groups and disk groups",
+                caption: "Each parity or disk group, by segment",
+                chart_title: "Data spindles of each parity or disk group by segment",
+            },
+            (false, true) => GroupWords {
+                heading: "Disk groups",
+                caption: "Each disk group, by segment",
+                chart_title: "Spindles of each disk group by segment",
+            },
+            (_, false) => GroupWords {
+                heading: "Parity groups",
+                caption: "Each parity group, by segment",
+                chart_title: "Data spindles of each parity group by segment",
+            },
+        }
+    }
+
+    /// Returns the text of `results.json`: indented, ending in a newline, the same bytes for equal results.
+    ///
+    /// # Errors
+    ///
+    /// [`ResultsError::NotFinite`] if a figure is infinite or not a number.
+    pub fn to_json_string(&self) -> Result<String, ResultsError> {
+        figures_json(self)
+    }
+
+    /// Reads the text of a `results.json`.
+    ///
+    /// # Errors
+    ///
+    /// [`ResultsError::Schema`] for another schema than [`SCHEMA`], [`ResultsError::Json`] for text
+    /// that is not JSON or lacks a field.
+    pub fn from_json(text: &str) -> Result<Self, ResultsError> {
+        check_schema(text, "results", SCHEMA)?;
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// Returns the same results with no wall time, for comparing two runs.
+    #[must_use]
+    pub fn without_wall_time(&self) -> Self {
+        Self { wall_seconds: 0.0, ..self.clone() }
+    }
+
+    /// Returns sentences that must stand beside every table and chart of these results, because the run is not the
+    /// scenario at full scale to its end. Empty for a whole run.
+    #[must_use]
+    pub fn caveats(&self) -> Vec<String> {
+        let of_real = self.real_spindles.iter().flat_map(RealSpindles::sentences);
+        of_real.chain(self.shortfalls()).chain(self.accuracy()).collect()
+    }
+
+    /// Returns how near to those of full scale the results are; none if they are of full scale.
+    pub fn accuracy(&self) -> Option<String> {
+        let Scaled { by, .. } = self.scaled.as_ref()?;
+        Some(match by {
+            0..=QUICK_SCALE_DOWN => QUICK_NOTE.to_owned(),
+            by => format!(
+                "{QUICK_NOTE} So much for 1/{QUICK_SCALE_DOWN}: at 1/{by} figures stray farther, and transfers, streams and \
+                 what waits for a timer can be off several times over."
+            ),
+        })
+    }
+
+    /// Returns the [`caveats`](Self::caveats) about scale, data loss and an early stop.
+    pub fn shortfalls(&self) -> Vec<String> {
+        let mut caveats = Vec::new();
+        if let Some(Scaled { by, .. }) = &self.scaled {
+            caveats.push(format!("At 1/{by} of full scale."));
+        }
+        caveats.extend(self.arrays.iter().filter_map(ArrayResults::data_loss_sentence));
+        caveats.extend(self.arrays.iter().filter_map(ArrayResults::refused_sentence));
+        if self.partial && self.arrays.iter().all(|array| array.data_loss.is_none()) {
+            caveats.push("The run was stopped before its last segment.".to_owned());
+        }
+        caveats
+    }
+
+    /// Returns whether the drives of `array` serve the nearest command first and set no bound on how long another one
+    /// waits, so that the highest percentiles of response time are above those of real drives.
+    #[must_use]
+    pub fn drives_starve(&self, array: &ArrayResults) -> bool {
+        let scheduler = self.settings.get(&format!("array.{}.scheduler", array.name));
+        scheduler == Some(&Setting::Text("sptf".to_owned()))
+    }
+
+    /// Returns whether a number of `array` was fitted to the published figures of its segment `segment`.
+    #[must_use]
+    pub fn was_fitted(&self, array: &ArrayResults, segment: u32) -> bool {
+        if self.workload.is_some() {
+            // Published figures are for the scenario's own workload.
+            return false;
+        }
+        let of_array = self.published.iter().filter(|found| found.array == array.name);
+        let mut compared = of_array.flat_map(|found| &found.segments);
+        compared.any(|compared| compared.index == segment && compared.fitted)
+            || array.fitted_segments().contains(&segment)
+    }
+
+    /// Returns the load on every array, in words; none if the results do not say.
+    #[must_use]
+    pub fn load_words(&self) -> Option<String> {
+        let asked_for = match (&self.workload, &self.load) {
+            (Some(workload), _) => workload.words(),
+            (None, Some(load)) => load.accesses.as_ref()?.words(),
+            (None, None) => return None,
+        };
+        let file = self.load.as_ref().map(|load| quantity::about(load.file_bytes as f64));
+        Some(asked_for + &file.map(|file| format!("; file of {file}")).unwrap_or_default())
+    }
+
+    /// Returns the origin of the figures of segment `segment` of `array`.
+    #[must_use]
+    pub fn origin(&self, array: &ArrayResults, segment: u32) -> Origin {
+        match &self.real_spindles {
+            Some(_) => Origin::Measured,
+            None if self.was_fitted(array, segment) => Origin::Fitted,
+            None => Origin::Predicted,
+        }
+    }
+
+    /// Returns sentences that stand below the title of every chart: [`Self::caveats`], but with one
+    /// sentence about real spindles.
+    #[must_use]
+    pub fn chart_caveats(&self) -> Vec<String> {
+        let of_real = self.real_spindles.iter().map(RealSpindles::sentence);
+        of_real.chain(self.shortfalls()).collect()
+    }
+
+    /// Returns the array called `name`.
+    #[must_use]
+    pub fn array(&self, name: &str) -> Option<&ArrayResults> {
+        self.arrays.iter().find(|array| array.name == name)
+    }
+}
+
+impl ArrayResults {
+    /// Returns a sentence about the last segment if it is shorter than the others, because the host was done.
+    #[must_use]
+    pub fn short_segment_note(&self) -> Option<String> {
+        let (first, last) = (self.segments.first()?, self.segments.last()?);
+        let is_short = last.seconds < 0.99 * first.seconds;
+        let seconds = |segment: &Segment| crate::rounded(segment.seconds, 3);
+        is_short.then(|| {
+            format!(
+                "Segment {} lasted {} s, not {} s: its rates are those of so short a time",
+                last.index,
+                seconds(last),
+                seconds(first)
+            )
+        })
+    }
+
+    /// Returns a sentence that says what the array lost for good, if it lost anything.
+    #[must_use]
+    pub fn data_loss_sentence(&self) -> Option<String> {
+        Some(self.data_loss.as_ref()?.sentence(&self.name))
+    }
+
+    /// Returns a sentence that says how many writes the array refused for lack of space, and when, if it refused any.
+    #[must_use]
+    pub fn refused_sentence(&self) -> Option<String> {
+        let refused = || self.segments.iter().filter(|one| one.refused.is_some());
+        let (first, last) = (refused().next()?.index, refused().next_back()?.index);
+        let count: u64 = refused().filter_map(|one| one.refused).sum();
+        let when = match first == last {
+            true => format!("in segment {first}"),
+            false => format!("in segments {first} to {last}"),
+        };
+        let share = 100.0 * count as f64
+            / (count + self.segments.iter().map(|one| one.ops).sum::<u64>()) as f64;
+        Some(format!(
+            "{} refused {count} writes for lack of space {when}, {share:.1} % of its operations.",
+            self.name
+        ))
+    }
+
+    /// Returns the working spindles, in words.
+    #[must_use]
+    pub fn working_spindles(&self) -> String {
+        match self.spindles {
+            Spindles { data, parity: 0, .. } => format!("{data} spindles"),
+            Spindles { data, parity, .. } => format!("{data} data and {parity} parity spindles"),
+        }
+    }
+
+    /// Returns the operations outstanding, in words.
+    #[must_use]
+    pub fn outstanding_words(&self) -> String {
+        match self.outstanding {
+            0 => "open loop".to_owned(),
+            outstanding => format!("{outstanding} outstanding"),
+        }
+    }
+
+    /// Returns the size of its cache, bytes, if it is among its parameters.
+    #[must_use]
+    pub fn cache_bytes(&self) -> Option<f64> {
+        let names = ["write_anywhere.buffer_cache", "in_place.write_cache"];
+        let is_cache = |parameter: &&Parameter| names.contains(&parameter.name.as_str());
+        Some(self.parameters.iter().find(is_cache)?.value)
+    }
+
+    /// Returns the published segments that any parameter of the array was fitted to, ascending, once each.
+    #[must_use]
+    pub fn fitted_segments(&self) -> Vec<u32> {
+        let fitted = self.parameters.iter().filter(|parameter| parameter.fitted);
+        let mut segments: Vec<u32> =
+            fitted.flat_map(|parameter| parameter.fitted_to_segments.iter().copied()).collect();
+        segments.sort_unstable();
+        segments.dedup();
+        segments
+    }
+
+    /// Returns the segment of that number.
+    #[must_use]
+    pub fn segment(&self, index: u32) -> Option<&Segment> {
+        self.segments.iter().find(|segment| segment.index == index)
+    }
+}
+
+impl LayoutKind {
+    /// Returns the word for it in `results.json` and in tables.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::WriteAnywhere => "write-anywhere",
+            Self::InPlace => "in-place",
+        }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature is serde's
+const fn is_false(value: &bool) -> bool {
+    !*value
+}

@@ -1,0 +1,399 @@
+//! The measurements of an array in one segment.
+
+use crate::data::band::SegmentBand;
+use crate::data::client_raid::ClientRaidFigures;
+use crate::data::gateway::GatewayFigures;
+use crate::data::housekeeping::Housekeeping;
+use crate::data::machine::MachineFigures;
+use crate::data::number::rounded;
+use crate::data::page_cache::PageCacheFigures;
+use crate::data::redundancy::Redundancy;
+use crate::data::relocation::Relocation;
+use crate::data::snapshots::Snapshots;
+use crate::data::volume::VolumeFigures;
+use crate::data::workload::{HostFigures, WorkloadFigures};
+use serde::{Deserialize, Serialize};
+
+/// Measurements over one segment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Segment {
+    /// Number of the segment; the first is 1.
+    pub index: u32,
+    /// Name of the phase that it is in; absent in a run without phases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// Length in the array's time, seconds.
+    pub seconds: f64,
+    /// Host operations completed.
+    pub ops: u64,
+    /// Host operations completed per second.
+    pub iops: f64,
+    /// Host data moved, MiB (1,048,576 bytes) per second.
+    pub mib_per_s: f64,
+    /// Response time of host operations.
+    pub response_ms: ResponseTime,
+    /// Share of the time that resources were busy.
+    pub utilization: Utilization,
+    /// Commands that the spindles served.
+    pub spindle_commands: SpindleCommands,
+    /// What the controller's memory did for the host.
+    #[serde(default)]
+    pub cache: Cache,
+    /// Where the host's data was when the segment ended.
+    pub layout: SegmentLayout,
+    /// Free space when the segment ended; none for an array that does not allocate.
+    pub free_space: Option<FreeSpace>,
+    /// Consistency points begun in the segment; none for an array without them.
+    pub consistency_points: Option<ConsistencyPoints>,
+    /// Stripes that an array in place destaged together; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stripe_destages: Option<StripeDestages>,
+    /// Deviations of the measurements from laws that they must obey.
+    pub checks: Checks,
+    /// Each parity group; absent where the array has a single one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupFigures>,
+    /// What was lost and how it was recovered; absent until a spindle fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redundancy: Option<Redundancy>,
+    /// What the array's snapshots held; absent without snapshots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshots: Option<Snapshots>,
+    /// Each volume, if the scenario describes any; absent otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<VolumeFigures>,
+    /// Host writes that were refused for lack of space, which `ops` does not count; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<u64>,
+    /// What lay between hosts and array; absent on a wire that costs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Box<MachineFigures>>,
+    /// What the hosts' page cache did; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_cache: Option<PageCacheFigures>,
+    /// What hosts did as clients that compute parity over blades; absent if they are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_raid: Option<ClientRaidFigures>,
+    /// What lay between a gateway and its client; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<GatewayFigures>,
+    /// More of the host's measurements, if its load is not a plain closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostFigures>,
+    /// The host's measurements of each job or access specification, in the order of the file, if several were run;
+    /// absent otherwise. In a run with phases, only those of the segment's phase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_workload: Vec<WorkloadFigures>,
+    /// What the controller did besides serving hosts; absent unless the scenario asks for some of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub housekeeping: Option<Housekeeping>,
+    /// How far its figures may be off; absent if that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band: Option<Box<SegmentBand>>,
+    /// What the array relocated; absent in one that relocates nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relocation: Option<Relocation>,
+}
+
+/// Response time of host operations, milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ResponseTime {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Half of the operations were at least as fast.
+    pub p50: f64,
+    /// 95 of 100 operations were at least as fast.
+    pub p95: f64,
+    /// 99 of 100 operations were at least as fast.
+    pub p99: f64,
+    /// The slowest operation.
+    pub max: f64,
+}
+
+/// Share of the time that a resource was busy, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Utilization {
+    /// The controller's processor; of several controllers, the busiest one's.
+    pub controller: f64,
+    /// Mean over the spindles that hold data, those of a parity group from when it was added.
+    pub spindles: f64,
+    /// Mean over the spindles that hold only parity; none if there are none.
+    pub parity_spindles: Option<f64>,
+}
+
+/// What one of several parity groups, or disk groups, did in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupFigures {
+    /// Share of the time, 0 to 1, that its data spindles were busy, from when it was added; none before.
+    pub spindles: Option<f64>,
+    /// The same for its parity spindles.
+    pub parity_spindles: Option<f64>,
+    /// Read commands that its spindles began.
+    pub reads: u64,
+    /// Write commands that its spindles began.
+    pub writes: u64,
+    /// Its free blocks when the segment ended, in percent of its blocks; none before it is added. Of a disk group, those
+    /// that no LUN takes.
+    pub free_percent: Option<f64>,
+}
+
+/// Commands that the spindles served in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SpindleCommands {
+    /// Read commands completed, all spindles.
+    pub read: u64,
+    /// Write commands completed, all spindles.
+    pub write: u64,
+    /// Of the reads: those for host reads.
+    #[serde(default)]
+    pub data_reads: u64,
+    /// Of the reads: those of blocks that a host write covers in part.
+    #[serde(default)]
+    pub edge_reads: u64,
+    /// Of the reads: those of indirect blocks, bitmaps and container maps.
+    #[serde(default)]
+    pub metadata_reads: u64,
+    /// Of the reads: those of old data and old parity, for an update of parity.
+    #[serde(default)]
+    pub parity_update_reads: u64,
+    /// Of the writes: those of parity.
+    #[serde(default)]
+    pub parity_writes: u64,
+    /// Read commands per host operation.
+    pub reads_per_host_op: f64,
+    /// Commands waiting or in service at a spindle that holds data, mean over time and spindles.
+    pub mean_queue_depth: f64,
+    /// Mean service time of a command, milliseconds.
+    pub mean_service_ms: f64,
+}
+
+/// What the controller's memory did for the host in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cache {
+    /// Hits in percent of all lookups: of a write-anywhere array blocks of data that hosts read or write in part, and of
+    /// metadata, which nearly always hit; of an in-place one pieces of host reads. [`host_reads`](Self::host_reads) says
+    /// what the cache did for the host.
+    pub hit_percent: f64,
+    /// The blocks that host reads asked for; absent in results of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_reads: Option<HostReadHits>,
+    /// Host writes that had to wait for room in the NVRAM log or the write cache.
+    pub stalled_writes: u64,
+    /// What was read ahead of sequential streams; absent if nothing was, or was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead: Option<ReadAhead>,
+}
+
+/// Blocks of 4 KiB that were read ahead of sequential streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadAhead {
+    /// Blocks asked of the spindles before a host read asked for them.
+    pub blocks: u64,
+    /// Blocks read ahead that host reads used: found in memory, or waited for.
+    pub used: u64,
+    /// Blocks read ahead that left memory unused.
+    pub dropped: u64,
+}
+
+/// Blocks of host data that were in the controller's memory when the host read them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostReadHits {
+    /// Blocks of 4 KiB that host reads asked for.
+    pub blocks: u64,
+    /// Those of them that were in the cache, percent; none if there were no host reads.
+    pub hit_percent: Option<f64>,
+}
+
+/// Where the host's data was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SegmentLayout {
+    /// Layout score, 0 to 1: the share of blocks that lie right after their predecessor in the
+    /// file. Constant for an in-place array, where nothing ever moves: only the ends of chunks
+    /// count.
+    pub score: f64,
+    /// Physically contiguous pieces per GiB of file.
+    pub extents_per_gib: f64,
+    /// Part of a spindle's address range that the data occupies, percent.
+    pub span_percent: f64,
+    /// Part of the file's blocks that were rewritten at least once, percent; none for an in-place
+    /// array, where that changes nothing.
+    pub rewritten_percent: Option<f64>,
+}
+
+impl SegmentLayout {
+    pub(crate) fn round(&mut self, significant_digits: usize) {
+        let Self { score, extents_per_gib, span_percent, rewritten_percent } = self;
+        for figure in [score, extents_per_gib, span_percent].into_iter().chain(rewritten_percent) {
+            *figure = rounded(*figure, significant_digits);
+        }
+    }
+}
+
+/// Free space of a write-anywhere array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FreeSpace {
+    /// Free-space score, 0 to 1: the share of free blocks that lie right behind another free block,
+    /// not counting the first of each spindle. 1 means one run per spindle.
+    pub score: f64,
+    /// Longest run of free blocks on one spindle, blocks of 4 KiB.
+    pub largest_run_blocks: u64,
+}
+
+/// Consistency points of a write-anywhere array in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConsistencyPoints {
+    /// Number of consistency points.
+    pub count: u64,
+    /// Consistency points that began the moment the previous one ended, because both halves of the
+    /// log were full.
+    #[serde(default)]
+    pub back_to_back: u64,
+    /// Mean number of blocks written by each, data and metadata, blocks of 4 KiB.
+    pub blocks_per_cp: f64,
+    /// Stripes written whole, percent of stripes written.
+    pub full_stripe_percent: f64,
+}
+
+/// Stripes that an array in place wrote back together in a segment, instead of extent by extent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StripeDestages {
+    /// Those that were dirty as a whole: nothing was read for their parity.
+    pub full: u64,
+    /// Those that were completed by reading what was not dirty.
+    pub reconstructed: u64,
+}
+
+/// Differences between measurements and the laws they must obey, percent, without sign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Checks {
+    /// Little's law: throughput times mean response time against operations outstanding.
+    pub littles_law_error_percent: f64,
+    /// Utilization law: command rate times mean service time against measured utilization.
+    pub utilization_law_error_percent: f64,
+}
+
+impl Segment {
+    /// Returns spindle commands, reads and writes, per host operation; 0 if there was no operation.
+    #[must_use]
+    pub fn commands_per_host_op(&self) -> f64 {
+        if self.ops == 0 {
+            return 0.0;
+        }
+        (self.spindle_commands.read + self.spindle_commands.write) as f64 / self.ops as f64
+    }
+
+    /// Returns whether `time_in_ms` of its machine is the time of requests for each operation, and not parts of the response
+    /// time. Requests of a page cache are not an operation's: nobody waits for most writes. Those of clients that compute
+    /// parity overlap.
+    #[must_use]
+    pub const fn time_is_of_requests(&self) -> bool {
+        self.page_cache.is_some() || self.client_raid.is_some() || self.gateway.is_some()
+    }
+
+    /// Returns whether a link or a controller went out of service in it or came back, or operations felt it.
+    pub fn has_outage(&self) -> bool {
+        self.machine.as_ref().is_some_and(|machine| machine.has_outage())
+    }
+
+    /// Returns the segment with every figure that is not a count [`rounded`] to
+    /// `significant_digits`.
+    #[must_use]
+    pub fn rounded(mut self, significant_digits: usize) -> Self {
+        let Self {
+            index: _,
+            phase: _,
+            ops: _,
+            refused: _,
+            seconds,
+            iops,
+            mib_per_s,
+            response_ms: ResponseTime { mean, p50, p95, p99, max },
+            utilization: Utilization { controller, spindles, parity_spindles },
+            spindle_commands:
+                SpindleCommands {
+                    read: _,
+                    write: _,
+                    data_reads: _,
+                    edge_reads: _,
+                    metadata_reads: _,
+                    parity_update_reads: _,
+                    parity_writes: _,
+                    reads_per_host_op,
+                    mean_queue_depth,
+                    mean_service_ms,
+                },
+            cache: Cache { hit_percent, host_reads, stalled_writes: _, read_ahead: _ },
+            layout,
+            free_space,
+            consistency_points,
+            stripe_destages: _,
+            checks: Checks { littles_law_error_percent, utilization_law_error_percent },
+            groups,
+            redundancy,
+            snapshots,
+            volumes: _,
+            machine,
+            page_cache,
+            client_raid,
+            gateway,
+            host,
+            by_workload,
+            housekeeping: _,
+            // Rounded as it is made.
+            band: _,
+            relocation,
+        } = &mut self;
+        let of_groups = groups.iter_mut().flat_map(|group| {
+            [&mut group.spindles, &mut group.parity_spindles, &mut group.free_percent]
+        });
+        let always = [
+            seconds,
+            iops,
+            mib_per_s,
+            mean,
+            p50,
+            p95,
+            p99,
+            max,
+            controller,
+            spindles,
+            reads_per_host_op,
+            mean_queue_depth,
+            mean_service_ms,
+            hit_percent,
+            littles_law_error_percent,
+            utilization_law_error_percent,
+        ];
+        let free_space = free_space.iter_mut().map(|space| &mut space.score);
+        let points = consistency_points
+            .iter_mut()
+            .flat_map(|points| [&mut points.blocks_per_cp, &mut points.full_stripe_percent]);
+        by_workload.iter_mut().for_each(|figures| figures.round(significant_digits));
+        layout.round(significant_digits);
+        if let Some(machine) = machine {
+            machine.round(significant_digits);
+        }
+        if let Some(relocation) = relocation {
+            relocation.round(significant_digits);
+        }
+        if let Some(page_cache) = page_cache {
+            page_cache.round(significant_digits);
+        }
+        if let Some(client_raid) = client_raid {
+            client_raid.round(significant_digits);
+        }
+        if let Some(gateway) = gateway {
+            gateway.round(significant_digits);
+        }
+        *host = host.map(|host| host.rounded(significant_digits));
+        let host_hits = host_reads.iter_mut().flat_map(|reads| &mut reads.hit_percent);
+        let rebuilt = redundancy.iter_mut().map(|lost| &mut lost.rebuilt_percent);
+        let used = snapshots.iter_mut().map(|now| &mut now.aggregate_used_percent);
+        let sometimes = parity_spindles.iter_mut().chain(rebuilt).chain(host_hits).chain(used);
+        let sometimes = sometimes.chain(of_groups.flatten());
+        for figure in always.into_iter().chain(sometimes).chain(free_space).chain(points) {
+            *figure = rounded(*figure, significant_digits);
+        }
+        self
+    }
+}

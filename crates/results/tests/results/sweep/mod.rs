@@ -1,0 +1,4 @@
+//! Sweeps: their arithmetic.
+
+mod differences;
+pub(crate) mod fixture;
