@@ -4,5 +4,8 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    strewn::terminal::study_program("scenarios/studies/drives-and-memory.toml", "results/drives-and-memory")
+    strewn::terminal::study_program(
+        "scenarios/studies/drives-and-memory.toml",
+        "results/drives-and-memory",
+    )
 }

@@ -4,5 +4,8 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    strewn::terminal::study_program("scenarios/studies/noisy-neighbour.toml", "results/noisy-neighbour")
+    strewn::terminal::study_program(
+        "scenarios/studies/noisy-neighbour.toml",
+        "results/noisy-neighbour",
+    )
 }

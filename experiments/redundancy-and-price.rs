@@ -4,5 +4,8 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    strewn::terminal::study_program("scenarios/studies/redundancy-and-price.toml", "results/redundancy-and-price")
+    strewn::terminal::study_program(
+        "scenarios/studies/redundancy-and-price.toml",
+        "results/redundancy-and-price",
+    )
 }

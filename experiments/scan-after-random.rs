@@ -4,5 +4,8 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    strewn::terminal::study_program("scenarios/studies/scan-after-random.toml", "results/scan-after-random")
+    strewn::terminal::study_program(
+        "scenarios/studies/scan-after-random.toml",
+        "results/scan-after-random",
+    )
 }
