@@ -106,7 +106,8 @@ pub fn run(tests: &[(&str, Test)]) -> ExitCode {
     let all_are_required = is_set(REQUIRE_ALL);
     let (flags, words): (Vec<_>, Vec<_>) = std::env::args().partition(|word| word == REPORT_TIME);
     let trial = |(name, test): &(&str, Test)| {
-        let (name, test, is_timed) = (name.replace(' ', ""), *test, !flags.is_empty());
+        let (name, test, is_timed) =
+            (name.split_whitespace().collect::<String>(), *test, !flags.is_empty());
         Trial::ignorable_test(name.clone(), move || {
             let began = Instant::now();
             let ended = test();
