@@ -1,6 +1,6 @@
 //! Gateways against what the source says of them: a steady flow and bursts, and who finishes first.
 
-use strewn::report::{ArrayResults, Results, RowStatus};
+use strewn::report::{ArrayResults, RowStatus};
 
 use crate::common::results_of;
 
