@@ -402,7 +402,9 @@ fn streams_go_out_in_stripes_and_parity_is_right() {
     });
     let (full, reconstructed) = seen.get();
     println!("{full} full stripes, {reconstructed} reconstruct-writes");
-    assert!(full > u64::from(CASES) / 4 && reconstructed > u64::from(CASES) / 4);
+    // Few of few cases have full stripes, in each of which there are many.
+    let least = u64::from(cases(0, CASES / 4));
+    assert!(full > least && reconstructed > least);
 }
 
 #[test]
