@@ -1,25 +1,7 @@
-//! What does a parity group give that is added late?
-//!
-//!     cargo run --release -p experiments --bin added-group
-//!
-//! docs/studies/added-group.md has the question, the predictions and the finding. Copy this program and the study to write your own.
+//! What does a parity group give that is added late? docs/studies/added-group.md has the predictions and the finding.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use strewn::sweep::Study;
-use strewn::terminal::{self, Ending, Failure, run_study};
-
-const STUDY: &str = "scenarios/studies/added-group.toml";
-/// Runs that are there are not run again.
-const RESULTS: &str = "results/added-group";
-
 fn main() -> ExitCode {
-    terminal::exit_code(experiment())
-}
-
-fn experiment() -> Result<Ending, Failure> {
-    // The table of all figures comes first, for what else a program wants of it.
-    let (_sweep, ending) = run_study(&Study::load(STUDY)?, Path::new(RESULTS))?;
-    Ok(ending)
+    strewn::terminal::study_program("scenarios/studies/added-group.toml", "results/added-group")
 }

@@ -1,25 +1,7 @@
-//! Do requests that straddle blocks cause the loss?
-//!
-//!     cargo run --release -p experiments --bin alignment
-//!
-//! docs/studies/alignment.md has the question, the predictions and the finding. Copy this program and the study to write your own.
+//! Do requests that straddle blocks cause the loss? docs/studies/alignment.md has the predictions and the finding.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use strewn::sweep::Study;
-use strewn::terminal::{self, Ending, Failure, run_study};
-
-const STUDY: &str = "scenarios/studies/alignment.toml";
-/// Runs that are there are not run again.
-const RESULTS: &str = "results/alignment";
-
 fn main() -> ExitCode {
-    terminal::exit_code(experiment())
-}
-
-fn experiment() -> Result<Ending, Failure> {
-    // The table of all figures comes first, for what else a program wants of it.
-    let (_sweep, ending) = run_study(&Study::load(STUDY)?, Path::new(RESULTS))?;
-    Ok(ending)
+    strewn::terminal::study_program("scenarios/studies/alignment.toml", "results/alignment")
 }

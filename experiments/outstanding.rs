@@ -1,25 +1,8 @@
 //! How many operations outstanding, and does a pegged processor explain Avanade's 3,460 IOPS?
-//!
-//!     cargo run --release -p experiments --bin outstanding
-//!
-//! docs/studies/outstanding.md has the question, the predictions and the finding. Copy this program and the study to write your own.
+//! docs/studies/outstanding.md has the predictions and the finding.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use strewn::sweep::Study;
-use strewn::terminal::{self, Ending, Failure, run_study};
-
-const STUDY: &str = "scenarios/studies/outstanding.toml";
-/// Runs that are there are not run again.
-const RESULTS: &str = "results/outstanding";
-
 fn main() -> ExitCode {
-    terminal::exit_code(experiment())
-}
-
-fn experiment() -> Result<Ending, Failure> {
-    // The table of all figures comes first, for what else a program wants of it.
-    let (_sweep, ending) = run_study(&Study::load(STUDY)?, Path::new(RESULTS))?;
-    Ok(ending)
+    strewn::terminal::study_program("scenarios/studies/outstanding.toml", "results/outstanding")
 }

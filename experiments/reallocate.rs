@@ -1,25 +1,8 @@
-//! Reallocate nightly, weekly, on reads: what does it give and cost?
-//!
-//!     cargo run --release -p experiments --bin reallocate
-//!
-//! docs/studies/reallocate.md has the question, the predictions and the finding. Copy this program and the study to write your own.
+//! Reallocate nightly, weekly, on reads: what does it give and cost? docs/studies/reallocate.md has the predictions and
+//! the finding.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use strewn::sweep::Study;
-use strewn::terminal::{self, Ending, Failure, run_study};
-
-const STUDY: &str = "scenarios/studies/reallocate.toml";
-/// Runs that are there are not run again.
-const RESULTS: &str = "results/reallocate";
-
 fn main() -> ExitCode {
-    terminal::exit_code(experiment())
-}
-
-fn experiment() -> Result<Ending, Failure> {
-    // The table of all figures comes first, for what else a program wants of it.
-    let (_sweep, ending) = run_study(&Study::load(STUDY)?, Path::new(RESULTS))?;
-    Ok(ending)
+    strewn::terminal::study_program("scenarios/studies/reallocate.toml", "results/reallocate")
 }

@@ -1,25 +1,11 @@
-//! Root volume, RAID-4 or RAID-DP, spares: what does a purchased spindle give?
-//!
-//!     cargo run --release -p experiments --bin redundancy-and-price
-//!
-//! docs/studies/redundancy-and-price.md has the question, the predictions and the finding. Copy this program and the study to write your own.
+//! Root volume, RAID-4 or RAID-DP, spares: what does a purchased spindle give? docs/studies/redundancy-and-price.md has
+//! the predictions and the finding.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use strewn::sweep::Study;
-use strewn::terminal::{self, Ending, Failure, run_study};
-
-const STUDY: &str = "scenarios/studies/redundancy-and-price.toml";
-/// Runs that are there are not run again.
-const RESULTS: &str = "results/redundancy-and-price";
-
 fn main() -> ExitCode {
-    terminal::exit_code(experiment())
-}
-
-fn experiment() -> Result<Ending, Failure> {
-    // The table of all figures comes first, for what else a program wants of it.
-    let (_sweep, ending) = run_study(&Study::load(STUDY)?, Path::new(RESULTS))?;
-    Ok(ending)
+    strewn::terminal::study_program(
+        "scenarios/studies/redundancy-and-price.toml",
+        "results/redundancy-and-price",
+    )
 }

@@ -1,25 +1,11 @@
-//! Sequential reads after random writes, on 40 spindles
-//!
-//!     cargo run --release -p experiments --bin scan-after-random
-//!
-//! docs/studies/scan-after-random.md has the question, the predictions and the finding. Copy this program and the study to write your own.
+//! Sequential reads after random writes, on 40 spindles. docs/studies/scan-after-random.md has the predictions and the
+//! finding.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use strewn::sweep::Study;
-use strewn::terminal::{self, Ending, Failure, run_study};
-
-const STUDY: &str = "scenarios/studies/scan-after-random.toml";
-/// Runs that are there are not run again.
-const RESULTS: &str = "results/scan-after-random";
-
 fn main() -> ExitCode {
-    terminal::exit_code(experiment())
-}
-
-fn experiment() -> Result<Ending, Failure> {
-    // The table of all figures comes first, for what else a program wants of it.
-    let (_sweep, ending) = run_study(&Study::load(STUDY)?, Path::new(RESULTS))?;
-    Ok(ending)
+    strewn::terminal::study_program(
+        "scenarios/studies/scan-after-random.toml",
+        "results/scan-after-random",
+    )
 }

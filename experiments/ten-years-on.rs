@@ -1,25 +1,7 @@
-//! Ten years on: is the argument over?
-//!
-//!     cargo run --release -p experiments --bin ten-years-on
-//!
-//! docs/studies/ten-years-on.md has the question, the predictions and the finding. Copy this program and the study to write your own.
+//! Ten years on: is the argument over? docs/studies/ten-years-on.md has the predictions and the finding.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use strewn::sweep::Study;
-use strewn::terminal::{self, Ending, Failure, run_study};
-
-const STUDY: &str = "scenarios/studies/ten-years-on.toml";
-/// Runs that are there are not run again.
-const RESULTS: &str = "results/ten-years-on";
-
 fn main() -> ExitCode {
-    terminal::exit_code(experiment())
-}
-
-fn experiment() -> Result<Ending, Failure> {
-    // The table of all figures comes first, for what else a program wants of it.
-    let (_sweep, ending) = run_study(&Study::load(STUDY)?, Path::new(RESULTS))?;
-    Ok(ending)
+    strewn::terminal::study_program("scenarios/studies/ten-years-on.toml", "results/ten-years-on")
 }

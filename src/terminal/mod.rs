@@ -40,7 +40,7 @@ pub use progress::Terminal;
 pub use reading::ReadingTerminal;
 pub use report::color_messages;
 pub use study_progress::StudyTerminal;
-pub use sweep_progress::{SweepTerminal, roughly, run_plan, run_study};
+pub use sweep_progress::{SweepTerminal, roughly, run_plan, study_program};
 
 /// Watches for Ctrl-C from now on. The returned function tells whether there was one. A second Ctrl-C ends the
 /// program at once.

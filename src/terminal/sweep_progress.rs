@@ -1,7 +1,7 @@
 //! Progress of a sweep: a bar on a terminal, a line now and then in a log.
 
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use strewn_sweep::{
 };
 
 use crate::failure::{Failure, with_causes};
-use crate::terminal::ending::{Ending, print, say};
+use crate::terminal::ending::{Ending, exit_code, print, say};
 use crate::terminal::interrupt;
 use crate::terminal::late_bar::LateBar;
 
@@ -87,19 +87,21 @@ pub fn run_plan(
     Ok((collect(plan, store, &end.failures())?, end))
 }
 
-/// Runs a study in `directory`, where runs that are there are not run again, prints its table and what came of its
-/// predictions, and writes its files. This is what an experiment does that is a study.
-///
-/// # Errors
-/// If the study is wrong, a run fails or a file cannot be written.
-pub fn run_study(study: &Study, directory: &Path) -> Result<(Sweep, Ending), Failure> {
-    let plan = study.plan(None)?;
+/// The `main` of an experiment that is a study, by its file. Runs it in `directory`, except for the points whose results are
+/// there, prints its table and how its predictions fared, and writes its files.
+#[must_use]
+pub fn study_program(file: &str, directory: &str) -> ExitCode {
+    exit_code(run_study(file, directory))
+}
+
+fn run_study(file: &str, directory: &str) -> Result<Ending, Failure> {
+    let plan = Study::load(file)?.plan(None)?;
     let store = Store::new(directory);
     store.write_plan(&plan)?;
     let (sweep, end) = run_plan(&plan, &store, &SweepOptions::default())?;
-    print(&(sweep_table(&sweep) + &study_summary(&sweep, &study.text)))?;
+    print(&(sweep_table(&sweep) + &study_summary(&sweep, &plan.study.text)))?;
     store.publish(&files(&sweep, &plan.study)?)?;
-    Ok((sweep, Ending::of_runs(end)?))
+    Ending::of_runs(end)
 }
 
 /// Says how much time is left, if `share` of the work took `elapsed`.

@@ -1,9 +1,12 @@
 //! Running the command as a person would, in a directory of its own.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use strewn::report::Results;
 use tempfile::TempDir;
 
 /// The root of the project, where the shipped scenarios are found.
@@ -93,6 +96,29 @@ impl Ran {
             assert!(self.stderr.contains(fragment), "no {fragment:?} in\n{}", self.stderr);
         }
     }
+}
+
+/// Where [`full_run`] leaves its directories.
+pub const FULL_RUNS: &str = env!("CARGO_TARGET_TMPDIR");
+
+/// Runs a shipped scenario at full scale, once for all tests, and returns the directory of its results.
+pub fn full_run(name: &'static str) -> PathBuf {
+    static RUNS: Mutex<BTreeMap<&str, Arc<OnceLock<PathBuf>>>> = Mutex::new(BTreeMap::new());
+    let run = Arc::clone(RUNS.lock().unwrap().entry(name).or_default());
+    let run = run.get_or_init(|| {
+        let (scenario, out) =
+            (format!("{PROJECT}/scenarios/{name}.toml"), Path::new(FULL_RUNS).join(name));
+        let words = ["run", &scenario, "--force", "--out", &out.to_string_lossy()];
+        Folder::new().strewn(&words).succeeded();
+        out
+    });
+    run.clone()
+}
+
+/// The results of [`full_run`].
+pub fn results_of(name: &'static str) -> Results {
+    let json = fs::read_to_string(full_run(name).join("results.json")).unwrap();
+    Results::from_json(&json).unwrap()
 }
 
 /// What is in a directory, by name and in order; a directory in it has no contents here.

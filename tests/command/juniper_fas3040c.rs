@@ -4,16 +4,12 @@ use std::sync::OnceLock;
 
 use strewn::results::{ArrayResults, Results, RowStatus};
 
-use crate::common::{Folder, PROJECT};
+use crate::common::results_of;
 
 /// The whole test takes seconds; the segments of a quick run are shorter than a consistency point.
 fn results() -> &'static Results {
     static RUN: OnceLock<Results> = OnceLock::new();
-    RUN.get_or_init(|| {
-        let scenario = format!("{PROJECT}/scenarios/juniper-fas3040c.toml");
-        let json = Folder::new().strewn(&["run", &scenario, "--json"]).succeeded();
-        Results::from_json(&json).unwrap()
-    })
+    RUN.get_or_init(|| results_of("juniper-fas3040c"))
 }
 
 fn array(name: &str) -> &'static ArrayResults {

@@ -1,8 +1,8 @@
 //! Gateways against what the source says of them: a steady flow and bursts, and who finishes first.
 
-use strewn::results::{ArrayResults, Results, RowStatus};
+use strewn::results::{ArrayResults, RowStatus};
 
-use crate::common::{Folder, PROJECT};
+use crate::common::results_of;
 
 fn seconds(array: &ArrayResults) -> f64 {
     array.segments.iter().map(|segment| segment.seconds).sum()
@@ -18,9 +18,7 @@ fn to_array(array: &ArrayResults) -> Vec<f64> {
 
 #[test]
 fn a_copy_is_steady_behind_windows_in_bursts_behind_linux_and_sooner_done() {
-    let scenario = format!("{PROJECT}/scenarios/nas-gateways.toml");
-    let printed = Folder::new().strewn(&["run", &scenario, "--json"]).succeeded();
-    let results = Results::from_json(&printed).unwrap();
+    let results = results_of("nas-gateways");
     let array = |name: &str| results.arrays.iter().find(|array| array.name == name).unwrap();
     for network in ["Fast Ethernet", "gigabit"] {
         let [cifs, samba, nfs] =

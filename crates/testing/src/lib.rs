@@ -15,16 +15,42 @@
 //!
 //! strewn_testing::main![a_page_opens];
 //! ```
+//!
+//! [`cases`] and [`seeds`] say how many random cases a test tries: few where people wait, many in `.ci/nightly`.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
-pub use libtest_mimic::Trial;
-use libtest_mimic::{Arguments, Completion, Failed};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 /// Name of the variable that turns ignored tests into failed ones, if it is `1`.
 pub const REQUIRE_ALL: &str = "STREWN_REQUIRE_ALL";
+
+/// Name of the variable that makes tests try as many cases as in `.ci/nightly`, if it is `1`.
+pub const LONG: &str = "STREWN_LONG";
+
+/// The built-in harness's flag: say how long each test took.
+const REPORT_TIME: &str = "--report-time";
+
+/// Whether the variable is `1`.
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
+}
+
+/// How many random cases a test tries: `few`, or `many` with [`LONG`].
+#[must_use]
+pub fn cases(few: u32, many: u32) -> u32 {
+    if is_set(LONG) { many } else { few }
+}
+
+/// The seeds of as many cases as [`cases`] says.
+#[must_use]
+pub fn seeds(few: u32, many: u32) -> Range<u64> {
+    0..cases(few, many).into()
+}
 
 /// What a test needs and this machine lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,13 +86,6 @@ pub fn program(names: &[&str], remedy: &str) -> Result<PathBuf, Missing> {
         .ok_or_else(|| Missing::new(format!("no {} on this machine", names.join(" or ")), remedy))
 }
 
-/// A test under its name: ignored if something is missing, failed if [`REQUIRE_ALL`] is set then.
-#[must_use]
-pub fn trial(name: &str, test: fn() -> Result<(), Missing>) -> Trial {
-    let all_are_required = std::env::var_os(REQUIRE_ALL).is_some_and(|value| value == "1");
-    Trial::ignorable_test(name, move || completion(test(), all_are_required))
-}
-
 fn completion(ended: Result<(), Missing>, all_are_required: bool) -> Result<Completion, Failed> {
     match ended {
         Ok(()) => Ok(Completion::Completed),
@@ -77,10 +96,28 @@ fn completion(ended: Result<(), Missing>, all_are_required: bool) -> Result<Comp
     }
 }
 
-/// Runs the tests as the command line asks, and prints their summary.
+/// A test: fails by panicking, or says what it needs and lacks.
+pub type Test = fn() -> Result<(), Missing>;
+
+/// Runs tests under their names as the command line asks, and prints their summary. A test that lacks something is ignored,
+/// or fails if [`REQUIRE_ALL`] is set.
 #[must_use]
-pub fn run(tests: Vec<Trial>) -> ExitCode {
-    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+pub fn run(tests: &[(&str, Test)]) -> ExitCode {
+    let all_are_required = is_set(REQUIRE_ALL);
+    let (flags, words): (Vec<_>, Vec<_>) = std::env::args().partition(|word| word == REPORT_TIME);
+    let trial = |(name, test): &(&str, Test)| {
+        let (name, test, is_timed) =
+            (name.split_whitespace().collect::<String>(), *test, !flags.is_empty());
+        Trial::ignorable_test(name.clone(), move || {
+            let began = Instant::now();
+            let ended = test();
+            if is_timed {
+                println!("test {name} ... <{:.3}s>", began.elapsed().as_secs_f64());
+            }
+            completion(ended, all_are_required)
+        })
+    };
+    libtest_mimic::run(&Arguments::from_iter(words), tests.iter().map(trial).collect()).exit_code()
 }
 
 /// The `main` of a test program: every test by its path, which becomes its name.
@@ -88,9 +125,7 @@ pub fn run(tests: Vec<Trial>) -> ExitCode {
 macro_rules! main {
     ($($($segment:ident)::+),* $(,)?) => {
         fn main() -> ::std::process::ExitCode {
-            $crate::run(::std::vec![
-                $($crate::trial(&::std::stringify!($($segment)::+).replace(' ', ""), $($segment)::+)),*
-            ])
+            $crate::run(&[$((::std::stringify!($($segment)::+), $($segment)::+)),*])
         }
     };
 }

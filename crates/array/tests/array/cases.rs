@@ -4,15 +4,19 @@ use std::cell::Cell;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
+use strewn_testing::cases;
 
-/// Runs `cases` cases, each of which says how often it had something to test: `least` times in all.
+/// Runs `many` cases, or an eighth of them where people wait. Each says how often it had something to test: `least` times in
+/// all of `many`. Of fewer, which scatter more, half in proportion.
 pub fn cases_that_test<S: Strategy>(
-    cases: u32,
+    many: u32,
     least: u32,
     strategy: S,
     test: impl Fn(S::Value) -> Result<u32, TestCaseError>,
 ) {
     let tested = Cell::new(0);
+    let cases = cases(many / 8, many);
+    let least = if cases < many { least * cases / many / 2 } else { least };
     // A failure prints the case that it shrank to; there is no file to keep it in.
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) };
     let mut runner = TestRunner::new(config);

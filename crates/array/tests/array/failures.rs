@@ -302,6 +302,8 @@ fn regression_a_step_that_is_given_up_keeps_its_room() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(strewn_testing::cases(64, 256)))]
+
     #[test]
     fn write_anywhere_lives_with_as_many_losses_as_parities(
         steps in prop::collection::vec(any_step(), 300),

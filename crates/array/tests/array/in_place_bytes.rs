@@ -8,6 +8,7 @@ use strewn_array::in_place::{
 use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{VraidConfig, VraidLayout};
+use strewn_testing::cases;
 
 use crate::cases::cases_that_test;
 use crate::faulty::{Described, FaultyHarness};
@@ -287,7 +288,7 @@ fn run(
 const CASES: u32 = 256;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(CASES))]
+    #![proptest_config(ProptestConfig::with_cases(cases(CASES / 8, CASES)))]
 
     #[test]
     fn parity_is_right_after_any_history(setting in any_setting(), happenings in any_happenings()) {
@@ -401,7 +402,9 @@ fn streams_go_out_in_stripes_and_parity_is_right() {
     });
     let (full, reconstructed) = seen.get();
     println!("{full} full stripes, {reconstructed} reconstruct-writes");
-    assert!(full > u64::from(CASES) / 4 && reconstructed > u64::from(CASES) / 4);
+    // Few of few cases have full stripes, in each of which there are many.
+    let least = u64::from(cases(0, CASES / 4));
+    assert!(full > least && reconstructed > least);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use proptest::sample::Index;
 use strewn_array::Array;
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::{BackgroundScan, BackgroundWork, WriteAnywhere};
+use strewn_testing::cases;
 
 use crate::harness::{Harness, Watch};
 use crate::in_place::{DestageWatch, any_in_place, fresh_in_place, lun_is_as_acknowledged};
@@ -104,7 +105,7 @@ pub fn read_everything<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
+    #![proptest_config(ProptestConfig::with_cases(cases(128, 1024)))]
 
     #[test]
     fn write_anywhere_keeps_what_it_acknowledged(

@@ -9,6 +9,7 @@ use strewn_array::{Array, LogSize};
 use strewn_base::BLOCK_SECTORS;
 use strewn_base::Rng;
 use strewn_raid::{Parity, ParityGroup};
+use strewn_testing::cases;
 
 use crate::harness::{Harness, Watch};
 use crate::payloads::Bytes;
@@ -61,7 +62,7 @@ fn come_to_rest<W: Watch<WriteAnywhere<Bytes>>>(harness: &mut Harness<WriteAnywh
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(cases(64, 512)))]
 
     #[test]
     fn whatever_is_relocated_what_was_acknowledged_stays(

@@ -10,6 +10,7 @@ use strewn_array::write_anywhere::{
 use strewn_array::{Array, ArrayConfigError, Format, LogSize, ProcessorCosts};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, SpindleSet, Vbn};
+use strewn_testing::cases;
 
 use crate::bytes::{claim, content};
 use crate::harness::{Command, Event, Harness, MemoryDriver, Watch};
@@ -340,7 +341,7 @@ fn a_long_run_takes_commands_of_128_blocks() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(cases(12, 48)))]
 
     #[test]
     fn a_fragmented_range_is_read_run_by_run(

@@ -97,7 +97,7 @@ fn diagonals_of_the_paper() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(strewn_testing::cases(16, 96)))]
 
     #[test]
     fn codec_agrees_with_the_paper(

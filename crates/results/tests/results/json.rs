@@ -124,6 +124,10 @@ proptest! {
         prop_assert_eq!(rounded(once, digits), once);
         prop_assert!((once - value).abs() <= value.abs() * 10_f64.powi(1 - digits as i32));
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(strewn_testing::cases(32, 256)))]
 
     #[test]
     fn any_finite_figure_survives_the_file(value in proptest::num::f64::NORMAL) {

@@ -432,7 +432,7 @@ fn any_drive() -> impl Strategy<Value = Synthetic> {
 proptest! {
     // The same drives each time: their predictions are held to a tolerance.
     #![proptest_config(ProptestConfig {
-        cases: 60,
+        cases: strewn_testing::cases(15, 60),
         rng_seed: RngSeed::Fixed(1),
         failure_persistence: None,
         ..ProptestConfig::default()

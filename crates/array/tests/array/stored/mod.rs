@@ -12,6 +12,7 @@ use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{Array, Direction, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
+use strewn_testing::cases;
 
 use crate::cases::cases_that_test;
 use crate::payloads::Bytes;
@@ -132,7 +133,7 @@ fn any_history() -> impl Strategy<Value = Vec<Happening>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(cases(16, 64)))]
 
     #[test]
     fn what_was_acknowledged_is_read_back_and_parity_is_right(

@@ -206,7 +206,7 @@ fn run(seed: u64, acts: &[Act]) -> (Vec<SimulatedDisk>, CrashCounts, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(strewn_testing::cases(500, 2_000)))]
 
     #[test]
     fn every_sector_is_safe_or_newer(seed: u64, acts in prop::collection::vec(acts(), 0..120)) {

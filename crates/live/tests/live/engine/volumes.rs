@@ -383,7 +383,7 @@ impl Rig {
 #[test]
 fn volumes_luns_snapshots_and_clones_are_what_a_model_says() {
     let first = std::env::var("STREWN_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seeds = first.map_or(1..25, |seed| seed..seed + 1);
+    let seeds = first.map_or(1..1 + u64::from(strewn_testing::cases(8, 24)), |seed| seed..seed + 1);
     let mut refused = 0;
     for seed in seeds {
         println!("STREWN_SEED={seed}");

@@ -34,15 +34,16 @@ fn spoil(directory: &Path, position: u16, byte: u8) {
 /// Reads every block, each of which must hold what was written or be refused, and returns how many were refused.
 fn refused(client: &Client) -> u64 {
     let mut refused = 0;
-    for block in 0..LUN_BLOCKS {
-        match answer(client, HostRequest::Read(block * 8..block * 8 + 8)) {
-            Ok(Answer::Bytes(bytes)) => {
-                let from = (block % 256) as usize * BLOCK;
-                let right = &megabyte(block / 256, 1)[from..from + BLOCK];
-                assert!(bytes == right, "block {block} is read as something else");
+    for start in (0..LUN_BLOCKS).step_by(256) {
+        let written = megabyte(start / 256, 1);
+        for (block, right) in (start..).zip(written.chunks(BLOCK)) {
+            match answer(client, HostRequest::Read(block * 8..block * 8 + 8)) {
+                Ok(Answer::Bytes(bytes)) => {
+                    assert!(bytes == right, "block {block} is read as something else");
+                }
+                Err(RequestError::BlocksGone) => refused += 1,
+                other => panic!("block {block}: {other:?}"),
             }
-            Err(RequestError::BlocksGone) => refused += 1,
-            other => panic!("block {block}: {other:?}"),
         }
     }
     refused

@@ -4,7 +4,7 @@ use super::rig::Rig;
 
 #[test]
 fn what_is_read_is_what_was_written() {
-    for seed in 0..30 {
+    for seed in strewn_testing::seeds(8, 30) {
         let mut rig = Rig::new(seed);
         for _ in 0..400 {
             for _ in 0..rig.rng.below(6) {
