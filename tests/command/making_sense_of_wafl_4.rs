@@ -1,6 +1,6 @@
 //! The main job at an eighth of full scale against its published figures: does the model still predict them?
 //!
-//! The bounds are for a quick run. At full scale the figures come closer: see `docs/model.md`.
+//! The bounds are for a quick run. At full scale the figures come closer: see `docs/results.md`.
 
 use std::io::Write;
 use std::sync::OnceLock;
