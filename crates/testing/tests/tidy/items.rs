@@ -15,13 +15,15 @@ pub struct Item<'a> {
     pub public: bool,
     /// Type whose `impl` block it is, or is in.
     pub owner: Option<&'a str>,
-    /// An `impl` block of a trait.
+    /// An `impl` block of a trait, or what a trait declares.
     pub of_trait: bool,
     /// Compiled for tests only.
     pub test: bool,
     /// The compiler or a linker takes it by an attribute, not by a name.
     pub exported: bool,
     pub line: u32,
+    /// Modules with a body around it in this file.
+    pub inside: Vec<&'a str>,
     /// Its tokens, attributes included.
     pub tokens: Range<usize>,
 }
@@ -32,8 +34,8 @@ pub struct Module<'a> {
     pub name: &'a str,
     /// Modules with a body around it in this file.
     pub inside: Vec<&'a str>,
-    /// Value of `#[path]`.
-    pub path: Option<&'a str>,
+    /// Value of `#[path]`, and whether it holds always.
+    pub path: Option<(&'a str, bool)>,
     pub test: bool,
     pub line: u32,
 }
@@ -47,7 +49,8 @@ pub struct Items<'a> {
 
 /// Reads the items of `tokens`.
 pub fn read<'a>(tokens: &[Token<'a>], test: bool) -> Items<'a> {
-    let mut reader = Reader { tokens, ends: groups(tokens), inside: Vec::new(), found: Items::default() };
+    let mut reader =
+        Reader { tokens, ends: groups(tokens), inside: Vec::new(), found: Items::default() };
     reader.read(0..tokens.len(), None, test);
     reader.found
 }
@@ -87,7 +90,7 @@ struct Reader<'a, 't> {
 struct Attributes<'a> {
     test: bool,
     exported: bool,
-    path: Option<&'a str>,
+    path: Option<(&'a str, bool)>,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -123,12 +126,14 @@ impl<'a> Reader<'a, '_> {
             test,
             exported: attributes.exported,
             line: keyword.line,
+            inside: self.inside.clone(),
             tokens: start..at,
         };
         let named = at + 1;
         match keyword.text {
             "mod" => return self.module(named, attributes.path, test),
-            "fn" | "struct" | "enum" | "union" | "trait" => item.tokens.end = self.end(named, limit, true),
+            "trait" => return self.interface(item, named, limit),
+            "fn" | "struct" | "enum" | "union" => item.tokens.end = self.end(named, limit, true),
             "const" | "static" | "type" => item.tokens.end = self.end(named, limit, false),
             "use" | "extern" => {
                 item.name = "";
@@ -159,14 +164,31 @@ impl<'a> Reader<'a, '_> {
             let open = if self.is(at + 1, "!") { at + 2 } else { at + 1 };
             let Some(close) = self.ends.get(open).copied() else { return (limit, found) };
             let inner = &self.tokens[open + 1..close];
-            let words: Vec<&str> = inner.iter().filter(|token| token.kind == Kind::Ident).map(|token| token.text).collect();
+            let words: Vec<&str> = inner
+                .iter()
+                .filter(|token| token.kind == Kind::Ident)
+                .map(|token| token.text)
+                .collect();
             match words[..] {
-                ["test"] | ["cfg", "test" | "fuzzing" | "doctest"] | ["cfg", "all", "test", ..] => found.test = true,
-                ["path"] => found.path = inner.last().map(|token| token.text.trim_matches('"')),
+                ["test"] | ["cfg", "test" | "fuzzing" | "doctest"] | ["cfg", "all", "test", ..] => {
+                    found.test = true
+                }
+                ["path"] | ["cfg_attr", .., "path"] => {
+                    let text = inner.iter().rev().find(|token| token.kind == Kind::Text);
+                    found.path = text.map(|token| (token.text.trim_matches('"'), words.len() == 1));
+                }
                 _ => (),
             }
             found.exported |= words.iter().any(|word| {
-                matches!(*word, "no_mangle" | "export_name" | "global_allocator" | "pymodule" | "pyfunction" | "pymethods")
+                matches!(
+                    *word,
+                    "no_mangle"
+                        | "export_name"
+                        | "global_allocator"
+                        | "pymodule"
+                        | "pyfunction"
+                        | "pymethods"
+                )
             });
             at = close + 1;
         }
@@ -198,7 +220,7 @@ impl<'a> Reader<'a, '_> {
         limit
     }
 
-    fn module(&mut self, named: usize, path: Option<&'a str>, test: bool) -> usize {
+    fn module(&mut self, named: usize, path: Option<(&'a str, bool)>, test: bool) -> usize {
         let name = self.word(named);
         if self.is(named + 1, "{") {
             let close = self.ends[named + 1];
@@ -212,10 +234,30 @@ impl<'a> Reader<'a, '_> {
         named + 2
     }
 
+    /// A trait: its header, and each function and constant that it declares.
+    fn interface(&mut self, mut item: Item<'a>, named: usize, limit: usize) -> usize {
+        let end = self.end(named, limit, true);
+        let body = (named..end).find(|at| self.is(*at, "{")).unwrap_or(end);
+        item.tokens.end = body;
+        let (public, name, test, first) =
+            (item.public, item.name, item.test, self.found.items.len() + 1);
+        self.found.items.push(item);
+        self.read(body + 1..end.saturating_sub(1), Some(name), test);
+        for declared in &mut self.found.items[first..] {
+            declared.of_trait = true;
+            declared.public = public && declared.keyword != "type";
+        }
+        end
+    }
+
     fn implementation(&mut self, mut item: Item<'a>, at: usize, limit: usize) -> usize {
         let mut open = at + 1;
         while open < limit && !self.is(open, "{") {
-            open = if self.is(open, "(") || self.is(open, "[") { self.ends[open] + 1 } else { open + 1 };
+            open = if self.is(open, "(") || self.is(open, "[") {
+                self.ends[open] + 1
+            } else {
+                open + 1
+            };
         }
         if open >= limit {
             return limit;
@@ -296,7 +338,14 @@ mod tests {
             let marks: String = marks.iter().filter(|mark| mark.0).map(|mark| mark.1).collect();
             format!("{marks}{} {} {}", item.keyword, item.owner.unwrap_or("-"), item.name)
         });
-        items.chain(found.modules.iter().map(|module| format!("mod {:?} {}", module.inside, module.name))).collect()
+        items
+            .chain(
+                found
+                    .modules
+                    .iter()
+                    .map(|module| format!("mod {:?} {}", module.inside, module.name)),
+            )
+            .collect()
     }
 
     #[test]
@@ -309,6 +358,7 @@ mod tests {
             impl<'a, T> Generic<'a, T> { pub const SIZE: usize = { 1 }; pub unsafe fn b(&self) {} }
             impl<T: Clone> Other for T { fn hidden() {} }
             words! { One, Two }
+            pub trait Third: Clone { type Item; fn e(&self) -> u8 { 1 } }
             pub extern \"C\" fn c() {}
             mod outer { mod inner; #[cfg(test)] mod tests { #[test] fn d() {} } }
             #[cfg(all(test, unix))] use x::y;";
@@ -323,6 +373,9 @@ mod tests {
                 "pub fn Generic b",
                 "impl - ",
                 "! - ",
+                "pub trait - Third",
+                "type Third Item",
+                "pub fn Third e",
                 "pub fn - c",
                 "test fn - d",
                 "test use - ",

@@ -60,7 +60,9 @@ impl Manifest {
             if line.starts_with('[') {
                 let name = line.trim_matches(|mark| mark == '[' || mark == ']').to_string();
                 manifest.tables.push(Table { name, values: Vec::new() });
-            } else if let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with('#')) {
+            } else if let Some((key, value)) =
+                line.split_once('=').filter(|_| !line.starts_with('#'))
+            {
                 let mut raw = value.trim().to_string();
                 while raw.starts_with('[') && !raw.trim_end().ends_with(']') {
                     let Some((_, more)) = lines.next() else { break };
@@ -70,7 +72,11 @@ impl Manifest {
                 if manifest.tables.is_empty() {
                     manifest.tables.push(Table { name: String::new(), values: Vec::new() });
                 }
-                manifest.tables.last_mut().into_iter().for_each(|table| table.values.push(value.clone()));
+                manifest
+                    .tables
+                    .last_mut()
+                    .into_iter()
+                    .for_each(|table| table.values.push(value.clone()));
             }
         }
         manifest.dependencies = manifest.tables.iter().flat_map(dependencies).collect();
@@ -121,7 +127,12 @@ mod tests {
         let found: Vec<String> = manifest
             .dependencies
             .iter()
-            .map(|one| format!("{} {:?} {} {} {}", one.name, one.purpose, one.optional, one.features, one.line))
+            .map(|one| {
+                format!(
+                    "{} {:?} {} {} {}",
+                    one.name, one.purpose, one.optional, one.features, one.line
+                )
+            })
             .collect();
         assert_eq!(
             found,

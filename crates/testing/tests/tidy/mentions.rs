@@ -27,9 +27,30 @@ pub struct Mention<'a> {
 
 /// Macros whose arguments are expressions as anywhere else.
 const TRANSPARENT: [&str; 24] = [
-    "assert", "assert_eq", "assert_ne", "debug_assert", "debug_assert_eq", "debug_assert_ne", "eprint", "eprintln", "format",
-    "format_args", "matches", "panic", "print", "println", "prop_assert", "prop_assert_eq", "prop_assert_ne", "todo", "try",
-    "unreachable", "vec", "write", "writeln", "cfg",
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "eprint",
+    "eprintln",
+    "format",
+    "format_args",
+    "matches",
+    "panic",
+    "print",
+    "println",
+    "prop_assert",
+    "prop_assert_eq",
+    "prop_assert_ne",
+    "todo",
+    "try",
+    "unreachable",
+    "vec",
+    "write",
+    "writeln",
+    "cfg",
 ];
 
 /// The names in `tokens`. In a `use`, names are imports.
@@ -43,14 +64,20 @@ pub fn mentions<'a>(tokens: &[Token<'a>], opaque: bool) -> Vec<Mention<'a>> {
         let any = at < opaque_until;
         match token.kind {
             Kind::Punctuation if token.text == "#" && !any => {
-                let open = if tokens.get(at + 1).is_some_and(|next| next.is("!")) { at + 2 } else { at + 1 };
+                let open = if tokens.get(at + 1).is_some_and(|next| next.is("!")) {
+                    at + 2
+                } else {
+                    at + 1
+                };
                 if tokens.get(open).is_some_and(|next| next.is("[")) {
                     opaque_until = ends[open];
                 }
             }
             Kind::Text => found.extend(inside_text(token.text, any)),
             Kind::Ident if any => found.push(Mention { name: token.text, form: Form::Any }),
-            Kind::Ident if at < import_until => found.push(Mention { name: token.text, form: Form::Import }),
+            Kind::Ident if at < import_until => {
+                found.push(Mention { name: token.text, form: Form::Import })
+            }
             Kind::Ident => {
                 let next = |by: usize| tokens.get(at + by);
                 let invokes = next(1).is_some_and(|next| next.is("!"))
@@ -58,7 +85,7 @@ pub fn mentions<'a>(tokens: &[Token<'a>], opaque: bool) -> Vec<Mention<'a>> {
                 if invokes && !TRANSPARENT.contains(&token.text) {
                     opaque_until = ends[at + 2];
                 }
-                if token.text == "use" {
+                if token.text == "use" && !next(1).is_some_and(|next| next.is("<")) {
                     import_until = (at..tokens.len()).find(|at| tokens[*at].is(";")).unwrap_or(at);
                 }
                 found.push(Mention { name: token.text, form: form(tokens, at) });
@@ -81,7 +108,8 @@ fn form<'a>(tokens: &[Token<'a>], at: usize) -> Form<'a> {
     if is(before(1), ":") && is(before(2), ":") {
         let Some(end) = at.checked_sub(3) else { return Form::Path(None) };
         let qualifier = if tokens[end].is(">") { generic(tokens, end) } else { Some(end) };
-        let qualifier = qualifier.filter(|at| tokens[*at].kind == Kind::Ident && (*at == 0 || !tokens[at - 1].is("$")));
+        let qualifier = qualifier
+            .filter(|at| tokens[*at].kind == Kind::Ident && (*at == 0 || !tokens[at - 1].is("$")));
         return Form::Path(qualifier.map(|at| tokens[at].text));
     }
     Form::Plain
@@ -107,11 +135,15 @@ fn generic(tokens: &[Token], end: usize) -> Option<usize> {
 /// Names in braces, as format strings have them; in an attribute, every word.
 fn inside_text(text: &str, attribute: bool) -> Vec<Mention<'_>> {
     if attribute {
-        let words = text.split(|mark: char| !mark.is_alphanumeric() && mark != '_').filter(|word| !word.is_empty());
+        let words = text
+            .split(|mark: char| !mark.is_alphanumeric() && mark != '_')
+            .filter(|word| !word.is_empty());
         return words.map(|name| Mention { name, form: Form::Any }).collect();
     }
     let pieces = text.split('{').skip(1);
-    let names = pieces.filter_map(|piece| piece.split(|mark: char| !mark.is_alphanumeric() && mark != '_').next());
+    let names = pieces.filter_map(|piece| {
+        piece.split(|mark: char| !mark.is_alphanumeric() && mark != '_').next()
+    });
     names.filter(|name| !name.is_empty()).map(|name| Mention { name, form: Form::Plain }).collect()
 }
 
@@ -131,7 +163,8 @@ pub fn taught(page: &str) -> Vec<Mention<'_>> {
             None => {
                 for span in line.split('`').skip(1).step_by(2) {
                     let alone = span.trim_end_matches("()");
-                    let is_name = !alone.is_empty() && alone.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+                    let is_name = !alone.is_empty()
+                        && alone.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
                     if is_name {
                         found.push(Mention { name: alone, form: Form::Any });
                     } else {
@@ -163,7 +196,9 @@ mod tests {
 
     #[test]
     fn forms_are_told_apart() {
-        let found = listed("self.a(); x.b::<u8>(); x.c; X::<Y<Z>>::d(e); format!(\"{f}\", g); odd!(h.i); 0..j; Self::k");
+        let found = listed(
+            "self.a(); x.b::<u8>(); x.c; X::<Y<Z>>::d(e); format!(\"{f}\", g); odd!(h.i); 0..j; Self::k",
+        );
         for expected in [
             "a Call { on_self: true }",
             "b Call { on_self: false }",
@@ -183,7 +218,8 @@ mod tests {
 
     #[test]
     fn pages_teach_with_spans_and_examples() {
-        let found = taught("Call `run()` or `Load::open`.\n```sh\nnot this\n```\n```\nexample();\n```\n");
+        let found =
+            taught("Call `run()` or `Load::open`.\n```sh\nnot this\n```\n```\nexample();\n```\n");
         let names: Vec<&str> = found.iter().map(|mention| mention.name).collect();
         assert_eq!(names, ["run", "Load", "open", "example"]);
     }

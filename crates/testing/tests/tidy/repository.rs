@@ -27,7 +27,11 @@ impl Repository {
             .current_dir(&root)
             .output();
         let listed = listed.unwrap_or_else(|error| panic!("git lists the files to check: {error}"));
-        assert!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr));
+        assert!(
+            listed.status.success(),
+            "git ls-files: {}",
+            String::from_utf8_lossy(&listed.stderr)
+        );
         let mut repository = Self::default();
         for path in String::from_utf8_lossy(&listed.stdout).split_terminator('\0') {
             // A file that was removed and not yet committed is listed.
@@ -44,13 +48,17 @@ impl Repository {
     #[cfg(test)]
     pub fn of(files: &[(&str, &str)]) -> Self {
         let texts = files.iter().map(|(path, text)| ((*path).into(), (*text).into())).collect();
-        let lengths = files.iter().map(|(path, text)| ((*path).into(), text.len() as u64)).collect();
+        let lengths =
+            files.iter().map(|(path, text)| ((*path).into(), text.len() as u64)).collect();
         Self { texts, lengths }
     }
 
     /// Files whose name ends with `extension`.
     pub fn ending(&self, extension: &str) -> impl Iterator<Item = (&str, &str)> {
-        self.texts.iter().map(|(path, text)| (&**path, &**text)).filter(move |(path, _)| path.ends_with(extension))
+        self.texts
+            .iter()
+            .map(|(path, text)| (&**path, &**text))
+            .filter(move |(path, _)| path.ends_with(extension))
     }
 
     /// Whether there is such a file or folder.
@@ -58,7 +66,11 @@ impl Repository {
         let folder = format!("{path}/");
         self.lengths.contains_key(path)
             || path.is_empty()
-            || self.lengths.range(folder.clone()..).next().is_some_and(|(other, _)| other.starts_with(&folder))
+            || self
+                .lengths
+                .range(folder.clone()..)
+                .next()
+                .is_some_and(|(other, _)| other.starts_with(&folder))
     }
 }
 
@@ -66,8 +78,9 @@ impl Repository {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     Library,
-    /// A program, an example or a build script.
+    /// A program or a build script.
     Program,
+    Example,
     /// A test, a benchmark or a fuzz target.
     Test,
 }
@@ -98,8 +111,6 @@ pub struct Workspace {
     pub packages: Vec<Package>,
     /// Each compiled file, and what it is compiled into.
     pub files: BTreeMap<String, Vec<Compiled>>,
-    /// `mod name;` whose file is missing: file, line, name.
-    pub missing: Vec<(String, u32, String)>,
 }
 
 impl Workspace {
@@ -113,10 +124,15 @@ impl Workspace {
                 Some(Package { name, folder: path.trim_end_matches("Cargo.toml").into(), manifest })
             })
             .collect();
-        let mut workspace = Self { packages, files: BTreeMap::new(), missing: Vec::new() };
+        let mut workspace = Self { packages, files: BTreeMap::new() };
         for package in 0..workspace.packages.len() {
             for (path, role) in targets(repository, &workspace.packages[package]) {
-                workspace.follow(repository, path, Compiled { package, role, module: Vec::new() }, true);
+                workspace.follow(
+                    repository,
+                    path,
+                    Compiled { package, role, module: Vec::new() },
+                    true,
+                );
             }
         }
         workspace
@@ -138,7 +154,9 @@ impl Workspace {
         for at in 0..self.packages.len() {
             let (mut seen, mut open) = (BTreeSet::from([at]), vec![at]);
             while let Some(package) = open.pop() {
-                open.extend(direct(&self.packages[package]).into_iter().filter(|next| seen.insert(*next)));
+                open.extend(
+                    direct(&self.packages[package]).into_iter().filter(|next| seen.insert(*next)),
+                );
             }
             closures.push(seen);
         }
@@ -155,14 +173,18 @@ impl Workspace {
         let tokens = scan(text).tokens;
         for module in items::read(&tokens, false).modules {
             let places = places(&path, &module, is_root);
-            match places.iter().find(|place| repository.texts.contains_key(*place)) {
-                Some(place) => {
-                    let role = if module.test { Role::Test } else { compiled.role };
-                    let names = module.inside.iter().chain([&module.name]).map(|name| (*name).to_string());
-                    let module = compiled.module.iter().cloned().chain(names).collect();
-                    self.follow(repository, place.clone(), Compiled { role, module, ..compiled }, false);
-                }
-                None => self.missing.push((path.clone(), module.line, module.name.into())),
+            // More than one, if an attribute chooses.
+            for place in places.iter().filter(|place| repository.texts.contains_key(*place)) {
+                let role = if module.test { Role::Test } else { compiled.role };
+                let names =
+                    module.inside.iter().chain([&module.name]).map(|name| (*name).to_string());
+                let module = compiled.module.iter().cloned().chain(names).collect();
+                self.follow(
+                    repository,
+                    place.clone(),
+                    Compiled { role, module, ..compiled },
+                    false,
+                );
             }
         }
     }
@@ -173,13 +195,15 @@ fn places(file: &str, module: &Module, is_root: bool) -> Vec<String> {
     let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
     let stem = name.trim_end_matches(".rs");
     let inside: PathBuf = module.inside.iter().collect();
-    if let Some(path) = module.path {
-        return vec![normal(&Path::new(folder).join(inside).join(path))];
+    let given = module.path.map(|(path, _)| normal(&Path::new(folder).join(&inside).join(path)));
+    if let Some((_, true)) = module.path {
+        return given.into_iter().collect();
     }
     let own = is_root || stem == "mod";
     let base = if own { PathBuf::from(folder) } else { Path::new(folder).join(stem) };
     let base = base.join(inside).join(module.name);
-    vec![normal(&base.with_extension("rs")), normal(&base.join("mod.rs"))]
+    let usual = [normal(&base.with_extension("rs")), normal(&base.join("mod.rs"))];
+    given.into_iter().chain(usual).collect()
 }
 
 /// `path` without `.` and `..`, with `/`.
@@ -201,16 +225,23 @@ fn targets(repository: &Repository, package: &Package) -> Vec<(String, Role)> {
     let fuzz = package.manifest.value("package.metadata", "cargo-fuzz").is_some();
     let program = if fuzz { Role::Test } else { Role::Program };
     let mut found: HashMap<String, Role> = HashMap::new();
-    let named = [("src/lib.rs", Role::Library), ("src/main.rs", program), ("build.rs", Role::Program)];
+    let named =
+        [("src/lib.rs", Role::Library), ("src/main.rs", program), ("build.rs", Role::Program)];
     for (name, role) in named {
         found.insert(format!("{folder}{name}"), role);
     }
-    let folders = [("src/bin/", program), ("examples/", program), ("tests/", Role::Test), ("benches/", Role::Test)];
+    let folders = [
+        ("src/bin/", program),
+        ("examples/", Role::Example),
+        ("tests/", Role::Test),
+        ("benches/", Role::Test),
+    ];
     for (path, _) in repository.ending(".rs") {
         let Some(below) = path.strip_prefix(&**folder) else { continue };
         for (kind, role) in folders {
             let Some(rest) = below.strip_prefix(kind) else { continue };
-            if !rest.contains('/') || (rest.ends_with("/main.rs") && rest.matches('/').count() == 1) {
+            if !rest.contains('/') || (rest.ends_with("/main.rs") && rest.matches('/').count() == 1)
+            {
                 found.insert(path.into(), role);
             }
         }
@@ -218,14 +249,16 @@ fn targets(repository: &Repository, package: &Package) -> Vec<(String, Role)> {
     for Table { name, values, .. } in &package.manifest.tables {
         let role = match name.as_str() {
             "lib" => Role::Library,
-            "bin" | "example" => program,
+            "bin" => program,
+            "example" => Role::Example,
             "test" | "bench" => Role::Test,
             _ => continue,
         };
         let path = values.iter().find(|value| value.key == "path");
         found.extend(path.map(|path| (format!("{folder}{}", path.text()), role)));
     }
-    let mut found: Vec<_> = found.into_iter().filter(|(path, _)| repository.texts.contains_key(path)).collect();
+    let mut found: Vec<_> =
+        found.into_iter().filter(|(path, _)| repository.texts.contains_key(path)).collect();
     found.sort();
     found
 }
@@ -238,12 +271,16 @@ mod tests {
     fn modules_are_found_where_rust_looks_for_them() {
         let repository = Repository::of(&[
             ("crates/a/Cargo.toml", "[package]\nname = \"strewn-a\"\n"),
-            ("crates/a/src/lib.rs", "mod one; mod two; #[cfg(test)] mod checks; mod gone;"),
+            (
+                "crates/a/src/lib.rs",
+                "mod one; mod two; #[cfg(test)] mod checks; #[cfg_attr(unix, path = \"other.rs\")] mod one;",
+            ),
             ("crates/a/src/one.rs", "mod inner { mod deep; }"),
             ("crates/a/src/one/inner/deep.rs", ""),
             ("crates/a/src/two/mod.rs", "#[path = \"../odd.rs\"] mod three;"),
             ("crates/a/src/odd.rs", ""),
             ("crates/a/src/checks.rs", ""),
+            ("crates/a/src/other.rs", ""),
             ("crates/a/tests/all/main.rs", "mod part;"),
             ("crates/a/tests/all/part.rs", ""),
         ]);
@@ -251,7 +288,14 @@ mod tests {
         let modules: Vec<String> = workspace
             .files
             .iter()
-            .map(|(path, uses)| format!("{} {:?} {}", path.trim_start_matches("crates/a/"), uses[0].role, uses[0].module.join("::")))
+            .map(|(path, uses)| {
+                format!(
+                    "{} {:?} {}",
+                    path.trim_start_matches("crates/a/"),
+                    uses[0].role,
+                    uses[0].module.join("::")
+                )
+            })
             .collect();
         assert_eq!(
             modules,
@@ -261,11 +305,11 @@ mod tests {
                 "src/odd.rs Library two::three",
                 "src/one.rs Library one",
                 "src/one/inner/deep.rs Library one::inner::deep",
+                "src/other.rs Library one",
                 "src/two/mod.rs Library two",
                 "tests/all/main.rs Test ",
                 "tests/all/part.rs Test part",
             ]
         );
-        assert_eq!(workspace.missing, [("crates/a/src/lib.rs".into(), 1, "gone".into())]);
     }
 }

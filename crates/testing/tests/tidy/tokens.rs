@@ -39,7 +39,6 @@ impl Token<'_> {
 #[derive(Debug, Clone, Copy)]
 pub struct Comment<'a> {
     pub text: &'a str,
-    pub line: u32,
 }
 
 impl<'a> Comment<'a> {
@@ -118,7 +117,7 @@ impl<'a> Scanner<'a> {
 
     fn comment(&mut self, length: usize) {
         let text = &self.text[self.at..self.at + length];
-        self.source.comments.push(Comment { text, line: self.line });
+        self.source.comments.push(Comment { text });
         self.skip(length);
     }
 }
@@ -217,7 +216,8 @@ mod tests {
 
     #[test]
     fn numbers_end_before_ranges_and_methods() {
-        let words: Vec<&str> = scan("0..1.5 1.max(2) 0x_ffu8").tokens.iter().map(|token| token.text).collect();
+        let words: Vec<&str> =
+            scan("0..1.5 1.max(2) 0x_ffu8").tokens.iter().map(|token| token.text).collect();
         assert_eq!(words, ["0", ".", ".", "1.5", "1", ".", "max", "(", "2", ")", "0x_ffu8"]);
     }
 }

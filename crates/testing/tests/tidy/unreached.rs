@@ -115,19 +115,25 @@ impl<'a> Graph<'a> {
                 "!" => true,
                 "use" => !item.public,
                 "const" => item.name == "_",
-                "fn" => item.name == "main" && item.owner.is_none() && role == Some(Role::Program),
+                "fn" => {
+                    item.name == "main"
+                        && item.owner.is_none()
+                        && matches!(role, Some(Role::Program | Role::Example))
+                }
                 "impl" if item.owner.is_none() => true,
                 _ => item.exported,
             };
             let packages = if item.test { ALL & !own } else { ALL };
             if item.test || is_root || workspace.packages[*package].folder.starts_with("python") {
                 self.raise(at, packages);
-            } else if item.keyword == "impl" {
+            } else if item.keyword == "impl" || (item.of_trait && item.keyword == "type") {
                 self.raise(at, ALL);
             }
         }
         for (path, uses) in &workspace.files {
-            let (Some(source), Some(compiled)) = (sources.get(&**path), uses.first()) else { continue };
+            let (Some(source), Some(compiled)) = (sources.get(&**path), uses.first()) else {
+                continue;
+            };
             let is_front_page = path.ends_with("src/lib.rs");
             let mut page = String::new();
             for comment in &source.comments {
@@ -147,7 +153,10 @@ impl<'a> Graph<'a> {
 
     fn page(&mut self, workspace: &Workspace, path: &str, text: &str) {
         let folder = path.trim_end_matches("README.md");
-        let own = workspace.packages.iter().position(|package| package.folder == folder && !folder.is_empty());
+        let own = workspace
+            .packages
+            .iter()
+            .position(|package| package.folder == folder && !folder.is_empty());
         if own.is_none() && path != "README.md" && !path.starts_with("docs/") {
             return;
         }
@@ -179,7 +188,12 @@ impl<'a> Graph<'a> {
             }
             self.nodes[at].mentions = mentions;
             if self.types.contains_key(&(package, self.nodes[at].item.name)) && owner.is_none() {
-                for owned in self.by_owner.get(&(package, self.nodes[at].item.name)).cloned().unwrap_or_default() {
+                for owned in self
+                    .by_owner
+                    .get(&(package, self.nodes[at].item.name))
+                    .cloned()
+                    .unwrap_or_default()
+                {
                     self.raise(owned, 0);
                 }
             }
@@ -187,13 +201,25 @@ impl<'a> Graph<'a> {
     }
 
     /// Raises what `mention`, in `package` and maybe in an `impl` of `owner`, may be.
-    fn reach(&mut self, package: usize, owner: Option<&str>, mention: Mention<'_>, packages: Packages) {
+    fn reach(
+        &mut self,
+        package: usize,
+        owner: Option<&str>,
+        mention: Mention<'_>,
+        packages: Packages,
+    ) {
         let Some(named) = self.by_name.get(mention.name) else {
             return self.reach_renamed(package, owner, mention, packages);
         };
-        let named: Vec<usize> = named.iter().copied().filter(|at| self.is_meant(*at, package, owner, mention)).collect();
+        let named: Vec<usize> = named
+            .iter()
+            .copied()
+            .filter(|at| self.is_meant(*at, package, owner, mention))
+            .collect();
         let on_self = mention.form == Form::Call { on_self: true };
-        let own = |at: &usize| on_self && self.nodes[*at].package == package && self.nodes[*at].item.owner == owner;
+        let own = |at: &usize| {
+            on_self && self.nodes[*at].package == package && self.nodes[*at].item.owner == owner
+        };
         let has_own = named.iter().any(own);
         let chosen: Vec<usize> = named.into_iter().filter(|at| !has_own || own(at)).collect();
         for at in chosen {
@@ -202,7 +228,13 @@ impl<'a> Graph<'a> {
         self.reach_renamed(package, owner, mention, packages);
     }
 
-    fn reach_renamed(&mut self, package: usize, owner: Option<&str>, mention: Mention<'_>, packages: Packages) {
+    fn reach_renamed(
+        &mut self,
+        package: usize,
+        owner: Option<&str>,
+        mention: Mention<'_>,
+        packages: Packages,
+    ) {
         for original in self.renamed.get(mention.name).cloned().unwrap_or_default() {
             if original != mention.name {
                 for at in self.by_name.get(original).cloned().unwrap_or_default() {
@@ -214,40 +246,54 @@ impl<'a> Graph<'a> {
         }
     }
 
-    fn is_meant(&self, at: usize, package: usize, owner: Option<&str>, mention: Mention<'_>) -> bool {
+    fn is_meant(
+        &self,
+        at: usize,
+        package: usize,
+        owner: Option<&str>,
+        mention: Mention<'_>,
+    ) -> bool {
         let Node { item, package: of, .. } = &self.nodes[at];
         if !self.closures[package].contains(of) {
             return false;
         }
         let is_type = matches!(item.keyword, "struct" | "enum" | "union" | "trait" | "type");
         match (mention.form, item.owner) {
+            // What a trait declares is named by any type that has the trait.
+            (Form::Path(_), Some(_)) if item.of_trait => true,
             (Form::Any, _) => true,
             (Form::Import, _) => item.keyword == "trait",
             (Form::Call { .. }, method) => method.is_some(),
             (Form::Plain, method) => method.is_none(),
             (Form::Path(qualifier), None) => {
-                is_type && qualifier == Some("Self") || !qualifier.is_some_and(|name| self.is_type(name))
+                is_type && qualifier == Some("Self")
+                    || !qualifier.is_some_and(|name| self.is_type(name))
             }
             (Form::Path(None), Some(_)) => true,
             (Form::Path(Some("Self")), Some(method)) => owner.is_none_or(|owner| owner == method),
             (Form::Path(Some(qualifier)), Some(method)) => {
                 qualifier == method
                     || self.renamed.contains_key(qualifier)
-                    || self.by_name.get(qualifier).is_some_and(|named| named.iter().any(|at| self.nodes[*at].item.keyword == "type"))
+                    || self.by_name.get(qualifier).is_some_and(|named| {
+                        named.iter().any(|at| self.nodes[*at].item.keyword == "type")
+                    })
             }
         }
     }
 
     /// Whether `name` is written as types are.
     fn is_type(&self, name: &str) -> bool {
-        name.starts_with(|first: char| first.is_ascii_uppercase()) && !self.renamed.contains_key(name)
+        name.starts_with(|first: char| first.is_ascii_uppercase())
+            && !self.renamed.contains_key(name)
     }
 
     fn raise(&mut self, at: usize, packages: Packages) {
         let node = &self.nodes[at];
         let named = node.named | packages;
         let types = node.item.owner.and_then(|owner| self.types.get(&(node.package, owner)));
-        let of_type = types.map_or(ALL, |types| types.iter().fold(0, |reached, at| reached | self.nodes[*at].reached));
+        let of_type = types.map_or(ALL, |types| {
+            types.iter().fold(0, |reached, at| reached | self.nodes[*at].reached)
+        });
         // A test reaches through types that are not reached otherwise.
         let of_type = if node.item.test { ALL } else { of_type };
         let node = &mut self.nodes[at];
@@ -264,12 +310,20 @@ impl<'a> Graph<'a> {
         for node in &self.nodes {
             let Node { item, package, file, reached, .. } = node;
             let package = &workspace.packages[*package];
-            let in_library = workspace.files[*file].iter().any(|compiled| compiled.role == Role::Library);
+            let in_library =
+                workspace.files[*file].iter().any(|compiled| compiled.role == Role::Library);
             let kept = reached & self.own(workspace, node.package) != 0;
-            if kept || item.test || !item.public || !in_library || matches!(item.keyword, "use" | "impl" | "!") {
+            if kept
+                || item.test
+                || !item.public
+                || !in_library
+                || matches!(item.keyword, "use" | "impl" | "!")
+            {
                 continue;
             }
-            let name = item.owner.map_or_else(|| item.name.into(), |owner| format!("{owner}::{}", item.name));
+            let name = item
+                .owner
+                .map_or_else(|| item.name.into(), |owner| format!("{owner}::{}", item.name));
             found.push(Finding {
                 file: (*file).into(),
                 line: item.line,
