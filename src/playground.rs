@@ -111,7 +111,10 @@ fn of_study(study: &Study) -> Result<(Value, Vec<Value>), PlaygroundError> {
             Some(_) => scenario.edited(&text, &[("published".to_owned(), None)])?,
             None => text,
         };
-        let base = json!({ "id": id(path.as_deref()), "title": scenario.title, "text": text, "files": {}, "scale": scale_of(&scenario) });
+        let scale = scale_of(&scenario);
+        let id = id(path.as_deref());
+        let base =
+            json!({ "id": id, "title": scenario.title, "text": text, "files": {}, "scale": scale });
         bases.push(base);
     }
     let axes =

@@ -19,8 +19,6 @@ pub struct Token<'a> {
     pub kind: Kind,
     pub text: &'a str,
     pub line: u32,
-    /// Byte at which it begins.
-    pub start: usize,
 }
 
 impl Token<'_> {
@@ -111,7 +109,7 @@ impl<'a> Scanner<'a> {
 
     fn token(&mut self, kind: Kind, length: usize) {
         let text = &self.text[self.at..self.at + length];
-        self.source.tokens.push(Token { kind, text, line: self.line, start: self.at });
+        self.source.tokens.push(Token { kind, text, line: self.line });
         self.skip(length);
     }
 

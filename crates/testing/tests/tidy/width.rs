@@ -5,7 +5,7 @@
 
 use crate::finding::Finding;
 use crate::repository::Repository;
-use crate::tokens::{Kind, scan};
+use crate::tokens::{Kind, Token, scan};
 
 /// Characters of a line at most.
 pub const WIDTH: usize = 120;
@@ -44,29 +44,26 @@ fn rust(text: &str) -> Vec<(u32, usize)> {
     if long.peek().is_none() {
         return Vec::new();
     }
+    // A text is not broken for the sake of the width, as rustfmt does not.
     let source = scan(text);
-    let start = |line: &str| line.as_ptr() as usize - text.as_ptr() as usize;
-    let in_quotes = |line: &str| {
-        let edge = start(line) + line.char_indices().nth(WIDTH).map_or(line.len(), |(at, _)| at);
-        let after = source.tokens.partition_point(|token| token.start < edge);
-        let token = after.checked_sub(1).map(|at| source.tokens[at]);
-        token.is_some_and(|token| {
-            // What follows a text on its line, such as a comma, cannot go elsewhere either.
-            let rest = &line
-                [(token.start + token.text.len()).saturating_sub(start(line)).min(line.len())..];
-            token.kind == Kind::Text && edge < token.start + token.text.len()
-                || is_tail(rest, &token.kind)
-        })
+    let is_text = |number: u32| {
+        let after = source.tokens.partition_point(|token| token.line <= number);
+        let before = source.tokens[..after].iter().rev();
+        // The last one of an earlier line may reach into this one.
+        let last_line = |token: &Token| token.line + token.text.matches('\n').count() as u32;
+        let mut texts = before
+            .take_while(|token| last_line(token) >= number)
+            .filter(|token| token.kind == Kind::Text);
+        texts.any(|token| token.text.len() > WIDTH / 2)
     };
-    long.filter(|(_, _, line)| !in_quotes(line) && !has_long_word(line))
+    long.filter(|(number, _, line)| !is_text(*number) && !is_table(line) && !has_long_word(line))
         .map(|(line, length, _)| (line, length))
         .collect()
 }
 
-fn is_tail(rest: &str, before: &Kind) -> bool {
-    matches!(before, Kind::Text | Kind::Punctuation)
-        && rest.len() < 3
-        && rest.chars().all(|mark| ",;)".contains(mark))
+/// Whether a comment's line is of a table.
+fn is_table(line: &str) -> bool {
+    line.trim_start().trim_start_matches(['/', '!']).trim_start().starts_with('|')
 }
 
 fn toml(text: &str) -> Vec<(u32, usize)> {
@@ -82,7 +79,7 @@ fn markdown(text: &str) -> Vec<(u32, usize)> {
         .map(|line| {
             let fence = line.trim_start().starts_with("```");
             is_code ^= fence;
-            is_code || fence
+            is_code || fence || line.starts_with("    ")
         })
         .collect();
     let prose = long_lines(text).filter(|(number, _, line)| {
@@ -112,7 +109,7 @@ mod tests {
         let words = "word ".repeat(30);
         let text = "x".repeat(130);
         let code = format!(
-            "// {words}\n//! [x]: https://{text}\nf(\"{words}\");\nlet {} = 1;\n",
+            "// {words}\n//! [x]: https://{text}\n/// | {words}\nf(\"{words}\");\nlet {} = 1;\n",
             "a + ".repeat(30)
         );
         let page = format!(
@@ -128,6 +125,6 @@ mod tests {
             .iter()
             .map(|finding| format!("{}:{}", finding.file, finding.line))
             .collect();
-        assert_eq!(found, ["a.md:1", "a.md:7", "a.rs:1", "a.rs:4", "a.toml:1"]);
+        assert_eq!(found, ["a.md:1", "a.md:7", "a.rs:1", "a.rs:5", "a.toml:1"]);
     }
 }

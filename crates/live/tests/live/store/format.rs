@@ -96,7 +96,10 @@ prop_compose! {
         for (into, (vbn, crc)) in root.catalog.iter_mut().zip(catalog) {
             *into = Some((Vbn(u64::from(vbn)), crc));
         }
-        Superblock { array, checkpoint, log_start, log_durable: log_start, map_sequences, redo_start, label_sequence, clean, root, snapshots }
+        Superblock {
+            array, checkpoint, log_start, log_durable: log_start, map_sequences, redo_start, label_sequence, clean,
+            root, snapshots
+        }
     }
 }
 
