@@ -120,7 +120,8 @@ macro_rules! each_count {
     ($left:ident, $right:ident, $op:tt) => {
         counters_of!($left, $right, $op;
             data_reads, edge_reads, metadata_reads, parity_update_reads, data_writes, parity_writes,
-            cache_lookups, cache_hits, host_read_blocks, host_read_hits, stalled_writes, refused_writes, checkpoints, back_to_back_checkpoints,
+            cache_lookups, cache_hits, host_read_blocks, host_read_hits, stalled_writes, refused_writes, checkpoints,
+            back_to_back_checkpoints,
             checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
             snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,

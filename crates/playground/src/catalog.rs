@@ -100,7 +100,10 @@ fn of_study(study: &Study) -> Result<(Value, Vec<Value>), PageError> {
             Some(_) => scenario.edited(&text, &[("published".to_owned(), None)])?,
             None => text,
         };
-        let base = json!({ "id": id(path.as_deref()), "title": scenario.title, "text": text, "files": {}, "scale": scale_of(&scenario) });
+        let scale = scale_of(&scenario);
+        let id = id(path.as_deref());
+        let base =
+            json!({ "id": id, "title": scenario.title, "text": text, "files": {}, "scale": scale });
         bases.push(base);
     }
     let axes =

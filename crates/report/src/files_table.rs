@@ -41,7 +41,8 @@ pub fn shown_path(path: &str) -> String {
     let mut shown = String::with_capacity(path.len());
     for letter in path.chars() {
         // Letters that change the direction of what follows, and separators of lines and paragraphs, are no controls.
-        let misleads = matches!(letter, '\u{61c}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let misleads = matches!(letter, '\u{61c}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         match letter.is_control() || misleads {
             true => shown.extend(letter.escape_default()),
             false => shown.push(letter),

@@ -58,9 +58,11 @@ pub(crate) struct RunArguments {
     pub(crate) save: Option<PathBuf>,
     /// Go on with the run that is saved in this directory, and go on saving it. The scenario and what changes it come from
     /// there; results are those of a run that was never stopped
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "save", "set", "seed", "segments", "quick", "scale_down", "load",
-          "trace_format", "speedup", "closed_loop_trace", "wrap", "hold_back", "trace_device", "also", "record_iolog",
-          "explain"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "scenario", "save", "set", "seed", "segments", "quick", "scale_down", "load",
+        "trace_format", "speedup", "closed_loop_trace", "wrap", "hold_back", "trace_device",
+        "also", "record_iolog", "explain"
+    ])]
     pub(crate) resume: Option<PathBuf>,
     /// Print every setting of the scenario with its default, and run nothing
     #[arg(long, conflicts_with_all = ["load", "out", "json", "quick", "scale_down", "record_iolog"])]

@@ -269,7 +269,8 @@ mod tests {
                 let best = *offered.iter().max().unwrap();
                 let lowest = offered.iter().position(|score| *score == best).unwrap() as u32;
                 prop_assert_eq!(areas.emptiest(), (best > 0).then_some((lowest, best)));
-                prop_assert_eq!(areas.next_with_free(0), offered.iter().position(|score| *score > 0).map(|area| area as u32));
+                let first = offered.iter().position(|score| *score > 0).map(|area| area as u32);
+                prop_assert_eq!(areas.next_with_free(0), first);
             }
         }
 

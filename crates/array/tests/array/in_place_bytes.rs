@@ -308,7 +308,8 @@ proptest! {
         spindle in 0..6u16,
         other in 0..6u16,
     ) {
-        let setting = Setting { rebuild: Rebuild { spares: setting.rebuild.spares.min(1), ..setting.rebuild }, ..setting };
+        let rebuild = Rebuild { spares: setting.rebuild.spares.min(1), ..setting.rebuild };
+        let setting = Setting { rebuild, ..setting };
         let mut harness = run(&setting, &happenings, &[(at, Fate::Lost(spindle))], Spoils::None);
         harness.read_everything();
         harness.clean();

@@ -235,7 +235,10 @@ fn sectors_are_not_split_in_writing() {
 
 prop_compose! {
     fn records()(
-        parts in prop::collection::vec((0..u64::from(u32::MAX), 0..3_u32, 0..1_u64 << 40, 1..1_u64 << 16, any::<bool>()), 1..40)
+        parts in prop::collection::vec(
+            (0..u64::from(u32::MAX), 0..3_u32, 0..1_u64 << 40, 1..1_u64 << 16, any::<bool>()),
+            1..40,
+        )
     ) -> Vec<TraceRecord> {
         let mut arrival_ns = 0;
         parts.into_iter().enumerate().map(|(at, (after_ns, device, sector, sectors, reads))| {

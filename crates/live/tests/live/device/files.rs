@@ -323,7 +323,8 @@ proptest! {
                 take(&mut done, &mut busy, &model);
             }
             for device in 0..2 {
-                let all = ask(&mut devices, device, IoRequest::Read { offset: 0, into: Buffer::zeroed(BLOCKS as usize) });
+                let into = Buffer::zeroed(BLOCKS as usize);
+                let all = ask(&mut devices, device, IoRequest::Read { offset: 0, into });
                 let places = usize::from(device) * BLOCKS as usize;
                 prop_assert_eq!(&first_bytes(&all.buffer)[..], &model[places..places + BLOCKS as usize]);
             }

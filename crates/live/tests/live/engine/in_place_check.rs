@@ -92,7 +92,10 @@ fn a_wrong_block_is_found_and_computed() {
         corrupt(&rig, place);
         let findings = rig.report().findings;
         assert!(
-            matches!(&findings[..], [Inconsistency::Block { holds: found, place: at, .. }] if (*found, *at) == (holds, place)),
+            matches!(
+                &findings[..],
+                [Inconsistency::Block { holds: found, place: at, .. }] if (*found, *at) == (holds, place)
+            ),
             "{findings:?}"
         );
         let scrubbed = rig.scrub();

@@ -81,7 +81,10 @@ prop_compose! {
         for (into, (vbn, crc)) in root.catalog.iter_mut().zip(catalog) {
             *into = Some((Vbn(u64::from(vbn)), crc));
         }
-        Superblock { array, checkpoint, log_start, log_durable: log_start, map_sequences, redo_start, label_sequence, clean, root }
+        Superblock {
+            array, checkpoint, log_start, log_durable: log_start, map_sequences, redo_start, label_sequence, clean,
+            root
+        }
     }
 }
 
