@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use strewn::report::Results;
+use strewn::results::Results;
 use tempfile::TempDir;
 
 /// The root of the project, where the shipped scenarios are found.
