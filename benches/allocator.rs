@@ -142,9 +142,9 @@ impl FixedBitSetPeer {
     }
 }
 
-/// What keeps the promises of ours: blocks are freed at the end of the consistency point, and none is freed twice. A set
-/// bit is a block in use; the numbers of freed blocks are kept in a list until the end, and a second set refuses what is
-/// in the list already.
+/// What keeps the promises of ours: blocks are freed at the end of the consistency point, and none is freed twice. A
+/// set bit is a block in use; the numbers of freed blocks are kept in a list until the end, and a second set refuses
+/// what is in the list already.
 struct TwoBitSetsPeer {
     blocks: FixedBitSetPeer,
     pending: FixedBitSet,
@@ -348,8 +348,8 @@ fn history<P: Peer>(words: &[u64], mut timed: impl FnMut(usize, Duration)) {
     (0..CPS).for_each(|cp| timed(cp, history.consistency_point()));
 }
 
-/// Ours and the bit sets that keep some or all of its promises, by turns within one process, one consistency point each:
-/// what disturbs one disturbs all. Prints the median of each, and how many times as fast ours is.
+/// Ours and the bit sets that keep some or all of its promises, by turns within one process, one consistency point
+/// each: what disturbs one disturbs all. Prints the median of each, and how many times as fast ours is.
 fn by_turns(blocks: u64) {
     const ROUNDS: usize = 600;
     println!("by turns, {blocks} blocks, microseconds of a consistency point of {BLOCKS_PER_CP}:");

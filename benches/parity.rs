@@ -131,9 +131,9 @@ impl Units {
     }
 }
 
-/// Stripes of units from 4 KiB to 4 MiB, so that the whole stripe is in a near cache, in a far one, or in memory. A unit
-/// is a chain of blocks of 4 KiB, one of each stripe after another, as the arrays write them. Throughput is of the data.
-/// `memcpy` copies the data, and is the limit of what memory gives.
+/// Stripes of units from 4 KiB to 4 MiB, so that the whole stripe is in a near cache, in a far one, or in memory. A
+/// unit is a chain of blocks of 4 KiB, one of each stripe after another, as the arrays write them. Throughput is of the
+/// data. `memcpy` copies the data, and is the limit of what memory gives.
 fn units(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("parity");
     for unit_kib in [4, 16, 64, 256, 4096] {
@@ -224,8 +224,8 @@ mod isal {
 
     /// # Safety
     ///
-    /// `generate` takes a number of blocks, their length, which is the same for all and a multiple of 32, and where they
-    /// are, aligned to 32 bytes, and writes to no more than those.
+    /// `generate` takes a number of blocks, their length, which is the same for all and a multiple of 32, and where
+    /// they are, aligned to 32 bytes, and writes to no more than those.
     unsafe fn generate(generate: Generate, units: &mut [&mut [u8]]) {
         let length = units[0].len();
         let mut array: Vec<*mut c_void> = units

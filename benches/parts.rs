@@ -1,5 +1,5 @@
-//! The cost of each part of the simulator alone, and of a simulated second of the main job's arrays at a sixty-fourth of
-//! full scale.
+//! The cost of each part of the simulator alone, and of a simulated second of the main job's arrays at a sixty-fourth
+//! of full scale.
 //!
 //! All of this fits in the processor's caches. At full scale, maps and caches do not: `strewn bench` measures that.
 

@@ -1,5 +1,6 @@
-//! "Cisco SN 5420 Storage Router": the source's test, then what it left out. By outstanding reads: what does the router cost
-//! where a host does not wait for each read? By constants that nobody published: within which of them is its cost minimal?
+//! "Cisco SN 5420 Storage Router": the source's test, then what it left out. By outstanding reads: what does the router
+//! cost where a host does not wait for each read? By constants that nobody published: within which of them is its cost
+//! minimal?
 //!
 //!     cargo run --release -p experiments --bin cisco-sn5420
 //!

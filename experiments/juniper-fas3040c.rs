@@ -1,5 +1,5 @@
-//! "Network Attached Storage Interoperability Testing": the table where the file system and RAID are one domain, of which one
-//! core at a time does any work; then the table of the scenario, where they are two.
+//! "Network Attached Storage Interoperability Testing": the table where the file system and RAID are one domain, of
+//! which one core at a time does any work; then the table of the scenario, where they are two.
 //!
 //!     cargo run --release -p experiments --bin juniper-fas3040c
 //!

@@ -1,5 +1,5 @@
-//! "NAS-SAN fusion: Windows vs. Linux": a file copied through gateways, at several expiries of their page cache. How often do
-//! bursts come, and how high are they?
+//! "NAS-SAN fusion: Windows vs. Linux": a file copied through gateways, at several expiries of their page cache. How
+//! often do bursts come, and how high are they?
 //!
 //!     cargo run --release -p experiments --bin nas-gateways
 //!

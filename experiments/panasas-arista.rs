@@ -1,5 +1,5 @@
-//! "Arista 10 Gigabit Ethernet Switch Lab-Tested with Panasas ActiveStor": the source's table, then what it left out. Where do
-//! 16, 64 and 256 clients stop, on 3, 12 and 25 shelves, and what stops them?
+//! "Arista 10 Gigabit Ethernet Switch Lab-Tested with Panasas ActiveStor": the source's table, then what it left out.
+//! Where do 16, 64 and 256 clients stop, on 3, 12 and 25 shelves, and what stops them?
 //!
 //!     cargo run --release -p experiments --bin panasas-arista
 //!

@@ -1,6 +1,6 @@
-//! The residual of "Making Sense of WAFL Part 4": mechanisms that arrays of that time had and the scenario leaves out, each
-//! switched on alone and some together. The two fitted parameters are fitted again each time, to the same two segments, and
-//! the other twelve are predicted again.
+//! The residual of "Making Sense of WAFL Part 4": mechanisms that arrays of that time had and the scenario leaves out,
+//! each switched on alone and some together. The two fitted parameters are fitted again each time, to the same two
+//! segments, and the other twelve are predicted again.
 //!
 //! At full scale, or smaller by the factor given; all rows, or those whose names contain what is given:
 //!

@@ -1,8 +1,8 @@
 //! Strewn studies how a write-anywhere (copy-on-write) layout fragments a LUN over the spindles of an array, and what
 //! that costs compared with an array that updates in place.
 //!
-//! This crate is the facade: all of Strewn's crates under one name. An experiment loads a scenario, calls [`run`], which
-//! runs its arrays in parallel, and looks at the results:
+//! This crate is the facade: all of Strewn's crates under one name. An experiment loads a scenario, calls [`run`],
+//! which runs its arrays in parallel, and looks at the results:
 //!
 //! ```
 //! use strewn::{RunOptions, run, run_with_map};
@@ -19,8 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`run_with_map`] also records where the file lies, [`calibrate()`] fits a scenario to published figures, and a [`Load`]
-//! replaces the scenario's workload by one from Iometer, fio or a trace. [`study`] measures single drives.
+//! [`run_with_map`] also records where the file lies, [`calibrate()`] fits a scenario to published figures, and a
+//! [`Load`] replaces the scenario's workload by one from Iometer, fio or a trace. [`study`] measures single drives.
 //!
 //! Each part is a crate of its own, with a front page that teaches it:
 //!
@@ -43,11 +43,11 @@
 //!
 //! # Features
 //!
-//! - `command` (default): the `strewn` command and the `terminal` module for programs like it. A program that uses only the
-//!   library turns it off. Needs `file`, `live` and `threads`.
+//! - `command` (default): the `strewn` command and the `terminal` module for programs like it. A program that uses only
+//!   the library turns it off. Needs `file`, `live` and `threads`.
 //! - `file` (default): the `file` module, which looks at the files of a file system.
-//! - `live` (default): the `live` module, which runs a workload on an array of real bytes, and `strewn-live`, the arrays
-//!   themselves.
+//! - `live` (default): the `live` module, which runs a workload on an array of real bytes, and `strewn-live`, the
+//!   arrays themselves.
 //! - `threads` (default): the arrays of a scenario run in parallel. Without it, one runs after another, with the same
 //!   results.
 //! - `png` (default): charts as PNG too (`--png`).

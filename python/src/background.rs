@@ -15,8 +15,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long work that was asked to stop may take before it is left to stop by itself.
 const STOPS_WITHIN: Duration = Duration::from_millis(500);
 
-/// Does `work` on a thread of its own, without the interpreter's lock, and returns its result. Meanwhile the calling thread
-/// lets Python handle signals, and calls `look`. If a handler or `look` raises, `stop` is set and the exception is returned.
+/// Does `work` on a thread of its own, without the interpreter's lock, and returns its result. Meanwhile the calling
+/// thread lets Python handle signals, and calls `look`. If a handler or `look` raises, `stop` is set and the exception
+/// is returned.
 pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
     stop: &Arc<AtomicBool>,

@@ -84,7 +84,8 @@ impl Plan {
         missing.map(line).collect()
     }
 
-    /// Does the missing runs on this machine. `progress` is called with runs done, of how many, and the share of the work.
+    /// Does the missing runs on this machine. `progress` is called with runs done, of how many, and the share of the
+    /// work.
     fn run(
         &self,
         py: Python<'_>,
@@ -122,7 +123,8 @@ impl Plan {
         self.store.keep(point, &results).map_err(raised)
     }
 
-    /// Makes the table of the runs that are there, and writes it and its charts into the directory. `failures` says why others are not.
+    /// Makes the table of the runs that are there, and writes it and its charts into the directory. `failures` says why
+    /// others are not.
     fn collect(&self, failures: Vec<(usize, String)>) -> PyResult<Figures> {
         let sweep = collect(&self.plan, &self.store, &failures).map_err(raised)?;
         let files = files(&sweep, &self.plan.study).map_err(raised)?;

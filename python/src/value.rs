@@ -31,7 +31,8 @@ fn table_at(mapping: &Bound<'_, PyAny>, place: &str, level: usize) -> PyResult<T
     Ok(table)
 }
 
-/// Most levels of lists and dictionaries in each other: no scenario has a tenth of them, and a list in itself has no end.
+/// Most levels of lists and dictionaries in each other: no scenario has a tenth of them, and a list in itself has no
+/// end.
 const MOST_LEVELS: usize = 64;
 
 /// Returns a value as a file writes it. `place` is its name in errors.

@@ -54,9 +54,9 @@ impl OutDirectory {
         &self.path
     }
 
-    /// Writes files whose names were checked, each complete or not at all. A file that cannot be written does not keep the
-    /// others from being written. Checked names that are not among the files written belong to other results, and are
-    /// removed; but if results are to be replaced whose first file cannot be, all stay as they are.
+    /// Writes files whose names were checked, each complete or not at all. A file that cannot be written does not keep
+    /// the others from being written. Checked names that are not among the files written belong to other results, and
+    /// are removed; but if results are to be replaced whose first file cannot be, all stay as they are.
     ///
     /// `help` is the remedy, given whether the first file was written.
     pub(crate) fn write(

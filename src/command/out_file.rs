@@ -6,8 +6,8 @@ use strewn::terminal::Failure;
 
 use super::out_directory::try_to_write;
 
-/// Returns the file behind `--out`: a new one, or the plain file that is there if `force` is given. Never a device. `contents` is
-/// what will be written, in words.
+/// Returns the file behind `--out`: a new one, or the plain file that is there if `force` is given. Never a device.
+/// `contents` is what will be written, in words.
 pub(crate) fn out_file(out: &Path, force: bool, contents: &str) -> Result<PathBuf, Failure> {
     let shown = out.display();
     let unusable =

@@ -97,8 +97,8 @@ pub(crate) struct OutputFiles {
     pub(crate) made: Result<Vec<OutFile>, Failure>,
 }
 
-/// Prints what a run found, and then writes its files. A full disk, a closed output or a chart that cannot be drawn does
-/// not lose the rest; the first failure is returned.
+/// Prints what a run found, and then writes its files. A full disk, a closed output or a chart that cannot be drawn
+/// does not lose the rest; the first failure is returned.
 pub(crate) fn publish(output: RunOutput) -> Result<(), Failure> {
     let RunOutput { text, is_json, files } = output;
     let printed = terminal::print(&text);

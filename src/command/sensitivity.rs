@@ -67,7 +67,8 @@ fn tables(scenario: &Scenario, measured: &Sensitivity) -> Result<String, Failure
     Ok(text)
 }
 
-/// Formats the rows of one array: fitted parameters, errors against what is published, and how far the last segment moves.
+/// Formats the rows of one array: fitted parameters, errors against what is published, and how far the last segment
+/// moves.
 fn table(
     scenario: &Scenario,
     array: &Array,

@@ -6,8 +6,8 @@ use crate::terminal::late_bar::LateBar;
 const FOUND: &str = "{spinner} {pos} files{msg}";
 const LOOKED: &str = "[{bar:24}] {pos} of {len} files looked at closely{msg}";
 
-/// Watches files being looked at: it shows how many if that takes longer than a second. Dropping it removes the bar; drop it
-/// before printing figures.
+/// Watches files being looked at: it shows how many if that takes longer than a second. Dropping it removes the bar;
+/// drop it before printing figures.
 ///
 /// While one exists, a first Ctrl-C (or SIGTERM) asks to stop, and a second ends the program at once.
 pub struct FileTerminal {

@@ -14,7 +14,8 @@ use crate::terminal::interrupt;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// The message is cut where the terminal ends. The spinner moves from the first moment on, also while arrays are set up.
+/// The message is cut where the terminal ends. The spinner moves from the first moment on, also while arrays are set
+/// up.
 const TEMPLATE: &str = "{spinner} {prefix} [{bar:16}] {wide_msg}";
 /// How often bars are redrawn if nothing else redraws them.
 const REDRAW: Duration = Duration::from_millis(200);

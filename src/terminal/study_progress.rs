@@ -9,8 +9,9 @@ use crate::terminal::late_bar::LateBar;
 const CLOSED_LOOPS: &str = "[{bar:24}] {pos} of {len} closed loops{msg}, {eta} left";
 const PREDICTIONS: &str = "[{bar:24}] {pos} of {len} predictions{msg}, {eta} left";
 
-/// A [`StudyObserver`] for programs on a terminal, and an [`Observer`] of predictions that are made again: it shows a bar if
-/// the study takes longer than a second, and stops the study on Ctrl-C. Dropping it removes the bar; drop it before printing figures.
+/// A [`StudyObserver`] for programs on a terminal, and an [`Observer`] of predictions that are made again: it shows a
+/// bar if the study takes longer than a second, and stops the study on Ctrl-C. Dropping it removes the bar; drop it
+/// before printing figures.
 ///
 /// While one exists, a first Ctrl-C (or SIGTERM) asks the study to stop, and a second ends the program at once.
 pub struct StudyTerminal(LateBar);

@@ -25,8 +25,8 @@ const LOG_INTERVAL: Duration = Duration::from_secs(60);
 /// How often the bar is drawn.
 const DRAW_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A [`SweepObserver`] for programs on a terminal: it shows what is done and how long the rest takes, says which runs failed,
-/// and stops the sweep on Ctrl-C. Dropping it removes the bar.
+/// A [`SweepObserver`] for programs on a terminal: it shows what is done and how long the rest takes, says which runs
+/// failed, and stops the sweep on Ctrl-C. Dropping it removes the bar.
 pub struct SweepTerminal {
     bar: LateBar,
     began: Instant,
@@ -87,8 +87,8 @@ pub fn run_plan(
     Ok((collect(plan, store, &end.failures())?, end))
 }
 
-/// The `main` of an experiment that is a study, by its file. Runs it in `directory`, except for the points whose results are
-/// there, prints its table and how its predictions fared, and writes its files.
+/// The `main` of an experiment that is a study, by its file. Runs it in `directory`, except for the points whose
+/// results are there, prints its table and how its predictions fared, and writes its files.
 #[must_use]
 pub fn study_program(file: &str, directory: &str) -> ExitCode {
     exit_code(run_study(file, directory))

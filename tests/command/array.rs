@@ -379,8 +379,8 @@ fn what_no_snapshot_can_be_is_refused_and_changes_nothing() {
         .refused(&["an array in place has one volume with one LUN, and no snapshots"]);
 }
 
-/// Serves the array `a` at `lun.sock` with so many descriptors. Returns what it says if it is refused, and `None` once it
-/// listens.
+/// Serves the array `a` at `lun.sock` with so many descriptors. Returns what it says if it is refused, and `None` once
+/// it listens.
 fn served_with_descriptors(folder: &Folder, most: u32) -> Option<(Option<i32>, String)> {
     let script = format!("ulimit -n {most}; exec \"$0\" array serve a --socket lun.sock");
     let mut serving = Command::new("sh")

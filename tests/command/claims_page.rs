@@ -7,8 +7,9 @@ use strewn_testing::cases;
 
 use crate::common::{FULL_RUNS, Folder, PROJECT, Ran, full_run};
 
-/// The documents whose scenarios run in seconds, at full scale; the last two take twenty seconds of processor time each, and the
-/// last one is of the long form. The others take minutes: of these only the claims are compared, not their figures.
+/// The documents whose scenarios run in seconds, at full scale; the last two take twenty seconds of processor time
+/// each, and the last one is of the long form. The others take minutes: of these only the claims are compared, not
+/// their figures.
 const QUICK: [&str; 4] = ["cisco-sn5420", "nas-gateways", "juniper-fas3040c", "panasas-arista"];
 const SLOW: [&str; 2] = ["panasas-arista", "making-sense-of-wafl-4"];
 

@@ -4,8 +4,8 @@ use strewn::results::{Results, Segment};
 
 use crate::common::Folder;
 
-/// One array behind a link that fails in the second segment, and one whose first controller fails in the first segment and
-/// has its array back in the third.
+/// One array behind a link that fails in the second segment, and one whose first controller fails in the first segment
+/// and has its array back in the third.
 const SCENARIO: &str = r#"
 schema = 1
 name = "outages"

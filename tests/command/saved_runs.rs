@@ -293,7 +293,8 @@ fn random_arrays_restored_after_each_segment_go_on_as_if_never_stopped() {
     }
 }
 
-/// Each array of each shipped scenario, much scaled down (every fourth but in the long form): restored at random, the next segment is the same.
+/// Each array of each shipped scenario, much scaled down (every fourth but in the long form): restored at random, the
+/// next segment is the same.
 #[test]
 fn every_shipped_scenario_goes_on_as_if_never_stopped() {
     let mut rng = Rng::new(11);

@@ -1,4 +1,5 @@
-//! Hosts on unlike wires, links with a rate of their own, workloads with an end, and costs of one direction, in whole runs.
+//! Hosts on unlike wires, links with a rate of their own, workloads with an end, and costs of one direction, in whole
+//! runs.
 
 use crate::common::Folder;
 use strewn::results::{ArrayResults, Results};

@@ -122,8 +122,8 @@ impl Model {
         self.slot(sectors).fill(change.number);
     }
 
-    /// Reads all of it. What was answered must be there; of a write that was not, each piece wholly or not at all. From here
-    /// on what was found has to stay.
+    /// Reads all of it. What was answered must be there; of a write that was not, each piece wholly or not at all. From
+    /// here on what was found has to stay.
     #[track_caller]
     pub fn check(&mut self, served: &Served) {
         let mut client = served.client();

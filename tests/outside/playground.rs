@@ -197,7 +197,8 @@ pub fn a_link_has_the_whole_scenario() -> Result<(), Missing> {
     Ok(())
 }
 
-/// What is wrong is said with its place and remedy, and cannot be run; controls change the text, and refuse what it would.
+/// What is wrong is said with its place and remedy, and cannot be run; controls change the text, and refuse what it
+/// would.
 pub fn bad_input_has_a_place_and_a_remedy() -> Result<(), Missing> {
     let mut opened = Opened::new()?;
     let page = opened.open("", 1280);

@@ -75,7 +75,8 @@ pub fn asked_to_end_it_leaves_everything_on_the_spindles() -> Result<(), Missing
     Ok(())
 }
 
-/// Blocks that a drive has lost are computed, and whoever has the array is told of them, each time as often as it is so.
+/// Blocks that a drive has lost are computed, and whoever has the array is told of them, each time as often as it is
+/// so.
 pub fn what_is_wrong_while_it_is_served_is_said() -> Result<(), Missing> {
     let array = Array::new("raid-4", 64);
     let mut random = Random::new("wrong while served");

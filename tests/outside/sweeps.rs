@@ -75,7 +75,8 @@ impl Sweeps {
     }
 }
 
-/// Every file below a directory with its bytes, without the times that runs took, and without what is of a cluster alone.
+/// Every file below a directory with its bytes, without the times that runs took, and without what is of a cluster
+/// alone.
 fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut directories = vec![directory.to_owned()];

@@ -96,7 +96,8 @@
 //! To mount an aggregate later, store the words of its maps and the scores of its areas, both as of the same
 //! consistency point. With the scores, an aggregate of any size mounts at once. Without them, or with scores of another
 //! consistency point, [count](SavedScores::counted) them from the maps. A mount does not compare scores with maps; the
-//! allocator does, area by area as it enters them, and refuses a difference. [`verify`](Aggregate::verify) compares all.
+//! allocator does, area by area as it enters them, and refuses a difference. [`verify`](Aggregate::verify) compares
+//! all.
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions, GroupIndex, MountError, SavedScores};
@@ -131,18 +132,18 @@
 //! - **The order of writes.** Make data, metadata and parity of every tetris durable first; then the superblock or root
 //!   that makes the metadata current. Call [`commit`](Aggregate::commit) only then: from that call on, the blocks that
 //!   the previous root still needed can be allocated again.
-//! - **The write hole.** A stripe of a tetris may hold other blocks that are in use. If a crash interrupts its write, data
-//!   and parity disagree, and a later reconstruction returns wrong bytes, also for those other blocks. Full stripes
-//!   ([`StripeWrite::update`]) are safe, because nothing in use depends on them; log any other stripe before writing it,
-//!   and replay the log after a crash.
+//! - **The write hole.** A stripe of a tetris may hold other blocks that are in use. If a crash interrupts its write,
+//!   data and parity disagree, and a later reconstruction returns wrong bytes, also for those other blocks. Full
+//!   stripes ([`StripeWrite::update`]) are safe, because nothing in use depends on them; log any other stripe before
+//!   writing it, and replay the log after a crash.
 //! - **The maps.** Save those of the aggregate as shown above, and with them
 //!   [`delayed_frees`](Aggregate::delayed_frees): these blocks are in use in the maps, and nothing refers to them. Hand
-//!   the list to [`resume_delayed_frees`](Aggregate::resume_delayed_frees) after a mount; otherwise these blocks are lost.
-//!   A store that writes its maps to blocks of the aggregate itself asks before the commit which words change:
+//!   the list to [`resume_delayed_frees`](Aggregate::resume_delayed_frees) after a mount; otherwise these blocks are
+//!   lost. A store that writes its maps to blocks of the aggregate itself asks before the commit which words change:
 //!   [`allocated_words`](Aggregate::allocated_words), [`freed_by_commit`](Aggregate::freed_by_commit).
 //!
-//! The crate `strewn-volume` builds on this one: files, snapshots and clones, with their maps saved. A caller with its own
-//! maps needs none of it: a simulator that can spend four bytes a block uses a [`BlockMap`].
+//! The crate `strewn-volume` builds on this one: files, snapshots and clones, with their maps saved. A caller with its
+//! own maps needs none of it: a simulator that can spend four bytes a block uses a [`BlockMap`].
 //!
 //! # Measures
 //!

@@ -30,8 +30,8 @@ impl Default for AllocationShape {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Chunks {
     /// With a whole chunk: blocks given in file order, in runs that divide a chunk, are not cut by a chunk's end. This
-    /// leaves free what the last consistency point left of its chunks, until its area is chosen again. WAFL ends a chunk
-    /// where the file block number reaches a boundary (US patent 7,930,475), which has this effect.
+    /// leaves free what the last consistency point left of its chunks, until its area is chosen again. WAFL ends a
+    /// chunk where the file block number reaches a boundary (US patent 7,930,475), which has this effect.
     #[default]
     Aligned,
     /// With what the last consistency point left of its chunks.

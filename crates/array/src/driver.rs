@@ -345,12 +345,12 @@ pub trait Array<P: Payload> {
     }
 
     /// Asks for a snapshot of each of `volumes` as acknowledged now. They are taken together with the next consistency
-    /// point, which begins at once or as soon as the one in progress ends, and take effect with its commit. Two of a volume
-    /// that are asked for before that are one.
+    /// point, which begins at once or as soon as the one in progress ends, and take effect with its commit. Two of a
+    /// volume that are asked for before that are one.
     ///
     /// # Errors
-    /// If the array simulates no snapshots, or with these what is promised could not be overwritten in full. Then none is
-    /// taken.
+    /// If the array simulates no snapshots, or with these what is promised could not be overwritten in full. Then none
+    /// is taken.
     fn begin_snapshots(
         &mut self,
         now_ns: u64,
@@ -373,8 +373,8 @@ pub trait Array<P: Payload> {
         None
     }
 
-    /// Each volume as it is now; none in an array that counts no promises, since all its volumes are thick and none ever had
-    /// a snapshot.
+    /// Each volume as it is now; none in an array that counts no promises, since all its volumes are thick and none
+    /// ever had a snapshot.
     fn volume_measures(&self) -> Vec<VolumeMeasures> {
         Vec::new()
     }

@@ -19,7 +19,8 @@ pub enum ArrayConfigError {
         /// Sectors the layout holds.
         layout_sectors: u64,
     },
-    /// In place: bytes and the durable format need chunks of whole 4 KiB blocks; otherwise a bad block could belong to two stripes.
+    /// In place: bytes and the durable format need chunks of whole 4 KiB blocks; otherwise a bad block could belong to
+    /// two stripes.
     #[error("a chunk of {chunk_bytes} bytes is not a multiple of the block size, 4096 bytes")]
     ChunkOfParts {
         /// Bytes of a chunk.

@@ -8,9 +8,10 @@ pub enum Format {
     /// cheaper of two ways. An in-place array's spindles take single sectors.
     #[default]
     Modelled,
-    /// Strewn's own, which a live array has. A root block leads to everything that is committed. The parity of RAID-DP is
-    /// never computed from what a free block held before. Blocks of 4 KiB have checksums, so an in-place array writes
-    /// whole ones. A driver makes consistency points durable by [`Durability::commit`](crate::Durability::commit).
+    /// Strewn's own, which a live array has. A root block leads to everything that is committed. The parity of RAID-DP
+    /// is never computed from what a free block held before. Blocks of 4 KiB have checksums, so an in-place array
+    /// writes whole ones. A driver makes consistency points durable by
+    /// [`Durability::commit`](crate::Durability::commit).
     Durable,
 }
 

@@ -36,8 +36,8 @@ impl BlockContents {
         Self::Lun { file: Self::FIRST_FILE, block }
     }
 
-    /// Whether a block that was written with these contents may be the one that is expected. Keys of metadata change when
-    /// LUNs come and go, and a block that a clone shares has the file of the LUN that wrote it.
+    /// Whether a block that was written with these contents may be the one that is expected. Keys of metadata change
+    /// when LUNs come and go, and a block that a clone shares has the file of the LUN that wrote it.
     #[must_use]
     pub fn may_be(self, expected: Self) -> bool {
         match (self, expected) {

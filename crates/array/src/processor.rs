@@ -14,9 +14,9 @@ pub struct ProcessorCosts {
     pub spindle_command_ns: u64,
     /// For each sector of 512 bytes moved between host and memory or between memory and spindle, in picoseconds.
     pub per_sector_ps: u64,
-    /// The share of the processor that write-back (a consistency point, or destaging) has while host operations wait for
-    /// it too, in percent: its commands need not queue behind all host operations admitted before them. 0 serves all
-    /// work in order of arrival.
+    /// The share of the processor that write-back (a consistency point, or destaging) has while host operations wait
+    /// for it too, in percent: its commands need not queue behind all host operations admitted before them. 0 serves
+    /// all work in order of arrival.
     pub write_back_percent: u8,
     /// What write-back costs besides its commands.
     pub write_back: WriteBackCosts,

@@ -11,8 +11,8 @@ use std::ops::Range;
 use strewn_base::BLOCK_SECTORS;
 use strewn_base::state::SavedValue;
 
-/// Reads that may begin a stream and are remembered, per LUN, each in a place that follows from where it ended. A stream
-/// that begins among many more other reads than this is not recognized.
+/// Reads that may begin a stream and are remembered, per LUN, each in a place that follows from where it ended. A
+/// stream that begins among many more other reads than this is not recognized.
 const CANDIDATES: usize = 256;
 
 /// Streams that are read ahead, per LUN.
@@ -62,7 +62,8 @@ fn candidate(sector: u64) -> usize {
 
 impl Streams {
     /// For a LUN of `lun_sectors`. Each stream is at most `window` sectors ahead. Read-ahead ends at multiples of
-    /// `boundary` sectors, such as the LUN's chunks, so that commands are whole chunks; there are at least two to a window.
+    /// `boundary` sectors, such as the LUN's chunks, so that commands are whole chunks; there are at least two to a
+    /// window.
     pub(crate) fn new(lun_sectors: u64, window: u64, boundary: u64) -> Self {
         let whole_blocks = |sectors: u64| (sectors / BLOCK_SECTORS).max(1) * BLOCK_SECTORS;
         Self {
@@ -123,8 +124,8 @@ impl Streams {
         self.goes_on(stream, sectors)
     }
 
-    /// The stream that a read belongs to: it begins where the stream's last ended, or near it, where reads that overtake
-    /// each other or leave out a little begin.
+    /// The stream that a read belongs to: it begins where the stream's last ended, or near it, where reads that
+    /// overtake each other or leave out a little begin.
     fn matching(&self, sectors: &Range<u64>) -> Option<usize> {
         let streams = &self.streams[..usize::from(self.in_use)];
         streams.iter().position(|stream| stream.next == sectors.start).or_else(|| {
@@ -154,8 +155,8 @@ impl Streams {
         Some(from..to)
     }
 
-    /// Of what the last read asked for, only what lies before `sector` could be read ahead. The stream asks for the rest
-    /// again with its next read.
+    /// Of what the last read asked for, only what lies before `sector` could be read ahead. The stream asks for the
+    /// rest again with its next read.
     pub(crate) fn stops_at(&mut self, sector: u64) {
         let streams = &mut self.streams[..usize::from(self.in_use)];
         if let Some(stream) = streams.iter_mut().find(|stream| stream.last_read == self.reads) {
@@ -188,8 +189,8 @@ impl Waiters {
         }
     }
 
-    /// Takes the first operation out that waits for some of `blocks`, with those of them that it waits for. What it waits
-    /// for besides stays.
+    /// Takes the first operation out that waits for some of `blocks`, with those of them that it waits for. What it
+    /// waits for besides stays.
     pub(crate) fn take(&mut self, blocks: &Range<u32>) -> Option<(u32, Range<u32>)> {
         let overlap =
             |waiter: &Waiter| waiter.blocks.0.max(blocks.start)..waiter.blocks.1.min(blocks.end);

@@ -13,10 +13,10 @@ struct IdleSpan {
 
 /// When a server of one thing at a time is booked: a link's direction, or a processor's core.
 ///
-/// Bookings need not be made in the order in which the work arrives: a train of frames that is held up on its way, or work
-/// that waits for other work, books time far ahead. The idle time before it is remembered, so that work that arrives
-/// earlier is served earlier. Work that does not fit into an idle span continues in the next one, as frames of several
-/// trains would alternate.
+/// Bookings need not be made in the order in which the work arrives: a train of frames that is held up on its way, or
+/// work that waits for other work, books time far ahead. The idle time before it is remembered, so that work that
+/// arrives earlier is served earlier. Work that does not fit into an idle span continues in the next one, as frames of
+/// several trains would alternate.
 ///
 /// ```
 /// use strewn_base::Calendar;
@@ -35,8 +35,8 @@ pub struct Calendar {
     booked_ns: u64,
     /// The last idle time before `free_ns`; empty if there was none.
     last_idle: IdleSpan,
-    /// Idle times before that one, in order. Those that are over are forgotten when another one is added, so there are as
-    /// many as bookings ahead, as a rule none.
+    /// Idle times before that one, in order. Those that are over are forgotten when another one is added, so there are
+    /// as many as bookings ahead, as a rule none.
     idle: VecDeque<IdleSpan>,
 }
 

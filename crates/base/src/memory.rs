@@ -1,9 +1,9 @@
 //! Memory hints for programs that read large tables at unrelated addresses: announce an access before it happens, and
 //! map a table with large pages.
 //!
-//! The maps of a storage array take tens of megabytes, and every host operation reads them somewhere else. Each such read
-//! waits some 100 ns for memory, unless it was announced. A table of 100 MiB takes 25,600 pages of 4 KiB, more than any
-//! processor holds translations for, or 50 pages of 2 MiB, which fit.
+//! The maps of a storage array take tens of megabytes, and every host operation reads them somewhere else. Each such
+//! read waits some 100 ns for memory, unless it was announced. A table of 100 MiB takes 25,600 pages of 4 KiB, more
+//! than any processor holds translations for, or 50 pages of 2 MiB, which fit.
 //!
 //! Hints change the time a program takes, never its results. On a processor or kernel that has no such hints, these
 //! functions do nothing more than allocate.

@@ -34,8 +34,8 @@ impl FileError {
         Self::Input { message: message.into(), remedy: remedy.into() }
     }
 
-    /// A text called `name` that cannot be read to its end. The error of a program whose output it is comes through as it
-    /// is.
+    /// A text called `name` that cannot be read to its end. The error of a program whose output it is comes through as
+    /// it is.
     pub(crate) fn reading(name: &str, source: io::Error) -> Self {
         source.downcast().unwrap_or_else(|source| Self::io(format!("{name}: cannot read"), source))
     }

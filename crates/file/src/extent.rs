@@ -2,9 +2,9 @@
 
 /// A place in a file system's own address space.
 ///
-/// Most file systems have one volume, and an address is a byte of its device. btrfs has one volume too, whose addresses its
-/// chunk tree maps to devices. The volumes of a ZFS pool are its top-level vdevs. [`AddressSpace`](crate::AddressSpace)
-/// translates addresses to devices.
+/// Most file systems have one volume, and an address is a byte of its device. btrfs has one volume too, whose addresses
+/// its chunk tree maps to devices. The volumes of a ZFS pool are its top-level vdevs.
+/// [`AddressSpace`](crate::AddressSpace) translates addresses to devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
     /// The volume, from 0.
@@ -40,14 +40,15 @@ pub enum Place {
         /// How many there are, if the file system says so; FIEMAP does not.
         stored_bytes: Option<u64>,
     },
-    /// A block of a file system that reads and writes only whole blocks, as ZFS does, whose checksums are of whole blocks.
+    /// A block of a file system that reads and writes only whole blocks, as ZFS does, whose checksums are of whole
+    /// blocks.
     Block {
         /// Where the block begins.
         at: Address,
         /// Bytes that are read: fewer than the extent has if the block is compressed.
         stored_bytes: u64,
-        /// Bytes up to the address at which the next block can begin. On RAID-Z these are more than are stored: addresses count
-        /// parity and padding too.
+        /// Bytes up to the address at which the next block can begin. On RAID-Z these are more than are stored:
+        /// addresses count parity and padding too.
         allocated_bytes: u64,
     },
     /// Space is reserved at an address, and nothing was written: the bytes read as zeros without a command.
@@ -123,8 +124,8 @@ impl Extent {
         matches!(self.place, Place::Encoded { .. } | Place::Block { .. })
     }
 
-    /// The part of the extent within `bytes` of the file, or `None` if there is none. An encoded extent or a block is not
-    /// divided: its part still begins at the extent's address.
+    /// The part of the extent within `bytes` of the file, or `None` if there is none. An encoded extent or a block is
+    /// not divided: its part still begins at the extent's address.
     #[must_use]
     pub fn within(&self, bytes: std::ops::Range<u64>) -> Option<Self> {
         let (offset, end) = (self.offset.max(bytes.start), self.end().min(bytes.end));

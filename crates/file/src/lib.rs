@@ -1,9 +1,9 @@
 //! Where the blocks of real files lie, how fragmented that is, and what it costs.
 //!
 //! A file is a list of [`Extent`]s: bytes of the file and their [`Place`], an [`Address`] of the file system. An
-//! [`AddressSpace`] translates addresses to pieces of devices. What is to be known of a file is found in one pass over its
-//! extents, in memory that does not depend on their number: a [`LayoutPass`] measures the layout, a [`CostStudy`] finds what
-//! requests cost.
+//! [`AddressSpace`] translates addresses to pieces of devices. What is to be known of a file is found in one pass over
+//! its extents, in memory that does not depend on their number: a [`LayoutPass`] measures the layout, a [`CostStudy`]
+//! finds what requests cost.
 //!
 //! ```
 //! use strewn_file::{

@@ -66,8 +66,8 @@ pub struct Looker {
 }
 
 impl Looker {
-    /// Looks at files of this machine. With `sync`, the kernel first writes out what it has of a file in memory, so that every
-    /// byte has its place.
+    /// Looks at files of this machine. With `sync`, the kernel first writes out what it has of a file in memory, so
+    /// that every byte has its place.
     #[must_use]
     pub fn new(sync: bool) -> Self {
         Self { sync, ..Self::default() }
@@ -299,8 +299,8 @@ impl LookedAt {
         }
     }
 
-    /// Whether the file has been written to since it was opened: passes over its extents may have seen parts of it before and
-    /// parts after.
+    /// Whether the file has been written to since it was opened: passes over its extents may have seen parts of it
+    /// before and parts after.
     #[must_use]
     pub fn has_changed(&self) -> bool {
         let then = &self.metadata;

@@ -18,13 +18,13 @@ pub struct LayoutMeasures {
     /// Runs of blocks that are consecutive both in the file and in the file system's addresses, as in
     /// [`strewn_alloc::FileLayout::extents`]. A hole ends an extent.
     pub extents: u64,
-    /// [`strewn_alloc::FileLayout::score`]: the share of blocks, except the first, that directly follow their predecessor. 1
-    /// is contiguous.
+    /// [`strewn_alloc::FileLayout::score`]: the share of blocks, except the first, that directly follow their
+    /// predecessor. 1 is contiguous.
     pub layout_score: f64,
     /// Extents per GiB of bytes with a place.
     pub extents_per_gib: f64,
-    /// The mean over all windows of 1 MiB of the file of the runs that a window's blocks form when sorted by address: what is
-    /// left of the extents if requests are sorted. 0 if no byte has a place.
+    /// The mean over all windows of 1 MiB of the file of the runs that a window's blocks form when sorted by address:
+    /// what is left of the extents if requests are sorted. 0 if no byte has a place.
     pub extents_per_mib_window: f64,
     /// Bytes from the lowest address of the file to the highest, summed over volumes.
     pub span_bytes: u64,
@@ -88,8 +88,8 @@ impl LayoutPass {
         }
     }
 
-    /// Takes the next extent. Extents come in the order of the file; what lies beyond the file's end is left out, and so is
-    /// what an earlier extent covered, which happens when a file changes meanwhile.
+    /// Takes the next extent. Extents come in the order of the file; what lies beyond the file's end is left out, and
+    /// so is what an earlier extent covered, which happens when a file changes meanwhile.
     pub fn add(&mut self, extent: &Extent) {
         // The last block counts in full.
         let end = self.file_bytes.checked_next_multiple_of(self.block_bytes).unwrap_or(u64::MAX);
@@ -160,8 +160,8 @@ impl LayoutPass {
     }
 }
 
-/// Whether `next` begins in the file and in the address space where `previous` ends. Of encoded bytes whose number is not
-/// known, those follow that begin before as many bytes as were encoded have passed.
+/// Whether `next` begins in the file and in the address space where `previous` ends. Of encoded bytes whose number is
+/// not known, those follow that begin before as many bytes as were encoded have passed.
 pub(crate) fn is_behind(previous: &Extent, next: &Extent) -> bool {
     let (Some(before), Some(at)) = (previous.place.address(), next.place.address()) else {
         return false;

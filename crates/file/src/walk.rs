@@ -33,7 +33,8 @@ pub trait Visitor: Sync {
 pub struct WalkOptions {
     /// Threads, from 1 to [`MOST_THREADS`].
     pub threads: usize,
-    /// The share of its time, 0 to 1, that each thread is at work; it sleeps for the rest, so that others get at the device.
+    /// The share of its time, 0 to 1, that each thread is at work; it sleeps for the rest, so that others get at the
+    /// device.
     pub busy: f64,
 }
 
@@ -50,7 +51,8 @@ pub const MOST_THREADS: usize = 64;
 
 /// Files of a directory that one thread looks at together.
 const BATCH_FILES: usize = 128;
-/// Pieces of work that may wait before the thread that finds more does them itself: a directory may have millions of files.
+/// Pieces of work that may wait before the thread that finds more does them itself: a directory may have millions of
+/// files.
 const MOST_WAITING: usize = 4096;
 
 enum Work {
@@ -115,7 +117,8 @@ impl Queue {
     }
 }
 
-/// Visits every regular file below `root`, a directory, each once, in no particular order. Symbolic links are not followed.
+/// Visits every regular file below `root`, a directory, each once, in no particular order. Symbolic links are not
+/// followed.
 pub fn walk(root: &Path, options: WalkOptions, visitor: &impl Visitor) {
     let queue = Queue {
         state: Mutex::new(State { waiting: vec![Work::Directory(root.to_owned())], working: 0 }),

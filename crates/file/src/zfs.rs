@@ -46,8 +46,8 @@ impl Pool {
         &self.space
     }
 
-    /// Asks zdb for the blocks of object `object` of `dataset`, which is a file of `file_bytes`. With `sync`, what is in memory
-    /// is written first.
+    /// Asks zdb for the blocks of object `object` of `dataset`, which is a file of `file_bytes`. With `sync`, what is
+    /// in memory is written first.
     ///
     /// # Errors
     /// Why zdb does not tell.

@@ -14,8 +14,8 @@ use sparse_device::SparseDevice;
 
 const RECORD_BYTES: usize = 4 + 4096;
 
-/// The superblock and the root, chunk and extent trees of a file system of `mkfs.btrfs -n 4096`, which has 120 or 24 files, every
-/// third of which is deleted.
+/// The superblock and the root, chunk and extent trees of a file system of `mkfs.btrfs -n 4096`, which has 120 or 24
+/// files, every third of which is deleted.
 fn sample(name: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/btrfs");
     std::fs::read(folder.join(name)).unwrap()

@@ -43,7 +43,8 @@ fn raid_z2(step: u64) -> (AddressSpace, Vec<Extent>) {
     (space, (0..1024).map(block).collect())
 }
 
-/// A file of blocks all apart, in a scattered order that follows from a multiplication; there is a power of two of them.
+/// A file of blocks all apart, in a scattered order that follows from a multiplication; there is a power of two of
+/// them.
 fn scattered(file_bytes: u64, block_bytes: u64) -> impl Iterator<Item = Extent> {
     let blocks = file_bytes / block_bytes;
     (0..blocks).map(move |block| {

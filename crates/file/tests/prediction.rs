@@ -34,8 +34,8 @@ fn is_within(share: f64, predicted: f64, real: f64) -> bool {
     (predicted / real - 1.0).abs() <= share
 }
 
-/// The real OpenZFS 2.3.2 (raidz2, 27 % full, 2,048 writes a transaction group, filled with 4 extents per window) comes to 69 to
-/// 73 after one overwrite and 78 after two.
+/// The real OpenZFS 2.3.2 (raidz2, 27 % full, 2,048 writes a transaction group, filled with 4 extents per window) comes
+/// to 69 to 73 after one overwrite and 78 after two.
 #[test]
 fn batches_of_2048_are_like_a_quiet_zfs() {
     let (once, twice) = (windows(2048, 1), windows(2048, 2));
@@ -45,8 +45,8 @@ fn batches_of_2048_are_like_a_quiet_zfs() {
     assert!(!is_within(0.15, once, 91.0));
 }
 
-/// The real btrfs of kernel 6.18 (single) comes to 97 and 119: its writeback starts long before the commit, so far fewer writes
-/// are laid down in the order of the file together.
+/// The real btrfs of kernel 6.18 (single) comes to 97 and 119: its writeback starts long before the commit, so far
+/// fewer writes are laid down in the order of the file together.
 #[test]
 fn batches_of_128_are_like_btrfs_and_batches_of_2048_are_not() {
     assert!(!is_within(0.15, windows(2048, 1), 97.0));
@@ -141,8 +141,8 @@ fn texts_that_are_no_prediction_say_what_to_write() {
     assert_eq!(prediction.to_string(), "2 GiB of 8 KiB random writes");
 }
 
-/// A reflinked copy on XFS of Linux 6.18, 41.8 MiB in one shared extent, and what fio's random writes made of it: 50 MiB of
-/// 8 KiB, 2,415 extents; 400 MiB, 335; 50 MiB of 64 KiB, 471; 400 MiB, 333.
+/// A reflinked copy on XFS of Linux 6.18, 41.8 MiB in one shared extent, and what fio's random writes made of it: 50
+/// MiB of 8 KiB, 2,415 extents; 400 MiB, 335; 50 MiB of 64 KiB, 471; 400 MiB, 333.
 #[test]
 fn what_xfs_shares_moves_by_units_of_128_kib() {
     let bytes = (41.8 * f64::from(1 << 20)) as u64 / 4096 * 4096;

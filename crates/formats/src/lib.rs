@@ -28,8 +28,8 @@
 //! # Bad files
 //!
 //! Every reader accepts any bytes and returns an error, never a panic. Limits on the length of a line and of a file
-//! bound its memory. A [`FileFormatError`] names the file (if the caller gave it a name), line and column, and suggests a
-//! remedy:
+//! bound its memory. A [`FileFormatError`] names the file (if the caller gave it a name), line and column, and suggests
+//! a remedy:
 //!
 //! ```
 //! use strewn_formats::trace::{TraceOptions, TraceReader};

@@ -1,7 +1,7 @@
 //! Volumes, LUNs, snapshots and clones by name: what can be changed, what there is, and why a change is refused.
 //!
-//! A [`Change`] goes to a running array ([`RunningArray::administer`](crate::running::RunningArray::administer)), to one
-//! that is served ([`Client::administer`](crate::serving::Client::administer)), or through the
+//! A [`Change`] goes to a running array ([`RunningArray::administer`](crate::running::RunningArray::administer)), to
+//! one that is served ([`Client::administer`](crate::serving::Client::administer)), or through the
 //! [control socket](crate::control) to one that another process serves.
 
 mod apply;

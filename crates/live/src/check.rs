@@ -27,8 +27,8 @@ use strewn_raid::SpindleIndex;
 pub struct CheckReport {
     /// Everything that is inconsistent.
     pub findings: Vec<Inconsistency>,
-    /// What lacks the last label or superblock, whose writing was interrupted. Nothing is wrong with that: a start writes
-    /// it everywhere.
+    /// What lacks the last label or superblock, whose writing was interrupted. Nothing is wrong with that: a start
+    /// writes it everywhere.
     pub interrupted: Vec<Inconsistency>,
     /// Blocks reachable from the root and the snapshots. For an in-place array, all blocks written in the stripes of
     /// its LUN, parity included.
@@ -242,8 +242,8 @@ impl fmt::Display for Inconsistency {
 
 /// Checks a write-anywhere array that is not running: labels, superblocks, every block reachable from the root, the
 /// aggregate's bitmap, and the parity of every stripe with such a block. Devices are the spindles by position, then
-/// those of the log, closed if missing; `label` is the newest label. Writes of redo records that the newest superblock may not
-/// cover count as done, because a restart would apply them.
+/// those of the log, closed if missing; `label` is the newest label. Writes of redo records that the newest superblock
+/// may not cover count as done, because a restart would apply them.
 pub fn check_write_anywhere<D: Devices>(
     devices: &mut D,
     label: &Label,

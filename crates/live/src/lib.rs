@@ -1,8 +1,8 @@
 //! The arrays of `strewn-array` with real bytes: on files or block devices, crash-safe, served over NBD.
 //!
 //! A simulated array and a live one run the same controller, allocator, parity and log. This crate adds what real
-//! spindles need: an on-disk format, checksums, a log that survives a power loss, restart, check and scrub. Age an array
-//! with any program that can use a block device, then measure what became of its layout.
+//! spindles need: an on-disk format, checksums, a log that survives a power loss, restart, check and scrub. Age an
+//! array with any program that can use a block device, then measure what became of its layout.
 //!
 //! # Layers
 //!
@@ -30,8 +30,8 @@
 //! 5. If failures exceed what parity covers, the read fails or the array stops with the reason; it never returns wrong
 //!    data.
 //!
-//! Data that only the log holds is as safe as the log's device, or as both if it is mirrored. `docs/live.md` in the repository
-//! states the limits, and `docs/format.md` the format, byte by byte.
+//! Data that only the log holds is as safe as the log's device, or as both if it is mirrored. `docs/live.md` in the
+//! repository states the limits, and `docs/format.md` the format, byte by byte.
 //!
 //! # An array on files
 //!

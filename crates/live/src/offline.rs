@@ -187,8 +187,8 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     /// Writes blocks one after the other and makes them durable. Blocks of lost spindles are left out.
     ///
     /// # Errors
-    /// If a spindle that is present refuses a write. [`SpindleWriteError::SpindleLost`] if a write waits until the loss of
-    /// another spindle is recorded: see [`Store::losses_are_recorded`].
+    /// If a spindle that is present refuses a write. [`SpindleWriteError::SpindleLost`] if a write waits until the loss
+    /// of another spindle is recorded: see [`Store::losses_are_recorded`].
     pub fn write_blocks(
         &mut self,
         blocks: &[(SpindleBlock, BlockTag, Vec<u8>)],
@@ -251,8 +251,8 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         self.run_to_quiescence();
     }
 
-    /// Reads the blocks of an aggregate of `groups` that `pointers` lead to, as they were written; recomputes those from
-    /// their stripes that are unreadable or do not match.
+    /// Reads the blocks of an aggregate of `groups` that `pointers` lead to, as they were written; recomputes those
+    /// from their stripes that are unreadable or do not match.
     pub fn read_pointed(
         &mut self,
         groups: &[PlacedGroup],

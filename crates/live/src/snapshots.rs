@@ -55,8 +55,8 @@ impl SnapshotError {
 }
 
 /// Reads LUN `lun` as it is in a snapshot of an array that is not running. `block` is called for each block that was
-/// written, in order, with its number and bytes; all other blocks are zeros. `begin` is called before with the LUN's size in
-/// bytes.
+/// written, in order, with its number and bytes; all other blocks are zeros. `begin` is called before with the LUN's
+/// size in bytes.
 ///
 /// # Errors
 /// If there is no such snapshot or LUN, a block of it is lost, or `block` fails.

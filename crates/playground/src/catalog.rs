@@ -38,7 +38,8 @@ pub struct Shipped<'a> {
     pub studies: &'a [Study],
 }
 
-/// Returns scenarios with the files that they name, and studies with their axes and with the scenarios that they begin from.
+/// Returns scenarios with the files that they name, and studies with their axes and with the scenarios that they begin
+/// from.
 pub(crate) fn catalog(shipped: &Shipped<'_>) -> Result<Value, PageError> {
     let entries = shipped.scenarios.iter().map(|scenario| entry(scenario, shipped));
     let scenarios = entries.collect::<Result<Vec<_>, _>>()?;
@@ -76,8 +77,8 @@ fn entry(shown: &ShippedText, shipped: &Shipped<'_>) -> Result<Value, PageError>
     )
 }
 
-/// Returns the scale at which a page first shows a scenario. What waits for wires, timers or caches of hosts is off several times
-/// over at a small one, and such scenarios last seconds.
+/// Returns the scale at which a page first shows a scenario. What waits for wires, timers or caches of hosts is off
+/// several times over at a small one, and such scenarios last seconds.
 fn scale_of(scenario: &Scenario) -> u32 {
     let is_machine = |array: &Array| {
         array.front_end.is_some() || array.page_cache.is_some() || array.client_raid.is_some()

@@ -119,7 +119,8 @@ const OPTIONAL: &[&str] = &[
     "write_anywhere.snapshots.keep",
 ];
 
-/// Returns what a setting means: in other words than the schema's, which are for whoever writes a file, or with more of them.
+/// Returns what a setting means: in other words than the schema's, which are for whoever writes a file, or with more of
+/// them.
 fn about_of(key: &str, in_schema: &str) -> String {
     let further = match key {
         "in_place.layout" => WITHOUT_VRAID,

@@ -111,8 +111,8 @@ fn split(path: &str) -> Option<(&str, &str)> {
     path.rfind('.').map(|at| path.split_at(at + 1))
 }
 
-/// Returns what removes the ways to buy an array that are about protection levels, which only VRAID-5 has. `before` is what
-/// comes before the names of the array's settings.
+/// Returns what removes the ways to buy an array that are about protection levels, which only VRAID-5 has. `before` is
+/// what comes before the names of the array's settings.
 fn without_protection_levels(scenario: &Scenario, before: &str) -> Vec<Setting> {
     let configurations = scenario.overhead.iter().flat_map(|overhead| &overhead.configurations);
     let is_of_array = |array: &str| {

@@ -2,9 +2,9 @@
 //!
 //! [`page`] writes the page. What it shows lies in `page/`: `module.js` there is the other side of the boundary.
 //!
-//! The module has no imports but one, and no state between calls: the page asks, and is answered ([`answer`]). A worker asks
-//! it to run one array, and is told how far it is. Checks, simulation, tables and charts are those of Strewn's crates, so the
-//! same scenario, scale and seed give the same bytes as the command.
+//! The module has no imports but one, and no state between calls: the page asks, and is answered ([`answer`]). A worker
+//! asks it to run one array, and is told how far it is. Checks, simulation, tables and charts are those of Strewn's
+//! crates, so the same scenario, scale and seed give the same bytes as the command.
 //!
 //! [`packet`] says what questions and answers are made of; `boundary` is the only part that knows of WebAssembly.
 

@@ -23,8 +23,8 @@ pub(crate) enum Takes {
     Text,
 }
 
-/// Returns what a key means and takes, by its path in the schema: `array.write_anywhere.policy`. Numbers of a path, which
-/// count the entries of a list, are left out.
+/// Returns what a key means and takes, by its path in the schema: `array.write_anywhere.policy`. Numbers of a path,
+/// which count the entries of a list, are left out.
 pub(crate) fn of(path: &str) -> Option<(&'static str, Takes)> {
     let node = path.split('.').try_fold(&*SCHEMA, below)?;
     let about = text(node, "description").or_else(|| text(target(node)?, "description"))?;

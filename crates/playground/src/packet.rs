@@ -1,6 +1,7 @@
 //! Questions and answers as bytes: a JSON text, and attachments that are not JSON.
 //!
-//! Each part is its length, as 32 bits with the least significant byte first, and that many bytes. The first part is the JSON.
+//! Each part is its length, as 32 bits with the least significant byte first, and that many bytes. The first part is
+//! the JSON.
 
 use serde::Serialize;
 

@@ -1,9 +1,9 @@
 //! Where a block lies, what a stripe update must read and write, and parity over bytes.
 //!
-//! The crate describes two families of arrays. A write-anywhere array keeps its blocks in a
-//! [`ParityGroup`]: data spindles, and one or two spindles that hold only parity, or none
-//! ([`Parity::None`]). An array that updates in place spreads a LUN over the spindles of its redundancy sets, in groups of four data
-//! segments and one of parity: a [`VraidLayout`].
+//! The crate describes two families of arrays. A write-anywhere array keeps its blocks in a [`ParityGroup`]: data
+//! spindles, and one or two spindles that hold only parity, or none ([`Parity::None`]). An array that updates in place
+//! spreads a LUN over the spindles of its redundancy sets, in groups of four data segments and one of parity: a
+//! [`VraidLayout`].
 //!
 //! Two questions are on the hot path of a simulation, and are answered without bytes: *which
 //! spindle holds a block, and where*; and *which spindles must be read and written when these
@@ -57,10 +57,9 @@
 //!
 //! # Any layout, with spindles lost
 //!
-//! [`StripedLayout`] describes RAID-4, RAID-DP, RAID-5 ([`Raid5Group`]), VRAID-5 and RAID-0
-//! ([`Raid0Group`]) alike. A [`StripeShape`] states the members of a stripe and plans reads, updates and rebuilds for them,
-//! whichever spindles are lost. A [`StripePlan`] needs no bytes; [`StripeBytes`] carries it out on
-//! bytes.
+//! [`StripedLayout`] describes RAID-4, RAID-DP, RAID-5 ([`Raid5Group`]), VRAID-5 and RAID-0 ([`Raid0Group`]) alike. A
+//! [`StripeShape`] states the members of a stripe and plans reads, updates and rebuilds for them, whichever spindles
+//! are lost. A [`StripePlan`] needs no bytes; [`StripeBytes`] carries it out on bytes.
 //!
 //! ```
 //! use strewn_raid::{

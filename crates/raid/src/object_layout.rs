@@ -31,8 +31,8 @@ pub struct ObjectUnit {
 ///
 /// The terms are those of RFC 5664 (object-based pNFS, by Panasas and others), section 5.3: a file is cut into *stripe
 /// units*. A *parity group* is `width` objects, of which one holds a stripe's parity, rotated as in a left-symmetric
-/// [`Raid5Group`]. After `depth` stripes, the next parity group has its turn. It takes the blades that follow, around the
-/// end, so every blade gets the same share, whether or not the width divides their number.
+/// [`Raid5Group`]. After `depth` stripes, the next parity group has its turn. It takes the blades that follow, around
+/// the end, so every blade gets the same share, whether or not the width divides their number.
 ///
 /// An object holds its units without gaps, in the order of the file.
 ///

@@ -48,8 +48,8 @@ impl ObjectLayout {
         self.plan(sectors, lost, |wanted, lost, _| self.shape().plan_read(wanted, lost))
     }
 
-    /// Plans a write of the file's `sectors` while a blade may be `lost`. Each column is updated by the method that reads
-    /// and writes least.
+    /// Plans a write of the file's `sectors` while a blade may be `lost`. Each column is updated by the method that
+    /// reads and writes least.
     ///
     /// # Panics
     ///
@@ -117,8 +117,8 @@ impl ObjectLayout {
         })
     }
 
-    /// The requests for what `columns` read or write, as `members` chooses: neighbouring sectors of an object in one, of up
-    /// to `largest_sectors`. They are in the order of blades, and of sectors in each.
+    /// The requests for what `columns` read or write, as `members` chooses: neighbouring sectors of an object in one,
+    /// of up to `largest_sectors`. They are in the order of blades, and of sectors in each.
     ///
     /// # Panics
     ///

@@ -36,8 +36,8 @@ impl Axis {
         Self { range, ticks }
     }
 
-    /// Creates an axis around figures from `lowest` to `highest`, which need not begin at zero, with ticks 1, 2 or 5 times a
-    /// power of ten apart.
+    /// Creates an axis around figures from `lowest` to `highest`, which need not begin at zero, with ticks 1, 2 or 5
+    /// times a power of ten apart.
     pub(crate) fn around(lowest: f64, highest: f64) -> Self {
         let span = highest - lowest;
         let span = if span > 0.0 { span } else { lowest.abs().max(1.0) * 0.1 };

@@ -306,7 +306,8 @@ struct Compared {
     change: String,
 }
 
-/// Finds for each file of `after` the same file in `before`: by path, else by an only name, else if both lists have one file.
+/// Finds for each file of `after` the same file in `before`: by path, else by an only name, else if both lists have one
+/// file.
 #[must_use]
 pub fn earlier_files(before: &[FileRecord], after: &[FileRecord]) -> Vec<Option<usize>> {
     let name = |file: &FileRecord| file.path.rsplit('/').next().unwrap_or_default().to_owned();

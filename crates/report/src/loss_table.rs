@@ -11,8 +11,8 @@ pub fn loss_table(results: &Results) -> String {
     with_unaccounted(results, listed(&losses(results)))
 }
 
-/// Returns the causes of losses under `Where the loss came from`, and the arrays that lost nothing under a title of their
-/// own; each part may be empty.
+/// Returns the causes of losses under `Where the loss came from`, and the arrays that lost nothing under a title of
+/// their own; each part may be empty.
 pub(crate) fn losses_and_others(results: &Results) -> [String; 2] {
     let (notable, others): (Vec<Loss>, Vec<Loss>) =
         losses(results).into_iter().partition(Loss::is_notable);

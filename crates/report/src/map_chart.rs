@@ -1,5 +1,5 @@
-//! The map on paper: of a run, a row for each time the file had moved, with the spindles of an array superimposed; of real
-//! files, a row for each device.
+//! The map on paper: of a run, a row for each time the file had moved, with the spindles of an array superimposed; of
+//! real files, a row for each device.
 
 use crate::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, text, to_px, width_px};
 use crate::chart::{ChartError, ChartStyle};
@@ -58,8 +58,8 @@ struct Part {
     ticks: Vec<(f64, String)>,
 }
 
-/// Returns the picture, of the style's width and as high as its rows need. Rows name the phase that they are in, if the run has
-/// phases.
+/// Returns the picture, of the style's width and as high as its rows need. Rows name the phase that they are in, if the
+/// run has phases.
 pub(crate) fn by_segment(
     map: &LayoutMap,
     phases: &[Phase],

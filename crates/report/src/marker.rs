@@ -120,7 +120,8 @@ impl Appearance {
         }
     }
 
-    /// Returns the appearance of the figure of this number among those of the array: its lines have dashes of their own.
+    /// Returns the appearance of the figure of this number among those of the array: its lines have dashes of their
+    /// own.
     pub(crate) fn of_figure(self, figure: usize) -> Self {
         Self { dash: Dash::of(figure), figure, ..self }
     }

@@ -64,8 +64,8 @@ impl PredictionWords {
     }
 }
 
-/// Returns how many of a study's predictions held, and what the others are: `5 of 6 predictions held, 1 undecided.` None
-/// if it has none.
+/// Returns how many of a study's predictions held, and what the others are: `5 of 6 predictions held, 1 undecided.`
+/// None if it has none.
 #[must_use]
 pub fn predictions_sentence(sweep: &Sweep, text: &StudyText) -> Option<String> {
     let verdicts: Vec<PredictionVerdict> =
@@ -92,7 +92,8 @@ pub(crate) fn quoted(number: f64) -> String {
     rounded(number, QUOTED_DIGITS).to_string()
 }
 
-/// Writes a figure as [`quoted`] does, with more digits where it would otherwise seem to lie on another side of a bound.
+/// Writes a figure as [`quoted`] does, with more digits where it would otherwise seem to lie on another side of a
+/// bound.
 fn apart(number: f64, bounds: &[f64]) -> String {
     let is_true = |text: &String| {
         let shown: f64 = text.parse().unwrap_or(f64::NAN);

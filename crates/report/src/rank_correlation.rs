@@ -27,8 +27,8 @@ pub(crate) struct RankCorrelation {
 }
 
 impl RankCorrelations {
-    /// Correlates each axis of numbers with each figure that is not by segment. None unless combinations are scattered, as
-    /// those of a Latin hypercube are.
+    /// Correlates each axis of numbers with each figure that is not by segment. None unless combinations are scattered,
+    /// as those of a Latin hypercube are.
     pub(crate) fn of(sweep: &Sweep, design: &SweepDesign<'_>) -> Option<Self> {
         if design.shape != DesignShape::Scattered {
             return None;

@@ -65,7 +65,8 @@ pub enum ResultsChart {
     Commands,
     /// Utilization of controller, data and parity spindles, and of a real log, by segment.
     Utilization,
-    /// Where the mean response time of host operations went, by segment, for arrays behind links or with two controllers.
+    /// Where the mean response time of host operations went, by segment, for arrays behind links or with two
+    /// controllers.
     TimeIn,
     /// Utilization of the data spindles of each parity group by segment, for arrays with several.
     Groups,
@@ -150,9 +151,8 @@ impl ResultsChart {
     }
 
     /// Returns the chart as SVG; the same results give the same bytes. None if these results have nothing for it: no
-    /// map, no way to buy an array, no loss, no array with several parity groups, no several workloads, no links, no published
-    /// rows. If legend and
-    /// subtitles leave no room for the plot, the chart is higher than requested.
+    /// map, no way to buy an array, no loss, no array with several parity groups, no several workloads, no links, no
+    /// published rows. If legend and subtitles leave no room for the plot, the chart is higher than requested.
     ///
     /// # Errors
     ///
@@ -166,7 +166,8 @@ impl ResultsChart {
         self.draw_beside(results, map, &Beside::default(), style)
     }
 
-    /// Returns the same chart with more beside the results, if it is one that shows it: that of IOPS, or of response times.
+    /// Returns the same chart with more beside the results, if it is one that shows it: that of IOPS, or of response
+    /// times.
     ///
     /// # Errors
     ///
@@ -250,8 +251,8 @@ impl ResultsChart {
     }
 }
 
-/// The most segments, of all arrays together, that charts by segment show of a run with published rows. Where each row has an
-/// array, and samples of a second, charts of rows and of throughput over time say more.
+/// The most segments, of all arrays together, that charts by segment show of a run with published rows. Where each row
+/// has an array, and samples of a second, charts of rows and of throughput over time say more.
 const MOST_SEGMENTS_DRAWN: usize = 200;
 
 fn is_a_table_of_many(results: &Results) -> bool {
@@ -383,8 +384,8 @@ fn by_part(
 const TIME_IN_COLOURS: [Colour; 6] =
     [COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3], COLOURS[5], COLOURS[6]];
 
-/// Draws the mean response time of each segment as parts behind each other, from the host inwards. Where the parts are the
-/// time of requests, a bar is as long as these take for each operation.
+/// Draws the mean response time of each segment as parts behind each other, from the host inwards. Where the parts are
+/// the time of requests, a bar is as long as these take for each operation.
 fn time_in_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
     let has_parts = |array: &&ArrayResults| array.segments.iter().any(|at| at.machine.is_some());
     let names = strewn_results::TimeIn::default().parts().map(|part| part.0);

@@ -10,8 +10,8 @@ pub(crate) const ROWS_HEADING: &str = "Published rows";
 /// More rows than these are not named in the sentence that says why they are not scored.
 const MOST_NAMED: usize = 4;
 
-/// Returns the published rows with the simulated figures, what was fitted, and how close the predicted ones are. Empty if
-/// there are none.
+/// Returns the published rows with the simulated figures, what was fitted, and how close the predicted ones are. Empty
+/// if there are none.
 #[must_use]
 pub fn rows_table(results: &Results) -> String {
     let rows = &results.published_rows;

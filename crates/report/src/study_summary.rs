@@ -10,7 +10,8 @@ const VERDICT_LETTERS: usize = 12;
 /// Returns a study's words for a terminal, below the table of its figures: question, finding, predictions with bounds,
 /// measured figure and verdict, and what the finding depends on. Empty if the study has none of them.
 ///
-/// What was argued is in the report. A finding that quotes a figure which the sweep lacks is replaced by what is lacking.
+/// What was argued is in the report. A finding that quotes a figure which the sweep lacks is replaced by what is
+/// lacking.
 #[must_use]
 pub fn study_summary(sweep: &Sweep, text: &StudyText) -> String {
     let mut summary = String::new();

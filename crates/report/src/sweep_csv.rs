@@ -1,7 +1,7 @@
 //! A sweep as one long table, and its differences as another.
 //!
-//! Comma-separated values as [`write_segments_csv`](crate::write_segments_csv) writes them. The same sweep gives the same
-//! bytes.
+//! Comma-separated values as [`write_segments_csv`](crate::write_segments_csv) writes them. The same sweep gives the
+//! same bytes.
 
 use crate::sweep_design::SweepDesign;
 use crate::table_column::{TableColumn, write_csv};
@@ -40,8 +40,8 @@ const OF_DIFFERENCES: [&str; 14] = [
     "percent",
 ];
 
-/// Writes a row for each combination, figure and segment: the label and the number of each axis, what the figure is of, the
-/// number of samples, their mean with its 95 % interval, and a column for each seed.
+/// Writes a row for each combination, figure and segment: the label and the number of each axis, what the figure is of,
+/// the number of samples, their mean with its 95 % interval, and a column for each seed.
 ///
 /// An axis with the name of another column gets `axis_` before it.
 ///
@@ -52,8 +52,9 @@ pub fn write_sweep_csv(sweep: &Sweep, writer: impl Write) -> Result<(), ResultsE
     write_csv(&sweep_columns(sweep), writer)
 }
 
-/// Writes a row for each difference: the axis, its value and its first value, the labels of all axes, the mean difference by
-/// seed with its 95 % interval, the same in percent of the mean with the first value, and whether it is larger than noise.
+/// Writes a row for each difference: the axis, its value and its first value, the labels of all axes, the mean
+/// difference by seed with its 95 % interval, the same in percent of the mean with the first value, and whether it is
+/// larger than noise.
 ///
 /// # Errors
 ///

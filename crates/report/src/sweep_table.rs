@@ -17,11 +17,11 @@ const MOST_FIGURES: usize = 6;
 const HEADER_LETTERS: usize = 16;
 const LABEL_LETTERS: usize = 32;
 
-/// Returns a sweep for a terminal: the mean of each figure with half the width of its interval, by combination; then what
-/// each value of an axis changes beside the first one, and what is missing.
+/// Returns a sweep for a terminal: the mean of each figure with half the width of its interval, by combination; then
+/// what each value of an axis changes beside the first one, and what is missing.
 ///
-/// Of more than 40 combinations it has the lowest and the highest of each figure, and of more than 40 rows of differences
-/// those with the largest effects. It says what it leaves out, and which file has it.
+/// Of more than 40 combinations it has the lowest and the highest of each figure, and of more than 40 rows of
+/// differences those with the largest effects. It says what it leaves out, and which file has it.
 #[must_use]
 pub fn sweep_table(sweep: &Sweep) -> String {
     let design = SweepDesign::of(sweep);

@@ -191,8 +191,8 @@ pub(crate) fn half_width(row: &SweepRow) -> Option<f64> {
     row.interval.map(|[low, high]| (high - low) / 2.0)
 }
 
-/// Returns the decimals of figures of one kind: four significant digits of the largest or so, and up to two more where the
-/// intervals are narrower than that.
+/// Returns the decimals of figures of one kind: four significant digits of the largest or so, and up to two more where
+/// the intervals are narrower than that.
 pub(crate) fn decimals<'a>(rows: impl Iterator<Item = &'a SweepRow> + Clone) -> usize {
     let largest = rows.clone().filter_map(|row| row.mean).map(f64::abs).fold(0.0, f64::max);
     let few = match largest {

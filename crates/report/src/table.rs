@@ -168,8 +168,8 @@ pub fn volumes_table(array: &ArrayResults) -> String {
         .render(&rows)
 }
 
-/// Returns a sentence for each named workload that stayed below its limit of operations a second by more than 2 %, which
-/// too few outstanding operations do.
+/// Returns a sentence for each named workload that stayed below its limit of operations a second by more than 2 %,
+/// which too few outstanding operations do.
 pub(crate) fn missed_rates(results: &Results, array: &ArrayResults) -> Vec<String> {
     let setting = |number: usize, key: &str| {
         results.settings.get(&format!("workload.{number}.{key}")).map(ToString::to_string)
@@ -458,8 +458,8 @@ pub fn fitted_table(results: &Results) -> String {
         .render(&fitted)
 }
 
-/// Returns the finding of the run in a sentence ([`headline`](crate::headline())), and all tables, each under a line that
-/// describes it, with what a reader must know about the run.
+/// Returns the finding of the run in a sentence ([`headline`](crate::headline())), and all tables, each under a line
+/// that describes it, with what a reader must know about the run.
 #[must_use]
 pub fn all_tables(results: &Results) -> String {
     // Text for terminals and logs is ASCII; the page has the typographic signs.

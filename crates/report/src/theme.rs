@@ -15,8 +15,8 @@ pub enum Theme {
     Light,
     /// Light on near black.
     Dark,
-    /// Colours are CSS variables (`--chart-paper`, `--chart-ink`, `--chart-grid`, `--chart-band`, `--chart-1` to `--chart-7`, `--map-0`
-    /// to `--map-12`, `--diverge-0` to `--diverge-10`) of the page that contains the SVG.
+    /// Colours are CSS variables (`--chart-paper`, `--chart-ink`, `--chart-grid`, `--chart-band`, `--chart-1` to
+    /// `--chart-7`, `--map-0` to `--map-12`, `--diverge-0` to `--diverge-10`) of the page that contains the SVG.
     Page,
 }
 
@@ -74,8 +74,8 @@ pub(crate) const DARK_MAP_COLOURS: [Colour; 13] = [
     Colour(255, 240, 184),
 ];
 
-/// From far below a middle to far above it: orange, white, violet. ColorBrewer's PuOr of 11 classes (C. Brewer, 2002), which all
-/// kinds of colour vision can tell apart.
+/// From far below a middle to far above it: orange, white, violet. ColorBrewer's PuOr of 11 classes (C. Brewer, 2002),
+/// which all kinds of colour vision can tell apart.
 pub(crate) const DIVERGING_COLOURS: [Colour; 11] = [
     Colour(127, 59, 8),
     Colour(179, 88, 6),

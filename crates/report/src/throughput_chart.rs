@@ -78,8 +78,8 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// Draws the throughput of the arrays of a run in short segments; none if no array has enough of them, or no published rows
-/// are compared.
+/// Draws the throughput of the arrays of a run in short segments; none if no array has enough of them, or no published
+/// rows are compared.
 pub(crate) fn throughput_chart(
     results: &Results,
     style: ChartStyle,

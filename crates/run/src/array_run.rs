@@ -9,8 +9,8 @@ use strewn_sim::Segment;
 
 use crate::record::IologError;
 
-/// What one array did in a run, of which a [`RunInParts`](crate::RunInParts) makes results. The default is one that has done
-/// nothing yet.
+/// What one array did in a run, of which a [`RunInParts`](crate::RunInParts) makes results. The default is one that has
+/// done nothing yet.
 #[derive(Default)]
 pub struct ArrayRun {
     /// The complete segments.

@@ -388,8 +388,8 @@ fn sectors_of(workload: &Workload) -> (u64, u64) {
 /// Separates the seeds of a workload's threads.
 const SEED_OF_THREAD: u64 = 0xA076_1D64_78BD_642F;
 
-/// Returns the threads of a workload, each of which works from the start of the run to its end on a part of the file: as
-/// many operations of the longest kind as fit, so that parts begin where operations do.
+/// Returns the threads of a workload, each of which works from the start of the run to its end on a part of the file:
+/// as many operations of the longest kind as fit, so that parts begin where operations do.
 fn threads(
     scenario: &Scenario,
     array: &Array,
@@ -444,8 +444,8 @@ pub(crate) fn capacity_bytes(array: &Array) -> u64 {
     drive(&array.spindle).map_or(0, |drive| drive.capacity_sectors() * SECTOR_BYTES)
 }
 
-/// Returns the tables of a drive. Those of a shipped one are made once: a sweep has thousands of short runs, and making them takes
-/// as long as the tenth part of one.
+/// Returns the tables of a drive. Those of a shipped one are made once: a sweep has thousands of short runs, and making
+/// them takes as long as the tenth part of one.
 fn drive(choice: &SpindleChoice) -> Result<Arc<Drive>, BuildError> {
     static SHIPPED: Mutex<BTreeMap<String, Arc<Drive>>> = Mutex::new(BTreeMap::new());
     match choice {

@@ -15,8 +15,8 @@ use crate::run::{self, Observer, RunError, RunOptions};
 
 /// Most simulations of one array. A fit that has not converged by then has failed.
 const MOST_SIMULATIONS: u32 = 60;
-/// A fit has converged when no fitted segment is off by more than this fraction of what the plane predicts for it: a few
-/// times what chance moves a segment by, at an eighth of full scale.
+/// A fit has converged when no fitted segment is off by more than this fraction of what the plane predicts for it: a
+/// few times what chance moves a segment by, at an eighth of full scale.
 const CLOSE_ENOUGH: f64 = 0.000_5;
 /// Within this fraction, a fit is refined on a grid instead of by further steps.
 const CLOSE: f64 = 0.002;
@@ -327,8 +327,8 @@ impl<'a> Fit<'a> {
         if largest(&errors) <= CLOSE { Ok(values) } else { Err(self.not_converged(&errors)) }
     }
 
-    /// Multiplies all parameters by the factor with which the segments are right on average. Where something else is the
-    /// bottleneck, the parameters have no effect that Newton's method could follow; this leads out of there.
+    /// Multiplies all parameters by the factor with which the segments are right on average. Where something else is
+    /// the bottleneck, the parameters have no effect that Newton's method could follow; this leads out of there.
     fn right_size(&mut self, start: &[f64]) -> Result<(Vec<f64>, Vec<f64>), CalibrateError> {
         // A parameter of zero has no multiples.
         let start: Vec<f64> =
@@ -390,8 +390,9 @@ impl<'a> Fit<'a> {
         Ok(slopes)
     }
 
-    /// Solves for the parameters by the plane through simulations around the nearest point of a grid, until the solution
-    /// is nearest to the point that it was found around. If it goes in a circle of points, it is in the middle.
+    /// Solves for the parameters by the plane through simulations around the nearest point of a grid, until the
+    /// solution is nearest to the point that it was found around. If it goes in a circle of points, it is in the
+    /// middle.
     fn refine(&mut self, near: Vec<f64>) -> Result<(Vec<f64>, Vec<f64>), CalibrateError> {
         let mut values = near;
         let mut found: Vec<Plane> = Vec::new();

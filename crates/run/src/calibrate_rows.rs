@@ -12,8 +12,8 @@ use crate::run::{self, Observer, RunError, RunOptions};
 
 /// Rows that are off by no more than this fraction on average are reached.
 const CLOSE_ENOUGH: f64 = 0.000_5;
-/// Of a setting that works in steps, as a size of read-ahead does, the nearest value is taken if its rows are off by no more
-/// than this fraction on average.
+/// Of a setting that works in steps, as a size of read-ahead does, the nearest value is taken if its rows are off by no
+/// more than this fraction on average.
 const CLOSE_ENOUGH_IN_STEPS: f64 = 0.01;
 /// Most simulations for a setting.
 const MOST_SIMULATIONS: u32 = 40;
@@ -94,8 +94,8 @@ pub enum CalibrateRowsError {
     Stopped,
 }
 
-/// Fits the settings of `[[fitted]]` in the text of a scenario to their published rows, one after another, and to nothing
-/// else. Only the arrays of these rows are simulated. `name` is the path of the scenario's file.
+/// Fits the settings of `[[fitted]]` in the text of a scenario to their published rows, one after another, and to
+/// nothing else. Only the arrays of these rows are simulated. `name` is the path of the scenario's file.
 ///
 /// # Errors
 /// See [`CalibrateRowsError`].

@@ -84,7 +84,8 @@ pub fn measure_cost(
     })
 }
 
-/// Returns a scenario for each phase of `scenario`, in which the others are left out; the scenario itself if it has none.
+/// Returns a scenario for each phase of `scenario`, in which the others are left out; the scenario itself if it has
+/// none.
 fn each_phase(scenario: &Scenario) -> Vec<Scenario> {
     let alone = |phase: &Phase| Scenario {
         segments: phase.segments,

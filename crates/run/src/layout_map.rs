@@ -27,8 +27,8 @@ pub trait Mapped {
     fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture;
 }
 
-/// Returns the number of blocks that workloads work on, of each LUN of array number `index`, in the order of their ids. Of a
-/// pair or of blades, those of the first controller, whose spindles the map shows.
+/// Returns the number of blocks that workloads work on, of each LUN of array number `index`, in the order of their ids.
+/// Of a pair or of blades, those of the first controller, whose spindles the map shows.
 pub(crate) fn files(scenario: &Scenario, index: usize) -> Vec<u64> {
     let array = &scenario.arrays[index];
     let first = machine::parts(array).swap_remove(0);
@@ -37,8 +37,8 @@ pub(crate) fn files(scenario: &Scenario, index: usize) -> Vec<u64> {
     luns.map(|lun| scenario.file_bytes_of(array, lun).div_ceil(BLOCK_BYTES)).collect()
 }
 
-/// Returns a map without pictures. The largest of the spindles have `longest` blocks. In an array of one group, parity is
-/// on the last spindles; with several, each parity spindle is named.
+/// Returns a map without pictures. The largest of the spindles have `longest` blocks. In an array of one group, parity
+/// is on the last spindles; with several, each parity spindle is named.
 pub(crate) fn map_of_groups(
     name: &str,
     longest: u64,

@@ -43,8 +43,8 @@ pub fn laid_out_lun_bytes(scenario: &Scenario, index: usize) -> u64 {
     lun.laid_out_bytes.unwrap_or(lun.bytes)
 }
 
-/// Issues `requests` in order to the first LUN of array number `index` of `scenario`, `outstanding` at a time, until all are
-/// answered. The array begins as in a run, and with its own caches.
+/// Issues `requests` in order to the first LUN of array number `index` of `scenario`, `outstanding` at a time, until
+/// all are answered. The array begins as in a run, and with its own caches.
 ///
 /// ```
 /// use strewn_run::run_lun_requests;
@@ -69,8 +69,8 @@ pub fn laid_out_lun_bytes(scenario: &Scenario, index: usize) -> u64 {
 /// ```
 ///
 /// # Errors
-/// If an access lies beyond what is laid out of the LUN, or the array cannot be set up or run. `None` if there are no requests to
-/// measure.
+/// If an access lies beyond what is laid out of the LUN, or the array cannot be set up or run. `None` if there are no
+/// requests to measure.
 ///
 /// # Panics
 /// As [`simulate`](crate::simulate).

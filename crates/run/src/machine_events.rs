@@ -18,8 +18,8 @@ struct Outage {
     steps: Vec<(u64, String)>,
 }
 
-/// Returns what goes out of service or comes back between two times of a run of `array`, the latter excluded, and the names
-/// of all that is out of service in between, for however short a time.
+/// Returns what goes out of service or comes back between two times of a run of `array`, the latter excluded, and the
+/// names of all that is out of service in between, for however short a time.
 pub(crate) fn between(
     scenario: &Scenario,
     array: &Array,

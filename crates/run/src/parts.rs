@@ -10,8 +10,8 @@ use crate::array_run::ArrayRun;
 use crate::replicates::Uncertainty;
 use crate::run::{self, Observer, RunError, ScaledScenario};
 
-/// A run whose arrays run one at a time, in any order and in any process, and whose results are put together from what they
-/// did: those of [`run_with_map`](crate::run_with_map), also from arrays that have not come to their end.
+/// A run whose arrays run one at a time, in any order and in any process, and whose results are put together from what
+/// they did: those of [`run_with_map`](crate::run_with_map), also from arrays that have not come to their end.
 ///
 /// It reads files through [`Files`] alone, starts no thread and looks at no clock, so it runs in a browser.
 ///
@@ -35,9 +35,9 @@ pub struct RunInParts {
 }
 
 impl RunInParts {
-    /// Checks a scenario, which will run at 1/`scale_down` of its scale (0 and 1 mean full scale), and reads its published
-    /// figures. `sensitivity` is the path of what unknown constants do to the figures, for bands around them; it is no error
-    /// if it is not there.
+    /// Checks a scenario, which will run at 1/`scale_down` of its scale (0 and 1 mean full scale), and reads its
+    /// published figures. `sensitivity` is the path of what unknown constants do to the figures, for bands around them;
+    /// it is no error if it is not there.
     ///
     /// # Errors
     /// If the scenario, which code may have changed, is not valid; if a file cannot be read, or is wrong.

@@ -109,8 +109,8 @@ pub enum RefitError {
     Stopped,
 }
 
-/// Fits the parameters of a scenario's text again under each variation, and runs all of its segments. `name` is the path
-/// of its file. `on_done` is told how many of how many predictions are done.
+/// Fits the parameters of a scenario's text again under each variation, and runs all of its segments. `name` is the
+/// path of its file. `on_done` is told how many of how many predictions are done.
 ///
 /// # Errors
 /// See [`RefitError`]. It is no error if a variation reaches no fit: its outcome says so.

@@ -59,7 +59,8 @@ pub(crate) struct Uncertainty {
 }
 
 impl Uncertainty {
-    /// Reads the sensitivities at `path`, if they are there, or takes `text` for their text. `scenario` is at full scale.
+    /// Reads the sensitivities at `path`, if they are there, or takes `text` for their text. `scenario` is at full
+    /// scale.
     pub(crate) fn read(
         scenario: &Scenario,
         path: Option<&Path>,
@@ -81,8 +82,8 @@ impl Uncertainty {
         Ok(Self { sensitivity, settings })
     }
 
-    /// Adds bands to the results of the first run. `scenarios` are those of all runs, as they were simulated, and `further`
-    /// what the arrays did in all but the first.
+    /// Adds bands to the results of the first run. `scenarios` are those of all runs, as they were simulated, and
+    /// `further` what the arrays did in all but the first.
     pub(crate) fn add_bands(
         &self,
         results: &mut Results,

@@ -519,8 +519,8 @@ fn of_machine(
     let length_ns = segment.length_ns.max(1) as f64;
     let busy = |busy_ns: u64| busy_ns as f64 / length_ns;
     let mib_per_s = |bytes: u64| bytes as f64 / MIB * NS_PER_S / length_ns;
-    // Requests of one operation overlap, and some began before the segment. Those of a page cache are not an operation's, and
-    // clients' operations also wait for stripes.
+    // Requests of one operation overlap, and some began before the segment. Those of a page cache are not an
+    // operation's, and clients' operations also wait for stripes.
     let are_summed =
         segment.page_cache.is_some() || segment.client_raid.is_some() || segment.remote.is_some();
     let part_ms = |part_ns: u64| match measured.time_in.total_ns() {
@@ -566,7 +566,8 @@ fn of_machine(
     }))
 }
 
-/// Returns the layout of the LUN that the named workload works on; `None` if the host's workloads are not the scenario's.
+/// Returns the layout of the LUN that the named workload works on; `None` if the host's workloads are not the
+/// scenario's.
 fn layout_of(
     scenario: &Scenario,
     array: &Array,

@@ -44,8 +44,8 @@ pub trait Observer: Sync {
         let _ = (array, progress);
     }
 
-    /// The file of the array with index `array` is being filled: `written_bytes` of `bytes` are written. Happens before the
-    /// first segment, on real spindles only.
+    /// The file of the array with index `array` is being filled: `written_bytes` of `bytes` are written. Happens before
+    /// the first segment, on real spindles only.
     fn filling(&self, array: usize, written_bytes: u64, bytes: u64) {
         let _ = (array, written_bytes, bytes);
     }
@@ -56,8 +56,8 @@ pub trait Observer: Sync {
         let _ = (array, segment);
     }
 
-    /// What the array with index `array` has done so far, after each of its segments, for whoever puts the results together
-    /// before the run has ended ([`RunInParts`](crate::RunInParts)).
+    /// What the array with index `array` has done so far, after each of its segments, for whoever puts the results
+    /// together before the run has ended ([`RunInParts`](crate::RunInParts)).
     fn so_far(&self, array: usize, done: &ArrayRun) {
         let _ = (array, done);
     }
@@ -102,11 +102,11 @@ pub struct RunOptions {
     /// Save the run after each segment of an array and when it is stopped, and go on from where it was saved last. The
     /// scenario and [`scale_down`](Self::scale_down) must be its own. Nothing else may be given but `jobs`.
     pub save: Option<Arc<SavedRun>>,
-    /// Run the scenario this many times, with its seed and the ones that follow it, and put bands around the figures, which
-    /// are those of the first run. 0 and 1 mean one run. Nothing of the further runs is observed or logged.
+    /// Run the scenario this many times, with its seed and the ones that follow it, and put bands around the figures,
+    /// which are those of the first run. 0 and 1 mean one run. Nothing of the further runs is observed or logged.
     pub replicates: u32,
-    /// The file that has what unknown constants do to the figures ([`Sensitivity`](strewn_results::Sensitivity)), for these
-    /// bands. It is no error if it is not there.
+    /// The file that has what unknown constants do to the figures ([`Sensitivity`](strewn_results::Sensitivity)), for
+    /// these bands. It is no error if it is not there.
     pub sensitivity: Option<PathBuf>,
 }
 
@@ -540,8 +540,8 @@ pub(crate) fn own_host(scenario: &Scenario, index: usize) -> Result<AnyHost, Run
     build::host(scenario, index).map_err(|source| RunError::Build { array: array.clone(), source })
 }
 
-/// Sets up array number `index` of `scenario`, with its scheduled failures, added parity groups and snapshots, under its
-/// own workloads. This is for programs that step through a simulation themselves; [`run`] is for whole runs.
+/// Sets up array number `index` of `scenario`, with its scheduled failures, added parity groups and snapshots, under
+/// its own workloads. This is for programs that step through a simulation themselves; [`run`] is for whole runs.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -652,8 +652,8 @@ fn simulate_machine(
     })
 }
 
-/// Whether a map is taken after every segment, and not only before the first and after the last: a look at a large aggregate
-/// takes longer than many a second of a run.
+/// Whether a map is taken after every segment, and not only before the first and after the last: a look at a large
+/// aggregate takes longer than many a second of a run.
 fn maps_every_segment(scenario: &Scenario) -> bool {
     scenario.segments < MANY_SEGMENTS || scenario.segment_ns > SHORT_SEGMENT_NS
 }

@@ -37,8 +37,8 @@ const DEFAULT_REBUILD_STEPS: u32 = 2;
 pub struct Array {
     /// Its name in results and charts; no two arrays of a scenario share one.
     pub name: String,
-    /// Host operations kept outstanding against it, of all workloads together; of a scenario with phases, in the phase that
-    /// has most.
+    /// Host operations kept outstanding against it, of all workloads together; of a scenario with phases, in the phase
+    /// that has most.
     pub outstanding: u32,
     /// Its LUNs, which hold the workloads' files.
     pub luns: Vec<Lun>,
@@ -191,7 +191,8 @@ impl Array {
         self.luns.iter().fold(0, |sum, lun| sum.saturating_add(lun.bytes))
     }
 
-    /// Returns how much of all LUNs the array can have at most, in bytes: those of thin volumes may be larger than the array.
+    /// Returns how much of all LUNs the array can have at most, in bytes: those of thin volumes may be larger than the
+    /// array.
     #[must_use]
     pub fn stored_lun_bytes(&self) -> u64 {
         match self.layout.write_anywhere() {
@@ -246,8 +247,9 @@ impl Array {
 }
 
 impl Array {
-    /// Returns the bytes that snapshots can come to hold and the bytes that the aggregate has left for them, if those are
-    /// fewer: each snapshot, and one more that is being deleted, may hold a whole file that has been overwritten since.
+    /// Returns the bytes that snapshots can come to hold and the bytes that the aggregate has left for them, if those
+    /// are fewer: each snapshot, and one more that is being deleted, may hold a whole file that has been overwritten
+    /// since.
     pub(crate) fn snapshots_may_exceed(
         &self,
         file_bytes_of: impl Fn(&Lun) -> u64,

@@ -20,8 +20,9 @@ impl BackgroundScan {
     pub(crate) const KEY: &str = "background_scan";
     /// The keys in it.
     pub(crate) const KEYS: [&str; 3] = ["blocks_per_second", "begins", "ends"];
-    /// Most blocks in a second. A scan has eight reads out at most; at a rate that no drive can follow, all eight may wait at
-    /// one of them, whose scheduler then finds something nearer than a host's command for as long as the scan goes on.
+    /// Most blocks in a second. A scan has eight reads out at most; at a rate that no drive can follow, all eight may
+    /// wait at one of them, whose scheduler then finds something nearer than a host's command for as long as the scan
+    /// goes on.
     const MOST_PER_SECOND: u32 = 10_000;
 
     /// Reads `[array.write_anywhere.background_scan]`.

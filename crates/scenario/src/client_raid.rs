@@ -14,8 +14,8 @@ use crate::quantity::{Bytes, Nanoseconds};
 use crate::section::Section;
 use crate::value;
 
-/// Clients that compute parity. Each LUN is then a file, laid out over the objects of several blades, each of which is an
-/// array as the scenario describes it.
+/// Clients that compute parity. Each LUN is then a file, laid out over the objects of several blades, each of which is
+/// an array as the scenario describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientRaid {
     /// The blades. Each has one object of every file.

@@ -14,9 +14,9 @@ const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
 impl Scenario {
-    /// Returns a digest of everything that the figures of an array depend on, except the seed and how many segments there
-    /// are: the settings of workloads, run and array, defaults included. Two scenarios with the same digest give the array
-    /// the same figures, by the same version of the program.
+    /// Returns a digest of everything that the figures of an array depend on, except the seed and how many segments
+    /// there are: the settings of workloads, run and array, defaults included. Two scenarios with the same digest give
+    /// the array the same figures, by the same version of the program.
     #[must_use]
     pub fn digest_of(&self, array: &Array) -> String {
         let own = format!("{OF_ARRAYS}{}.", array.name);

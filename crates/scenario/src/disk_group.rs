@@ -23,8 +23,8 @@ pub struct DiskGroup {
     pub redundancy_sets: Vec<u16>,
     /// Bytes that go to one spindle before the next spindle has its turn.
     pub chunk_bytes: u64,
-    /// One spindle's part of an RStore (PSEG), in bytes: whole chunks. RAID-5 uses segments only as steps of a rebuild, and
-    /// RAID-0 has none.
+    /// One spindle's part of an RStore (PSEG), in bytes: whole chunks. RAID-5 uses segments only as steps of a rebuild,
+    /// and RAID-0 has none.
     pub segment_bytes: u64,
     /// Capacity reserved for rebuilds. RAID-5 and RAID-0 have no reserve.
     pub protection_level: ProtectionLevel,
@@ -236,8 +236,8 @@ fn refuse_others_keys(section: &mut Section<'_>) {
     }
 }
 
-/// Reads the redundancy sets. Only VRAID-5 needs them; RAID-5 and RAID-0 have one set of all spindles unless the text itself
-/// gives another, for those of a controller are VRAID-5's.
+/// Reads the redundancy sets. Only VRAID-5 needs them; RAID-5 and RAID-0 have one set of all spindles unless the text
+/// itself gives another, for those of a controller are VRAID-5's.
 fn read_sets(
     section: &mut Section<'_>,
     layout: Option<InPlaceLayout>,

@@ -58,8 +58,9 @@ impl Scenario {
             .map_or(Ok(()), |text| Self::parse_at(&text, Path::new(NO_FILE), &profiles).map(drop))
     }
 
-    /// Returns the number of segments up to the last that a fit uses, in which a spindle, a blade, a link or a controller
-    /// fails or comes back, a parity group is added, a first snapshot is taken or a reallocation scan begins.
+    /// Returns the number of segments up to the last that a fit uses, in which a spindle, a blade, a link or a
+    /// controller fails or comes back, a parity group is added, a first snapshot is taken or a reallocation scan
+    /// begins.
     fn segments_spoken_of(&self) -> u32 {
         let fitted = self.arrays.iter().filter_map(|array| array.fitted.as_ref());
         let fitted = fitted.flat_map(|fitted| fitted.segments.iter().copied()).max();
@@ -121,8 +122,8 @@ impl Scenario {
     }
 }
 
-/// Sets a value below a table. Numbers count the entries of lists of tables from 1. Tables are made as needed, and so is
-/// the next entry of a list.
+/// Sets a value below a table. Numbers count the entries of lists of tables from 1. Tables are made as needed, and so
+/// is the next entry of a list.
 fn put_below(table: &mut Table, path: &str, value: Value) {
     let Some((key, rest)) = path.split_once('.') else {
         table.insert(path.to_owned(), value);

@@ -37,7 +37,8 @@ impl EditedText {
         })
     }
 
-    /// Sets a value. Tables are made as needed, and so is the next entry of a list. Returns whether there is a place for it.
+    /// Sets a value. Tables are made as needed, and so is the next entry of a list. Returns whether there is a place
+    /// for it.
     pub(crate) fn put(&mut self, path: SettingPath<'_>, value: Value) -> bool {
         self.table_of(path.array).is_some_and(|table| put_below(table, path.below, value))
     }

@@ -15,8 +15,8 @@ use crate::value;
 /// A setting, and the published rows that it is fitted to. Every other row is a prediction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FittedRows {
-    /// The setting, by the name that [`Scenario::parse_with`](crate::Scenario::parse_with) takes. If several arrays have it,
-    /// it is one number, the same in all of them.
+    /// The setting, by the name that [`Scenario::parse_with`](crate::Scenario::parse_with) takes. If several arrays
+    /// have it, it is one number, the same in all of them.
     pub parameter: String,
     /// The names of the rows, as in the file of published figures.
     pub rows: Vec<String>,
@@ -100,8 +100,8 @@ impl Scenario {
     }
 }
 
-/// Returns the text of a scenario with the settings of these full names set to `value`, written as in the file. Every other
-/// byte stays as it is. None if the text does not give one of them.
+/// Returns the text of a scenario with the settings of these full names set to `value`, written as in the file. Every
+/// other byte stays as it is. None if the text does not give one of them.
 #[must_use]
 pub fn with_settings(text: &str, names: &[String], value: &str) -> Option<String> {
     if names.is_empty() {

@@ -12,8 +12,8 @@ pub enum Format {
     /// That of the array of its time, as in the published experiment.
     #[default]
     Modelled,
-    /// Strewn's own, which a live array has: a directory and superblocks, parity that is never computed from what a free
-    /// block held before, and in place whole 4 KiB blocks with checksums.
+    /// Strewn's own, which a live array has: a directory and superblocks, parity that is never computed from what a
+    /// free block held before, and in place whole 4 KiB blocks with checksums.
     Durable,
 }
 

@@ -15,8 +15,8 @@ pub struct FrontEnd {
     pub protocol: Protocol,
     /// What carries it from the host on: Fibre Channel for FCP, TCP for all others.
     pub transport: Transport,
-    /// The links from the host to the array, by name. There is a switch between two of them, or the router. None if each blade
-    /// of an array has a link of its own.
+    /// The links from the host to the array, by name. There is a switch between two of them, or the router. None if
+    /// each blade of an array has a link of its own.
     pub path: Vec<String>,
     /// What a switch adds to a frame, in nanoseconds.
     pub switch_latency_ns: u64,
@@ -103,8 +103,8 @@ pub(crate) const HOST_RECEIVES: [(&str, HostReceives); 2] =
 pub(crate) const FORWARDINGS: [(&str, Forwarding); 2] =
     [("store-and-forward", Forwarding::StoreAndForward), ("cut-through", Forwarding::CutThrough)];
 
-/// What a switch of the machine room adds unless a scenario says: a store-and-forward gigabit switch's data sheets say 2
-/// to 6 us.
+/// What a switch of the machine room adds unless a scenario says: a store-and-forward gigabit switch's data sheets say
+/// 2 to 6 us.
 const SWITCH_LATENCY_NS: u64 = 4_000;
 
 impl FrontEnd {
@@ -186,7 +186,8 @@ impl FrontEnd {
     }
 }
 
-/// Checks that the links exist, that frames pass from one to the next, and that they carry the protocol, from every host.
+/// Checks that the links exist, that frames pass from one to the next, and that they carry the protocol, from every
+/// host.
 fn check_path(
     section: &Section<'_>,
     path: &[String],

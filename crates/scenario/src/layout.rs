@@ -82,8 +82,8 @@ impl ArrayLayout {
         write_anywhere.or(in_place)
     }
 
-    /// Notes a problem if the LUNs are larger than the array's usable capacity, or not what its format can store, or in a
-    /// disk group that does not exist.
+    /// Notes a problem if the LUNs are larger than the array's usable capacity, or not what its format can store, or in
+    /// a disk group that does not exist.
     pub(crate) fn check_luns(&self, section: &Section<'_>, luns: &[Lun], drive_bytes: Option<u64>) {
         let drive_bytes = drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES);
         let layout = match self {

@@ -68,19 +68,20 @@
 //! [`ScenarioError`] holds every problem of a text at once, as data: the field, the message, the
 //! remedy, and the span, line and column. The program decides how to show them.
 //!
-//! [`Scenario::load`] reads a file of the disk, and [`Scenario::parse`] a text and nothing else, so that it works where there
-//! is no disk. The drive profiles that a text names come from the [`Files`] that [`Scenario::parse_with_files`] is given.
+//! [`Scenario::load`] reads a file of the disk, and [`Scenario::parse`] a text and nothing else, so that it works where
+//! there is no disk. The drive profiles that a text names come from the [`Files`] that [`Scenario::parse_with_files`]
+//! is given.
 //!
-//! [`Scenario::parse_with`] changes settings by name while it reads a text, and [`Scenario::edited`] changes them in a text, as a
-//! form does. Both keep its comments.
+//! [`Scenario::parse_with`] changes settings by name while it reads a text, and [`Scenario::edited`] changes them in a
+//! text, as a form does. Both keep its comments.
 //!
 //! Calibration varies a checked scenario with [`Scenario::set_parameter`], and writes the result
 //! into the file with [`record_fitted`], which changes nothing else in it.
 //! [`Scenario::scaled_down`] makes a scenario that runs in a fraction of the time.
 //!
 //! Code may set any field. [`Scenario::check`] checks what came of it, as a run does first, and [`Scenario::to_toml`]
-//! writes it as a file with every setting. [`Default`] is the scenario of [`Template::Both`], and serde reads and writes
-//! scenarios as the tables of their files, checked.
+//! writes it as a file with every setting. [`Default`] is the scenario of [`Template::Both`], and serde reads and
+//! writes scenarios as the tables of their files, checked.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

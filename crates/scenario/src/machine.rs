@@ -46,8 +46,8 @@ pub(crate) const LANE_RULES: [(&str, LaneRule); 3] = [
 /// Most lanes of a link: as many as LACP joins (IEEE 802.1AX).
 const MOST_LANES: u32 = 8;
 
-/// How long a lane that has failed is still used, unless a scenario says: LACP with short timeouts loses three PDUs, one a
-/// second.
+/// How long a lane that has failed is still used, unless a scenario says: LACP with short timeouts loses three PDUs,
+/// one a second.
 const DETECTION_NS: u64 = 3_000_000_000;
 
 impl Link {
@@ -230,8 +230,8 @@ pub(crate) fn check_before_end(
     }
 }
 
-/// A second controller like the first, with an array of its own. The two mirror each other's log and take over from each
-/// other.
+/// A second controller like the first, with an array of its own. The two mirror each other's log and take over from
+/// each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pair {
     /// Bytes a second between the two, in each direction.

@@ -12,8 +12,8 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// Returns the nearest few of `known` dotted names: those whose last part is near the last part of `path`, best first; or
-/// those near it as a whole.
+/// Returns the nearest few of `known` dotted names: those whose last part is near the last part of `path`, best first;
+/// or those near it as a whole.
 pub(crate) fn near<'k>(path: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<String> {
     let last = |name: &'k str| name.rsplit('.').next().unwrap_or(name);
     let wanted = path.rsplit('.').next().unwrap_or(path);

@@ -6,8 +6,8 @@ use crate::section::Section;
 use crate::value;
 use crate::workload::Workload;
 
-/// A part of a run. What the arrays hold carries over from one phase to the next; the hosts of a phase stop at its end, and
-/// those of the next one begin.
+/// A part of a run. What the arrays hold carries over from one phase to the next; the hosts of a phase stop at its end,
+/// and those of the next one begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phase {
     /// Its name in results; no two phases share one.
@@ -29,8 +29,8 @@ impl Phase {
         name.is_some_and(|name| self.workloads.contains(name))
     }
 
-    /// Reads each `[[phase]]`; a scenario may have none. Returns `None` if one has a problem. `workloads` are those of the
-    /// scenario, or `None` if one of them has a problem.
+    /// Reads each `[[phase]]`; a scenario may have none. Returns `None` if one has a problem. `workloads` are those of
+    /// the scenario, or `None` if one of them has a problem.
     pub(crate) fn read_all(
         section: &mut Section<'_>,
         workloads: Option<&[Workload]>,

@@ -109,8 +109,8 @@ impl Processor {
         }
     }
 
-    /// The serial domains where a scenario gives none: those of a filer, whose file system and RAID run on one core at a
-    /// time, with the network beside.
+    /// The serial domains where a scenario gives none: those of a filer, whose file system and RAID run on one core at
+    /// a time, with the network beside.
     pub(crate) fn serial_domains_of_a_filer() -> Vec<Vec<ProcessorWork>> {
         vec![vec![ProcessorWork::Operations, ProcessorWork::Commands]]
     }

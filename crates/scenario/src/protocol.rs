@@ -231,7 +231,8 @@ pub(crate) fn of_router(keys: &mut impl KeyList, router: &mut RouterSettings) {
     keys.choice("storage", storage, &ROUTER_STORAGES);
 }
 
-/// Reads the tables of a front end that belong to `protocol`, and refuses those of others. `None` if something is wrong.
+/// Reads the tables of a front end that belong to `protocol`, and refuses those of others. `None` if something is
+/// wrong.
 pub(crate) fn read(section: &mut Section<'_>, protocol: Protocol) -> Option<(Protocol, Transport)> {
     let (mut protocol, mut transport) = (protocol, transport_of(&protocol));
     let own = word_for(&protocol);

@@ -11,15 +11,14 @@ use crate::scenario::Scenario;
 impl Scenario {
     /// Returns the scenario at 1/`by` of its size, and a line for each change.
     ///
-    /// The file, LUNs, volumes, segments, buffer, page and read caches, times of failures, of added parity groups and of
-    /// reallocation scans, times between snapshots, and those of background work are divided by `by`. Spindles have
+    /// The file, LUNs, volumes, segments, buffer, page and read caches, times of failures, of added parity groups and
+    /// of reallocation scans, times between snapshots, and those of background work are divided by `by`. Spindles have
     /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
-    /// Log halves, checkpoint intervals, blocks cleaned per checkpoint and write caches are divided by the square root of `by`. A
-    /// consistency point must end before the other half of the log is full, and the time of its
-    /// spindle commands does not scale; but it must also write little compared with the buffer
-    /// cache. A destage elevator needs enough dirty extents to choose from, but the cache must fill
-    /// in less than a segment.
+    /// Log halves, checkpoint intervals, blocks cleaned per checkpoint and write caches are divided by the square root
+    /// of `by`. A consistency point must end before the other half of the log is full, and the time of its spindle
+    /// commands does not scale; but it must also write little compared with the buffer cache. A destage elevator needs
+    /// enough dirty extents to choose from, but the cache must fill in less than a segment.
     ///
     /// A spindle's blocks are spread `by` times as far apart
     /// ([`spindle_stretch`](Self::spindle_stretch)), so seeks keep their lengths. Rates, queues and

@@ -232,15 +232,15 @@ impl Scenario {
         self.arrays.iter().find(|array| array.name == name)
     }
 
-    /// Returns the hosts of an array, in the order of the file: those with a workload that runs on it. None if hosts have no
-    /// names.
+    /// Returns the hosts of an array, in the order of the file: those with a workload that runs on it. None if hosts
+    /// have no names.
     #[must_use]
     pub fn hosts_of(&self, array: &str) -> Vec<&Host> {
         Host::of_array(&self.hosts, &self.workloads, array)
     }
 
-    /// Returns the number of the host that has a workload of an array: its place in [`hosts_of`](Self::hosts_of), or 0 if hosts
-    /// have no names.
+    /// Returns the number of the host that has a workload of an array: its place in [`hosts_of`](Self::hosts_of), or 0
+    /// if hosts have no names.
     #[must_use]
     pub fn host_of(&self, array: &str, workload: &Workload) -> usize {
         let place = self.hosts_of(array).iter().position(|host| workload.is_of_host(&host.name));

@@ -104,8 +104,8 @@ impl<'t> Section<'t> {
         self.path = path;
     }
 
-    /// Takes the values of keys that the table does not give from `defaults`, which are valid. Tables in it are those of this
-    /// table's tables.
+    /// Takes the values of keys that the table does not give from `defaults`, which are valid. Tables in it are those
+    /// of this table's tables.
     pub(crate) fn set_defaults(&mut self, defaults: Option<&'t DeTable<'t>>) {
         self.defaults = defaults;
     }
@@ -287,8 +287,8 @@ impl<'t> Section<'t> {
         self.problem_at(span, key, message, help);
     }
 
-    /// Notes what is wrong with the value of a key of a table in this one, or of an entry of a list, `list[name]`. The key
-    /// may be such an entry too.
+    /// Notes what is wrong with the value of a key of a table in this one, or of an entry of a list, `list[name]`. The
+    /// key may be such an entry too.
     pub(crate) fn problem_within(
         &self,
         table: &str,

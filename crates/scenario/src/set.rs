@@ -108,14 +108,15 @@ pub(crate) struct SettingNames {
 }
 
 impl Scenario {
-    /// Reads a scenario's text as [`parse_with_files`](Self::parse_with_files) does, with settings changed by name. Returns
-    /// the scenario, and a text that reads as it: the other one with these values in it, and otherwise as it was, comments
-    /// included; only dotted keys of one table that are apart come together. Tables that are not there are added.
+    /// Reads a scenario's text as [`parse_with_files`](Self::parse_with_files) does, with settings changed by name.
+    /// Returns the scenario, and a text that reads as it: the other one with these values in it, and otherwise as it
+    /// was, comments included; only dotted keys of one table that are apart come together. Tables that are not there
+    /// are added.
     ///
-    /// A name is one of [`settings`](Self::settings), or its end: `write_anywhere.policy` or `policy` if only one array has
-    /// that setting, `FAS2050.policy` or `array.FAS2050.write_anywhere.policy` if several have. `array.policy` is that of
-    /// the only array that has one. A value is written as in the file; quotes around a string may be left out. Settings
-    /// that are valid only together may be given in any order.
+    /// A name is one of [`settings`](Self::settings), or its end: `write_anywhere.policy` or `policy` if only one array
+    /// has that setting, `FAS2050.policy` or `array.FAS2050.write_anywhere.policy` if several have. `array.policy` is
+    /// that of the only array that has one. A value is written as in the file; quotes around a string may be left out.
+    /// Settings that are valid only together may be given in any order.
     ///
     /// # Errors
     ///
@@ -133,8 +134,9 @@ impl Scenario {
         }
         let mut edited = EditedText::of(text).map_err(|error| not_toml(text, name, &error))?;
         let mut changed_text = String::new();
-        // A setting may need a later one, as a layout of "raid-5" needs other `redundancy_sets` than those in the file. Only
-        // what is refused once all are there is a mistake: that of the first setting since which none was accepted.
+        // A setting may need a later one, as a layout of "raid-5" needs other `redundancy_sets` than those in the file.
+        // Only what is refused once all are there is a mistake: that of the first setting since which none was
+        // accepted.
         let mut refused: Option<(String, Vec<Problem>)> = None;
         for (path, value) in settings {
             let full = match (scenario.setting_named(path), refused.take()) {
@@ -168,12 +170,14 @@ impl Scenario {
         Ok((scenario, changed_text))
     }
 
-    /// Returns a text of this scenario with settings changed: each is set to a value, written as in the file, or removed if
-    /// there is none, with the table that is empty then. The rest of the text stays as it is, comments included.
+    /// Returns a text of this scenario with settings changed: each is set to a value, written as in the file, or
+    /// removed if there is none, with the table that is empty then. The rest of the text stays as it is, comments
+    /// included.
     ///
-    /// Names are those that [`parse_with`](Self::parse_with) takes. They are looked up in this scenario, which was read from
-    /// `text` or from what it was before: the text must be TOML, but need be no valid scenario, before or after. A setting
-    /// that the text does not give can be removed, which changes nothing. A whole table can be removed too, by its full name.
+    /// Names are those that [`parse_with`](Self::parse_with) takes. They are looked up in this scenario, which was read
+    /// from `text` or from what it was before: the text must be TOML, but need be no valid scenario, before or after. A
+    /// setting that the text does not give can be removed, which changes nothing. A whole table can be removed too, by
+    /// its full name.
     ///
     /// ```
     /// use strewn_scenario::{Scenario, Template};
@@ -236,8 +240,8 @@ impl Scenario {
         SettingNames { there, absent: self.absent_names() }
     }
 
-    /// Returns the full name of the one of these that `path` names. One that arrays have comes before one that they do not
-    /// have.
+    /// Returns the full name of the one of these that `path` names. One that arrays have comes before one that they do
+    /// not have.
     pub(crate) fn named_among_all(
         &self,
         path: &str,
@@ -254,8 +258,8 @@ impl Scenario {
         Err(SetError::Unknown { path: path.to_owned(), nearest: near(path, all) })
     }
 
-    /// Returns what a name that begins with a link, a workload or a phase by its name may mean, with its number instead, as
-    /// settings have it.
+    /// Returns what a name that begins with a link, a workload or a phase by its name may mean, with its number
+    /// instead, as settings have it.
     fn numbered(&self, path: &str) -> Vec<String> {
         let links = self.links.iter().map(|link| link.name.as_str());
         let workloads = self.workloads.iter();
@@ -267,9 +271,9 @@ impl Scenario {
         found
     }
 
-    /// Returns the names of settings that arrays do not have and may be given: costs that are nothing otherwise, the log of
-    /// one in place, which is refused with its remedy if it has no use for it, and what one that writes anywhere does only
-    /// if it is told to.
+    /// Returns the names of settings that arrays do not have and may be given: costs that are nothing otherwise, the
+    /// log of one in place, which is refused with its remedy if it has no use for it, and what one that writes anywhere
+    /// does only if it is told to.
     fn absent_names(&self) -> Vec<String> {
         let within = |table: &str, keys: &[&str]| -> Vec<String> {
             keys.iter().map(|key| format!("{table}.{key}")).collect()

@@ -159,8 +159,9 @@ impl Scenario {
     /// Returns every setting by its name, defaults included, in the order of the file: `segment`, `workload.file`,
     /// `array.FAS2050.write_anywhere.policy`. The entries of lists of tables are numbered from 1, and arrays are named.
     ///
-    /// A `format` of `modelled` is left out, because results record these settings, and so are the scatter of fitted rows and
-    /// constants that are unknown: no figure of a run depends on them. [`every_setting`](Self::every_setting) has them.
+    /// A `format` of `modelled` is left out, because results record these settings, and so are the scatter of fitted
+    /// rows and constants that are unknown: no figure of a run depends on them. [`every_setting`](Self::every_setting)
+    /// has them.
     #[must_use]
     pub fn settings(&self) -> Vec<(String, SettingValue)> {
         let mut settings = self.every_setting();

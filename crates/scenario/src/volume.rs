@@ -7,7 +7,8 @@ use crate::snapshots::SnapshotSchedule;
 use crate::value;
 use crate::write_anywhere::WriteAnywhere;
 
-/// A volume that a scenario describes with `[[array.volume]]`. One that only LUNs name is thick, and as large as they are.
+/// A volume that a scenario describes with `[[array.volume]]`. One that only LUNs name is thick, and as large as they
+/// are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
     /// The name by which LUNs refer to it.
@@ -185,8 +186,8 @@ fn by_volume<'a>(luns: &'a [Lun], volumes: &'a [Volume]) -> Vec<VolumeLuns<'a>> 
 }
 
 impl Array {
-    /// Returns the LUNs by volume, in the order of the first LUN of each: the order in which the array numbers both. All
-    /// LUNs of an array in place are in one.
+    /// Returns the LUNs by volume, in the order of the first LUN of each: the order in which the array numbers both.
+    /// All LUNs of an array in place are in one.
     #[must_use]
     pub fn luns_by_volume(&self) -> Vec<VolumeLuns<'_>> {
         by_volume(&self.luns, &self.volumes)
@@ -218,8 +219,8 @@ impl Array {
     }
 
     /// Returns why what is laid out before the run, with what thick volumes reserve beside it, or with their first
-    /// snapshots, does not fit the aggregate: the key of the array that is wrong, the message and a remedy. `laid_out_of`
-    /// is what is laid out of a LUN, in bytes.
+    /// snapshots, does not fit the aggregate: the key of the array that is wrong, the message and a remedy.
+    /// `laid_out_of` is what is laid out of a LUN, in bytes.
     pub(crate) fn promises_problem(
         &self,
         laid_out_of: impl Fn(&Lun) -> u64,
@@ -299,8 +300,8 @@ impl Array {
         ))
     }
 
-    /// Returns the bytes that all volumes may come to hold and those that the array has for them, if those are fewer: thin
-    /// volumes may then run out of space.
+    /// Returns the bytes that all volumes may come to hold and those that the array has for them, if those are fewer:
+    /// thin volumes may then run out of space.
     pub(crate) fn volumes_may_exceed(&self) -> Option<(u64, u64)> {
         let layout = self.layout.write_anywhere()?;
         let parts = self.luns_by_volume();

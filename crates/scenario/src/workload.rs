@@ -23,11 +23,11 @@ pub struct Workload {
     pub alignment_bytes: u32,
     /// Length of the file under load, which lies in the lowest addresses of the LUN, in bytes.
     pub file_bytes: u64,
-    /// Where in the file its operations begin, in bytes: whole sectors. Alignment counts from there. 0 unless the file says
-    /// otherwise.
+    /// Where in the file its operations begin, in bytes: whole sectors. Alignment counts from there. 0 unless the file
+    /// says otherwise.
     pub offset_bytes: u64,
-    /// Bytes after which it has ended; `None` if it goes on to the end of the run. In each phase that it runs in, if there are
-    /// phases.
+    /// Bytes after which it has ended; `None` if it goes on to the end of the run. In each phase that it runs in, if
+    /// there are phases.
     pub total_bytes: Option<u64>,
 }
 

@@ -16,8 +16,8 @@ use crate::page_cache::{
 
 /// A host whose applications, another [`Host`], reach their LUNs through a page cache; or several hosts, each with one.
 ///
-/// What it measures is what applications see: an operation is answered when its pages are copied from or to the cache. It
-/// is done when its applications are and everything dirty has been written, as if each called `fsync` at the end.
+/// What it measures is what applications see: an operation is answered when its pages are copied from or to the cache.
+/// It is done when its applications are and everything dirty has been written, as if each called `fsync` at the end.
 ///
 /// ```
 /// use strewn_sim::{CachedHost, ClosedLoop, PageCacheSettings};
@@ -113,8 +113,8 @@ impl<H: Host> LayeredHost<H, PageCaches> {
         Self::of_hosts(1, applications, settings, lun_sectors)
     }
 
-    /// Puts a page cache under the applications of each of `hosts`. The first one has the first `lun_sectors.len()` LUNs,
-    /// the second one as many that follow, and so on, of the same sizes.
+    /// Puts a page cache under the applications of each of `hosts`. The first one has the first `lun_sectors.len()`
+    /// LUNs, the second one as many that follow, and so on, of the same sizes.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -148,8 +148,8 @@ impl<H: Host> LayeredHost<H, PageCaches> {
         &mut self.layer.caches[usize::from(lun.0) / self.layer.luns_per_cache]
     }
 
-    /// Reads those of `pages` that are not there. Returns for how many requests `id` has to wait, and how many pages are
-    /// there.
+    /// Reads those of `pages` that are not there. Returns for how many requests `id` has to wait, and how many pages
+    /// are there.
     fn fill(&mut self, id: OperationId, lun: LunId, pages: Range<u64>) -> (u32, u64) {
         let (mut awaits, mut at, mut hits) = (0, pages.start, 0);
         let mut joined = None;

@@ -103,8 +103,8 @@ pub(crate) struct ArrayMeasures {
     pub(crate) data_spindles: SpindleGroup,
     pub(crate) parity_spindles: SpindleGroup,
     pub(crate) groups: Vec<GroupSegment>,
-    /// The utilization law of the spindles: as the segment reports them, and with the commands that were in service at its
-    /// beginning and end.
+    /// The utilization law of the spindles: as the segment reports them, and with the commands that were in service at
+    /// its beginning and end.
     pub(crate) utilization_law_error: f64,
     pub(crate) utilization_law_unexplained: f64,
 }
@@ -336,8 +336,8 @@ impl<A: Array<()>> DrivenArray<A> {
         Stopped { commands, timer_ns, answers }
     }
 
-    /// Whoever serves the array from now on takes up what was under way: the spindles get their commands again, and what
-    /// was done is acknowledged. Nothing is left in the cache but what the log protects.
+    /// Whoever serves the array from now on takes up what was under way: the spindles get their commands again, and
+    /// what was done is acknowledged. Nothing is left in the cache but what the log protects.
     pub(crate) fn go_on(&mut self, now_ns: u64, stopped: Stopped) {
         let Stopped { commands, timer_ns, answers } = stopped;
         self.driver.now_ns = now_ns;

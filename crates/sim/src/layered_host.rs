@@ -9,8 +9,8 @@ use strewn_workload::Access;
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved};
 
-/// Applications, another [`Host`], whose operations go through a layer: a page cache, a client's parity, a network. What
-/// it measures is what the applications see.
+/// Applications, another [`Host`], whose operations go through a layer: a page cache, a client's parity, a network.
+/// What it measures is what the applications see.
 ///
 /// The layer is the implementation of [`HostLayer`] for the two together; this is what all layers share.
 pub struct LayeredHost<H, L> {

@@ -50,10 +50,10 @@
 //!
 //! [`ClosedLoop`] keeps a constant number of operations outstanding and replaces each the moment it is answered.
 //! [`Workers`] are the general host: each worker has its own accesses, depth, rate, pauses and end, or replays arrivals
-//! by the clock. [`CachedHost`] puts a page cache under either, which writes through or behind. [`ClientRaid`] makes either,
-//! or a cached host, clients that lay files out over the objects of several blades and compute parity. [`RemoteClients`] makes either clients
-//! of a gateway, which a cached host around them can be. Any other [`Host`]
-//! can be run by [`Simulation::with_host`].
+//! by the clock. [`CachedHost`] puts a page cache under either, which writes through or behind. [`ClientRaid`] makes
+//! either, or a cached host, clients that lay files out over the objects of several blades and compute parity.
+//! [`RemoteClients`] makes either clients of a gateway, which a cached host around them can be. Any other [`Host`] can
+//! be run by [`Simulation::with_host`].
 //!
 //! # Failures
 //!
@@ -63,8 +63,8 @@
 //!
 //! # Snapshots
 //!
-//! [`Simulation::snapshot_every`] takes snapshots on schedule and deletes the oldest. [`Segment::snapshots`] is what they
-//! hold at the end of a segment.
+//! [`Simulation::snapshot_every`] takes snapshots on schedule and deletes the oldest. [`Segment::snapshots`] is what
+//! they hold at the end of a segment.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

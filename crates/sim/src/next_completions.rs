@@ -2,11 +2,11 @@
 
 /// The spindles, in a knock-out tournament for the one that completes first.
 ///
-/// Each change walks from a spindle's leaf to the root: four or five comparisons for 20 spindles, eight or nine for 320, without a
-/// branch on their outcome. A sorted array costs a search, whose branches are mispredicted, and a move. At equal times
-/// the lower spindle wins, so that a run repeats exactly. A time and its spindle are one number of 64 bits: two numbers
-/// are twice the work, and numbers of 128 bits are compared by branches, four of which were mispredicted for each operation.
-/// Time therefore ends after 208 days on 1,024 spindles, and after 18 years on 20.
+/// Each change walks from a spindle's leaf to the root: four or five comparisons for 20 spindles, eight or nine for
+/// 320, without a branch on their outcome. A sorted array costs a search, whose branches are mispredicted, and a move.
+/// At equal times the lower spindle wins, so that a run repeats exactly. A time and its spindle are one number of 64
+/// bits: two numbers are twice the work, and numbers of 128 bits are compared by branches, four of which were
+/// mispredicted for each operation. Time therefore ends after 208 days on 1,024 spindles, and after 18 years on 20.
 ///
 /// ```
 /// use strewn_sim::NextCompletions;
@@ -20,10 +20,9 @@
 /// ```
 #[derive(Debug)]
 pub struct NextCompletions {
-    /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, and the leaves are the upper half, whether or
-    /// not there are a power of two of them. Each node
-    /// has the least entry below it: a completion time in nanoseconds, and in the lowest `spindle_bits` bits its spindle;
-    /// `u64::MAX` if all are idle.
+    /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, and the leaves are the upper half, whether
+    /// or not there are a power of two of them. Each node has the least entry below it: a completion time in
+    /// nanoseconds, and in the lowest `spindle_bits` bits its spindle; `u64::MAX` if all are idle.
     entries: Vec<u64>,
     spindle_bits: u32,
 }

@@ -23,8 +23,8 @@ pub struct PageCacheSettings {
     pub writes: WritePolicy,
     /// The largest request that it makes, in bytes. Linux's `max_sectors_kb` was 512 KiB for long.
     pub largest_request_bytes: u64,
-    /// A request that writes and could be longer ends at a multiple of so many bytes, so that it covers whole stripes of a
-    /// file. A page for LUNs without any.
+    /// A request that writes and could be longer ends at a multiple of so many bytes, so that it covers whole stripes
+    /// of a file. A page for LUNs without any.
     pub stripe_bytes: u64,
     /// How many requests that write dirty pages are outstanding at most. Linux's `nr_requests` is 128.
     pub write_requests: u32,
@@ -46,13 +46,14 @@ pub enum WritePolicy {
 /// The defaults are today's. Linux 2.6 had 40 % and 10 % up to 2.6.21, and 10 % and 5 % from 2.6.22 up to 2.6.29.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriteBehind {
-    /// `dirty_ratio`: an application that writes waits while more than this share of the cache is dirty or being written,
-    /// in percent.
+    /// `dirty_ratio`: an application that writes waits while more than this share of the cache is dirty or being
+    /// written, in percent.
     pub dirty_percent: u32,
-    /// `dirty_background_ratio`: dirty pages are written until no more than this share of the cache is dirty, in percent.
-    /// Half of `dirty_percent` if that is not more.
+    /// `dirty_background_ratio`: dirty pages are written until no more than this share of the cache is dirty, in
+    /// percent. Half of `dirty_percent` if that is not more.
     pub background_percent: u32,
-    /// `dirty_writeback_centisecs`: how often the cache looks for files that have been dirty for too long, in nanoseconds.
+    /// `dirty_writeback_centisecs`: how often the cache looks for files that have been dirty for too long, in
+    /// nanoseconds.
     pub wake_up_ns: u64,
     /// From when these times count.
     pub wake_ups: WakeUps,

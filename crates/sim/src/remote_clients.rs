@@ -27,9 +27,10 @@ pub struct RemoteClientsSettings {
     pub gateway_cores: u32,
 }
 
-/// A gateway as a host of an array. Its clients' applications, another [`Host`], issue operations, which cross the clients'
-/// network by a protocol such as NFS. What arrives is what the gateway issues: to a [`CachedHost`](crate::CachedHost) around
-/// it, if the gateway has a page cache, and from there over the machine's network to the array.
+/// A gateway as a host of an array. Its clients' applications, another [`Host`], issue operations, which cross the
+/// clients' network by a protocol such as NFS. What arrives is what the gateway issues: to a
+/// [`CachedHost`](crate::CachedHost) around it, if the gateway has a page cache, and from there over the machine's
+/// network to the array.
 ///
 /// ```text
 /// applications ─ clients' network ─ gateway: page cache ─ machine's network ─ array
@@ -157,8 +158,8 @@ impl<H: Host> LayeredHost<H, ClientNetwork> {
         layer.events.schedule(leaves_ns, Word::Leaves(slot));
     }
 
-    /// Sends a train of a request, and schedules what follows when all of it is there. If it is lost, the request begins
-    /// again later, or fails.
+    /// Sends a train of a request, and schedules what follows when all of it is there. If it is lost, the request
+    /// begins again later, or fails.
     fn send(&mut self, now_ns: u64, slot: u32, toward: Toward, then: Word) {
         let layer = &mut self.layer;
         let request = layer.requests.get_mut(slot);

@@ -7,7 +7,8 @@ use strewn_workload::Access;
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved, operation_of};
 
-/// A request of several accesses to a LUN, such as one to a file whose blocks lie apart. It is answered when all of them are.
+/// A request of several accesses to a LUN, such as one to a file whose blocks lie apart. It is answered when all of
+/// them are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestGroup {
     /// Whether it reads or writes.

@@ -95,8 +95,8 @@ pub struct Response {
 }
 
 impl Response {
-    /// Summarizes response times, the longest of which is `longest_ns`. The histogram has them within 0.1 %, and none is
-    /// longer than the longest.
+    /// Summarizes response times, the longest of which is `longest_ns`. The histogram has them within 0.1 %, and none
+    /// is longer than the longest.
     pub(crate) fn of(
         times: &Histogram<u64>,
         sum_ns: u128,
@@ -119,8 +119,8 @@ impl Response {
 pub struct SpindleGroup {
     /// Number of spindles.
     pub spindles: u32,
-    /// Nanoseconds of the segment that they were not in use, summed over spindles: those of a parity group that was added
-    /// during the segment, before it was.
+    /// Nanoseconds of the segment that they were not in use, summed over spindles: those of a parity group that was
+    /// added during the segment, before it was.
     pub absent_ns: u64,
     /// Commands completed.
     pub commands: u64,

@@ -113,14 +113,14 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
     /// Fails a spindle at `at_ns` of virtual time, or at once if that time has passed.
     ///
     /// # Panics
-    /// If the array has no such spindle. [`run_segment`](Self::run_segment) panics if the spindle's parity group has not
-    /// been added by then.
+    /// If the array has no such spindle. [`run_segment`](Self::run_segment) panics if the spindle's parity group has
+    /// not been added by then.
     pub fn fail_at(&mut self, at_ns: u64, spindle: SpindleIndex) {
         self.driven.fail_at(at_ns, spindle);
     }
 
-    /// Adds the array's next parity group ([`Array::add_group`]) at `at_ns` of virtual time, or at once if that time has
-    /// passed. Its spindles exist before, but no segment counts them.
+    /// Adds the array's next parity group ([`Array::add_group`]) at `at_ns` of virtual time, or at once if that time
+    /// has passed. Its spindles exist before, but no segment counts them.
     pub fn add_group_at(&mut self, at_ns: u64) {
         self.driven.add_group_at(at_ns);
     }
@@ -134,9 +134,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         self.snapshot_volumes_every(self.driven.array.snapshot_volumes(), every_ns, keep);
     }
 
-    /// Takes a snapshot of each of `volumes` every `every_ns` of virtual time, for the first time after that long, and keeps
-    /// `keep` of each: the oldest are deleted before others are taken. Those that the array refuses are left out, and
-    /// counted.
+    /// Takes a snapshot of each of `volumes` every `every_ns` of virtual time, for the first time after that long, and
+    /// keeps `keep` of each: the oldest are deleted before others are taken. Those that the array refuses are left out,
+    /// and counted.
     ///
     /// # Panics
     /// If `every_ns` or `keep` is zero.
@@ -156,8 +156,8 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         &self.driven.array
     }
 
-    /// Returns whether the host has nothing more to issue, everything is answered, and no segment is left to be measured. A closed
-    /// loop is never done.
+    /// Returns whether the host has nothing more to issue, everything is answered, and no segment is left to be
+    /// measured. A closed loop is never done.
     #[must_use]
     pub fn is_done(&self) -> bool {
         !self.is_in_segment && self.host.is_done()
@@ -328,8 +328,8 @@ impl<A: SavedState, H> Simulation<A, H> {
     }
 }
 
-/// What a simulation has come to: its array, spindles and host. It is restored into a simulation that was built from the
-/// same configuration and has not run, and goes on as the one that was saved would have.
+/// What a simulation has come to: its array, spindles and host. It is restored into a simulation that was built from
+/// the same configuration and has not run, and goes on as the one that was saved would have.
 impl<A: Array<()> + SavedState, H: Host> SavedState for Simulation<A, H> {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         self.save_fields(to)?;

@@ -2,15 +2,15 @@
 //!
 //! The rules follow the reference simulator's times for the Cheetah 15K.5:
 //!
-//! - A read within one segment costs its overhead and moves nothing. If a segment holds only its first sectors, the rest is
-//!   read into that segment. Any other read goes to the medium whole and takes a segment of its own, the one used least
-//!   recently.
-//! - After reading the medium the drive reads ahead: to the end of the track of the read's last sector and, if the segment
-//!   begins on an earlier track, to the end of the next track. Sectors beyond the segment's size replace its oldest, even if
-//!   no command has asked for those. Any command but a read of that segment stops reading ahead, once the sector under the
-//!   head has passed.
-//! - With write-back, a write is acknowledged after its overhead and goes to the medium at once. Every other command waits
-//!   for it, except a write that continues it. A power loss therefore costs one run of sectors.
+//! - A read within one segment costs its overhead and moves nothing. If a segment holds only its first sectors, the
+//!   rest is read into that segment. Any other read goes to the medium whole and takes a segment of its own, the one
+//!   used least recently.
+//! - After reading the medium the drive reads ahead: to the end of the track of the read's last sector and, if the
+//!   segment begins on an earlier track, to the end of the next track. Sectors beyond the segment's size replace its
+//!   oldest, even if no command has asked for those. Any command but a read of that segment stops reading ahead, once
+//!   the sector under the head has passed.
+//! - With write-back, a write is acknowledged after its overhead and goes to the medium at once. Every other command
+//!   waits for it, except a write that continues it. A power loss therefore costs one run of sectors.
 //!
 //! The scheduler ignores the cache.
 
@@ -136,8 +136,8 @@ impl CacheState {
     ) -> Served {
         let (lba, end_lba) = (command.lba, command.lba + u64::from(command.sectors));
         let overhead = drive.overhead_ticks(arm.before)[Direction::Read as usize];
-        // A write in progress comes first. A read that waits for it has the overhead of a miss meanwhile, even if it is a
-        // hit.
+        // A write in progress comes first. A read that waits for it has the overhead of a miss meanwhile, even if it is
+        // a hit.
         let start_ns = now_ns.max(self.written_ns);
         let hit_ns = if now_ns < self.written_ns {
             start_ns.max(now_ns + drive.rotation().ns(u64::from(overhead)))
@@ -269,8 +269,8 @@ impl CacheState {
         (passed_ns(first_lba + 1) <= now_ns && !replaced).then(|| passed_ns(end_lba))
     }
 
-    /// Stops reading ahead once the sector under the head at `now_ns` has passed. Returns when that is, and the arm. The
-    /// segment keeps the sectors that had passed whole by `now_ns`.
+    /// Stops reading ahead once the sector under the head at `now_ns` has passed. Returns when that is, and the arm.
+    /// The segment keeps the sectors that had passed whole by `now_ns`.
     fn stop_reading(&mut self, drive: &Drive, now_ns: u64, arm: Arm) -> (u64, Arm) {
         let Some(reading) = self.reading.take() else { return (now_ns, arm) };
         if now_ns < reading.from_ns {
@@ -307,8 +307,8 @@ impl CacheState {
         }
     }
 
-    /// Adds a segment as the one used last. If all are in use, it replaces the one used least recently. A segment keeps no
-    /// more than its size, from the end.
+    /// Adds a segment as the one used last. If all are in use, it replaces the one used least recently. A segment keeps
+    /// no more than its size, from the end.
     fn insert(&mut self, mut segment: Segment) {
         let kept = u64::from(self.rules.segment_sectors);
         segment.first_lba = segment.first_lba.max(segment.end_lba.saturating_sub(kept));

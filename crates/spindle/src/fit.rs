@@ -1,24 +1,24 @@
 //! Finds the profile of a drive from the times of its reads.
 //!
-//! The platter is a clock. Two reads of one sector end a whole number of revolutions apart. So the ends of any two reads
-//! differ, modulo a revolution, by the angle between their sectors, whatever the arm did. This gives, in order:
+//! The platter is a clock. Two reads of one sector end a whole number of revolutions apart. So the ends of any two
+//! reads differ, modulo a revolution, by the angle between their sectors, whatever the arm did. This gives, in order:
 //!
 //! 1. The revolution: one sector, read again and again.
-//! 2. The tracks: sectors a sixteenth of a track apart are equally far apart in angle, except where a track ends and the
-//!    next is turned by its skew. The sectors between two such ends are a track; their number changes by zone.
-//! 3. The seek by distance: read later and later sectors of the target track, until one passes before the arm arrives and
-//!    costs another revolution. The sector after it gives the arm's time.
+//! 2. The tracks: sectors a sixteenth of a track apart are equally far apart in angle, except where a track ends and
+//!    the next is turned by its skew. The sectors between two such ends are a track; their number changes by zone.
+//! 3. The seek by distance: read later and later sectors of the target track, until one passes before the arm arrives
+//!    and costs another revolution. The sector after it gives the arm's time.
 //! 4. The overhead of a command: the same, on the arm's own track.
 //!
-//! This is the method of Worthington, Ganger, Patt and Wilkes, *On-line extraction of SCSI disk
-//! drive parameters* (1995): the minimum time between request completions. Schindler and Ganger
-//! automated it, *DIXtrac* (1999). The equal steps in address that reveal each track are those of Talagala, Arpaci-Dusseau
-//! and Patterson's *Skippy* (1999).
+//! This is the method of Worthington, Ganger, Patt and Wilkes, *On-line extraction of SCSI disk drive parameters*
+//! (1995): the minimum time between request completions. Schindler and Ganger automated it, *DIXtrac* (1999). The equal
+//! steps in address that reveal each track are those of Talagala, Arpaci-Dusseau and Patterson's *Skippy* (1999).
 //!
-//! **What it does not find.** It does not tell heads apart: the profile has one head, or a few if there are very many tracks,
-//! and all tracks in a row. A seek over a number of tracks is then the mean of the head switches and arm movements over that
-//! distance. Random reads come out right; sequential reads use each zone's median skew. Drives that give each head zones of
-//! its own are beyond it. Writes take as long as reads, because measuring them would overwrite data.
+//! **What it does not find.** It does not tell heads apart: the profile has one head, or a few if there are very many
+//! tracks, and all tracks in a row. A seek over a number of tracks is then the mean of the head switches and arm
+//! movements over that distance. Random reads come out right; sequential reads use each zone's median skew. Drives that
+//! give each head zones of its own are beyond it. Writes take as long as reads, because measuring them would overwrite
+//! data.
 //!
 //! The drive's own cache must be off, so that a sector read twice comes from the platter twice.
 //!
@@ -60,8 +60,8 @@ pub trait MeasuredDrive {
     /// Bytes in a sector.
     fn sector_bytes(&self) -> u32;
 
-    /// Reads `sectors` sectors from `lba` on, from the medium if possible. Returns when the command was issued and when it
-    /// completed, in nanoseconds on a monotonic clock. The next read may follow at once.
+    /// Reads `sectors` sectors from `lba` on, from the medium if possible. Returns when the command was issued and when
+    /// it completed, in nanoseconds on a monotonic clock. The next read may follow at once.
     ///
     /// # Errors
     ///
@@ -190,7 +190,8 @@ pub enum FitError {
     Profile(#[from] ProfileError),
 }
 
-/// Measures `drive` by reading single sectors. `name` becomes the profile's name; `device` names the device in its credit.
+/// Measures `drive` by reading single sectors. `name` becomes the profile's name; `device` names the device in its
+/// credit.
 ///
 /// The addresses come from a fixed seed: the same answers give the same profile.
 ///

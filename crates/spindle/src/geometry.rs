@@ -1,8 +1,8 @@
 //! The map from a sector's address to its cylinder, head and angle.
 //!
-//! The layout is a list of *spans*. A span is a row of tracks on one head, in cylinder order, with equally many sectors and
-//! equal skew. Within it, one multiplication turns an address into a track. The Cheetah's 288,246 tracks are 6,212 spans:
-//! 266 kilobytes with the index, which stay in a core's second-level cache where a table of tracks would not.
+//! The layout is a list of *spans*. A span is a row of tracks on one head, in cylinder order, with equally many sectors
+//! and equal skew. Within it, one multiplication turns an address into a track. The Cheetah's 288,246 tracks are 6,212
+//! spans: 266 kilobytes with the index, which stay in a core's second-level cache where a table of tracks would not.
 
 use std::ops::Range;
 
@@ -289,8 +289,8 @@ impl ZoneBuilder<'_> {
         self.angle = self.angle.wrapping_sub(track_skew).wrapping_add(turn_skew);
     }
 
-    /// Applies the angle step at this track, if there is one. Returns how many of the next `limit` tracks precede the next
-    /// step.
+    /// Applies the angle step at this track, if there is one. Returns how many of the next `limit` tracks precede the
+    /// next step.
     fn take_angle_step(&mut self, limit: u32) -> u32 {
         while let Some(&(track, revolutions)) = self.angle_steps.first() {
             if self.track < track {

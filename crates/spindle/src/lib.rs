@@ -1,14 +1,14 @@
 //! One disk drive: its profile, its mechanics, its command queue.
 //!
-//! A disk's delays can be computed. Before it reads a sector, the arm moves to the sector's cylinder (a *seek*), and the
-//! platter turns until the sector is under the head (the *rotational delay*). Position and time determine both to
-//! microseconds. A drive with several commands can therefore choose the one that it reaches first, and completes half as
-//! many again, or twice as many. These delays are the price of fragmentation.
+//! A disk's delays can be computed. Before it reads a sector, the arm moves to the sector's cylinder (a *seek*), and
+//! the platter turns until the sector is under the head (the *rotational delay*). Position and time determine both to
+//! microseconds. A drive with several commands can therefore choose the one that it reaches first, and completes half
+//! as many again, or twice as many. These delays are the price of fragmentation.
 //!
-//! A [`Profile`] holds the measurements of a drive, each with its source. Six ship with the crate: one measured throughout,
-//! and five derived from data sheets. A [`Drive`] is the tables made from a profile, shared by all spindles of the kind. A
-//! [`SimulatedSpindle`] is one drive at work: it queues commands, chooses by its [`Scheduler`], and tells when each
-//! completes. Time is in whole nanoseconds and belongs to the caller.
+//! A [`Profile`] holds the measurements of a drive, each with its source. Six ship with the crate: one measured
+//! throughout, and five derived from data sheets. A [`Drive`] is the tables made from a profile, shared by all spindles
+//! of the kind. A [`SimulatedSpindle`] is one drive at work: it queues commands, chooses by its [`Scheduler`], and
+//! tells when each completes. Time is in whole nanoseconds and belongs to the caller.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -47,8 +47,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Every command goes to the platter, unless the spindle was made [with its cache](SimulatedSpindle::with_cache). The model
-//! leaves out read errors, and anything that the drive does by itself when idle.
+//! Every command goes to the platter, unless the spindle was made [with its cache](SimulatedSpindle::with_cache). The
+//! model leaves out read errors, and anything that the drive does by itself when idle.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

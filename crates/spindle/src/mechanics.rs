@@ -1,11 +1,11 @@
 //! The time of a command: overhead, seek, rotation, transfer.
 //!
-//! The model is DiskSim's with caches off. A command takes an overhead that depends on the last command, a seek, the wait
-//! for the first sector, the sectors themselves, and a skew for each track crossed.
+//! The model is DiskSim's with caches off. A command takes an overhead that depends on the last command, a seek, the
+//! wait for the first sector, the sectors themselves, and a skew for each track crossed.
 //!
-//! Where the profile says so, a command on one track has zero latency: if its sectors are already passing, it starts with
-//! the next of them and completes one revolution later. A command on several tracks gains nothing by that, because it would
-//! wait for the second track instead.
+//! Where the profile says so, a command on one track has zero latency: if its sectors are already passing, it starts
+//! with the next of them and completes one revolution later. A command on several tracks gains nothing by that, because
+//! it would wait for the second track instead.
 
 use std::hint::select_unpredictable;
 use std::ops::Range;
@@ -312,8 +312,8 @@ impl Drive {
         Positioning { overhead, seek, rotation }
     }
 
-    /// The timing of a transfer that starts with the platter at `angle` and the heads on track `from`: the positioning for
-    /// its first sector, and the ticks from there to the end of the last.
+    /// The timing of a transfer that starts with the platter at `angle` and the heads on track `from`: the positioning
+    /// for its first sector, and the ticks from there to the end of the last.
     #[inline]
     pub fn service(
         &self,

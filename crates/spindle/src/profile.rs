@@ -1,8 +1,8 @@
 //! The measurements that describe a drive, as a TOML file.
 //!
 //! A [`Profile`] holds numbers and their sources. Nothing in it is derived, except the seeks and zones that a
-//! [`ProfileTemplate`] stands for. [`Profile::validate`] finds the mistakes that hand-written profiles tend to have, and
-//! names the field of each.
+//! [`ProfileTemplate`] stands for. [`Profile::validate`] finds the mistakes that hand-written profiles tend to have,
+//! and names the field of each.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -46,8 +46,8 @@ pub struct Profile {
     pub sector_bytes: u32,
     /// Sectors that can be addressed.
     pub capacity_sectors: u64,
-    /// Cylinders that a head covers before the next head takes over, in a serpentine layout. The rest of a zone is a band
-    /// of its own if it is at least half a band, and otherwise widens the last one.
+    /// Cylinders that a head covers before the next head takes over, in a serpentine layout. The rest of a zone is a
+    /// band of its own if it is at least half a band, and otherwise widens the last one.
     pub band_cylinders: u32,
     /// Milliseconds to change to another head of the same cylinder.
     pub head_switch_ms: f64,

@@ -1,9 +1,9 @@
 //! A drive known only from its data sheet.
 //!
-//! A template replaces a [`Profile`](crate::Profile)'s seeks and zones, which are derived from it by rules that hold for
-//! drives of its kind: zones of equally many cylinders, sectors per track that fall linearly from the outermost zone to
-//! the innermost, a serpentine of bands, tracks skewed by the time of a seek to the next, and a seek time that grows as
-//! `a + b·√d + c·d` through the three seeks that makers publish. The result resembles the drive, and is not a
+//! A template replaces a [`Profile`](crate::Profile)'s seeks and zones, which are derived from it by rules that hold
+//! for drives of its kind: zones of equally many cylinders, sectors per track that fall linearly from the outermost
+//! zone to the innermost, a serpentine of bands, tracks skewed by the time of a seek to the next, and a seek time that
+//! grows as `a + b·√d + c·d` through the three seeks that makers publish. The result resembles the drive, and is not a
 //! measurement of it.
 
 use serde::Deserialize;

@@ -42,8 +42,8 @@ const ALWAYS: [&str; 9] = [
 ];
 
 impl Profile {
-    /// The fields that hold this profile's numbers, each of which needs a source. `zone` is the layout: cylinders, sectors
-    /// per track, skews, defects; `zero_latency` is that of reads and of writes.
+    /// The fields that hold this profile's numbers, each of which needs a source. `zone` is the layout: cylinders,
+    /// sectors per track, skews, defects; `zero_latency` is that of reads and of writes.
     pub fn numbers(&self) -> impl Iterator<Item = &'static str> {
         let layout: &[&str] = match self.template {
             Some(_) => &["zones", "sectors_per_track", "seek_ms"],

@@ -1,9 +1,9 @@
 //! The commands that a drive has admitted, and the choice among them.
 //!
-//! The choice scans every admitted command. The fields that it needs are stored apart, twelve bytes a command in order of
-//! admission, and the scan has no branch on data: each command becomes one 64-bit key, and the least key wins. The key
-//! holds the cost and, below it, the position in the queue, so the oldest of equals wins. Removing a command moves up those
-//! behind it, which for a queue of sixteen copies three cache lines.
+//! The choice scans every admitted command. The fields that it needs are stored apart, twelve bytes a command in order
+//! of admission, and the scan has no branch on data: each command becomes one 64-bit key, and the least key wins. The
+//! key holds the cost and, below it, the position in the queue, so the oldest of equals wins. Removing a command moves
+//! up those behind it, which for a queue of sixteen copies three cache lines.
 
 use crate::geometry::{Location, Track};
 use crate::mechanics::{Drive, Transfer};
@@ -160,8 +160,8 @@ impl<T: Copy> Queue<T> {
         match scheduler {
             Scheduler::Fcfs => 0,
             Scheduler::Sstf => self.least(|one| one.start.cylinder().abs_diff(here)),
-            // For cylinders outside the arm's the subtraction wraps. That puts them last, the outermost first: the order of
-            // the next sweep.
+            // For cylinders outside the arm's the subtraction wraps. That puts them last, the outermost first: the
+            // order of the next sweep.
             Scheduler::CLook => self.least(|one| one.start.cylinder().wrapping_sub(here)),
             Scheduler::Sptf => self.least(positioning(drive, heads)),
             Scheduler::AgedSptf { credit_us_per_ms } => {

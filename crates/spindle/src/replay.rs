@@ -12,8 +12,8 @@ pub struct Arrival {
     pub command: Command,
 }
 
-/// Submits each command of a trace to an idle spindle at its time. Returns the response times in nanoseconds, from arrival
-/// to completion, in the order of the trace.
+/// Submits each command of a trace to an idle spindle at its time. Returns the response times in nanoseconds, from
+/// arrival to completion, in the order of the trace.
 ///
 /// # Errors
 ///
@@ -82,8 +82,8 @@ pub fn closed_loop(
     })
 }
 
-/// Issues each command when the previous one has completed and its pause, in nanoseconds, has passed. Returns the service
-/// times in nanoseconds.
+/// Issues each command when the previous one has completed and its pause, in nanoseconds, has passed. Returns the
+/// service times in nanoseconds.
 ///
 /// # Errors
 ///

@@ -62,9 +62,9 @@ pub(crate) fn revolutions_to_fraction(revolutions: f64) -> u32 {
 
 /// The conversion between nanoseconds, ticks and angle at one speed of rotation.
 ///
-/// Both constants are rounded down, never to nearest. A transfer then ends no later than the tick at which the next sector
-/// starts, so sequential commands lose no revolution. The cost is a drift of less than 2⁻⁶⁴ revolution per nanosecond: 7 ns
-/// after nine hours.
+/// Both constants are rounded down, never to nearest. A transfer then ends no later than the tick at which the next
+/// sector starts, so sequential commands lose no revolution. The cost is a drift of less than 2⁻⁶⁴ revolution per
+/// nanosecond: 7 ns after nine hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rotation {
     /// Revolutions per nanosecond, in units of 2⁻⁶⁴.

@@ -14,8 +14,8 @@ pub enum Scheduler {
     CLook,
     /// Shortest positioning time: overhead, seek and rotation together.
     Sptf,
-    /// SPTF with a credit for the time waited, which prevents starvation (Jacobson and Wilkes, "Disk scheduling algorithms
-    /// based on rotational position", HP Labs, 1991).
+    /// SPTF with a credit for the time waited, which prevents starvation (Jacobson and Wilkes, "Disk scheduling
+    /// algorithms based on rotational position", HP Labs, 1991).
     AgedSptf {
         /// Microseconds taken off the positioning time for each millisecond waited since arrival.
         credit_us_per_ms: u32,
@@ -23,8 +23,8 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// The credit of plain `aged-sptf`. It outweighs any positioning time after two seconds, the longest wait of SPTF with 64
-    /// commands on the Cheetah.
+    /// The credit of plain `aged-sptf`. It outweighs any positioning time after two seconds, the longest wait of SPTF
+    /// with 64 commands on the Cheetah.
     pub const DEFAULT_CREDIT_US_PER_MS: u32 = 6;
 }
 

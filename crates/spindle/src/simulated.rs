@@ -80,7 +80,8 @@ pub struct Statistics {
     pub rotation_ns: u64,
     /// From the start of the first sector to the end of the last, track crossings included.
     pub transfer_ns: u64,
-    /// Reads that hit the drive's cache and writes that it accepted. With the cache in use, the four parts above stay 0.
+    /// Reads that hit the drive's cache and writes that it accepted. With the cache in use, the four parts above stay
+    /// 0.
     pub cache_hits: u64,
 }
 
@@ -101,14 +102,14 @@ struct Counters {
 
 /// One simulated drive with its queue. `T` is the tag that a completion returns.
 ///
-/// At time zero the arm is at cylinder 0, head 0, the platter is at angle 0, and the drive behaves as after a read. From
-/// then on the rotation is exact.
+/// At time zero the arm is at cylinder 0, head 0, the platter is at angle 0, and the drive behaves as after a read.
+/// From then on the rotation is exact.
 ///
 /// # Panics
 ///
 /// Every build checks, at each completion, that it precedes neither the command's arrival nor the completion before it,
-/// that the arm is on the drive, that the drive was not busy for longer than the time that has passed, and that no command
-/// was lost. A failure is a bug of this crate.
+/// that the arm is on the drive, that the drive was not busy for longer than the time that has passed, and that no
+/// command was lost. A failure is a bug of this crate.
 #[derive(Clone, Debug)]
 pub struct SimulatedSpindle<T> {
     drive: Arc<Drive>,
@@ -147,8 +148,8 @@ fn admitted<T>(arrival_ns: u64, command: Command, transfer: Transfer, tag: T) ->
 }
 
 impl<T: Copy> SimulatedSpindle<T> {
-    /// An idle spindle at time zero. It schedules among up to `depth` commands, not counting the one in service; the rest
-    /// wait in order of arrival.
+    /// An idle spindle at time zero. It schedules among up to `depth` commands, not counting the one in service; the
+    /// rest wait in order of arrival.
     ///
     /// # Errors
     ///
@@ -234,13 +235,13 @@ impl<T: Copy> SimulatedSpindle<T> {
         Ok(())
     }
 
-    /// Submits a command that may arrive before commands submitted earlier. It overtakes those that arrive later, and an
-    /// idle drive that waits for one of them serves it first.
+    /// Submits a command that may arrive before commands submitted earlier. It overtakes those that arrive later, and
+    /// an idle drive that waits for one of them serves it first.
     ///
     /// # Errors
     ///
-    /// As [`submit`](Self::submit), but only a drive with its cache in use refuses an earlier arrival, or one before the
-    /// last completion.
+    /// As [`submit`](Self::submit), but only a drive with its cache in use refuses an earlier arrival, or one before
+    /// the last completion.
     pub fn submit_overtaking(
         &mut self,
         arrival_ns: u64,
@@ -309,8 +310,8 @@ impl<T: Copy> SimulatedSpindle<T> {
         usize::from(self.in_service.is_some()) + self.admitted.len() + self.waiting.len()
     }
 
-    /// Completes the command in service and starts the next: the scheduler's choice among those that have arrived by then,
-    /// or the first to arrive. None when the spindle is idle.
+    /// Completes the command in service and starts the next: the scheduler's choice among those that have arrived by
+    /// then, or the first to arrive. None when the spindle is idle.
     #[inline(always)]
     pub fn complete(&mut self) -> Option<Completion<T>> {
         self.check_invariants();
@@ -430,8 +431,8 @@ impl<T: Copy> SimulatedSpindle<T> {
         self.in_service = Some(InService { arrival_ns, lba, sectors, direction, tag });
     }
 
-    /// Replaces the drive, which fails at `now_ns`, with a new one of its kind: idle, its arm at cylinder 0. Returns every
-    /// command that the old one had not completed. The totals go on as those of one spindle.
+    /// Replaces the drive, which fails at `now_ns`, with a new one of its kind: idle, its arm at cylinder 0. Returns
+    /// every command that the old one had not completed. The totals go on as those of one spindle.
     pub fn replace(&mut self, now_ns: u64) -> Replaced<T> {
         let served_ns = match self.in_service {
             Some(_) => {
@@ -499,8 +500,8 @@ impl<T: Copy> SimulatedSpindle<T> {
         busy_ns
     }
 
-    /// Nanoseconds spent on the command in service up to `now_ns`, which is not before the last completion taken out; 0 when
-    /// the spindle is idle or the command has not arrived.
+    /// Nanoseconds spent on the command in service up to `now_ns`, which is not before the last completion taken out; 0
+    /// when the spindle is idle or the command has not arrived.
     pub fn served_ns_until(&self, now_ns: u64) -> u64 {
         if self.in_service.is_none() {
             return 0;

@@ -50,7 +50,8 @@ impl Amount {
         }
     }
 
-    /// Writes a size or time with four significant digits of the largest unit that fits, decimal or binary; a number in full.
+    /// Writes a size or time with four significant digits of the largest unit that fits, decimal or binary; a number in
+    /// full.
     pub(crate) fn rounded(self, is_decimal: bool) -> String {
         let units = match self.kind {
             Kind::Bytes if is_decimal => &DECIMAL_UNITS[..],

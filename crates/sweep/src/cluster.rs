@@ -91,8 +91,8 @@ pub fn slurm_script(plan: &Plan, estimate: &Estimate, directory: &Path, strewn: 
     script
 }
 
-/// Returns the manifest of an indexed Kubernetes job that runs a plan in an image that has `strewn`. The directory of the
-/// sweep is on the volume of a claim that many pods can write.
+/// Returns the manifest of an indexed Kubernetes job that runs a plan in an image that has `strewn`. The directory of
+/// the sweep is on the volume of a claim that many pods can write.
 #[must_use]
 pub fn kubernetes_job(plan: &Plan, estimate: &Estimate, image: &str, claim: &str) -> String {
     let tasks = Tasks::of(plan);

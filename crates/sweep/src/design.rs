@@ -58,8 +58,8 @@ fn is_drawn(axis: &Axis) -> bool {
     matches!(axis.values, Values::Between(_))
 }
 
-/// Returns the values of each axis. Those that are drawn lie one in each of as many equal parts of the range as there are
-/// points, at random within it.
+/// Returns the values of each axis. Those that are drawn lie one in each of as many equal parts of the range as there
+/// are points, at random within it.
 fn levels(study: &Study) -> Vec<Vec<Level>> {
     let mut rng = Rng::new(study.design_seed);
     let of_axis = |axis: &Axis| match &axis.values {

@@ -37,8 +37,8 @@ impl Estimate {
     }
 }
 
-/// Measures a few of the runs that are missing in `store`, as `strewn bench` does, and works out what all of them take. An
-/// array becomes slower to simulate as it ages, so a long run takes somewhat more.
+/// Measures a few of the runs that are missing in `store`, as `strewn bench` does, and works out what all of them take.
+/// An array becomes slower to simulate as it ages, so a long run takes somewhat more.
 ///
 /// # Errors
 /// If a run cannot be set up.

@@ -18,8 +18,8 @@ pub struct SweepFileError {
     reason: String,
 }
 
-/// Returns the files that `strewn sweep` writes of a sweep, the same bytes for the same figures: `sweep.json`, `sweep.csv`,
-/// `differences.csv`, its charts, `report.html`, and `sweep.parquet` with the feature `parquet`.
+/// Returns the files that `strewn sweep` writes of a sweep, the same bytes for the same figures: `sweep.json`,
+/// `sweep.csv`, `differences.csv`, its charts, `report.html`, and `sweep.parquet` with the feature `parquet`.
 ///
 /// # Errors
 /// If a figure is infinite or a chart cannot be drawn.

@@ -55,8 +55,8 @@ pub struct PlannedStudy {
     pub text: StudyText,
     /// Each combination: the value of each axis, as an index into its values.
     pub combinations: Vec<Vec<usize>>,
-    /// Of each combination, the run with each seed, as an index into the plan's points. Combinations that come to the same
-    /// settings share runs.
+    /// Of each combination, the run with each seed, as an index into the plan's points. Combinations that come to the
+    /// same settings share runs.
     pub runs: Vec<Vec<usize>>,
 }
 
@@ -64,8 +64,8 @@ impl Study {
     /// Works out the runs of the study, at its scale or at `scale_down`.
     ///
     /// # Errors
-    /// If a setting is unknown or has a wrong value in any run, or figures, charts, predictions or the finding name what no
-    /// run has.
+    /// If a setting is unknown or has a wrong value in any run, or figures, charts, predictions or the finding name
+    /// what no run has.
     pub fn plan(&self, scale_down: Option<u32>) -> Result<Plan, StudyError> {
         let Combinations { levels, all } = design::combinations(self)
             .map_err(|message| self.wrong(1, "design", message, HOW_MANY))?;
@@ -206,7 +206,8 @@ impl Study {
         let settings: Vec<(String, String)> = self.set.iter().cloned().chain(of_axes).collect();
         let (mut scenario, _) = Scenario::parse_with(text, path, &settings, &Disk)
             .map_err(|error| self.wrong_setting(error, chosen))?;
-        // Nothing is compared with figures of the source: a study is of other settings. What is uncertain is the study's.
+        // Nothing is compared with figures of the source: a study is of other settings. What is uncertain is the
+        // study's.
         scenario.published = None;
         scenario.unknowns.clear();
         scenario.fitted.clear();

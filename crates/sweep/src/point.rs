@@ -19,8 +19,8 @@ const ID_LETTERS: usize = 16;
 pub struct Point {
     /// Its number in the plan, from 0.
     pub index: usize,
-    /// Names its directory: a digest of the scenario, the drive profiles in it, its seed, its scale and the version of the
-    /// program.
+    /// Names its directory: a digest of the scenario, the drive profiles in it, its seed, its scale and the version of
+    /// the program.
     pub id: String,
     /// The value of each axis, as `axis` and `label`; of the first combination, if several come to the same run.
     pub at: Vec<(String, String)>,
@@ -89,8 +89,8 @@ impl Point {
         Scenario::parse_with_files(&self.scenario, NAME, &Disk)
     }
 
-    /// Returns whether its name is that of its scenario, which is `scenario`, seed and scale. A plan that was edited by hand would
-    /// put the results of one run under the name of another, where every later sweep takes them for its own.
+    /// Returns whether its name is that of its scenario, which is `scenario`, seed and scale. A plan that was edited by
+    /// hand would put the results of one run under the name of another, where every later sweep takes them for its own.
     #[must_use]
     pub fn is_intact(&self, scenario: &Scenario) -> bool {
         let is_file = |array: &Array| matches!(array.spindle, SpindleChoice::File(_));

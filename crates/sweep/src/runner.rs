@@ -25,8 +25,8 @@ pub struct SweepOptions {
 
 /// Watches a sweep and may stop it. Called from several threads.
 pub trait SweepObserver: Sync {
-    /// Of the runs that were missing, `done` of `all` are done; with the shares of those under way, `share` of the work is,
-    /// 0 to 1.
+    /// Of the runs that were missing, `done` of `all` are done; with the shares of those under way, `share` of the work
+    /// is, 0 to 1.
     fn progress(&self, done: usize, all: usize, share: f64) {
         let _ = (done, all, share);
     }

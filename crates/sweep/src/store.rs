@@ -131,8 +131,8 @@ impl Store {
         !self.is_there() && !is_empty()
     }
 
-    /// Writes a plan. Runs that are there stay, also those that the plan does not have. Scripts of another plan that were
-    /// there go: they would run it.
+    /// Writes a plan. Runs that are there stay, also those that the plan does not have. Scripts of another plan that
+    /// were there go: they would run it.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -248,7 +248,8 @@ impl Store {
         self.directory.join(POINTS).join(&point.id)
     }
 
-    /// Returns whether a run is there: of this scenario, and whole. Files that a power loss cut short do not end as they should.
+    /// Returns whether a run is there: of this scenario, and whole. Files that a power loss cut short do not end as
+    /// they should.
     #[must_use]
     pub fn has(&self, point: &Point) -> bool {
         let directory = self.directory_of(point);
@@ -353,7 +354,8 @@ impl Store {
         self.list(files.iter().map(|(name, _)| name.as_str()))
     }
 
-    /// Writes a script that runs the plan on a cluster, `sweep.sbatch` or `job.yaml`. It goes when another plan is written.
+    /// Writes a script that runs the plan on a cluster, `sweep.sbatch` or `job.yaml`. It goes when another plan is
+    /// written.
     ///
     /// # Errors
     /// If it cannot be written.

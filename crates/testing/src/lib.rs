@@ -99,8 +99,8 @@ fn completion(ended: Result<(), Missing>, all_are_required: bool) -> Result<Comp
 /// A test: fails by panicking, or says what it needs and lacks.
 pub type Test = fn() -> Result<(), Missing>;
 
-/// Runs tests under their names as the command line asks, and prints their summary. A test that lacks something is ignored,
-/// or fails if [`REQUIRE_ALL`] is set.
+/// Runs tests under their names as the command line asks, and prints their summary. A test that lacks something is
+/// ignored, or fails if [`REQUIRE_ALL`] is set.
 #[must_use]
 pub fn run(tests: &[(&str, Test)]) -> ExitCode {
     let all_are_required = is_set(REQUIRE_ALL);

@@ -239,8 +239,8 @@ impl<'a> Incarnation<'a> {
         stopped.map_or(Ok(()), |why| Err(self.stopped(array, &why)))
     }
 
-    /// Reads all LUNs, and LUNs in snapshots unless the array has only one LUN, and compares them with what the host was
-    /// told.
+    /// Reads all LUNs, and LUNs in snapshots unless the array has only one LUN, and compares them with what the host
+    /// was told.
     fn scan<A: LiveArray>(&mut self, array: &mut Array<'_, A>) -> Result<(), Stop> {
         let mut scanned = self.luns.clone();
         if self.schedule.plan.changes {
@@ -321,8 +321,8 @@ impl<'a> Incarnation<'a> {
         }
     }
 
-    /// Carries out a change. If the array refuses it, nothing may have changed; if the power fails meanwhile, it is done
-    /// or not.
+    /// Carries out a change. If the array refuses it, nothing may have changed; if the power fails meanwhile, it is
+    /// done or not.
     fn administer<A: LiveArray>(
         &mut self,
         array: &mut Array<'_, A>,

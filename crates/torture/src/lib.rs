@@ -2,15 +2,15 @@
 //!
 //! A schedule is an array of a few small spindles and several incarnations of it. Each incarnation restarts the array
 //! from the contents of the devices, compares all of its LUNs with what the host was told, and runs
-//! [`check`](strewn_live::check) on the spindles, which also verifies the remains of the previous incarnation, redo records
-//! included. Then a host reads and writes while faults of the schedule's [`ScheduleKind`] happen, until the power
-//! fails or the array is shut down. Everything follows from one number, without threads and with a clock of its own,
-//! so that a failure repeats.
+//! [`check`](strewn_live::check) on the spindles, which also verifies the remains of the previous incarnation, redo
+//! records included. Then a host reads and writes while faults of the schedule's [`ScheduleKind`] happen, until the
+//! power fails or the array is shut down. Everything follows from one number, without threads and with a clock of its
+//! own, so that a failure repeats.
 //!
-//! In most write-anywhere arrays, volumes, LUNs, snapshots and clones are created, resized and deleted at random moments,
-//! and requests go to all LUNs. A change during which the power fails is done in full, or not at all. The other arrays keep
-//! to one LUN, and write-anywhere ones take and delete snapshots of it when an incarnation begins. All LUNs in snapshots
-//! are compared with what the LUNs were.
+//! In most write-anywhere arrays, volumes, LUNs, snapshots and clones are created, resized and deleted at random
+//! moments, and requests go to all LUNs. A change during which the power fails is done in full, or not at all. The
+//! other arrays keep to one LUN, and write-anywhere ones take and delete snapshots of it when an incarnation begins.
+//! All LUNs in snapshots are compared with what the LUNs were.
 //!
 //! The checks: every acknowledged write is there. An unacknowledged write is there or not, piece by piece. No read
 //! returns data that was not written there. Nothing is refused unless faults exceed what parity covers. Beyond that,
@@ -117,8 +117,8 @@ pub fn layout_of(seed: u64) -> LayoutName {
 pub struct Options {
     /// Restricts schedules to arrays of this layout; by default, [`layout_of`] each seed.
     pub layout: Option<LayoutName>,
-    /// Whether to keep all arrays to their first LUN, and to snapshots of it. By default, most write-anywhere arrays get
-    /// other volumes, LUNs, snapshots and clones.
+    /// Whether to keep all arrays to their first LUN, and to snapshots of it. By default, most write-anywhere arrays
+    /// get other volumes, LUNs, snapshots and clones.
     pub single_lun: bool,
     /// Whether to write every step to standard error.
     pub verbose: bool,

@@ -64,15 +64,15 @@ fn a_start_without_spindles_to_rebuild_from_is_refused() {
     with_one_lun_hold([1406], Some(LayoutName::RaidDp));
 }
 
-/// Blocks turn out bad while the others of their stripes are being read for a rebuild: what these do not suffice for any
-/// more is read again, and not left out.
+/// Blocks turn out bad while the others of their stripes are being read for a rebuild: what these do not suffice for
+/// any more is read again, and not left out.
 #[test]
 fn regression_a_block_that_turns_out_bad_while_its_stripe_is_rebuilt() {
     with_one_lun_hold([539], Some(LayoutName::RaidDp));
 }
 
-/// Where blocks were bad, the steps of a rebuild ended amid rows. Tetrises in such a row took the spindle for whole, and were
-/// not kept out of the rest of the row while it was rebuilt.
+/// Where blocks were bad, the steps of a rebuild ended amid rows. Tetrises in such a row took the spindle for whole,
+/// and were not kept out of the rest of the row while it was rebuilt.
 #[test]
 fn regression_a_rebuild_goes_row_by_row_where_blocks_are_bad() {
     with_one_lun_hold([7838, 8351], Some(LayoutName::RaidDp));
@@ -109,8 +109,8 @@ fn regression_a_spindle_that_returns_knows_which_zones_are_initialized() {
     with_one_lun_hold([19972], Some(LayoutName::Vraid5));
 }
 
-/// Blocks of a deleted LUN that a snapshot holds were rebuilt under the names of other blocks, and were not verified when
-/// they were read for parity.
+/// Blocks of a deleted LUN that a snapshot holds were rebuilt under the names of other blocks, and were not verified
+/// when they were read for parity.
 #[test]
 fn regression_blocks_of_deleted_luns_are_verified_and_rebuilt() {
     all_hold([401, 561, 721, 961], Some(LayoutName::RaidDp));

@@ -29,8 +29,8 @@ impl Default for FibreChannelSettings {
     }
 }
 
-/// The state of a flow: plain data, made by [`Network::connect`](crate::Network::connect). Its trains arrive in the order
-/// in which they were sent, also where they took different lanes.
+/// The state of a flow: plain data, made by [`Network::connect`](crate::Network::connect). Its trains arrive in the
+/// order in which they were sent, also where they took different lanes.
 #[derive(Clone, Debug, PartialEq, Eq, SavedValue)]
 pub struct Connection {
     pub(crate) path: PathId,

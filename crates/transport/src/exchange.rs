@@ -69,7 +69,8 @@ pub struct Leg {
 pub struct Round {
     /// From the host to the array.
     pub to_target: Leg,
-    /// Whether the array reads or writes between the two legs. True in exactly one round of a sub-request, the last one.
+    /// Whether the array reads or writes between the two legs. True in exactly one round of a sub-request, the last
+    /// one.
     pub array_works: bool,
     /// From the array to the host.
     pub to_host: Leg,
@@ -104,8 +105,8 @@ impl Exchange {
         self.transfers().saturating_add(self.commits().into())
     }
 
-    /// How many sub-requests may be in progress at once, by the protocol: at least 1. A [`SubRequestKind::Commit`] waits
-    /// for all others.
+    /// How many sub-requests may be in progress at once, by the protocol: at least 1. A [`SubRequestKind::Commit`]
+    /// waits for all others.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.front_end.in_flight(self.direction, self.bytes).max(1)

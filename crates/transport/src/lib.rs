@@ -1,8 +1,8 @@
 //! Storage networks without I/O and clock: what a host's operation costs on its way to an array and back.
 //!
-//! A [`FrontEnd`] turns an operation into an [`Exchange`]: requests to the array, each a number of rounds of PDUs. A round
-//! sends a [`Train`] of PDUs each way. A [`Network`] carries trains over links, switches and routers, and knows on sending
-//! when they will arrive, so a simulation needs no event on the way.
+//! A [`FrontEnd`] turns an operation into an [`Exchange`]: requests to the array, each a number of rounds of PDUs. A
+//! round sends a [`Train`] of PDUs each way. A [`Network`] carries trains over links, switches and routers, and knows
+//! on sending when they will arrive, so a simulation needs no event on the way.
 //!
 //! ```
 //! use strewn_transport::front_end::Iscsi;
@@ -42,8 +42,8 @@
 //!
 //! # Links
 //!
-//! [`LinkProfile::shipped`] knows these. A link is full duplex; each direction serves in order. Rates are payload of full
-//! frames, with 40 bytes of TCP and IP except on Fibre Channel.
+//! [`LinkProfile::shipped`] knows these. A link is full duplex; each direction serves in order. Rates are payload of
+//! full frames, with 40 bytes of TCP and IP except on Fibre Channel.
 //!
 //! | name | bits per second | frame payload | overhead | MB/s | source |
 //! |---|---|---|---|---|---|
@@ -69,8 +69,9 @@
 //!
 //! - **Headers.** TCP is a byte stream, so PDUs share segments, and each segment has 40 bytes of headers, or 52 with
 //!   timestamps. On Fibre Channel, each part of a train is a sequence of frames of its own.
-//! - **Windows.** A window smaller than what the slowest link carries in a round trip limits the rate to a window in each
-//!   round trip. Windows at least as large cost nothing. Slow start, and its return after an idle time, are options.
+//! - **Windows.** A window smaller than what the slowest link carries in a round trip limits the rate to a window in
+//!   each round trip. Windows at least as large cost nothing. Slow start, and its return after an idle time, are
+//!   options.
 //! - **Credits.** A Fibre Channel link with too few buffer credits for its length waits for them.
 //! - **Failures.** What is on a link when it [fails](Network::fail) is lost. TCP sends it again by its timers: 0.2, 0.6
 //!   and 1.4 s later. Fibre Channel leaves it to the initiator, which starts the operation again ([`Lost::retry_ns`]).
@@ -92,16 +93,16 @@
 //!
 //! # Protocols
 //!
-//! [`front_end`] has a module for each: FCP, iSCSI, NFS version 3, SMB 1, SMB 2. Each field states its default and where
-//! that comes from. A block router, which hosts reach by iSCSI and which reaches disks by Fibre Channel, is iSCSI over a
-//! path with a [`Hop::Router`]. [`Exchange::wire_counts`] counts PDUs and bytes by
-//! [`PduKind`], and [`FrontEnd::copy_counts`] those of a whole file.
+//! [`front_end`] has a module for each: FCP, iSCSI, NFS version 3, SMB 1, SMB 2. Each field states its default and
+//! where that comes from. A block router, which hosts reach by iSCSI and which reaches disks by Fibre Channel, is iSCSI
+//! over a path with a [`Hop::Router`]. [`Exchange::wire_counts`] counts PDUs and bytes by [`PduKind`], and
+//! [`FrontEnd::copy_counts`] those of a whole file.
 //!
-//! These counts are compared with captures of real clients and servers (`tests/captures`): tgt and libiscsi, NFS-Ganesha
-//! and libnfs, Samba. With the settings that they negotiated, 58 of 60 captured copies have the same PDUs, header bytes
-//! and payload bytes, kind by kind. In the other two, the server departs from its standard. There is no capture of Fibre
-//! Channel. The calls that open and close a file differ between clients, so their sizes are estimates. Logins, attributes
-//! that are read again, and keep-alives are not counted.
+//! These counts are compared with captures of real clients and servers (`tests/captures`): tgt and libiscsi,
+//! NFS-Ganesha and libnfs, Samba. With the settings that they negotiated, 58 of 60 captured copies have the same PDUs,
+//! header bytes and payload bytes, kind by kind. In the other two, the server departs from its standard. There is no
+//! capture of Fibre Channel. The calls that open and close a file differ between clients, so their sizes are estimates.
+//! Logins, attributes that are read again, and keep-alives are not counted.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -175,11 +175,11 @@ impl Link {
         self.full_frame_ns
     }
 
-    /// Carries `frames`, whose times are those on its rate, which arrive at its near end as `progress` says, and moves `progress` to its far end. Returns when
-    /// the first frame begins to leave, or when the train is lost.
+    /// Carries `frames`, whose times are those on its rate, which arrive at its near end as `progress` says, and moves
+    /// `progress` to its far end. Returns when the first frame begins to leave, or when the train is lost.
     ///
-    /// Within a run, frames arrive at intervals that do not shrink, so only the first and the last one can make the last
-    /// one late: it leaves when the link has sent everything before it, or one frame after its own arrival.
+    /// Within a run, frames arrive at intervals that do not shrink, so only the first and the last one can make the
+    /// last one late: it leaves when the link has sent everything before it, or one frame after its own arrival.
     #[inline(always)]
     pub(crate) fn carry<const MOST: usize>(
         &mut self,

@@ -148,7 +148,8 @@ impl Network {
     /// Opens a connection over `path`. `flow` is what [`LaneRule::FlowHash`] goes by.
     ///
     /// # Errors
-    /// If the path is unknown or its first link cannot carry the transport, or if TCP has no window or no room in a frame.
+    /// If the path is unknown or its first link cannot carry the transport, or if TCP has no window or no room in a
+    /// frame.
     pub fn connect(
         &self,
         path: PathId,
@@ -227,8 +228,8 @@ impl Network {
         self.send_prepared(now_ns, connection, toward, &prepared)
     }
 
-    /// Sends a train as [`send`](Self::send) does. It may have been prepared for another connection of this network: it is
-    /// prepared again if that one's links are different.
+    /// Sends a train as [`send`](Self::send) does. It may have been prepared for another connection of this network: it
+    /// is prepared again if that one's links are different.
     ///
     /// # Errors
     /// As [`send`](Self::send).

@@ -32,9 +32,9 @@ pub enum RouterStorage {
     Frame,
 }
 
-/// A router such as the Cisco SN 5420, between iSCSI in front and Fibre Channel behind. It stores each PDU or frame, spends
-/// processor time on it, and passes it on in Fibre Channel's frames, or takes it from them. It asks for a write's data with
-/// an R2T when the array asks for it with FCP_XFER_RDY.
+/// A router such as the Cisco SN 5420, between iSCSI in front and Fibre Channel behind. It stores each PDU or frame,
+/// spends processor time on it, and passes it on in Fibre Channel's frames, or takes it from them. It asks for a
+/// write's data with an R2T when the array asks for it with FCP_XFER_RDY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, SavedValue)]
 pub struct RouterSettings {
     /// Nanoseconds that each PDU, or frame, spends in the router besides its processor's.

@@ -103,7 +103,8 @@ impl Train {
 }
 
 /// A train as a [`Network`](crate::Network) carries it over a connection, made by
-/// [`Network::prepare`](crate::Network::prepare): what does not depend on when it is sent, for trains that are sent often.
+/// [`Network::prepare`](crate::Network::prepare): what does not depend on when it is sent, for trains that are sent
+/// often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PreparedTrain {
     pub(crate) train: Train,

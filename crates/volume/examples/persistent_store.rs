@@ -2,8 +2,8 @@
 //!
 //! `docs/allocator.md` explains the order of writes. Stripes that hold other blocks in use are logged before they are
 //! written, on every disk, because a crash between data and parity would harm those blocks. Full stripes are not: what
-//! they overwrite is free, so nothing in use depends on them. Parity is always computed from the whole stripe, never from
-//! old parity, because parity of free blocks may be wrong after a crash.
+//! they overwrite is free, so nothing in use depends on them. Parity is always computed from the whole stripe, never
+//! from old parity, because parity of free blocks may be wrong after a crash.
 //!
 //! A disk: two roots, written in turn; the log; the stripes. A store that lacks disks only reads.
 //!

@@ -79,8 +79,9 @@ impl Entry {
 /// that new blocks are neighbours in the container map however aged the volume is. Freed numbers become free with the
 /// commit.
 ///
-/// Memory: 8 bytes for each number of a region of 32,768 that was ever used, and a bit for each number of the volume. In
-/// a persistent store, 4 bytes more for each number of a region in which a block of a snapshot has left the active image.
+/// Memory: 8 bytes for each number of a region of 32,768 that was ever used, and a bit for each number of the volume.
+/// In a persistent store, 4 bytes more for each number of a region in which a block of a snapshot has left the active
+/// image.
 #[derive(Debug)]
 pub(crate) struct Container {
     /// The first number that the volume owns; lower numbers belong to the volume that it was cloned from.
@@ -142,7 +143,8 @@ impl Container {
         }
     }
 
-    /// The time of the volume when a block left the active image; 0 if it has not. Recorded for a persistent store only.
+    /// The time of the volume when a block left the active image; 0 if it has not. Recorded for a persistent store
+    /// only.
     pub(crate) fn death(&self, local: Local) -> u32 {
         let deaths = self.saved.as_ref().and_then(|saved| {
             saved

@@ -10,9 +10,9 @@ use strewn_base::state::SavedValue;
 /// Time is counted in snapshots. A block's birth is the time when it was written, so a snapshot holds every block that
 /// was in use when it was taken, and all of those were born by then. A block that leaves the active image is free if it
 /// was born after the latest snapshot. Otherwise it goes on the active image's *dead list*. A snapshot takes over the
-/// list, and the active image begins a new one. So each block that only snapshots hold is on one list: that of the first
-/// image (a snapshot, or the active one) without it. Its birth tells the earliest snapshot that holds it, and there is
-/// no map of what a snapshot holds (ZFS; Ahrens, "Is It Magic? Snapshots and Dead Lists", 2005 on).
+/// list, and the active image begins a new one. So each block that only snapshots hold is on one list: that of the
+/// first image (a snapshot, or the active one) without it. Its birth tells the earliest snapshot that holds it, and
+/// there is no map of what a snapshot holds (ZFS; Ahrens, "Is It Magic? Snapshots and Dead Lists", 2005 on).
 ///
 /// `E` is what the owner knows of a block, `S` what a snapshot has besides its list.
 ///

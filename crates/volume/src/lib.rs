@@ -57,16 +57,17 @@
 //!
 //! # Saved maps
 //!
-//! [`Volumes::persistent`] places the changed pages of all maps in the same write plan as the data, with a [`Root`] that
-//! leads to them; [`Volumes::mount`] reads them back. The store makes the plan durable first, then the root, and commits
-//! only then: `docs/allocator.md` of the repository teaches it call by call, and the example `persistent_store` does it.
+//! [`Volumes::persistent`] places the changed pages of all maps in the same write plan as the data, with a [`Root`]
+//! that leads to them; [`Volumes::mount`] reads them back. The store makes the plan durable first, then the root, and
+//! commits only then: `docs/allocator.md` of the repository teaches it call by call, and the example `persistent_store`
+//! does it.
 //!
 //! # Snapshots of your own maps
 //!
-//! A caller with its own maps needs only the mechanism. Snapshots are [`DeadLists`]: a block that leaves the active image
-//! is free, or a list keeps it until the snapshots that hold it are deleted. A simulator that can spend six bytes a block
-//! uses a [`VirtualSpace`] for the block numbers of volumes and [`SpaceSnapshots`] for their snapshots, beside the
-//! allocator's `BlockMap`.
+//! A caller with its own maps needs only the mechanism. Snapshots are [`DeadLists`]: a block that leaves the active
+//! image is free, or a list keeps it until the snapshots that hold it are deleted. A simulator that can spend six bytes
+//! a block uses a [`VirtualSpace`] for the block numbers of volumes and [`SpaceSnapshots`] for their snapshots, beside
+//! the allocator's `BlockMap`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -18,7 +18,8 @@ struct DeadBlock {
     birth: u16,
 }
 
-/// The snapshots of the volumes of a [`VirtualSpace`](crate::VirtualSpace): of each block's number they keep the region.
+/// The snapshots of the volumes of a [`VirtualSpace`](crate::VirtualSpace): of each block's number they keep the
+/// region.
 ///
 /// The mechanism is that of [`Volumes`](crate::Volumes): [`DeadLists`], one for each volume. A block keeps its place in
 /// the aggregate while a snapshot holds it. Nothing else of a snapshot is kept: whoever wants to read one must remember
@@ -98,8 +99,8 @@ impl SpaceSnapshots {
         self.lists[volume.0 as usize].restore(birth, death, dead)
     }
 
-    /// The volumes become others, of `blocks` blocks in all: each is the one of `before`, with its snapshots, or new. Births
-    /// are to be [restored](Self::restore_birth).
+    /// The volumes become others, of `blocks` blocks in all: each is the one of `before`, with its snapshots, or new.
+    /// Births are to be [restored](Self::restore_birth).
     pub fn renumber(&mut self, blocks: usize, before: &[Option<VolumeId>]) {
         let taken = |volume: &Option<VolumeId>| match volume {
             Some(volume) => std::mem::take(&mut self.lists[volume.0 as usize]),
@@ -186,7 +187,8 @@ impl SpaceSnapshots {
     }
 
     /// Continues deleting snapshots. Visits at most `most` blocks, calls `free` with each that nothing holds any more
-    /// (its volume, the region of its number, and its place), and returns how many it visited: 0 if nothing is left to do.
+    /// (its volume, the region of its number, and its place), and returns how many it visited: 0 if nothing is left to
+    /// do.
     pub fn delete_step(&mut self, most: u64, mut free: impl FnMut(VolumeId, Region, Vbn)) -> u64 {
         let mut left = most;
         while left > 0

@@ -97,8 +97,8 @@ pub struct Volumes {
 }
 
 impl Volumes {
-    /// No volumes yet, in `aggregate`, and none of the maps to come is saved. Blocks already in use stay in use and are counted as
-    /// [`elsewhere`](crate::Space::elsewhere).
+    /// No volumes yet, in `aggregate`, and none of the maps to come is saved. Blocks already in use stay in use and are
+    /// counted as [`elsewhere`](crate::Space::elsewhere).
     ///
     /// # Errors
     /// [`VolumeError::CheckpointOpen`] if the aggregate has an open consistency point.

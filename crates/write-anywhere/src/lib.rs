@@ -1,8 +1,8 @@
 //! Simulates write-anywhere arrays: the event loops of `strewn-sim`, compiled for [`WriteAnywhere`].
 //!
-//! A loop of `strewn-sim` is generic over the kind of array, and is compiled where it is first used, inlined down to the
-//! spindles. That takes longer than anything else in a build. It happens here for this kind, beside the other kinds, and
-//! what runs arrays of all kinds calls it once a segment, through [`Simulated`].
+//! A loop of `strewn-sim` is generic over the kind of array, and is compiled where it is first used, inlined down to
+//! the spindles. That takes longer than anything else in a build. It happens here for this kind, beside the other
+//! kinds, and what runs arrays of all kinds calls it once a segment, through [`Simulated`].
 
 #![forbid(unsafe_code)]
 

@@ -41,8 +41,8 @@ pub(crate) struct FileArguments {
     /// Files, and directories to be searched for files
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Take extents from a saved list, or - for standard input, instead of the file system: CSV as --save-extents writes it, or
-    /// the output of filefrag -v, xfs_bmap -v or zdb -ddddd. May be repeated
+    /// Take extents from a saved list, or - for standard input, instead of the file system: CSV as --save-extents
+    /// writes it, or the output of filefrag -v, xfs_bmap -v or zdb -ddddd. May be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Vec<PathBuf>,
     /// Also write the extents of all files listed to this CSV file, so that --from reads them on another machine
@@ -67,8 +67,8 @@ pub(crate) struct FileArguments {
     /// btrfs and ext4, and the file system's tools for ext4 and XFS
     #[arg(long)]
     pub(crate) free_space: bool,
-    /// Look inside disk images that name other files (a backing file, a VMDK's extents) too. qemu-img opens whatever they name:
-    /// only for images you trust. Those that name none are always looked into
+    /// Look inside disk images that name other files (a backing file, a VMDK's extents) too. qemu-img opens whatever
+    /// they name: only for images you trust. Those that name none are always looked into
     #[arg(long)]
     pub(crate) inside: bool,
     /// First have the kernel write out what is in memory, so that every byte has its place
@@ -93,12 +93,12 @@ pub(crate) struct FileArguments {
     /// Requests outstanding [default: what the file of the requests says, or 16, or 1 if sequential]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = outstanding, help_heading = REQUESTS)]
     pub(crate) outstanding: Option<u32>,
-    /// The drive to simulate: the name of a shipped profile or its TOML file, or an array of a scenario, SCENARIO[:ARRAY]
-    /// [default: nearline-7200-16tb]
+    /// The drive to simulate: the name of a shipped profile or its TOML file, or an array of a scenario,
+    /// SCENARIO[:ARRAY] [default: nearline-7200-16tb]
     #[arg(long, value_name = "DRIVE", help_heading = REQUESTS)]
     pub(crate) on: Option<String>,
-    /// The largest command [default: max_sectors_kb of the device's queue, or 1280KiB]. Of a program's own memory, Linux may
-    /// make no more than max_segments pages a command
+    /// The largest command [default: max_sectors_kb of the device's queue, or 1280KiB]. Of a program's own memory,
+    /// Linux may make no more than max_segments pages a command
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = REQUESTS)]
     pub(crate) max_command: Option<Bytes>,
     /// Seed of the requests

@@ -22,7 +22,8 @@ const FORMAT_HELP: &str = if cfg!(feature = "parquet") {
 /// How charts are drawn.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PictureArguments {
-    /// Size of charts in pixels of 1/96 inch, from 480x320 to 8000x8000. Bar charts and the map grow with their rows [default: 960x560]
+    /// Size of charts in pixels of 1/96 inch, from 480x320 to 8000x8000. Bar charts and the map grow with their rows
+    /// [default: 960x560]
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = chart_size)]
     chart_size: Option<ChartSize>,
     /// Colours of the charts; report.html contains both themes [default: light]

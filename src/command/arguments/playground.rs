@@ -21,7 +21,8 @@ pub(crate) struct PlaygroundArguments {
     /// Replace the file if it is there
     #[arg(long)]
     pub(crate) force: bool,
-    /// The simulation as WebAssembly, built from the same sources [default: it is built from the clone that this is run in]
+    /// The simulation as WebAssembly, built from the same sources [default: it is built from the clone that this is run
+    /// in]
     #[arg(long, value_name = "FILE")]
     pub(crate) module: Option<PathBuf>,
 }

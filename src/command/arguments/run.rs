@@ -43,21 +43,22 @@ pub(crate) struct RunArguments {
     /// Print results.json instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Run at one eighth of full scale, which takes seconds; the results are marked as scaled. Not for fio jobs and traces
+    /// Run at one eighth of full scale, which takes seconds; the results are marked as scaled. Not for fio jobs and
+    /// traces
     #[arg(long)]
     pub(crate) quick: bool,
     /// Run at 1/N of full scale, as --quick does with 8; the figures stray farther from those of full scale as N grows
     #[arg(long, value_name = "N", conflicts_with = "quick", allow_negative_numbers = true, value_parser = scale_down)]
     pub(crate) scale_down: Option<u32>,
-    /// Change a setting of the scenario: a name as --explain lists it, or its end if that is unique, and a value. May be
-    /// repeated
+    /// Change a setting of the scenario: a name as --explain lists it, or its end if that is unique, and a value. May
+    /// be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
     /// Save the run in this directory after each segment and when it is stopped, so that --resume can go on with it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["load", "also", "record_iolog", "explain"])]
     pub(crate) save: Option<PathBuf>,
-    /// Go on with the run that is saved in this directory, and go on saving it. The scenario and what changes it come from
-    /// there; results are those of a run that was never stopped
+    /// Go on with the run that is saved in this directory, and go on saving it. The scenario and what changes it come
+    /// from there; results are those of a run that was never stopped
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "scenario", "save", "set", "seed", "segments", "quick", "scale_down", "load",
         "trace_format", "speedup", "closed_loop_trace", "wrap", "hold_back", "trace_device",
@@ -70,8 +71,8 @@ pub(crate) struct RunArguments {
     /// Seed of all random choices, instead of the scenario's
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
-    /// Run N times, with the seed and the ones that follow it, to put a band around every predicted figure; figures are those
-    /// of the first run. --also and --record-iolog are about that run alone
+    /// Run N times, with the seed and the ones that follow it, to put a band around every predicted figure; figures are
+    /// those of the first run. --also and --record-iolog are about that run alone
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = replicates,
           conflicts_with_all = ["save", "resume", "explain"])]
     pub(crate) replicates: Option<u32>,
@@ -83,8 +84,8 @@ pub(crate) struct RunArguments {
     pub(crate) jobs: Option<usize>,
     #[command(flatten)]
     pub(crate) load: LoadArguments,
-    /// Also write the results in the format of another tool: fio.json, as fio --output-format=json writes it, with a job
-    /// per segment; or results.csv, as Iometer writes it, with a test per segment
+    /// Also write the results in the format of another tool: fio.json, as fio --output-format=json writes it, with a
+    /// job per segment; or results.csv, as Iometer writes it, with a test per segment
     #[arg(long, value_enum, value_name = "TOOL", value_delimiter = ',', requires = "out")]
     pub(crate) also: Vec<Shape>,
     /// Log every host operation to this file as a fio iolog. With several arrays there is a file per array, with the
@@ -100,8 +101,8 @@ pub(crate) struct RunArguments {
 /// A workload from a file of another tool.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LoadArguments {
-    /// Replace the workload by an access specification from an Iometer configuration (.icf): the one called NAME, or the
-    /// ones that its workers are assigned
+    /// Replace the workload by an access specification from an Iometer configuration (.icf): the one called NAME, or
+    /// the ones that its workers are assigned
     #[arg(long, value_name = "FILE[:NAME]", help_heading = LOADS)]
     pub(crate) access_spec: Option<String>,
     /// Replace the workload by the jobs of a fio job file, or by one of them, and run until they finish

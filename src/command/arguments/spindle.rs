@@ -44,15 +44,16 @@ pub(crate) struct SpindleArguments {
     #[arg(long, value_name = "DEPTH", allow_negative_numbers = true, value_parser = outstanding,
           conflicts_with_all = ["out", "force"])]
     pub(crate) closed_loop: Option<u32>,
-    /// Fit a profile to this block device or file, using reads only, and write it to the .toml file given by --out. Turn
-    /// the drive's own cache off first
+    /// Fit a profile to this block device or file, using reads only, and write it to the .toml file given by --out.
+    /// Turn the drive's own cache off first
     #[arg(long, value_name = "DEVICE", requires = "out",
           conflicts_with_all = ["profile", "beside", "load", "seed", "json"])]
     pub(crate) fit: Option<PathBuf>,
     /// How the drive chooses the next command: fcfs, sstf, c-look, sptf, aged-sptf or aged-sptf:N [default: fcfs]
     #[arg(long, value_name = "RULE")]
     scheduler: Option<Scheduler>,
-    /// Length of the queue that the drive chooses from, 1 to 256; later commands wait in order of arrival [default: 256]
+    /// Length of the queue that the drive chooses from, 1 to 256; later commands wait in order of arrival [default:
+    /// 256]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = depth)]
     depth: Option<u32>,
     /// Turn the drive's own cache on or off [default: off]
@@ -68,14 +69,15 @@ pub(crate) struct SpindleArguments {
     /// Closed loop: percentage of reads; the other commands are writes [default: 100]
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percent)]
     reads: Option<f64>,
-    /// Closed loop: commands to measure, after a warm-up of 1000 or 4 x DEPTH commands, whichever is more [default: 20000]
+    /// Closed loop: commands to measure, after a warm-up of 1000 or 4 x DEPTH commands, whichever is more [default:
+    /// 20000]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = commands)]
     commands: Option<u32>,
     /// Seed of all random choices [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
-    /// Where to write. With --replay: a file for the id and response_ms of each command, replaced if it exists, or - for
-    /// standard output. With --fit: the profile. Otherwise: a directory for drives.json and charts
+    /// Where to write. With --replay: a file for the id and response_ms of each command, replaced if it exists, or -
+    /// for standard output. With --fit: the profile. Otherwise: a directory for drives.json and charts
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Write into a directory that is not empty, or replace an existing profile

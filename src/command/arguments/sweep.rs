@@ -69,7 +69,8 @@ pub(crate) struct SweepArguments {
     /// Run nothing: write DIR/sweep.sbatch, which runs the sweep as a Slurm array
     #[arg(long, conflicts_with_all = ["dry_run", "kubernetes"])]
     pub(crate) slurm: bool,
-    /// Run nothing: write DIR/job.yaml, which runs the sweep as an indexed Kubernetes job of this image, which has `strewn`
+    /// Run nothing: write DIR/job.yaml, which runs the sweep as an indexed Kubernetes job of this image, which has
+    /// `strewn`
     #[arg(long, value_name = "IMAGE", conflicts_with = "dry_run")]
     pub(crate) kubernetes: Option<String>,
     /// The claim of the volume that is DIR for the pods

@@ -19,8 +19,8 @@ pub(super) struct CreateArguments {
     /// Layout and redundancy: raid-dp or raid-4 (write-anywhere), vraid-5 or raid-5 (in place)
     #[arg(long, value_name = "LAYOUT")]
     layout: LayoutName,
-    /// Number of spindles, not counting parity: raid-dp adds 2, raid-4 and raid-5 add 1, vraid-5 adds none [default: what
-    /// --spindles provides]
+    /// Number of spindles, not counting parity: raid-dp adds 2, raid-4 and raid-5 add 1, vraid-5 adds none [default:
+    /// what --spindles provides]
     #[arg(long, value_name = "N", required_unless_present = "spindles")]
     data_spindles: Option<u16>,
     /// Create a file of this size for each spindle

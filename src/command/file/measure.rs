@@ -217,7 +217,8 @@ impl Measuring {
         }
         let then = prediction.age(&extents, subject.bytes, &options);
         let mut layout = LayoutPass::new(subject.bytes, subject.block_bytes);
-        // Free space is taken to go on behind the file, where no chunk may be yet: addresses are taken as those of one device.
+        // Free space is taken to go on behind the file, where no chunk may be yet: addresses are taken as those of one
+        // device.
         let space = match subject.space.devices() {
             [only] => Some(AddressSpace::direct(vec![only.clone()])),
             _ => None,

@@ -209,8 +209,8 @@ fn sort_out(
     Ok((files, outermost(directories, arguments.one_file_system)))
 }
 
-/// Leaves out directories that are within others, whose files would be counted twice; but not those that a walk that stays on one
-/// file system would not come to.
+/// Leaves out directories that are within others, whose files would be counted twice; but not those that a walk that
+/// stays on one file system would not come to.
 fn outermost(directories: Vec<PathBuf>, one_file_system: bool) -> Vec<PathBuf> {
     let whole = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
     let device = |path: &PathBuf| std::fs::metadata(path).ok().map(|metadata| metadata.dev());

@@ -234,8 +234,8 @@ fn is_input(arguments: &FileArguments, path: &Path) -> bool {
     own.is_some() && inputs.any(|input| numbers(input) == own)
 }
 
-/// Checks that a file can be written, and that what is there is one that this command writes: not a file that is looked at, nor
-/// anybody's.
+/// Checks that a file can be written, and that what is there is one that this command writes: not a file that is looked
+/// at, nor anybody's.
 pub(super) fn check_replaceable(
     arguments: &FileArguments,
     path: &Path,

@@ -250,8 +250,8 @@ impl Subject {
                         .to_owned(),
                 );
             }
-            // filefrag counts in a unit that is its user's choice (-b); a file system's blocks are of 4 KiB, unless extents are of
-            // less.
+            // filefrag counts in a unit that is its user's choice (-b); a file system's blocks are of 4 KiB, unless
+            // extents are of less.
             let whole = |extent: &Extent| (extent.offset | extent.bytes).is_multiple_of(4096);
             let given = file.block_bytes.unwrap_or(4096).clamp(512, 1 << 24);
             let in_units = list.dialect() == Some(ListDialect::Filefrag) && given < 4096;

@@ -77,8 +77,8 @@ fn reads(made: &Made) -> u64 {
     made.loops.devices.iter().map(of).sum()
 }
 
-/// Has the queues merge by a scheduler: mq-deadline, as drives with spindles do, or none; and split at the same size wherever
-/// the pages of a request lie.
+/// Has the queues merge by a scheduler: mq-deadline, as drives with spindles do, or none; and split at the same size
+/// wherever the pages of a request lie.
 fn set_queues(made: &Made, scheduler: &str) -> Result<(), Missing> {
     for device in &made.loops.devices {
         let name = device.trim_start_matches("/dev/");

@@ -29,7 +29,8 @@ impl<T: Copy> Aggregate<T> {
         taken.chain(open)
     }
 
-    /// Corrects the expectation of [`begin`](Self::begin): the open consistency point will allocate about `blocks` more.
+    /// Corrects the expectation of [`begin`](Self::begin): the open consistency point will allocate about `blocks`
+    /// more.
     pub fn expect_more(&mut self, blocks: u64) {
         self.expected_blocks = self.allocated_blocks + blocks;
     }
@@ -51,8 +52,8 @@ impl<T: Copy> Aggregate<T> {
         self.freed[skip..].iter().map(|place| self.vbn_at(*place))
     }
 
-    /// The blocks that become free if the consistency point is committed now: those freed since the last commit, or with
-    /// delayed frees the regions that the commit reclaims. O(blocks freed), and with delayed frees O(regions).
+    /// The blocks that become free if the consistency point is committed now: those freed since the last commit, or
+    /// with delayed frees the regions that the commit reclaims. O(blocks freed), and with delayed frees O(regions).
     #[must_use]
     pub fn freed_by_commit(&self) -> Vec<Vbn> {
         let Some(delayed) = &self.delayed else { return self.freed_since_commit(0).collect() };

@@ -174,7 +174,8 @@ impl<T: Copy> Aggregate<T> {
     /// delayed frees. Returns how many blocks became free.
     ///
     /// # Errors
-    /// [`ConsistencyPointError`] with nothing changed, if no consistency point is open or part of its write plan was not taken.
+    /// [`ConsistencyPointError`] with nothing changed, if no consistency point is open or part of its write plan was
+    /// not taken.
     ///
     /// # Panics
     /// If the aggregate was mounted with scores that are not those of its maps, and an area would have more free blocks

@@ -93,8 +93,9 @@ pub(crate) struct Taken {
 /// contents of each. The groups take turns, one tetris each. Within a group the policy chooses the allocation area, and
 /// the area is filled in chunks, one spindle after the other, so that blocks given in file order lie in order on a
 /// spindle. A consistency point begins behind the spindle on which the last one ended, so that a part of a file that is
-/// often rewritten does not meet the same spindles each time. Blocks freed with [`free_at_commit`](Self::free_at_commit) can be allocated again only after the commit:
-/// until then the previous consistency point refers to them.
+/// often rewritten does not meet the same spindles each time. Blocks freed with
+/// [`free_at_commit`](Self::free_at_commit) can be allocated again only after the commit: until then the previous
+/// consistency point refers to them.
 ///
 /// VBNs number the blocks of the first group spindle by spindle, then those of the next.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
-//! Mistakes of a caller: each is an error by value or a documented panic, the same in debug and release, and none hangs,
-//! loses blocks or falsifies a count.
+//! Mistakes of a caller: each is an error by value or a documented panic, the same in debug and release, and none
+//! hangs, loses blocks or falsifies a count.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -39,7 +39,8 @@ impl Checkpoint {
         self.dirty.range((group, 0)..).next().is_some_and(|((of, _), _)| *of == group)
     }
 
-    /// A destage takes these runs of sectors of `group`; whether some of them are the checkpoint's, which then waits for it.
+    /// A destage takes these runs of sectors of `group`; whether some of them are the checkpoint's, which then waits
+    /// for it.
     #[inline]
     pub(super) fn take(&mut self, group: GroupIndex, runs: &[Range<u64>]) -> bool {
         let mut is_waited_for = false;

@@ -2,7 +2,8 @@
 //!
 //! A lost chunk is computed from the rest of its stripe, which must not change while it is read. A destage therefore
 //! skips the stripes of recoveries and of a rebuild's steps, and those wait for a destage in flight. An array that has
-//! lost nothing and met no bad block does none of this. All of it is a disk group's own: what one has lost holds up no other.
+//! lost nothing and met no bad block does none of this. All of it is a disk group's own: what one has lost holds up no
+//! other.
 //!
 //! Exclusive or costs no processor time here. Commands and sectors do.
 

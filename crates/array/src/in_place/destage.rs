@@ -2,7 +2,8 @@
 //!
 //! New parity is the exclusive or of the new data and everything that is read, whatever the plan reads: old data and
 //! old parity; the other data, if the old data are lost; or nothing, if parity is lost. A layout without parity reads
-//! nothing. Where stripes are dirty as a whole or nearly so, more than an extent goes out at once: see [`super::stripes`].
+//! nothing. Where stripes are dirty as a whole or nearly so, more than an extent goes out at once: see
+//! [`super::stripes`].
 
 use std::ops::Range;
 
@@ -58,8 +59,8 @@ pub(super) struct UpdateBytes {
 }
 
 impl<P: Payload> InPlace<P> {
-    /// Begins destages in each disk group while there is enough to write back and room for more in flight. What waits for
-    /// room in the cache may be waiting for any group.
+    /// Begins destages in each disk group while there is enough to write back and room for more in flight. What waits
+    /// for room in the cache may be waiting for any group.
     pub(super) fn destage(&mut self, driver: &mut impl Driver<P>) {
         let before = driver.turn_to(Work::WriteBack);
         self.destage_group(GroupIndex(0), driver);
@@ -182,8 +183,8 @@ impl<P: Payload> InPlace<P> {
         true
     }
 
-    /// Reads the old extent and its parity; in a degraded stripe, what the plan reads instead. Without parity, it writes
-    /// at once.
+    /// Reads the old extent and its parity; in a degraded stripe, what the plan reads instead. Without parity, it
+    /// writes at once.
     fn send_reads(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
         let group = &mut self.groups[id];
         if !group.layout.has_parity() {
@@ -269,8 +270,8 @@ impl<P: Payload> InPlace<P> {
         self.charge_xor((end - start) * passes, driver);
     }
 
-    /// Charges the processor for XORing so many sectors of data in full rows into their parity: one unit of a row is taken
-    /// as it is.
+    /// Charges the processor for XORing so many sectors of data in full rows into their parity: one unit of a row is
+    /// taken as it is.
     #[inline]
     pub(super) fn charge_full_rows(
         &mut self,

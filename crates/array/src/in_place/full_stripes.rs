@@ -1,8 +1,8 @@
 //! Full stripes: written with new parity, and nothing is read.
 //!
 //! Stripes that follow each other on every spindle go out as one command for each spindle. In VRAID-5 these are the
-//! stripes of an RStore, in RAID-5 all stripes: each command is data and parity in turn. Without parity, it is chunks that
-//! follow each other on a spindle.
+//! stripes of an RStore, in RAID-5 all stripes: each command is data and parity in turn. Without parity, it is chunks
+//! that follow each other on a spindle.
 
 use std::ops::Range;
 
@@ -23,8 +23,8 @@ use super::stripes::load_of;
 /// Sectors of the longest command that writes units of several stripes. Chosen.
 const LONGEST_COMMAND_SECTORS: u64 = 2048;
 
-/// Sectors of the longest command of full stripes in a format; 0 if it destages extents alone. What a durable array writes
-/// to a stripe goes through one record of its log, and logs have room for the records of extents.
+/// Sectors of the longest command of full stripes in a format; 0 if it destages extents alone. What a durable array
+/// writes to a stripe goes through one record of its log, and logs have room for the records of extents.
 pub(super) fn longest_command_sectors(format: Format) -> u64 {
     if format.is_durable() { 0 } else { LONGEST_COMMAND_SECTORS }
 }

@@ -21,8 +21,8 @@ use super::partial_writes::PartialWrites;
 use super::read_cache::ReadCache;
 use super::write_cache::WriteCache;
 
-/// A disk group of an array. Its LUNs lie here alone: their sectors are numbered through within the group, as the layout
-/// places them, and spindles have their number in the group.
+/// A disk group of an array. Its LUNs lie here alone: their sectors are numbered through within the group, as the
+/// layout places them, and spindles have their number in the group.
 pub(super) struct DiskGroup<P: Payload> {
     pub(super) layout: LunLayout,
     pub(super) most_destages: usize,

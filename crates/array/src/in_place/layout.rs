@@ -48,8 +48,8 @@ impl Raid5Layout {
     }
 }
 
-/// A RAID-0 group. A lost spindle is lost data, so a segment is only the unit in which a spindle's capacity is counted, as
-/// with the other layouts.
+/// A RAID-0 group. A lost spindle is lost data, so a segment is only the unit in which a spindle's capacity is counted,
+/// as with the other layouts.
 #[derive(Debug, Clone)]
 pub struct Raid0Layout {
     group: Raid0Group,
@@ -57,9 +57,9 @@ pub struct Raid0Layout {
 }
 
 impl Raid0Layout {
-    /// A layout over `spindles` of `bytes_per_spindle` each, in chunks of `chunk_bytes` and segments of `segment_bytes`.
-    /// Both sizes are powers of two, and a segment is at least a chunk. The rest of a spindle after its last whole segment
-    /// is unused.
+    /// A layout over `spindles` of `bytes_per_spindle` each, in chunks of `chunk_bytes` and segments of
+    /// `segment_bytes`. Both sizes are powers of two, and a segment is at least a chunk. The rest of a spindle after
+    /// its last whole segment is unused.
     ///
     /// # Errors
     /// As [`Raid0Group::new`], and if a size is not a power of two or a segment is smaller than a chunk.

@@ -1,12 +1,12 @@
 //! The in-place controller: write-back cache, destage, read-modify-write of VRAID-5 and RAID-5; RAID-0.
 //!
 //! A host write is acknowledged from a mirrored cache. An elevator destages dirty extents to where they belong: it
-//! reads the old data and the old parity of the sectors that change, and writes both; without parity, it only writes. If all
-//! data of a stripe are dirty, it writes the stripe and reads nothing. A host read costs one spindle command for each chunk
-//! it touches, however long the array has been in use.
+//! reads the old data and the old parity of the sectors that change, and writes both; without parity, it only writes.
+//! If all data of a stripe are dirty, it writes the stripe and reads nothing. A host read costs one spindle command for
+//! each chunk it touches, however long the array has been in use.
 //!
-//! An array has one or several disk groups. Each LUN lies in one of them. Spindles, layout, destages, reserve, losses and
-//! rebuild are those of a group; the groups share the processor, the room in the write cache, and the log.
+//! An array has one or several disk groups. Each LUN lies in one of them. Spindles, layout, destages, reserve, losses
+//! and rebuild are those of a group; the groups share the processor, the room in the write cache, and the log.
 //!
 //! With a payload of bytes, the array computes parity and the contents of lost or bad blocks ([`BadBlocks`]), and each
 //! write records what its blocks contain. In the durable format it writes whole blocks of 4 KiB. Without a mirrored

@@ -19,9 +19,9 @@ use super::tag::{Kind, TagFields};
 const MOST_BLOCKS: u64 = 256;
 
 impl<P: Payload> InPlace<P> {
-    /// From now on, reads ahead of sequential streams, each by at most `read_ahead_bytes`, and keeps `read_cache_bytes` of
-    /// what hosts have read; 0 is not at all. It needs chunks of whole blocks of 4 KiB, and a disk group whose LUNs take
-    /// less than 16 TiB: without these, nothing is read ahead or kept.
+    /// From now on, reads ahead of sequential streams, each by at most `read_ahead_bytes`, and keeps `read_cache_bytes`
+    /// of what hosts have read; 0 is not at all. It needs chunks of whole blocks of 4 KiB, and a disk group whose LUNs
+    /// take less than 16 TiB: without these, nothing is read ahead or kept.
     ///
     /// # Panics
     /// If something is being read ahead.
@@ -64,8 +64,8 @@ impl<P: Payload> InPlace<P> {
         Some(start + ahead.start..start + ahead.end)
     }
 
-    /// Sends reads of those blocks of `sectors` that are neither cached nor on their way: a command for each run within a
-    /// chunk.
+    /// Sends reads of those blocks of `sectors` that are neither cached nor on their way: a command for each run within
+    /// a chunk.
     #[cold]
     pub(super) fn read_ahead(
         &mut self,
@@ -86,8 +86,8 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// The first run of blocks within `sectors` that are neither cached nor on their way. Where the write cache has all of
-    /// it, nothing needs to be read.
+    /// The first run of blocks within `sectors` that are neither cached nor on their way. Where the write cache has all
+    /// of it, nothing needs to be read.
     fn next_run_to_read(&self, id: GroupIndex, sectors: &Range<u64>) -> Option<Range<u64>> {
         let group = &self.groups[id];
         let cache = group.read_cache.as_ref()?;

@@ -1,9 +1,9 @@
 //! What a disk group has read and keeps: blocks read ahead of sequential streams, and with a read cache also those that
 //! hosts have read.
 //!
-//! A block is here only as the spindles have it. Of the sectors that the write cache holds, the spindles have older ones:
-//! their blocks are not read ahead, not kept, and dropped when they are written. What is written while it is on its way
-//! is dropped as it comes.
+//! A block is here only as the spindles have it. Of the sectors that the write cache holds, the spindles have older
+//! ones: their blocks are not read ahead, not kept, and dropped when they are written. What is written while it is on
+//! its way is dropped as it comes.
 
 use std::ops::Range;
 
@@ -125,8 +125,8 @@ impl<P: Payload> ReadCache<P> {
         self.contents.load(sectors.start, (sectors.end - sectors.start) as u32)
     }
 
-    /// A host has read `sectors` out of the cache: those of its blocks that it has read to the end make room, unless they
-    /// are kept.
+    /// A host has read `sectors` out of the cache: those of its blocks that it has read to the end make room, unless
+    /// they are kept.
     pub(super) fn are_read(&mut self, sectors: &Range<u64>) {
         if !self.keeps_reads {
             for block in sectors.start / BLOCK_SECTORS..sectors.end / BLOCK_SECTORS {

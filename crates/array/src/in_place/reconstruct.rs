@@ -1,9 +1,9 @@
-//! Reconstruct-writes: most of a stripe's data are dirty, so the rest of the rows that change is read, and data and parity
-//! are written.
+//! Reconstruct-writes: most of a stripe's data are dirty, so the rest of the rows that change is read, and data and
+//! parity are written.
 //!
-//! Read-modify-write takes four commands for each extent. A reconstruct-write takes one for each dirty run, one for each
-//! run that is missing, and one for parity. It begins in whole stripes only: what a lost unit needs is planned extent by
-//! extent.
+//! Read-modify-write takes four commands for each extent. A reconstruct-write takes one for each dirty run, one for
+//! each run that is missing, and one for parity. It begins in whole stripes only: what a lost unit needs is planned
+//! extent by extent.
 
 use std::ops::Range;
 
@@ -216,8 +216,8 @@ impl<P: Payload> InPlace<P> {
 }
 
 impl<P: Payload> DiskGroup<P> {
-    /// The reconstruct-write of what is dirty in a stripe, if it takes fewer commands than extent by extent, and half of
-    /// the stripe's data are dirty: otherwise its reads would be long, and a drive's time is what counts.
+    /// The reconstruct-write of what is dirty in a stripe, if it takes fewer commands than extent by extent, and half
+    /// of the stripe's data are dirty: otherwise its reads would be long, and a drive's time is what counts.
     pub(super) fn reconstruct_of(&self, stripe: u64) -> Option<Reconstruct<P>> {
         let layout = &self.layout;
         let of_lun = layout.sectors_of_stripe(stripe);
@@ -277,7 +277,8 @@ impl<P: Payload> DiskGroup<P> {
         }
     }
 
-    /// What a reconstruct-write writes, and where. Lost units are left out: parity covers data, and lost parity is rebuilt.
+    /// What a reconstruct-write writes, and where. Lost units are left out: parity covers data, and lost parity is
+    /// rebuilt.
     fn reconstruct_writes(&mut self, slot: usize) -> Vec<(Piece, (SpindleIndex, u64), P)> {
         let layout = &self.layout;
         let destage = &mut self.destages[slot];

@@ -1,6 +1,8 @@
-//! Destages of stripes: what is dirty in a stripe goes out together, if that takes fewer commands than extent by extent.
+//! Destages of stripes: what is dirty in a stripe goes out together, if that takes fewer commands than extent by
+//! extent.
 //!
-//! * If all data of a stripe are dirty, data and new parity are written, and nothing is read: see [`super::full_stripes`].
+//! * If all data of a stripe are dirty, data and new parity are written, and nothing is read: see
+//!   [`super::full_stripes`].
 //! * If at least half of its data are dirty, the rest of the rows that change is read, and data and parity are written:
 //!   see [`super::reconstruct`].
 //!
@@ -97,8 +99,8 @@ impl<P: Payload> InPlace<P> {
 }
 
 impl<P: Payload> DiskGroup<P> {
-    /// What an extent from `first` on is better destaged with, if there is anything. No destage of its stripe is in flight,
-    /// and nothing else keeps the stripe.
+    /// What an extent from `first` on is better destaged with, if there is anything. No destage of its stripe is in
+    /// flight, and nothing else keeps the stripe.
     #[cold]
     #[inline(never)]
     pub(super) fn stripes_from(&self, first: u64) -> Option<Stripes<P>> {

@@ -24,15 +24,15 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// What an array is to do in the background.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackgroundWork {
-    /// How long a scan takes that reclaims the delayed frees of one region after another, in nanoseconds; the next follows
-    /// at once. 0: delayed frees are reclaimed only above their bound.
+    /// How long a scan takes that reclaims the delayed frees of one region after another, in nanoseconds; the next
+    /// follows at once. 0: delayed frees are reclaimed only above their bound.
     pub reclaim_interval_ns: u64,
     /// A scan that reads map files.
     pub scan: Option<BackgroundScan>,
 }
 
-/// A scan that reads the blocks of all map files (the volumes' bitmaps, the container maps, the aggregate's bitmap), over
-/// and over.
+/// A scan that reads the blocks of all map files (the volumes' bitmaps, the container maps, the aggregate's bitmap),
+/// over and over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub struct BackgroundScan {
     /// Blocks that it looks at in a second, at least one.

@@ -27,8 +27,8 @@ pub const CATALOG_BLOCKS: u32 = 16;
 /// The blocks of all LUNs and all metadata in one numbering, in the order in which a consistency point writes them: the
 /// LUNs' data, their indirect blocks level by level, the inodes, the volumes' bitmaps; then what belongs to the
 /// aggregate: the container maps and the aggregate's bitmap. An array with bytes also has a directory, which leads to
-/// the inodes and to all blocks that no inode leads to. Its top is one block: the root. Behind it lies the catalog, which
-/// says what the volumes and LUNs are, and which the superblock itself leads to.
+/// the inodes and to all blocks that no inode leads to. Its top is one block: the root. Behind it lies the catalog,
+/// which says what the volumes and LUNs are, and which the superblock itself leads to.
 ///
 /// Each LUN begins at a multiple of an indirect block's pointers, so that one division leads from any data block to its
 /// indirect block. The keys between two LUNs name no blocks. An only LUN's FBNs are its keys.
@@ -122,7 +122,8 @@ impl BlockKeys {
     /// Most LUNs of a volume: its inode block has a pointer for each.
     pub(super) const MOST_LUNS_OF_VOLUME: usize = POINTERS as usize;
 
-    /// `volumes` have a number of regions and LUNs of so many blocks; the LUNs have these files, or are numbered from 1.
+    /// `volumes` have a number of regions and LUNs of so many blocks; the LUNs have these files, or are numbered from
+    /// 1.
     pub(super) fn new<'l>(
         volumes: impl IntoIterator<Item = (u32, &'l [u32], &'l [u32])>,
         aggregate_blocks: u64,
@@ -141,8 +142,8 @@ impl BlockKeys {
             regions.push(regions[number as usize] + volume_regions);
         }
         let (data, level_1) = (0..next, next);
-        // Each LUN has an indirect level, however small: what a pointer of an inode leads to must not depend on the LUNs
-        // there are.
+        // Each LUN has an indirect level, however small: what a pointer of an inode leads to must not depend on the
+        // LUNs there are.
         let mut is_open = true;
         while is_open {
             is_open = false;

@@ -63,12 +63,13 @@ pub struct VolumeConfig {
     pub luns: Vec<u32>,
     /// The number of each LUN's file; empty if the LUNs of all volumes are numbered through, from 1.
     pub files: Vec<u32>,
-    /// Blocks that its LUNs may have together, and are sure to find room for; `None` if those that there are may and will.
+    /// Blocks that its LUNs may have together, and are sure to find room for; `None` if those that there are may and
+    /// will.
     pub promised_blocks: Option<u64>,
     /// Whether it was made from a snapshot of another volume, and shares blocks with it.
     pub is_clone: bool,
-    /// For each LUN, the number of blocks that [`WriteAnywhere::new`](super::WriteAnywhere::new) lays out, counted from its
-    /// first; empty if it lays out all.
+    /// For each LUN, the number of blocks that [`WriteAnywhere::new`](super::WriteAnywhere::new) lays out, counted from
+    /// its first; empty if it lays out all.
     pub laid_out: Vec<u32>,
 }
 

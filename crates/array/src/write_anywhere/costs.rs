@@ -12,9 +12,9 @@ use crate::processor::{ProcessorWork, WriteBackCosts};
 use super::checkpoint::Checkpoint;
 use super::{SUPERBLOCK, WriteAnywhere};
 
-/// Blocks XORed into the parities of the stripes that a tetris writes in full. Of n data blocks, each parity takes one as
-/// it is, and n - 1 are XORed into it; for the diagonal parity of RAID-DP that is the optimum (Corbett et al., "Row-Diagonal
-/// Parity for Double Disk Failure Correction", FAST 2004), 2 - 2/n for each data block.
+/// Blocks XORed into the parities of the stripes that a tetris writes in full. Of n data blocks, each parity takes one
+/// as it is, and n - 1 are XORed into it; for the diagonal parity of RAID-DP that is the optimum (Corbett et al.,
+/// "Row-Diagonal Parity for Double Disk Failure Correction", FAST 2004), 2 - 2/n for each data block.
 pub(super) fn xored_in_full_stripes(group: &ParityGroup, tetris: &Tetris<u32>) -> u64 {
     let per_stripe = u64::from(group.data_spindles()).saturating_sub(1);
     u64::from(tetris.stripes_full().count_ones()) * per_stripe * parities(group)

@@ -73,7 +73,8 @@ impl HeldBlocks {
         self.by_place.get(&(vbn.0 as u32)).map(|held| held.checksum)
     }
 
-    /// A block of a LUN in snapshot `snapshot`, or none there; `None` if the active image's has not been replaced since.
+    /// A block of a LUN in snapshot `snapshot`, or none there; `None` if the active image's has not been replaced
+    /// since.
     pub(super) fn replaced_since(&self, block: LunBlock, snapshot: u32) -> Option<Option<Pointer>> {
         // The first one that was replaced after the snapshot: if it is not the snapshot's, the snapshot has none.
         let behind = (block, snapshot + 1)..=(block, u32::MAX);

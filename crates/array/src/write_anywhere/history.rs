@@ -30,8 +30,8 @@ pub struct DeadBlock {
 }
 
 impl History {
-    /// Begins with an image: a snapshot, or the active image, which is the last and has the number of the next snapshot.
-    /// Numbers ascend from 1.
+    /// Begins with an image: a snapshot, or the active image, which is the last and has the number of the next
+    /// snapshot. Numbers ascend from 1.
     pub fn begin_image(&mut self, number: u32) {
         if self.image > 0 {
             self.snapshots.push(self.image);
@@ -40,8 +40,8 @@ impl History {
         self.image = number;
     }
 
-    /// The image begun has this block, or none, at `address`. Returns whether the image before had another block there or
-    /// none: if so, what a pointer block leads to is to be told too.
+    /// The image begun has this block, or none, at `address`. Returns whether the image before had another block there
+    /// or none: if so, what a pointer block leads to is to be told too.
     pub fn tell(&mut self, address: BlockAddress, pointer: Option<Pointer>) -> bool {
         let before = self.blocks.get(&address).copied();
         if before.map(|(pointer, _)| pointer) == pointer {

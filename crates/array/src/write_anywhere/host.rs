@@ -308,8 +308,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Begins to read a view: `host` has the LUN's own sectors. Returns the operation's slot, and the LUN's blocks that it
-    /// touches.
+    /// Begins to read a view: `host` has the LUN's own sectors. Returns the operation's slot, and the LUN's blocks that
+    /// it touches.
     pub(super) fn begin_view_read(&mut self, host: HostOperation<P>) -> (u32, Range<u32>) {
         let operation = PendingOperation::new(host, Stage::View, false);
         let blocks = operation.blocks();
@@ -338,9 +338,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// The longest run of consecutive blocks, neither cached nor being read ahead, that starts at `block`, ends before `end`
-    /// and fits one command.
-    /// `None` if `block` was never written, or has been unmapped.
+    /// The longest run of consecutive blocks, neither cached nor being read ahead, that starts at `block`, ends before
+    /// `end` and fits one command. `None` if `block` was never written, or has been unmapped.
     #[inline(always)]
     pub(super) fn run_from(&self, block: u32, end: u32) -> Option<Run> {
         let vbn = self.map.get(block).filter(|_| !self.is_unmapped(block))?;
@@ -362,8 +361,8 @@ impl<P: Payload> WriteAnywhere<P> {
             && !self.is_unmapped(next)
     }
 
-    /// The longest run of consecutive places from `vbn` on, those of `blocks`, that fits one command. It goes on as long as
-    /// `goes_on` says that the next block has the next place.
+    /// The longest run of consecutive places from `vbn` on, those of `blocks`, that fits one command. It goes on as
+    /// long as `goes_on` says that the next block has the next place.
     #[inline(always)]
     pub(super) fn longest_run(
         &self,
@@ -564,8 +563,8 @@ impl<P: Payload> WriteAnywhere<P> {
         self.operations[slot as usize].awaited += 1;
     }
 
-    /// Blocks that the operation in `slot` waited for have been read ahead; without a payload, they could not be, and it
-    /// reads them itself.
+    /// Blocks that the operation in `slot` waited for have been read ahead; without a payload, they could not be, and
+    /// it reads them itself.
     pub(super) fn end_wait_for_read_ahead(
         &mut self,
         now_ns: u64,

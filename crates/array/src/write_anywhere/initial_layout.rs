@@ -37,8 +37,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 while self.aggregate.next_tetris().is_some() {}
             }
         }
-        // The blocks of the volumes' bitmaps and container maps that describe the numbers assigned so far, and the first
-        // number to come.
+        // The blocks of the volumes' bitmaps and container maps that describe the numbers assigned so far, and the
+        // first number to come.
         let mut used: Vec<Region> = Vec::new();
         for volume in (0..self.keys.inodes().len() as u32).map(VolumeId) {
             let numbers = |region| u64::from(self.volumes.numbers_used(region));

@@ -1,8 +1,9 @@
 //! The format of metadata blocks, byte by byte.
 //!
 //! A pointer block (an indirect block, the inode, a block of the directory) has a header of 16 bytes and 510 pointers
-//! of 8; the header has its file, level and index. A block of the aggregate's bitmap is 32,768 bits. All numbers are little endian. A block's own checksum is
-//! stored in the pointer to it, so that following a pointer detects a stale or misplaced block.
+//! of 8; the header has its file, level and index. A block of the aggregate's bitmap is 32,768 bits. All numbers are
+//! little endian. A block's own checksum is stored in the pointer to it, so that following a pointer detects a stale or
+//! misplaced block.
 
 use strewn_base::BLOCK_BYTES;
 use strewn_base::state::SavedValue;

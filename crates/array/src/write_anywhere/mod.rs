@@ -145,9 +145,9 @@ pub struct WriteAnywhere<P: Payload> {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// An array whose LUNs have just been laid out in full, one after another ("full reallocation"): contiguous except for the change of
-    /// spindle after each chunk, and followed by its metadata. [`WriteAnywhereConfig::cache_start`] sets the cache's
-    /// initial contents.
+    /// An array whose LUNs have just been laid out in full, one after another ("full reallocation"): contiguous except
+    /// for the change of spindle after each chunk, and followed by its metadata. [`WriteAnywhereConfig::cache_start`]
+    /// sets the cache's initial contents.
     ///
     /// # Errors
     /// If a size is zero or the LUNs do not fit.

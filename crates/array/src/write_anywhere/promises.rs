@@ -229,8 +229,8 @@ impl<P: Payload> WriteAnywhere<P> {
         promises
     }
 
-    /// Blocks of metadata that no snapshot ever holds, and that have no place yet; those of groups that are yet to be added
-    /// aside.
+    /// Blocks of metadata that no snapshot ever holds, and that have no place yet; those of groups that are yet to be
+    /// added aside.
     fn unplaced_metadata(&self) -> u64 {
         let end = match self.keys.catalog() {
             catalog if catalog.is_empty() => self.keys.end(),
@@ -285,16 +285,16 @@ impl<P: Payload> WriteAnywhere<P> {
         latest.max(coming.map_or(0, |next| next.0 + 1 + behind))
     }
 
-    /// Blocks that are kept for overwriting what volumes own, beside all claims: the largest write, which half of the log
-    /// bounds; the metadata of volumes, whose frees may be delayed; and the catalog.
+    /// Blocks that are kept for overwriting what volumes own, beside all claims: the largest write, which half of the
+    /// log bounds; the metadata of volumes, whose frees may be delayed; and the catalog.
     pub(super) fn overwriting_reserve(&self) -> u64 {
         self.config.largest_write_blocks()
             + self.metadata_of_all_volumes()
             + u64::from(CATALOG_BLOCKS)
     }
 
-    /// Whether what has been promised leaves room for a write of `blocks`, with `dirty` blocks dirty then: for the numbers of
-    /// its volume, and of a thin volume for what it takes for good.
+    /// Whether what has been promised leaves room for a write of `blocks`, with `dirty` blocks dirty then: for the
+    /// numbers of its volume, and of a thin volume for what it takes for good.
     #[inline(never)]
     pub(super) fn promises_leave_room(&self, blocks: RangeInclusive<u32>, dirty: u64) -> bool {
         let Some(snapshots) = &self.snapshots else { return true };

@@ -4,9 +4,10 @@
 //! does not protect it, so a stream passes through the unprotected part of the cache. Blocks that are on their way are
 //! known too, and an operation that needs one waits for it.
 //!
-//! A read of this kind counts among those that a consistency point waits for ([`Reads`](super::reads::Reads)), so a late
-//! one brings nothing back that has been replaced. It is recovered like an operation's if its blocks are lost or bad. If
-//! they cannot be had, the operations that wait for them read what they need themselves, and fail on their own account.
+//! A read of this kind counts among those that a consistency point waits for ([`Reads`](super::reads::Reads)), so a
+//! late one brings nothing back that has been replaced. It is recovered like an operation's if its blocks are lost or
+//! bad. If they cannot be had, the operations that wait for them read what they need themselves, and fail on their own
+//! account.
 
 use std::ops::Range;
 
@@ -65,8 +66,8 @@ impl<P: Payload> WriteAnywhere<P> {
         self.read_ahead.as_ref().map_or(0, |read_ahead| read_ahead.window_bytes)
     }
 
-    /// Notes a host's read, whose sectors are numbered through all LUNs. Returns the blocks to read ahead once it has sent
-    /// its own commands.
+    /// Notes a host's read, whose sectors are numbered through all LUNs. Returns the blocks to read ahead once it has
+    /// sent its own commands.
     #[inline(always)]
     pub(super) fn note_read(&mut self, host: &HostOperation<P>) -> Option<(LunId, Range<u32>)> {
         let read_ahead = self.read_ahead.as_mut()?;

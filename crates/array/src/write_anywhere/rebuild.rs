@@ -1,8 +1,8 @@
 //! The rebuild of lost spindles onto spares, in steps of 64 stripes.
 //!
 //! All stripes are rebuilt, unused ones included: RAID does not know which blocks a file system uses. A fixed number of
-//! steps is in flight in each parity group, in stripe order. A spindle is whole below its mark. Spindles of a group lost
-//! together are rebuilt together while their marks are equal.
+//! steps is in flight in each parity group, in stripe order. A spindle is whole below its mark. Spindles of a group
+//! lost together are rebuilt together while their marks are equal.
 
 use strewn_alloc::GroupIndex;
 use strewn_base::{Direction, ROW_STRIPES};

@@ -63,10 +63,10 @@ impl Renumbering {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Gives the array other volumes and LUNs. Blocks of LUNs that are gone, or of the end of LUNs that are shorter now,
-    /// become free with the next consistency point, unless snapshots hold them. That consistency point also writes all
-    /// that the change means; until then, the spindles have the array as it was. The cache is empty afterwards, and views are
-    /// closed. Volumes' snapshots stay.
+    /// Gives the array other volumes and LUNs. Blocks of LUNs that are gone, or of the end of LUNs that are shorter
+    /// now, become free with the next consistency point, unless snapshots hold them. That consistency point also writes
+    /// all that the change means; until then, the spindles have the array as it was. The cache is empty afterwards, and
+    /// views are closed. Volumes' snapshots stay.
     ///
     /// # Errors
     /// If that cannot be. The array is as it was.
@@ -94,7 +94,8 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(())
     }
 
-    /// Blocks that the array lacks to keep what it would promise with the volumes `to`; 0 if it can keep it. It is clean.
+    /// Blocks that the array lacks to keep what it would promise with the volumes `to`; 0 if it can keep it. It is
+    /// clean.
     ///
     /// # Errors
     /// If the configuration is invalid.
@@ -130,8 +131,8 @@ impl<P: Payload> WriteAnywhere<P> {
         free.saturating_sub(self.config.needed_blocks()).min(claimed)
     }
 
-    /// Blocks that are free, or are in use for what the volumes `to` promise, for metadata and for the superblock. The others
-    /// are data of thin volumes, and blocks that snapshots hold, also if LUNs have them too.
+    /// Blocks that are free, or are in use for what the volumes `to` promise, for metadata and for the superblock. The
+    /// others are data of thin volumes, and blocks that snapshots hold, also if LUNs have them too.
     fn free_for_promises(&self, to: &Reconfiguration) -> u64 {
         let counts = self.aggregate.counts();
         let owned = self.owned();
@@ -288,8 +289,8 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(())
     }
 
-    /// The snapshots of the volumes that stay. `placed` has the blocks with a place: their keys now and before. Blocks that
-    /// are borrowed have no birth.
+    /// The snapshots of the volumes that stay. `placed` has the blocks with a place: their keys now and before. Blocks
+    /// that are borrowed have no birth.
     fn renumbered(
         &self,
         snapshots: Snapshots,
@@ -309,7 +310,8 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// The metadata blocks that are to be written since they point to others than before: inodes and directory, pointer
-    /// blocks above blocks that are borrowed, and those at the ends of LUNs of another size. What is above them follows.
+    /// blocks above blocks that are borrowed, and those at the ends of LUNs of another size. What is above them
+    /// follows.
     fn stale_after(&self, old: &Self, borrowed: &[(u32, Pointer)]) -> Vec<u32> {
         let mut stale: Vec<u32> = self.keys.inodes().chain(self.keys.directory_leaves()).collect();
         for lun in (0..self.keys.luns()).map(LunId) {

@@ -247,8 +247,8 @@ impl<P: Payload> WriteAnywhere<P> {
         P::from_bytes(bytes)
     }
 
-    /// In each stripe of a recovery that is flagged as wrong, doubts the next spindle, whose block is then left out as well.
-    /// Returns false if none is left in one of them.
+    /// In each stripe of a recovery that is flagged as wrong, doubts the next spindle, whose block is then left out as
+    /// well. Returns false if none is left in one of them.
     fn doubt_others(&mut self, slot: u32, wrong: &[bool]) -> bool {
         let Some(degraded) = &mut self.degraded else { return false };
         let run = degraded.recoveries[slot as usize].run;

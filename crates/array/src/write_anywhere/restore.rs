@@ -20,7 +20,8 @@ pub enum RestoreError {
     /// The configuration is invalid.
     #[error(transparent)]
     Array(#[from] ArrayConfigError),
-    /// A block is no pointer block: it does not begin with the magic number of one, or its count of pointers is impossible.
+    /// A block is no pointer block: it does not begin with the magic number of one, or its count of pointers is
+    /// impossible.
     #[error("metadata block {0} is not a pointer block")]
     NotPointers(BlockAddress),
     /// A pointer block is a different one.
@@ -71,9 +72,9 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(array)
     }
 
-    /// Restores an array from the pointers that its root leads to, by key; from its catalog, empty without one; and from the
-    /// histories of the volumes, if they have snapshots. Blocks without a pointer have no place. The cache is empty, no
-    /// frees are delayed, and the volumes' numbers are assigned again in file order.
+    /// Restores an array from the pointers that its root leads to, by key; from its catalog, empty without one; and
+    /// from the histories of the volumes, if they have snapshots. Blocks without a pointer have no place. The cache is
+    /// empty, no frees are delayed, and the volumes' numbers are assigned again in file order.
     ///
     /// # Errors
     /// If the configuration is invalid, or two blocks have the same place.
@@ -97,7 +98,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 _ => own.push(block),
             }
         }
-        // What a clone has borrowed is known as such once all blocks of its origin are there. A clone follows its origin.
+        // What a clone has borrowed is known as such once all blocks of its origin are there. A clone follows its
+        // origin.
         for (key, pointer) in own {
             array.restore_block(key, pointer, false)?;
         }
@@ -129,7 +131,8 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Restores an array that has been given parity groups since its root was written. `blocks` go by the keys that the
-    /// array had then, `before`. The next consistency point writes what leads to the bitmap of the new groups, and that.
+    /// array had then, `before`. The next consistency point writes what leads to the bitmap of the new groups, and
+    /// that.
     ///
     /// # Errors
     /// As [`restored`](Self::restored).

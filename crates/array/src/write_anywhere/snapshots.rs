@@ -1,17 +1,17 @@
 //! Snapshots of an array's volumes: each volume has its own.
 //!
 //! A snapshot takes effect with a consistency point: all that is dirty when it is asked for is in it. That consistency
-//! point writes the inodes, which the snapshot then shares. From then on, blocks that are overwritten stay where they are
-//! until no snapshot holds them. Each consistency point continues deletions by a bounded step. The dead lists themselves
-//! are not written.
+//! point writes the inodes, which the snapshot then shares. From then on, blocks that are overwritten stay where they
+//! are until no snapshot holds them. Each consistency point continues deletions by a bounded step. The dead lists
+//! themselves are not written.
 //!
-//! In the modelled format a snapshot holds all blocks of its volume, bitmaps included, since WAFL keeps a bitmap for each
-//! snapshot, which is the volume's bitmap at that time. A block keeps its number in the volume, and the blocks that a
-//! deletion frees join the delayed frees, which cost the blocks of container map and bitmap that they change.
+//! In the modelled format a snapshot holds all blocks of its volume, bitmaps included, since WAFL keeps a bitmap for
+//! each snapshot, which is the volume's bitmap at that time. A block keeps its number in the volume, and the blocks
+//! that a deletion frees join the delayed frees, which cost the blocks of container map and bitmap that they change.
 //!
-//! In the durable format a snapshot holds what its inode leads to. A block that only snapshots hold has no number in its
-//! volume, and is freed by the consistency point that finds it. After a restart, a [`History`] tells which snapshots hold
-//! which blocks.
+//! In the durable format a snapshot holds what its inode leads to. A block that only snapshots hold has no number in
+//! its volume, and is freed by the consistency point that finds it. After a restart, a [`History`] tells which
+//! snapshots hold which blocks.
 
 use strewn_alloc::REGION_BLOCKS;
 use strewn_raid::Vbn;
@@ -44,8 +44,8 @@ pub(super) enum LeftPlace {
     Borrowed,
 }
 
-/// The snapshots, from the first that was asked for; in an array with thin volumes from its start, since both count what
-/// volumes may claim.
+/// The snapshots, from the first that was asked for; in an array with thin volumes from its start, since both count
+/// what volumes may claim.
 pub(super) struct Snapshots {
     pub(super) space: SpaceSnapshots,
     pub(super) promises: Promises,
@@ -186,8 +186,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Deletes a snapshot of `volume`. Consistency points free the blocks that only it held, step by step. False if there is
-    /// no such snapshot.
+    /// Deletes a snapshot of `volume`. Consistency points free the blocks that only it held, step by step. False if
+    /// there is no such snapshot.
     pub fn delete_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> bool {
         let Some(snapshots) = &mut self.snapshots else { return false };
         if self.config.format.is_durable() {
@@ -202,8 +202,8 @@ impl<P: Payload> WriteAnywhere<P> {
     /// consistency point in progress. O(1), the first of all O(blocks of the volumes).
     ///
     /// # Errors
-    /// If what the volumes promise could then no longer be overwritten in full, or if the volume's snapshots can be counted
-    /// no further.
+    /// If what the volumes promise could then no longer be overwritten in full, or if the volume's snapshots can be
+    /// counted no further.
     ///
     /// # Panics
     /// If the array is not clean.
@@ -398,8 +398,8 @@ impl<P: Payload> WriteAnywhere<P> {
         })
     }
 
-    /// Each number of a volume in use is that of a block with a place, of a delayed free, or in the modelled format of a
-    /// block that snapshots hold.
+    /// Each number of a volume in use is that of a block with a place, of a delayed free, or in the modelled format of
+    /// a block that snapshots hold.
     pub(super) fn assert_numbers_agree(&self) {
         let Some(snapshots) = &self.snapshots else { return };
         let regions = (0..self.volumes.regions()).map(|region| Region(region as u16));

@@ -207,8 +207,8 @@ pub(super) fn codec(group: &ParityGroup) -> StripeCodec {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Plans an update of the blocks on `changed` in a stripe of `group` whose blocks on `lost` are lost with their spindles, and
-    /// whose blocks on `bad` can be written but not read.
+    /// Plans an update of the blocks on `changed` in a stripe of `group` whose blocks on `lost` are lost with their
+    /// spindles, and whose blocks on `bad` can be written but not read.
     pub(super) fn plan_of_update(
         &self,
         group: &ParityGroup,
@@ -293,8 +293,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Plans the update of a stripe of `group` in which no other block is in use. Power loss may have left it with any contents,
-    /// and with parity that does not agree: the plan makes all of it agree.
+    /// Plans the update of a stripe of `group` in which no other block is in use. Power loss may have left it with any
+    /// contents, and with parity that does not agree: the plan makes all of it agree.
     pub(super) fn plan_of_beginning(
         &self,
         group: &ParityGroup,

@@ -3,7 +3,8 @@
 //!
 //! NetApp's name for such a read is a dummy read: "coalesced multi-block read", US 7,549,014 and US 7,827,349, filed in
 //! 2005. To the operation, and to the consistency point that waits for late reads, a command through holes is as many
-//! reads as it has runs. So whatever happens to a hole (it is overwritten, lost, unreadable or wrong) matters to nobody.
+//! reads as it has runs. So whatever happens to a hole (it is overwritten, lost, unreadable or wrong) matters to
+//! nobody.
 
 use strewn_base::Direction;
 use strewn_base::state::SavedValue;
@@ -66,8 +67,8 @@ impl ThroughHoles {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Has host reads go on through holes of at most so many blocks; 0 for never. Holes are what lies on a spindle between
-    /// two runs that one operation wants.
+    /// Has host reads go on through holes of at most so many blocks; 0 for never. Holes are what lies on a spindle
+    /// between two runs that one operation wants.
     #[must_use]
     pub fn with_reads_through_holes(self, most_blocks: u32) -> Self {
         let through_holes = (most_blocks > 0).then(|| {

@@ -18,7 +18,8 @@ impl<P: Payload> WriteAnywhere<P> {
         driver.set_timer(at_ns);
     }
 
-    /// The timer of an array that does something in the background has expired: for that, for a consistency point, or both.
+    /// The timer of an array that does something in the background has expired: for that, for a consistency point, or
+    /// both.
     pub(super) fn timers_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         self.scan_maps(now_ns, driver);
         self.go_on_with_reallocation(now_ns, driver);

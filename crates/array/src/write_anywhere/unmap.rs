@@ -14,8 +14,8 @@ use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 use super::WriteAnywhere;
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Unmaps blocks of `lun`: they read as zeros from now on, and the next consistency point frees their places. An unmap costs
-    /// what its record does, which has no data.
+    /// Unmaps blocks of `lun`: they read as zeros from now on, and the next consistency point frees their places. An
+    /// unmap costs what its record does, which has no data.
     ///
     /// # Panics
     /// If the format is not the durable one.

@@ -24,8 +24,8 @@ pub struct View {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Opens a LUN as it is in a snapshot of its volume, for reading. Returns the number under which reads find it, behind
-    /// those of the LUNs.
+    /// Opens a LUN as it is in a snapshot of its volume, for reading. Returns the number under which reads find it,
+    /// behind those of the LUNs.
     ///
     /// # Panics
     /// If the payload carries no data.

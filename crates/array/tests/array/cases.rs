@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use strewn_testing::cases;
 
-/// Runs `many` cases, or an eighth of them where people wait. Each says how often it had something to test: `least` times in
-/// all of `many`. Of fewer, which scatter more, half in proportion.
+/// Runs `many` cases, or an eighth of them where people wait. Each says how often it had something to test: `least`
+/// times in all of `many`. Of fewer, which scatter more, half in proportion.
 pub fn cases_that_test<S: Strategy>(
     many: u32,
     least: u32,

@@ -111,8 +111,8 @@ impl Host {
         self.outstanding.clear();
     }
 
-    /// A write that was acknowledged will be done once more, as all after it that are in the same log: until then nothing
-    /// is expected of its sectors.
+    /// A write that was acknowledged will be done once more, as all after it that are in the same log: until then
+    /// nothing is expected of its sectors.
     pub fn forget_write(&mut self, first_sector: u64, sectors: u32) {
         let first = first_sector as usize;
         self.acknowledged[first..first + sectors as usize].fill(0);

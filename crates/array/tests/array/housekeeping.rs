@@ -104,7 +104,8 @@ fn a_paced_scan_frees_what_a_bound_would_hold_back() {
     let reclaim_interval_ns = 100 * MILLISECOND_NS;
     let paced = under_rewriting(BackgroundWork { reclaim_interval_ns, scan: None }, 10_000);
     let (first, most) = (never[0], *paced.iter().max().unwrap());
-    // The volume has one region, which is come to every 100 ms: ten consistency points of 100 blocks, and their metadata.
+    // The volume has one region, which is come to every 100 ms: ten consistency points of 100 blocks, and their
+    // metadata.
     assert!(most < first + 10 * 250, "{first} blocks in use, and then up to {most}: {paced:?}");
     // It is no more than paced: between two visits the blocks are held back.
     assert!(most > first + 5 * 100, "{paced:?}");

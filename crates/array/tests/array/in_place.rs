@@ -101,8 +101,8 @@ pub fn lun_is_as_acknowledged(harness: &InPlaceBench) {
     }
 }
 
-/// Follows every destage of an extent: it reads data and the parity over it, then writes both, and no other is at work on the
-/// same chunk of parity meanwhile.
+/// Follows every destage of an extent: it reads data and the parity over it, then writes both, and no other is at work
+/// on the same chunk of parity meanwhile.
 pub struct DestageWatch {
     layout: LunLayout,
     /// Whether only extents are destaged. What it sees of others it takes for nothing.

@@ -379,7 +379,8 @@ proptest! {
 
 }
 
-/// The histories above have streams. Enough of them must be destaged in stripes, of either kind, for them to say anything.
+/// The histories above have streams. Enough of them must be destaged in stripes, of either kind, for them to say
+/// anything.
 #[test]
 fn streams_go_out_in_stripes_and_parity_is_right() {
     let strategy = (any_setting(), any_happenings(), 0..500usize, 0..6u16);

@@ -603,8 +603,8 @@ fn check_stripes(harness: &mut WriteAnywhereBench) -> (usize, usize) {
         let (read, written) = (spindles(true), spindles(false));
         let changed = written.intersection(group.data_spindle_set());
         let plan = group.plan_stripe(changed);
-        // What free blocks hold need not be what parity has of them: with bytes, a stripe that has nothing else in use is
-        // computed from all of it.
+        // What free blocks hold need not be what parity has of them: with bytes, a stripe that has nothing else in use
+        // is computed from all of it.
         let others = group.data_spindle_set().difference(changed);
         assert!(read == plan.read || read == others, "stripe {stripe}: {read} are read");
         assert_eq!(written, plan.write, "stripe {stripe}");

@@ -2,11 +2,11 @@
 //!
 //! What a configuration determines is built again from the configuration; everything else is state. A type that mixes
 //! both implements [`SavedState`], by [`saved_state!`](crate::saved_state): it writes its state, and puts state that is
-//! read back into a value that was just built. What is state alone is a *value*, a [`SavedValue`], which is derived. It is
-//! encoded in the format of [postcard](https://postcard.jamesmunns.com/wire-format): integers of more than a byte as
-//! varints, signed ones by zigzag; floats as their bytes, the lowest first; a count before what there may be any number of;
-//! 0 or 1 before what may be there; the number of its variant before an enum; fields in order. Maps and sets are sorted, so
-//! that the same state gives the same bytes.
+//! read back into a value that was just built. What is state alone is a *value*, a [`SavedValue`], which is derived. It
+//! is encoded in the format of [postcard](https://postcard.jamesmunns.com/wire-format): integers of more than a byte as
+//! varints, signed ones by zigzag; floats as their bytes, the lowest first; a count before what there may be any number
+//! of; 0 or 1 before what may be there; the number of its variant before an enum; fields in order. Maps and sets are
+//! sorted, so that the same state gives the same bytes.
 //!
 //! ```
 //! use strewn_base::saved_state;
@@ -509,8 +509,8 @@ impl<T: SavedState + ?Sized> SavedState for Box<T> {
     }
 }
 
-/// Implements [`SavedState`] for numbers and for types that contain one, so that a vector of them is saved as their bytes,
-/// the lowest first.
+/// Implements [`SavedState`] for numbers and for types that contain one, so that a vector of them is saved as their
+/// bytes, the lowest first.
 #[macro_export]
 macro_rules! saved_number {
     ($type:ty, $number:ty, $to:expr, $from:expr) => {

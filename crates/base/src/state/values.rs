@@ -22,7 +22,8 @@ impl SavedValue for u8 {
     }
 }
 
-/// Implements [`SavedValue`] for unsigned numbers: seven bits a byte, the lowest first; the eighth says that more follow.
+/// Implements [`SavedValue`] for unsigned numbers: seven bits a byte, the lowest first; the eighth says that more
+/// follow.
 macro_rules! varints {
     ($($number:ty),*) => {$(
         impl SavedValue for $number {

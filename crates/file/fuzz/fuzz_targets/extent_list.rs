@@ -1,5 +1,5 @@
-//! Any bytes as a list of extents of any dialect: extents are in order and do not overlap, and what is read is written and read
-//! the same once more.
+//! Any bytes as a list of extents of any dialect: extents are in order and do not overlap, and what is read is written
+//! and read the same once more.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes as the output of `qemu-img map --output=json`, composed with an image file of some extents: the guest's extents
-//! are in order and do not overlap.
+//! Any bytes as the output of `qemu-img map --output=json`, composed with an image file of some extents: the guest's
+//! extents are in order and do not overlap.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

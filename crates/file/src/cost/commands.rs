@@ -26,7 +26,8 @@ pub(crate) enum RunKind {
 
 /// Appends what devices are asked for to `pieces`, merged. Returns whether the address space knows all of the runs.
 ///
-/// Runs of one block or encoded extent count once. An encoded extent of unknown length ends where the next run of the request begins.
+/// Runs of one block or encoded extent count once. An encoded extent of unknown length ends where the next run of the
+/// request begins.
 pub(crate) fn pieces_of(
     runs: &mut Vec<Run>,
     space: &AddressSpace,
@@ -59,17 +60,18 @@ pub(crate) fn pieces_of(
 /// How the kernel makes one command of the pieces of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Merging {
-    /// Those of a plug (32 commands) that touch, whatever their order: what an I/O scheduler such as mq-deadline does with
-    /// commands that wait. Linux's default for drives with spindles.
+    /// Those of a plug (32 commands) that touch, whatever their order: what an I/O scheduler such as mq-deadline does
+    /// with commands that wait. Linux's default for drives with spindles.
     #[default]
     AnyOrder,
-    /// Those that touch and come directly one after another to a device: all that the block layer does without a scheduler.
+    /// Those that touch and come directly one after another to a device: all that the block layer does without a
+    /// scheduler.
     InOrder,
 }
 
 impl Merging {
-    /// Merges the pieces of a request, which are in the order of the file. Pieces that overlap stay apart: each is asked for by
-    /// itself.
+    /// Merges the pieces of a request, which are in the order of the file. Pieces that overlap stay apart: each is
+    /// asked for by itself.
     pub(crate) fn merge(self, pieces: &mut Vec<Piece>) {
         match self {
             Self::AnyOrder => merge_adjacent(pieces),
@@ -78,7 +80,8 @@ impl Merging {
     }
 }
 
-/// A piece grows at either end by the next one for its device (`blk_attempt_plug_merge` looks at the last request of a queue).
+/// A piece grows at either end by the next one for its device (`blk_attempt_plug_merge` looks at the last request of a
+/// queue).
 fn merge_in_order(pieces: &mut Vec<Piece>) {
     let mut merged: Vec<Piece> = Vec::with_capacity(pieces.len());
     for piece in pieces.drain(..) {
@@ -105,9 +108,9 @@ const PLUGGED_REQUESTS_OF_SEVERAL: usize = 64;
 
 /// Merges pieces that lie one behind another on a device, as a scheduler does.
 ///
-/// A piece joins the one before it on its device. When as many commands are collected as a plug holds, the scheduler merges
-/// those that touch, whatever their order; those of the next plug find them issued. `tests/outside/files.rs` counts reads of
-/// 1 MiB from files in thousands of extents: the kernel has within 1 % of this many.
+/// A piece joins the one before it on its device. When as many commands are collected as a plug holds, the scheduler
+/// merges those that touch, whatever their order; those of the next plug find them issued. `tests/outside/files.rs`
+/// counts reads of 1 MiB from files in thousands of extents: the kernel has within 1 % of this many.
 pub(crate) fn merge_adjacent(pieces: &mut Vec<Piece>) {
     let several_devices = pieces.windows(2).any(|pair| pair[0].device != pair[1].device);
     let plug = if several_devices { PLUGGED_REQUESTS_OF_SEVERAL } else { PLUGGED_REQUESTS };
@@ -181,8 +184,8 @@ impl RequestCost {
 pub struct CommandCounts {
     /// The mean number of commands that a request takes.
     pub commands_per_request: f64,
-    /// Half of the 95 % confidence interval of that mean, from drawing requests; 0 if the requests are all there are. Of
-    /// sequential stretches, each counts as one observation, because neighbours are alike.
+    /// Half of the 95 % confidence interval of that mean, from drawing requests; 0 if the requests are all there are.
+    /// Of sequential stretches, each counts as one observation, because neighbours are alike.
     pub commands_margin: f64,
     /// The share of requests that take no command: holes, reserved space, data in the inode.
     pub share_without_command: f64,

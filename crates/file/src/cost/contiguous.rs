@@ -11,18 +11,20 @@ use crate::{Address, AddressSpace, Piece};
 /// Files begin at a multiple of this many bytes.
 const BLOCK_BYTES: u64 = 4096;
 
-/// Where the contiguous file was laid out. It takes what the file takes, in the order of the file and without gaps: holes
-/// have no place in it, and space that is reserved and not written has.
+/// Where the contiguous file was laid out. It takes what the file takes, in the order of the file and without gaps:
+/// holes have no place in it, and space that is reserved and not written has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContiguousPlacement {
-    /// At consecutive addresses around the mean address of the file's bytes, in the volume with the most of them. The drive is
-    /// as fast there as where the file lies, in the mean. A file near the end of its device lies at its very end.
+    /// At consecutive addresses around the mean address of the file's bytes, in the volume with the most of them. The
+    /// drive is as fast there as where the file lies, in the mean. A file near the end of its device lies at its very
+    /// end.
     AroundMeanAddress,
-    /// At consecutive addresses from the lowest address of the file on, because not all addresses around the mean exist.
+    /// At consecutive addresses from the lowest address of the file on, because not all addresses around the mean
+    /// exist.
     FromLowestAddress,
-    /// On the device that has the most of the file, around the mean place of its bytes there, because the address space has no
-    /// room in one piece.
+    /// On the device that has the most of the file, around the mean place of its bytes there, because the address space
+    /// has no room in one piece.
     OnOneDevice,
     /// Nowhere: no byte has a place.
     Nowhere,

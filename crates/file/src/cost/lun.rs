@@ -36,8 +36,8 @@ pub struct LunRequests {
 impl FileCommands {
     /// The requests that [`simulate`](Self::simulate) takes, for a LUN with `lun_bytes` that are laid out.
     ///
-    /// What goes on from one request to the next is not joined: an array reads ahead by itself, or does not. Accesses are no
-    /// larger than `max_command_bytes`.
+    /// What goes on from one request to the next is not joined: an array reads ahead by itself, or does not. Accesses
+    /// are no larger than `max_command_bytes`.
     ///
     /// # Errors
     /// If the file system has several devices, or the file does not fit onto the LUN.

@@ -13,24 +13,25 @@ const DEPTH: u32 = 32;
 
 /// The kind of drive that requests are simulated on: one for each device of the file system.
 ///
-/// - Commands are scheduled by SPTF among up to 32, and every one goes to the platter, as in Strewn's other simulations. The
-///   drive's cache is left out: what it holds of a small file, the host's memory holds first.
-/// - **Random and mixed workloads** keep their number of requests outstanding. The nearline profile, which was
-///   chosen for 86 random reads a second one at a time and 185 with 16 to choose from, gives 86 with 1 outstanding and 186 with
-///   16, over the whole drive.
-/// - **Sequential workloads** are issued as windows of as many requests as are outstanding, each after the one before. Where a
-///   piece goes on behind one of the window before, host and drive read ahead (or gather writes): both are one command, and the
-///   time that its parts take to pass under the head is their windows'. A contiguous file is then read and written at the media
-///   rate: 246 MB/s on the outermost tracks of the nearline profile, which is 261 on a track less the switches between tracks.
-/// - A piece larger than a command is one command to the simulated drive: real drives transfer queued commands that follow each
-///   other in one go.
+/// - Commands are scheduled by SPTF among up to 32, and every one goes to the platter, as in Strewn's other
+///   simulations. The drive's cache is left out: what it holds of a small file, the host's memory holds first.
+/// - **Random and mixed workloads** keep their number of requests outstanding. The nearline profile, which was chosen
+///   for 86 random reads a second one at a time and 185 with 16 to choose from, gives 86 with 1 outstanding and 186
+///   with 16, over the whole drive.
+/// - **Sequential workloads** are issued as windows of as many requests as are outstanding, each after the one before.
+///   Where a piece goes on behind one of the window before, host and drive read ahead (or gather writes): both are one
+///   command, and the time that its parts take to pass under the head is their windows'. A contiguous file is then read
+///   and written at the media rate: 246 MB/s on the outermost tracks of the nearline profile, which is 261 on a track
+///   less the switches between tracks.
+/// - A piece larger than a command is one command to the simulated drive: real drives transfer queued commands that
+///   follow each other in one go.
 ///
-/// The drive's simulated cache was tried, and is not used. Its read-ahead ends with a track or two, and misses a command that is
-/// queued behind the one in service, so a contiguous scan comes to 83 MB/s, or 167 with pauses of the host. And the scheduler
-/// does not know of it, so fragments on one track lose a revolution each.
+/// The drive's simulated cache was tried, and is not used. Its read-ahead ends with a track or two, and misses a
+/// command that is queued behind the one in service, so a contiguous scan comes to 83 MB/s, or 167 with pauses of the
+/// host. And the scheduler does not know of it, so fragments on one track lose a revolution each.
 ///
-/// It falls short in three ways. Sequential requests within a mixed workload lose a revolution each. Drives that read through
-/// small gaps between fragments are faster than this. And writes of less than a sector are not read first.
+/// It falls short in three ways. Sequential requests within a mixed workload lose a revolution each. Drives that read
+/// through small gaps between fragments are faster than this. And writes of less than a sector are not read first.
 #[derive(Debug, Clone)]
 pub struct SpindleModel {
     drive: Arc<Drive>,

@@ -96,8 +96,8 @@ fn size_of(text: &str) -> Option<u64> {
 /// What a file system does with a write to what exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WritePolicy {
-    /// It writes to where the block is, as ext4 and XFS do. Only holes, and what other files share, get new places; reserved
-    /// space becomes written.
+    /// It writes to where the block is, as ext4 and XFS do. Only holes, and what other files share, get new places;
+    /// reserved space becomes written.
     InPlace,
     /// It writes to free space, and the old place becomes free, as WAFL, ZFS and btrfs do.
     WriteAnywhere,
@@ -108,21 +108,21 @@ pub enum WritePolicy {
 pub struct AgingOptions {
     /// What the file system does with a write.
     pub policy: WritePolicy,
-    /// Writes that are laid down together, in the order of the file: a consistency point of WAFL, a transaction group of ZFS.
-    /// Of btrfs it is less than a commit, because writeback starts earlier.
+    /// Writes that are laid down together, in the order of the file: a consistency point of WAFL, a transaction group
+    /// of ZFS. Of btrfs it is less than a commit, because writeback starts earlier.
     pub batch_writes: u64,
-    /// Runs of free space, in the order in which the write point comes through them. Behind the last run, and without any, free
-    /// space is endless and contiguous, behind the file's highest address.
+    /// Runs of free space, in the order in which the write point comes through them. Behind the last run, and without
+    /// any, free space is endless and contiguous, behind the file's highest address.
     pub free: Vec<(Address, u64)>,
-    /// In place, the unit in which shared bytes get room elsewhere when they are written to: [`XFS_COPIED_UNIT_BYTES`]. `None`
-    /// if each write gets its own.
+    /// In place, the unit in which shared bytes get room elsewhere when they are written to: [`XFS_COPIED_UNIT_BYTES`].
+    /// `None` if each write gets its own.
     pub copied_unit_bytes: Option<u64>,
     /// What the places of writes follow from.
     pub seed: u64,
 }
 
-/// XFS reserves this much when it copies on write, unless `cowextsize` says otherwise (32 blocks of 4 KiB: xfs(5)). A file that
-/// shares all its extents so ends, once all is written, in one extent a unit.
+/// XFS reserves this much when it copies on write, unless `cowextsize` says otherwise (32 blocks of 4 KiB: xfs(5)). A
+/// file that shares all its extents so ends, once all is written, in one extent a unit.
 pub const XFS_COPIED_UNIT_BYTES: u64 = 128 << 10;
 
 /// Whether other files share the byte at `offset`.
@@ -134,15 +134,15 @@ fn is_shared(extents: &[Extent], offset: u64) -> bool {
 /// Writes beyond as many overwrites of the whole file are left out.
 const MOST_OVERWRITES: u64 = 32;
 
-/// Writes in a batch that make the model resemble btrfs of Linux 6.18 on an otherwise idle device: chosen so that one overwrite
-/// matches; two are a check.
+/// Writes in a batch that make the model resemble btrfs of Linux 6.18 on an otherwise idle device: chosen so that one
+/// overwrite matches; two are a check.
 pub const BTRFS_BATCH_WRITES: u64 = 128;
 
 impl AgingOptions {
     /// Endless free space, and batches of 2,048 writes.
     ///
-    /// A file of 256 MiB in blocks of 8 KiB that was contiguous, overwritten once and twice, has this many extents per MiB
-    /// window:
+    /// A file of 256 MiB in blocks of 8 KiB that was contiguous, overwritten once and twice, has this many extents per
+    /// MiB window:
     ///
     /// | writes in a batch | once | twice | real |
     /// |---|---|---|---|
@@ -167,7 +167,8 @@ pub struct PredictedLayout {
 }
 
 impl Prediction {
-    /// The blocks of a file of `file_bytes` of which a prediction keeps account, at most: some 100 bytes of memory each.
+    /// The blocks of a file of `file_bytes` of which a prediction keeps account, at most: some 100 bytes of memory
+    /// each.
     #[must_use]
     pub fn blocks(&self, file_bytes: u64) -> u64 {
         self.writes.min(file_bytes.div_ceil(self.write_bytes))
@@ -176,9 +177,10 @@ impl Prediction {
     /// Predicts how a file of `file_bytes` with these extents, in the order of the file, would lie after the writes.
     ///
     /// Each write goes to a random multiple of its size. The model knows nothing of a file system's allocator but what
-    /// [`AgingOptions`] states: space that the writes free is not used again, and the file system writes nothing else meanwhile.
-    /// Memory follows the extents and the writes, or the blocks of the file if they are fewer: [`blocks`](Self::blocks) says how
-    /// many. Writes beyond 32 overwrites of the whole file are left out: they change nothing any more.
+    /// [`AgingOptions`] states: space that the writes free is not used again, and the file system writes nothing else
+    /// meanwhile. Memory follows the extents and the writes, or the blocks of the file if they are fewer:
+    /// [`blocks`](Self::blocks) says how many. Writes beyond 32 overwrites of the whole file are left out: they change
+    /// nothing any more.
     #[must_use]
     pub fn age(
         &self,
@@ -210,7 +212,8 @@ impl Prediction {
                 }
                 let offset = slot * self.write_bytes;
                 let at = match options.copied_unit_bytes {
-                    // What is shared moves into room for a whole unit, and its neighbours beside it as they are written.
+                    // What is shared moves into room for a whole unit, and its neighbours beside it as they are
+                    // written.
                     Some(unit) if unit > self.write_bytes && is_shared(extents, offset) => {
                         let first =
                             *units.entry(offset / unit).or_insert_with(|| points.take(unit));

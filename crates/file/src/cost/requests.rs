@@ -47,11 +47,13 @@ impl Request {
 /// The requests that a workload makes of a file, in the order in which they are issued.
 ///
 /// - A random workload is one *stretch* of requests.
-/// - A sequential workload that would not reach the end of the file is drawn as up to 64 stretches that begin at evenly spaced
-///   places, one after another, so that it represents all of the file. Each is sequential, and none wraps around.
+/// - A sequential workload that would not reach the end of the file is drawn as up to 64 stretches that begin at evenly
+///   spaced places, one after another, so that it represents all of the file. Each is sequential, and none wraps
+///   around.
 /// - A request that is larger than the file is clipped to it.
-/// - Small files get fewer random requests: as many as cover the file 16 times, but 256 at least. No more are outstanding than
-///   cover a quarter of the file: requests for the same bytes at the same time are one to the host's memory.
+/// - Small files get fewer random requests: as many as cover the file 16 times, but 256 at least. No more are
+///   outstanding than cover a quarter of the file: requests for the same bytes at the same time are one to the host's
+///   memory.
 #[derive(Debug, Clone)]
 pub struct RequestPlan {
     workload: String,
@@ -63,8 +65,8 @@ pub struct RequestPlan {
 }
 
 impl RequestPlan {
-    /// Draws about `requests` requests of `workload` over a file of `file_bytes`, repeatable by `seed`. `None` if the file is
-    /// empty.
+    /// Draws about `requests` requests of `workload` over a file of `file_bytes`, repeatable by `seed`. `None` if the
+    /// file is empty.
     ///
     /// # Errors
     ///

@@ -48,8 +48,8 @@ impl Default for CostOptions {
     }
 }
 
-/// A pass over the extents of a file that finds what each request of a plan takes. Its memory depends on the requests, not on
-/// the number of extents.
+/// A pass over the extents of a file that finds what each request of a plan takes. Its memory depends on the requests,
+/// not on the number of extents.
 ///
 /// | what a request touches | what it takes |
 /// |---|---|
@@ -59,9 +59,9 @@ impl Default for CostOptions {
 /// | a hole, reserved space, data in the inode | nothing |
 /// | an unknown place | nothing; the request is [counted](FileCommands::unknown_requests) |
 ///
-/// Writes go to where the blocks lie, as in a file system that updates in place: this is what the layout costs, not what the
-/// file system's own policy makes of a write. A request takes its bytes; the file system's blocks and pages, metadata, and what
-/// is in memory already are left out.
+/// Writes go to where the blocks lie, as in a file system that updates in place: this is what the layout costs, not
+/// what the file system's own policy makes of a write. A request takes its bytes; the file system's blocks and pages,
+/// metadata, and what is in memory already are left out.
 #[derive(Debug)]
 pub struct CostPass<'a> {
     space: &'a AddressSpace,
@@ -138,8 +138,8 @@ impl<'a> CostPass<'a> {
         &self.plan
     }
 
-    /// Takes the next extent. Extents come in the order of the file; what an earlier extent covered is left out, and so is what
-    /// lies behind the file's end.
+    /// Takes the next extent. Extents come in the order of the file; what an earlier extent covered is left out, and so
+    /// is what lies behind the file's end.
     pub fn add(&mut self, extent: &Extent) {
         let Some(part) = extent.within(self.next_offset..self.file_bytes) else { return };
         self.next_offset = part.end();
@@ -227,8 +227,8 @@ impl<'a> CostPass<'a> {
 }
 
 impl Active {
-    /// Takes what the request touches of an extent. `stored` are the bytes that are read of an extent that is read whole, and
-    /// `from` is where it begins in the file as it would be contiguous.
+    /// Takes what the request touches of an extent. `stored` are the bytes that are read of an extent that is read
+    /// whole, and `from` is where it begins in the file as it would be contiguous.
     fn touch(&mut self, extent: &Extent, stored: u64, from: u64) {
         let (offset, end) = (self.offset.max(extent.offset), self.end.min(extent.end()));
         if offset >= end {

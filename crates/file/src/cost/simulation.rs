@@ -90,12 +90,12 @@ pub struct FileCost {
 impl FileCommands {
     /// Simulates the requests on one drive per device, of the file as it lies and of the contiguous one.
     ///
-    /// Both are asked for the same requests. At most 4,096 are simulated, and no more than take about 131,072 pieces: of 1 MiB in
-    /// 256 pieces each, 512 requests, from the beginnings of 32 stretches. Byte addresses are addresses of the drive, rounded to
-    /// its sectors. Each stretch is a closed loop of its own; the requests of its beginning, as many as are outstanding, are
-    /// not measured, and neither is the end, when fewer are outstanding. Where there are less than four times as many requests
-    /// as outstanding, all are measured, from the first one's issue on, with the arm a third of the drive away; and they are
-    /// repeated until 64 are measured.
+    /// Both are asked for the same requests. At most 4,096 are simulated, and no more than take about 131,072 pieces:
+    /// of 1 MiB in 256 pieces each, 512 requests, from the beginnings of 32 stretches. Byte addresses are addresses of
+    /// the drive, rounded to its sectors. Each stretch is a closed loop of its own; the requests of its beginning, as
+    /// many as are outstanding, are not measured, and neither is the end, when fewer are outstanding. Where there are
+    /// less than four times as many requests as outstanding, all are measured, from the first one's issue on, with the
+    /// arm a third of the drive away; and they are repeated until 64 are measured.
     ///
     /// # Errors
     ///
@@ -231,8 +231,8 @@ impl Run<'_> {
         Ok(measured.figures())
     }
 
-    /// Moves the arms to where another file could be, a third of the drive away, and lets the platters turn by part of a
-    /// revolution that is another one each time.
+    /// Moves the arms to where another file could be, a third of the drive away, and lets the platters turn by part of
+    /// a revolution that is another one each time.
     fn move_away(
         &self,
         spindles: &mut [SimulatedSpindle<u32>],
@@ -261,8 +261,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Issues the requests of a stretch as windows of `outstanding`, each after the one before was answered. The times of
-    /// answers are sums of response times.
+    /// Issues the requests of a stretch as windows of `outstanding`, each after the one before was answered. The times
+    /// of answers are sums of response times.
     fn windows(
         &self,
         spindles: &mut [SimulatedSpindle<u32>],

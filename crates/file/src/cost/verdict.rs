@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::simulation::{FileCost, LayoutCost, SimulatedFigures};
 
-/// A change of less than this share of the contiguous file's speed counts as none. It is about what other draws of requests
-/// change, so smaller differences mean nothing.
+/// A change of less than this share of the contiguous file's speed counts as none. It is about what other draws of
+/// requests change, so smaller differences mean nothing.
 pub const UNCHANGED_SHARE: f64 = 0.05;
 
 /// Seconds that nobody misses: a file that loses less in a scan is left as it is.

@@ -2,8 +2,8 @@
 
 use strewn_workload::{AccessSpecification, Distribution, Pattern, PatternLine, Sequence};
 
-/// Requests kept outstanding unless a workload says otherwise. With 16, the nearline profile comes to the 175 to 185 random
-/// reads a second that such drives are known for.
+/// Requests kept outstanding unless a workload says otherwise. With 16, the nearline profile comes to the 175 to 185
+/// random reads a second that such drives are known for.
 pub const DEFAULT_OUTSTANDING: u32 = 16;
 
 /// Where the requests of a simple workload go.
@@ -56,10 +56,11 @@ impl Default for FileWorkload {
 }
 
 impl FileWorkload {
-    /// Requests of one size: `bytes` is a multiple of 512 (other sizes are rounded up), and `read_percent` of them read.
+    /// Requests of one size: `bytes` is a multiple of 512 (other sizes are rounded up), and `read_percent` of them
+    /// read.
     ///
-    /// Random requests keep [`DEFAULT_OUTSTANDING`] outstanding. Sequential ones are issued one at a time, which is what
-    /// Linux's read-ahead does with reads of 1 MiB; a drive reads ahead by itself.
+    /// Random requests keep [`DEFAULT_OUTSTANDING`] outstanding. Sequential ones are issued one at a time, which is
+    /// what Linux's read-ahead does with reads of 1 MiB; a drive reads ahead by itself.
     #[must_use]
     pub fn simple(bytes: u32, order: Order, read_percent: u8) -> Self {
         let bytes = bytes.max(1).checked_next_multiple_of(512).unwrap_or(1 << 31);
@@ -108,8 +109,8 @@ impl FileWorkload {
         )
     }
 
-    /// Several streams at once: the workers of a configuration, the jobs of a job file. Their requests are interleaved in
-    /// proportion to what each keeps outstanding.
+    /// Several streams at once: the workers of a configuration, the jobs of a job file. Their requests are interleaved
+    /// in proportion to what each keeps outstanding.
     #[must_use]
     pub fn from_streams(name: impl Into<String>, streams: Vec<FileStream>) -> Self {
         Self { name: name.into(), streams }

@@ -28,8 +28,8 @@ pub(super) fn free_space(system: &System, mount: &Mount) -> Result<FreeSpaceRepo
 /// The free space of a btrfs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BtrfsFreeSpace {
-    /// Free runs in data chunks, and in chunks of data and metadata, in blocks of [`Superblock::sector_bytes`]. A run ends
-    /// with its chunk, because no extent crosses.
+    /// Free runs in data chunks, and in chunks of data and metadata, in blocks of [`Superblock::sector_bytes`]. A run
+    /// ends with its chunk, because no extent crosses.
     ///
     /// [`Superblock::sector_bytes`]: crate::btrfs::Superblock::sector_bytes
     pub data: FreeSpace,

@@ -35,11 +35,11 @@ pub struct FreeSpaceReport {
     pub block_bytes: u64,
     /// Free bytes in the runs.
     pub free_bytes: u64,
-    /// Bytes of devices that are not given to data or metadata yet, before any redundancy, where a file system has such;
-    /// they are not in `free_bytes`.
+    /// Bytes of devices that are not given to data or metadata yet, before any redundancy, where a file system has
+    /// such; they are not in `free_bytes`.
     pub unallocated_bytes: Option<u64>,
-    /// [`FreeSpace::score`], of all blocks as if on one spindle: the share of free blocks that directly follow another. 1
-    /// is one run.
+    /// [`FreeSpace::score`], of all blocks as if on one spindle: the share of free blocks that directly follow another.
+    /// 1 is one run.
     pub score: f64,
     /// Bytes of the longest run.
     pub largest_run_bytes: u64,
@@ -70,14 +70,14 @@ impl FreeSpaceReport {
 
 /// The layout of the free space of the file system at `mount`. For figures of this moment, call [`sync`] first.
 ///
-/// - ext2, ext3, ext4: `dumpe2fs` lists every run. `e2freefrag` has a histogram only, whose classes are of bytes; mounted, it
-///   counts blocks as used that the kernel set aside for files that grow.
+/// - ext2, ext3, ext4: `dumpe2fs` lists every run. `e2freefrag` has a histogram only, whose classes are of bytes;
+///   mounted, it counts blocks as used that the kernel set aside for files that grow.
 /// - XFS: `xfs_spaceman` lists every run, as the kernel has them.
 /// - btrfs: the gaps between the extents in data chunks, read from the devices.
 ///
 /// # Errors
-/// If the kind of file system is another, a tool is not installed, there is no permission, or the output of a tool or the
-/// bytes on a device are not as expected; the message says what to do.
+/// If the kind of file system is another, a tool is not installed, there is no permission, or the output of a tool or
+/// the bytes on a device are not as expected; the message says what to do.
 pub fn free_space(mount: &Mount) -> Result<FreeSpaceReport, FileError> {
     let system = System::default();
     match &mount.kind {
@@ -102,8 +102,8 @@ fn unknown(mount: &Mount, remedy: &str) -> FileError {
     )
 }
 
-/// Has the file system at `mount` write what it holds back: blocks without a place yet get one, and the state on its devices
-/// is that of this moment.
+/// Has the file system at `mount` write what it holds back: blocks without a place yet get one, and the state on its
+/// devices is that of this moment.
 ///
 /// # Errors
 /// Those of the operating system.

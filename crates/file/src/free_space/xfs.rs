@@ -37,8 +37,9 @@ fn block_bytes(_mount: &Mount) -> Result<u64, FileError> {
     Ok(4096)
 }
 
-/// Parses what `xfs_spaceman -c "freesp -d"` prints: allocation group, first block and blocks of every free run, before a
-/// histogram. Runs that touch within a group are one; the next group is not touched, because allocation does not cross.
+/// Parses what `xfs_spaceman -c "freesp -d"` prints: allocation group, first block and blocks of every free run, before
+/// a histogram. Runs that touch within a group are one; the next group is not touched, because allocation does not
+/// cross.
 ///
 /// # Errors
 /// If a line is not understood, or runs are not in order; the message names it.

@@ -37,8 +37,8 @@ impl ImageFormat {
     }
 }
 
-/// Whether an image that begins with `first`, at least 104 bytes of it, names other files, which qemu-img would open: a backing
-/// file, a file with the data, extents. Such a name can be a device or the address of a server.
+/// Whether an image that begins with `first`, at least 104 bytes of it, names other files, which qemu-img would open: a
+/// backing file, a file with the data, extents. Such a name can be a device or the address of a server.
 #[must_use]
 pub fn names_other_files(first: &[u8]) -> bool {
     let number = |at: usize, bytes: usize| {
@@ -46,8 +46,8 @@ pub fn names_other_files(first: &[u8]) -> bool {
         Some(field.iter().fold(0u64, |value, byte| value << 8 | u64::from(*byte)))
     };
     match ImageFormat::recognise(first) {
-        // docs/interop/qcow2.txt of QEMU: version, offset of the backing file's name, incompatible features (bit 2: the data are
-        // in another file).
+        // docs/interop/qcow2.txt of QEMU: version, offset of the backing file's name, incompatible features (bit 2: the
+        // data are in another file).
         Some(ImageFormat::Qcow2) => {
             let has_backing = number(8, 8) != Some(0);
             let has_data_file =
@@ -71,13 +71,13 @@ pub struct ImageLayer {
     pub guest_bytes: u64,
     /// Bytes of a cluster, if it has clusters.
     pub cluster_bytes: Option<u64>,
-    /// The file that offsets of the map refer to: usually `path`; another one for a VMDK descriptor or an external data file.
-    /// `None` if there are several, between which the map does not distinguish.
+    /// The file that offsets of the map refer to: usually `path`; another one for a VMDK descriptor or an external data
+    /// file. `None` if there are several, between which the map does not distinguish.
     pub data_path: Option<PathBuf>,
 }
 
-/// Runs `qemu-img info` for an image and its backing files; the index of a layer is [`MapRange::depth`]. A virtual machine may
-/// be using the image.
+/// Runs `qemu-img info` for an image and its backing files; the index of a layer is [`MapRange::depth`]. A virtual
+/// machine may be using the image.
 ///
 /// # Errors
 /// If qemu-img is not installed, or fails, or prints something else than expected.
@@ -148,16 +148,16 @@ fn layers(text: &[u8], name: &str) -> Result<Vec<ImageLayer>, FileError> {
     Ok(all.into_iter().map(layer).collect())
 }
 
-/// The extents of an image file, looked up at any offset. Takes 64 bytes an extent: 128 MB for 2 million, and up to twice that
-/// where the number is not known beforehand.
+/// The extents of an image file, looked up at any offset. Takes 64 bytes an extent: 128 MB for 2 million, and up to
+/// twice that where the number is not known beforehand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LayerExtents {
     extents: Vec<Extent>,
 }
 
 impl LayerExtents {
-    /// Takes extents in the order of the file. What an earlier extent covered is left out, which happens when a file changes
-    /// meanwhile.
+    /// Takes extents in the order of the file. What an earlier extent covered is left out, which happens when a file
+    /// changes meanwhile.
     pub fn new(extents: impl IntoIterator<Item = Extent>) -> Self {
         let mut end = 0;
         let mut kept = Vec::new();
@@ -185,7 +185,8 @@ impl FromIterator<Extent> for LayerExtents {
 /// The extents of a guest's disk on the host's devices, from the map of its image and the extents of the image's files:
 /// guest offset, offset in the image, address. Takes a binary search a range of the map, and a step an extent.
 ///
-/// `layers[n]` are the extents of the data file of the image at depth `n` ([`image_layers`]), `None` if they are not known.
+/// `layers[n]` are the extents of the data file of the image at depth `n` ([`image_layers`]), `None` if they are not
+/// known.
 ///
 /// | range of the map | extent of the image | extent of the guest |
 /// |---|---|---|

@@ -115,8 +115,8 @@ pub(crate) trait LineParser: std::fmt::Debug + Send {
     fn end(&mut self, _events: &mut Events) {}
 }
 
-/// Reads a list of extents of any dialect, recognised by its first line. Its memory does not depend on the length of the
-/// list. What other programs print is read as they print it.
+/// Reads a list of extents of any dialect, recognised by its first line. Its memory does not depend on the length of
+/// the list. What other programs print is read as they print it.
 ///
 /// Strewn's own format is CSV. A header names the columns, in any order:
 ///
@@ -133,8 +133,8 @@ pub(crate) trait LineParser: std::fmt::Debug + Send {
 /// | `path` | no | the file; another value begins another file |
 ///
 /// Numbers are decimal. Lines of the form `# name = value` describe the file: `path`, `file_bytes`, `block_bytes`,
-/// `device_bytes`. A line `# path = …` between rows begins the next file; `block_bytes` and `device_bytes` hold until they
-/// are given again. Other comments are ignored. A path with control characters or outer spaces is a JSON string.
+/// `device_bytes`. A line `# path = …` between rows begins the next file; `block_bytes` and `device_bytes` hold until
+/// they are given again. Other comments are ignored. A path with control characters or outer spaces is a JSON string.
 ///
 /// ```
 /// use strewn_file::{Address, ExtentListReader, Place};
@@ -165,8 +165,8 @@ impl<R: BufRead> ExtentListReader<R> {
         Self { lines, parser: None, events: Events::default(), ended: false }
     }
 
-    /// Reads the output of `zdb -ddddd DATASET OBJECT`. With the vdevs of `pool` gang blocks, which are not where zdb prints their
-    /// address, are told from plain ones: their place is unknown.
+    /// Reads the output of `zdb -ddddd DATASET OBJECT`. With the vdevs of `pool` gang blocks, which are not where zdb
+    /// prints their address, are told from plain ones: their place is unknown.
     pub fn zdb(reader: R, name: &str, pool: Option<PoolLayout>) -> Self {
         let parser: Box<dyn LineParser> = Box::new(ZdbParser::new(pool));
         Self { parser: Some((ListDialect::Zdb, parser)), ..Self::new(reader, name) }
@@ -178,8 +178,8 @@ impl<R: BufRead> ExtentListReader<R> {
         self.parser.as_ref().map(|(dialect, _)| *dialect)
     }
 
-    /// The vdevs of the pool, after the first file: those that were given, or those of `zdb -C POOL` before `zdb -ddddd` in the
-    /// same text.
+    /// The vdevs of the pool, after the first file: those that were given, or those of `zdb -C POOL` before
+    /// `zdb -ddddd` in the same text.
     #[must_use]
     pub fn pool(&self) -> Option<&PoolLayout> {
         self.parser.as_ref().and_then(|(_, parser)| parser.pool())
@@ -188,8 +188,8 @@ impl<R: BufRead> ExtentListReader<R> {
     /// The next file, or `None` after the last. Passes over what extents are left of the file before.
     ///
     /// # Errors
-    /// If the list cannot be read, is of no known dialect, or a line is not as it should be; after that there is no further
-    /// file and no further extent.
+    /// If the list cannot be read, is of no known dialect, or a line is not as it should be; after that there is no
+    /// further file and no further extent.
     pub fn next_file(&mut self) -> Result<Option<ListedFile>, FileError> {
         while self.fill()? {
             if let Some(ListEvent::File(file)) = self.events.queue.pop_front() {

@@ -10,8 +10,9 @@ use crate::extent::{Extent, Place};
 
 /// The ranges of data of a file, without their places.
 ///
-/// The file may change meanwhile: the ranges are in order and do not overlap, and each was data when it was looked at. Nothing
-/// behind the length that the file had at first is returned, so that a file that grows does not keep the iterator going.
+/// The file may change meanwhile: the ranges are in order and do not overlap, and each was data when it was looked at.
+/// Nothing behind the length that the file had at first is returned, so that a file that grows does not keep the
+/// iterator going.
 #[derive(Debug)]
 pub struct SeekExtents<'a> {
     file: &'a File,

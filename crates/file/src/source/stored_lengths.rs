@@ -3,9 +3,9 @@
 use crate::error::FileError;
 use crate::extent::{Extent, Place};
 
-/// Extents whose encoded ones of unknown length get one: up to where the next extent begins, if that is within as many bytes as were
-/// encoded; else in the proportion that those before had. A compressed file that was written in order is contiguous on disk, so
-/// nearly every length is found.
+/// Extents whose encoded ones of unknown length get one: up to where the next extent begins, if that is within as many
+/// bytes as were encoded; else in the proportion that those before had. A compressed file that was written in order is
+/// contiguous on disk, so nearly every length is found.
 ///
 /// ```
 /// use strewn_file::{Address, Extent, Place, StoredLengths};

@@ -88,8 +88,8 @@ impl<'a> Line<'a> {
         FileError::input(format!("{name}:{number}:{column}: {}", message.as_ref()), remedy)
     }
 
-    /// The column, counted from 1 in characters, in which a part of the line begins; one behind the line if `part` is not
-    /// a part of it.
+    /// The column, counted from 1 in characters, in which a part of the line begins; one behind the line if `part` is
+    /// not a part of it.
     fn column(&self, part: &str) -> usize {
         let offset = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         let before = self.text.get(..offset).unwrap_or(self.text);

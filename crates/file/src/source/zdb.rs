@@ -11,11 +11,12 @@
 //!                0  L0 0:946000:4000 2000L/2000P F=1 B=27/27 cksum=…
 //! ```
 //!
-//! A block is at VDEV:OFFSET:ALLOCATED, has LOGICAL bytes L and STORED bytes P, all hexadecimal. With six d's all its copies
-//! are printed; the first is taken. Blocks that deduplication, clones or snapshots share are not marked as such.
+//! A block is at VDEV:OFFSET:ALLOCATED, has LOGICAL bytes L and STORED bytes P, all hexadecimal. With six d's all its
+//! copies are printed; the first is taken. Blocks that deduplication, clones or snapshots share are not marked as such.
 //!
-//! Gang blocks, whose parts lie at several places, are not marked either (OpenZFS 2.3.2). Their allocation is larger than that
-//! of a plain block, so that the vdevs of the pool tell them apart: at their address are the addresses of the parts.
+//! Gang blocks, whose parts lie at several places, are not marked either (OpenZFS 2.3.2). Their allocation is larger
+//! than that of a plain block, so that the vdevs of the pool tell them apart: at their address are the addresses of the
+//! parts.
 
 use std::ffi::OsStr;
 
@@ -129,8 +130,8 @@ fn object(row: &str) -> Object {
     }
 }
 
-/// Reads a size such as `8K`, or 8192 with -P. zdb rounds those with other digits, and rounds to integers from 100 on: of
-/// these only powers of two are certain, which sizes of several blocks are.
+/// Reads a size such as `8K`, or 8192 with -P. zdb rounds those with other digits, and rounds to integers from 100 on:
+/// of these only powers of two are certain, which sizes of several blocks are.
 fn exact_bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
     let number: u64 = digits.parse().ok()?;
@@ -256,9 +257,9 @@ fn virtual_address(line: &Line<'_>, word: &str) -> Result<(Address, u64), FileEr
     Ok((Address { volume, byte }, line.hexadecimal(allocated, "the allocated size of a block")?))
 }
 
-/// Runs `zdb` for the blocks of object `object` of `dataset`. The object of a file is its inode number, and its dataset the
-/// source of its mount; object 1 is the data of a volume. With the vdevs of `pool` gang blocks are told from plain ones. What was
-/// written within the last few seconds may be missing: `sync` first.
+/// Runs `zdb` for the blocks of object `object` of `dataset`. The object of a file is its inode number, and its dataset
+/// the source of its mount; object 1 is the data of a volume. With the vdevs of `pool` gang blocks are told from plain
+/// ones. What was written within the last few seconds may be missing: `sync` first.
 ///
 /// # Errors
 /// If zdb is not installed. What it says itself about a failure comes with the first file.

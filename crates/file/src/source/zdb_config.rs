@@ -49,8 +49,8 @@ pub fn pool_layout(pool: &str) -> Result<PoolLayout, FileError> {
 }
 
 impl PoolLayout {
-    /// Reads the output of `zdb -C POOL`. If it has a configuration of the cache and one of the pool (`MOS`), the latter
-    /// counts.
+    /// Reads the output of `zdb -C POOL`. If it has a configuration of the cache and one of the pool (`MOS`), the
+    /// latter counts.
     ///
     /// # Errors
     /// If it cannot be read, has no vdevs, or they are not as they should be.

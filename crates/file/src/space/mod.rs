@@ -36,8 +36,8 @@ pub struct Device {
 pub struct DeviceQueue {
     /// No command is larger: `max_sectors_kb`.
     pub max_command_bytes: u64,
-    /// Whether a scheduler merges commands that touch, in whatever order they come. Without one, a command grows only by what
-    /// comes directly after it.
+    /// Whether a scheduler merges commands that touch, in whatever order they come. Without one, a command grows only
+    /// by what comes directly after it.
     pub has_scheduler: bool,
 }
 
@@ -119,15 +119,15 @@ impl AddressSpace {
         Self::new(devices, Mapping::Untranslated(reason))
     }
 
-    /// The addresses of btrfs, mapped by `chunks`. Devices are in the order in which [`ChunkMap`](btrfs::ChunkMap) counts
-    /// them.
+    /// The addresses of btrfs, mapped by `chunks`. Devices are in the order in which [`ChunkMap`](btrfs::ChunkMap)
+    /// counts them.
     #[must_use]
     pub fn chunks(devices: Vec<LocatedDevice>, chunks: btrfs::ChunkMap) -> Self {
         Self::new(devices, Mapping::Chunks(chunks))
     }
 
-    /// The addresses of a ZFS pool with these top-level vdevs, in the order of their numbers from 0 on. The devices of each are
-    /// in the order of zdb; a device whose pool is on a partition has that as a part of its disk.
+    /// The addresses of a ZFS pool with these top-level vdevs, in the order of their numbers from 0 on. The devices of
+    /// each are in the order of zdb; a device whose pool is on a partition has that as a part of its disk.
     #[must_use]
     pub fn pool(vdevs: Vec<(VdevShape, Vec<LocatedDevice>)>) -> Self {
         let mut devices = Vec::new();
@@ -163,14 +163,14 @@ impl AddressSpace {
         }
     }
 
-    /// Appends to `pieces` what is read from devices for `bytes` from `at` on, in the order of the bytes: from one copy, and
-    /// without parity. Returns the number of bytes that no device has.
+    /// Appends to `pieces` what is read from devices for `bytes` from `at` on, in the order of the bytes: from one
+    /// copy, and without parity. Returns the number of bytes that no device has.
     ///
-    /// Of several copies it is the first whose device is there. The kernel does not choose like that: btrfs takes a copy by
-    /// the number of the process that reads, ZFS the one with the shortest queue.
+    /// Of several copies it is the first whose device is there. The kernel does not choose like that: btrfs takes a
+    /// copy by the number of the process that reads, ZFS the one with the shortest queue.
     ///
-    /// Adjacent pieces of one device are one. Striped bytes come in pieces of a stripe, 64 KiB on btrfs, which the device
-    /// may well read together with the stripe behind: see [`Piece::join`].
+    /// Adjacent pieces of one device are one. Striped bytes come in pieces of a stripe, 64 KiB on btrfs, which the
+    /// device may well read together with the stripe behind: see [`Piece::join`].
     ///
     /// On ZFS, `bytes` from `at` are one block, because a RAID-Z block is laid out by itself.
     pub fn read(&self, at: Address, bytes: u64, pieces: &mut Vec<Piece>) -> u64 {
@@ -201,7 +201,8 @@ impl AddressSpace {
 }
 
 impl Piece {
-    /// Sorts pieces by device and byte, and makes one of those that touch or overlap: the commands of a device that sorts.
+    /// Sorts pieces by device and byte, and makes one of those that touch or overlap: the commands of a device that
+    /// sorts.
     pub fn join(pieces: &mut Vec<Self>) {
         pieces.sort_unstable();
         pieces.dedup_by(|next, before| {

@@ -61,15 +61,15 @@ impl FileSystemKind {
         }
     }
 
-    /// Whether another machine or process, or several machines, decide where the blocks lie. No device of this machine can
-    /// be named then.
+    /// Whether another machine or process, or several machines, decide where the blocks lie. No device of this machine
+    /// can be named then.
     #[must_use]
     pub fn is_network(&self) -> bool {
         matches!(self, Self::Network(_))
     }
 
-    /// Whether an overwrite goes to a new address rather than to where the bytes were. XFS does so for shared extents only,
-    /// and does not count.
+    /// Whether an overwrite goes to a new address rather than to where the bytes were. XFS does so for shared extents
+    /// only, and does not count.
     #[must_use]
     pub fn is_copy_on_write(&self) -> bool {
         match self {

@@ -11,11 +11,11 @@ use crate::error::FileError;
 const MOST_ATTEMPTS: u32 = 5;
 
 impl System {
-    /// The devices under `mount`, and what its addresses mean. Where addresses cannot be translated to devices they stay as
-    /// they are, and [`AddressSpace::untranslated_reason`] says why and what to do.
+    /// The devices under `mount`, and what its addresses mean. Where addresses cannot be translated to devices they
+    /// stay as they are, and [`AddressSpace::untranslated_reason`] says why and what to do.
     ///
-    /// Of an overlay it is the file system of its layers, if they are all in one. Of XFS it is the data device: files of a
-    /// real-time device are not told apart.
+    /// Of an overlay it is the file system of its layers, if they are all in one. Of XFS it is the data device: files
+    /// of a real-time device are not told apart.
     #[must_use]
     pub fn address_space(&self, mount: &Mount) -> AddressSpace {
         let kept = |reason: String| AddressSpace::untranslated(mount.kind.name(), reason);

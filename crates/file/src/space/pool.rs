@@ -13,8 +13,8 @@ impl AddressSpace {
         Self::of_pool_with(pool, |path| named_device(path).into())
     }
 
-    /// The address space of a pool whose devices `locate` finds by their paths. If a vdev is not supported, all addresses stay
-    /// as they are: files that are not on that vdev cannot be told beforehand.
+    /// The address space of a pool whose devices `locate` finds by their paths. If a vdev is not supported, all
+    /// addresses stay as they are: files that are not on that vdev cannot be told beforehand.
     fn of_pool_with(pool: &PoolLayout, mut locate: impl FnMut(&str) -> LocatedDevice) -> Self {
         let unsupported = pool.vdevs.iter().find_map(|vdev| match &vdev.shape.kind {
             VdevKind::Unsupported(why) => Some(format!("vdev {} is {why}", vdev.id)),
@@ -37,8 +37,8 @@ impl AddressSpace {
 }
 
 impl System {
-    /// The address space of a pool of this machine. Its devices are partitions, disks, or files; one that is not there is known
-    /// by its path. If a vdev is of a kind that Strewn does not know, addresses stay as they are, and
+    /// The address space of a pool of this machine. Its devices are partitions, disks, or files; one that is not there
+    /// is known by its path. If a vdev is of a kind that Strewn does not know, addresses stay as they are, and
     /// [`AddressSpace::untranslated_reason`] says why.
     #[must_use]
     pub fn pool_space(&self, pool: &PoolLayout) -> AddressSpace {

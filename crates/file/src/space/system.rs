@@ -85,8 +85,8 @@ impl System {
         None
     }
 
-    /// The block device with this major and minor number, and where on it addresses begin: a partition is told as a part of
-    /// its disk.
+    /// The block device with this major and minor number, and where on it addresses begin: a partition is told as a
+    /// part of its disk.
     ///
     /// # Errors
     /// If sysfs has no such device.
@@ -229,8 +229,8 @@ impl System {
         if mount.device_number.0 == 0 { Vec::new() } else { vec![mount.device_number] }
     }
 
-    /// Names and numbers of the devices of a mounted btrfs: those listed in `/sys/fs/btrfs/UUID/devices` with the one that
-    /// is mounted.
+    /// Names and numbers of the devices of a mounted btrfs: those listed in `/sys/fs/btrfs/UUID/devices` with the one
+    /// that is mounted.
     pub(super) fn btrfs_devices(&self, mount: &Mount) -> Vec<(String, (u32, u32))> {
         let source = self.path(&mount.source);
         let source = source.canonicalize().unwrap_or(source);

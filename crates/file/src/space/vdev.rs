@@ -23,8 +23,8 @@ pub enum VdevKind {
     },
     /// A log device that was removed, or one that is not there: no block is on it.
     Hole,
-    /// Strewn cannot tell where its bytes lie: its name, and why. RAID-Z to which devices were added later is one, because its
-    /// blocks have several widths.
+    /// Strewn cannot tell where its bytes lie: its name, and why. RAID-Z to which devices were added later is one,
+    /// because its blocks have several widths.
     Unsupported(String),
 }
 
@@ -40,9 +40,9 @@ pub struct VdevShape {
 }
 
 impl VdevShape {
-    /// Bytes of the vdev's addresses that a block of `stored_bytes` takes: with parity, and on RAID-Z with the padding that
-    /// keeps free space a multiple of one more sector than there is parity (`vdev_raidz_psize_to_asize` in OpenZFS). `None` if
-    /// the vdev's kind is not supported.
+    /// Bytes of the vdev's addresses that a block of `stored_bytes` takes: with parity, and on RAID-Z with the padding
+    /// that keeps free space a multiple of one more sector than there is parity (`vdev_raidz_psize_to_asize` in
+    /// OpenZFS). `None` if the vdev's kind is not supported.
     #[must_use]
     pub fn allocated_bytes(&self, stored_bytes: u64) -> Option<u64> {
         let sector_bytes = 1u64 << self.ashift.min(MAX_ASHIFT);
@@ -201,8 +201,8 @@ mod tests {
         assert_eq!(read(&space, 0, (1 << 20) + (3 << 12), 8192), [sector(3, 64), sector(1, 65)]);
     }
 
-    /// Sectors of one block by disk and row, parity included, told independently: addresses go from disk to disk, row by
-    /// row, and the block has the next `allocated_bytes` of them.
+    /// Sectors of one block by disk and row, parity included, told independently: addresses go from disk to disk, row
+    /// by row, and the block has the next `allocated_bytes` of them.
     #[test]
     fn every_sector_is_mapped_once_and_within_the_block() {
         for (parity, columns) in [(1, 2), (1, 3), (1, 5), (2, 4), (2, 6), (3, 5), (3, 11)] {

@@ -175,7 +175,8 @@ fn data(usage: &str) -> (u64, u64) {
 /// Free runs in data block groups, as the free space tree counts them.
 fn free_space_tree(device: &str) -> u64 {
     let dump = |tree| run("btrfs", &["inspect-internal", "dump-tree", "-t", tree, device]);
-    // Lines `item 3 key (FIRST_CHUNK_TREE CHUNK_ITEM 13631488) …` and `length 8388608 owner 2 stripe_len 65536 type DATA`.
+    // Lines `item 3 key (FIRST_CHUNK_TREE CHUNK_ITEM 13631488) …` and
+    // `length 8388608 owner 2 stripe_len 65536 type DATA`.
     let mut groups = Vec::new();
     let mut start = 0;
     for line in dump("chunk").lines() {

@@ -21,7 +21,8 @@ fn run(directory: &Path, program: &str, arguments: &[&str]) -> bool {
     true
 }
 
-/// A base image with patterns at random clusters, compressed and zero clusters, and an overlay of it; `None` without qemu.
+/// A base image with patterns at random clusters, compressed and zero clusters, and an overlay of it; `None` without
+/// qemu.
 fn images() -> Option<TempDir> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

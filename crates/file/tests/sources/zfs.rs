@@ -72,7 +72,8 @@ fn raidz_blocks_are_where_openzfs_has_them() {
     assert_eq!(compare("raidz", 8192), [0, 128, 0, 0]);
 }
 
-/// Extents, and runs of each MiB once sorted, by what zage counts: a block follows where the allocation of another ends.
+/// Extents, and runs of each MiB once sorted, by what zage counts: a block follows where the allocation of another
+/// ends.
 #[test]
 fn blocks_follow_each_other_by_their_allocation() {
     for (name, block_bytes) in [("raidz", 8192), ("mirror", 16384), ("compressed", 32768)] {

@@ -1,8 +1,8 @@
 //! Changes to a running array.
 //!
-//! A change is made while no request is in flight and everything acknowledged is on the spindles. The array gets its new
-//! volumes in memory; the consistency point that follows writes the catalog and all else that the change means, and its
-//! superblock makes the change happen.
+//! A change is made while no request is in flight and everything acknowledged is on the spindles. The array gets its
+//! new volumes in memory; the consistency point that follows writes the catalog and all else that the change means, and
+//! its superblock makes the change happen.
 
 use strewn_alloc::REGION_BLOCKS;
 use strewn_array::write_anywhere::{

@@ -184,8 +184,8 @@ impl ChangeError {
         }
     }
 
-    /// Returns whether the change was refused because of what the array has: another time, or for another array, the same
-    /// change may be possible.
+    /// Returns whether the change was refused because of what the array has: another time, or for another array, the
+    /// same change may be possible.
     #[must_use]
     pub fn is_of_contents(&self) -> bool {
         matches!(

@@ -1,10 +1,10 @@
 //! Adds a parity group to a write-anywhere array that is not in use.
 //!
 //! The order makes the addition happen as a whole. First the new devices get labels with the sequence that the array's
-//! have: if the power fails now, those of the array still count. Then `array.toml` names the new devices, so that they are
-//! found. Then all devices get the next label, which lists them, and the array has the group from the first of these on. The
-//! next start gives it to the allocator; until the superblock after that, the array's blocks are read as those of an
-//! array without the group.
+//! have: if the power fails now, those of the array still count. Then `array.toml` names the new devices, so that they
+//! are found. Then all devices get the next label, which lists them, and the array has the group from the first of
+//! these on. The next start gives it to the allocator; until the superblock after that, the array's blocks are read as
+//! those of an array without the group.
 
 use std::path::{Path, PathBuf};
 
@@ -31,8 +31,8 @@ pub struct AddGroupOptions {
     pub layout: Option<LayoutName>,
     /// Spindles without parity; `None` for those of the array's first group, or what the devices provide.
     pub data_spindles: Option<u16>,
-    /// Size of new files in bytes; `None` for that of the array's first group. If devices are supplied, the smallest one
-    /// counts instead.
+    /// Size of new files in bytes; `None` for that of the array's first group. If devices are supplied, the smallest
+    /// one counts instead.
     pub spindle_bytes: Option<u64>,
     /// The devices of its spindles, parity last.
     pub spindles: SpindleDevices,
@@ -56,8 +56,8 @@ pub struct GrownArray {
 /// Opens the array at `place` and adds a parity group to it. Everything is checked before anything is written.
 ///
 /// # Errors
-/// If the array cannot be opened, updates in place, or is too large with the group; or the devices are unfit. Then the array is as
-/// it was, and files that were created are removed again.
+/// If the array cannot be opened, updates in place, or is too large with the group; or the devices are unfit. Then the
+/// array is as it was, and files that were created are removed again.
 pub fn open_to_add_group(
     place: &ArrayLocation,
     options: &AddGroupOptions,

@@ -98,8 +98,8 @@ pub struct CreatedArray {
 /// spindles first, and the log last, which makes it an array. The array is durable when this returns.
 ///
 /// # Errors
-/// See [`MembershipError`]. Files that were created are removed again. If the creation is interrupted, its remains do not
-/// open as an array.
+/// See [`MembershipError`]. Files that were created are removed again. If the creation is interrupted, its remains do
+/// not open as an array.
 pub fn create(options: &CreateOptions) -> Result<CreatedArray, MembershipError> {
     let directory = Directory::check(&options.directory, options.force)?;
     let (given_spindles, mut logs) = open_given(options)?;

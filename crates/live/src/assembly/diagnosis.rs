@@ -273,8 +273,8 @@ pub(super) fn newest_superblock(
         .cloned()
 }
 
-/// Returns whether in each group one of these spindles that are not being rebuilt has an initialization map, if the array
-/// has them.
+/// Returns whether in each group one of these spindles that are not being rebuilt has an initialization map, if the
+/// array has them.
 pub(super) fn has_initialization_map(
     probed: &[ProbedDevice],
     spindles: &[Option<usize>],

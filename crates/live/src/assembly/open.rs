@@ -15,10 +15,10 @@ use crate::format::{DeviceRole, Label, Superblock};
 /// Opens and locks the devices of the array at `location`, and finds out their roles and problems.
 ///
 /// Devices that the array does not start with are closed, and not written. Unless the array is opened read-only,
-/// missing devices are marked as failed in the labels of the others before this returns, and are not trusted when
-/// they return. One device of a mirrored log may be missing if the other has everything. An interrupted change of membership is completed. Labels are raised twice even if nothing has
-/// changed, so that a device which was away, or an old copy of one, lacks more than the one change that may have been
-/// interrupted.
+/// missing devices are marked as failed in the labels of the others before this returns, and are not trusted when they
+/// return. One device of a mirrored log may be missing if the other has everything. An interrupted change of membership
+/// is completed. Labels are raised twice even if nothing has changed, so that a device which was away, or an old copy
+/// of one, lacks more than the one change that may have been interrupted.
 ///
 /// # Errors
 /// If another process has a device; if there is no array; or, with everything that is wrong, device by device, if the

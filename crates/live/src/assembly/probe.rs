@@ -163,9 +163,9 @@ impl ProbedDevice {
 /// Opens a device; a problem of this device alone is returned as such.
 ///
 /// # Errors
-/// If another process has it, or if the error says nothing about the device, such as that permission is denied, the file
-/// system is read-only or this process has no descriptor left: starting without the device would give up redundancy
-/// for nothing.
+/// If another process has it, or if the error says nothing about the device, such as that permission is denied, the
+/// file system is read-only or this process has no descriptor left: starting without the device would give up
+/// redundancy for nothing.
 pub(super) fn open_device(
     how: OpenDevice,
     path: &Path,

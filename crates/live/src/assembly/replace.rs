@@ -181,9 +181,9 @@ pub struct NewLog {
 /// or missing.
 ///
 /// # Errors
-/// If none was named and both are present, unless lost writes are accepted: then both may lack records, and the first is
-/// as good as the second. If one of a log on a single device was named. If one device is a copy of the other: then the
-/// log is whole, and nothing need be given up.
+/// If none was named and both are present, unless lost writes are accepted: then both may lack records, and the first
+/// is as good as the second. If one of a log on a single device was named. If one device is a copy of the other: then
+/// the log is whole, and nothing need be given up.
 pub fn log_to_replace(
     place: &ArrayLocation,
     named: Option<DeviceRole>,
@@ -237,10 +237,11 @@ impl NewLog {
     }
 
     /// Makes the device the array's log, or one of its two devices: blank, with the labels raised on all devices. The
-    /// former device is not written. Returns whether writes may be lost, which is the case unless the array was shut down. If a directory names the
-    /// devices, the caller also calls [`record_device_path`](super::record_device_path). If writes may be lost, the next
-    /// start must be [`start_with_lost_writes`](crate::starting::start_with_lost_writes): superblocks may name records
-    /// of the former log.
+    /// former device is not written. Returns whether writes may be lost, which is the case unless the array was shut
+    /// down. If a directory names the devices, the caller also calls [`record_device_path`](super::record_device_path).
+    /// If writes may be lost, the next start must be
+    /// [`start_with_lost_writes`](crate::starting::start_with_lost_writes): superblocks may name records of the former
+    /// log.
     ///
     /// # Errors
     /// If writes may be lost and that is not accepted, or the spindles cannot be opened; then nothing is written.

@@ -1,8 +1,8 @@
 //! The control socket of a served array: `control` in its directory, by which other processes administer it.
 //!
-//! A client sends one line and gets one line: a [`ControlRequest`] and a [`ControlAnswer`], each as JSON. Then the server
-//! closes the connection. Only the user who serves the array may open the socket. As long as the array's devices are
-//! locked by a process that serves it, the socket is how to reach it.
+//! A client sends one line and gets one line: a [`ControlRequest`] and a [`ControlAnswer`], each as JSON. Then the
+//! server closes the connection. Only the user who serves the array may open the socket. As long as the array's devices
+//! are locked by a process that serves it, the socket is how to reach it.
 //!
 //! ```text
 //! "inventory"

@@ -38,8 +38,8 @@ pub trait LiveArray: Array<Data> {
     /// block has its checksum.
     fn stripe_checked_layout(&self) -> Option<&LunLayout>;
 
-    /// Unmaps blocks of 4 KiB of `lun`: as [`WriteAnywhere::unmap`]. Never called if [`SUPPORTS_UNMAP`](Self::SUPPORTS_UNMAP)
-    /// is false.
+    /// Unmaps blocks of 4 KiB of `lun`: as [`WriteAnywhere::unmap`]. Never called if
+    /// [`SUPPORTS_UNMAP`](Self::SUPPORTS_UNMAP) is false.
     fn unmap(
         &mut self,
         now_ns: u64,

@@ -190,8 +190,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         &self.array
     }
 
-    /// Has `watch` called for each spindle command of the array. What the store adds, such as checksums, superblocks and
-    /// the log, is no command of the array.
+    /// Has `watch` called for each spindle command of the array. What the store adds, such as checksums, superblocks
+    /// and the log, is no command of the array.
     pub fn watch_commands(&mut self, watch: CommandWatch) {
         self.driver.watch = Some(watch);
     }

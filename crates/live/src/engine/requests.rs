@@ -14,8 +14,8 @@ use crate::format::LogLayout;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(pub u64);
 
-/// Something that a host can work on: a LUN, by its persistent file number, or a LUN as it is in a snapshot, by a number
-/// that is given out while the array runs.
+/// Something that a host can work on: a LUN, by its persistent file number, or a LUN as it is in a snapshot, by a
+/// number that is given out while the array runs.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]

@@ -47,8 +47,9 @@ pub enum StoreEvent {
         /// Whether it is durable. An error if a spindle had no room for it, or no spindle is left.
         result: Result<(), SpindleWriteError>,
     },
-    /// A spindle no longer answers; reported once. Everything in flight on it fails with [`SpindleWriteError::SpindleLost`],
-    /// and so does every later request, until [`Store::admit_spindle`](super::Store::admit_spindle).
+    /// A spindle no longer answers; reported once. Everything in flight on it fails with
+    /// [`SpindleWriteError::SpindleLost`], and so does every later request, until
+    /// [`Store::admit_spindle`](super::Store::admit_spindle).
     SpindleLost(SpindleIndex),
 }
 

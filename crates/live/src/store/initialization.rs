@@ -1,9 +1,9 @@
 //! Initialization of zones before their first write, so that an erased checksum entry is not taken for one that was
 //! never written.
 //!
-//! The first write to a zone waits until every checksum block of the zone is written on every spindle of its
-//! parity group that is present, those are flushed, and the group's [map](InitializationMap) says so durably on all of them. From then on each entry of the
-//! zone says of its block that it was never written, or what was; zeros are a fault.
+//! The first write to a zone waits until every checksum block of the zone is written on every spindle of its parity
+//! group that is present, those are flushed, and the group's [map](InitializationMap) says so durably on all of them.
+//! From then on each entry of the zone says of its block that it was never written, or what was; zeros are a fault.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

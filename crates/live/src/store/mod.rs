@@ -233,8 +233,9 @@ impl Store {
         self.run_to_quiescence();
     }
 
-    /// Admits the replacement of a spindle. It must be blank: its checksum blocks zeros, or another array's. It gets its
-    /// group's initialization map. Blocks that are not written while it is rebuilt are bad, if their zones are initialized.
+    /// Admits the replacement of a spindle. It must be blank: its checksum blocks zeros, or another array's. It gets
+    /// its group's initialization map. Blocks that are not written while it is rebuilt are bad, if their zones are
+    /// initialized.
     pub fn admit_spindle(&mut self, spindle: SpindleIndex) {
         self.drop_spindle(spindle);
         if let Some(present) = self.present.get_mut(spindle.index()) {

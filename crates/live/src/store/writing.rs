@@ -215,8 +215,8 @@ impl Store {
         }
     }
 
-    /// Notes that a write found no space, with what it writes. It will be sent again, and completes once. Until then its
-    /// blocks are read from here, so that reads do not wait for space.
+    /// Notes that a write found no space, with what it writes. It will be sent again, and completes once. Until then
+    /// its blocks are read from here, so that reads do not wait for space.
     pub fn refused(&mut self, io: IoId, from: &Buffer) {
         let (parts, blocks_apart) = match self.sent.get(&io).map(|sent| &sent.purpose) {
             Some(IoPurpose::WriteData(part)) => (vec![*part], 0),

@@ -1,9 +1,9 @@
 //! A simulation of the durable format predicts what a live array asks of its spindles: the same accesses through both
 //! give the same commands, spindle by spindle, in the same order.
 //!
-//! How commands that are in flight together are ordered depends on how long each takes. Here operations come one by one,
-//! and one tetris or destage is in flight at a time, so that nothing is left to chance. Operations do not cross multiples
-//! of 1 MiB, where a live array divides them.
+//! How commands that are in flight together are ordered depends on how long each takes. Here operations come one by
+//! one, and one tetris or destage is in flight at a time, so that nothing is left to chance. Operations do not cross
+//! multiples of 1 MiB, where a live array divides them.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -186,8 +186,8 @@ impl<A: Array<()>> Array<()> for Noted<A> {
     }
 }
 
-/// Random operations, one each [`BETWEEN_OPERATIONS_NS`]: half of them writes, half of those of parts of blocks, most of
-/// them in a sixteenth of the LUN.
+/// Random operations, one each [`BETWEEN_OPERATIONS_NS`]: half of them writes, half of those of parts of blocks, most
+/// of them in a sixteenth of the LUN.
 fn accesses(seed: u64) -> Vec<Access> {
     let mut rng = Rng::new(seed);
     let mut drawn = Vec::new();

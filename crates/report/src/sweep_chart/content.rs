@@ -292,8 +292,8 @@ fn shown(
     Shown { values, places }
 }
 
-/// Returns whether ascending numbers are spaced by factors rather than by differences: if the smallest gap is a larger share
-/// of the whole by logarithms.
+/// Returns whether ascending numbers are spaced by factors rather than by differences: if the smallest gap is a larger
+/// share of the whole by logarithms.
 fn are_by_factors(numbers: &[f64]) -> bool {
     let (Some(first), Some(last)) = (numbers.first(), numbers.last()) else { return false };
     if *first <= 0.0 || numbers.len() < 3 || last / first < 10.0 {

@@ -50,8 +50,8 @@ impl Scale {
         if self.is_about_100 { &DIVERGING_COLOURS } else { &MAP_COLOURS }
     }
 
-    /// Returns the number of the colour of a figure. About 100 %, the colour in the middle is that of 100.0 % alone, so that
-    /// every other one says which side is ahead.
+    /// Returns the number of the colour of a figure. About 100 %, the colour in the middle is that of 100.0 % alone, so
+    /// that every other one says which side is ahead.
     fn colour(&self, figure: f64) -> usize {
         let last = self.colours().len() - 1;
         if self.is_about_100 {

@@ -1,7 +1,7 @@
 //! Charts of a sweep as SVG, chosen by what its axes are.
 //!
-//! - One numeric axis: lines with bands, a line for each array. With a second axis, lines differ by that; with two numeric
-//!   axes of many values, a heat map.
+//! - One numeric axis: lines with bands, a line for each array. With a second axis, lines differ by that; with two
+//!   numeric axes of many values, a heat map.
 //! - Axes of words: dots with error bars.
 //! - A further axis: a panel for each of its values.
 //! - A Latin hypercube, or each value beside the first ones of all other axes: a panel for each axis.
@@ -40,8 +40,8 @@ pub struct SweepChart {
     pub svg: String,
 }
 
-/// Draws the charts of a sweep: those that `specs` ask for or, if there are none, one or more for each quantity, as its axes
-/// have it. Charts without a figure are left out. The height follows from the contents.
+/// Draws the charts of a sweep: those that `specs` ask for or, if there are none, one or more for each quantity, as its
+/// axes have it. Charts without a figure are left out. The height follows from the contents.
 ///
 /// # Errors
 ///

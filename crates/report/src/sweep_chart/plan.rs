@@ -175,8 +175,8 @@ fn placed(
         .collect()
 }
 
-/// Returns a chart with a panel for each axis: of scattered combinations all, otherwise those with the first values of all
-/// other axes.
+/// Returns a chart with a panel for each axis: of scattered combinations all, otherwise those with the first values of
+/// all other axes.
 fn of_each_axis(
     sweep: &Sweep,
     design: &SweepDesign<'_>,

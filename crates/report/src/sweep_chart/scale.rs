@@ -10,11 +10,12 @@ use std::ops::Range;
 const APART_PX: i32 = 6;
 /// An axis begins at zero unless the lowest figure is above this share of the highest: then differences would not show.
 const ZERO_SHARE: f64 = 0.7;
-/// Means that differ by less than this share are drawn as if they differed by that, so that noise does not fill a chart.
+/// Means that differ by less than this share are drawn as if they differed by that, so that noise does not fill a
+/// chart.
 const LEAST_SPAN: f64 = 0.02;
 
-/// An interval reaches beyond the means by at most this share of the highest, or it is cut: one of two seeds may be 25 times as wide as
-/// these are apart, and would flatten all lines.
+/// An interval reaches beyond the means by at most this share of the highest, or it is cut: one of two seeds may be 25
+/// times as wide as these are apart, and would flatten all lines.
 const INTERVAL_SHARE: f64 = 0.5;
 
 /// The axis of the figures, the same in all panels.
@@ -112,8 +113,8 @@ impl XAxis {
     }
 }
 
-/// Returns the positions whose labels do not overlap, all labels, and the words of the axis. Where not all labels fit and all
-/// end in the same unit, the unit moves to the words.
+/// Returns the positions whose labels do not overlap, all labels, and the words of the axis. Where not all labels fit
+/// and all end in the same unit, the unit moves to the words.
 pub(super) fn labelled(
     positions: &[f64],
     places: &Places,

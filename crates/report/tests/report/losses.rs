@@ -200,8 +200,8 @@ fn what_was_not_lost_is_not_explained() {
     assert!(!html.contains("Where the loss came from") && !html.contains("Of the difference"));
 }
 
-/// Returns the fixture's first array behind a machine, in a first and a last segment. Its controller loses a tenth of its
-/// IOPS.
+/// Returns the fixture's first array behind a machine, in a first and a last segment. Its controller loses a tenth of
+/// its IOPS.
 fn behind_machine() -> Results {
     let mut results = counted();
     results.arrays.truncate(1);

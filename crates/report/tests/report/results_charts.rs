@@ -12,8 +12,8 @@ fn full_run() -> Results {
     Results::from_json(include_str!("../../../results/tests/results/full-run.json")).unwrap()
 }
 
-/// Returns the run with every kind of result: also two parity groups, the second from segment 6 on, two workloads, and rows of
-/// a published table.
+/// Returns the run with every kind of result: also two parity groups, the second from segment 6 on, two workloads, and
+/// rows of a published table.
 fn run_with_everything() -> Results {
     let mut results = full_run();
     rows::add_rows(&mut results);

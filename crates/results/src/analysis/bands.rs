@@ -270,7 +270,8 @@ fn errors_over_seeds(results: &Results, sources: &BandSources<'_>) -> Vec<Option
     results.published.iter().map(of_comparison).collect()
 }
 
-/// Returns the band of the response time of a closed loop, in which operations outstanding are IOPS times response time.
+/// Returns the band of the response time of a closed loop, in which operations outstanding are IOPS times response
+/// time.
 fn inverse(iops: &FigureBand, mean_ms: f64) -> FigureBand {
     let slower = |down: f64| 1.0 / (1.0 - down.min(MOST_DOWN)) - 1.0;
     let faster = |up: f64| 1.0 - 1.0 / (1.0 + up);

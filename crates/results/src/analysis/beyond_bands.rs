@@ -1,8 +1,8 @@
 //! Whether two runs differ by more than their bands explain.
 //!
 //! Runs of one scenario share its constants and its fitted rows. An error in these moves both figures alike, to first
-//! order, so between two settings of an array only the seeds count. Arrays of different scenarios, or of different names,
-//! share nothing, and their whole bands count. Either way the two sides are independent, and add in quadrature.
+//! order, so between two settings of an array only the seeds count. Arrays of different scenarios, or of different
+//! names, share nothing, and their whole bands count. Either way the two sides are independent, and add in quadrature.
 
 use crate::data::band::FigureBand;
 use crate::data::comparison::Metric;

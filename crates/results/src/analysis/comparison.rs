@@ -132,8 +132,8 @@ pub fn ratios(
     published.ratios.iter().filter_map(ratio).collect()
 }
 
-/// Sets every published row beside the simulated figure. `fitted_rows` are the names of those that settings were fitted to. In a
-/// run that is scaled down, nothing takes as long as at full scale.
+/// Sets every published row beside the simulated figure. `fitted_rows` are the names of those that settings were fitted
+/// to. In a run that is scaled down, nothing takes as long as at full scale.
 #[must_use]
 pub fn compare_rows(
     published: &Published,

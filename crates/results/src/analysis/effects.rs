@@ -1,7 +1,7 @@
 //! What is uncertain about a figure, in percent of it: other seeds, the scatter of fitted rows, unknown constants.
 //!
-//! - Each row of a sensitivity changes a figure by a factor. Rows of one constant are alternatives: the constant takes the
-//!   figure as far up as its largest change up, and as far down as its largest change down.
+//! - Each row of a sensitivity changes a figure by a factor. Rows of one constant are alternatives: the constant takes
+//!   the figure as far up as its largest change up, and as far down as its largest change down.
 //! - Constants are independent of each other, so their ups add in quadrature, and so do their downs.
 //! - Other seeds give other figures. Their part is the 95 % quantile of Student's t times the standard deviation of the
 //!   figure of one run.
@@ -21,8 +21,8 @@ pub(super) struct Effect<'a> {
     pub(super) factor: f64,
 }
 
-/// Returns the effects on a figure that follows from the IOPS of one array, by segment; none of a figure that its segments
-/// do not give.
+/// Returns the effects on a figure that follows from the IOPS of one array, by segment; none of a figure that its
+/// segments do not give.
 pub(super) fn effects_on<'a>(
     array: &'a ArraySensitivity,
     figure: &dyn Fn(&[f64]) -> Option<f64>,
@@ -38,9 +38,9 @@ pub(super) fn effects_on<'a>(
     array.rows.iter().filter_map(effect).collect()
 }
 
-/// Returns the effects on the quotient of a figure of one array and of another. A row that both have is one change of one
-/// constant, which moves both; it is excluded if either array cannot be fitted with it. A row that only one has leaves the
-/// other as it is.
+/// Returns the effects on the quotient of a figure of one array and of another. A row that both have is one change of
+/// one constant, which moves both; it is excluded if either array cannot be fitted with it. A row that only one has
+/// leaves the other as it is.
 pub(super) fn effects_on_quotient<'a>(
     [of, over]: [&'a ArraySensitivity; 2],
     figure: &dyn Fn(&[f64]) -> Option<f64>,

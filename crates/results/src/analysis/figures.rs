@@ -155,8 +155,8 @@ impl FigureOf {
 }
 
 impl FigureOf {
-    /// Returns the mean response time of reads, or of writes, of the workload that is meant or of all; none if the results do
-    /// not tell them apart.
+    /// Returns the mean response time of reads, or of writes, of the workload that is meant or of all; none if the
+    /// results do not tell them apart.
     fn mean_of(
         &self,
         segment: &Segment,
@@ -179,7 +179,8 @@ pub fn mib_per_s_on(segment: &Segment, link: &str) -> Option<f64> {
     of_name.map(|one| one.mib_per_s_to_array).reduce(|one, other| one + other)
 }
 
-/// Whether a segment of so many seconds, beside a first one of so many, is too short for a rate: a last one ended early.
+/// Whether a segment of so many seconds, beside a first one of so many, is too short for a rate: a last one ended
+/// early.
 pub fn is_a_moment(seconds: f64, first_seconds: f64) -> bool {
     seconds < SHORTEST_SHARE * first_seconds
 }

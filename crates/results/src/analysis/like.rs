@@ -9,8 +9,8 @@
 //! - the host did the same in both: as many operations outstanding, the same share of reads, reads and writes of the
 //!   same mean size, the same jobs with the same share of the operations.
 //!
-//! In a run with phases, segments are alike only if their phases have the same workloads, each of which does the same in
-//! every phase.
+//! In a run with phases, segments are alike only if their phases have the same workloads, each of which does the same
+//! in every phase.
 //!
 //! A plain closed loop of one access specification is alike in all segments by construction. `docs/report.md` has the
 //! rule.
@@ -42,8 +42,8 @@ pub struct LikePair<'a> {
 }
 
 /// Returns, for each kind of phase in the order of the run, the two segments of an array that are furthest apart among
-/// those that may be compared; the earlier if there are several. They are one segment if no two are alike. A kind has no
-/// pair if the array was the limit in none of its segments. A run without phases is of one kind.
+/// those that may be compared; the earlier if there are several. They are one segment if no two are alike. A kind has
+/// no pair if the array was the limit in none of its segments. A run without phases is of one kind.
 #[must_use]
 pub fn like_pairs<'a>(workload: Option<&Workload>, array: &'a ArrayResults) -> Vec<LikePair<'a>> {
     let pair = |(first, last): (usize, usize)| {
@@ -145,8 +145,8 @@ fn depth(workload: Option<&Workload>, array: &ArrayResults, segment: &Segment) -
 
 /// Returns whether the host did the same in two segments of an array that are of one kind.
 fn do_the_same(workload: Option<&Workload>, one: &Segment, other: &Segment) -> bool {
-    // The same workloads, of which each has as many operations outstanding. What an earlier phase left outstanding is not
-    // theirs.
+    // The same workloads, of which each has as many operations outstanding. What an earlier phase left outstanding is
+    // not theirs.
     if one.phase.is_some() && other.phase.is_some() {
         return true;
     }
@@ -158,8 +158,8 @@ fn do_the_same(workload: Option<&Workload>, one: &Segment, other: &Segment) -> b
     same_depth && have_same_mix(workload, one, other)
 }
 
-/// Returns whether two segments, perhaps of two arrays, had the same mix of operations. The scenario's own accesses are the
-/// same throughout.
+/// Returns whether two segments, perhaps of two arrays, had the same mix of operations. The scenario's own accesses are
+/// the same throughout.
 pub fn have_same_mix(workload: Option<&Workload>, one: &Segment, other: &Segment) -> bool {
     if workload.is_none() {
         return true;

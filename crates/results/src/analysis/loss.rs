@@ -3,7 +3,8 @@
 //! On average, 1 / IOPS seconds pass between two answered operations. The limit of the array spends that time, and the
 //! account says on what: a processor on operations and spindle commands, each at a cost that the scenario gives;
 //! spindles on commands, each at the measured mean service time. The rest is idle time. Between the first segment and
-//! the last that are alike, the differences of these parts add up to the difference of the whole, because they are parts of it.
+//! the last that are alike, the differences of these parts add up to the difference of the whole, because they are
+//! parts of it.
 //!
 //! A difference of time is converted to one of IOPS by the same factor for every part, the product of both IOPS:
 //! `1/a - 1/b = (b - a) / (a b)`. No part therefore depends on the order of the calculation, with one exception. If
@@ -205,8 +206,8 @@ fn of_controller(array: &ArrayResults, segment: &Segment) -> Option<Spent> {
     Some(spent)
 }
 
-/// Returns the mean utilization of the controllers, and their number. They work side by side, so each cost takes its share
-/// of the time between two operations.
+/// Returns the mean utilization of the controllers, and their number. They work side by side, so each cost takes its
+/// share of the time between two operations.
 fn mean_controller(segment: &Segment) -> (f64, f64) {
     let machine = segment.machine.as_ref();
     match machine.map(|machine| machine.controllers.as_slice()).unwrap_or_default() {

@@ -1,5 +1,5 @@
-//! Why an account of a loss would be wrong. An account knows two things that spend time: the controller and the spindles.
-//! What a machine of several parts adds is not among them, and would be booked as waiting for spindles.
+//! Why an account of a loss would be wrong. An account knows two things that spend time: the controller and the
+//! spindles. What a machine of several parts adds is not among them, and would be booked as waiting for spindles.
 
 use crate::analysis::loss::busiest_spindles;
 use crate::data::machine::{ControllerFigures, MachineFigures};

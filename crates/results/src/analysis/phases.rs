@@ -22,8 +22,8 @@ pub struct PhaseFigures {
     pub commands_per_host_op: f64,
     /// Layout score at its end, 0 to 1.
     pub layout_score: f64,
-    /// Difference of the IOPS from those of the first phase with the same workloads, percent of these; none in that phase,
-    /// and if the host and not the array set them in one of the two.
+    /// Difference of the IOPS from those of the first phase with the same workloads, percent of these; none in that
+    /// phase, and if the host and not the array set them in one of the two.
     pub iops_difference_percent: Option<f64>,
 }
 

@@ -185,8 +185,8 @@ fn figures(segment: &Segment, first: Option<&Segment>) -> RunFigures {
 /// The beginning of the names of an array's settings, before its name.
 const OF_ARRAYS: &str = "array.";
 
-/// The ends of the names of settings that are listed only beside another one that is on, and their defaults. Absent, they
-/// have these values.
+/// The ends of the names of settings that are listed only beside another one that is on, and their defaults. Absent,
+/// they have these values.
 const DEFAULTS: [(&str, &str); 4] = [
     ("write_anywhere.relocation_reads_in_flight", "8"),
     ("write_anywhere.reallocation_scan.per_second", "20 MiB"),

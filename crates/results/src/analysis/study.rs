@@ -46,8 +46,8 @@ pub struct JudgedPrediction<'a> {
     pub verdict: PredictionVerdict,
 }
 
-/// Returns the place at which axes have these values, by their labels, and all others their first values: an index into the
-/// values of each. It is one of `places`.
+/// Returns the place at which axes have these values, by their labels, and all others their first values: an index into
+/// the values of each. It is one of `places`.
 ///
 /// # Errors
 /// If there is no such axis, value or place: what is wrong, and the remedy.

@@ -50,11 +50,11 @@ pub fn mean_and_interval(samples: &[f64]) -> (Option<f64>, Option<[f64; 2]>) {
     (Some(rounded(mean, MEAN_DIGITS)), interval)
 }
 
-/// Returns what each value of each axis changes beside the axis' first value, all other axes being equal: by axis, then by
-/// figure, then by combination.
+/// Returns what each value of each axis changes beside the axis' first value, all other axes being equal: by axis, then
+/// by figure, then by combination.
 ///
-/// Samples are paired by their position, that is by seed: a seed that either side lacks is left out of both, also of the mean
-/// that the percentage is of. Figures by segment and combinations without a partner have no difference.
+/// Samples are paired by their position, that is by seed: a seed that either side lacks is left out of both, also of
+/// the mean that the percentage is of. Figures by segment and combinations without a partner have no difference.
 #[must_use]
 pub fn differences(
     axes: &[SweepAxis],
@@ -110,8 +110,8 @@ pub fn by_chance(all: usize) -> String {
 /// difference was measured with two seeds or more.
 ///
 /// One in 20 intervals of 95 % leaves out a true difference of zero. So of many differences some look larger than noise
-/// that are not, and a reader should know how many. A difference that is zero with every seed is of a setting that cannot
-/// reach the figure, such as one of another array: chance has no part in it, so it is not counted.
+/// that are not, and a reader should know how many. A difference that is zero with every seed is of a setting that
+/// cannot reach the figure, such as one of another array: chance has no part in it, so it is not counted.
 #[must_use]
 pub fn noise_sentence(sweep: &Sweep) -> Option<String> {
     let (mut all, mut larger, mut nothing) = (0_usize, 0_usize, 0_usize);

@@ -15,15 +15,15 @@ struct Line {
     half_width: Option<f64>,
 }
 
-/// Returns what the line through points of time and figure changes from the first to the last, percent of their mean; none of
-/// fewer than two points, or if their mean is zero.
+/// Returns what the line through points of time and figure changes from the first to the last, percent of their mean;
+/// none of fewer than two points, or if their mean is zero.
 pub(crate) fn percent(points: &[(f64, f64)]) -> Option<f64> {
     let line = line(points)?;
     (line.mean != 0.0).then(|| 100.0 * line.change / line.mean)
 }
 
-/// Returns how many points come before those whose line has a change that is not distinguishable from zero; none if that is
-/// true of no [`LEAST_SEGMENTS`] or more at the end.
+/// Returns how many points come before those whose line has a change that is not distinguishable from zero; none if
+/// that is true of no [`LEAST_SEGMENTS`] or more at the end.
 pub(crate) fn steady_after(points: &[(f64, f64)]) -> Option<usize> {
     let last = points.len().checked_sub(LEAST_SEGMENTS)?;
     (0..=last).find(|first| {

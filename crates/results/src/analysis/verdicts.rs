@@ -1,5 +1,5 @@
-//! Verdicts on runs side by side: which is faster, by how much, and what was set differently. There is one for each kind of
-//! phase; `docs/report.md` has the rule.
+//! Verdicts on runs side by side: which is faster, by how much, and what was set differently. There is one for each
+//! kind of phase; `docs/report.md` has the rule.
 
 use crate::analysis::beyond_bands::{BesideBands, beside_bands};
 use crate::analysis::like::{have_same_mix, is_measure_of_array, like_kinds};
@@ -19,8 +19,8 @@ const PRICES: &str = "overhead.";
 /// A difference smaller than this is none, if there are no bands to compare it with: other seeds differ as much.
 const SAME_PERCENT: f64 = 1.0;
 
-/// Returns which of an array's runs is faster than the first, by how much, and what was set differently: a text for each
-/// run and kind of phase.
+/// Returns which of an array's runs is faster than the first, by how much, and what was set differently: a text for
+/// each run and kind of phase.
 pub(super) fn verdicts(
     runs: &[(String, &Results)],
     settings: &[DifferingParameter],

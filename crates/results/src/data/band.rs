@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 /// The band around a figure: from `low` to `high`, in the figure's own unit.
 ///
-/// Its parts are in percent of the figure; those of a change in percent of the quotient that the change is of. A part that
-/// was not measured is absent.
+/// Its parts are in percent of the figure; those of a change in percent of the quotient that the change is of. A part
+/// that was not measured is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FigureBand {
     /// The lower end.
@@ -168,8 +168,8 @@ pub struct ErrorsOverSeeds {
 }
 
 impl FigureBand {
-    /// Returns how far down and how far up the figure may be off, percent of it: its parts, which are independent, added in
-    /// quadrature.
+    /// Returns how far down and how far up the figure may be off, percent of it: its parts, which are independent,
+    /// added in quadrature.
     #[must_use]
     pub fn percent_down_and_up(&self) -> [f64; 2] {
         let seeds = self.seeds_percent.unwrap_or_default();

@@ -115,8 +115,8 @@ impl Claims {
     ///
     /// # Errors
     ///
-    /// If the text is not TOML, or has an unknown field; if a claim has neither figures nor a reason why it cannot be tested, or
-    /// both; if two claims are alike; if a figure has no bounds, or bounds that nothing is within.
+    /// If the text is not TOML, or has an unknown field; if a claim has neither figures nor a reason why it cannot be
+    /// tested, or both; if two claims are alike; if a figure has no bounds, or bounds that nothing is within.
     pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, TomlError> {
         let text = TomlText::new(text, path.as_ref());
         let raw: RawClaims = text.parse()?;

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::number::rounded;
 
-/// What the clients of blades did in a segment, all together. Their operations are those of applications or, with a page
-/// cache, its requests; figures per operation are per operation of applications.
+/// What the clients of blades did in a segment, all together. Their operations are those of applications or, with a
+/// page cache, its requests; figures per operation are per operation of applications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientRaidFigures {
     /// Requests to blades that read what was asked for, for each operation.

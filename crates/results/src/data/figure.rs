@@ -160,7 +160,8 @@ impl FigureMetric {
         }
     }
 
-    /// Returns whether a scaled-down run has as much less of it: times and sizes of the whole, not rates, waits or shares.
+    /// Returns whether a scaled-down run has as much less of it: times and sizes of the whole, not rates, waits or
+    /// shares.
     #[must_use]
     pub const fn scales(self) -> bool {
         matches!(self, Self::Seconds | Self::SnapshotsGib)

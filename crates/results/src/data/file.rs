@@ -129,7 +129,8 @@ pub struct FileSimulation {
     pub now: FilePerformance,
     /// The same requests to the same file laid out contiguously.
     pub contiguous: FilePerformance,
-    /// Other requests beside those asked for: random reads of 4 KiB and sequential reads of 1 MiB, unless they were asked for.
+    /// Other requests beside those asked for: random reads of 4 KiB and sequential reads of 1 MiB, unless they were
+    /// asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<FileOther>,
     /// Seconds that reading the whole file once takes, as it lies and contiguous.

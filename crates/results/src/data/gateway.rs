@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::number::rounded;
 
-/// What lay between a gateway and its client in a segment. The times are parts of the response time, and add up to its mean;
-/// those of operations that are divided are in proportion to their requests'.
+/// What lay between a gateway and its client in a segment. The times are parts of the response time, and add up to its
+/// mean; those of operations that are divided are in proportion to their requests'.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GatewayFigures {
     /// Waiting for the client's cores, and on them, milliseconds.

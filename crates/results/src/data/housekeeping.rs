@@ -1,8 +1,10 @@
-//! What a controller did in a segment besides serving hosts, as far as a scenario asks for it. Other runs have none of this.
+//! What a controller did in a segment besides serving hosts, as far as a scenario asks for it. Other runs have none of
+//! this.
 
 use serde::{Deserialize, Serialize};
 
-/// What consistency points and background work did in a segment. A count of what the scenario does not ask for is absent.
+/// What consistency points and background work did in a segment. A count of what the scenario does not ask for is
+/// absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Housekeeping {
     /// Blocks placed, at a cost.

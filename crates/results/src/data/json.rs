@@ -40,7 +40,8 @@ impl From<serde_json::Error> for ResultsError {
     }
 }
 
-/// Returns figures as JSON: indented, ending in a newline, the same bytes for equal figures, and read back to the last bit.
+/// Returns figures as JSON: indented, ending in a newline, the same bytes for equal figures, and read back to the last
+/// bit.
 ///
 /// # Errors
 ///

@@ -152,8 +152,8 @@ impl LayoutMap {
     ///
     /// # Errors
     ///
-    /// [`ResultsError::Schema`] for another schema than [`MAP_SCHEMA`], [`ResultsError::Json`] for text that is not JSON
-    /// or lacks a field.
+    /// [`ResultsError::Schema`] for another schema than [`MAP_SCHEMA`], [`ResultsError::Json`] for text that is not
+    /// JSON or lacks a field.
     pub fn from_json(text: &str) -> Result<Self, ResultsError> {
         crate::data::json::check_schema(text, "the map", MAP_SCHEMA)?;
         Ok(serde_json::from_str(text)?)

@@ -39,8 +39,8 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// Parts of a response time, milliseconds. They add up to its mean, unless the requests are those of a page cache or of
-/// clients that compute parity ([`Segment::time_is_of_requests`](crate::Segment::time_is_of_requests)). An operation that a
-/// front end divides has requests that overlap; its time is divided in proportion to theirs.
+/// clients that compute parity ([`Segment::time_is_of_requests`](crate::Segment::time_is_of_requests)). An operation
+/// that a front end divides has requests that overlap; its time is divided in proportion to theirs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimeIn {
     /// Waiting for the host's processor, and on it.

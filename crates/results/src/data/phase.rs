@@ -4,7 +4,8 @@ use crate::data::results::ArrayResults;
 use crate::data::segment::Segment;
 use serde::{Deserialize, Serialize};
 
-/// A part of a run with workloads of its own. Phases with the same workloads are alike, and only like phases are compared.
+/// A part of a run with workloads of its own. Phases with the same workloads are alike, and only like phases are
+/// compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     /// Its name, unique in a run.

@@ -1,5 +1,5 @@
-//! Relocation in a segment: what moved, for which cause, and what was read for it. The results of an array that relocates
-//! nothing have none of this.
+//! Relocation in a segment: what moved, for which cause, and what was read for it. The results of an array that
+//! relocates nothing have none of this.
 
 use crate::data::number::rounded;
 use serde::{Deserialize, Serialize};

@@ -53,9 +53,9 @@ pub struct Results {
     /// What a quick run scaled down; absent at full scale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<Scaled>,
-    /// Every setting of the scenario as it was run: defaults, overrides of the command line and scale are in it. Names are
-    /// paths as in `workload.file` and `array.FAS2050.write_anywhere.policy`. Absent in results of older versions and of
-    /// real spindles.
+    /// Every setting of the scenario as it was run: defaults, overrides of the command line and scale are in it. Names
+    /// are paths as in `workload.file` and `array.FAS2050.write_anywhere.policy`. Absent in results of older versions
+    /// and of real spindles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, Setting>,
     /// The load on every array; absent in results of older versions.

@@ -66,7 +66,8 @@ pub struct ComparedArray {
 /// A configured number in which runs differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DifferingParameter {
-    /// Path in the scenario, below the array for one of its settings; also `layout`, `outstanding`, `spindles`, `workload` and `LUN`.
+    /// Path in the scenario, below the array for one of its settings; also `layout`, `outstanding`, `spindles`,
+    /// `workload` and `LUN`.
     pub name: String,
     /// Its value in each of the array's runs with its unit; none where the run has no such number.
     pub values: Vec<Option<String>>,
@@ -112,8 +113,8 @@ pub struct RunFigures {
     /// Share of the time that the controller and the spindles were busy.
     #[serde(default)]
     pub utilization: Utilization,
-    /// Whether the IOPS differ from the first run's by more than the bands of both explain; absent if there is nothing to
-    /// compare, or no band.
+    /// Whether the IOPS differ from the first run's by more than the bands of both explain; absent if there is nothing
+    /// to compare, or no band.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iops_beyond_bands: Option<bool>,
     /// The same of the response time.

@@ -132,8 +132,8 @@ pub struct GroupFigures {
     pub reads: u64,
     /// Write commands that its spindles began.
     pub writes: u64,
-    /// Its free blocks when the segment ended, in percent of its blocks; none before it is added. Of a disk group, those
-    /// that no LUN takes.
+    /// Its free blocks when the segment ended, in percent of its blocks; none before it is added. Of a disk group,
+    /// those that no LUN takes.
     pub free_percent: Option<f64>,
 }
 
@@ -170,9 +170,9 @@ pub struct SpindleCommands {
 /// What the controller's memory did for the host in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cache {
-    /// Hits in percent of all lookups: of a write-anywhere array blocks of data that hosts read or write in part, and of
-    /// metadata, which nearly always hit; of an in-place one pieces of host reads. [`host_reads`](Self::host_reads) says
-    /// what the cache did for the host.
+    /// Hits in percent of all lookups: of a write-anywhere array blocks of data that hosts read or write in part, and
+    /// of metadata, which nearly always hit; of an in-place one pieces of host reads. [`host_reads`](Self::host_reads)
+    /// says what the cache did for the host.
     pub hit_percent: f64,
     /// The blocks that host reads asked for; absent in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -282,9 +282,9 @@ impl Segment {
         (self.spindle_commands.read + self.spindle_commands.write) as f64 / self.ops as f64
     }
 
-    /// Returns whether `time_in_ms` of its machine is the time of requests for each operation, and not parts of the response
-    /// time. Requests of a page cache are not an operation's: nobody waits for most writes. Those of clients that compute
-    /// parity overlap.
+    /// Returns whether `time_in_ms` of its machine is the time of requests for each operation, and not parts of the
+    /// response time. Requests of a page cache are not an operation's: nobody waits for most writes. Those of clients
+    /// that compute parity overlap.
     #[must_use]
     pub const fn time_is_of_requests(&self) -> bool {
         self.page_cache.is_some() || self.client_raid.is_some() || self.gateway.is_some()

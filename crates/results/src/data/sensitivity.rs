@@ -57,7 +57,8 @@ pub struct ArraySensitivity {
     pub name: String,
     /// A digest of all settings that the array's figures depend on. It is compared, never read.
     pub settings: String,
-    /// The fitted parameters with no constant changed, in the scenario's order and units; empty if that is not recorded.
+    /// The fitted parameters with no constant changed, in the scenario's order and units; empty if that is not
+    /// recorded.
     pub fitted: Vec<f64>,
     /// Host operations per second with no constant changed, by segment, from segment 1.
     pub iops: Vec<f64>,
@@ -112,9 +113,9 @@ impl Sensitivity {
     ///
     /// # Errors
     ///
-    /// If the text is not TOML, is of another schema, has an unknown field or lacks a required one; if a figure is not a
-    /// positive number; if two arrays, or two rows of an array, share a name; if a row has another number of segments than
-    /// the baseline, has both IOPS and `no_fit` or neither; or if rows of one constant differ in kind.
+    /// If the text is not TOML, is of another schema, has an unknown field or lacks a required one; if a figure is not
+    /// a positive number; if two arrays, or two rows of an array, share a name; if a row has another number of segments
+    /// than the baseline, has both IOPS and `no_fit` or neither; or if rows of one constant differ in kind.
     pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, TomlError> {
         Self::read(&Reader(TomlText::new(text, path.as_ref())))
     }
@@ -150,8 +151,8 @@ impl Sensitivity {
         })
     }
 
-    /// Writes the text that [`from_toml`](Self::from_toml) reads: the same bytes for equal figures, each of which is read
-    /// back to the last bit.
+    /// Writes the text that [`from_toml`](Self::from_toml) reads: the same bytes for equal figures, each of which is
+    /// read back to the last bit.
     ///
     /// ```
     /// use strewn_results::{ArraySensitivity, Sensitivity};

@@ -33,8 +33,8 @@ pub struct Sweep {
     pub figures: Vec<SweepFigure>,
     /// A row for each combination, figure and segment: by combination, then by figure, then by segment.
     pub rows: Vec<SweepRow>,
-    /// For each axis and figure, what each value changes beside the first one, all other axes being equal. None for figures
-    /// by segment, nor where a combination has no such partner.
+    /// For each axis and figure, what each value changes beside the first one, all other axes being equal. None for
+    /// figures by segment, nor where a combination has no such partner.
     pub differences: Vec<SweepDifference>,
     /// Runs that are not there.
     pub missing: Vec<MissingRun>,
@@ -62,8 +62,8 @@ impl Sweep {
     ///
     /// # Errors
     ///
-    /// [`ResultsError::Schema`] for another schema than [`SWEEP_SCHEMA`], [`ResultsError::Json`] for text that is not JSON or
-    /// lacks a field.
+    /// [`ResultsError::Schema`] for another schema than [`SWEEP_SCHEMA`], [`ResultsError::Json`] for text that is not
+    /// JSON or lacks a field.
     pub fn from_json(text: &str) -> Result<Self, ResultsError> {
         check_schema(text, "a sweep", SWEEP_SCHEMA)?;
         Ok(serde_json::from_str(text)?)
@@ -153,7 +153,8 @@ pub struct SweepRow {
     pub samples: Vec<Option<f64>>,
     /// The mean of those that are there; none if none is.
     pub mean: Option<f64>,
-    /// The interval that holds the true mean with the sweep's confidence, by Student's t; none for fewer than two samples.
+    /// The interval that holds the true mean with the sweep's confidence, by Student's t; none for fewer than two
+    /// samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<[f64; 2]>,
 }

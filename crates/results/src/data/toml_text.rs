@@ -73,7 +73,8 @@ fn line_at(text: &str, start: usize) -> usize {
     1 + before.filter(|byte| **byte == b'\n').count()
 }
 
-/// Returns the line of a parser's error, and the field with its table: `array.iops`. `(syntax)` if the text is not TOML.
+/// Returns the line of a parser's error, and the field with its table: `array.iops`. `(syntax)` if the text is not
+/// TOML.
 fn place_of(text: &str, error: &toml::de::Error) -> (usize, String) {
     let line = line_at(text, error.span().map_or(0, |span| span.start));
     let (table, key) = field(text, line);

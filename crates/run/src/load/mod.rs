@@ -143,9 +143,9 @@ impl Load {
         }
     }
 
-    /// Returns what each worker of the workload does to a file of `file_bytes`, without pauses, rates, groups and ends. A worker
-    /// of an Iometer configuration that does not say how many accesses it keeps outstanding has `outstanding`; of a cycle of
-    /// queue depths, all have the first.
+    /// Returns what each worker of the workload does to a file of `file_bytes`, without pauses, rates, groups and ends.
+    /// A worker of an Iometer configuration that does not say how many accesses it keeps outstanding has `outstanding`;
+    /// of a cycle of queue depths, all have the first.
     ///
     /// # Errors
     /// If a worker's region does not lie within the file, or the workload is a trace.

@@ -1,8 +1,8 @@
 //! A run saved in a directory, so that it can be stopped and resumed.
 //!
-//! The directory has one file for the run as a whole, `run.state`, with all that determines its results; and one for each
-//! array, `array-1.state` and so on, with what it has measured and the state of its simulation. An array writes its own
-//! after each of its segments, so the arrays of a killed run may have come to different segments. The files are
+//! The directory has one file for the run as a whole, `run.state`, with all that determines its results; and one for
+//! each array, `array-1.state` and so on, with what it has measured and the state of its simulation. An array writes
+//! its own after each of its segments, so the arrays of a killed run may have come to different segments. The files are
 //! [containers](container).
 
 mod container;
@@ -28,8 +28,8 @@ const RUN: &str = "run.state";
 /// Locked by the process that runs it.
 const LOCK: &str = "lock";
 
-/// A run that is saved in a directory as it goes on ([`RunOptions::save`](crate::RunOptions::save)). No other process can
-/// have the same directory meanwhile.
+/// A run that is saved in a directory as it goes on ([`RunOptions::save`](crate::RunOptions::save)). No other process
+/// can have the same directory meanwhile.
 #[derive(Debug)]
 pub struct SavedRun {
     directory: PathBuf,
@@ -59,9 +59,9 @@ struct Description {
 }
 
 impl SavedRun {
-    /// Begins a saved run of `scenario` at 1/`scale_down` of full scale, in a directory that is empty or not there yet. The
-    /// scenario was read from `text`, which is that of a file called `name`; only its seed and its number of segments may
-    /// differ.
+    /// Begins a saved run of `scenario` at 1/`scale_down` of full scale, in a directory that is empty or not there yet.
+    /// The scenario was read from `text`, which is that of a file called `name`; only its seed and its number of
+    /// segments may differ.
     ///
     /// # Errors
     /// If the directory has files already or cannot be written, or a file that the scenario names cannot be read.
@@ -191,8 +191,8 @@ impl SavedRun {
         })
     }
 
-    /// Restores an array into its simulation, which has not run. Returns what it had done, and whether it has ended; `None`
-    /// if nothing was saved of it.
+    /// Restores an array into its simulation, which has not run. Returns what it had done, and whether it has ended;
+    /// `None` if nothing was saved of it.
     pub(crate) fn restore(
         &self,
         index: usize,

@@ -19,16 +19,17 @@ use stripe_locks::{StripeLocks, StripeUse};
 
 pub use settings::{ClientRaidMeasures, ClientRaidSettings, LostBlade};
 
-/// Clients of a parallel file system, whose applications, another [`Host`], work on files. A client lays a file out over
-/// the objects of several blades, each in its own [`ObjectLayout`], computes parity, and sends it over its own wire.
+/// Clients of a parallel file system, whose applications, another [`Host`], work on files. A client lays a file out
+/// over the objects of several blades, each in its own [`ObjectLayout`], computes parity, and sends it over its own
+/// wire.
 ///
-/// File `f` of client `h` is LUN `h * files + f` for the applications. Its object on blade `b` is LUN `(h * files + f) *
-/// blades + b` for the machine, which has to know the objects in this order.
+/// File `f` of client `h` is LUN `h * files + f` for the applications. Its object on blade `b` is LUN
+/// `(h * files + f) * blades + b` for the machine, which has to know the objects in this order.
 ///
 /// A write of whole stripes sends data and parity. A write of a part of one first reads what parity needs: old data and
-/// old parity, or the rest of the stripe, whichever is less. Operations of a client that write the same stripe do so one
-/// after the other. What several operations write is not joined: a [`CachedHost`](crate::CachedHost) as the applications
-/// does that.
+/// old parity, or the rest of the stripe, whichever is less. Operations of a client that write the same stripe do so
+/// one after the other. What several operations write is not joined: a [`CachedHost`](crate::CachedHost) as the
+/// applications does that.
 ///
 /// ```
 /// use strewn_raid::{ObjectLayout, ObjectLayoutConfig};

@@ -16,8 +16,8 @@ pub struct ClientRaidSettings {
     pub cores: Vec<u32>,
     /// A blade that is lost.
     pub lost: Option<LostBlade>,
-    /// What a KiB that an application reads or writes takes of a client's core, in nanoseconds: of a read when all of it
-    /// has arrived, of a write before its parity is computed.
+    /// What a KiB that an application reads or writes takes of a client's core, in nanoseconds: of a read when all of
+    /// it has arrived, of a write before its parity is computed.
     pub copy_kib_ns: u64,
 }
 
@@ -26,7 +26,8 @@ pub struct ClientRaidSettings {
 pub struct LostBlade {
     /// Which one, counted from 0.
     pub blade: u16,
-    /// From when on, in nanoseconds of virtual time. Operations that have their stripes by then are completed as planned.
+    /// From when on, in nanoseconds of virtual time. Operations that have their stripes by then are completed as
+    /// planned.
     pub at_ns: u64,
 }
 
@@ -54,7 +55,8 @@ pub struct ClientRaidMeasures {
 }
 
 impl ClientRaidSettings {
-    /// Clients with so many cores each, to whom parity and copies cost nothing, and whose requests are of up to 512 KiB.
+    /// Clients with so many cores each, to whom parity and copies cost nothing, and whose requests are of up to 512
+    /// KiB.
     #[must_use]
     pub fn new(cores: Vec<u32>) -> Self {
         let largest_request_sectors = (512 << 10) / SECTOR_BYTES;

@@ -17,8 +17,8 @@ pub(super) enum StripeUse {
     Exclusive,
 }
 
-/// The stripes in use, and the operations that wait for them. An operation asks for all of its stripes at once, and they are
-/// given in the order in which operations asked, so no two wait for each other.
+/// The stripes in use, and the operations that wait for them. An operation asks for all of its stripes at once, and
+/// they are given in the order in which operations asked, so no two wait for each other.
 #[derive(Debug, Default, SavedValue)]
 pub(super) struct StripeLocks {
     stripes: BTreeMap<StripeKey, StripeQueue>,

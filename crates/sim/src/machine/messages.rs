@@ -162,8 +162,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
-    /// Sends a train of a request. Returns when all of it arrives; its first frame does at the request's `since_ns`. If it
-    /// is lost, the request begins again later, or fails.
+    /// Sends a train of a request. Returns when all of it arrives; its first frame does at the request's `since_ns`. If
+    /// it is lost, the request begins again later, or fails.
     #[inline(never)]
     pub(super) fn send(&mut self, at_ns: u64, slot: u32, toward: Toward) -> Option<u64> {
         let request = self.requests.get_mut(slot);
@@ -196,8 +196,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
-    // What happens to every request is compiled into four functions, `arrived`, `answer`, `replied` and `send`: calls of
-    // one for each step took a tenth of a machine's instructions.
+    // What happens to every request is compiled into four functions, `arrived`, `answer`, `replied` and `send`: calls
+    // of one for each step took a tenth of a machine's instructions.
     /// A part is told a word.
     #[inline(always)]
     pub(super) fn hear(&mut self, now_ns: u64, word: Word) {
@@ -268,8 +268,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
-    /// Gives the network processing of a round to the processor that also runs the array, which has no cores for it alone:
-    /// that of the answer too, like the costs of an operation's completion in
+    /// Gives the network processing of a round to the processor that also runs the array, which has no cores for it
+    /// alone: that of the answer too, like the costs of an operation's completion in
     /// [`ProcessorCosts`](strewn_array::ProcessorCosts).
     fn process_network(&mut self, index: usize, now_ns: u64, cost_ns: u64) {
         if cost_ns > 0 {

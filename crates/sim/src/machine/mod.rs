@@ -1,7 +1,7 @@
 //! A machine of parts: hosts, a network, controllers with their arrays, joined by name.
 //!
-//! A part never calls another one. What one has for another is a word that is said at a time ([`events`]), and the machine
-//! takes the earliest of these and of the arrays' own events. Arrays see what they see in a
+//! A part never calls another one. What one has for another is a word that is said at a time ([`events`]), and the
+//! machine takes the earliest of these and of the arrays' own events. Arrays see what they see in a
 //! [`Simulation`](crate::Simulation): operations, completions, a timer.
 
 mod cores;
@@ -97,8 +97,8 @@ struct Controller<A> {
     waiting: VecDeque<u32>,
     /// Operations given to the array since the beginning.
     given: Moved,
-    /// Work given to the processor since the segment began besides that of operations and commands, in nanoseconds; what
-    /// was lost when it stopped is subtracted.
+    /// Work given to the processor since the segment began besides that of operations and commands, in nanoseconds;
+    /// what was lost when it stopped is subtracted.
     other_work_ns: i64,
 }
 
@@ -172,8 +172,8 @@ pub struct Machine<A, H = ClosedLoop> {
     receiving: Vec<Receiving>,
     receives_apart: bool,
     targets: Vec<Target>,
-    /// What the host said when it was spoken to last, for every event to read: when it issues an operation by the clock,
-    /// and whether it is done.
+    /// What the host said when it was spoken to last, for every event to read: when it issues an operation by the
+    /// clock, and whether it is done.
     issue_ns: u64,
     host_is_done: bool,
     operations: Operations,
@@ -239,8 +239,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self
     }
 
-    /// Adds another host with so many cores. What all hosts issue comes from the machine's one [`Host`], which tells them
-    /// apart by the LUN that it names: each of them has its own number for a LUN ([`add_lun`](Self::add_lun)).
+    /// Adds another host with so many cores. What all hosts issue comes from the machine's one [`Host`], which tells
+    /// them apart by the LUN that it names: each of them has its own number for a LUN ([`add_lun`](Self::add_lun)).
     pub fn add_host(&mut self, cores: u32) -> HostId {
         self.host_cores.push(Cores::new(cores));
         HostId(self.host_cores.len() as u16 - 1)
@@ -296,8 +296,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         PortId(self.ports.len() as u16 - 1)
     }
 
-    /// Makes a LUN of a controller's array known to the host of `port`. Returns the number by which [`Host`] names this LUN at
-    /// this host: the first one is 0. Several hosts may have the same LUN.
+    /// Makes a LUN of a controller's array known to the host of `port`. Returns the number by which [`Host`] names this
+    /// LUN at this host: the first one is 0. Several hosts may have the same LUN.
     ///
     /// # Panics
     /// If the machine has no such controller or port.
@@ -382,8 +382,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self.controllers[0].driven.driver.components.at_work()
     }
 
-    /// Returns whether the host has nothing more to issue, everything is answered, and no segment is left to be measured. A closed
-    /// loop is never done.
+    /// Returns whether the host has nothing more to issue, everything is answered, and no segment is left to be
+    /// measured. A closed loop is never done.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.is_started && !self.is_in_segment && self.host.is_done()
@@ -462,8 +462,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
-    /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times, words come first,
-    /// then the arrays' own events, controller by controller, then operations that the host issues by the clock.
+    /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times, words come
+    /// first, then the arrays' own events, controller by controller, then operations that the host issues by the clock.
     #[inline(always)]
     fn step(&mut self, end_ns: u64) -> Result<bool, SimulationError> {
         let word_ns = self.events.next_ns();

@@ -45,8 +45,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self.pair = Some(settings);
     }
 
-    /// Lets a controller fail at `at_ns` of virtual time. Its partner notices, takes its array over, replays its log, and
-    /// goes on with what was under way. The cache of the controller that failed is lost.
+    /// Lets a controller fail at `at_ns` of virtual time. Its partner notices, takes its array over, replays its log,
+    /// and goes on with what was under way. The cache of the controller that failed is lost.
     ///
     /// # Panics
     /// If the controllers are no pair.

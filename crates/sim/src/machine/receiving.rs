@@ -10,8 +10,8 @@ use crate::host::Host;
 /// How a host takes in what arrives for it over a port. By default it begins when all of an answer is there, at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Receiving {
-    /// Nanoseconds for which the adapter collects frames before it interrupts the host: from the first frame of an answer to
-    /// the first interrupt, and from one to the next while the rest arrives.
+    /// Nanoseconds for which the adapter collects frames before it interrupts the host: from the first frame of an
+    /// answer to the first interrupt, and from one to the next while the rest arrives.
     pub interrupt_delay_ns: u64,
     /// Whether the host works on what each interrupt brings while the rest arrives; without a delay, on each frame.
     pub as_it_arrives: bool,
@@ -26,7 +26,8 @@ impl Receiving {
         }
     }
 
-    /// The share of an answer's work that begins with the last interrupt, of `cost_ns`. Frames arrive at equal intervals.
+    /// The share of an answer's work that begins with the last interrupt, of `cost_ns`. Frames arrive at equal
+    /// intervals.
     fn last_work_ns(&self, first_ns: u64, last_ns: u64, frames: u64, cost_ns: u64) -> u64 {
         let span_ns = last_ns - first_ns;
         let in_last_ns = match self.interrupt_delay_ns {
@@ -66,8 +67,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self.events.schedule(begins_ns, Word::Replied(slot));
     }
 
-    /// A host begins with an answer, of which the first frame came at the request's `departs_ns` and the last one comes at its
-    /// `since_ns`.
+    /// A host begins with an answer, of which the first frame came at the request's `departs_ns` and the last one comes
+    /// at its `since_ns`.
     #[cold]
     pub(super) fn replied_for_receiving(&mut self, now_ns: u64, slot: u32) {
         let request = self.requests.get_mut(slot);

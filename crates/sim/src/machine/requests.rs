@@ -15,8 +15,8 @@ pub struct TimeIn {
     pub wire_ns: u64,
     /// The controller's network processing.
     pub front_end_ns: u64,
-    /// Waiting for the controller's processor, and on it, until its commands leave or its answer does; a write's copy in
-    /// the partner's log included.
+    /// Waiting for the controller's processor, and on it, until its commands leave or its answer does; a write's copy
+    /// in the partner's log included.
     pub controller_ns: u64,
     /// The rest of the array's response: spindles, and room in the log.
     pub spindle_ns: u64,

@@ -6,8 +6,8 @@ use strewn_transport::{Network, PreparedTrain, Round, SubRequest, SubRequestKind
 
 use super::Port;
 
-/// Rounds that are remembered, at most. A power of two, and many times the rounds of a mix of eight sizes, so that hardly
-/// any two want the same place.
+/// Rounds that are remembered, at most. A power of two, and many times the rounds of a mix of eight sizes, so that
+/// hardly any two want the same place.
 const PLACES: usize = 1 << PLACE_BITS;
 const PLACE_BITS: u32 = 10;
 

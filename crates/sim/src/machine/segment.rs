@@ -13,8 +13,8 @@ use crate::segment::{Laws, Segment, SpindleGroup, ratio};
 use super::{Machine, TimeIn};
 
 /// What a [`Machine`] measures in a segment besides what any [`Segment`] has. There, counters, spindles and groups are
-/// those of all arrays, spindles and LUNs are numbered through, controller by controller, and the processor's time is that
-/// of the busiest controller.
+/// those of all arrays, spindles and LUNs are numbered through, controller by controller, and the processor's time is
+/// that of the busiest controller.
 #[derive(Debug, Clone, SavedValue)]
 pub struct MachineMeasures {
     /// Where the time of the operations answered went.
@@ -23,7 +23,8 @@ pub struct MachineMeasures {
     pub controllers: Vec<ControllerSegment>,
     /// The links, in the order in which they were added to the network.
     pub links: Vec<LinkSegment>,
-    /// Time that the processor of each router was busy, in nanoseconds, in the order in which they were added to the network.
+    /// Time that the processor of each router was busy, in nanoseconds, in the order in which they were added to the
+    /// network.
     pub routers_busy_ns: Vec<u64>,
     /// Time that the processor of each host was busy, in nanoseconds, summed over its cores.
     pub hosts_busy_ns: Vec<u64>,
@@ -34,8 +35,8 @@ pub struct MachineMeasures {
 /// A controller over a segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, SavedValue)]
 pub struct ControllerSegment {
-    /// Time that the processor was busy, in nanoseconds. Of several cores it is their mean, or that of the serial domain
-    /// that was occupied longest, if that is more.
+    /// Time that the processor was busy, in nanoseconds. Of several cores it is their mean, or that of the serial
+    /// domain that was occupied longest, if that is more.
     pub processor_busy_ns: u64,
     /// Its cores, if there are several.
     pub cores: Option<CoresSegment>,
@@ -181,8 +182,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     }
 }
 
-/// What the links of a network carried until `end_ns`, since they had carried what is in `before`, which is brought up to
-/// date.
+/// What the links of a network carried until `end_ns`, since they had carried what is in `before`, which is brought up
+/// to date.
 pub(crate) fn links_since(
     network: &Network,
     before: &mut Vec<LinkSegment>,

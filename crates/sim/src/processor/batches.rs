@@ -6,9 +6,9 @@ use strewn_base::state::SavedValue;
 
 /// Which completions a processor takes with one interrupt.
 ///
-/// The processor looks for completions when it ends a piece of work, and takes all that there are: those since it looked
-/// last. An idle processor takes each at once. So the first one that comes while a piece of work is done costs an
-/// interrupt, and the others until that piece ends come with it.
+/// The processor looks for completions when it ends a piece of work, and takes all that there are: those since it
+/// looked last. An idle processor takes each at once. So the first one that comes while a piece of work is done costs
+/// an interrupt, and the others until that piece ends come with it.
 ///
 /// Taking them delays what has not been given yet, like all that overtakes here: departure times that are known stay.
 #[derive(Debug, Default, SavedValue)]

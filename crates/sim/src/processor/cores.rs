@@ -6,9 +6,9 @@ use strewn_base::state::SavedValue;
 
 /// The cores of a controller's processor.
 ///
-/// Work of a *serial domain* is done by one core at a time, though not always by the same one; work in none is done by any
-/// core that is free. A filer of the 2000s has one domain for its file system and RAID, and processes the network beside
-/// it.
+/// Work of a *serial domain* is done by one core at a time, though not always by the same one; work in none is done by
+/// any core that is free. A filer of the 2000s has one domain for its file system and RAID, and processes the network
+/// beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessorCores {
     /// How many there are. With one, everything is done in the order of its arrival.
@@ -166,7 +166,8 @@ impl SeveralCores {
         done_ns
     }
 
-    /// Books the core that is free first from `ready_ns` on; among equals `last`. Returns when it is done, and the core.
+    /// Books the core that is free first from `ready_ns` on; among equals `last`. Returns when it is done, and the
+    /// core.
     fn book(
         &mut self,
         now_ns: u64,

@@ -100,8 +100,8 @@ impl Processor {
         }
     }
 
-    /// Adds network processing that is done beside the array's work, and returns when it is done; `None` if one core does
-    /// everything.
+    /// Adds network processing that is done beside the array's work, and returns when it is done; `None` if one core
+    /// does everything.
     pub(crate) fn add_network(&mut self, now_ns: u64, cost_ns: u64) -> Option<u64> {
         let several = self.several.as_mut()?;
         let kind = ProcessorWork::Network;

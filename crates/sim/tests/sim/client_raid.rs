@@ -69,8 +69,8 @@ struct Seen {
     sectors: u64,
 }
 
-/// Serves `host` until it is done. Each blade takes `service_ns` for a request, and refuses those of `refusing`. Returns what
-/// blades were asked, when it was done, and what it measured.
+/// Serves `host` until it is done. Each blade takes `service_ns` for a request, and refuses those of `refusing`.
+/// Returns what blades were asked, when it was done, and what it measured.
 fn serve(
     host: &mut impl Host,
     service_ns: u64,
@@ -429,8 +429,8 @@ fn parity_crosses_the_wire_of_its_client() {
     assert_eq!(measured.bytes, data_bytes);
     let raid = measured.client_raid.as_ref().unwrap();
     assert_eq!((raid.full_stripes, raid.parity_sectors), (400, 400 * UNIT));
-    // A unit of 64 KiB is 8 PDUs of 8 KiB, RFC 7143's default, each with a header of 48 bytes, in segments of 1,448 bytes
-    // with 90 bytes of headers, frame check and gap. Nine of them for each eight of data.
+    // A unit of 64 KiB is 8 PDUs of 8 KiB, RFC 7143's default, each with a header of 48 bytes, in segments of 1,448
+    // bytes with 90 bytes of headers, frame check and gap. Nine of them for each eight of data.
     let links = &measured.machine.as_ref().unwrap().links;
     let unit_bytes = UNIT * 512 + 8 * 48;
     let frames = unit_bytes.div_ceil(1_448);

@@ -105,7 +105,8 @@ fn parity_costs_an_array_in_place_two_passes_over_what_it_writes_back() {
     assert_eq!(counters.allocated_blocks + counters.freed_blocks, 0);
 }
 
-/// Full stripes read nothing, and their parity still has to be computed: of four data units, three are XORed into the fourth.
+/// Full stripes read nothing, and their parity still has to be computed: of four data units, three are XORed into the
+/// fourth.
 #[test]
 fn parity_of_full_stripes_costs_what_is_xored_into_it() {
     let line = AccessLine {

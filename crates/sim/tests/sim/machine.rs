@@ -325,8 +325,8 @@ fn pair_of(
     machine
 }
 
-/// What a processor had queued for seconds ahead is gone with it: the one that takes over has less to do, and sends commands
-/// earlier.
+/// What a processor had queued for seconds ahead is gone with it: the one that takes over has less to do, and sends
+/// commands earlier.
 #[test]
 fn regression_a_partner_takes_over_from_a_processor_with_a_long_queue() {
     let slow = || {

@@ -42,8 +42,8 @@ struct Seen {
     sectors: u32,
 }
 
-/// Serves `host` until it is done or `until_ns`: requests one after the other, each for `service_ns`. Returns what it was
-/// asked, when it was done, and what it measured.
+/// Serves `host` until it is done or `until_ns`: requests one after the other, each for `service_ns`. Returns what it
+/// was asked, when it was done, and what it measured.
 fn serve(host: &mut impl Host, service_ns: u64, until_ns: u64) -> (Vec<Seen>, u64, HostMeasures) {
     let mut seen = Vec::new();
     let mut queue: VecDeque<(u64, OperationId)> = VecDeque::new();
@@ -232,7 +232,8 @@ fn writing_through_keeps_the_application_waiting_and_the_sectors_as_they_are() {
 
 #[test]
 fn a_page_that_is_written_in_part_is_read_first() {
-    // Sectors 4 to 27: half of page 0, pages 1 and 2, half of page 3. Half a page at the end of the LUN is all there is.
+    // Sectors 4 to 27: half of page 0, pages 1 and 2, half of page 3. Half a page at the end of the LUN is all there
+    // is.
     let list = [access(Direction::Write, 4, 24), access(Direction::Write, LUN_SECTORS - 8, 4)];
     let settings = PageCacheSettings::write_behind(1 << 20);
     let host = CachedHost::new(applications(list, 1), settings, vec![LUN_SECTORS - 4]);

@@ -108,9 +108,9 @@ const EVA4400: ProcessorCosts = ProcessorCosts {
     ..FREE
 };
 
-// The drive turns in 60 s / 15,020 = 3.995 ms. Tracks of the outermost zone have 1,200 sectors, 600 KiB, and the skew from
-// one to the next is 0.14167 of a turn (0.19 to the next cylinder, once in four or more tracks). So its media rate is 600
-// KiB in 1.1417 turns, 128.5 MiB/s, and 256 KiB pass in 256 / 600 x 1.1417 turns = 0.4871 turns = 1.946 ms.
+// The drive turns in 60 s / 15,020 = 3.995 ms. Tracks of the outermost zone have 1,200 sectors, 600 KiB, and the skew
+// from one to the next is 0.14167 of a turn (0.19 to the next cylinder, once in four or more tracks). So its media rate
+// is 600 KiB in 1.1417 turns, 128.5 MiB/s, and 256 KiB pass in 256 / 600 x 1.1417 turns = 0.4871 turns = 1.946 ms.
 const TURN_MS: f64 = 3.995;
 const MEDIA_MIB_PER_S: f64 = 128.5;
 
@@ -125,18 +125,18 @@ fn without_read_ahead_a_stream_of_single_reads_waits_for_a_turn_each_time() {
 
 #[test]
 fn one_stream_is_read_ahead_at_about_the_media_rate_of_a_drive() {
-    // Write-anywhere, 512 KiB ahead: two chunks of 256 KiB are on their way, on two spindles. Each takes half a turn until
-    // it begins and 0.4871 turns to pass.
+    // Write-anywhere, 512 KiB ahead: two chunks of 256 KiB are on their way, on two spindles. Each takes half a turn
+    // until it begins and 0.4871 turns to pass.
     let (fas, counts) = rate(write_anywhere(512, FREE), streams(1, 64, 1));
     is_about(fas, 0.5 / ((0.5 + 0.4871) * TURN_MS) * 1e3);
     let commands_per_mib = counts.data_reads as f64 / (counts.host_read_blocks as f64 / 256.0);
     assert!(commands_per_mib < 4.1, "{commands_per_mib} commands a MiB, not one a chunk");
-    // In place, four chunks of 128 KiB are, a stripe: when a spindle's next chunk is asked for, it has just passed. So the
-    // array reads 512 KiB a turn.
+    // In place, four chunks of 128 KiB are, a stripe: when a spindle's next chunk is asked for, it has just passed. So
+    // the array reads 512 KiB a turn.
     let (eva, _) = rate(in_place(512, 0, FREE), streams(1, 64, 1));
     is_about(eva, 0.5 / TURN_MS * 1e3);
-    // The processor costs the EVA4400 little. The FAS2050 takes 0.237 ms for the command of a chunk, and 0.098 ms for each
-    // of the reads of the chunk before it, of which all but the first are asked for when the chunk is there.
+    // The processor costs the EVA4400 little. The FAS2050 takes 0.237 ms for the command of a chunk, and 0.098 ms for
+    // each of the reads of the chunk before it, of which all but the first are asked for when the chunk is there.
     let (eva, _) = rate(in_place(512, 0, EVA4400), streams(1, 64, 1));
     is_about(eva, 0.5 / TURN_MS * 1e3);
     let (fas, _) = rate(write_anywhere(512, FAS2050), streams(1, 64, 1));
@@ -145,8 +145,8 @@ fn one_stream_is_read_ahead_at_about_the_media_rate_of_a_drive() {
 
 #[test]
 fn a_longer_window_keeps_all_spindles_of_a_stripe_reading() {
-    // A spindle of VRAID-5 has four chunks of data, then one of parity that passes unread. With the next chunk asked for
-    // before the one before it has passed, five spindles read at the media rate.
+    // A spindle of VRAID-5 has four chunks of data, then one of parity that passes unread. With the next chunk asked
+    // for before the one before it has passed, five spindles read at the media rate.
     let (eva, _) = rate(in_place(2_048, 0, FREE), streams(1, 64, 1));
     is_about(eva, 5.0 * 0.8 * MEDIA_MIB_PER_S);
     // All 18 spindles of the write-anywhere group have a chunk on its way or more: 8 reads of 256 KiB and 4 MiB.
@@ -156,8 +156,9 @@ fn a_longer_window_keeps_all_spindles_of_a_stripe_reading() {
 
 #[test]
 fn eight_streams_read_as_fast_as_spindles_that_change_place_for_each_chunk() {
-    // A chunk takes half a turn to come and the time it takes to pass: 18 spindles with chunks of 256 KiB, 20 with chunks of
-    // 128 KiB. (Among several commands a drive takes the nearest, which makes up for the short seeks between streams.)
+    // A chunk takes half a turn to come and the time it takes to pass: 18 spindles with chunks of 256 KiB, 20 with
+    // chunks of 128 KiB. (Among several commands a drive takes the nearest, which makes up for the short seeks between
+    // streams.)
     let (fas, _) = rate(write_anywhere(1_024, FREE), streams(8, 64, 1));
     is_about(fas, 18.0 * 0.25 / ((0.5 + 0.4871) * TURN_MS) * 1e3);
     let (eva, _) = rate(in_place(2_048, 0, FREE), streams(8, 64, 1));
@@ -176,7 +177,8 @@ fn large_reads_with_several_outstanding_lose_nothing_by_read_ahead() {
     // 8 x 256 KiB on its way before any read-ahead: five spindles in place are kept busy, less their parity.
     let (eva, _) = rate(in_place(512, 0, EVA4400), streams(1, 256, 8));
     is_about(eva, 5.0 * 0.8 * MEDIA_MIB_PER_S);
-    // An operation of 256 KiB and its command: 66.179 + 128 + 108.606 + 128 us. With 512 KiB ahead the spindles are slower.
+    // An operation of 256 KiB and its command: 66.179 + 128 + 108.606 + 128 us. With 512 KiB ahead the spindles are
+    // slower.
     let (fas, _) = rate(write_anywhere(2_048, FAS2050), streams(1, 256, 8));
     is_about(fas, 0.25 / (66.179 + 108.606 + 256.0) * 1e6);
     let (before, _) = rate(write_anywhere(0, FAS2050), streams(1, 256, 8));

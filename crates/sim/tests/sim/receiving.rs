@@ -45,8 +45,8 @@ fn an_interrupt_that_is_held_back_delays_each_answer() {
 #[test]
 fn work_on_an_answer_that_arrives_overlaps_with_the_wire() {
     let as_it_arrives = Receiving { as_it_arrives: true, ..Receiving::default() };
-    // A command, and 64 KiB in eight PDUs: 400 us. The wire takes 566 us, so only the last frame's part is left when all is
-    // there.
+    // A command, and 64 KiB in eight PDUs: 400 us. The wire takes 566 us, so only the last frame's part is left when
+    // all is there.
     let (measured, mean_ns) = reads(65_536, COSTS, Some(as_it_arrives));
     assert!((mean_ns - 10_000.0 - 400_000.0 / 46.0).abs() < 20.0, "{mean_ns}");
     assert!(measured.laws.hold());

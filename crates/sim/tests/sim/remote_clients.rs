@@ -58,8 +58,8 @@ fn client(applications: Workers, front_end: FrontEnd) -> RemoteClients<Workers> 
     )
 }
 
-/// Answers every request of `host` after `service_ns`, any number at once, until it is done. Returns when that is, how many
-/// requests there were, and what it measured.
+/// Answers every request of `host` after `service_ns`, any number at once, until it is done. Returns when that is, how
+/// many requests there were, and what it measured.
 fn serve(host: &mut impl Host, service_ns: u64) -> (u64, u64, HostMeasures) {
     let mut queue: VecDeque<(u64, OperationId)> = VecDeque::new();
     let (mut now_ns, mut requests) = (0, 0);

@@ -82,8 +82,8 @@ fn more_outstanding_writes_cost_no_throughput_if_write_back_has_its_share() {
     assert!(in_order < 0.95 * shallow, "{in_order} operations in order of arrival");
 }
 
-/// A chunk of a fresh file begins at a multiple of a chunk in the file, so an aligned 64 KiB read is one command. Directly
-/// behind the superblock, chunks are out of step, and one aligned read in four is two commands.
+/// A chunk of a fresh file begins at a multiple of a chunk in the file, so an aligned 64 KiB read is one command.
+/// Directly behind the superblock, chunks are out of step, and one aligned read in four is two commands.
 #[test]
 fn an_aligned_read_of_a_fresh_file_is_one_command() {
     let commands_per_operation = |chunks| {

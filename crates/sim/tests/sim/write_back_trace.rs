@@ -54,8 +54,8 @@ impl Recorded {
 /// A burst of write-back: when it began, in seconds, and its bytes.
 type Burst = (f64, u64);
 
-/// The bursts in samples of a running total. What is less than half of the largest is left out: a file system's own blocks,
-/// and the rest of a burst that another program's `sync` began.
+/// The bursts in samples of a running total. What is less than half of the largest is left out: a file system's own
+/// blocks, and the rest of a burst that another program's `sync` began.
 fn bursts(samples: &[(f64, u64)]) -> Vec<Burst> {
     let mut all: Vec<Burst> = Vec::new();
     let mut was_busy = false;
@@ -93,8 +93,8 @@ impl Accesses for Paced {
     }
 }
 
-/// The share of the time in which the device was given more than a file system's own blocks, from the first burst on to the
-/// beginning of the last. Pauses of less than a second are a throttle's.
+/// The share of the time in which the device was given more than a file system's own blocks, from the first burst on to
+/// the beginning of the last. Pauses of less than a second are a throttle's.
 fn duty(samples: &[(f64, u64)]) -> f64 {
     let mut spans: Vec<[f64; 2]> = Vec::new();
     for two in samples.windows(2).filter(|two| two[1].1 - two[0].1 > 2_200_000) {
@@ -109,8 +109,8 @@ fn duty(samples: &[(f64, u64)]) -> f64 {
     busy / (spans[spans.len() - 1][0] - spans[0][0])
 }
 
-/// What the page cache gives a device, sampled as the recording is. The device takes a millisecond for each request of 512 KiB,
-/// or as long as its rate lets it.
+/// What the page cache gives a device, sampled as the recording is. The device takes a millisecond for each request of
+/// 512 KiB, or as long as its rate lets it.
 fn modelled(recorded: &Recorded, wake_ups: WakeUps) -> Vec<(f64, u64)> {
     let seconds = recorded.samples.last().unwrap().0;
     let every_ns = (WRITE_BYTES as f64 / recorded.mb_per_s * 1e3) as u64;

@@ -62,8 +62,8 @@ pub(super) struct ProfileText<'a> {
 }
 
 impl ProfileText<'_> {
-    /// A seek to the next track, shortened to the skew there if it exceeds the skew only by its measuring error: sequential
-    /// reads would otherwise lose a revolution at each track.
+    /// A seek to the next track, shortened to the skew there if it exceeds the skew only by its measuring error:
+    /// sequential reads would otherwise lose a revolution at each track.
     fn within_skew_ms(&self, seek_ms: f64) -> f64 {
         let skews = self.layout.zones.iter().map(|zone| zone.skew_rev * self.revolution_ns / 1e6);
         let least_ms = skews.filter(|&ms| ms > 0.0).fold(f64::INFINITY, f64::min) - 0.001;

@@ -15,8 +15,8 @@ const ANGLES: usize = 200;
 /// A drive turns once in this many milliseconds: 600 to 60,000 rpm.
 const REVOLUTION_MS: std::ops::RangeInclusive<f64> = 1.0..=100.0;
 
-/// Least spread of response times, in revolutions, and least coherence of a drive that turns. Uniform angles spread over 0.9
-/// of a revolution; times without a period have a coherence of 0.07 on average.
+/// Least spread of response times, in revolutions, and least coherence of a drive that turns. Uniform angles spread
+/// over 0.9 of a revolution; times without a period have a coherence of 0.07 on average.
 const LEAST_SPREAD_REV: f64 = 0.5;
 const LEAST_COHERENCE: f64 = 0.8;
 

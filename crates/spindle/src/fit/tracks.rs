@@ -18,8 +18,8 @@ const BOUNDARY_PARTS: u64 = 8192;
 /// Sectors per track differ by less than this fraction because of defects, and by more between zones.
 const SAME_ZONE: f64 = 0.004;
 
-/// A seek table has an entry for each cylinder and is slow if it does not fit a processor cache: more tracks than this are
-/// spread over more heads.
+/// A seek table has an entry for each cylinder and is slow if it does not fit a processor cache: more tracks than this
+/// are spread over more heads.
 const MAX_CYLINDERS: u32 = 1 << 19;
 
 /// Attempts at a measurement, each at another address near by.
@@ -167,8 +167,8 @@ fn measure_confirmed<D: MeasuredDrive>(
     Ok(sample)
 }
 
-/// Measures a track at `lba` or, should that fail, near it. `sector_ns` is a sector's approximate width, and is set to the
-/// measured one.
+/// Measures a track at `lba` or, should that fail, near it. `sector_ns` is a sector's approximate width, and is set to
+/// the measured one.
 fn measure_sample<D: MeasuredDrive>(
     timing: &mut Timing<'_, D>,
     lba: u64,

@@ -35,8 +35,8 @@ const DIRECT: Option<i32> = None;
 /// A file or block device, opened for reading only.
 ///
 /// Reads bypass the page cache where the system and the file system allow it (`O_DIRECT` on Linux);
-/// [`UnixFile::is_direct`] tells. Nothing bypasses the drive's own cache: switch it off for the measurement. Measure a whole
-/// device that nothing else uses: a file may be fragmented, and other load delays reads.
+/// [`UnixFile::is_direct`] tells. Nothing bypasses the drive's own cache: switch it off for the measurement. Measure a
+/// whole device that nothing else uses: a file may be fragmented, and other load delays reads.
 #[derive(Debug)]
 pub struct UnixFile {
     file: File,

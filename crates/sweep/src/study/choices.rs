@@ -47,8 +47,8 @@ impl Study {
         axes.collect()
     }
 
-    /// Returns the texts of the scenarios, with what the study sets in each of its runs: the study's own first, and those
-    /// that values of axes name, by their paths in the study.
+    /// Returns the texts of the scenarios, with what the study sets in each of its runs: the study's own first, and
+    /// those that values of axes name, by their paths in the study.
     ///
     /// # Errors
     /// If a scenario is not valid, also with the study's settings.

@@ -42,8 +42,8 @@ pub enum Design {
     OneAtATime,
     /// The first values of all axes, the second values of all axes, and so on.
     Paired,
-    /// Points drawn so that each axis with `from` and `to` alone has one in each of as many equal parts of its range; other
-    /// axes are crossed with them.
+    /// Points drawn so that each axis with `from` and `to` alone has one in each of as many equal parts of its range;
+    /// other axes are crossed with them.
     LatinHypercube,
 }
 
@@ -185,7 +185,8 @@ impl Study {
         Ok(Self { file: Some(absolute(path)), ..Self::parse(&text, path)? })
     }
 
-    /// Reads a study's text. `path` is that of its file: errors give it, and the paths of scenarios start from its folder.
+    /// Reads a study's text. `path` is that of its file: errors give it, and the paths of scenarios start from its
+    /// folder.
     ///
     /// # Errors
     /// As [`load`](Self::load).

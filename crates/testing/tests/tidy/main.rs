@@ -1,8 +1,8 @@
 //! What a reader of this repository may rely on, checked in its sources: everything public is used or taught,
 //! everything compiled is needed, links lead somewhere, lines fit, and modules import downwards.
 //!
-//! Each rule is a module; what it lets pass, and why, is in `exceptions.txt`, whose entries fail when they are no longer
-//! needed.
+//! Each rule is a module; what it lets pass, and why, is in `exceptions.txt`, whose entries fail when they are no
+//! longer needed.
 
 mod circles;
 mod dependencies;

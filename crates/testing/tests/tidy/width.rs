@@ -1,7 +1,7 @@
 //! Lines that are too long to read: code, comments, prose.
 //!
-//! rustfmt holds code to its own, smaller width, except what it cannot break and what stands in macros. What has no place
-//! to break is excepted here too: a text in quotes, a table, a link by itself, an address.
+//! rustfmt holds code to its own, smaller width, except what it cannot break and what stands in macros. What has no
+//! place to break is excepted here too: a text in quotes, a table, a link by itself, an address.
 
 use crate::finding::Finding;
 use crate::repository::Repository;

@@ -21,7 +21,8 @@ pub struct Iscsi {
     pub data_digest: bool,
     /// MaxRecvDataSegmentLength (13.12) that the host declares: the largest data of a Data-In, in bytes.
     pub host_data_segment_bytes: u32,
-    /// MaxRecvDataSegmentLength (13.12) that the target declares: the largest data of a Data-Out or a command, in bytes.
+    /// MaxRecvDataSegmentLength (13.12) that the target declares: the largest data of a Data-Out or a command, in
+    /// bytes.
     pub target_data_segment_bytes: u32,
     /// MaxBurstLength (13.13): the largest burst that an R2T asks for, or that Data-In PDUs form, in bytes.
     pub max_burst_bytes: u64,
@@ -147,8 +148,8 @@ impl Iscsi {
         self.with_data(self.pdus(kind, pdus), bursts.bytes, pdus)
     }
 
-    /// `part` with `bytes` of data in `data_pdus` of its PDUs: padding to 4 bytes (RFC 7143, 11.1), and digests. Only the
-    /// last PDU is padded, since segments are multiples of 4.
+    /// `part` with `bytes` of data in `data_pdus` of its PDUs: padding to 4 bytes (RFC 7143, 11.1), and digests. Only
+    /// the last PDU is padded, since segments are multiples of 4.
     fn with_data(&self, mut part: TrainPart, bytes: u64, data_pdus: u32) -> TrainPart {
         let digest = if self.data_digest { DIGEST_BYTES } else { 0 };
         let padding = bytes.next_multiple_of(4) - bytes;

@@ -85,8 +85,8 @@ impl FrontEnd {
         }
     }
 
-    /// Round `round`, from 0, of a sub-request of an operation, which its kind and its bytes decide; `None` if it does not
-    /// have as many.
+    /// Round `round`, from 0, of a sub-request of an operation, which its kind and its bytes decide; `None` if it does
+    /// not have as many.
     #[must_use]
     pub fn round(
         &self,

@@ -7,8 +7,8 @@ use crate::{Direction, PduKind, Train, TrainPart, WireCounts};
 
 /// The record mark before a message on a stream (RFC 5531, 11).
 const RECORD_MARK: u32 = 4;
-/// A call without credentials: xid, message type, RPC version, program, version, procedure (RFC 5531, 9), and a verifier
-/// AUTH_NONE.
+/// A call without credentials: xid, message type, RPC version, program, version, procedure (RFC 5531, 9), and a
+/// verifier AUTH_NONE.
 const CALL: u32 = 6 * 4 + 8;
 /// An accepted reply: xid, message type, reply status, verifier AUTH_NONE, accept status; and NFS's status.
 const REPLY: u32 = 4 + 4 + 4 + 8 + 4 + 4;
@@ -43,8 +43,8 @@ pub struct Nfs {
     pub slots: u32,
     /// When data is stable.
     pub stability: WriteStability,
-    /// Whether replies to writes carry the attributes from before (RFC 1813, 2.6). True by default; servers may leave them
-    /// out, and NFS-Ganesha does.
+    /// Whether replies to writes carry the attributes from before (RFC 1813, 2.6). True by default; servers may leave
+    /// them out, and NFS-Ganesha does.
     pub pre_op_attributes: bool,
     /// Whether replies carry the attributes from after the operation, likewise.
     pub post_op_attributes: bool,
@@ -90,7 +90,8 @@ impl Nfs {
                 self.call(PduKind::NfsReadCall, 8 + 4, 0),
                 reply(PduKind::NfsReadReply, self.post_op_bytes() + 4 + 4 + 4, bytes),
             ),
-            // WRITE3args: handle, offset, count, stable, length of the data. WRITE3resok: wcc, count, committed, verifier.
+            // WRITE3args: handle, offset, count, stable, length of the data. WRITE3resok: wcc, count, committed,
+            // verifier.
             Direction::Write => Turn::only(
                 self.call(PduKind::NfsWriteCall, 8 + 4 + 4 + 4, bytes),
                 reply(PduKind::NfsWriteReply, self.wcc_bytes() + 4 + 4 + 8, 0),
@@ -106,8 +107,8 @@ impl Nfs {
         )
     }
 
-    /// LOOKUP and ACCESS before a file is read. Before it is written: a LOOKUP that finds nothing, and an unchecked CREATE
-    /// with a mode and a size; behind it a COMMIT, if writes are unstable and nothing else commits them.
+    /// LOOKUP and ACCESS before a file is read. Before it is written: a LOOKUP that finds nothing, and an unchecked
+    /// CREATE with a mode and a size; behind it a COMMIT, if writes are unstable and nothing else commits them.
     pub(super) fn add_file_calls(&self, direction: Direction, counts: &mut WireCounts) {
         let handle_bytes = 4 + self.file_handle_bytes.next_multiple_of(4);
         let name_bytes = 4 + self.file_name_bytes.next_multiple_of(4);

@@ -5,8 +5,8 @@ use strewn_base::state::SavedValue;
 use super::Turn;
 use crate::{Direction, PduKind, Train, TrainPart, WireCounts};
 
-/// The header before each message on TCP: the NetBIOS session service's (RFC 1002, 4.3.1), or direct TCP's, which has the
-/// same size (\[MS-SMB2\] 2.1).
+/// The header before each message on TCP: the NetBIOS session service's (RFC 1002, 4.3.1), or direct TCP's, which has
+/// the same size (\[MS-SMB2\] 2.1).
 const SESSION_HEADER: u32 = 4;
 /// \[MS-CIFS\] 2.2.3.1.
 const SMB1_HEADER: u32 = 32;
@@ -20,9 +20,9 @@ const SMB1_LARGEST_BYTES: u32 = 0x1_ffff - 64;
 /// SMB 1, also called CIFS: READ_ANDX and WRITE_ANDX with 64-bit offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
 pub struct Smb1 {
-    /// The largest read, in bytes. 61,440: what Windows asks for with CAP_LARGE_READX. Without it, 16,384: what fits into
-    /// Windows's MaxBufferSize, 16,644. \[MS-CIFS\] has lengths of 16 bits. \[MS-SMB\] 2.2.4.2.1 extends them, up to what
-    /// a message can hold, 131,007; more counts as that.
+    /// The largest read, in bytes. 61,440: what Windows asks for with CAP_LARGE_READX. Without it, 16,384: what fits
+    /// into Windows's MaxBufferSize, 16,644. \[MS-CIFS\] has lengths of 16 bits. \[MS-SMB\] 2.2.4.2.1 extends them, up
+    /// to what a message can hold, 131,007; more counts as that.
     pub read_bytes: u32,
     /// The largest write, in bytes, likewise. 61,440: what Windows sends with CAP_LARGE_WRITEX.
     pub write_bytes: u32,

@@ -7,8 +7,8 @@ use strewn_transport::{
 
 use super::{fibre_channel, shipped, store_and_forward, tcp};
 
-/// Connections of three kinds over two links each: a plain path; the same, of which one link is a group of one lane, which
-/// is not plain; and a faster plain one.
+/// Connections of three kinds over two links each: a plain path; the same, of which one link is a group of one lane,
+/// which is not plain; and a faster plain one.
 fn network(over_fibre_channel: bool) -> (Network, Vec<Connection>) {
     let (slow, fast, transport) = match over_fibre_channel {
         true => ("fc-1g", "fc-4g", fibre_channel()),

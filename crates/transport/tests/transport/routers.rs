@@ -73,7 +73,8 @@ fn small_pdus_overlap_on_the_two_links() {
 
 #[test]
 fn frames_that_a_router_passes_on_overlap_within_a_pdu() {
-    // 64 KiB in one PDU and in eight: with frames passed on, how the target cuts them decides the last frame's size alone.
+    // 64 KiB in one PDU and in eight: with frames passed on, how the target cuts them decides the last frame's size
+    // alone.
     let read = |iscsi, storage| {
         let settings = RouterSettings { storage, ..Default::default() };
         let (mut network, mut connection, ..) = routed(settings);

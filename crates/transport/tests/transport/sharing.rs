@@ -22,7 +22,8 @@ fn hosts(count: u64) -> (Network, Vec<Connection>, LinkId) {
 
 #[test]
 fn slow_links_fill_a_fast_one() {
-    // Nine hosts send at the full rate of their own links, and none delays another by more than a train on the fast link.
+    // Nine hosts send at the full rate of their own links, and none delays another by more than a train on the fast
+    // link.
     let alone_ns = {
         let (mut network, mut connections, _) = hosts(1);
         (0..100).map(|_| send(&mut network, 0, &mut connections[0], &train(65_536)).last_ns).max()

@@ -76,7 +76,8 @@ fn slow_start_doubles_the_window_with_each_round_trip() {
         let last_ns = send(&mut network, 0, &mut connection, &train(bytes)).last_ns;
         let expected_ns = slow_start_by_segments(bytes, 10, connection.round_trip_ns());
         let off_ns = last_ns.abs_diff(expected_ns);
-        // A round that opens the window for good is sent at the link's rate at once: up to a tenth of a round trip early.
+        // A round that opens the window for good is sent at the link's rate at once: up to a tenth of a round trip
+        // early.
         assert!(off_ns <= MILLISECOND, "{bytes} bytes take {last_ns}, not {expected_ns}");
     }
 }
@@ -97,8 +98,8 @@ fn an_open_window_closes_when_the_connection_is_idle_only_if_told_to() {
     assert_eq!(time_after_idle(IdleRestart::Rfc2861), restarted);
 }
 
-/// How long 20 MB take after a loss has closed an open window, from the retransmission on, in round trips. Before it, and
-/// a round trip apart, the connection sends `small_trains` of 1,000 bytes.
+/// How long 20 MB take after a loss has closed an open window, from the retransmission on, in round trips. Before it,
+/// and a round trip apart, the connection sends `small_trains` of 1,000 bytes.
 fn round_trips_after_a_loss(small_trains: u64) -> u64 {
     let profile = LinkProfile { propagation_ns: 5 * MILLISECOND, ..shipped("ethernet-1g") };
     let settings = slow_start(IdleRestart::Keeps);
@@ -120,15 +121,16 @@ fn round_trips_after_a_loss(small_trains: u64) -> u64 {
 
 #[test]
 fn a_loss_closes_the_window_to_a_segment_and_slow_start_ends_at_half_of_what_was_in_flight() {
-    // A segment of 1,460 bytes, and the 1,000 that were acknowledged since, are a window of 2,460. After 8 round trips it is
-    // 629,760 bytes, more than half of the 1.19 MB that were in flight, and 627,300 are sent. Then it grows by a segment in
-    // each: 29 more carry 18,877,000, and the rest leaves in the last one.
+    // A segment of 1,460 bytes, and the 1,000 that were acknowledged since, are a window of 2,460. After 8 round trips
+    // it is 629,760 bytes, more than half of the 1.19 MB that were in flight, and 627,300 are sent. Then it grows by a
+    // segment in each: 29 more carry 18,877,000, and the rest leaves in the last one.
     assert_eq!(round_trips_after_a_loss(0), 8 + 29);
 }
 
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
-    // In slow start it grows by what is acknowledged, so 700 small trains end slow start. After that, it stays as it is.
+    // In slow start it grows by what is acknowledged, so 700 small trains end slow start. After that, it stays as it
+    // is.
     let unused = round_trips_after_a_loss(700);
     let idle = round_trips_after_a_loss(5_000);
     assert!(idle + 1 >= unused, "{unused} round trips, but {idle} after more small trains");

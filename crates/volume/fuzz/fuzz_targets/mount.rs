@@ -1,5 +1,5 @@
-//! Pages of metadata with any bytes changed: they are refused, or mounted and used without a panic. Fuzzed, a mount does
-//! not compare checksums.
+//! Pages of metadata with any bytes changed: they are refused, or mounted and used without a panic. Fuzzed, a mount
+//! does not compare checksums.
 #![no_main]
 
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::page::{FANOUT, PagePointer};
 
-/// The pointers to the pages of a map (level 0), and to the pages that hold pointers. The top level has one page, which a
-/// volume or the root leads to.
+/// The pointers to the pages of a map (level 0), and to the pages that hold pointers. The top level has one page, which
+/// a volume or the root leads to.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct PageArray {
     levels: Vec<BTreeMap<u64, PagePointer>>,

@@ -277,7 +277,8 @@ impl Volumes {
         arrays.map(|(_, _, array)| array.len()).sum()
     }
 
-    /// Free blocks that only metadata may take. A commit may delay the frees of as many blocks as it allocates for them.
+    /// Free blocks that only metadata may take. A commit may delay the frees of as many blocks as it allocates for
+    /// them.
     pub(crate) fn metadata_reserve(&self) -> u64 {
         let total = self.aggregate.total_blocks();
         let delayed = self.aggregate.options().delayed_frees;

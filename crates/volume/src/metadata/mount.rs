@@ -30,16 +30,16 @@ impl Volumes {
     ///
     /// Everything that was durable with that commit is there, and answers as it did. What is not: how far deletions of
     /// snapshots and volumes had come, which begin again with what they had not freed; cleanings, which have ended; and
-    /// where the allocator had come to, so that it begins as after [`Aggregate::mount`]. Two mounts of one root allocate
-    /// alike.
+    /// where the allocator had come to, so that it begins as after [`Aggregate::mount`]. Two mounts of one root
+    /// allocate alike.
     ///
-    /// Reads all metadata, level by level, in the order of their VBNs. O(blocks of active images) of time, plus O(blocks
-    /// / 64) to count free blocks. What it does not compare is whether snapshots hold what they should:
+    /// Reads all metadata, level by level, in the order of their VBNs. O(blocks of active images) of time, plus
+    /// O(blocks / 64) to count free blocks. What it does not compare is whether snapshots hold what they should:
     /// [`verify`](Self::verify) does.
     ///
     /// # Errors
-    /// [`VolumesMountError`] if the options or groups are not those of the store, a page cannot be read, or the metadata
-    /// are damaged.
+    /// [`VolumesMountError`] if the options or groups are not those of the store, a page cannot be read, or the
+    /// metadata are damaged.
     pub fn mount<E>(
         groups: impl IntoIterator<Item = ParityGroup>,
         options: AggregateOptions,

@@ -2,8 +2,8 @@
 //!
 //! A changed node is another node, because the last commit and snapshots still need the old one. So the nodes that a
 //! consistency point changes go together on new pages, and a page is freed when none of its nodes is left. If nodes are
-//! changed at random, 2.7 of 7 are on average: a page lives as long as the last of them, 1 + 1/2 + ... + 1/7 = 2.6 times
-//! as long as one does.
+//! changed at random, 2.7 of 7 are on average: a page lives as long as the last of them, 1 + 1/2 + ... + 1/7 = 2.6
+//! times as long as one does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -12,8 +12,9 @@ const MAGIC: [u8; 8] = *b"STRWNVR1";
 
 /// The root of one commit of a persistent store: it leads to all metadata, and with them to all blocks.
 ///
-/// The store writes it to a place of its own, such as a superblock, when everything that it leads to is durable. It fits
-/// a sector, so a crash leaves the old bytes or the new ones; keep two copies, written in turn, if that is not certain.
+/// The store writes it to a place of its own, such as a superblock, when everything that it leads to is durable. It
+/// fits a sector, so a crash leaves the old bytes or the new ones; keep two copies, written in turn, if that is not
+/// certain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Root {
     pub(crate) consistency_points: u64,

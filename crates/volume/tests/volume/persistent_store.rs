@@ -1,8 +1,8 @@
-//! The store of `examples/persistent_store.rs`, killed at random writes and opened again, with all disks and with two of
-//! them missing.
+//! The store of `examples/persistent_store.rs`, killed at random writes and opened again, with all disks and with two
+//! of them missing.
 //!
-//! `STREWN_KILLS=5000 cargo test --release -p strewn-volume --test volume persistent_store::` kills it that often; 60 times
-//! without it. A failure prints the seed that repeats it: `STREWN_SEED`.
+//! `STREWN_KILLS=5000 cargo test --release -p strewn-volume --test volume persistent_store::` kills it that often; 60
+//! times without it. A failure prints the seed that repeats it: `STREWN_SEED`.
 
 #[path = "../../examples/persistent_store.rs"]
 mod store;

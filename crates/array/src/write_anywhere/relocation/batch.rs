@@ -1,5 +1,5 @@
-//! Batches of blocks to relocate: each is read as far as the cache lacks it, held, and made dirty as a whole, so that one
-//! consistency point writes all of it.
+//! Batches of blocks to relocate: each is read as far as the cache lacks it, held, and made dirty as a whole, so that
+//! one consistency point writes all of it.
 
 use strewn_base::state::SavedValue;
 
@@ -72,8 +72,8 @@ impl<P: Payload> WriteAnywhere<P> {
         relocation.waiting.extend(parts);
     }
 
-    /// Most blocks that may be dirty or held for the sake of relocation: half of what may be dirty, and of what there is
-    /// room for. The rest is the hosts'.
+    /// Most blocks that may be dirty or held for the sake of relocation: half of what may be dirty, and of what there
+    /// is room for. The rest is the hosts'.
     pub(super) fn most_relocated(&self) -> u64 {
         (u64::from(self.config.dirty_limit_blocks) / 2).min(self.room_blocks / 2)
     }
@@ -159,8 +159,8 @@ impl<P: Payload> WriteAnywhere<P> {
         slots.into_iter().filter(|slot| relocation.batches[*slot].is_read()).collect()
     }
 
-    /// How many blocks of a batch, from the next on, lie one behind another and are not in the cache; 0 if the next one is
-    /// there. `None` if it has no place, or gets a new one anyway.
+    /// How many blocks of a batch, from the next on, lie one behind another and are not in the cache; 0 if the next one
+    /// is there. `None` if it has no place, or gets a new one anyway.
     fn run_in_batch(&self, batch: &Batch) -> Option<u32> {
         let keys = &batch.keys[batch.next..];
         let key = keys[0];

@@ -1,8 +1,8 @@
 //! Cleaning free space: allocation areas are emptied, so that consistency points find full stripes.
 //!
-//! The areas with the fewest blocks to move come first, as in the log-structured file system of Rosenblum and Ousterhout
-//! (1991) and in the segment cleaning of WAFL (Kesavan, Curtis-Maury, Devadas and Mishra, FAST 2019). An area that is
-//! being emptied is withheld from allocation. What leaves it is freed at once, not delayed.
+//! The areas with the fewest blocks to move come first, as in the log-structured file system of Rosenblum and
+//! Ousterhout (1991) and in the segment cleaning of WAFL (Kesavan, Curtis-Maury, Devadas and Mishra, FAST 2019). An
+//! area that is being emptied is withheld from allocation. What leaves it is freed at once, not delayed.
 //!
 //! Who owns a block is found by one pass over the map for several areas at a time: their blocks are all that has to be
 //! remembered. On a spindle, a block's checksum entry names its owner, so the reads that move it tell.
@@ -70,8 +70,8 @@ struct CleanedArea {
 }
 
 impl Cleaner {
-    /// A consistency point writes so many blocks of data, of which `relocated` are moved. It may clean for the others, at
-    /// most `most` blocks: an array that nothing is written to cleans nothing.
+    /// A consistency point writes so many blocks of data, of which `relocated` are moved. It may clean for the others,
+    /// at most `most` blocks: an array that nothing is written to cleans nothing.
     pub(super) fn allow(&mut self, blocks: u64, relocated: u64, most: u64) {
         self.checkpoint_blocks = blocks;
         let of_hosts = blocks.saturating_sub(relocated);

@@ -34,8 +34,8 @@ use strewn_base::state::SavedValue;
 
 pub use scan::{ReallocationScan, ScanProgress};
 
-/// Most requests of host reads that wait. Later ones are dropped: the blocks leave the cache, and the next read in order
-/// asks again.
+/// Most requests of host reads that wait. Later ones are dropped: the blocks leave the cache, and the next read in
+/// order asks again.
 const MOST_WAITING: usize = 16;
 
 /// What an array relocates, and how hard it works on it.

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use strewn_base::state::SavedValue;
 
-/// Blocks that are judged and relocated together: four chunks, 1 MiB. A stream that never gets so far relocates nothing.
+/// Blocks that are judged and relocated together: four chunks, 1 MiB. A stream that never gets so far relocates
+/// nothing.
 pub(super) const STRETCH_BLOCKS: u32 = 256;
 /// Runs of a stretch, as a multiple of those expected, above which it is relocated. An assumption: relocation costs one
 /// write for each block now, and pays with each later scan.

@@ -1,5 +1,5 @@
-//! Thick and thin volumes with snapshots of their own in one aggregate: whatever thin volumes and snapshots take, a write
-//! to a thick volume finds room.
+//! Thick and thin volumes with snapshots of their own in one aggregate: whatever thin volumes and snapshots take, a
+//! write to a thick volume finds room.
 
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};

@@ -459,8 +459,8 @@ impl Harness {
         self.array.spindle_failed(self.now_ns, spindle, &mut self.driver).unwrap_err()
     }
 
-    /// Makes a block of a spindle bad: it cannot be read (0), is changed (1), or is what another block is (2). Whether that
-    /// changed anything: a block that was never written, or is lost, has nothing to spoil.
+    /// Makes a block of a spindle bad: it cannot be read (0), is changed (1), or is what another block is (2). Whether
+    /// that changed anything: a block that was never written, or is lost, has nothing to spoil.
     pub fn spoil(&mut self, spindle: u16, dbn: u64, kind: u8) -> bool {
         let blocks = (self.driver.spindles[usize::from(spindle)].len() / BLOCK_BYTES) as u64;
         if self.driver.lost.contains(&spindle)
@@ -524,8 +524,8 @@ impl Harness {
         (checksum(&bytes) == pointer.checksum).then_some(bytes)
     }
 
-    /// The aggregate's bitmap on the spindles has what is reached from the root, and what is held back, and nothing else.
-    /// Whether there was one to look at.
+    /// The aggregate's bitmap on the spindles has what is reached from the root, and what is held back, and nothing
+    /// else. Whether there was one to look at.
     pub fn bitmap_is_right(&self) -> bool {
         let keys = self.array.keys();
         if self.driver.root.is_none() {

@@ -1,5 +1,6 @@
-//! A write-anywhere array with bytes, on spindles that are lost, cannot read or say what is not so: what was acknowledged
-//! is returned, parity is right, what the root leads to is what was committed, and nothing wrong is ever returned.
+//! A write-anywhere array with bytes, on spindles that are lost, cannot read or say what is not so: what was
+//! acknowledged is returned, parity is right, what the root leads to is what was committed, and nothing wrong is ever
+//! returned.
 
 mod harness;
 mod relocation;

@@ -137,8 +137,8 @@ impl ChunkMap {
         Some(pieces)
     }
 
-    /// The parts of the chunk at `start` that are not given out because a copy of the superblock lies there, in ascending
-    /// order and without overlap (`btrfs_rmap_block`, fs/btrfs/block-group.c).
+    /// The parts of the chunk at `start` that are not given out because a copy of the superblock lies there, in
+    /// ascending order and without overlap (`btrfs_rmap_block`, fs/btrfs/block-group.c).
     pub(crate) fn superblocks(&self, start: u64) -> Vec<Range<u64>> {
         let mut found = Vec::new();
         let Some(chunk) = self.chunks.get(&start) else { return found };
@@ -224,8 +224,8 @@ impl Chunk {
         }
     }
 
-    /// Appends the pieces of `bytes` from `at`, counted from the chunk's beginning, from one copy or from the first whose
-    /// device is there (`map_blocks_*`, fs/btrfs/volumes.c). Returns how many bytes have a device.
+    /// Appends the pieces of `bytes` from `at`, counted from the chunk's beginning, from one copy or from the first
+    /// whose device is there (`map_blocks_*`, fs/btrfs/volumes.c). Returns how many bytes have a device.
     fn read(
         &self,
         at: u64,

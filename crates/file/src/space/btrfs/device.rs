@@ -12,8 +12,8 @@ const MOST_BYTES: usize = 64 << 10;
 
 /// A block device that is read past the page cache.
 ///
-/// btrfs writes its trees past the page cache of the device. Bytes that were read through the cache once stay in it, out of
-/// date, as long as the file system is mounted.
+/// btrfs writes its trees past the page cache of the device. Bytes that were read through the cache once stay in it,
+/// out of date, as long as the file system is mounted.
 #[derive(Debug)]
 pub struct DirectDevice {
     file: File,

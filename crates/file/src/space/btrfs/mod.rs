@@ -1,11 +1,11 @@
 //! btrfs on its devices: superblock, chunk tree and extent tree, read without the kernel.
 //!
-//! FIEMAP tells addresses of btrfs's own address space, which the chunk tree maps to devices. The ioctl that reads a tree
-//! needs unsafe code; the devices need read permission. What is read is the state of the last committed transaction: sync
-//! first. Chunks change rarely, when the file system grows into unallocated space, and by balance.
+//! FIEMAP tells addresses of btrfs's own address space, which the chunk tree maps to devices. The ioctl that reads a
+//! tree needs unsafe code; the devices need read permission. What is read is the state of the last committed
+//! transaction: sync first. Chunks change rarely, when the file system grows into unallocated space, and by balance.
 //!
-//! Any bytes give an error at worst. Memory grows with the number of chunks only, of which a file system has one per GiB or
-//! so, and which has a limit.
+//! Any bytes give an error at worst. Memory grows with the number of chunks only, of which a file system has one per
+//! GiB or so, and which has a limit.
 
 mod chunk;
 mod device;
@@ -43,12 +43,12 @@ pub struct Btrfs<D> {
 }
 
 impl<D: Read + Seek> Btrfs<D> {
-    /// Reads the superblocks of all devices that are there, in any order, and the chunk tree. A device may be missing as
-    /// long as there is a copy of the chunk tree on another.
+    /// Reads the superblocks of all devices that are there, in any order, and the chunk tree. A device may be missing
+    /// as long as there is a copy of the chunk tree on another.
     ///
     /// # Errors
-    /// What is wrong, in words: a device cannot be read or is of another file system, or a tree is damaged, or has changed
-    /// in the meantime. In the last case it is worth trying again.
+    /// What is wrong, in words: a device cannot be read or is of another file system, or a tree is damaged, or has
+    /// changed in the meantime. In the last case it is worth trying again.
     pub fn open(mut devices: Vec<D>) -> Result<Self, String> {
         let mut newest: Option<Superblock> = None;
         let mut ids = BTreeMap::new();
@@ -137,8 +137,8 @@ impl<D: Read + Seek> Btrfs<D> {
 
     /// Visits the items of a tree whose keys are in `range`, in order.
     ///
-    /// It ends on any bytes: the level goes down by one from parent to child, the first key of a child is the one that its
-    /// parent has for it, and all keys ascend. So no block is visited twice.
+    /// It ends on any bytes: the level goes down by one from parent to child, the first key of a child is the one that
+    /// its parent has for it, and all keys ascend. So no block is visited twice.
     pub(crate) fn walk(
         &mut self,
         root: TreeRoot,

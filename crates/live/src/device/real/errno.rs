@@ -32,8 +32,8 @@ pub(super) fn error_of(request: &IoRequest, error: &io::Error) -> IoError {
     }
 }
 
-/// Returns the remedy for an error of this process, of the machine or of a whole file system: one that says nothing about
-/// the device or the socket at which it was met. `None` for all others.
+/// Returns the remedy for an error of this process, of the machine or of a whole file system: one that says nothing
+/// about the device or the socket at which it was met. `None` for all others.
 #[must_use]
 pub fn remedy_of_system(error: &io::Error) -> Option<&'static str> {
     Some(match Errno::from_io_error(error)? {

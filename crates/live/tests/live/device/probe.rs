@@ -1,5 +1,5 @@
-//! What lies on a device is recognized before it is written over, by the bytes that the formats' documentation gives. What
-//! the tools themselves write: `tests/outside/probe.rs`.
+//! What lies on a device is recognized before it is written over, by the bytes that the formats' documentation gives.
+//! What the tools themselves write: `tests/outside/probe.rs`.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

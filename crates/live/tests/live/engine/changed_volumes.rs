@@ -146,8 +146,8 @@ fn regression_blocks_that_only_snapshots_hold_are_rebuilt_as_what_they_are() {
     }
 }
 
-/// A change could not be written for lack of space. When there was space again, writes to a new LUN could be acknowledged
-/// before the change was durable; after a power loss, the array did not start.
+/// A change could not be written for lack of space. When there was space again, writes to a new LUN could be
+/// acknowledged before the change was durable; after a power loss, the array did not start.
 #[test]
 fn regression_nothing_is_acknowledged_before_the_change_that_it_needs() {
     let mut config = config(Parity::RaidDp, 3);

@@ -160,8 +160,8 @@ fn a_lost_write_of_data_is_told_and_made_good() {
     restart_and_verify(&mut rig);
 }
 
-/// What the host reads is what it wrote, and is written again, also when it is read with others, and after a write of another
-/// block of the stripe.
+/// What the host reads is what it wrote, and is written again, also when it is read with others, and after a write of
+/// another block of the stripe.
 #[test]
 fn a_lost_write_is_noticed_when_the_block_is_read_or_its_stripe_written() {
     for (seed, lost) in [(8, 0), (9, 1), (10, 0), (11, 1)] {
@@ -234,7 +234,8 @@ fn a_first_write_that_is_lost_is_noticed() {
     }
 }
 
-/// With a spindle gone there is nothing to compute the block from: it is refused, and so is what would be computed from it.
+/// With a spindle gone there is nothing to compute the block from: it is refused, and so is what would be computed from
+/// it.
 #[test]
 fn a_lost_write_beside_a_lost_spindle_is_refused() {
     let mut rig = full(15);

@@ -9,8 +9,8 @@ use strewn_raid::Parity;
 
 use super::{BLOCK, config, fresh_devices, write};
 
-/// A write that a crash has left half done leaves its checksum damaged where nothing is in use, or not: the last stripes
-/// of an array that is nearly empty, and its first.
+/// A write that a crash has left half done leaves its checksum damaged where nothing is in use, or not: the last
+/// stripes of an array that is nearly empty, and its first.
 #[test]
 fn regression_stripes_without_anything_in_use_are_left_alone() {
     let config = config(Parity::RaidDp, 5);

@@ -166,7 +166,8 @@ fn a_snapshot_without_room_for_the_lun_beside_it_is_refused() {
 #[test]
 fn regression_a_restart_leaves_no_block_in_use_whose_free_was_held_back() {
     let mut config = config(Parity::Raid4, 4);
-    // Three blocks of bitmap, one behind the other on one spindle, so that a consistency point does not write all of them.
+    // Three blocks of bitmap, one behind the other on one spindle, so that a consistency point does not write all of
+    // them.
     config.groups = vec![ParityGroup::new(Parity::Raid4, 1, 98_304).unwrap()];
     config.policy = PolicyName::SequentialSweep;
     config.delayed_free_blocks = 2_000;

@@ -5,8 +5,8 @@ use crate::html::table::{Cell, Table};
 use strewn_results::words::subject;
 use strewn_results::{Results, Segment, like_positions};
 
-/// Returns span, queue and service time of the spindles, which the account leaves out if the controller is the limit. None
-/// if no array has segments that may be compared.
+/// Returns span, queue and service time of the spindles, which the account leaves out if the controller is the limit.
+/// None if no array has segments that may be compared.
 pub(super) fn spindles(results: &Results) -> Option<Block> {
     let arrays = results.arrays.iter().enumerate().flat_map(|(position, array)| {
         let pairs = like_positions(results.workload.as_ref(), array).into_iter();

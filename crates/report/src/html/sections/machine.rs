@@ -5,8 +5,8 @@ use crate::html::table::{Cell, Table};
 use crate::machine_table::time_of_requests_notes;
 use strewn_results::{ControllerFigures, CoresFigures, MachineFigures, Results, Segment, TimeIn};
 
-/// More rows than this of links, controllers or hosts are hard to read. Then only the segments at both ends, and those in
-/// which something happened, are shown.
+/// More rows than this of links, controllers or hosts are hard to read. Then only the segments at both ends, and those
+/// in which something happened, are shown.
 const MOST_ROWS: usize = 60;
 
 /// The fields of [`TimeIn`] in `results.json`, in the order of [`TimeIn::parts`].
@@ -33,8 +33,8 @@ impl Place<'_> {
     }
 }
 
-/// Returns where the time of operations went in each segment, and how busy everything in front of the arrays was. Empty if
-/// nothing lay between hosts and arrays.
+/// Returns where the time of operations went in each segment, and how busy everything in front of the arrays was. Empty
+/// if nothing lay between hosts and arrays.
 pub(super) fn machine(results: &Results) -> Vec<Block> {
     let places = places(results);
     if places.is_empty() {
@@ -151,7 +151,8 @@ fn links(places: &[Place<'_>]) -> Option<Block> {
     ])
 }
 
-/// Returns how busy each controller was; none if each array has one with one core, whose utilization is in another table.
+/// Returns how busy each controller was; none if each array has one with one core, whose utilization is in another
+/// table.
 fn controllers(places: &[Place<'_>]) -> Option<Block> {
     let of_place = |place: &Place<'_>| place.machine.controllers.len();
     let any_cores =
@@ -225,8 +226,8 @@ struct Rows {
     rows: Vec<Vec<Cell>>,
 }
 
-/// Returns the rows that `of_segment` gives, each after its array and segment, of all segments or, if these are too many, of
-/// those that are notable.
+/// Returns the rows that `of_segment` gives, each after its array and segment, of all segments or, if these are too
+/// many, of those that are notable.
 fn rows_of(
     places: &[Place<'_>],
     caption: &str,

@@ -60,8 +60,8 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
     blocks
 }
 
-/// The beginnings of the names of settings, below their array, that decide what a controller does and are no parameters:
-/// switches, and what is listed only where a switch is on.
+/// The beginnings of the names of settings, below their array, that decide what a controller does and are no
+/// parameters: switches, and what is listed only where a switch is on.
 const MECHANISMS: [&str; 5] = [
     "in_place.full_stripe_destage",
     "write_anywhere.read_reallocation",

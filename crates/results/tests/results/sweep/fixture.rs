@@ -56,8 +56,8 @@ pub(crate) fn iops() -> Vec<SweepFigure> {
     vec![of("FAS2050"), of("CX3")]
 }
 
-/// A sweep with these combinations, whose figures follow from a formula: each step of axis `a` takes `a + 1` percent, each
-/// figure is half as high as the one before it, and each seed adds a little.
+/// A sweep with these combinations, whose figures follow from a formula: each step of axis `a` takes `a + 1` percent,
+/// each figure is half as high as the one before it, and each seed adds a little.
 pub(crate) fn sweep_of(
     axes: Vec<SweepAxis>,
     figures: Vec<SweepFigure>,

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// A write-anywhere layout in some lines: blocks of a file, where they are, and consistency points that rewrite some of them
-/// at random, in file order, in chunks of 64 on one spindle after another. Free space never runs out.
+/// A write-anywhere layout in some lines: blocks of a file, where they are, and consistency points that rewrite some of
+/// them at random, in file order, in chunks of 64 on one spindle after another. Free space never runs out.
 struct Model {
     /// For each block of the file, its spindle and its place there.
     places: Vec<(u64, u64)>,
@@ -83,7 +83,8 @@ fn aged() -> Vec<Segment> {
     run_lines(array_anywhere(config), lines, reads, FILE, &[60; 8])
 }
 
-/// Rewritten blocks that the array knows of so far, and in a segment, in blocks of data that its consistency points wrote.
+/// Rewritten blocks that the array knows of so far, and in a segment, in blocks of data that its consistency points
+/// wrote.
 fn rewrites(segments: &[Segment]) -> u64 {
     segments.iter().map(|segment| segment.counters.checkpoint_data_blocks).sum()
 }
@@ -117,8 +118,8 @@ fn a_read_of_an_aged_file_takes_the_commands_of_blocks_dealt_at_random() {
     assert_near("layout score", layout.file.score, model.score(), 0.02);
 }
 
-/// Block k + 1 still follows block k if neither was rewritten, and no chunk ended between them; or if the last rewriting of
-/// both was in one consistency point of n blocks, which laid them side by side. With x rewritings a block:
+/// Block k + 1 still follows block k if neither was rewritten, and no chunk ended between them; or if the last
+/// rewriting of both was in one consistency point of n blocks, which laid them side by side. With x rewritings a block:
 /// 63/64 (e^-2x + n / N (1 - e^-2x) / 2).
 #[test]
 fn the_layout_score_follows_from_the_share_of_blocks_rewritten() {
@@ -138,8 +139,8 @@ fn the_layout_score_follows_from_the_share_of_blocks_rewritten() {
 }
 
 /// A small aggregate has been written round once when as many blocks have been written as were free: free blocks over
-/// blocks written a second is how long that takes. Until then stripes are full; afterwards the emptiest area holds blocks in
-/// use, free space is in pieces, and the layout still is what rewriting at random leaves.
+/// blocks written a second is how long that takes. Until then stripes are full; afterwards the emptiest area holds
+/// blocks in use, free space is in pieces, and the layout still is what rewriting at random leaves.
 #[test]
 fn stripes_are_full_until_the_write_point_has_been_round() {
     let file = 2 * GIB;

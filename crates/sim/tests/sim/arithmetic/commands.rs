@@ -4,7 +4,8 @@ use strewn_array::write_anywhere::OtherData;
 
 use super::*;
 
-/// Operations of 8 sectors at any sector: those that begin on one of the last 7 of a chunk's 256 sectors need two chunks.
+/// Operations of 8 sectors at any sector: those that begin on one of the last 7 of a chunk's 256 sectors need two
+/// chunks.
 const CHUNK_CROSSINGS: f64 = 7.0 / 256.0;
 
 const ANY_SECTOR: u64 = SECTOR;
@@ -65,8 +66,8 @@ fn a_read_of_a_fresh_write_anywhere_file_is_one_command_a_chunk() {
 }
 
 /// A consistency point lays its blocks in chunks of 64 over 18 spindles: a command carries 64 of them, and a tetris of
-/// 18 x 64 blocks has one more for each parity. What does not fill a last tetris lies stripe by stripe, a command on each
-/// spindle; the root, which is written last, has a stripe of its own.
+/// 18 x 64 blocks has one more for each parity. What does not fill a last tetris lies stripe by stripe, a command on
+/// each spindle; the root, which is written last, has a stripe of its own.
 #[test]
 fn a_consistency_point_writes_64_blocks_a_command_and_parity_once_a_tetris() {
     for load in [RANDOM_WRITES, STREAM] {
@@ -90,9 +91,9 @@ fn a_consistency_point_writes_64_blocks_a_command_and_parity_once_a_tetris() {
     }
 }
 
-/// Stripes of which some blocks change, and the others hold data: with single stripes as tetrises, each block is a command
-/// of its own. An update by subtraction reads the d blocks and the parity, and writes both: 2 d + 2 commands with one
-/// parity, 2 d + 4 with two.
+/// Stripes of which some blocks change, and the others hold data: with single stripes as tetrises, each block is a
+/// command of its own. An update by subtraction reads the d blocks and the parity, and writes both: 2 d + 2 commands
+/// with one parity, 2 d + 4 with two.
 #[test]
 fn an_update_by_subtraction_takes_two_commands_a_block_and_two_a_parity() {
     let update = |parity: Parity| {

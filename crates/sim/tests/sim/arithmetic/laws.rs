@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// With a processor that binds, operations a second are the reciprocal of what one costs: a for itself, b for each of its
-/// c commands, d for each KiB between host and memory or memory and spindle.
+/// With a processor that binds, operations a second are the reciprocal of what one costs: a for itself, b for each of
+/// its c commands, d for each KiB between host and memory or memory and spindle.
 #[test]
 fn a_processor_that_binds_gives_the_reciprocal_of_an_operations_cost() {
     let costs = ProcessorCosts {
@@ -13,7 +13,8 @@ fn a_processor_that_binds_gives_the_reciprocal_of_an_operations_cost() {
         ..FREE
     };
     let rate = |commands: f64, kib: f64| 1e6 / (500.0 + 700.0 * commands + 2.0 * kib);
-    // A 4 KiB read moves 4 KiB twice, by one command. A write in place moves 4 KiB once, and four times by its commands.
+    // A 4 KiB read moves 4 KiB twice, by one command. A write in place moves 4 KiB once, and four times by its
+    // commands.
     for (what, load, commands, kib) in
         [("reads", RANDOM_READS, 1.0, 8.0), ("writes", RANDOM_WRITES, 4.0, 20.0)]
     {

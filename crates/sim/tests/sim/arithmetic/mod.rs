@@ -1,7 +1,7 @@
 //! Simulations held against arithmetic that is written out here, and not taken from the code that they test.
 //!
-//! Runs are small, seconds in all. What a test expects follows from sizes, counts and the drive's measurements alone, with
-//! the steps shown; where chance decides, a model of some lines draws for itself.
+//! Runs are small, seconds in all. What a test expects follows from sizes, counts and the drive's measurements alone,
+//! with the steps shown; where chance decides, a model of some lines draws for itself.
 
 mod ageing;
 mod commands;

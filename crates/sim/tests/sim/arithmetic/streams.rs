@@ -14,8 +14,8 @@ fn mib_per_second(segment: &Segment) -> f64 {
     per_second(segment.bytes, segment) / MIB as f64
 }
 
-/// Full stripes go out in commands of 1 MiB, eight chunks. Each costs its overhead, a seek to the next track or so, half a
-/// turn, and 2,048 sectors with 1.7 track skews: 10.8 ms. Four fifths of what five spindles write are data.
+/// Full stripes go out in commands of 1 MiB, eight chunks. Each costs its overhead, a seek to the next track or so,
+/// half a turn, and 2,048 sectors with 1.7 track skews: 10.8 ms. Four fifths of what five spindles write are data.
 #[test]
 fn in_place_a_stream_runs_at_the_media_rate_less_half_a_turn_a_command() {
     let command_ms = WRITE_OVERHEAD_MS + SHORT_SEEK_MS + HALF_TURN_MS + transfer_ms(2048.0);
@@ -50,8 +50,8 @@ fn in_place_a_stream_takes_a_tenth_of_the_commands_in_full_stripes() {
     assert_near("commands a MiB in stripes", commands_per_mib(true), 5.0 / 4.0, 0.02);
 }
 
-/// 100 writes of 64 KiB a second, one at a time: the low-water mark keeps the elevator so far behind the stream that every
-/// stripe is full when it comes.
+/// 100 writes of 64 KiB a second, one at a time: the low-water mark keeps the elevator so far behind the stream that
+/// every stripe is full when it comes.
 #[test]
 fn in_place_a_slow_stream_is_written_back_in_full_stripes() {
     let costs = ProcessorCosts { host_operation_ns: 10_000_000, ..FREE };
@@ -66,8 +66,8 @@ fn in_place_a_slow_stream_is_written_back_in_full_stripes() {
 }
 
 /// The time of one tetris on a spindle: 64 blocks, right behind those of the tetris before. When one ends, the head has
-/// passed the next one's first sector by the overhead, so it takes a turn to come back. If the 512 sectors are on one track,
-/// the drive writes them within that turn; 512 times in 1,200 they are on two, and it has to begin at the first.
+/// passed the next one's first sector by the overhead, so it takes a turn to come back. If the 512 sectors are on one
+/// track, the drive writes them within that turn; 512 times in 1,200 they are on two, and it has to begin at the first.
 fn tetris_ms() -> f64 {
     let on_two_tracks = 512.0 / SECTORS_PER_TRACK;
     let within_a_turn = WRITE_OVERHEAD_MS + REVOLUTION_MS;
@@ -86,9 +86,9 @@ fn fas2050(costs: ProcessorCosts) -> WriteAnywhere<()> {
     })
 }
 
-/// Half of the log takes 127 writes of 512 KiB: 16,256 blocks, and as many tetrises of 18 x 64 as these fill. One consistency
-/// point follows the other; each ends with what must be written one after the other: the last tetris after the reads for its
-/// partial stripes, and the superblock, at half a turn each.
+/// Half of the log takes 127 writes of 512 KiB: 16,256 blocks, and as many tetrises of 18 x 64 as these fill. One
+/// consistency point follows the other; each ends with what must be written one after the other: the last tetris after
+/// the reads for its partial stripes, and the superblock, at half a turn each.
 #[test]
 fn a_write_anywhere_stream_runs_at_the_rate_of_its_tetrises() {
     let writes = (64 * MIB / (512 * KIB + 160)) as f64;
@@ -102,8 +102,8 @@ fn a_write_anywhere_stream_runs_at_the_rate_of_its_tetrises() {
     assert_near("write-anywhere stream, MiB/s", mib_per_second(&segment), expected, 0.1);
 }
 
-/// With the FAS2050's processor, half of the log costs 127 operations and the consistency point's commands, one after the
-/// other; then the host waits for the end of the consistency point.
+/// With the FAS2050's processor, half of the log costs 127 operations and the consistency point's commands, one after
+/// the other; then the host waits for the end of the consistency point.
 #[test]
 fn a_write_anywhere_stream_is_bound_by_the_fas2050s_processor() {
     let writes = (64 * MIB / (512 * KIB + 160)) as f64;

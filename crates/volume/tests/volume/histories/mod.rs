@@ -1,7 +1,7 @@
 //! Volumes, snapshots, clones and mending against a model of plain maps, through random histories.
 //!
-//! `STREWN_HISTORIES=10000 cargo test --release -p strewn-volume --test volume histories::` runs that many; 500 without it.
-//! proptest prints the history to which it shrank a failure, and the seed that repeats it.
+//! `STREWN_HISTORIES=10000 cargo test --release -p strewn-volume --test volume histories::` runs that many; 500 without
+//! it. proptest prints the history to which it shrank a failure, and the seed that repeats it.
 
 mod cases;
 mod history;
