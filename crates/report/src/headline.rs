@@ -14,7 +14,7 @@ pub(crate) fn run_line(results: &Results) -> String {
 }
 
 /// Summarizes the run in a sentence: the write-anywhere array beside the in-place one, or each array on its own. Only
-/// like segments are compared ([`like_pairs`](crate::like_pairs)).
+/// like segments are compared ([`like_pairs`](strewn_results::like_pairs)).
 #[must_use]
 pub fn headline(results: &Results) -> String {
     let workload = results.workload.as_ref();
