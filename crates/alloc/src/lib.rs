@@ -211,8 +211,8 @@ pub use group_index::GroupIndex;
 pub use mask::{bits, runs};
 pub use measure::{
     Estimate, FileBlocks, FileLayout, FilePass, FreeRunCounter, FreeSpace, FreeSpacePass,
-    FullStripes, Geometry, LayoutCounter, RUN_CLASSES, RequestMix, RequestMixError, RunHistogram,
-    SampledFreeSpace, SampledLayout, expected_runs,
+    FullStripes, Geometry, LayoutCounter, MAP_LEVELS, MapPicture, RUN_CLASSES, RequestMix,
+    RequestMixError, RunHistogram, SampledFreeSpace, SampledLayout, SpindleLevels, expected_runs,
 };
 pub use options::{
     AggregateError, AggregateOptions, AllocationShape, BlockSize, Chunks, MOST_BLOCKS,

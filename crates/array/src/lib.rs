@@ -126,6 +126,7 @@ mod first_spindles;
 mod format;
 pub mod in_place;
 mod log;
+mod map_picture;
 mod payload;
 mod processor;
 mod read_ahead;

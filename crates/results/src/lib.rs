@@ -48,9 +48,7 @@ pub use data::file::{
 pub use data::gateway::GatewayFigures;
 pub use data::housekeeping::Housekeeping;
 pub use data::json::{ResultsError, figures_json};
-pub use data::layout_map::{
-    ArrayMap, LayoutMap, Levels, MAP_COLUMNS, MAP_LEVELS, MAP_SCHEMA, MapPicture, Snapshot, Strip,
-};
+pub use data::layout_map::{ArrayMap, LayoutMap, Levels, MAP_COLUMNS, MAP_SCHEMA, Snapshot, Strip};
 pub use data::live::{Fill, LogFigures, RealSpindles};
 pub use data::loss::{Cause, Limit, Loss, LossPart, Unaccounted};
 pub use data::machine::{
@@ -92,6 +90,7 @@ pub use data::workload::{
     AccessMix, HostFigures, HostLoad, Ignored, OperationFigures, TraceReplay, Workload,
     WorkloadFigures, WorkloadKind, WorkloadWorker,
 };
+pub use strewn_alloc::MAP_LEVELS;
 
 /// Figures, quantities and kinds of operations in words: the same in tables, charts and pages.
 pub mod words {

@@ -7,6 +7,7 @@
 mod expected;
 mod file;
 mod free_space;
+mod picture;
 mod requests;
 mod stripes;
 
@@ -25,6 +26,7 @@ pub use file::{FileLayout, FilePass, LayoutCounter, SampledLayout};
 pub use free_space::{
     FreeRunCounter, FreeSpace, FreeSpacePass, RUN_CLASSES, RunHistogram, SampledFreeSpace,
 };
+pub use picture::{MAP_LEVELS, MapPicture, SpindleLevels};
 pub use requests::{RequestMix, RequestMixError};
 pub use stripes::FullStripes;
 
