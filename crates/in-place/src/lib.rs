@@ -6,7 +6,8 @@
 
 #![forbid(unsafe_code)]
 
-use strewn_array::in_place::InPlace;
+use strewn_array::ArrayConfigError;
+use strewn_array::in_place::{InPlace, InPlaceConfig};
 use strewn_sim::{AnyHost, Machine, Simulated, Simulation, SimulationError, Spindles};
 
 /// An array of this kind and a host that share memory.
@@ -15,6 +16,15 @@ pub type KindSimulation = Simulation<InPlace<()>, AnyHost>;
 pub type KindMachine = Machine<InPlace<()>, AnyHost>;
 
 // None is inlined: the caller's crate would compile the loop again.
+
+/// Creates an array, with its files laid out.
+///
+/// # Errors
+/// If the configuration is invalid.
+#[inline(never)]
+pub fn array(config: InPlaceConfig) -> Result<InPlace<()>, ArrayConfigError> {
+    InPlace::new(config)
+}
 
 /// Sets `array` up on `spindles` under `host`.
 ///

@@ -94,7 +94,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let blocks_at_start: u64 = at_start.map(ParityGroup::total_blocks).sum();
             let usable = blocks_at_start as f64 * (1.0 - layout.reserve_percent / 100.0);
             let volumes = volumes(scenario, array, layout, &groups)?;
-            let built = WriteAnywhere::new(WriteAnywhereConfig {
+            let built = strewn_write_anywhere::array(WriteAnywhereConfig {
                 groups,
                 groups_at_start,
                 shape: AllocationShape {
@@ -151,7 +151,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 let rebuild = Rebuild { spares, steps_in_flight };
                 Ok::<_, BuildError>(config.with_rebuild(rebuild).with_full_stripes(full_stripes))
             };
-            let built = InPlace::new(InPlaceConfig {
+            let built = strewn_in_place::array(InPlaceConfig {
                 groups: layout.groups.iter().map(disk_group).collect::<Result<_, _>>()?,
                 luns: array
                     .luns
@@ -338,7 +338,7 @@ pub(crate) fn host(scenario: &Scenario, index: usize) -> Result<AnyHost, BuildEr
         }
         start_ns += length_ns;
     }
-    Ok(AnyHost::other(Workers::new(workers)))
+    Ok(Workers::new(workers).into())
 }
 
 /// Puts the page cache under `host` that the hosts of `array` have.
@@ -376,7 +376,7 @@ pub(crate) fn with_page_cache(
     };
     let lun_sectors = luns(array).iter().map(|lun| lun.bytes / SECTOR_BYTES).collect();
     let hosts = scenario.hosts_of(&array.name).len().max(1) as u16;
-    Ok(AnyHost::other(CachedHost::of_hosts(hosts, host.boxed(), settings, lun_sectors)?))
+    Ok(CachedHost::of_hosts(hosts, host.boxed(), settings, lun_sectors)?.into())
 }
 
 /// Returns the first sector that a workload works on, and how many there are.

@@ -27,7 +27,7 @@ pub(crate) fn with_client_raid(
     let luns = build::luns(array).into_iter().enumerate();
     let files = luns.map(|(files_before, lun)| raid.object_layout(files_before, lun.bytes));
     let files = files.collect::<Result<Vec<_>, _>>()?;
-    Ok(AnyHost::other(ClientRaid::new(host.boxed(), settings, files)?))
+    Ok(ClientRaid::new(host.boxed(), settings, files)?.into())
 }
 
 /// Returns how many bytes a stripe of an array's files has, if clients compute their parity.

@@ -15,7 +15,7 @@ pub(crate) fn with_gateway(
     array: &Array,
 ) -> Result<AnyHost, BuildError> {
     let Some(settings) = settings(scenario, array)? else { return Ok(host) };
-    Ok(AnyHost::other(RemoteClients::new(host.boxed(), settings)))
+    Ok(RemoteClients::new(host.boxed(), settings).into())
 }
 
 fn settings(

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use strewn_base::SECTOR_BYTES;
 use strewn_scenario::Scenario;
-use strewn_sim::{AnsweredGroup, AnyHost, RequestGroup, RequestGroups};
+use strewn_sim::{AnsweredGroup, RequestGroup, RequestGroups};
 
 use crate::load::LoadError;
 use crate::run::{RunError, simulate_under};
@@ -103,8 +103,7 @@ pub fn run_lun_requests(
         Box::new(move |answer: AnsweredGroup| answers.borrow_mut().push(answer))
     };
     let host = RequestGroups::new(requests, outstanding, on_answer);
-    let host = AnyHost::other(host);
-    let mut simulation = simulate_under(scenario, index, host)?;
+    let mut simulation = simulate_under(scenario, index, host.into())?;
     let mut commands = 0;
     while !simulation.is_done() {
         let segment = simulation.run_segment(SEGMENT_NS, &mut |_| ControlFlow::Continue(()));

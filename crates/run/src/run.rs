@@ -526,7 +526,7 @@ pub(crate) fn run_array(
         None if !options.by_direction => host,
         recording => {
             let watch = recording.as_ref().map(Recording::watch);
-            AnyHost::other(Watched::new(host.boxed(), watch))
+            Watched::new(host.boxed(), watch).into()
         }
     };
     let run = segments.run(simulate_under(scenario, index, host)?)?;

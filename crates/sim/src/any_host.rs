@@ -4,8 +4,14 @@ use strewn_array::{HostOperation, LunId, OperationId};
 use strewn_base::state::{StateError, StateReader, StateWriter};
 use strewn_workload::Access;
 
+use crate::cached_host::CachedHost;
+use crate::client_raid::ClientRaid;
 use crate::closed_loop::ClosedLoop;
 use crate::host::{AccessesError, Host, HostMeasures, Moved};
+use crate::remote_clients::RemoteClients;
+use crate::request_groups::RequestGroups;
+use crate::watched::Watched;
+use crate::workers::Workers;
 
 /// The plain closed loop, inlined, or any other host at the cost of a dynamic call an operation.
 pub enum AnyHost {
@@ -16,12 +22,6 @@ pub enum AnyHost {
 }
 
 impl AnyHost {
-    /// Wraps a host that is not the plain closed loop.
-    #[must_use]
-    pub fn other(host: impl Host + 'static) -> Self {
-        Self::Other(Box::new(host))
-    }
-
     /// Returns the host behind a dynamic call.
     #[must_use]
     pub fn boxed(self) -> Box<dyn Host> {
@@ -31,6 +31,19 @@ impl AnyHost {
         }
     }
 }
+
+// Compiled here, where hosts are optimized, and not where one is put together.
+macro_rules! from_hosts {
+    ($($host:ty),*) => {
+        $(impl From<$host> for AnyHost {
+            fn from(host: $host) -> Self {
+                Self::Other(Box::new(host))
+            }
+        })*
+    };
+}
+
+from_hosts!(CachedHost, ClientRaid, RemoteClients, RequestGroups, Watched, Workers);
 
 macro_rules! each {
     ($self:ident, $host:ident => $call:expr) => {

@@ -25,10 +25,10 @@ use crate::page_cache::{
 ///
 /// let accesses = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
 /// let applications = ClosedLoop::new(AccessStream::new(&accesses, 0, 1 << 23, 1)?, 32);
-/// let host = CachedHost::new(applications, PageCacheSettings::write_behind(1 << 30), vec![1 << 23])?;
+/// let host = CachedHost::new(Box::new(applications), PageCacheSettings::write_behind(1 << 30), vec![1 << 23])?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type CachedHost<H> = LayeredHost<H, PageCaches>;
+pub type CachedHost = LayeredHost<PageCaches>;
 
 /// The page caches of a [`CachedHost`].
 #[derive(Debug)]
@@ -100,13 +100,13 @@ impl PageCaches {
     }
 }
 
-impl<H: Host> LayeredHost<H, PageCaches> {
+impl LayeredHost<PageCaches> {
     /// Puts a page cache under `applications`, whose LUNs have so many sectors each.
     ///
     /// # Errors
     /// If there can be no cache with such settings.
     pub fn new(
-        applications: H,
+        applications: Box<dyn Host>,
         settings: PageCacheSettings,
         lun_sectors: Vec<u64>,
     ) -> Result<Self, HostError> {
@@ -120,7 +120,7 @@ impl<H: Host> LayeredHost<H, PageCaches> {
     /// As [`new`](Self::new).
     pub fn of_hosts(
         hosts: u16,
-        applications: H,
+        applications: Box<dyn Host>,
         settings: PageCacheSettings,
         lun_sectors: Vec<u64>,
     ) -> Result<Self, HostError> {
@@ -284,7 +284,7 @@ impl<H: Host> LayeredHost<H, PageCaches> {
     }
 }
 
-impl<H: Host> HostLayer for LayeredHost<H, PageCaches> {
+impl HostLayer for CachedHost {
     fn begin(&mut self, now_ns: u64, operation: &HostOperation<()>) {
         let HostOperation { id, lun, direction, first_sector, sectors, .. } = *operation;
         let of_lun = self.layer.lun_sectors.get(usize::from(lun.0)).copied().unwrap_or(0);

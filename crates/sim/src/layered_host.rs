@@ -13,8 +13,8 @@ use crate::host::{AccessesError, Host, HostMeasures, Moved};
 /// What it measures is what the applications see.
 ///
 /// The layer is the implementation of [`HostLayer`] for the two together; this is what all layers share.
-pub struct LayeredHost<H, L> {
-    pub(crate) applications: H,
+pub struct LayeredHost<L> {
+    pub(crate) applications: Box<dyn Host>,
     pub(crate) layer: L,
     pub(crate) requests: ReadyRequests,
 }
@@ -73,13 +73,13 @@ impl ReadyRequests {
     }
 }
 
-impl<H, L> LayeredHost<H, L> {
-    pub(crate) fn of(applications: H, layer: L) -> Self {
+impl<L> LayeredHost<L> {
+    pub(crate) fn of(applications: Box<dyn Host>, layer: L) -> Self {
         Self { applications, layer, requests: ReadyRequests::default() }
     }
 }
 
-impl<H: Host, L> LayeredHost<H, L>
+impl<L> LayeredHost<L>
 where
     Self: HostLayer,
 {
@@ -99,7 +99,7 @@ where
     }
 }
 
-impl<H: Host, L: SavedState> Host for LayeredHost<H, L>
+impl<L: SavedState> Host for LayeredHost<L>
 where
     Self: HostLayer,
 {

@@ -34,11 +34,11 @@ pub struct RemoteClientsSettings {
 ///
 /// ```text
 /// applications ─ clients' network ─ gateway: page cache ─ machine's network ─ array
-///      H            RemoteClients<H>   CachedHost<_>          Machine<_, _>
+///   any host         RemoteClients     CachedHost            Machine<_, _>
 /// ```
 ///
 /// What it measures is what the applications see.
-pub type RemoteClients<H> = LayeredHost<H, ClientNetwork>;
+pub type RemoteClients = LayeredHost<ClientNetwork>;
 
 /// The clients, their network and the gateway of [`RemoteClients`].
 pub struct ClientNetwork {
@@ -84,9 +84,9 @@ pub struct RemoteMeasures {
     pub lost: u64,
 }
 
-impl<H: Host> LayeredHost<H, ClientNetwork> {
+impl LayeredHost<ClientNetwork> {
     /// Lets `applications` reach a gateway.
-    pub fn new(applications: H, settings: RemoteClientsSettings) -> Self {
+    pub fn new(applications: Box<dyn Host>, settings: RemoteClientsSettings) -> Self {
         let RemoteClientsSettings { network, front_end, connections, client_cores, gateway_cores } =
             settings;
         let layer = ClientNetwork {
@@ -272,7 +272,7 @@ impl<H: Host> LayeredHost<H, ClientNetwork> {
     }
 }
 
-impl<H: Host> HostLayer for LayeredHost<H, ClientNetwork> {
+impl HostLayer for RemoteClients {
     fn begin(&mut self, now_ns: u64, operation: &HostOperation<()>) {
         let HostOperation { id, lun, direction, first_sector, sectors, .. } = *operation;
         let bytes = u64::from(sectors) * strewn_base::SECTOR_BYTES;

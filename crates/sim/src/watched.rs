@@ -11,17 +11,17 @@ pub type Watch = Box<dyn FnMut(u64, &HostOperation<()>)>;
 
 /// Wraps a [`Host`], reports its operations as they are issued, and measures reads and writes separately. It changes
 /// neither the operations nor their times.
-pub struct Watched<H> {
-    host: H,
+pub struct Watched {
+    host: Box<dyn Host>,
     watch: Option<Watch>,
     /// When the operation of each slot was issued, and the operation.
     issued: Vec<Option<(u64, HostOperation<()>)>>,
     measured: HostMeasures,
 }
 
-impl<H: Host> Watched<H> {
+impl Watched {
     /// Wraps `host`. `watch` is called for each operation.
-    pub fn new(host: H, watch: Option<Watch>) -> Self {
+    pub fn new(host: Box<dyn Host>, watch: Option<Watch>) -> Self {
         Self { host, watch, issued: Vec::new(), measured: HostMeasures::by_direction() }
     }
 
@@ -45,7 +45,7 @@ impl<H: Host> Watched<H> {
     }
 }
 
-impl<H: Host> Host for Watched<H> {
+impl Host for Watched {
     fn begin_segment(&mut self, now_ns: u64, index: u32) {
         self.host.begin_segment(now_ns, index);
     }
@@ -116,61 +116,7 @@ impl<H: Host> Host for Watched<H> {
     }
 }
 
-impl<H: Host + ?Sized> Host for Box<H> {
-    fn begin_segment(&mut self, now_ns: u64, index: u32) {
-        (**self).begin_segment(now_ns, index);
-    }
-
-    fn first(&mut self) -> Option<HostOperation<()>> {
-        (**self).first()
-    }
-
-    fn next_issue_ns(&self) -> u64 {
-        (**self).next_issue_ns()
-    }
-
-    fn issue_due(&mut self, now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError> {
-        (**self).issue_due(now_ns)
-    }
-
-    fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
-        (**self).answered(now_ns, id)
-    }
-
-    fn refused(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
-        (**self).refused(now_ns, id)
-    }
-
-    fn prefetch_hint(&self) -> Option<(LunId, Access)> {
-        (**self).prefetch_hint()
-    }
-
-    fn is_done(&self) -> bool {
-        (**self).is_done()
-    }
-
-    fn issued(&self) -> Moved {
-        (**self).issued()
-    }
-
-    fn answered_in_segment(&self) -> u64 {
-        (**self).answered_in_segment()
-    }
-
-    fn end_segment(&mut self, start_ns: u64, end_ns: u64) -> HostMeasures {
-        (**self).end_segment(start_ns, end_ns)
-    }
-
-    fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
-        (**self).save_state(to)
-    }
-
-    fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
-        (**self).restore_state(from)
-    }
-}
-
-impl<H> Watched<H> {
+impl Watched {
     strewn_base::saved_state! {
         fns save_fields, restore_fields {
             parts:;

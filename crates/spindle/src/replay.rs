@@ -58,7 +58,7 @@ pub fn closed_loop(
     outstanding: u32,
     warm_up: u32,
     measured: u32,
-    mut next: impl FnMut() -> Command,
+    next: &mut dyn FnMut() -> Command,
 ) -> Result<Throughput, CommandError> {
     let mut now_ns = 0;
     for _ in 0..outstanding {

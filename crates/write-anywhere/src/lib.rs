@@ -6,7 +6,8 @@
 
 #![forbid(unsafe_code)]
 
-use strewn_array::write_anywhere::WriteAnywhere;
+use strewn_array::ArrayConfigError;
+use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_sim::{AnyHost, Machine, Simulated, Simulation, SimulationError, Spindles};
 
 /// An array of this kind and a host that share memory.
@@ -15,6 +16,15 @@ pub type KindSimulation = Simulation<WriteAnywhere<()>, AnyHost>;
 pub type KindMachine = Machine<WriteAnywhere<()>, AnyHost>;
 
 // None is inlined: the caller's crate would compile the loop again.
+
+/// Creates an array, with its files laid out.
+///
+/// # Errors
+/// If the configuration is invalid.
+#[inline(never)]
+pub fn array(config: WriteAnywhereConfig) -> Result<WriteAnywhere<()>, ArrayConfigError> {
+    WriteAnywhere::new(config)
+}
 
 /// Sets `array` up on `spindles` under `host`.
 ///

@@ -44,8 +44,9 @@ pub(crate) fn run(
     let mut spindle = idle_spindle(&drive, arguments)?;
     let commands = arguments.commands();
     let warm_up = warm_up_commands(outstanding);
-    let measured = closed_loop(&mut spindle, outstanding, warm_up, commands, || load.command())
-        .map_err(|error| Failure::failed(error.to_string()))?;
+    let measured =
+        closed_loop(&mut spindle, outstanding, warm_up, commands, &mut || load.command())
+            .map_err(|error| Failure::failed(error.to_string()))?;
     let figures = ClosedLoopFigures {
         profile: profile.name.clone(),
         scheduler: arguments.scheduler().to_string(),

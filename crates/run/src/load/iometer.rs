@@ -294,7 +294,7 @@ impl Specifications {
         let workers = self.workers.iter().enumerate().map(worker);
         let workers = workers.collect::<Result<_, LoadError>>()?;
         let host = Workers::new(workers).with_depths(self.depths.clone());
-        Ok(AnyHost::other(host))
+        Ok(host.into())
     }
 
     pub(super) fn streams(

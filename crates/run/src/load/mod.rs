@@ -223,7 +223,7 @@ impl Load {
                 format!("{MOST_OUTSTANDING} are the most; give fewer jobs or a smaller depth"),
             ));
         }
-        Ok(AnyHost::other(Workers::new(workers)))
+        Ok(Workers::new(workers).into())
     }
 
     fn workers(&self, scenario: &Scenario) -> Result<Vec<WorkloadWorker>, LoadError> {

@@ -128,7 +128,7 @@ impl Bench<'_> {
         }?;
         let warm_up = warm_up_commands(outstanding);
         let measured =
-            closed_loop(&mut spindle, outstanding, warm_up, COMMANDS, || load.command())?;
+            closed_loop(&mut spindle, outstanding, warm_up, COMMANDS, &mut || load.command())?;
         self.watched.end();
         let bytes = sectors * self.drive.sector_bytes();
         Ok(LoopPoint {

@@ -41,12 +41,12 @@ pub use settings::{ClientRaidMeasures, ClientRaidSettings, LostBlade};
 /// let accesses = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
 /// let applications = ClosedLoop::new(AccessStream::new(&accesses, 0, 1 << 23, 1)?, 32);
 /// let settings = ClientRaidSettings::new(vec![8]);
-/// let host = ClientRaid::new(applications, settings, vec![file])?;
+/// let host = ClientRaid::new(Box::new(applications), settings, vec![file])?;
 /// // For `Machine::new`.
 /// # let _ = host;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type ClientRaid<H> = LayeredHost<H, ParityClients>;
+pub type ClientRaid = LayeredHost<ParityClients>;
 
 /// The clients of a [`ClientRaid`].
 #[derive(Debug)]
@@ -113,13 +113,13 @@ impl InProgress {
     }
 }
 
-impl<H: Host> LayeredHost<H, ParityClients> {
+impl LayeredHost<ParityClients> {
     /// Lets each of the clients whose cores `settings` lists have `files` of these layouts.
     ///
     /// # Errors
     /// [`HostError`] if there is nothing of something, or too much.
     pub fn new(
-        applications: H,
+        applications: Box<dyn Host>,
         settings: ClientRaidSettings,
         files: Vec<ObjectLayout>,
     ) -> Result<Self, HostError> {
@@ -314,7 +314,7 @@ impl<H: Host> LayeredHost<H, ParityClients> {
     }
 }
 
-impl<H: Host> HostLayer for LayeredHost<H, ParityClients> {
+impl HostLayer for ClientRaid {
     fn begin(&mut self, now_ns: u64, operation: &HostOperation<()>) {
         let HostOperation { id, lun, direction, first_sector, sectors, .. } = *operation;
         let lost = self.layer.settings.lost_at(now_ns);

@@ -54,9 +54,9 @@ fn application(accesses: impl IntoIterator<Item = TimedAccess>, outstanding: u32
     Workers::new(vec![worker(0, accesses, outstanding)])
 }
 
-fn client<H: Host>(applications: H) -> ClientRaid<H> {
+fn client<H: Host + 'static>(applications: H) -> ClientRaid {
     let settings = ClientRaidSettings::new(vec![1]);
-    ClientRaid::new(applications, settings, vec![file(9, 100)]).unwrap()
+    ClientRaid::new(Box::new(applications), settings, vec![file(9, 100)]).unwrap()
 }
 
 /// A request that reached an object.
@@ -201,7 +201,7 @@ fn updates_of_a_stripe_wait_for_each_other_and_others_do_not() {
     // Another client's stripe of the same number is another file's.
     let both = Workers::new(vec![worker(0, [write(0)], 1), worker(1, [write(0)], 1)]);
     let settings = ClientRaidSettings::new(vec![1, 1]);
-    let mut host = ClientRaid::new(both, settings, vec![file(9, 100)]).unwrap();
+    let mut host = ClientRaid::new(Box::new(both), settings, vec![file(9, 100)]).unwrap();
     let (seen, end_ns, _) = serve(&mut host, MS, None);
     assert_eq!(end_ns, 2 * MS);
     assert_eq!(seen.iter().filter(|one| one.object >= 9).count(), 4);
@@ -215,7 +215,7 @@ fn parity_takes_the_cores_of_its_client() {
         let settings =
             ClientRaidSettings { parity_kib_ns: 2_000, ..ClientRaidSettings::new(vec![cores]) };
         let host = application(writes, 2);
-        let mut host = ClientRaid::new(host, settings, vec![file(9, 100)]).unwrap();
+        let mut host = ClientRaid::new(Box::new(host), settings, vec![file(9, 100)]).unwrap();
         let (_, ended_ns, measured) = serve(&mut host, MS, None);
         assert_eq!(ended_ns, end_ns, "{cores} cores");
         assert_eq!(raid(&measured).parity_busy_ns, [2 * 1_024_000]);
@@ -230,7 +230,8 @@ fn copying_takes_a_core_once_a_read_has_arrived_and_before_a_write_leaves() {
             ClientRaidSettings { copy_kib_ns: 1_000, ..ClientRaidSettings::new(vec![1]) };
         let accesses = [access(direction, 0, STRIPE)];
         let mut host =
-            ClientRaid::new(application(accesses, 1), settings, vec![file(9, 100)]).unwrap();
+            ClientRaid::new(Box::new(application(accesses, 1)), settings, vec![file(9, 100)])
+                .unwrap();
         let (_, ended_ns, measured) = serve(&mut host, MS, None);
         assert_eq!(ended_ns, MS + 512_000, "{direction:?}");
         assert_eq!(raid(&measured).parity_busy_ns, [512_000]);
@@ -255,7 +256,8 @@ fn a_page_cache_joins_what_an_application_writes_to_full_stripes() {
         let writes = (first..256).map(|unit| access(Direction::Write, unit * UNIT, UNIT));
         let file = file(9, 100);
         let cached =
-            CachedHost::new(application(writes, 8), settings, vec![file.file_sectors()]).unwrap();
+            CachedHost::new(Box::new(application(writes, 8)), settings, vec![file.file_sectors()])
+                .unwrap();
         let (_, _, measured) = serve(&mut client(cached), MS, None);
         assert!(measured.page_cache.is_some());
         raid(&measured).clone()
@@ -274,7 +276,7 @@ fn with_a_blade_lost_reads_compute_and_writes_go_around() {
     let served = |accesses: Vec<TimedAccess>, outstanding| {
         let settings = ClientRaidSettings { lost, ..ClientRaidSettings::new(vec![1]) };
         let host = application(accesses, outstanding);
-        let mut host = ClientRaid::new(host, settings, vec![file(9, 100)]).unwrap();
+        let mut host = ClientRaid::new(Box::new(host), settings, vec![file(9, 100)]).unwrap();
         let (seen, end_ns, measured) = serve(&mut host, MS, None);
         assert!(seen.iter().all(|one| one.object != 2), "the lost blade is asked");
         (seen, end_ns, raid(&measured).clone())
@@ -308,7 +310,8 @@ fn a_blade_that_is_lost_later_is_asked_until_then() {
         ..ClientRaidSettings::new(vec![1])
     };
     let reads = (0..20).map(|_| access(Direction::Read, 0, UNIT));
-    let mut host = ClientRaid::new(application(reads, 1), settings, vec![file(9, 100)]).unwrap();
+    let mut host =
+        ClientRaid::new(Box::new(application(reads, 1)), settings, vec![file(9, 100)]).unwrap();
     let (seen, ..) = serve(&mut host, MS, None);
     let last = seen.iter().filter(|one| one.object == 0).map(|one| one.issued_ns).max();
     assert_eq!(last, Some(9 * MS));
@@ -329,7 +332,7 @@ fn what_a_blade_refuses_is_refused_and_holds_up_no_other() {
 #[test]
 fn what_cannot_be_is_refused() {
     let refused = |settings: ClientRaidSettings, files: Vec<ObjectLayout>| {
-        ClientRaid::new(application([], 1), settings, files).map(|_| ()).unwrap_err()
+        ClientRaid::new(Box::new(application([], 1)), settings, files).map(|_| ()).unwrap_err()
     };
     let good = ClientRaidSettings::new(vec![1]);
     assert_eq!(refused(good.clone(), vec![]), HostError::None("file"));
@@ -421,7 +424,8 @@ fn parity_crosses_the_wire_of_its_client() {
     let file = file(9, 400);
     let accesses = stripes(400, 1);
     let settings = ClientRaidSettings::new(vec![1]);
-    let host = ClientRaid::new(application(accesses, 4), settings, vec![file.clone()]).unwrap();
+    let host =
+        ClientRaid::new(Box::new(application(accesses, 4)), settings, vec![file.clone()]).unwrap();
     let mut machine = machine(host, 1, &file);
     let measured = segment(&mut machine, 60);
     assert!(machine.is_done());
@@ -455,7 +459,8 @@ fn reads_are_bound_by_the_clients_wire_without_parity() {
     let file = file(9, 400);
     let reads = (0..400).map(|stripe| access(Direction::Read, stripe * STRIPE, STRIPE));
     let settings = ClientRaidSettings::new(vec![1]);
-    let host = ClientRaid::new(application(reads, 8), settings, vec![file.clone()]).unwrap();
+    let host =
+        ClientRaid::new(Box::new(application(reads, 8)), settings, vec![file.clone()]).unwrap();
     let mut machine = machine(host, 1, &file);
     let measured = segment(&mut machine, 60);
     let links = &measured.machine.as_ref().unwrap().links;
@@ -481,7 +486,7 @@ fn two_clients_keep_the_laws_and_the_same_run_is_the_same() {
         let workers = Workers::new(vec![worker(0, mixed(1), 6), worker(1, mixed(2), 6)]);
         let settings =
             ClientRaidSettings { parity_kib_ns: 300, ..ClientRaidSettings::new(vec![2, 1]) };
-        let host = ClientRaid::new(workers, settings, vec![file.clone()]).unwrap();
+        let host = ClientRaid::new(Box::new(workers), settings, vec![file.clone()]).unwrap();
         let mut machine = machine(host, 2, &file);
         let measured: Vec<_> = (0..4).map(|_| segment(&mut machine, 3)).collect();
         format!("{measured:?}")

@@ -83,8 +83,8 @@ fn serve(host: &mut impl Host, service_ns: u64, until_ns: u64) -> (Vec<Seen>, u6
     (seen, now_ns, measured)
 }
 
-fn cached(applications: Workers, settings: PageCacheSettings) -> CachedHost<Workers> {
-    CachedHost::new(applications, settings, vec![LUN_SECTORS]).unwrap()
+fn cached(applications: Workers, settings: PageCacheSettings) -> CachedHost {
+    CachedHost::new(Box::new(applications), settings, vec![LUN_SECTORS]).unwrap()
 }
 
 fn reads(first: u64, count: u64) -> impl Iterator<Item = TimedAccess> {
@@ -104,7 +104,7 @@ fn each_host_has_a_cache_of_its_own() {
     };
     let settings = PageCacheSettings::write_through(8 << 20);
     let hosts = Workers::new(vec![worker(0), worker(1)]);
-    let mut host = CachedHost::of_hosts(2, hosts, settings, vec![LUN_SECTORS]).unwrap();
+    let mut host = CachedHost::of_hosts(2, Box::new(hosts), settings, vec![LUN_SECTORS]).unwrap();
     let (seen, _, measured) = serve(&mut host, MS, u64::MAX);
     assert_eq!(seen.len(), 2 * 64);
     let cache = measured.page_cache.unwrap();
@@ -122,7 +122,8 @@ fn each_host_has_a_cache_of_its_own() {
     };
     let throttled_ns = |requests: [u64; 2]| {
         let hosts = Workers::new(vec![worker(0, requests[0]), worker(1, requests[1])]);
-        let mut host = CachedHost::of_hosts(2, hosts, settings, vec![LUN_SECTORS]).unwrap();
+        let mut host =
+            CachedHost::of_hosts(2, Box::new(hosts), settings, vec![LUN_SECTORS]).unwrap();
         serve(&mut host, MS, u64::MAX).2.page_cache.unwrap().throttled_ns
     };
     assert_eq!(throttled_ns([30, 30]), 0);
@@ -236,7 +237,7 @@ fn a_page_that_is_written_in_part_is_read_first() {
     // is.
     let list = [access(Direction::Write, 4, 24), access(Direction::Write, LUN_SECTORS - 8, 4)];
     let settings = PageCacheSettings::write_behind(1 << 20);
-    let host = CachedHost::new(applications(list, 1), settings, vec![LUN_SECTORS - 4]);
+    let host = CachedHost::new(Box::new(applications(list, 1)), settings, vec![LUN_SECTORS - 4]);
     let (seen, ..) = serve(&mut host.unwrap(), MS, u64::MAX);
     let at: Vec<_> = seen.iter().map(|seen| (seen.direction, seen.sector, seen.sectors)).collect();
     let expected = [
@@ -250,7 +251,8 @@ fn a_page_that_is_written_in_part_is_read_first() {
 
 #[test]
 fn settings_without_a_page_or_a_request_are_refused() {
-    let refused = |settings| CachedHost::new(applications([], 1), settings, vec![8]).err();
+    let refused =
+        |settings| CachedHost::new(Box::new(applications([], 1)), settings, vec![8]).err();
     let good = PageCacheSettings::write_behind(1 << 20);
     assert_eq!(refused(good), None);
     assert_eq!(refused(PageCacheSettings { bytes: 4_095, ..good }), Some(HostError::NoPage));

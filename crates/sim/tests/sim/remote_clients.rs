@@ -41,13 +41,13 @@ fn copy(writes: u64, sectors: u64, outstanding: u32) -> Workers {
     Workers::new(vec![Worker::closed_loop(accesses, outstanding)])
 }
 
-fn client(applications: Workers, front_end: FrontEnd) -> RemoteClients<Workers> {
+fn client(applications: Workers, front_end: FrontEnd) -> RemoteClients {
     let mut network = Network::new();
     let link = network.add_link(LinkProfile::shipped("ethernet-100m").unwrap()).unwrap();
     let path = network.add_path(&[Hop::Link(link)]).unwrap();
     let connection = network.connect(path, 1, Transport::Tcp(TcpSettings::default())).unwrap();
     RemoteClients::new(
-        applications,
+        Box::new(applications),
         RemoteClientsSettings {
             network,
             front_end,
@@ -162,8 +162,8 @@ fn a_gateways_page_cache_answers_first_and_writes_in_bursts() {
     let luns = || vec![LUN_SECTORS];
     let through = PageCacheSettings::write_through(4 << 30);
     let behind = PageCacheSettings::write_behind(4 << 30);
-    let mut steady = CachedHost::new(copy_of(), through, luns()).unwrap();
-    let mut bursts = CachedHost::new(copy_of(), behind, luns()).unwrap();
+    let mut steady = CachedHost::new(Box::new(copy_of()), through, luns()).unwrap();
+    let mut bursts = CachedHost::new(Box::new(copy_of()), behind, luns()).unwrap();
     let (steady_ns, steady_requests, of_steady) = serve(&mut steady, MS);
     let (bursts_ns, bursts_requests, of_bursts) = serve(&mut bursts, MS);
     // The client of the first waits for storage with each write; the other writes the same in larger requests.

@@ -46,13 +46,13 @@ fn simulation<H: Host>(host: H) -> Simulation<InPlace<()>, H> {
 
 /// Runs until the host is done. Returns the segments, and when each operation was issued and
 /// whether it wrote.
-fn run(host: impl Host, segment_ms: u64, most: u32) -> (Vec<Segment>, Vec<(u64, bool)>) {
+fn run(host: impl Host + 'static, segment_ms: u64, most: u32) -> (Vec<Segment>, Vec<(u64, bool)>) {
     let issued = Rc::new(RefCell::new(Vec::new()));
     let told = Rc::clone(&issued);
     let watch = move |now_ns: u64, operation: &HostOperation<()>| {
         told.borrow_mut().push((now_ns, operation.direction == Direction::Write));
     };
-    let mut simulation = simulation(Watched::new(host, Some(Box::new(watch))));
+    let mut simulation = simulation(Watched::new(Box::new(host), Some(Box::new(watch))));
     let mut segments = Vec::new();
     while !simulation.is_done() && segments.len() < most as usize {
         let segment =

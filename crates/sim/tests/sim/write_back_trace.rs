@@ -134,7 +134,7 @@ fn modelled(recorded: &Recorded, wake_ups: WakeUps) -> Vec<(f64, u64)> {
         }),
         ..PageCacheSettings::write_behind(24 << 30)
     };
-    let mut host = CachedHost::new(applications, settings, vec![1 << 26]).unwrap();
+    let mut host = CachedHost::new(Box::new(applications), settings, vec![1 << 26]).unwrap();
     host.begin_segment(0, 1);
     let mut queue = VecDeque::new();
     let (mut free_ns, mut bytes, mut done) = (0_u64, 0, Vec::new());

@@ -223,8 +223,10 @@ pub fn closed_loops() -> Table {
         let mut random = Rng::new(0x5eed);
         let mut spindle = SimulatedSpindle::new(cheetah(), scheduler, MAX_DEPTH).unwrap();
         let direction = row.direction;
-        let command = || Command { lba: random.bits() % (sectors / 8) * 8, sectors: 8, direction };
-        let ours = closed_loop(&mut spindle, row.outstanding, WARM_UP, MEASURED, command).unwrap();
+        let mut command =
+            || Command { lba: random.bits() % (sectors / 8) * 8, sectors: 8, direction };
+        let ours =
+            closed_loop(&mut spindle, row.outstanding, WARM_UP, MEASURED, &mut command).unwrap();
         let off = ours.commands_per_second / row.per_second - 1.0;
         // Write SPTF in the reference misses the rotation that it planned for; its SSTF breaks ties by another rule.
         let reads = direction == Direction::Read && row.scheduler != "SSTF_CYL";

@@ -226,9 +226,9 @@ fn random_reads_per_second(profile: &Profile, depth: u32) -> f64 {
     let blocks = drive.capacity_sectors() / 8;
     let mut spindle = SimulatedSpindle::new(drive, Scheduler::Sptf, depth).unwrap();
     let mut random = Rng::new(3);
-    let next =
+    let mut next =
         || Command { lba: random.bits() % blocks * 8, sectors: 8, direction: Direction::Read };
-    closed_loop(&mut spindle, depth, 1000, 40_000, next).unwrap().commands_per_second
+    closed_loop(&mut spindle, depth, 1000, 40_000, &mut next).unwrap().commands_per_second
 }
 
 /// Prints how the profile found predicts the drive, and holds it to the tolerance.

@@ -14,12 +14,12 @@ fn reads_per_second(name: &str, outstanding: u32) -> f64 {
     let blocks = drive.capacity_sectors() / u64::from(sectors);
     let mut random = Rng::new(1);
     let mut spindle = SimulatedSpindle::new(drive, Scheduler::Sptf, 256).unwrap();
-    let next = || Command {
+    let mut next = || Command {
         lba: random.bits() % blocks * u64::from(sectors),
         sectors,
         direction: Direction::Read,
     };
-    closed_loop(&mut spindle, outstanding, 500, 5000, next).unwrap().commands_per_second
+    closed_loop(&mut spindle, outstanding, 500, 5000, &mut next).unwrap().commands_per_second
 }
 
 #[test]
