@@ -155,6 +155,10 @@ impl StateError {
     }
 }
 
+/// Nothing is saved in a browser, and a page is a seventh smaller without the code that could.
+const IS_SAVED: bool = cfg!(not(target_family = "wasm"));
+const IN_A_BROWSER: &str = "what runs in a browser";
+
 /// Writes state.
 pub struct StateWriter<'w> {
     out: &'w mut dyn Write,
@@ -173,7 +177,10 @@ impl<'w> StateWriter<'w> {
     /// If it cannot be written.
     #[inline]
     pub fn value<T: SavedValue>(&mut self, value: &T) -> Result<(), StateError> {
-        value.write(self)
+        if IS_SAVED {
+            return value.write(self);
+        }
+        Err(StateError::NotSaved(IN_A_BROWSER))
     }
 
     /// Writes values with their number.
@@ -277,7 +284,10 @@ impl<'r> StateReader<'r> {
     /// If the bytes are no such value.
     #[inline]
     pub fn value<T: SavedValue>(&mut self) -> Result<T, StateError> {
-        T::read(self)
+        if IS_SAVED {
+            return T::read(self);
+        }
+        Err(StateError::NotSaved(IN_A_BROWSER))
     }
 
     /// Reads values with their number.
