@@ -155,9 +155,18 @@ impl StateError {
     }
 }
 
-/// Nothing is saved in a browser, and a page is a seventh smaller without the code that could.
-const IS_SAVED: bool = cfg!(not(target_family = "wasm"));
-const IN_A_BROWSER: &str = "what runs in a browser";
+/// Fails in a browser, where no state is saved: the page of an array is a seventh smaller without the code that could.
+/// For [`saved_state!`](crate::saved_state).
+///
+/// # Errors
+/// In a browser.
+#[inline(always)]
+pub const fn where_there_are_files() -> Result<(), StateError> {
+    match cfg!(target_family = "wasm") {
+        true => Err(StateError::NotSaved("what runs in a browser")),
+        false => Ok(()),
+    }
+}
 
 /// Writes state.
 pub struct StateWriter<'w> {
@@ -177,10 +186,7 @@ impl<'w> StateWriter<'w> {
     /// If it cannot be written.
     #[inline]
     pub fn value<T: SavedValue>(&mut self, value: &T) -> Result<(), StateError> {
-        if IS_SAVED {
-            return value.write(self);
-        }
-        Err(StateError::NotSaved(IN_A_BROWSER))
+        value.write(self)
     }
 
     /// Writes values with their number.
@@ -284,10 +290,7 @@ impl<'r> StateReader<'r> {
     /// If the bytes are no such value.
     #[inline]
     pub fn value<T: SavedValue>(&mut self) -> Result<T, StateError> {
-        if IS_SAVED {
-            return T::read(self);
-        }
-        Err(StateError::NotSaved(IN_A_BROWSER))
+        T::read(self)
     }
 
     /// Reads values with their number.
@@ -404,6 +407,7 @@ macro_rules! saved_state {
                 &self,
                 to: &mut $crate::state::StateWriter<'_>,
             ) -> Result<(), $crate::state::StateError> {
+                $crate::state::where_there_are_files()?;
                 let Self { $($part,)* $($value,)* $($built: _,)* } = self;
                 $($crate::state::SavedState::save($part, to)?;)*
                 $(to.value($value)?;)*
@@ -414,6 +418,7 @@ macro_rules! saved_state {
                 &mut self,
                 from: &mut $crate::state::StateReader<'_>,
             ) -> Result<(), $crate::state::StateError> {
+                $crate::state::where_there_are_files()?;
                 let Self { $($part,)* $($value,)* $($built: _,)* } = self;
                 $($crate::state::SavedState::restore($part, from)
                     .map_err(|error| error.within(stringify!($part)))?;)*
@@ -432,6 +437,7 @@ macro_rules! saved_value {
                 &self,
                 to: &mut $crate::state::StateWriter<'_>,
             ) -> Result<(), $crate::state::StateError> {
+                $crate::state::where_there_are_files()?;
                 to.value(self)
             }
 
@@ -439,6 +445,7 @@ macro_rules! saved_value {
                 &mut self,
                 from: &mut $crate::state::StateReader<'_>,
             ) -> Result<(), $crate::state::StateError> {
+                $crate::state::where_there_are_files()?;
                 *self = from.value()?;
                 Ok(())
             }
