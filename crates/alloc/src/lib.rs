@@ -210,9 +210,9 @@ pub use free_map::{FreeMap, MapPosition};
 pub use group_index::GroupIndex;
 pub use mask::{bits, runs};
 pub use measure::{
-    Estimate, FileBlocks, FileLayout, FilePass, FreeRunCounter, FreeSpace, FreeSpacePass,
-    FullStripes, Geometry, LayoutCounter, MAP_LEVELS, MapPicture, RUN_CLASSES, RequestMix,
-    RequestMixError, RunHistogram, SampledFreeSpace, SampledLayout, SpindleLevels, expected_runs,
+    FileBlocks, FileLayout, FilePass, FreeRunCounter, FreeSpace, FreeSpacePass, FullStripes,
+    Geometry, LayoutCounter, MAP_LEVELS, MapPicture, RUN_CLASSES, RequestMix, RequestMixError,
+    RunHistogram, SpindleLevels, expected_runs,
 };
 pub use options::{
     AggregateError, AggregateOptions, AllocationShape, BlockSize, Chunks, MOST_BLOCKS,

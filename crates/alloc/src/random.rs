@@ -22,11 +22,6 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is at least 1.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
-    }
-
     /// 64 bits, each set with probability `share`, in runs of `run` (a power of two, at most 64).
     ///
     /// Each step halves the distance to the share: from its lowest binary digit up, a random word is joined where the

@@ -158,12 +158,6 @@ impl SpindleGroup {
     pub fn mean_queue_depth(&self, length_ns: u64) -> f64 {
         ratio(self.residence_ns as f64, self.present_ns(length_ns))
     }
-
-    /// Returns the mean service time in nanoseconds.
-    #[must_use]
-    pub fn mean_service_ns(&self) -> f64 {
-        ratio(self.service_ns as f64, self.commands as f64)
-    }
 }
 
 /// A parity group over a segment, in an array with several.

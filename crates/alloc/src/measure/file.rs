@@ -6,7 +6,7 @@ use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
 use super::requests::{RequestMix, RequestSums};
-use super::{Estimate, FEWEST_DRAWN, FileBlocks, Geometry, draw, is_behind};
+use super::{FileBlocks, Geometry, is_behind};
 use crate::group_index::GroupIndex;
 use crate::options::BlockSize;
 
@@ -41,74 +41,11 @@ impl FileLayout {
         pass.layout(geometry)
     }
 
-    /// Estimates the score from `windows` (at least 30) windows of [`WINDOW_BLOCKS`](SampledLayout::WINDOW_BLOCKS)
-    /// blocks, drawn at random without replacement. The same seed draws the same windows. O(windows).
-    #[must_use]
-    pub fn sampled(
-        blocks: &impl FileBlocks,
-        file_blocks: impl Into<u64>,
-        geometry: &impl Geometry,
-        windows: u64,
-        seed: u64,
-    ) -> SampledLayout {
-        let file_blocks = file_blocks.into();
-        let population = file_blocks.div_ceil(SampledLayout::WINDOW_BLOCKS);
-        if windows.max(FEWEST_DRAWN) >= population {
-            let score = Estimate::exact(Self::measure(blocks, file_blocks, geometry).score);
-            return SampledLayout { score, blocks_read: file_blocks };
-        }
-        let drawn = draw(windows.max(FEWEST_DRAWN), population, seed);
-        let (mut units, mut read) = (Vec::with_capacity(drawn.len()), 0);
-        for window in drawn {
-            let first = window * SampledLayout::WINDOW_BLOCKS;
-            let mut previous = first.checked_sub(1).and_then(|before| blocks.vbn(before));
-            let (mut follow, mut written) = (0u64, 0u64);
-            for block in first..(first + SampledLayout::WINDOW_BLOCKS).min(file_blocks) {
-                let here = blocks.vbn(block);
-                if let Some(vbn) = here {
-                    written += 1;
-                    follow += u64::from(is_behind(geometry, previous, vbn));
-                }
-                previous = here;
-                read += 1;
-            }
-            // The first block of the file has no predecessor.
-            let counted = if first == 0 { written.saturating_sub(1) } else { written };
-            units.push((follow as f64, counted as f64));
-        }
-        let mut score = Estimate::of_ratio(&units, population);
-        if units.iter().all(|(_, counted)| *counted == 0.0) {
-            score.value = 1.0;
-        }
-        SampledLayout { score, blocks_read: read }
-    }
-
     /// Extents per GiB of mapped blocks. A contiguous file has one extent, however long it is.
     #[must_use]
     pub fn extents_per_gib(&self, block_size: BlockSize) -> f64 {
         let blocks = self.blocks.max(1) as f64;
         self.extents as f64 / blocks * block_size.blocks_per_gib() as f64
-    }
-}
-
-/// The layout of a file, estimated from a sample.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SampledLayout {
-    /// [`FileLayout::score`].
-    pub score: Estimate,
-    /// Blocks of the file that were read.
-    pub blocks_read: u64,
-}
-
-impl SampledLayout {
-    /// Blocks of a file in a window.
-    pub const WINDOW_BLOCKS: u64 = 256;
-
-    /// [`FileLayout::extents_per_gib`]: a block that does not follow its predecessor begins an extent.
-    #[must_use]
-    pub fn extents_per_gib(&self, block_size: BlockSize) -> Estimate {
-        let broken = Estimate { value: 1.0 - self.score.value, ..self.score };
-        broken.scaled(block_size.blocks_per_gib() as f64)
     }
 }
 

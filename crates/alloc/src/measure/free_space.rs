@@ -1,9 +1,8 @@
 //! Measures of the layout of free space.
 
 use strewn_base::state::SavedValue;
-use strewn_raid::{ROW_STRIPES, SpindleIndex};
+use strewn_raid::ROW_STRIPES;
 
-use super::{Estimate, FEWEST_DRAWN, draw};
 use crate::aggregate::Aggregate;
 use crate::free_map::FreeMap;
 use crate::mask::runs;
@@ -74,78 +73,6 @@ impl FreeSpace {
         pass.step(aggregate.free_maps(), u64::MAX);
         pass.free_space()
     }
-
-    /// Estimates from `areas` (at least 30) allocation areas of `aggregate`, drawn at random without replacement. The
-    /// same seed draws the same areas. O(blocks of those areas): at most [`LONGEST_SAMPLED_RUN`] stripes are read
-    /// beyond each.
-    ///
-    /// [`LONGEST_SAMPLED_RUN`]: SampledFreeSpace::LONGEST_SAMPLED_RUN
-    #[must_use]
-    pub fn sampled<T: Copy>(aggregate: &Aggregate<T>, areas: u64, seed: u64) -> SampledFreeSpace {
-        let population = aggregate.free_maps().map(|map| u64::from(map.areas().count())).sum();
-        if areas.max(FEWEST_DRAWN) >= population {
-            let all = Self::of(aggregate);
-            return SampledFreeSpace {
-                score: Estimate::exact(all.score),
-                largest_run_blocks: all.largest_run_blocks,
-                free_blocks: all.free_blocks,
-                runs: all.runs,
-                areas_read: population,
-            };
-        }
-        let mut units = Vec::new();
-        let mut found = RunHistogram::default();
-        let mut largest = 0;
-        for drawn in draw(areas.max(FEWEST_DRAWN), population, seed) {
-            let mut area = drawn;
-            let owner = aggregate.free_maps().find(|map| {
-                let areas = u64::from(map.areas().count());
-                let here = area < areas;
-                area -= if here { 0 } else { areas };
-                here
-            });
-            let Some(map) = owner else { continue };
-            let (follow, free) = sample_area(map, area as u32, &mut found, &mut largest);
-            units.push((follow as f64, free as f64));
-        }
-        let free_blocks: u64 = aggregate.free_maps().map(FreeMap::free_blocks).sum();
-        let follow = Estimate::of_ratio(&units, population);
-        // The first of each spindle has nothing to follow, which only a nearly full aggregate makes felt.
-        let spindles: u64 =
-            aggregate.free_maps().map(|map| u64::from(map.group().data_spindles())).sum();
-        let score = match free_blocks.saturating_sub(spindles) {
-            0 => Estimate { value: 1.0, ..follow },
-            others => follow.scaled(free_blocks as f64 / others as f64),
-        };
-        let areas_read = units.len() as u64;
-        SampledFreeSpace {
-            score: Estimate { value: score.value.min(1.0), ..score },
-            largest_run_blocks: largest,
-            free_blocks,
-            runs: found.scaled(population as f64 / areas_read.max(1) as f64),
-            areas_read,
-        }
-    }
-}
-
-/// The layout of free space, estimated from a sample.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SampledFreeSpace {
-    /// [`FreeSpace::score`].
-    pub score: Estimate,
-    /// The longest run that begins in an area that was read; there may be longer ones.
-    pub largest_run_blocks: u64,
-    /// Free blocks: exact, because the scores of areas are.
-    pub free_blocks: u64,
-    /// The runs that begin in the areas read, scaled up to all areas.
-    pub runs: RunHistogram,
-    /// Areas that were read.
-    pub areas_read: u64,
-}
-
-impl SampledFreeSpace {
-    /// How far a sample follows a run beyond the area in which it begins, in stripes. Longer runs count as that long.
-    pub const LONGEST_SAMPLED_RUN: u64 = 1 << 18;
 }
 
 /// Counts runs of free blocks on one spindle, in any order. Runs that touch must come as one.
@@ -214,10 +141,6 @@ impl RunHistogram {
     pub fn classes(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let all = self.0.iter().enumerate().map(|(class, runs)| (1 << class, *runs));
         all.filter(|(_, runs)| *runs > 0)
-    }
-
-    fn scaled(&self, factor: f64) -> Self {
-        Self(self.0.map(|runs| (runs as f64 * factor).round() as u64))
     }
 }
 
@@ -325,38 +248,4 @@ impl FreeSpacePass {
             runs: self.runs,
         }
     }
-}
-
-/// Adds the runs that begin in `area`. Returns its free blocks that directly follow another, and its free blocks.
-fn sample_area(
-    map: &FreeMap,
-    area: u32,
-    found: &mut RunHistogram,
-    largest: &mut u64,
-) -> (u64, u64) {
-    let stripes = map.stripes_of_area(area);
-    let reach = (stripes.end + SampledFreeSpace::LONGEST_SAMPLED_RUN).min(map.group().stripes());
-    let (mut follow, mut free) = (0, 0);
-    for spindle in (0..map.group().data_spindles()).map(SpindleIndex) {
-        let goes_on = stripes
-            .start
-            .checked_sub(1)
-            .is_some_and(|before| map.next_stripe(spindle, before, stripes.start, true).is_some());
-        for run in map.free_runs(spindle, stripes.clone()) {
-            let blocks = run.end - run.start;
-            free += blocks;
-            if goes_on && run.start == stripes.start {
-                follow += blocks;
-                continue;
-            }
-            follow += blocks - 1;
-            let end = match run.end {
-                end if end < stripes.end => end,
-                end => map.next_stripe(spindle, end, reach, false).unwrap_or(reach),
-            };
-            found.add(end - run.start);
-            *largest = (*largest).max(end - run.start);
-        }
-    }
-    (follow, free)
 }

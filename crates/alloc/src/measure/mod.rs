@@ -2,7 +2,7 @@
 //!
 //! Running counters cost next to nothing: [`LayoutCounter`], [`FullStripes`] and the scores of areas. Passes over a
 //! file or over the maps are exact, in steps of as many blocks or rows as the caller has time for: [`FilePass`],
-//! [`FreeSpacePass`]. Samples read a bounded part and state their error: [`Estimate`].
+//! [`FreeSpacePass`].
 
 mod expected;
 mod file;
@@ -11,21 +11,17 @@ mod picture;
 mod requests;
 mod stripes;
 
-use std::collections::BTreeSet;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use strewn_raid::{ParityGroup, Vbn};
 
 use crate::aggregate::{Aggregate, AggregateLocation};
 use crate::block_map::{BlockMap, BlockMapPart};
 use crate::group_index::GroupIndex;
-use crate::random::Random;
 
 pub use expected::expected_runs;
-pub use file::{FileLayout, FilePass, LayoutCounter, SampledLayout};
-pub use free_space::{
-    FreeRunCounter, FreeSpace, FreeSpacePass, RUN_CLASSES, RunHistogram, SampledFreeSpace,
-};
+pub use file::{FileLayout, FilePass, LayoutCounter};
+pub use free_space::{FreeRunCounter, FreeSpace, FreeSpacePass, RUN_CLASSES, RunHistogram};
 pub use picture::{MAP_LEVELS, MapPicture, SpindleLevels};
 pub use requests::{RequestMix, RequestMixError};
 pub use stripes::FullStripes;
@@ -118,68 +114,4 @@ fn is_behind(geometry: &impl Geometry, previous: Option<Vbn>, next: Vbn) -> bool
     // The first block of a spindle follows the last block of the previous spindle in number only.
     previous.is_some_and(|previous| previous.0 + 1 == next.0)
         && geometry.place(next).is_some_and(|place| place.location.dbn.0 != 0)
-}
-
-/// An estimate from a sample.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
-    /// The estimate.
-    pub value: f64,
-    /// The largest difference from the exact value in 95 of 100 samples; 0 if everything was read.
-    pub error_95: f64,
-}
-
-impl Estimate {
-    /// An exact value: everything was read.
-    #[must_use]
-    pub fn exact(value: f64) -> Self {
-        Self { value, error_95: 0.0 }
-    }
-
-    /// The interval that contains the exact value in 95 of 100 samples.
-    #[must_use]
-    pub fn interval(&self) -> RangeInclusive<f64> {
-        self.value - self.error_95..=self.value + self.error_95
-    }
-
-    /// The same estimate in another unit.
-    #[must_use]
-    fn scaled(self, factor: f64) -> Self {
-        Self { value: self.value * factor, error_95: self.error_95 * factor.abs() }
-    }
-
-    /// Estimates `sum(part) / sum(whole)` over all `population` units from units drawn without replacement (Cochran,
-    /// "Sampling Techniques", third edition, 1977, equation 6.13: a ratio estimate with the error of the normal
-    /// distribution).
-    ///
-    /// If all units drawn are alike, fewer than `3 / units` of the population differ in 95 of 100 samples ("rule of
-    /// three", Hanley and Lippman-Hand, 1983). That is then the error; the ratio is assumed to lie between 0 and 1.
-    fn of_ratio(units: &[(f64, f64)], population: u64) -> Self {
-        let drawn = units.len() as f64;
-        let part: f64 = units.iter().map(|(part, _)| part).sum();
-        let whole: f64 = units.iter().map(|(_, whole)| whole).sum();
-        let ratio = if whole == 0.0 { 0.0 } else { part / whole };
-        let squares: f64 = units.iter().map(|(part, whole)| (part - ratio * whole).powi(2)).sum();
-        let left_out = 1.0 - drawn / population as f64;
-        let variance = left_out * squares / (drawn - 1.0) * drawn / (whole * whole);
-        let error_95 = 1.96 * variance.sqrt();
-        Self { value: ratio, error_95: if error_95 > 0.0 { error_95 } else { 3.0 / drawn } }
-    }
-}
-
-/// The smallest sample: the error formula needs some units.
-const FEWEST_DRAWN: u64 = 30;
-
-/// `count` different numbers below `bound`, in ascending order, all sets equally likely (Floyd's
-/// algorithm: Bentley and Floyd, Communications of the ACM 30:9, 1987).
-fn draw(count: u64, bound: u64, seed: u64) -> BTreeSet<u64> {
-    let mut random = Random::new(seed);
-    let mut drawn = BTreeSet::new();
-    for last in bound.saturating_sub(count)..bound {
-        let number = random.below(last + 1);
-        if !drawn.insert(number) {
-            drawn.insert(last);
-        }
-    }
-    drawn
 }
