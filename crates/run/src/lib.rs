@@ -64,7 +64,6 @@ mod replace_file;
 mod replicates;
 mod results;
 mod run;
-#[cfg_attr(not(feature = "save"), path = "no_saved_run.rs")]
 mod saved_run;
 mod sensitivity;
 pub mod study;

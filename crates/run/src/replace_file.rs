@@ -55,7 +55,6 @@ impl Replacement {
     ///
     /// # Errors
     /// If the directory cannot be read, or a file not be removed.
-    #[cfg(feature = "save")]
     pub(crate) fn remove_left_over(file: &Path) -> io::Result<()> {
         let folder = file.parent().unwrap_or(Path::new("."));
         let start = format!(".{}.", file.file_name().unwrap_or_default().to_string_lossy());
