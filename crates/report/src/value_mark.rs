@@ -18,9 +18,12 @@ pub(crate) struct ValueMark {
 /// Radius of the area that responds to the pointer.
 const RADIUS_PX: i32 = 9;
 
+/// A chart with more marks says nothing of each: they would cover each other, and the file would grow for nobody.
+const MOST_MARKS: usize = 500;
+
 /// Returns the marks as a group of an SVG.
 pub(crate) fn group(marks: &[ValueMark]) -> String {
-    if marks.is_empty() {
+    if !(1..=MOST_MARKS).contains(&marks.len()) {
         return String::new();
     }
     let mut svg = "<g class=\"values\" fill=\"none\" pointer-events=\"all\">\n".to_owned();

@@ -16,8 +16,6 @@ use crate::value_mark::ValueMark;
 const HEIGHTS_PX: [i32; 3] = [400, 280, 230];
 /// A series with more points than this has no markers, since they would cover it.
 const MOST_MARKERS: usize = 24;
-/// A chart with more points than this says nothing of each: the file would grow for nobody.
-const MOST_MARKS: usize = 2000;
 
 pub(super) fn draw(content: &Content<'_>, style: ChartStyle) -> Result<String, ChartError> {
     let count = content.panels.len();
@@ -80,15 +78,12 @@ impl OnePanel<'_> {
                 bars(canvas, appearance, points, &place)?;
             }
         }
-        let is_crowded = self.content.points().count() > MOST_MARKS;
         for (number, points) in self.panel.series.iter().enumerate() {
             for point in points {
                 let at = place(point, point.mean);
                 self.marker(canvas, number, points.len(), at)?;
-                if !is_crowded {
-                    let words = self.content.words(self.panel, number, point);
-                    marks.push(ValueMark { place: at, words });
-                }
+                let words = self.content.words(self.panel, number, point);
+                marks.push(ValueMark { place: at, words });
             }
         }
         Ok(marks)
