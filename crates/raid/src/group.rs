@@ -44,6 +44,15 @@ impl Parity {
         }
     }
 
+    /// The number by which formats on storage name the kind: 0, 4 or 6. It does not change between versions.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Raid4 => 4,
+            Self::RaidDp => 6,
+        }
+    }
+
     pub(crate) const fn holds(self) -> &'static str {
         match self {
             Self::None => "0 hold",

@@ -62,6 +62,10 @@ impl Volumes {
         if known.is_empty() || checksum_of_shapes(known) != root.shapes {
             return Err(VolumesMountError::OtherGroups);
         }
+        let given = options.block_size.bytes();
+        if given != u64::from(root.block_bytes) {
+            return Err(VolumesMountError::OtherBlockSize { stored: root.block_bytes, given });
+        }
         let blocks = known.iter().map(ParityGroup::total_blocks);
         let total_blocks = blocks.fold(0, u64::saturating_add);
         if total_blocks > MOST_BLOCKS {
