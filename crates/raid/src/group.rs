@@ -303,7 +303,7 @@ mod tests {
             let update = group.update(method, changed);
             assert_eq!((update.read, update.write), (SpindleSet::EMPTY, changed));
             let plan = shape.plan_update_by(method, one, MemberSet::EMPTY).unwrap();
-            assert_eq!(update.to_plan(shape), plan);
+            assert_eq!(update.to_plan(), plan);
         }
         assert_eq!(group.plan_stripe(group.data_spindle_set()).method, UpdateMethod::FullStripe);
         assert!(ParityGroup::new(Parity::None, 65, 100).is_err());
