@@ -2,7 +2,7 @@
 //!
 //! New parity is the exclusive or of the new data and everything that is read, whatever the plan reads: old data and
 //! old parity; the other data, if the old data are lost; or nothing, if parity is lost. A layout without parity reads
-//! nothing. Where stripes are dirty as a whole or nearly so, more than an extent goes out at once: see
+//! nothing. Where dirty data go on in the next chunk, more than an extent goes out at once: see
 //! [`super::stripes`].
 
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::processor::ProcessorWork;
 
 use super::blocks::{self, BlockSet};
 use super::group::DiskGroup;
-use super::reconstruct::Reconstruct;
+use super::partial_stripes::PartialStripe;
 use super::stripes::StripeDestage;
 use super::tag::{Kind, TagFields};
 use super::{InPlace, LunLayout};
@@ -149,7 +149,7 @@ impl<P: Payload> InPlace<P> {
         }
         if !destage.writing {
             if destage.stripes.is_some() {
-                return self.reconstruct_is_read(id, slot, driver);
+                return self.partial_stripe_is_read(id, slot, driver);
             }
             if std::mem::take(&mut destage.again) {
                 self.send_reads(id, slot, driver);
@@ -287,7 +287,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     #[cold]
-    fn charge_xor(&mut self, sectors: u64, driver: &mut impl Driver<P>) {
+    pub(super) fn charge_xor(&mut self, sectors: u64, driver: &mut impl Driver<P>) {
         self.counters.parity_sectors += sectors;
         let cost_ns = self.config.processor.write_back.of_parity(sectors);
         driver.processor(ProcessorWork::Parity, cost_ns);
@@ -439,14 +439,14 @@ impl<P> Destage<P> {
         }
     }
 
-    /// What it reconstructs, if it does.
-    pub(super) fn reconstruct(&self) -> Option<&Reconstruct<P>> {
-        self.stripes.as_ref()?.reconstruct.as_ref()
+    /// The partial stripe that it updates, if it is not an extent or full stripes.
+    pub(super) fn partial_stripe(&self) -> Option<&PartialStripe<P>> {
+        self.stripes.as_ref()?.partial.as_ref()
     }
 
     /// A sector of the LUNs in the first row whose parity it writes.
     fn first_sector_of_parity(&self, layout: &LunLayout) -> u64 {
-        self.reconstruct().map_or(self.sectors.start, |one| one.first_sector(layout))
+        self.partial_stripe().map_or(self.sectors.start, |one| one.first_sector(layout))
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! * If all data of a stripe are dirty, data and new parity are written, and nothing is read: see
 //!   [`super::full_stripes`].
-//! * If at least half of its data are dirty, the rest of the rows that change is read, and data and parity are written:
-//!   see [`super::reconstruct`].
+//! * If dirty data go on in the next chunk, or at least half of its data are dirty, all dirty data of the stripe go out
+//!   with one update of their parity, by read-modify-write or by reconstruct-write: see [`super::partial_stripes`].
 //!
 //! The elevator asks for more than an extent only where the extent reaches the end of its chunk, so small random writes
 //! pay for none of this.
@@ -22,7 +22,7 @@ use super::InPlace;
 use super::destage::Destage;
 use super::full_stripes::FullStripes;
 use super::group::DiskGroup;
-use super::reconstruct::Reconstruct;
+use super::partial_stripes::PartialStripe;
 
 /// Sectors that a drive transfers in about the time that it takes to position.
 const SECTORS_OF_A_COMMAND: u64 = 512;
@@ -34,13 +34,13 @@ pub(super) struct StripeDestage<P> {
     taken: Vec<Range<u64>>,
     /// The extents that it counts as.
     load: usize,
-    pub(super) reconstruct: Option<Reconstruct<P>>,
+    pub(super) partial: Option<PartialStripe<P>>,
 }
 
 /// What the elevator takes in place of an extent.
 pub(super) enum Stripes<P> {
     Full(FullStripes),
-    Reconstruct(Reconstruct<P>),
+    Partial(PartialStripe<P>),
 }
 
 /// The number of extents that commands count as which are in flight together. An extent has two commands at a time. A
@@ -77,9 +77,8 @@ impl<P: Payload> InPlace<P> {
         let checkpoint = self.checkpoint.as_mut();
         let of_checkpoint = checkpoint.is_some_and(|checkpoint| checkpoint.take(id, &taken));
         self.counters.destages += 1;
-        let begin = |reconstruct| {
-            Destage::of_stripes(StripeDestage { taken, load, reconstruct }, of_checkpoint)
-        };
+        let begin =
+            |partial| Destage::of_stripes(StripeDestage { taken, load, partial }, of_checkpoint);
         match stripes {
             Stripes::Full(full) => {
                 let slot = group.destages.insert(begin(None));
@@ -88,10 +87,10 @@ impl<P: Payload> InPlace<P> {
                 }
                 self.send_full_stripes(id, slot, full, driver);
             }
-            Stripes::Reconstruct(reconstruct) => {
-                let slot = group.destages.insert(begin(Some(reconstruct)));
-                self.counters.reconstruct_destages += 1;
-                self.send_reconstruct_reads(id, slot, driver);
+            Stripes::Partial(partial) => {
+                self.counters.reconstruct_destages += u64::from(partial.is_reconstruct_write());
+                let slot = group.destages.insert(begin(Some(partial)));
+                self.send_partial_reads(id, slot, driver);
             }
         }
         true
@@ -108,7 +107,7 @@ impl<P: Payload> DiskGroup<P> {
         if self.is_full(stripe) {
             return self.full_stripes_from(stripe).map(Stripes::Full);
         }
-        self.reconstruct_of(stripe).map(Stripes::Reconstruct)
+        self.partial_stripe_from(first).map(Stripes::Partial)
     }
 
     /// Whether all data of a stripe are dirty.
@@ -164,14 +163,14 @@ impl<P: Payload> Stripes<P> {
     fn numbers(&self) -> Range<u64> {
         match self {
             Self::Full(full) => full.stripes(),
-            Self::Reconstruct(one) => one.stripe..one.stripe + 1,
+            Self::Partial(one) => one.stripe..one.stripe + 1,
         }
     }
 
     fn load(&self, group: &DiskGroup<P>) -> usize {
         match self {
             Self::Full(full) => full.load(group.layout.unit_sectors()),
-            Self::Reconstruct(one) => one.load(),
+            Self::Partial(one) => one.load(),
         }
     }
 
@@ -184,7 +183,7 @@ impl<P: Payload> Stripes<P> {
                 let last = group.layout.sectors_of_stripe(stripes.end - 1);
                 std::iter::once(first.start..last.end).collect()
             }
-            Self::Reconstruct(one) => one.dirty_sectors(&group.layout),
+            Self::Partial(one) => one.dirty_sectors(&group.layout),
         }
     }
 }
