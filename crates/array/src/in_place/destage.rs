@@ -19,7 +19,7 @@ use crate::processor::ProcessorWork;
 use super::blocks::{self, BlockSet};
 use super::group::DiskGroup;
 use super::partial_stripes::PartialStripe;
-use super::stripes::StripeDestage;
+use super::stripes::{COMMANDS_OF_EXTENT, StripeDestage};
 use super::tag::{Kind, TagFields};
 use super::{InPlace, LunLayout};
 
@@ -94,7 +94,7 @@ impl<P: Payload> InPlace<P> {
             }
             group.cache.begin_destage(sectors.clone());
             group.cache.prefetch_next_dirty();
-            group.destage_load += 1;
+            group.destage_load += COMMANDS_OF_EXTENT;
             let is_new = group.destaged_stripes.insert(group.layout.stripe_of(sectors.start).0);
             assert!(is_new, "two destages are about to change the parity of one stripe");
             let count = (sectors.end - sectors.start) as u32;
@@ -116,7 +116,7 @@ impl<P: Payload> InPlace<P> {
     #[inline(always)]
     fn has_to_destage(&self, id: GroupIndex) -> bool {
         let group = &self.groups[id];
-        group.destage_load < group.most_destages
+        group.destage_load + COMMANDS_OF_EXTENT <= group.most_commands
             && (group.cache.dirty_sectors() > group.destage_low_sectors
                 || !self.waiting_for_room.is_empty()
                 || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.has_to_destage(id)))

@@ -73,8 +73,11 @@ impl<P> PartialStripe<P> {
         self.method == UpdateMethod::Recalculation
     }
 
-    /// The extents that it counts as.
+    /// The commands of extents that it counts as. Those of a read-modify-write are as long as extents' own.
     pub(super) fn load(&self) -> usize {
+        if !self.is_reconstruct_write() {
+            return self.reads.len();
+        }
         let load = |pieces: &[Piece]| {
             load_of(pieces.len(), pieces.iter().map(|piece| u64::from(piece.len())).sum())
         };

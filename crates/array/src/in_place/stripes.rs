@@ -32,7 +32,7 @@ const SECTORS_OF_A_COMMAND: u64 = 512;
 pub(super) struct StripeDestage<P> {
     /// The dirty sectors that it took, in order.
     taken: Vec<Range<u64>>,
-    /// The extents that it counts as.
+    /// The commands of extents that it counts as.
     load: usize,
     pub(super) partial: Option<PartialStripe<P>>,
 }
@@ -43,11 +43,14 @@ pub(super) enum Stripes<P> {
     Partial(PartialStripe<P>),
 }
 
-/// The number of extents that commands count as which are in flight together. An extent has two commands at a time. A
-/// long command counts as the short ones that a drive would do in its time; otherwise a backlog of long commands would
-/// hold up reads longer than one of short commands.
+/// Commands that an extent has in flight at a time.
+pub(super) const COMMANDS_OF_EXTENT: usize = 2;
+
+/// The commands of extents that commands count as which are in flight together. A command that is longer than those of
+/// extents counts as the short ones that a drive would do in its time; otherwise a backlog of long commands would hold up
+/// reads longer than one of short commands. Whole extents are counted.
 pub(super) fn load_of(commands: usize, sectors: u64) -> usize {
-    (commands + (sectors / SECTORS_OF_A_COMMAND) as usize).div_ceil(2)
+    (commands + (sectors / SECTORS_OF_A_COMMAND) as usize).next_multiple_of(COMMANDS_OF_EXTENT)
 }
 
 impl<P: Payload> InPlace<P> {
@@ -61,7 +64,7 @@ impl<P: Payload> InPlace<P> {
         let group = &mut self.groups[id];
         let load = stripes.load(group);
         // One larger than all that may be in flight goes alone.
-        if group.destage_load + load > group.most_destages && !group.destages.is_empty() {
+        if group.destage_load + load > group.most_commands && !group.destages.is_empty() {
             return false;
         }
         let taken = stripes.sectors_to_take(group);
@@ -136,7 +139,7 @@ impl<P: Payload> DiskGroup<P> {
     #[inline(always)]
     pub(super) fn remove_destage(&mut self, slot: usize) -> Destage<P> {
         let destage = self.destages.remove(slot);
-        let load = destage.stripes.as_ref().map_or(1, |stripes| stripes.load);
+        let load = destage.stripes.as_ref().map_or(COMMANDS_OF_EXTENT, |stripes| stripes.load);
         self.destage_load -= load;
         match &destage.stripes {
             None => {

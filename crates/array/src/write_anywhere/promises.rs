@@ -10,8 +10,8 @@
 //! A thin volume may claim nothing for its data. Its writes get what is free beyond all claims. The metadata of both
 //! kinds is claimed, because a consistency point cannot leave it out.
 //!
-//! All that is promised, and all that thin volumes hold, is of the usable blocks: the file system's reserve is for
-//! metadata and for what overwriting needs.
+//! All that is promised, and all that volumes hold, their metadata included, is of the usable blocks: the file system's
+//! reserve is for the array's own metadata and for what overwriting needs.
 //!
 //! Nothing is counted as long as all volumes are thick and none has ever had a snapshot: then each block that is
 //! overwritten comes back.
@@ -297,11 +297,12 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Blocks that are kept beside all claims and the places kept for metadata: for overwriting, and the rest of the file
-    /// system's reserve, of which all metadata is a part.
+    /// system's reserve, of which the array's own metadata is a part.
     pub(super) fn kept_beside_claims(&self) -> u64 {
         let all = self.aggregate.total_blocks();
         let usable = (all as f64 * (1.0 - self.reserve_percent / 100.0)) as u64;
-        let kept = self.metadata_blocks() + self.kept_places(self.snapshots.is_some());
+        let of_array = self.metadata_blocks().saturating_sub(self.metadata_of_all_volumes());
+        let kept = of_array + self.kept_places(self.snapshots.is_some());
         self.overwriting_reserve().max((all - usable).saturating_sub(kept))
     }
 
