@@ -234,15 +234,15 @@ impl<P: Payload> DiskGroup<P> {
     /// The update of all that is dirty in the stripe of `first`, if it takes fewer commands than extent by extent.
     /// `first` is dirty, as is the rest of its chunk.
     ///
-    /// Extents share parity only where they are in the same rows. That is so where a dirty run is longer than a chunk,
+    /// Extents share parity only where they are in the same rows. That is so where a dirty run is as long as two chunks,
     /// and where half of the stripe's data are dirty. Other extents that happen to be in one stripe are short, and so is
     /// their parity: together they would read and write it from the first row to the last.
     pub(super) fn partial_stripe_from(&self, first: u64) -> Option<PartialStripe<P>> {
         let layout = &self.layout;
         let (stripe, _) = layout.stripe_of(first);
         let of_lun = layout.sectors_of_stripe(stripe);
-        let share_rows =
-            || self.cache.dirty_run_end(first, of_lun.end) - first > layout.unit_sectors();
+        let two_chunks = first + 2 * layout.unit_sectors();
+        let share_rows = || self.cache.dirty_run_end(first, two_chunks) == two_chunks;
         let are_half = || 2 * self.cache.dirty_within(of_lun.clone()) >= layout.stripe_sectors();
         if !layout.has_parity() || !self.lost_of(stripe).is_empty() || !(share_rows() || are_half())
         {
@@ -267,8 +267,7 @@ impl<P: Payload> DiskGroup<P> {
         let rows = writes.iter().map(|piece| piece.sectors.start).min()?
             ..writes.iter().map(|piece| piece.sectors.end).max()?;
         // Bytes are told, and found to be gone, block by block.
-        let are_whole = !P::CARRIES_DATA || writes.iter().all(Piece::is_of_blocks);
-        if writes.len() > most || !are_whole {
+        if writes.len() > most || !writes.iter().all(Piece::is_of_blocks) {
             return None;
         }
         let missing = missing(&writes, layout.shape().data().iter(), &rows);

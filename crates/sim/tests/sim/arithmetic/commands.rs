@@ -61,8 +61,9 @@ fn in_place_a_write_of_several_chunks_updates_parity_once_a_stripe() {
         (8, 256, 256, (6.0 * 6.0 + 8.0) / 7.0),
         (14, 768, 768, (8.0 * 14.0 + 5.0 * 16.0) / 13.0),
         (5, 256, 256, 5.0),
-        // Three chunks, 31 times in 32: together in a stripe, two and one, or one and two.
-        (8, 256, 4, 31.0 / 32.0 * (5.0 * 8.0 + 2.0 * 10.0) / 7.0 + (6.0 * 6.0 + 8.0) / 7.0 / 32.0),
+        // Three chunks, 31 times in 32: together in a stripe, or two and one. Where one comes first, the other two are
+        // shorter than two chunks, and updated one by one.
+        (8, 256, 4, (31.0 * (5.0 * 8.0 + 10.0 + 12.0) + 6.0 * 6.0 + 8.0) / 7.0 / 32.0),
     ] {
         let layout = Raid5Layout::new(spindles, 128 * KIB, 2 * MIB, DRIVE_BYTES).unwrap();
         let array = array_in_place(in_place(layout, 64 * GIB, FREE));
