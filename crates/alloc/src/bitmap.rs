@@ -11,7 +11,7 @@ const FAN_OUT: u64 = 64;
 
 /// A set of numbers `0..len`, one bit each, with summary levels: a summary bit is set if any of the 64 bits below it is
 /// set. Finding the next member reads one word per level, so a sparse set of a hundred million is walked as fast as a
-/// dense one.
+/// dense one. Numbers from `len` on are never members: a range that reaches beyond is cut there.
 ///
 /// Memory: `len / 8` bytes and a sixty-third more. Pages that were never written take none.
 #[derive(Debug, Clone)]
@@ -63,13 +63,10 @@ impl SummaryBitmap {
     }
 
     /// Whether `bit` is in the set.
-    ///
-    /// # Panics
-    /// If `bit` is not below `len` rounded up to 64.
     #[inline]
     #[must_use]
     pub fn contains(&self, bit: u64) -> bool {
-        self.levels[0][(bit / FAN_OUT) as usize] >> (bit % FAN_OUT) & 1 == 1
+        self.word(bit / FAN_OUT) >> (bit % FAN_OUT) & 1 == 1
     }
 
     /// Announces an access to `bit`, which may be any number.
@@ -98,33 +95,37 @@ impl SummaryBitmap {
         self.remove_mask((bit / FAN_OUT) as usize, 1 << (bit % FAN_OUT)) == 1
     }
 
-    /// Adds every number of `range`. Returns how many were new.
+    /// Adds every number of `range` that is below `len`. Returns how many were new.
     #[inline]
     pub fn insert_range(&mut self, range: Range<u64>) -> u64 {
-        words_of(range).map(|(word, mask)| self.insert_mask(word, mask)).sum()
+        self.words_of(range).map(|(word, mask)| self.insert_mask(word, mask)).sum()
     }
 
     /// Removes every number of `range`. Returns how many were members.
     #[inline]
     pub fn remove_range(&mut self, range: Range<u64>) -> u64 {
-        words_of(range).map(|(word, mask)| self.remove_mask(word, mask)).sum()
+        self.words_of(range).map(|(word, mask)| self.remove_mask(word, mask)).sum()
+    }
+
+    /// The words that the numbers of `range` below `len` lie in, each with the mask of their bits.
+    #[inline]
+    fn words_of(&self, range: Range<u64>) -> impl Iterator<Item = (usize, u64)> + use<> {
+        words_of(range.start..range.end.min(self.len)).map(|(word, mask)| (word as usize, mask))
     }
 
     /// How many numbers of `range` are in the set.
     #[inline]
     #[must_use]
     pub fn count_range(&self, range: Range<u64>) -> u64 {
-        words_of(range)
-            .map(|(word, mask)| u64::from((self.levels[0][word] & mask).count_ones()))
-            .sum()
+        let words = self.words_of(range);
+        words.map(|(word, mask)| u64::from((self.levels[0][word] & mask).count_ones())).sum()
     }
 
     /// Whether each number of `range` is in this set or in `other`.
     #[inline]
     #[must_use]
     pub fn covers_with(&self, other: &Self, range: Range<u64>) -> bool {
-        words_of(range)
-            .all(|(word, mask)| (self.levels[0][word] | other.levels[0][word]) & mask == mask)
+        words_of(range).all(|(word, mask)| (self.word(word) | other.word(word)) & mask == mask)
     }
 
     /// A lower bound, in steps of 64, of the smallest member at or above `from`. It reads only summary words, because
@@ -176,7 +177,7 @@ impl SummaryBitmap {
     #[must_use]
     pub fn run_end(&self, from: u64, limit: u64) -> u64 {
         let mut at = from;
-        while at < limit {
+        while at < limit.min(self.len) {
             let (word, bit) = ((at / FAN_OUT) as usize, at % FAN_OUT);
             let ones =
                 u64::from((!(self.levels[0][word] >> bit)).trailing_zeros()).min(FAN_OUT - bit);
@@ -236,11 +237,11 @@ impl SummaryBitmap {
         }
     }
 
-    /// The 64 bits from `word * 64`.
+    /// The 64 bits from `word * 64`; zeros past the end.
     #[inline]
     #[must_use]
     pub fn word(&self, word: u64) -> u64 {
-        self.levels[0][word as usize]
+        self.levels[0].get(word as usize).copied().unwrap_or(0)
     }
 
     /// All words of members, for scans of the whole map.
@@ -294,7 +295,7 @@ impl SummaryBitmap {
 
 /// The words that `range` touches, each with the mask of its bits inside the range.
 #[inline]
-fn words_of(range: Range<u64>) -> impl Iterator<Item = (usize, u64)> {
+fn words_of(range: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
     let (mut at, end) = (range.start, range.end);
     std::iter::from_fn(move || {
         if at >= end {
@@ -303,7 +304,7 @@ fn words_of(range: Range<u64>) -> impl Iterator<Item = (usize, u64)> {
         let (word, bit) = (at / FAN_OUT, at % FAN_OUT);
         let bits = (FAN_OUT - bit).min(end - at);
         at += bits;
-        Some((word as usize, (u64::MAX >> (FAN_OUT - bits)) << bit))
+        Some((word, (u64::MAX >> (FAN_OUT - bits)) << bit))
     })
 }
 
@@ -376,6 +377,33 @@ mod tests {
             bitmap.drain(|bit| drained.push(bit));
             prop_assert!(drained.into_iter().eq(model));
             prop_assert_eq!((bitmap.count(), bitmap.next_member(0)), (0, None));
+        }
+    }
+
+    /// What lies past the end is no member, and a range that reaches there is cut.
+    #[test]
+    fn ranges_end_with_the_set() {
+        for len in [0, 1, 63, 64, 65, 100, 128, 4_096, 5_000] {
+            let mut bitmap = SummaryBitmap::new(len);
+            for start in [len, len + 1, len + 28, len + 5_000, u64::MAX] {
+                assert_eq!(bitmap.insert_range(start..start.saturating_add(28)), 0);
+                assert_eq!(bitmap.insert_range(start..u64::MAX), 0);
+            }
+            assert_eq!((bitmap.count(), bitmap.next_member(0)), (0, None), "{len}");
+            assert_eq!(bitmap.insert_range(0..len + 28), len);
+            assert_eq!(bitmap.insert_range(0..u64::MAX), 0);
+            assert!(bitmap.iter().eq(0..len));
+            assert_eq!((bitmap.run_end(0, u64::MAX), bitmap.run_end(len, len + 9)), (len, len));
+            assert_eq!(bitmap.run_end(len + 200, len + 300), len + 200);
+            assert_eq!(bitmap.count_range(0..len + 500), len);
+            assert!(!bitmap.contains(len) && !bitmap.contains(u64::MAX));
+            assert_eq!(bitmap.word(len.div_ceil(64) + 1), 0);
+            let other = SummaryBitmap::new(len + 200);
+            assert!(bitmap.covers_with(&other, 0..len) && other.covers_with(&bitmap, 0..len));
+            assert!(!bitmap.covers_with(&other, 0..len + 1));
+            assert!(!bitmap.covers_with(&other, 0..u64::MAX));
+            assert_eq!(bitmap.remove_range(0..u64::MAX), len);
+            assert_eq!((bitmap.count(), bitmap.next_member(0)), (0, None));
         }
     }
 

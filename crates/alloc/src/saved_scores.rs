@@ -10,7 +10,7 @@ use crate::free_map::FreeMap;
 use crate::options::AggregateError;
 
 /// The first bytes: a name and a version.
-const MAGIC: [u8; 8] = *b"STRWNAA1";
+const MAGIC: [u8; 8] = *b"STRWNAA2";
 
 /// The scores of all allocation areas as of one consistency point. WAFL keeps the best of them in a metadata file
 /// ("TopAA") for the same reason.
@@ -24,6 +24,8 @@ pub struct SavedScores {
 struct GroupScores {
     stripes: u64,
     data_spindles: u16,
+    /// [`Parity::number`](strewn_raid::Parity::number).
+    parity: u8,
     area_stripes: u64,
     scores: Vec<u32>,
 }
@@ -40,7 +42,7 @@ pub enum MountError {
         /// Consistency points committed when the maps were.
         maps: u64,
     },
-    /// The scores are of groups of another shape.
+    /// The scores are of groups with another parity, or of another shape.
     Shape {
         /// The group, counted from 0.
         group: usize,
@@ -84,8 +86,8 @@ impl fmt::Display for MountError {
             ),
             Self::Shape { group } => write!(
                 formatter,
-                "the scores of group {group} are of another shape: recount the areas \
-                (`SavedScores::counted`)"
+                "the scores of group {group} are of another shape or parity: if the group is \
+                right, recount the areas (`SavedScores::counted`)"
             ),
             Self::Score { group, area, score, blocks } => write!(
                 formatter,
@@ -119,6 +121,7 @@ impl SavedScores {
         let groups = maps.map(|map| GroupScores {
             stripes: map.group().stripes(),
             data_spindles: map.group().data_spindles(),
+            parity: map.group().parity().number(),
             area_stripes: map.area_stripes(),
             scores: (0..map.areas().count()).map(|area| map.areas().free_blocks_in(area)).collect(),
         });
@@ -151,6 +154,7 @@ impl SavedScores {
             GroupScores {
                 stripes: group.stripes(),
                 data_spindles: group.data_spindles(),
+                parity: group.parity().number(),
                 area_stripes,
                 scores,
             }
@@ -174,6 +178,7 @@ impl SavedScores {
             let fits = self.groups.get(index).is_some_and(|saved| {
                 saved.stripes == group.stripes()
                     && saved.data_spindles == group.data_spindles()
+                    && saved.parity == group.parity().number()
                     && saved.area_stripes == area_stripes
                     && saved.scores.len() as u64 == group.stripes().div_ceil(area_stripes)
             });
@@ -195,8 +200,8 @@ impl SavedScores {
         Ok(self.groups.into_iter().map(|group| group.scores).collect())
     }
 
-    /// Serialises the scores: magic and version, consistency points, groups (stripes, data spindles, stripes of an
-    /// area, number of areas, scores), all little-endian, then a CRC-32 of everything before it.
+    /// Serialises the scores: magic and version, consistency points, groups (stripes, data spindles, parity,
+    /// stripes of an area, number of areas, scores), all little-endian, then a CRC-32 of everything before it.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
@@ -205,6 +210,7 @@ impl SavedScores {
         for group in &self.groups {
             bytes.extend(group.stripes.to_le_bytes());
             bytes.extend(group.data_spindles.to_le_bytes());
+            bytes.push(group.parity);
             bytes.extend(group.area_stripes.to_le_bytes());
             bytes.extend((group.scores.len() as u32).to_le_bytes());
             bytes.extend(group.scores.iter().flat_map(|score| score.to_le_bytes()));
@@ -232,6 +238,7 @@ impl SavedScores {
         for _ in 0..count {
             let stripes = u64::from_le_bytes(take(&mut rest)?);
             let data_spindles = u16::from_le_bytes(take(&mut rest)?);
+            let [parity] = take(&mut rest)?;
             let area_stripes = u64::from_le_bytes(take(&mut rest)?);
             let areas = u32::from_le_bytes(take(&mut rest)?) as usize;
             let scores = rest.get(..areas * 4).ok_or(MountError::ScoresLength)?;
@@ -240,7 +247,7 @@ impl SavedScores {
                 .chunks_exact(4)
                 .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]));
             let scores = scores.collect();
-            groups.push(GroupScores { stripes, data_spindles, area_stripes, scores });
+            groups.push(GroupScores { stripes, data_spindles, parity, area_stripes, scores });
         }
         if !rest.is_empty() {
             return Err(MountError::ScoresLength);

@@ -53,8 +53,8 @@ impl StripeCodec {
     ///
     /// # Errors
     ///
-    /// [`CodecError`] if there is no block or no byte in it, if no prime fits the size, and
-    /// when there are more data blocks than the prime less one.
+    /// [`CodecError`] if there is no block or no byte in it, if no prime fits the size, when there
+    /// are more data blocks than the prime less one, and when a stripe has more bytes than memory.
     pub fn new(
         code: StripeCode,
         data_blocks: usize,
@@ -83,8 +83,8 @@ impl StripeCodec {
     ///
     /// # Errors
     ///
-    /// [`CodecError`] if there is no data block, and when there are more than the prime less
-    /// one.
+    /// [`CodecError`] if there is no data block, when there are more than the prime less one, and
+    /// when a stripe has more bytes than memory.
     pub fn row_diagonal(diagonal: RowDiagonal, data_blocks: usize) -> Result<Self, CodecError> {
         let block_bytes = diagonal.most_data_blocks() * diagonal.sub_block_bytes();
         if data_blocks > diagonal.most_data_blocks() {
@@ -103,6 +103,12 @@ impl StripeCodec {
     ) -> Result<Self, CodecError> {
         if data_blocks == 0 || block_bytes == 0 {
             return Err(CodecError::Empty { data_blocks, block_bytes });
+        }
+        let blocks = data_blocks.checked_add(usize::from(code.parity_blocks()));
+        let bytes = blocks.and_then(|blocks| blocks.checked_mul(block_bytes));
+        // The most that one allocation can have.
+        if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
+            return Err(CodecError::TooLarge { data_blocks, block_bytes });
         }
         Ok(Self { data_blocks, block_bytes, code, diagonal: None })
     }

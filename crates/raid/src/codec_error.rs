@@ -13,6 +13,13 @@ pub enum CodecError {
         /// The size of block asked for.
         block_bytes: usize,
     },
+    /// The blocks of a stripe are more bytes than memory can hold.
+    TooLarge {
+        /// The data blocks asked for.
+        data_blocks: usize,
+        /// The size of block asked for.
+        block_bytes: usize,
+    },
     /// There are more data blocks than row-diagonal parity allows.
     TooManyDataBlocks {
         /// The data blocks asked for.
@@ -82,6 +89,11 @@ impl fmt::Display for CodecError {
                 formatter,
                 "a stripe has 1 data block or more, of 1 byte or more; not {data_blocks} of \
                  {block_bytes}"
+            ),
+            Self::TooLarge { data_blocks, block_bytes } => write!(
+                formatter,
+                "a stripe of {data_blocks} data blocks of {block_bytes} bytes, and its parity, is \
+                 more than memory can hold"
             ),
             Self::TooManyDataBlocks { data_blocks, block_bytes, prime } => write!(
                 formatter,

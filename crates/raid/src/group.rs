@@ -44,6 +44,15 @@ impl Parity {
         }
     }
 
+    /// The number by which formats on storage name the kind: 0, 4 or 6. It does not change between versions.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Raid4 => 4,
+            Self::RaidDp => 6,
+        }
+    }
+
     pub(crate) const fn holds(self) -> &'static str {
         match self {
             Self::None => "0 hold",
@@ -294,7 +303,7 @@ mod tests {
             let update = group.update(method, changed);
             assert_eq!((update.read, update.write), (SpindleSet::EMPTY, changed));
             let plan = shape.plan_update_by(method, one, MemberSet::EMPTY).unwrap();
-            assert_eq!(update.to_plan(shape), plan);
+            assert_eq!(update.to_plan(), plan);
         }
         assert_eq!(group.plan_stripe(group.data_spindle_set()).method, UpdateMethod::FullStripe);
         assert!(ParityGroup::new(Parity::None, 65, 100).is_err());

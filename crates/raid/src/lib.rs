@@ -161,7 +161,7 @@ pub use shape::{StripeCode, StripeShape};
 pub use spindle_set::{SpindleSet, Spindles};
 pub use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS, ROW_STRIPES, SECTOR_BYTES};
 pub use stripe::{Stripe, StripeUnit, StripedLayout};
-pub use stripe_bytes::{MissingBlocks, StripeBytes};
+pub use stripe_bytes::{CarryOutError, StripeBytes};
 pub use stripe_plan::{DataLoss, PlanStep, StripePlan};
 pub use stripe_update::{PlanError, StripeUpdate, UpdateMethod};
 pub use vraid::{ChunkLocation, StripeMember, VraidLayout};

@@ -57,6 +57,7 @@ impl StripeShape {
             read,
             write: MemberSet::EMPTY,
             steps: [reconstruct, None],
+            shape: self,
         };
         self.assert_sound(&plan, lost);
         Ok(plan)
@@ -182,6 +183,7 @@ impl StripeShape {
             read: MemberSet::EMPTY,
             write: changed.union(parity).difference(lost),
             steps: [None, None],
+            shape: self,
         };
         if changed.is_empty() {
             plan.write = MemberSet::EMPTY;
@@ -388,11 +390,11 @@ mod tests {
             PlanStep::Reconstruct { lost: set(&[1]), from },
             PlanStep::Encode { parity: set(&[4, 5]) }
         ]));
-        assert_eq!(plan.blocks_added(raid_dp), 4 * 2 + 4 * 2);
+        assert_eq!(plan.blocks_added(), 4 * 2 + 4 * 2);
         let plan =
             raid_dp.plan_update_by(UpdateMethod::Subtraction, set(&[0]), MemberSet::EMPTY).unwrap();
         assert!(plan.steps().eq([PlanStep::Subtract { changed: set(&[0]), parity: set(&[4, 5]) }]));
-        assert_eq!(plan.blocks_added(raid_dp), 4);
+        assert_eq!(plan.blocks_added(), 4);
     }
 
     #[test]

@@ -101,15 +101,21 @@ impl RowDiagonal {
     ///
     /// [`CodecError::NotPrime`] and [`CodecError::Indivisible`].
     pub fn with_prime(block_bytes: usize, prime: usize) -> Result<Self, CodecError> {
-        let odd_prime = prime > 2
-            && (2..)
-                .take_while(|factor| factor * factor <= prime)
-                .all(|factor| !prime.is_multiple_of(factor));
-        if !odd_prime {
-            return Err(CodecError::NotPrime { prime });
+        // A larger one cuts no block of this size, prime or not.
+        if prime <= block_bytes.max(2) {
+            let odd_prime = prime > 2
+                && (2..)
+                    .take_while(|factor| *factor <= prime / factor)
+                    .all(|factor| !prime.is_multiple_of(factor));
+            if !odd_prime {
+                return Err(CodecError::NotPrime { prime });
+            }
         }
-        let rows = prime - 1;
-        if block_bytes == 0 || !block_bytes.is_multiple_of(rows * WORD_BYTES) {
+        let rows = prime.saturating_sub(1);
+        let fits = rows
+            .checked_mul(WORD_BYTES)
+            .is_some_and(|bytes| block_bytes > 0 && block_bytes.is_multiple_of(bytes));
+        if !fits {
             return Err(CodecError::Indivisible { prime, block_bytes });
         }
         Ok(Self { prime, sub_block_bytes: block_bytes / rows })

@@ -3,9 +3,10 @@
 use crate::layout_error::LayoutError;
 use crate::{Member, MemberSet};
 use std::fmt;
+use strewn_base::state::SavedValue;
 
 /// The parity that a stripe carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
 pub enum StripeCode {
     /// None: RAID-0.
     None,
@@ -44,7 +45,7 @@ impl fmt::Display for StripeCode {
 /// Plans are made for a shape, whichever spindles its members lie on: see
 /// [`plan_read`](Self::plan_read), [`plan_update`](Self::plan_update) and
 /// [`plan_rebuild`](Self::plan_rebuild).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub struct StripeShape {
     code: StripeCode,
     data_blocks: u16,

@@ -282,7 +282,7 @@ mod tests {
                 assert_eq!(group.spindles_of(plan.read), own.read, "{changed}");
                 assert_eq!(group.spindles_of(plan.write), own.write, "{changed}");
                 let by_method = shape.plan_update_by(own.method, plan.changed, MemberSet::EMPTY);
-                assert_eq!(Ok(own.to_plan(shape)), by_method, "{changed}");
+                assert_eq!(Ok(own.to_plan()), by_method, "{changed}");
             }
         }
     }

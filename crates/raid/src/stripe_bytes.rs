@@ -6,27 +6,41 @@ use crate::{Member, MemberSet, PlanStep, StripePlan, StripeShape};
 use std::error::Error;
 use std::fmt;
 
-/// Blocks that a plan needs are missing.
+/// Why a plan cannot be carried out. Nothing was computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MissingBlocks {
-    /// Blocks that the plan reads, without old contents.
-    pub not_read: MemberSet,
-    /// Blocks that the plan changes, without new contents.
-    pub not_given: MemberSet,
+pub enum CarryOutError {
+    /// The plan is for stripes of another shape.
+    OtherShape {
+        /// The shape that the plan is for.
+        plan: StripeShape,
+        /// The shape of the stripe.
+        stripe: StripeShape,
+    },
+    /// Blocks that the plan needs are missing.
+    MissingBlocks {
+        /// Blocks that the plan reads or computes with, without old contents.
+        not_read: MemberSet,
+        /// Blocks that the plan changes, without new contents.
+        not_given: MemberSet,
+    },
 }
 
-impl fmt::Display for MissingBlocks {
+impl fmt::Display for CarryOutError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { not_read, not_given } = self;
-        write!(
-            formatter,
-            "the plan cannot be carried out: blocks {not_read} were not read, and blocks \
-             {not_given} have no new contents"
-        )
+        match self {
+            Self::OtherShape { plan, stripe } => {
+                write!(formatter, "a plan for stripes of {plan} does not fit a stripe of {stripe}")
+            }
+            Self::MissingBlocks { not_read, not_given } => write!(
+                formatter,
+                "the plan cannot be carried out: blocks {not_read} were not read, and blocks \
+                 {not_given} have no new contents"
+            ),
+        }
     }
 }
 
-impl Error for MissingBlocks {}
+impl Error for CarryOutError {}
 
 /// The blocks of one stripe while a plan is carried out.
 ///
@@ -139,17 +153,14 @@ impl StripeBytes {
     ///
     /// # Errors
     ///
-    /// [`MissingBlocks`] if a block that the plan reads, or the new contents of one that it
-    /// changes, are missing. Then nothing is computed.
-    ///
-    /// # Panics
-    ///
-    /// If the plan is for a stripe of another shape with more blocks.
-    pub fn carry_out(&mut self, plan: &StripePlan) -> Result<(), MissingBlocks> {
-        let not_read = plan.read.difference(self.old_held);
+    /// [`CarryOutError`] if the plan is for another shape, or if a block that it reads or computes
+    /// with, or the new contents of one that it changes, are missing. Then nothing is computed.
+    pub fn carry_out(&mut self, plan: &StripePlan) -> Result<(), CarryOutError> {
+        self.check_shape(plan)?;
+        let not_read = self.old_contents_for(plan).difference(self.old_held);
         let not_given = plan.changed.difference(self.new_held);
         if !(not_read.is_empty() && not_given.is_empty()) {
-            return Err(MissingBlocks { not_read, not_given });
+            return Err(CarryOutError::MissingBlocks { not_read, not_given });
         }
         for step in plan.steps() {
             match step {
@@ -166,16 +177,17 @@ impl StripeBytes {
     ///
     /// # Errors
     ///
-    /// [`MissingBlocks`] if `read` lacks a block that the plan reads.
+    /// [`CarryOutError`] if the plan is for another shape, or if `read` lacks a block that it reads.
     ///
     /// # Panics
     ///
-    /// If a block of `read` is of another size, or as [`carry_out`](Self::carry_out).
+    /// If a block of `read` is of another size.
     pub fn compute<'a>(
         &mut self,
         plan: &StripePlan,
         read: impl Fn(Member) -> Option<&'a [u8]>,
-    ) -> Result<(), MissingBlocks> {
+    ) -> Result<(), CarryOutError> {
+        self.check_shape(plan)?;
         self.clear();
         for member in plan.read.iter() {
             if let Some(block) = read(member) {
@@ -183,6 +195,29 @@ impl StripeBytes {
             }
         }
         self.carry_out(plan)
+    }
+
+    fn check_shape(&self, plan: &StripePlan) -> Result<(), CarryOutError> {
+        let (plan, stripe) = (plan.shape(), self.shape);
+        if plan == stripe { Ok(()) } else { Err(CarryOutError::OtherShape { plan, stripe }) }
+    }
+
+    /// The blocks whose old contents a plan needs: those that it reads, and every operand of its
+    /// steps. The two differ for a plan of which blocks that are known to hold zeros were left out.
+    fn old_contents_for(&self, plan: &StripePlan) -> MemberSet {
+        let (mut needed, mut computed) = (plan.read, MemberSet::EMPTY);
+        for step in plan.steps() {
+            let operands = match step {
+                PlanStep::Reconstruct { from, .. } => from,
+                PlanStep::Encode { .. } => self.shape.data().difference(plan.changed),
+                PlanStep::Subtract { changed, parity } => changed.union(parity),
+            };
+            needed = needed.union(operands.difference(computed));
+            if let PlanStep::Reconstruct { lost, .. } = step {
+                computed = lost;
+            }
+        }
+        needed
     }
 
     fn reconstruct(&mut self, lost: MemberSet, from: MemberSet) {

@@ -46,9 +46,16 @@ pub struct StripePlan {
     /// Blocks to write. Only a rebuild writes lost blocks, to replacement spindles.
     pub write: MemberSet,
     pub(crate) steps: [Option<PlanStep>; 2],
+    pub(crate) shape: StripeShape,
 }
 
 impl StripePlan {
+    /// The shape of the stripes that the plan is for.
+    #[inline]
+    pub const fn shape(&self) -> StripeShape {
+        self.shape
+    }
+
     /// What to compute between reading and writing, in order: at most one reconstruction, then
     /// parity.
     pub fn steps(&self) -> impl Iterator<Item = PlanStep> {
@@ -64,7 +71,8 @@ impl StripePlan {
     /// Blocks that pass through an exclusive or: the processor cost of the plan. A block counts
     /// once for each sum it enters, row or diagonal; a changed block counts with its old and its
     /// new contents.
-    pub fn blocks_added(&self, shape: StripeShape) -> u32 {
+    pub fn blocks_added(&self) -> u32 {
+        let shape = self.shape;
         // Diagonal parity covers row parity too, so it takes both sums.
         let sums = |parity: MemberSet| {
             1 + u32::from(shape.diagonal_parity().is_some_and(|block| parity.contains(block)))

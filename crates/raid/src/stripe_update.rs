@@ -46,6 +46,7 @@ pub struct StripeUpdate {
     pub read: SpindleSet,
     /// Spindles to write: those changed and those of parity.
     pub write: SpindleSet,
+    shape: StripeShape,
 }
 
 impl StripeUpdate {
@@ -60,13 +61,13 @@ impl StripeUpdate {
     ///
     /// # Panics
     ///
-    /// If the update is of a stripe of another shape.
+    /// If the sets were altered, so that they are no update of such a stripe by such a method.
     ///
     /// ```
     /// use strewn_raid::{Member, Parity, ParityGroup, SpindleSet, StripeBytes};
     ///
     /// let group = ParityGroup::new(Parity::Raid4, 4, 1000)?;
-    /// let plan = group.plan_stripe(SpindleSet::first(3)).to_plan(group.stripe_shape());
+    /// let plan = group.plan_stripe(SpindleSet::first(3)).to_plan();
     /// assert_eq!(plan.read.to_string(), "{3}");
     ///
     /// let mut bytes = StripeBytes::new(group.stripe_shape(), 4096)?;
@@ -80,7 +81,8 @@ impl StripeUpdate {
     /// assert_eq!(bytes.block(Member(4)), Some(&[1 ^ 2 ^ 4 ^ 8; 4096][..]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn to_plan(&self, shape: StripeShape) -> StripePlan {
+    pub fn to_plan(&self) -> StripePlan {
+        let shape = self.shape;
         let write = MemberSet(self.write.0);
         let plan = shape.update(self.method, write.intersection(shape.data()), MemberSet::EMPTY);
         match plan {
@@ -201,12 +203,14 @@ impl ParityGroup {
     /// The update of the data blocks `changed` by `method`, even if another is cheaper.
     #[inline]
     pub(crate) fn update(&self, method: UpdateMethod, changed: SpindleSet) -> StripeUpdate {
+        let shape = self.stripe_shape();
         if changed.is_empty() {
-            return StripeUpdate { method, read: SpindleSet::EMPTY, write: SpindleSet::EMPTY };
+            let none = SpindleSet::EMPTY;
+            return StripeUpdate { method, read: none, write: none, shape };
         }
         let write = changed.union(self.parity_spindles());
         if self.parity() == Parity::None {
-            return StripeUpdate { method, read: SpindleSet::EMPTY, write };
+            return StripeUpdate { method, read: SpindleSet::EMPTY, write, shape };
         }
         let read = match method {
             UpdateMethod::FullStripe => SpindleSet::EMPTY,
@@ -219,7 +223,7 @@ impl ParityGroup {
             if method == UpdateMethod::Subtraction { overlap == write } else { overlap.is_empty() },
             "{method} of {changed} reads {read} and writes {write}"
         );
-        StripeUpdate { method, read, write }
+        StripeUpdate { method, read, write, shape }
     }
 }
 

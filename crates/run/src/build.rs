@@ -135,6 +135,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 .with_relocation(relocation(&layout.relocation));
             let mut built = Box::new(built);
             built.set_read_ahead(layout.read_ahead_bytes);
+            built.set_reserve(layout.reserve_percent);
             BuiltArray::WriteAnywhere(built)
         }
         ArrayLayout::InPlace(layout) => {

@@ -260,18 +260,16 @@ impl Array {
                 ),
             ));
         }
-        let total =
-            u64::from(layout.data_spindles_at_start()).saturating_mul(layout.right_sized_bytes);
         let of_other =
             layout.other_data.map_or(0.0, |other| usable as f64 * other.full_percent / 100.0);
         let used = all.max(of_other as u64);
-        if used.saturating_add(beside) > total {
-            let most = 100.0 * total.saturating_sub(beside) as f64 / usable as f64;
+        if used.saturating_add(beside) > usable {
+            let most = 100.0 * usable.saturating_sub(beside) as f64 / usable as f64;
             return Some((
                 "write_anywhere".to_owned(),
                 format!(
                     "other data leaves {}, and thick volumes reserve {} beside what is laid out",
-                    Bytes(total - used).approximately(),
+                    Bytes(usable.saturating_sub(used)).approximately(),
                     Bytes(beside).approximately()
                 ),
                 format!(
@@ -280,7 +278,7 @@ impl Array {
                 ),
             ));
         }
-        let left = total - used - beside;
+        let left = usable - used - beside;
         let cannot = |part: &&VolumeLuns<'_>| {
             !part.is_thin() && self.snapshots_of(part).is_some() && laid_out(part) > left
         };

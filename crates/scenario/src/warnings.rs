@@ -46,8 +46,8 @@ impl Scenario {
         let thin = |array: &Array| {
             let (held, usable) = array.volumes_may_exceed()?;
             Some(format!(
-                "array[{}].volume: the volumes may come to hold {}, and the array's usable capacity is {}: writes to thin \
-                 volumes are refused once they find no room",
+                "array[{}].volume: the volumes may come to hold {}, and the array's usable capacity is {}, the reserve \
+                 aside: once they hold that, writes to thin volumes are refused",
                 array.name,
                 Bytes(held).approximately(),
                 Bytes(usable).approximately()

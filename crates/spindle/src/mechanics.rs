@@ -123,12 +123,18 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Builds the tables of the drive that `profile` describes.
+    /// Builds the tables of the drive that `profile` describes. If it has a template and neither seeks nor zones, they
+    /// are derived, as from a file.
     ///
     /// # Errors
     ///
     /// [`ProfileError::Invalid`] when the profile does not pass [`Profile::validate`].
     pub fn new(profile: &Profile) -> Result<Self, ProfileError> {
+        if profile.template.is_some() && profile.seek.is_empty() && profile.zones.is_empty() {
+            let mut whole = profile.clone();
+            whole.derive()?;
+            return Self::new(&whole);
+        }
         profile.validate()?;
         let rotation = Rotation::new(profile.rpm);
         let overheads = &profile.overhead_ms;

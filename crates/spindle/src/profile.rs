@@ -1,7 +1,7 @@
 //! The measurements that describe a drive, as a TOML file.
 //!
 //! A [`Profile`] holds numbers and their sources. Nothing in it is derived, except the seeks and zones that a
-//! [`ProfileTemplate`] stands for. [`Profile::validate`] finds the mistakes that hand-written profiles tend to have,
+//! [`ProfileTemplate`] stands for ([`Profile::derive`]). [`Profile::validate`] finds the mistakes that hand-written profiles tend to have,
 //! and names the field of each.
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use crate::profile_template::{ProfileTemplate, TemplateBase};
+use crate::profile_template::{Derived, ProfileTemplate, TemplateBase};
 use crate::provenance::Provenances;
 use crate::zone::Zone;
 
@@ -76,7 +76,8 @@ pub struct Profile {
     #[serde(default)]
     pub provenance: Provenances,
     /// The data-sheet figures that `seek` and `zones` are derived from, if those were not measured: the table `outline`
-    /// of the file.
+    /// of the file. Leave both empty, or call [`derive`](Self::derive) after every change of the template or of a
+    /// number that it builds on: a profile whose seeks and zones are not those of its template is invalid.
     #[serde(default, rename = "outline")]
     pub template: Option<ProfileTemplate>,
     /// Zones from the outermost inward, which is also in LBA order.
@@ -197,31 +198,54 @@ impl Profile {
             origin: origin.to_owned(),
             source: Box::new(source),
         })?;
-        if let Some(template) = profile.template.clone() {
+        if profile.template.is_some() {
             let alone = profile.seek.is_empty() && profile.zones.is_empty();
             profile.check("outline", alone, || {
                 "stands in place of seek and zone: give either the outline or those".to_owned()
             })?;
-            profile.check_scalars()?;
-            profile.complete(&template)?;
+            profile.derive()?;
         }
         profile.validate()?;
         Ok(profile)
     }
 
-    /// Derives the seeks and zones from a template. The other numbers are within their limits.
-    fn complete(&mut self, template: &ProfileTemplate) -> Result<(), ProfileError> {
+    /// Derives `seek` and `zones` from the template, in place of what they hold. Without a template it does nothing.
+    ///
+    /// ```
+    /// use strewn_spindle::{Drive, Profile};
+    ///
+    /// let mut profile = Profile::shipped("nearline-7200-16tb").ok_or("no such drive")?;
+    /// let template = profile.template.as_mut().ok_or("measured")?;
+    /// template.seek_ms.full_stroke = 30.0;
+    /// assert!(Drive::new(&profile).is_err(), "the seeks are those of the old template");
+    /// profile.derive()?;
+    /// assert_eq!(profile.seek.last().map(|(_, ms)| *ms), Some(30.0));
+    /// Drive::new(&profile)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ProfileError::Invalid`] if a figure of the template, or a number that it builds on, is out of range.
+    pub fn derive(&mut self) -> Result<(), ProfileError> {
+        if let Some(derived) = self.derived()? {
+            (self.seek, self.zones) = (derived.seek, derived.zones);
+        }
+        Ok(())
+    }
+
+    /// The seeks and zones that the template stands for, if there is one.
+    pub(crate) fn derived(&self) -> Result<Option<Derived>, ProfileError> {
+        let Some(template) = &self.template else { return Ok(None) };
+        self.check_scalars()?;
         let base = TemplateBase {
             rpm: self.rpm,
             heads: self.heads,
             capacity_sectors: self.capacity_sectors,
             head_switch_ms: self.head_switch_ms,
         };
-        match template.derive(&base) {
-            Ok(derived) => (self.seek, self.zones) = (derived.seek, derived.zones),
-            Err(fault) => self.check(fault.field, false, || fault.reason)?,
-        }
-        Ok(())
+        let derived = template.derive(&base);
+        derived.map(Some).map_err(|fault| self.invalid(fault.field, fault.reason))
     }
 
     /// Cylinders of the drive, spare ones included.

@@ -64,8 +64,22 @@ impl Profile {
         if let Some((field, reason)) = self.provenance_fault() {
             return self.check(&field, false, || reason);
         }
+        self.validate_template()?;
         self.validate_seek()?;
         self.validate_zones()
+    }
+
+    /// Checks that seeks and zones are those that the template stands for.
+    fn validate_template(&self) -> Result<(), ProfileError> {
+        let Some(derived) = self.derived()? else { return Ok(()) };
+        for (field, holds) in
+            [("seek", self.seek == derived.seek), ("zone", self.zones == derived.zones)]
+        {
+            self.check(field, holds, || {
+                "is not what the outline gives: derive it, or remove the outline".to_owned()
+            })?;
+        }
+        Ok(())
     }
 
     /// Checks everything but `seek` and `zones`.
@@ -269,13 +283,10 @@ impl Profile {
         holds: bool,
         reason: impl FnOnce() -> String,
     ) -> Result<(), ProfileError> {
-        if holds {
-            return Ok(());
-        }
-        Err(ProfileError::Invalid {
-            profile: self.name.clone(),
-            field: field.to_owned(),
-            reason: reason(),
-        })
+        if holds { Ok(()) } else { Err(self.invalid(field, reason())) }
+    }
+
+    pub(crate) fn invalid(&self, field: &str, reason: String) -> ProfileError {
+        ProfileError::Invalid { profile: self.name.clone(), field: field.to_owned(), reason }
     }
 }

@@ -98,17 +98,19 @@ impl Volumes {
         most: u64,
     ) -> (u64, Option<TeardownStage>) {
         let Some(volume) = self.volumes.get_mut(&id) else { return (1, None) };
+        // The end of the map counts as a visit, so that an empty one is not taken for no work.
+        let visited = volume.container.scannable(next).min(most).max(1);
         let (found, go_on) = volume.container.scan(next, most);
         let found: Vec<Local> = found.map(|(local, _)| local).collect();
         self.release_between(id, &found);
         if let Some(next) = go_on {
-            return (most, Some(TeardownStage::EmptyContainer { next }));
+            return (visited, Some(TeardownStage::EmptyContainer { next }));
         }
         let Some(volume) = self.volumes.get_mut(&id) else { return (1, None) };
         let snapshots = std::mem::take(&mut volume.snapshots);
         let mut roots = roots_of(std::mem::take(&mut volume.files));
         roots.extend(snapshots.into_contents().flat_map(|snapshot| roots_of(snapshot.files)));
-        (most, Some(TeardownStage::DropTrees { roots, volume_goes: true }))
+        (visited, Some(TeardownStage::DropTrees { roots, volume_goes: true }))
     }
 
     /// Frees owned blocks between consistency points. They become free with the next commit, even if a consistency

@@ -107,12 +107,10 @@ struct Saved {
 pub(crate) type Local = u64;
 
 impl Container {
+    /// A map of `size` numbers, 1 or more.
     pub(crate) fn new(first: u64, size: u64) -> Result<Self, AggregateError> {
         let group = ParityGroup::new(Parity::None, 1, size);
-        let group = group.map_err(|_| match size {
-            0 => AggregateError::NoGroup,
-            _ => AggregateError::TooManyBlocks(size),
-        })?;
+        let group = group.map_err(|_| AggregateError::TooManyBlocks(size))?;
         let shape = AllocationShape { area_stripes: REGION_BLOCKS, ..Default::default() };
         let numbers = Aggregate::new([group], AggregateOptions { shape, ..Default::default() })?;
         Ok(Self { first, numbers, size, regions: Vec::new(), blocks: 0, saved: None })
@@ -257,10 +255,16 @@ impl Container {
         local: Local,
         most: u64,
     ) -> (impl Iterator<Item = (Local, Entry)> + '_, Option<Local>) {
-        let mapped = (self.regions.len() as u64 * REGION_BLOCKS).min(self.size);
-        let end = local.saturating_add(most).min(mapped);
+        let left = self.scannable(local);
+        let end = local + left.min(most);
         let found = (local..end).filter_map(|local| Some((local, self.get(local)?)));
-        (found, (end < mapped).then_some(end))
+        (found, (left > most).then_some(end))
+    }
+
+    /// Slots that a scan from `local` has to visit.
+    pub(crate) fn scannable(&self, local: Local) -> u64 {
+        let mapped = (self.regions.len() as u64 * REGION_BLOCKS).min(self.size);
+        mapped.saturating_sub(local)
     }
 
     pub(crate) fn begin(&mut self) {

@@ -48,7 +48,14 @@ pub enum VolumeError {
     HasClones(VolumeId, SnapshotId, u32),
     /// The volume has used up its snapshot numbers.
     TooManySnapshots(VolumeId),
-    /// The volume cannot have so many blocks.
+    /// A volume cannot have so many blocks, or none.
+    VolumeBlocks(u64),
+    /// The blocks are too small for a page of metadata, 4 KiB.
+    BlockTooSmall {
+        /// Bytes of a block.
+        bytes: u64,
+    },
+    /// The block numbers of a volume cannot be mapped.
     Size(AggregateError),
 }
 
@@ -91,6 +98,14 @@ impl fmt::Display for VolumeError {
             Self::TooManySnapshots(volume) => {
                 write!(formatter, "{volume} has had 4194303 snapshots and can count no more")
             }
+            Self::VolumeBlocks(blocks) => {
+                write!(formatter, "a volume of {blocks} blocks: it takes 1 to 1099511627776 (2^40)")
+            }
+            Self::BlockTooSmall { bytes } => write!(
+                formatter,
+                "blocks of {bytes} bytes: a persistent store writes pages of 4096 bytes, and needs \
+                blocks as large"
+            ),
             Self::Size(inner) => inner.fmt(formatter),
         }
     }

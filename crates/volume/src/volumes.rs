@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Weak;
 
-use strewn_alloc::{Aggregate, AggregateError, GroupIndex};
+use strewn_alloc::{Aggregate, AggregateError, GroupIndex, MOST_BLOCKS, Policy};
 use strewn_raid::ParityGroup;
 
 use super::container::{Container, Entry, LATEST_TIME, Local};
@@ -123,6 +123,33 @@ impl Volumes {
         &self.aggregate
     }
 
+    /// Replaces the policy of one group with your own: see [`Aggregate::set_policy`]. A policy is not stored, so set it
+    /// again after a mount.
+    ///
+    /// ```
+    /// use strewn_alloc::{Aggregate, AggregateOptions, GroupIndex, PolicyName};
+    /// use strewn_raid::{Parity, ParityGroup};
+    /// use strewn_volume::Volumes;
+    ///
+    /// let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
+    /// let mut volumes = Volumes::new(Aggregate::new([group], AggregateOptions::default())?)?;
+    /// volumes.set_policy(GroupIndex(0), PolicyName::FirstFit.policy())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// During a consistency point.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    pub fn set_policy(
+        &mut self,
+        group: GroupIndex,
+        policy: Box<dyn Policy>,
+    ) -> Result<(), VolumeError> {
+        Ok(self.aggregate.set_policy(group, policy)?)
+    }
+
     /// Adds an empty parity group to the aggregate, at any time.
     ///
     /// # Errors
@@ -143,6 +170,7 @@ impl Volumes {
     /// During a consistency point; if `blocks` is 0 or more than 2^40.
     pub fn create_volume(&mut self, blocks: u64) -> Result<VolumeId, VolumeError> {
         self.between_consistency_points()?;
+        check_blocks(blocks)?;
         let container = Container::new(0, blocks)?;
         Ok(self.insert(Volume::new(container)))
     }
@@ -160,6 +188,7 @@ impl Volumes {
         blocks: u64,
     ) -> Result<VolumeId, VolumeError> {
         self.between_consistency_points()?;
+        check_blocks(blocks)?;
         let parent = self.volume_mut(volume)?;
         let first_number = parent.container.end();
         let next_file = parent.next_file;
@@ -317,4 +346,10 @@ impl Volumes {
             }
         }
     }
+}
+
+/// Refuses sizes that a volume cannot have.
+fn check_blocks(blocks: u64) -> Result<(), VolumeError> {
+    let fits = (1..=MOST_BLOCKS).contains(&blocks);
+    if fits { Ok(()) } else { Err(VolumeError::VolumeBlocks(blocks)) }
 }

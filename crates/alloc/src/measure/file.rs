@@ -234,6 +234,9 @@ pub struct LayoutCounter {
 
 impl LayoutCounter {
     /// Records that `block` of the file is about to move to `to`, or be unmapped. `blocks` is the file before the move.
+    ///
+    /// # Panics
+    /// If the counter cannot be that of the file: it has counted fewer blocks than the file has there.
     pub fn replace(
         &mut self,
         blocks: &impl FileBlocks,
@@ -242,20 +245,34 @@ impl LayoutCounter {
         to: Option<Vbn>,
     ) {
         let before = block.checked_sub(1).and_then(|before| blocks.vbn(before));
-        let after = blocks.vbn(block + 1);
+        let after = block.checked_add(1).and_then(|after| blocks.vbn(after));
         let in_order = |here: Option<Vbn>| {
             u64::from(here.is_some_and(|here| is_behind(geometry, before, here)))
                 + u64::from(after.is_some_and(|after| is_behind(geometry, here, after)))
         };
         let from = blocks.vbn(block);
-        self.follow = self.follow + in_order(to) - in_order(from);
-        self.blocks = self.blocks + u64::from(to.is_some()) - u64::from(from.is_some());
+        let (follow, mapped) = (self.follow + in_order(to), self.blocks + u64::from(to.is_some()));
+        let (out_of_order, unmapped) = (in_order(from), u64::from(from.is_some()));
+        assert!(
+            out_of_order <= follow && unmapped <= mapped,
+            "block {block} leaves {from:?}, where it was never counted"
+        );
+        self.follow = follow - out_of_order;
+        self.blocks = mapped - unmapped;
+        assert!(
+            self.follow <= self.blocks.saturating_sub(1),
+            "{} of {} counted blocks follow another",
+            self.follow,
+            self.blocks
+        );
     }
 
-    /// Adds `blocks` consecutive blocks, whose first follows the last block added before or does not. O(1).
+    /// Adds `blocks` consecutive blocks, whose first follows the last block added before or does not. The first block of
+    /// all follows none. O(1).
     pub fn add_run(&mut self, blocks: u64, follows: bool) {
-        self.blocks += blocks;
-        self.follow += blocks.saturating_sub(u64::from(!follows));
+        let follows = follows && self.blocks > 0;
+        self.blocks = self.blocks.saturating_add(blocks);
+        self.follow = self.follow.saturating_add(blocks.saturating_sub(u64::from(!follows)));
     }
 
     /// [`FileLayout::score`].

@@ -112,6 +112,6 @@ impl<T: Copy> Geometry for Aggregate<T> {
 /// Whether `next` directly follows `previous` on the same spindle.
 fn is_behind(geometry: &impl Geometry, previous: Option<Vbn>, next: Vbn) -> bool {
     // The first block of a spindle follows the last block of the previous spindle in number only.
-    previous.is_some_and(|previous| previous.0 + 1 == next.0)
+    previous.is_some_and(|previous| previous.0.checked_add(1) == Some(next.0))
         && geometry.place(next).is_some_and(|place| place.location.dbn.0 != 0)
 }

@@ -108,15 +108,25 @@ impl RequestSums {
     }
 
     pub(super) fn commands_per_request(&self, mix: &RequestMix, file_blocks: u64) -> Option<f64> {
+        let fitting =
+            || self.0.iter().zip(&mix.lengths).filter(|(_, (length, _))| *length <= file_blocks);
+        let largest = fitting().map(|(_, (_, share))| *share).fold(0.0, f64::max);
+        let unit = power_of_two_below(largest);
         let (mut commands, mut shares) = (0.0, 0.0);
-        for (sum, (length, share)) in self.0.iter().zip(&mix.lengths) {
-            if *length <= file_blocks {
-                commands += share * *sum as f64 / (file_blocks - length + 1) as f64;
-                shares += share;
-            }
+        for (sum, (length, share)) in fitting() {
+            let share = share / unit;
+            commands += share * *sum as f64 / (file_blocks - length + 1) as f64;
+            shares += share;
         }
         (shares > 0.0).then(|| commands / shares)
     }
+}
+
+/// The largest power of two that is not above `share`, a positive number. Shares in this unit neither overflow nor
+/// vanish, and lose no bit.
+fn power_of_two_below(share: f64) -> f64 {
+    const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+    f64::from_bits(share.to_bits() >> FRACTION_BITS << FRACTION_BITS).max(f64::MIN_POSITIVE)
 }
 
 /// The commands within `extent` of all requests of `length` blocks, one from each block at which it fits.

@@ -197,6 +197,12 @@ fn stale_or_damaged_scores_are_refused() {
     assert_eq!(mount(words().to_vec(), scores.clone()), Ok(35_000));
     let other = [(group(4, 9_000), vec![0; 564])].to_vec();
     assert_eq!(mount(other, scores.clone()), Err(MountError::Shape { group: 0 }));
+    for parity in [Parity::None, Parity::Raid4] {
+        let other = ParityGroup::new(parity, 4, 10_000).unwrap();
+        let with_other_parity = words().map(|(_, words)| (other, words)).to_vec();
+        let refused = mount(with_other_parity, scores.clone());
+        assert_eq!(refused, Err(MountError::Shape { group: 0 }), "{parity}");
+    }
     let short = [(groups[0], vec![0; 7])].to_vec();
     let needed = MountError::Words { group: 0, words: 7, needed: 628 };
     assert_eq!(mount(short, scores.clone()), Err(needed));

@@ -27,6 +27,59 @@ fn lay_out(
     (map, tetrises)
 }
 
+/// The first run of all follows nothing, whatever its caller says, so that no score is above 1.
+#[test]
+fn a_counter_s_first_run_follows_nothing() {
+    for follows in [false, true] {
+        let mut counter = LayoutCounter::default();
+        counter.add_run(0, follows);
+        counter.add_run(5, follows);
+        assert_eq!((counter.score(), counter.extents(), counter.blocks()), (1.0, 1, 5));
+        counter.add_run(4, follows);
+        let (score, extents) = if follows { (1.0, 1) } else { (7.0 / 8.0, 2) };
+        assert_eq!((counter.score(), counter.extents()), (score, extents));
+        counter.add_run(u64::MAX, follows);
+        assert!(counter.score() <= 1.0);
+    }
+}
+
+#[test]
+fn a_counter_of_another_file_is_refused() {
+    let group = ParityGroup::new(Parity::RaidDp, 3, 50).unwrap();
+    let file = |block: u64| (block < 20).then_some(Vbn(block));
+    for to in [None, Some(Vbn(40))] {
+        let mut counter = LayoutCounter::default();
+        let replace = std::panic::AssertUnwindSafe(|| counter.replace(&file, &group, 3, to));
+        assert!(std::panic::catch_unwind(replace).is_err(), "{to:?}");
+    }
+    // Past the last block that a file can have, nothing follows.
+    let mut counter = LayoutCounter::default();
+    counter.replace(&|_: u64| None, &group, u64::MAX, Some(Vbn(1)));
+    assert_eq!((counter.score(), counter.blocks()), (1.0, 1));
+}
+
+/// Only the ratio of shares counts, however large or small they are.
+#[test]
+fn shares_of_any_size_weigh_alike() {
+    let group = ParityGroup::new(Parity::RaidDp, 3, 50).unwrap();
+    let file = |block: u64| Some(Vbn(block * 7 % 150));
+    let commands = |shares: [f64; 3], blocks: u64| {
+        let lengths = [1, 4, 100].into_iter().zip(shares);
+        RequestMix::new(lengths, 64).unwrap().commands_per_request(&file, blocks, &group)
+    };
+    let expected = commands([1.0, 3.0, 2.0], 140).unwrap();
+    for unit in [f64::MAX / 4.0, f64::MIN_POSITIVE, 5e-324, 1e300, 1e-300, 0.1] {
+        let found = commands([unit, 3.0 * unit, 2.0 * unit], 140).unwrap();
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found} in units of {unit}");
+    }
+    // A share that vanishes beside another counts where the other's requests do not fit.
+    let alike = |one: Option<f64>, other: Option<f64>| {
+        assert!((one.unwrap() / other.unwrap() - 1.0).abs() < 1e-12, "{one:?}, {other:?}");
+    };
+    alike(commands([5e-324, f64::MAX, f64::MAX], 140), commands([0.1, 1e300, 1e300], 140));
+    alike(commands([5e-324, 5e-324, f64::MAX], 10), commands([1.0, 1.0, 1.0], 10));
+}
+
 proptest! {
     #[test]
     fn a_fresh_file_is_contiguous_but_for_the_ends_of_chunks(

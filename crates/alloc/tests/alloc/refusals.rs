@@ -298,7 +298,7 @@ fn the_contents_of_a_place_are_found_and_its_plan_is_carried_out() {
 
     let mut bytes = StripeBytes::new(group.stripe_shape(), 4096).unwrap();
     for stripe in tetris.stripes(&group) {
-        let plan = stripe.update.to_plan(group.stripe_shape());
+        let plan = stripe.update.to_plan();
         assert_eq!(plan, group.stripe_shape().plan_update(plan.changed, MemberSet::EMPTY).unwrap());
         bytes.clear();
         for member in plan.read.iter() {

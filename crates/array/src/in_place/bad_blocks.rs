@@ -78,7 +78,7 @@ impl<P: Payload> InPlace<P> {
             }
             Kind::Destage if !group.destages[slot].writing && !group.destages[slot].again => {
                 let destage = &group.destages[slot];
-                if let Some(one) = destage.reconstruct() {
+                if let Some(one) = destage.partial_stripe() {
                     let at = one.place_of_read(layout, fields.detail);
                     return self.recover_blocks((id, Some(tag)), at, sectors, payload, bad, driver);
                 }
@@ -155,7 +155,7 @@ impl<P: Payload> DiskGroup<P> {
     pub(super) fn destage_has_read(&mut self, tag: TagFields, payload: &P, gone: &BlockSet) {
         let destage = &mut self.destages[tag.slot];
         if destage.stripes.is_some() {
-            return self.reconstruct_has_read(tag, payload, gone);
+            return self.partial_stripe_has_read(tag, payload, gone);
         }
         let (_, changed) = self.layout.stripe_of(destage.sectors.start);
         let Some(bytes) = &mut destage.bytes else { return };

@@ -2,7 +2,7 @@
 //!
 //! New parity is the exclusive or of the new data and everything that is read, whatever the plan reads: old data and
 //! old parity; the other data, if the old data are lost; or nothing, if parity is lost. A layout without parity reads
-//! nothing. Where stripes are dirty as a whole or nearly so, more than an extent goes out at once: see
+//! nothing. Where dirty data go on in the next chunk, more than an extent goes out at once: see
 //! [`super::stripes`].
 
 use std::ops::Range;
@@ -18,8 +18,8 @@ use crate::processor::ProcessorWork;
 
 use super::blocks::{self, BlockSet};
 use super::group::DiskGroup;
-use super::reconstruct::Reconstruct;
-use super::stripes::StripeDestage;
+use super::partial_stripes::PartialStripe;
+use super::stripes::{COMMANDS_OF_EXTENT, StripeDestage};
 use super::tag::{Kind, TagFields};
 use super::{InPlace, LunLayout};
 
@@ -94,7 +94,7 @@ impl<P: Payload> InPlace<P> {
             }
             group.cache.begin_destage(sectors.clone());
             group.cache.prefetch_next_dirty();
-            group.destage_load += 1;
+            group.destage_load += COMMANDS_OF_EXTENT;
             let is_new = group.destaged_stripes.insert(group.layout.stripe_of(sectors.start).0);
             assert!(is_new, "two destages are about to change the parity of one stripe");
             let count = (sectors.end - sectors.start) as u32;
@@ -116,7 +116,7 @@ impl<P: Payload> InPlace<P> {
     #[inline(always)]
     fn has_to_destage(&self, id: GroupIndex) -> bool {
         let group = &self.groups[id];
-        group.destage_load < group.most_destages
+        group.destage_load + COMMANDS_OF_EXTENT <= group.most_commands
             && (group.cache.dirty_sectors() > group.destage_low_sectors
                 || !self.waiting_for_room.is_empty()
                 || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.has_to_destage(id)))
@@ -149,7 +149,7 @@ impl<P: Payload> InPlace<P> {
         }
         if !destage.writing {
             if destage.stripes.is_some() {
-                return self.reconstruct_is_read(id, slot, driver);
+                return self.partial_stripe_is_read(id, slot, driver);
             }
             if std::mem::take(&mut destage.again) {
                 self.send_reads(id, slot, driver);
@@ -287,7 +287,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     #[cold]
-    fn charge_xor(&mut self, sectors: u64, driver: &mut impl Driver<P>) {
+    pub(super) fn charge_xor(&mut self, sectors: u64, driver: &mut impl Driver<P>) {
         self.counters.parity_sectors += sectors;
         let cost_ns = self.config.processor.write_back.of_parity(sectors);
         driver.processor(ProcessorWork::Parity, cost_ns);
@@ -439,14 +439,14 @@ impl<P> Destage<P> {
         }
     }
 
-    /// What it reconstructs, if it does.
-    pub(super) fn reconstruct(&self) -> Option<&Reconstruct<P>> {
-        self.stripes.as_ref()?.reconstruct.as_ref()
+    /// The partial stripe that it updates, if it is not an extent or full stripes.
+    pub(super) fn partial_stripe(&self) -> Option<&PartialStripe<P>> {
+        self.stripes.as_ref()?.partial.as_ref()
     }
 
     /// A sector of the LUNs in the first row whose parity it writes.
     fn first_sector_of_parity(&self, layout: &LunLayout) -> u64 {
-        self.reconstruct().map_or(self.sectors.start, |one| one.first_sector(layout))
+        self.partial_stripe().map_or(self.sectors.start, |one| one.first_sector(layout))
     }
 }
 

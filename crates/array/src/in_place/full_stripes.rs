@@ -47,7 +47,7 @@ impl FullStripes {
         self.stripes.clone()
     }
 
-    /// The extents that it counts as.
+    /// The commands of extents that it counts as.
     pub(super) fn load(&self, unit_sectors: u64) -> usize {
         self.load_with(0, unit_sectors)
     }
@@ -134,7 +134,7 @@ impl<P: Payload> DiskGroup<P> {
             }
             units.push((command, (spindle, sector), member));
         }
-        let is_too_much = full.load_with(units.len(), unit_sectors) > self.most_destages;
+        let is_too_much = full.load_with(units.len(), unit_sectors) > self.most_commands;
         if is_too_much && !is_first {
             return false;
         }

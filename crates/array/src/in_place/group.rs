@@ -19,13 +19,15 @@ use super::full_stripes::longest_command_sectors;
 use super::host::HostRead;
 use super::partial_writes::PartialWrites;
 use super::read_cache::ReadCache;
+use super::stripes::COMMANDS_OF_EXTENT;
 use super::write_cache::WriteCache;
 
 /// A disk group of an array. Its LUNs lie here alone: their sectors are numbered through within the group, as the
 /// layout places them, and spindles have their number in the group.
 pub(super) struct DiskGroup<P: Payload> {
     pub(super) layout: LunLayout,
-    pub(super) most_destages: usize,
+    /// Most commands of destages in flight: two for each extent.
+    pub(super) most_commands: usize,
     /// The longest command of full stripes; 0 if only extents are destaged.
     pub(super) longest_command_sectors: u64,
     /// Destaging pauses at this many dirty sectors, unless a write waits for room.
@@ -39,7 +41,7 @@ pub(super) struct DiskGroup<P: Payload> {
     pub(super) read_cache: Option<Box<ReadCache<P>>>,
     pub(super) reads: Slots<HostRead<P>>,
     pub(super) destages: Slots<Destage<P>>,
-    /// The extents that the destages in flight count as.
+    /// The commands of extents that the destages in flight count as.
     pub(super) destage_load: usize,
     /// The stripes whose parity a destage is about to change: one destage a stripe.
     pub(super) destaged_stripes: SummaryBitmap,
@@ -61,7 +63,7 @@ impl<P: Payload> DiskGroup<P> {
         Self {
             longest_command_sectors,
             layout: config.layout.clone(),
-            most_destages: config.destages_in_flight as usize,
+            most_commands: COMMANDS_OF_EXTENT * config.destages_in_flight as usize,
             destage_low_sectors,
             rebuild: config.rebuild,
             end_sector,
@@ -188,7 +190,7 @@ strewn_base::saved_state! {
     impl for DiskGroup<()> {
         parts: cache, destaged_stripes, read_cache;
         values: reads, destages, destage_load, partial_writes, degraded;
-        built: layout, most_destages, longest_command_sectors, destage_low_sectors, rebuild, end_sector, contents;
+        built: layout, most_commands, longest_command_sectors, destage_low_sectors, rebuild, end_sector, contents;
     }
 }
 

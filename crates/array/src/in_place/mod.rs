@@ -23,11 +23,11 @@ mod full_stripes;
 mod group;
 mod host;
 mod layout;
+mod partial_stripes;
 mod partial_writes;
 mod read_ahead;
 mod read_cache;
 mod rebuild;
-mod reconstruct;
 mod recovery;
 mod segments;
 mod slices;
@@ -382,7 +382,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
     fn assert_invariants(&self) {
         for group in self.groups.iter() {
             assert!(
-                group.destage_load <= group.most_destages || group.destages.len() == 1,
+                group.destage_load <= group.most_commands || group.destages.len() == 1,
                 "more destages are in flight than may be"
             );
             let taken = group.destages.iter().flat_map(|(_, one)| one.taken());

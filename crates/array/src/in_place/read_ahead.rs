@@ -20,7 +20,8 @@ const MOST_BLOCKS: u64 = 256;
 
 impl<P: Payload> InPlace<P> {
     /// From now on, reads ahead of sequential streams, each by at most `read_ahead_bytes`, and keeps `read_cache_bytes`
-    /// of what hosts have read; 0 is not at all. It needs chunks of whole blocks of 4 KiB, and a disk group whose LUNs
+    /// of what hosts have read; 0 is not at all. With both, what is read ahead is part of the read cache, and a stream
+    /// is ahead by at most half of it: no more would be there when it is wanted. It needs chunks of whole blocks of 4 KiB, and a disk group whose LUNs
     /// take less than 16 TiB: without these, nothing is read ahead or kept.
     ///
     /// # Panics
@@ -28,9 +29,14 @@ impl<P: Payload> InPlace<P> {
     pub fn set_read_cache(&mut self, read_ahead_bytes: u64, read_cache_bytes: u64) {
         let window = read_ahead_bytes / SECTOR_BYTES / BLOCK_SECTORS * BLOCK_SECTORS;
         let groups = self.config.groups.len() as u64;
+        let kept_sectors = read_cache_bytes / SECTOR_BYTES / groups;
+        let half = kept_sectors / BLOCK_SECTORS / 2 * BLOCK_SECTORS;
+        let window = match kept_sectors {
+            0..BLOCK_SECTORS => window,
+            _ => window.min(half.max(BLOCK_SECTORS)),
+        };
         for id in self.groups.indices() {
             let group = &mut self.groups[id];
-            let kept_sectors = read_cache_bytes / SECTOR_BYTES / groups;
             let is_wanted = window > 0 || kept_sectors >= BLOCK_SECTORS;
             let has_whole_blocks = group.layout.unit_sectors().is_multiple_of(BLOCK_SECTORS);
             let is_reading = group.read_cache.as_ref().is_some_and(|cache| cache.is_reading());

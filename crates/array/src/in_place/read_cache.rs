@@ -38,7 +38,8 @@ pub(super) enum Source {
 
 impl<P: Payload> ReadCache<P> {
     /// For a group of `group_sectors` with so many LUNs, whose streams are ahead by at most `window_sectors` each.
-    /// `kept_sectors` is the size of the read cache, if there is one. `None` if blocks of 4 KiB have no 32-bit numbers.
+    /// `kept_sectors` is the size of the read cache, if there is one: what is read ahead is in it. Without one, there are
+    /// buffers for what all streams read ahead. `None` if blocks of 4 KiB have no 32-bit numbers.
     pub(super) fn new(
         group_sectors: u64,
         luns: usize,
@@ -47,11 +48,14 @@ impl<P: Payload> ReadCache<P> {
     ) -> Option<Self> {
         let blocks = group_sectors.div_ceil(BLOCK_SECTORS);
         let keys = u32::try_from(blocks).ok().filter(|keys| *keys < u32::MAX)?;
-        // A stream has what it has been read ahead, and for a moment what it is being read.
-        let streams = (MOST_STREAMS * luns) as u64;
-        let buffers = 2 * streams * window_sectors.div_ceil(BLOCK_SECTORS);
         let kept = kept_sectors / BLOCK_SECTORS;
-        let capacity = u32::try_from((buffers + kept).clamp(1, blocks.max(1))).ok()?;
+        let buffers = match kept {
+            // A stream has what it has been read ahead, and for a moment what it is being read.
+            0 => 2 * (MOST_STREAMS * luns) as u64 * window_sectors.div_ceil(BLOCK_SECTORS),
+            kept => kept,
+        };
+        let capacity = u32::try_from(buffers.clamp(1, blocks.max(1))).ok()?;
+        let kept = kept.min(capacity.into());
         let mut cache = BufferCache::new(keys..keys, capacity, (kept / 2) as u32);
         cache.read_ahead();
         Some(Self {

@@ -3,8 +3,8 @@
 //!
 //! * If all data of a stripe are dirty, data and new parity are written, and nothing is read: see
 //!   [`super::full_stripes`].
-//! * If at least half of its data are dirty, the rest of the rows that change is read, and data and parity are written:
-//!   see [`super::reconstruct`].
+//! * If a dirty run is as long as two chunks, or at least half of its data are dirty, all dirty data of the stripe go out
+//!   with one update of their parity, by read-modify-write or by reconstruct-write: see [`super::partial_stripes`].
 //!
 //! The elevator asks for more than an extent only where the extent reaches the end of its chunk, so small random writes
 //! pay for none of this.
@@ -22,7 +22,7 @@ use super::InPlace;
 use super::destage::Destage;
 use super::full_stripes::FullStripes;
 use super::group::DiskGroup;
-use super::reconstruct::Reconstruct;
+use super::partial_stripes::PartialStripe;
 
 /// Sectors that a drive transfers in about the time that it takes to position.
 const SECTORS_OF_A_COMMAND: u64 = 512;
@@ -32,22 +32,25 @@ const SECTORS_OF_A_COMMAND: u64 = 512;
 pub(super) struct StripeDestage<P> {
     /// The dirty sectors that it took, in order.
     taken: Vec<Range<u64>>,
-    /// The extents that it counts as.
+    /// The commands of extents that it counts as.
     load: usize,
-    pub(super) reconstruct: Option<Reconstruct<P>>,
+    pub(super) partial: Option<PartialStripe<P>>,
 }
 
 /// What the elevator takes in place of an extent.
 pub(super) enum Stripes<P> {
     Full(FullStripes),
-    Reconstruct(Reconstruct<P>),
+    Partial(PartialStripe<P>),
 }
 
-/// The number of extents that commands count as which are in flight together. An extent has two commands at a time. A
-/// long command counts as the short ones that a drive would do in its time; otherwise a backlog of long commands would
-/// hold up reads longer than one of short commands.
+/// Commands that an extent has in flight at a time.
+pub(super) const COMMANDS_OF_EXTENT: usize = 2;
+
+/// The commands of extents that commands count as which are in flight together. A command that is longer than those of
+/// extents counts as the short ones that a drive would do in its time; otherwise a backlog of long commands would hold up
+/// reads longer than one of short commands. Whole extents are counted.
 pub(super) fn load_of(commands: usize, sectors: u64) -> usize {
-    (commands + (sectors / SECTORS_OF_A_COMMAND) as usize).div_ceil(2)
+    (commands + (sectors / SECTORS_OF_A_COMMAND) as usize).next_multiple_of(COMMANDS_OF_EXTENT)
 }
 
 impl<P: Payload> InPlace<P> {
@@ -61,7 +64,7 @@ impl<P: Payload> InPlace<P> {
         let group = &mut self.groups[id];
         let load = stripes.load(group);
         // One larger than all that may be in flight goes alone.
-        if group.destage_load + load > group.most_destages && !group.destages.is_empty() {
+        if group.destage_load + load > group.most_commands && !group.destages.is_empty() {
             return false;
         }
         let taken = stripes.sectors_to_take(group);
@@ -77,9 +80,8 @@ impl<P: Payload> InPlace<P> {
         let checkpoint = self.checkpoint.as_mut();
         let of_checkpoint = checkpoint.is_some_and(|checkpoint| checkpoint.take(id, &taken));
         self.counters.destages += 1;
-        let begin = |reconstruct| {
-            Destage::of_stripes(StripeDestage { taken, load, reconstruct }, of_checkpoint)
-        };
+        let begin =
+            |partial| Destage::of_stripes(StripeDestage { taken, load, partial }, of_checkpoint);
         match stripes {
             Stripes::Full(full) => {
                 let slot = group.destages.insert(begin(None));
@@ -88,10 +90,10 @@ impl<P: Payload> InPlace<P> {
                 }
                 self.send_full_stripes(id, slot, full, driver);
             }
-            Stripes::Reconstruct(reconstruct) => {
-                let slot = group.destages.insert(begin(Some(reconstruct)));
-                self.counters.reconstruct_destages += 1;
-                self.send_reconstruct_reads(id, slot, driver);
+            Stripes::Partial(partial) => {
+                self.counters.reconstruct_destages += u64::from(partial.is_reconstruct_write());
+                let slot = group.destages.insert(begin(Some(partial)));
+                self.send_partial_reads(id, slot, driver);
             }
         }
         true
@@ -108,7 +110,7 @@ impl<P: Payload> DiskGroup<P> {
         if self.is_full(stripe) {
             return self.full_stripes_from(stripe).map(Stripes::Full);
         }
-        self.reconstruct_of(stripe).map(Stripes::Reconstruct)
+        self.partial_stripe_from(first).map(Stripes::Partial)
     }
 
     /// Whether all data of a stripe are dirty.
@@ -137,7 +139,7 @@ impl<P: Payload> DiskGroup<P> {
     #[inline(always)]
     pub(super) fn remove_destage(&mut self, slot: usize) -> Destage<P> {
         let destage = self.destages.remove(slot);
-        let load = destage.stripes.as_ref().map_or(1, |stripes| stripes.load);
+        let load = destage.stripes.as_ref().map_or(COMMANDS_OF_EXTENT, |stripes| stripes.load);
         self.destage_load -= load;
         match &destage.stripes {
             None => {
@@ -164,14 +166,14 @@ impl<P: Payload> Stripes<P> {
     fn numbers(&self) -> Range<u64> {
         match self {
             Self::Full(full) => full.stripes(),
-            Self::Reconstruct(one) => one.stripe..one.stripe + 1,
+            Self::Partial(one) => one.stripe..one.stripe + 1,
         }
     }
 
     fn load(&self, group: &DiskGroup<P>) -> usize {
         match self {
             Self::Full(full) => full.load(group.layout.unit_sectors()),
-            Self::Reconstruct(one) => one.load(),
+            Self::Partial(one) => one.load(),
         }
     }
 
@@ -184,7 +186,7 @@ impl<P: Payload> Stripes<P> {
                 let last = group.layout.sectors_of_stripe(stripes.end - 1);
                 std::iter::once(first.start..last.end).collect()
             }
-            Self::Reconstruct(one) => one.dirty_sectors(&group.layout),
+            Self::Partial(one) => one.dirty_sectors(&group.layout),
         }
     }
 }

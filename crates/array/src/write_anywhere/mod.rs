@@ -125,6 +125,8 @@ pub struct WriteAnywhere<P: Payload> {
     checkpoint: Option<Checkpoint<P>>,
     checkpoint_due_ns: u64,
     rebuild: Rebuild,
+    /// The file system's reserve of the aggregate's blocks, in percent.
+    reserve_percent: f64,
     /// `None` until a spindle fails. An array without failures must not depend on it.
     degraded: Option<Box<Degraded<P>>>,
     /// `None` until a snapshot is asked for. An array without snapshots must not depend on it.
@@ -246,6 +248,7 @@ impl<P: Payload> WriteAnywhere<P> {
             checkpoint: None,
             checkpoint_due_ns: 0,
             rebuild: Rebuild::default(),
+            reserve_percent: 0.0,
             degraded: None,
             snapshots: None,
             read_ahead: None,
@@ -711,7 +714,7 @@ impl WriteAnywhere<()> {
             parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots, read_ahead, relocation;
             values: superblock, operations, reads, waiting_for_log, room_blocks, checkpoint,
                 checkpoint_due_ns, degraded, views, is_replaying, counters, through_holes, background;
-            built: config, first_spindles, keys, lun_sectors, contents, rebuild;
+            built: config, first_spindles, keys, lun_sectors, contents, rebuild, reserve_percent;
         }
     }
 }

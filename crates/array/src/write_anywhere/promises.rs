@@ -10,6 +10,9 @@
 //! A thin volume may claim nothing for its data. Its writes get what is free beyond all claims. The metadata of both
 //! kinds is claimed, because a consistency point cannot leave it out.
 //!
+//! All that is promised, and all that volumes hold, their metadata included, is of the usable blocks: the file system's
+//! reserve is for the array's own metadata and for what overwriting needs.
+//!
 //! Nothing is counted as long as all volumes are thick and none has ever had a snapshot: then each block that is
 //! overwritten comes back.
 
@@ -293,6 +296,23 @@ impl<P: Payload> WriteAnywhere<P> {
             + u64::from(CATALOG_BLOCKS)
     }
 
+    /// Blocks that are kept beside all claims and the places kept for metadata: for overwriting, and the rest of the file
+    /// system's reserve, of which the array's own metadata is a part.
+    pub(super) fn kept_beside_claims(&self) -> u64 {
+        let all = self.aggregate.total_blocks();
+        let usable = (all as f64 * (1.0 - self.reserve_percent / 100.0)) as u64;
+        let of_array = self.metadata_blocks().saturating_sub(self.metadata_of_all_volumes());
+        let kept = of_array + self.kept_places(self.snapshots.is_some());
+        self.overwriting_reserve().max((all - usable).saturating_sub(kept))
+    }
+
+    /// Has a file system's reserve of so many percent of all blocks, 0 to 100. Without one, volumes may fill whatever
+    /// overwriting does not need.
+    pub fn set_reserve(&mut self, percent: f64) {
+        self.reserve_percent = percent;
+        self.note_room();
+    }
+
     /// Whether what has been promised leaves room for a write of `blocks`, with `dirty` blocks dirty then: for the
     /// numbers of its volume, and of a thin volume for what it takes for good.
     #[inline(never)]
@@ -334,7 +354,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let numbers: Vec<u64> = numbers
             .map(|(volume, metadata)| self.numbers_for_dirty(volume, metadata.into()))
             .collect();
-        let reserve = self.overwriting_reserve();
+        let reserve = self.kept_beside_claims();
         if let Some(snapshots) = &mut self.snapshots {
             let promises = &mut snapshots.promises;
             promises.most_growth = places.saturating_sub(promises.claims + reserve);

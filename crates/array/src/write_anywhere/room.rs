@@ -100,7 +100,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Frees of the volume that may stay delayed: none if room is short.
     pub(super) fn delayed_frees_allowed(&self) -> u64 {
         let of_promises = match &self.snapshots {
-            Some(snapshots) => snapshots.promises.claims() + self.overwriting_reserve(),
+            Some(snapshots) => snapshots.promises.claims() + self.kept_beside_claims(),
             None => 0,
         };
         match self.room() <= u64::from(self.config.dirty_limit_blocks) + of_promises {

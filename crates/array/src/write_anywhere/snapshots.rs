@@ -168,7 +168,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let numbers = self.numbers_for_dirty(volume, metadata[volume.0 as usize].into());
             (dirty + claim).saturating_sub(numbers)
         });
-        let needed = dirty + claims + self.overwriting_reserve();
+        let needed = dirty + claims + self.kept_beside_claims();
         let lacking_places = needed.saturating_sub(self.places_for_dirty());
         match lacking_numbers.fold(lacking_places, u64::max) {
             0 => Ok(()),

@@ -44,6 +44,7 @@ fn any_setting() -> impl Strategy<Value = Setting> {
         Just((vec![8], false)),
         Just((vec![6], true)),
         Just((vec![9], true)),
+        Just((vec![14], true)),
     ];
     let log = prop::option::of(4_000..60_000u64);
     let rebuild = (0..3u16, 1..4u32)
@@ -377,6 +378,45 @@ proptest! {
         harness.driver.parity_is_right();
     }
 
+}
+
+/// Eight chunks of data and one of parity: what is dirty of a stripe goes out by the cheaper of read-modify-write, two
+/// commands a chunk and two for parity, and reconstruct-write, one for each chunk of the stripe; parity is written once.
+#[test]
+fn a_partial_stripe_updates_its_parity_once() {
+    let of_write = |first_sector: u64, sectors: u64| {
+        let setting = Setting { sets: vec![9], raid_5: true, lun_sectors: 1_400, ..roomy() };
+        let mut harness = harness(&setting);
+        harness.write(first_sector, sectors as u32);
+        harness.run_to_quiescence();
+        harness.clean();
+        harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
+        harness.driver.parity_is_right();
+        harness.driver.descriptions_are_right();
+        let counters = harness.array.counters();
+        (counters.parity_update_reads, counters.data_writes, counters.parity_writes)
+    };
+    let expected = [(2, 1), (3, 2), (4, 3), (4, 4), (3, 5), (2, 6), (1, 7), (0, 8)];
+    for (chunks, (reads, data)) in (1..).zip(expected) {
+        for first in 0..=8 - chunks {
+            let found = of_write(first * CHUNK_SECTORS, chunks * CHUNK_SECTORS);
+            assert_eq!(found, (reads, data, 1), "{chunks} chunks from chunk {first} on");
+        }
+    }
+    // Half a chunk, two, and half of one: a command each, and a parity of the whole chunk.
+    let half = CHUNK_SECTORS / 2;
+    assert_eq!(of_write(half, 3 * CHUNK_SECTORS), (5, 4, 1));
+    // Two parts that share no row share no parity.
+    assert_eq!(of_write(half, CHUNK_SECTORS), (4, 2, 2));
+    // The end of one stripe and the beginning of the next: three chunks, and two.
+    assert_eq!(of_write(5 * CHUNK_SECTORS, 5 * CHUNK_SECTORS), (7, 5, 2));
+    // A stripe that the LUN's end cuts is not reconstructed.
+    let stripe = 8 * CHUNK_SECTORS;
+    let cut = 1_400 / stripe * stripe;
+    let sectors = (1_400 - cut) / CHUNK_SECTORS * CHUNK_SECTORS;
+    let chunks = sectors / CHUNK_SECTORS;
+    println!("{chunks} chunks of the last stripe");
+    assert_eq!(of_write(cut, sectors), (chunks + 1, chunks, 1));
 }
 
 /// The histories above have streams. Enough of them must be destaged in stripes, of either kind, for them to say

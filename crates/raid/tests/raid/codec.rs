@@ -2,7 +2,7 @@
 
 use crate::{bytes_from, codecs, data_from, stripe_from};
 use proptest::prelude::*;
-use strewn_raid::{BlockChange, CodecError, StripeCode, StripeCodec};
+use strewn_raid::{BlockChange, CodecError, RowDiagonal, StripeCode, StripeCodec};
 
 /// Every set of blocks that the parity of a stripe makes good.
 fn losses(codec: &StripeCodec) -> Vec<Vec<usize>> {
@@ -199,4 +199,46 @@ fn operations_on_the_wrong_blocks_are_refused_and_change_nothing() {
         assert!(codec.subtract(&[change], parity).is_err());
     }
     assert_eq!(untouched, stripe);
+}
+
+/// A stripe that no memory holds is refused, before its counts overflow.
+#[test]
+fn stripes_beyond_memory_are_refused() {
+    let codes = [StripeCode::None, StripeCode::Row, StripeCode::RowDiagonal];
+    for (code, data_blocks, block_bytes) in [
+        (StripeCode::None, usize::MAX, 1),
+        (StripeCode::Row, usize::MAX, 1),
+        (StripeCode::Row, usize::MAX / 2, 1),
+        (StripeCode::Row, 2, usize::MAX / 2),
+        (StripeCode::Row, 1 << 40, 1 << 40),
+        (StripeCode::RowDiagonal, 2, usize::MAX & !0xfff),
+    ] {
+        let refused = StripeCodec::new(code, data_blocks, block_bytes).unwrap_err();
+        assert_eq!(refused, CodecError::TooLarge { data_blocks, block_bytes });
+        assert!(refused.to_string().contains(&data_blocks.to_string()));
+    }
+    for code in codes {
+        let codec = StripeCodec::new(code, 10, 1 << 40).unwrap();
+        assert_eq!(codec.blocks(), 10 + codec.parity_blocks());
+    }
+    let most = isize::MAX as usize;
+    assert!(StripeCodec::new(StripeCode::None, most, 1).is_ok());
+    assert!(StripeCodec::new(StripeCode::Row, most, 1).is_err());
+    assert!(StripeCodec::new(StripeCode::Row, most - 1, 1).is_ok());
+}
+
+/// Primes that cannot cut a block, however large, are refused at once.
+#[test]
+fn primes_beyond_a_block_are_refused() {
+    // The largest prime and the largest number of 64 bits, and two whose rows overflow.
+    for prime in [18_446_744_073_709_551_557, usize::MAX, 1 << 61, (1 << 61) + 1, 4_099] {
+        let refused = RowDiagonal::with_prime(4_096, prime).unwrap_err();
+        assert_eq!(refused, CodecError::Indivisible { prime, block_bytes: 4_096 });
+    }
+    for prime in [0, 1, 2, 9, 4_096] {
+        let refused = RowDiagonal::with_prime(4_096, prime).unwrap_err();
+        assert_eq!(refused, CodecError::NotPrime { prime });
+    }
+    assert!(RowDiagonal::with_prime(0, 3).is_err() && RowDiagonal::with_prime(0, 0).is_err());
+    assert_eq!(RowDiagonal::with_prime(4_096, 257).unwrap().prime(), 257);
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use strewn_raid::{
-    Member, MemberSet, ObjectLayout, ObjectLayoutConfig, StripeBytes, StripeColumn, StripePlan,
-    UpdateMethod,
+    CarryOutError, Member, MemberSet, ObjectLayout, ObjectLayoutConfig, StripeBytes, StripeColumn,
+    StripePlan, UpdateMethod,
 };
 
 const SECTOR: usize = 512;
@@ -195,6 +195,13 @@ fn what_lies_beyond_the_end_of_a_file_is_neither_read_nor_written() {
     // With its blade lost, a file of one unit is what its parity says.
     let layout = ObjectLayout::new(config, 0, unit_bytes).unwrap();
     assert_eq!(layout.plan_read(0..unit, Some(0))[0].plan.read.len(), 1);
+    // Bytes do not know those zeros unless they are given.
+    let column = layout.plan_write(0..unit, None).remove(0);
+    let mut bytes = StripeBytes::new(layout.shape(), unit_bytes as usize).unwrap();
+    column.plan.changed.iter().for_each(|member| bytes.new_contents(member).fill(1));
+    let missing =
+        CarryOutError::MissingBlocks { not_read: column.beyond, not_given: MemberSet::EMPTY };
+    assert_eq!((bytes.carry_out(&column.plan), column.beyond.len()), (Err(missing), 7));
 }
 
 proptest! {

@@ -3,8 +3,8 @@
 use crate::bytes_from;
 use proptest::prelude::*;
 use strewn_raid::{
-    DataLoss, Member, MemberSet, PlanError, StripeBytes, StripeCode, StripePlan, StripeShape,
-    UpdateMethod,
+    CarryOutError, DataLoss, Member, MemberSet, Parity, ParityGroup, PlanError, SpindleIndex,
+    SpindleSet, StripeBytes, StripeCode, StripePlan, StripeShape, UpdateMethod,
 };
 
 const METHODS: [UpdateMethod; 3] =
@@ -201,6 +201,85 @@ fn missing_blocks_are_named() {
          contents"
     );
     assert_eq!(bytes.block(Member(3)), None);
+}
+
+/// A plan for one shape does nothing to the blocks of another, whatever it is for: not even where all that it reads and
+/// changes is there.
+#[test]
+fn a_plan_for_another_shape_is_refused() {
+    let codes = [StripeCode::None, StripeCode::Row, StripeCode::RowDiagonal];
+    let with_data = |data| codes.map(|code| StripeShape::new(code, data).unwrap());
+    let shapes: Vec<StripeShape> = (1..=5).flat_map(with_data).collect();
+    let first = MemberSet::single(Member(0));
+    for &of_plan in &shapes {
+        let none = MemberSet::EMPTY;
+        let plans = [
+            of_plan.plan_update(of_plan.data(), none),
+            of_plan.plan_update(first, none),
+            of_plan.plan_read(first, none),
+            of_plan.plan_read(first, first),
+            of_plan.plan_rebuild(first, first),
+        ];
+        for plan in plans.into_iter().flatten() {
+            assert_eq!(plan.shape(), of_plan);
+            for &stripe in shapes.iter().filter(|stripe| **stripe != of_plan) {
+                let mut bytes = StripeBytes::new(stripe, 4096).unwrap();
+                for member in stripe.data().iter() {
+                    bytes.old_contents(member).fill(0x10 + member.0);
+                    bytes.new_contents(member).fill(0x20 + member.0);
+                }
+                for member in stripe.parity().iter() {
+                    bytes.old_contents(member).fill(0x30);
+                }
+                let refused = CarryOutError::OtherShape { plan: of_plan, stripe };
+                assert_eq!(bytes.carry_out(&plan), Err(refused.clone()));
+                for member in stripe.members().iter() {
+                    let is_data = stripe.data().contains(member);
+                    let expected = if is_data { 0x20 + member.0 } else { 0x30 };
+                    assert_eq!(bytes.block(member), Some(&[expected; 4096][..]), "{stripe}");
+                }
+                let read = [0; 4096];
+                assert_eq!(bytes.compute(&plan, |_| Some(&read[..])), Err(refused));
+            }
+        }
+    }
+    let [small, large] = [(StripeCode::Row, 2), (StripeCode::RowDiagonal, 3)]
+        .map(|(code, data)| StripeShape::new(code, data).unwrap());
+    let plan = small.plan_update(small.data(), MemberSet::EMPTY).unwrap();
+    let error = StripeBytes::new(large, 4096).unwrap().carry_out(&plan).unwrap_err();
+    assert_eq!(error.to_string(), "a plan for stripes of 2+1 does not fit a stripe of 3+2");
+}
+
+/// The update of a RAID-4 stripe has the sets of a RAID-DP stripe with a data block less: it is told by its group.
+#[test]
+fn an_update_becomes_a_plan_of_its_own_group() {
+    let raid4 = ParityGroup::new(Parity::Raid4, 4, 100).unwrap();
+    let changed: SpindleSet = [SpindleIndex(0), SpindleIndex(3)].into_iter().collect();
+    let plan = raid4.plan_stripe(changed).to_plan();
+    assert_eq!(plan.shape(), raid4.stripe_shape());
+    assert_eq!(plan.changed, [Member(0), Member(3)].into_iter().collect());
+}
+
+/// A plan whose sets were altered still needs what it computes with.
+#[test]
+fn every_operand_of_a_plan_is_needed() {
+    let shape = StripeShape::new(StripeCode::RowDiagonal, 4).unwrap();
+    let (first, second) = (MemberSet::single(Member(0)), MemberSet::single(Member(1)));
+    let plans = [
+        shape.plan_read(first, first).unwrap(),
+        shape.plan_update_by(UpdateMethod::Subtraction, first, second).unwrap(),
+        shape.plan_update_by(UpdateMethod::Recalculation, first, first).unwrap(),
+        shape.plan_update_by(UpdateMethod::Recalculation, first, second).unwrap(),
+    ];
+    for plan in plans {
+        let mut altered = plan;
+        altered.read = MemberSet::EMPTY;
+        let mut bytes = StripeBytes::new(shape, 96).unwrap();
+        plan.changed.iter().for_each(|member| bytes.new_contents(member).fill(1));
+        let missing =
+            CarryOutError::MissingBlocks { not_read: plan.read, not_given: MemberSet::EMPTY };
+        assert_eq!(bytes.carry_out(&altered), Err(missing));
+    }
 }
 
 /// New contents of a block that the plan does not change stay out of parity.

@@ -73,8 +73,8 @@ fn volumes_are_scaled_with_their_luns() {
 #[test]
 fn thin_volumes_that_promise_more_than_there_is_are_warned_of() {
     let warnings = parsed(THIN).warnings();
-    let thin = "array[filer].volume: the volumes may come to hold 1034 GiB, and the array's usable capacity is 36 GiB: \
-                writes to thin volumes are refused once they find no room";
+    let thin = "array[filer].volume: the volumes may come to hold 1034 GiB, and the array's usable capacity is 36 GiB, \
+                the reserve aside: once they hold that, writes to thin volumes are refused";
     assert!(warnings.iter().any(|one| one == thin), "{warnings:#?}");
     let small = changed("size = \"1 TiB\"", "size = \"20 GiB\"").replace("500 GiB", "20 GiB");
     let warnings = parsed(&small.replace("60 GiB", "20 GiB")).warnings();
@@ -133,7 +133,7 @@ fn what_cannot_be_is_refused_with_its_place_and_a_remedy() {
         (
             changed("size = \"8 GiB\"", "size = \"33 GiB\"").replace("\"4 GiB\"", "\"6 GiB\""),
             "49 array[filer].volume[db]: no snapshot of volume `db` fits: one needs room to overwrite the 6 GiB \
-             that are laid out, and 4 GiB are left; leave `snapshots` out, make the volume thin, or give less to \
+             that are laid out, and 0 B are left; leave `snapshots` out, make the volume thin, or give less to \
              others",
         ),
         (
@@ -155,8 +155,8 @@ fn what_cannot_be_is_refused_with_its_place_and_a_remedy() {
                 "data_spindles = 5",
                 "data_spindles = 5\nother_data = { full_percent = 100, run_blocks = 8 }",
             ),
-            "59 array[filer].write_anywhere: other data leaves 4 GiB, and thick volumes reserve 5 GiB beside \
-             what is laid out; give a full_percent of at most 97.2, or make volumes thin: they reserve nothing",
+            "59 array[filer].write_anywhere: other data leaves 0 B, and thick volumes reserve 5 GiB beside \
+             what is laid out; give a full_percent of at most 86.1, or make volumes thin: they reserve nothing",
         ),
     ];
     for (text, expected) in &cases {

@@ -237,11 +237,10 @@ impl LayeredHost<ParityClients> {
         // A KiB has two sectors.
         let mut cost_ns = u64::from(operation.sectors) * self.layer.settings.copy_kib_ns / 2;
         if self.layer.settings.parity_kib_ns > 0 {
-            let shape = self.layout(operation.lun).shape();
             let added = self
                 .plan(&operation)
                 .into_iter()
-                .map(|column| u64::from(column.plan.blocks_added(shape)) * column.unit_sectors());
+                .map(|column| u64::from(column.plan.blocks_added()) * column.unit_sectors());
             cost_ns += added.sum::<u64>() * self.layer.settings.parity_kib_ns / 2;
         }
         let mut done_ns = now_ns;

@@ -256,6 +256,35 @@ fn a_read_cache_answers_what_was_read_before() {
     assert_eq!((cached.data_reads, cached.host_read_hits), (0, cached.host_read_blocks));
 }
 
+/// Of random reads, a cache answers its own share of the file, whatever streams could have been read ahead.
+#[test]
+fn a_read_cache_holds_what_it_was_set_to_and_no_more() {
+    let line = AccessLine {
+        bytes: 4_096,
+        percent_of_accesses: 100,
+        read_percent: 100,
+        random_percent: 100,
+    };
+    let reads = AccessSpecification::new("random", vec![line], 4_096).unwrap();
+    for (file_mib, cache_kib, window_kib) in [
+        (64, 4_096, 0),
+        (64, 4_096, 512),
+        (64, 4_096, 8_192),
+        // The same at an eighth of the scale, at which a window is larger than the cache.
+        (8, 512, 1_024),
+    ] {
+        let stream = PatternStream::new(&Pattern::from(&reads), 0, file_mib << 11, 1).unwrap();
+        let workers = vec![Worker::closed_loop(Box::new(stream), 64)];
+        let mut simulation = simulation(in_place(window_kib, cache_kib, EVA4400), workers);
+        segment(&mut simulation, 3);
+        let counters = segment(&mut simulation, 10).counters;
+        let hits = counters.host_read_hits as f64 / counters.host_read_blocks as f64;
+        println!("{cache_kib} KiB of {file_mib} MiB, {window_kib} KiB ahead: {hits:.4}");
+        assert!((hits - 1.0 / 16.0).abs() < 0.006, "{hits}");
+        assert_eq!(counters.read_ahead_blocks, 0);
+    }
+}
+
 #[test]
 fn random_reads_read_nothing_ahead() {
     let random = |array: WriteAnywhere<()>| {

@@ -7,7 +7,7 @@ use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{
     CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
 };
-use strewn_array::{Format, LogSize, ProcessorCosts};
+use strewn_array::{Format, LogSize, LunId, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{ClosedLoop, Host, Segment, Simulation, Spindles, Worker, Workers};
 use strewn_spindle::{Drive, Profile, Scheduler};
@@ -55,6 +55,13 @@ fn accesses() -> AccessSpecification {
 }
 
 fn run(host: impl Host) -> Vec<Segment> {
+    let mut simulation = simulation(array(), host);
+    let mut segment =
+        || simulation.run_segment(30_000_000_000, &mut |_| ControlFlow::Continue(())).unwrap();
+    vec![segment(), segment()]
+}
+
+fn simulation<H: Host>(array: WriteAnywhere<()>, host: H) -> Simulation<WriteAnywhere<()>, H> {
     let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
     let spindles = Spindles {
         drive: Arc::new(Drive::new(&profile).unwrap()),
@@ -62,10 +69,7 @@ fn run(host: impl Host) -> Vec<Segment> {
         commands_per_spindle: 8,
         stretch: 1,
     };
-    let mut simulation = Simulation::with_host(array(), &spindles, host).unwrap();
-    let mut segment =
-        || simulation.run_segment(30_000_000_000, &mut |_| ControlFlow::Continue(())).unwrap();
-    vec![segment(), segment()]
+    Simulation::with_host(array, &spindles, host).unwrap()
 }
 
 #[test]
@@ -83,5 +87,55 @@ fn refused_writes_are_counted_apart_and_the_host_goes_on() {
             assert!((0.2..0.3).contains(&share), "{share} of the operations are refused");
             assert!(counters.checkpoints > 10 && counters.stalled_writes > 100, "{counters:?}");
         }
+    }
+}
+
+/// Thin volumes share the usable blocks, whatever is free of the reserve: the data that they hold, with other data and
+/// what a thick volume is promised, come to what the reserve leaves, and no further.
+#[test]
+fn thin_volumes_leave_the_reserve() {
+    const LUN_BLOCKS: u32 = 40_000;
+    for (reserve_percent, thick_blocks, delayed_free_blocks) in
+        [(10.0, 0, 100), (10.0, 2_000, 3_000), (25.0, 0, 0), (0.0, 0, 100)]
+    {
+        let thin = VolumeConfig {
+            promised_blocks: Some(0),
+            ..VolumeConfig::of_one_lun(200_000, LUN_BLOCKS)
+        };
+        let thick = VolumeConfig::of_one_lun(65_536, thick_blocks);
+        let config = WriteAnywhereConfig {
+            groups: vec![ParityGroup::new(Parity::Raid4, 4, 8_192).unwrap()],
+            other_data: None,
+            volumes: std::iter::once(thin).chain((thick_blocks > 0).then_some(thick)).collect(),
+            delayed_free_blocks,
+            ..array().config().clone()
+        };
+        let all = config.single_group().total_blocks();
+        let mut array = WriteAnywhere::empty(config).unwrap();
+        array.set_reserve(reserve_percent);
+        let line = AccessLine {
+            bytes: 65_536,
+            percent_of_accesses: 100,
+            read_percent: 0,
+            random_percent: 0,
+        };
+        let writes = AccessSpecification::new("fill", vec![line], 65_536).unwrap();
+        let sectors = u64::from(LUN_BLOCKS) * 8;
+        let stream = AccessStream::new(&writes, 0, sectors, 5).unwrap();
+        let mut simulation = simulation(array, ClosedLoop::new(stream, 4));
+        let mut refused = 0;
+        for _ in 0..3 {
+            let segment =
+                simulation.run_segment(20_000_000_000, &mut |_| ControlFlow::Continue(())).unwrap();
+            refused += segment.refused;
+        }
+        let array = simulation.array();
+        let held = array.allocated_blocks(LunId(0)) + u64::from(thick_blocks);
+        let usable = (all as f64 * (1.0 - reserve_percent / 100.0)) as u64;
+        println!("{held} of {usable} usable blocks of {all}; {refused} writes refused");
+        assert!(refused > 0 && held <= usable, "{held} blocks of {usable}");
+        // Without a reserve, what overwriting needs stays free.
+        let most = if reserve_percent > 0.0 { usable } else { all - 3_000 };
+        assert!(held + 600 > most, "{held} blocks of {usable}");
     }
 }

@@ -38,3 +38,57 @@ fn random_reads_are_as_fast_as_such_drives_are() {
         assert!(alone.contains(&found.0) && among_16.contains(&found.1), "{name}: {found:?}");
     }
 }
+
+/// A template set in code does what the table of a file does: the same drive, and another one if it changes.
+#[test]
+fn a_template_in_code_is_one_in_a_file() {
+    for name in Profile::shipped_names() {
+        let shipped = Profile::shipped(name).unwrap();
+        let mut bare = Profile { seek: Vec::new(), zones: Vec::new(), ..shipped.clone() };
+        if shipped.template.is_none() {
+            assert!(Drive::new(&bare).is_err(), "{name}: nothing to derive zones from");
+            bare.derive().unwrap();
+            assert!(bare.zones.is_empty());
+            continue;
+        }
+        assert!(Drive::new(&bare).is_ok(), "{name}");
+        bare.derive().unwrap();
+        assert_eq!(bare, shipped);
+    }
+}
+
+#[test]
+fn a_profile_that_its_template_does_not_give_is_refused() {
+    let shipped = Profile::shipped("nearline-7200-16tb").unwrap();
+    let changes: [(&str, fn(&mut Profile)); 6] = [
+        ("seek", |profile| profile.template.as_mut().unwrap().seek_ms.full_stroke *= 2.0),
+        ("seek", |profile| profile.template.as_mut().unwrap().sectors_per_track.1 -= 1),
+        ("seek", |profile| profile.template.as_mut().unwrap().zones -= 1),
+        ("seek", |profile| profile.seek.clear()),
+        ("zone", |profile| profile.zones.clear()),
+        ("zone", |profile| profile.rpm = 5_400),
+    ];
+    for (number, (field, change)) in changes.into_iter().enumerate() {
+        let mut changed = shipped.clone();
+        change(&mut changed);
+        let refused = Drive::new(&changed).unwrap_err().to_string();
+        assert!(
+            refused.contains(&format!(": {field}: is not what the outline gives")),
+            "{refused}"
+        );
+        changed.derive().unwrap();
+        Drive::new(&changed).unwrap();
+        // The last three are as they were, but for the speed.
+        let differs = changed.seek != shipped.seek || changed.zones != shipped.zones;
+        assert_eq!(differs, ![3, 4].contains(&number), "change {number}");
+    }
+    let mut wrong = shipped.clone();
+    wrong.template.as_mut().unwrap().zones = 0;
+    assert!(wrong.derive().unwrap_err().to_string().contains("outline.zones"));
+    // Without its template, a profile is what its seeks and zones say; the sources of its numbers go with it.
+    let mut measured = shipped;
+    measured.template = None;
+    measured.zones[0].first_angle_rev = 0.25;
+    let refused = Drive::new(&measured).unwrap_err().to_string();
+    assert!(refused.contains("provenance.seek"), "{refused}");
+}

@@ -109,7 +109,7 @@ impl SegmentCleaning {
     pub fn next_item(&mut self, volumes: &Volumes, most_blocks: u64) -> Option<Vec<Move>> {
         let most_blocks = most_blocks.max(1);
         let (mut id, mut slot) = self.at?;
-        let mut slots = most_blocks * SLOTS_A_BLOCK;
+        let mut slots = most_blocks.saturating_mul(SLOTS_A_BLOCK);
         let mut item = Vec::new();
         while slots > 0 && (item.len() as u64) < most_blocks {
             let Some((&volume_id, volume)) = volumes.volumes.range(id..).next() else {

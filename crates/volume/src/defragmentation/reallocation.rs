@@ -130,7 +130,7 @@ impl FileReallocation {
         let most = if is_cut { most_blocks } else { u64::MAX };
         let mut item = Vec::new();
         let mut looked_at = 0;
-        while (item.len() as u64) < most_blocks && looked_at < 16 * most_blocks {
+        while (item.len() as u64) < most_blocks && looked_at < most_blocks.saturating_mul(16) {
             let before = item.len();
             let Some(segment) = self.segment(volumes, self.next, most, |one| item.push(one)) else {
                 self.next = None;

@@ -14,8 +14,16 @@ use crate::names::VolumeId;
 pub enum VolumesMountError<E> {
     /// The options or groups are invalid.
     Aggregate(MountError),
-    /// The groups do not begin with those that the aggregate had, in their order.
+    /// The groups do not begin with those that the aggregate had, in their order: the kind of parity, the data spindles
+    /// or the stripes differ.
     OtherGroups,
+    /// The blocks have another size than those of the store.
+    OtherBlockSize {
+        /// Bytes of a block of the store.
+        stored: u32,
+        /// Bytes of a block in the options.
+        given: u64,
+    },
     /// A page cannot be read.
     Read {
         /// The page.
@@ -85,9 +93,14 @@ impl<E: fmt::Display> fmt::Display for VolumesMountError<E> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Aggregate(inner) => inner.fmt(formatter),
-            Self::OtherGroups => {
-                formatter.write_str("the parity groups are not those that the root was written for")
-            }
+            Self::OtherGroups => formatter.write_str(
+                "the parity groups are not those that the root was written for: compare their \
+                parity, data spindles and stripes",
+            ),
+            Self::OtherBlockSize { stored, given } => write!(
+                formatter,
+                "the options say blocks of {given} bytes, but the store has blocks of {stored}"
+            ),
             Self::Read { page, vbn, error } => {
                 write!(formatter, "{page}, at {vbn}, cannot be read: {error}")
             }

@@ -121,6 +121,7 @@ impl Metadata {
             consistency_points: consistency_point,
             groups: groups.len() as u32,
             shapes: checksum_of_shapes(&groups),
+            block_bytes: aggregate.options().block_size.bytes() as u32,
             next_volume: volumes.next_volume,
             next_teardown: volumes.next_teardown,
             nodes: self.nodes.root(),

@@ -22,7 +22,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strewn_alloc::{Aggregate, AggregateError, GroupIndex};
+use strewn_alloc::{Aggregate, GroupIndex};
 use strewn_raid::{ParityGroup, Vbn};
 
 use self::array::PageArray;
@@ -228,10 +228,13 @@ impl Volumes {
     /// ```
     ///
     /// # Errors
-    /// [`VolumeError::Size`] if a block is smaller than a page of metadata (4 KiB); [`VolumeError::CheckpointOpen`] if
+    /// [`VolumeError::BlockTooSmall`] if a block is smaller than a page of metadata (4 KiB); [`VolumeError::CheckpointOpen`] if
     /// the aggregate has an open consistency point.
     pub fn persistent(aggregate: Aggregate<BlockSource>) -> Result<Self, VolumeError> {
-        check_block_size(&aggregate)?;
+        let bytes = aggregate.options().block_size.bytes();
+        if bytes < METADATA_BYTES as u64 {
+            return Err(VolumeError::BlockTooSmall { bytes });
+        }
         let mut metadata = Metadata::default();
         let groups = aggregate.free_maps().map(|map| map.group());
         let first_pages = free_map_pages(groups);
@@ -309,14 +312,6 @@ impl Volumes {
         metadata.revert();
         metadata.drop_files(files);
     }
-}
-
-fn check_block_size(aggregate: &Aggregate<BlockSource>) -> Result<(), AggregateError> {
-    let bytes = aggregate.options().block_size.bytes();
-    if bytes < METADATA_BYTES as u64 {
-        return Err(AggregateError::BlockSize(bytes as u32));
-    }
-    Ok(())
 }
 
 fn free_map_page(index: u64) -> PageName {

@@ -16,7 +16,7 @@ use super::page::{
     pointer_from,
 };
 use super::root::{Root, checksum_of_shapes};
-use super::{Metadata, VolumePages, check_block_size, free_map_pages, page_of_nodes};
+use super::{Metadata, VolumePages, free_map_pages, page_of_nodes};
 use crate::container::{Container, Entry, LATEST_TIME};
 use crate::dead_lists::DeadLists;
 use crate::flexible::{Snapshot, Volume};
@@ -61,6 +61,10 @@ impl Volumes {
         let known = groups.get(..root.groups as usize).unwrap_or_default();
         if known.is_empty() || checksum_of_shapes(known) != root.shapes {
             return Err(VolumesMountError::OtherGroups);
+        }
+        let given = options.block_size.bytes();
+        if given != u64::from(root.block_bytes) {
+            return Err(VolumesMountError::OtherBlockSize { stored: root.block_bytes, given });
         }
         let blocks = known.iter().map(ParityGroup::total_blocks);
         let total_blocks = blocks.fold(0, u64::saturating_add);
@@ -109,7 +113,6 @@ impl Volumes {
         let delayed: Vec<Vbn> = delayed.collect();
         delayed.iter().try_for_each(|vbn| loader.claim(*vbn))?;
         let mut aggregate = mount_aggregate(&mut loader, &mut metadata, known, options, root)?;
-        check_block_size(&aggregate)?;
         if let Some(vbn) = loader.used.iter().map(Vbn).find(|vbn| aggregate.is_free(*vbn)) {
             return Err(Damage::NotInUse(vbn).into());
         }
@@ -216,6 +219,9 @@ impl Mount {
         };
         if expected != Some(first) || first.checked_add(size).is_none_or(|end| end >= 1 << 62) {
             return Err(damaged("its block numbers are not its own").into());
+        }
+        if !(1..=MOST_BLOCKS).contains(&size) {
+            return Err(damaged("has a size that no volume has").into());
         }
         // Three maps of a bit a number. Memory that is missing is no reason to end the program.
         let too_large = damaged("has more block numbers than there is memory for");

@@ -8,7 +8,7 @@ use super::damage::Damage;
 use super::page::{pointer_from, pointer_words};
 
 /// A name and a version.
-const MAGIC: [u8; 8] = *b"STRWNVR1";
+const MAGIC: [u8; 8] = *b"STRWNVR2";
 
 /// The root of one commit of a persistent store: it leads to all metadata, and with them to all blocks.
 ///
@@ -18,9 +18,11 @@ const MAGIC: [u8; 8] = *b"STRWNVR1";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Root {
     pub(crate) consistency_points: u64,
-    /// Groups, and a checksum of their shapes.
+    /// Groups, and a checksum of what makes them these.
     pub(crate) groups: u32,
     pub(crate) shapes: u32,
+    /// Bytes of a block.
+    pub(crate) block_bytes: u32,
     pub(crate) next_volume: u32,
     pub(crate) next_teardown: u64,
     pub(crate) nodes: ArrayRoot,
@@ -29,12 +31,13 @@ pub struct Root {
     pub(crate) free_maps: ArrayRoot,
 }
 
-/// A checksum of the shapes of `groups`.
+/// A checksum of the parity, the stripes and the data spindles of `groups`, in their order.
 pub(crate) fn checksum_of_shapes(groups: &[ParityGroup]) -> u32 {
     let shape = |group: &ParityGroup| {
-        let mut bytes = [0; 10];
+        let mut bytes = [0; 11];
         bytes[..8].copy_from_slice(&group.stripes().to_le_bytes());
-        bytes[8..].copy_from_slice(&group.data_spindles().to_le_bytes());
+        bytes[8..10].copy_from_slice(&group.data_spindles().to_le_bytes());
+        bytes[10] = group.parity().number();
         bytes
     };
     crc32(&groups.iter().flat_map(shape).collect::<Vec<u8>>())
@@ -66,6 +69,7 @@ impl Root {
         bytes.extend(self.groups.to_le_bytes());
         bytes.extend(self.shapes.to_le_bytes());
         bytes.extend(self.next_volume.to_le_bytes());
+        bytes.extend(self.block_bytes.to_le_bytes());
         let arrays = [self.nodes, self.volumes, self.delayed_frees, self.free_maps];
         bytes.extend(arrays.map(|array| array.levels));
         for array in arrays {
@@ -95,7 +99,8 @@ impl Root {
         }
         let consistency_points = u64::from_le_bytes(take(&mut rest));
         let next_teardown = u64::from_le_bytes(take(&mut rest));
-        let [groups, shapes, next_volume] = [(); 3].map(|()| u32::from_le_bytes(take(&mut rest)));
+        let [groups, shapes, next_volume, block_bytes] =
+            [(); 4].map(|()| u32::from_le_bytes(take(&mut rest)));
         let levels: [u8; 4] = take(&mut rest);
         let [nodes, volumes, delayed_frees, free_maps] = levels.map(|levels| {
             let vbn = u64::from_le_bytes(take(&mut rest));
@@ -106,6 +111,7 @@ impl Root {
             consistency_points,
             groups,
             shapes,
+            block_bytes,
             next_volume,
             next_teardown,
             nodes,

@@ -165,6 +165,19 @@ fn other_groups_and_blocks_that_are_too_small_are_refused() {
         let refused = Volumes::mount(groups, options(), &stored.root, read);
         assert_eq!(refused.err(), Some(VolumesMountError::OtherGroups));
     }
+    // A group of the same data spindles and stripes, with another parity, alone and as one of several.
+    let with = |parity| ParityGroup::new(parity, 4, 1_024).unwrap();
+    for parity in [Parity::None, Parity::Raid4] {
+        for groups in [vec![with(parity)], vec![with(parity), group()]] {
+            let refused = Volumes::mount(groups, options(), &stored.root, read);
+            assert_eq!(refused.err(), Some(VolumesMountError::OtherGroups), "{parity}");
+        }
+    }
+    let large =
+        AggregateOptions { block_size: strewn_alloc::BlockSize::new(8_192).unwrap(), ..options() };
+    let refused = Volumes::mount([group()], large, &stored.root, read);
+    let other_size = VolumesMountError::OtherBlockSize { stored: 4_096, given: 8_192 };
+    assert_eq!(refused.err(), Some(other_size));
     let small =
         AggregateOptions { block_size: strewn_alloc::BlockSize::new(2_048).unwrap(), ..options() };
     assert!(Volumes::persistent(Aggregate::new([group()], small).unwrap()).is_err());
@@ -178,6 +191,36 @@ fn other_groups_and_blocks_that_are_too_small_are_refused() {
     let grown = Volumes::mount([group(), other], options(), &stored.root, read).unwrap();
     assert_eq!(grown.space().total, 4 * (1_024 + 1_025));
     grown.verify().unwrap();
+}
+
+/// The order of groups counts too, and each kind of parity is told from each other one.
+#[test]
+fn a_store_mounts_with_the_parity_that_it_was_written_with() {
+    let kinds = [Parity::None, Parity::Raid4, Parity::RaidDp];
+    let groups = |kinds: [Parity; 2]| kinds.map(|kind| ParityGroup::new(kind, 4, 1_024).unwrap());
+    let pairs = || kinds.into_iter().flat_map(|first| kinds.map(|second| [first, second]));
+    for written in pairs() {
+        let aggregate = Aggregate::new(groups(written), options()).unwrap();
+        let mut volumes = Volumes::persistent(aggregate).unwrap();
+        volumes.begin(0).unwrap();
+        let mut blocks = HashMap::new();
+        let root = commit(&mut volumes, &mut blocks);
+        let root = Root::from_bytes(&root.to_bytes()).unwrap();
+        for given in pairs() {
+            let read = |vbn: Vbn, bytes: &mut PageBytes| {
+                *bytes = blocks[&vbn];
+                Ok::<(), &str>(())
+            };
+            let mounted = Volumes::mount(groups(given), options(), &root, read);
+            match mounted {
+                Ok(_) => assert_eq!(given, written),
+                Err(error) => {
+                    assert_eq!(error, VolumesMountError::OtherGroups);
+                    assert_ne!(given, written);
+                }
+            }
+        }
+    }
 }
 
 #[test]

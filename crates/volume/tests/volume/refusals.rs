@@ -3,9 +3,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use strewn_alloc::{Aggregate, AggregateOptions, AllocationShape, OutOfSpace};
+use strewn_alloc::{
+    Aggregate, AggregateOptions, AllocationShape, BlockSize, GroupIndex, MOST_BLOCKS, OutOfSpace,
+    PolicyName,
+};
 use strewn_raid::{Parity, ParityGroup, Vbn};
-use strewn_volume::{Fbn, Region, VirtualSpace, VolumeError, VolumeId, Volumes};
+use strewn_volume::{CleaningPlan, Fbn, Region, VirtualSpace, VolumeError, VolumeId, Volumes};
 
 /// Volumes in a group of two data spindles.
 fn volumes(stripes: u64) -> Volumes {
@@ -80,4 +83,101 @@ fn volumes_are_not_committed_while_part_of_the_plan_is_left() {
 fn volumes_are_shared_between_threads() {
     fn shared<T: Send + Sync>() {}
     shared::<Volumes>();
+}
+
+#[test]
+fn a_volume_has_a_block_and_no_more_than_an_aggregate() {
+    let mut volumes = volumes(64);
+    let volume = volumes.create_volume(10).unwrap();
+    let snapshot = volumes.snapshot(volume).unwrap();
+    for blocks in [0, MOST_BLOCKS + 1, u64::MAX] {
+        let refused = VolumeError::VolumeBlocks(blocks);
+        assert_eq!(volumes.create_volume(blocks), Err(refused.clone()));
+        assert_eq!(volumes.clone_volume(volume, snapshot, blocks), Err(refused));
+    }
+    assert_eq!(
+        VolumeError::VolumeBlocks(0).to_string(),
+        "a volume of 0 blocks: it takes 1 to 1099511627776 (2^40)"
+    );
+    volumes.delete_snapshot(volume, snapshot).unwrap();
+}
+
+#[test]
+fn blocks_that_hold_no_page_are_named() {
+    for bytes in [512, 2_048] {
+        let block_size = BlockSize::new(bytes).unwrap();
+        let options = AggregateOptions { block_size, ..AggregateOptions::default() };
+        let group = ParityGroup::new(Parity::RaidDp, 2, 64).unwrap();
+        let refused = Volumes::persistent(Aggregate::new([group], options).unwrap()).unwrap_err();
+        assert_eq!(refused, VolumeError::BlockTooSmall { bytes: bytes.into() });
+        assert!(refused.to_string().contains("4096"), "{refused}");
+    }
+}
+
+/// Visits counted in steps of any size are as many, and at most one step ends a job without another visit.
+#[test]
+fn background_steps_count_what_they_visit() {
+    let visits = |most: u64| {
+        let mut volumes = volumes(4_096);
+        let volume = volumes.create_volume(5_000).unwrap();
+        volumes.begin(3_000).unwrap();
+        let file = volumes.create_file(volume).unwrap();
+        volumes.write_all(volume, file, &Vec::from_iter((0..3_000).map(Fbn))).unwrap();
+        volumes.discard_plan();
+        volumes.commit().unwrap();
+        let snapshot = volumes.snapshot(volume).unwrap();
+        volumes.begin(1_000).unwrap();
+        volumes.write_all(volume, file, &Vec::from_iter((0..1_000).map(Fbn))).unwrap();
+        volumes.discard_plan();
+        volumes.commit().unwrap();
+        volumes.delete_snapshot(volume, snapshot).unwrap();
+        volumes.destroy_volume(volume).unwrap();
+        // A volume that was never written has nothing to visit.
+        let empty = volumes.create_volume(5_000).unwrap();
+        volumes.destroy_volume(empty).unwrap();
+        let mut steps = Vec::new();
+        while volumes.is_background_work_left() {
+            let visited = volumes.background_step(most).unwrap();
+            assert!((1..=most).contains(&visited), "{visited} of {most}");
+            steps.push(visited);
+        }
+        assert_eq!(volumes.background_step(most), Ok(0));
+        volumes.verify().unwrap();
+        steps
+    };
+    // The 5,000 slots of the container map, once; the nodes of the trees, and the ends of three jobs.
+    for most in [u64::MAX, u64::MAX - 1, 1 << 40, 100_000, 700, 1] {
+        let steps = visits(most);
+        let all: u64 = steps.iter().sum();
+        assert!((5_000..5_200).contains(&all), "{all} visits in steps of {most}");
+        assert_eq!(steps.len() == 1, most >= 100_000, "{} steps of {most}", steps.len());
+    }
+}
+
+#[test]
+fn steps_without_a_limit_go_to_the_end() {
+    let mut volumes = volumes(4_096);
+    let volume = volumes.create_volume(5_000).unwrap();
+    volumes.begin(3_000).unwrap();
+    let file = volumes.create_file(volume).unwrap();
+    volumes.write_all(volume, file, &Vec::from_iter((0..3_000).map(Fbn))).unwrap();
+    volumes.discard_plan();
+    volumes.commit().unwrap();
+    let plan = CleaningPlan::new(&volumes, 1);
+    let mut cleaning = plan.start(&mut volumes).unwrap();
+    let mut moves = 0;
+    while let Some(item) = cleaning.next_item(&volumes, u64::MAX) {
+        assert!(!item.is_empty());
+        moves += item.len();
+    }
+    assert!(moves > 0);
+}
+
+#[test]
+fn a_mounted_or_new_store_takes_a_policy_of_its_own() {
+    let mut volumes = volumes(128);
+    volumes.set_policy(GroupIndex(0), PolicyName::FirstFit.policy()).unwrap();
+    volumes.begin(0).unwrap();
+    let refused = volumes.set_policy(GroupIndex(0), PolicyName::FirstFit.policy());
+    assert_eq!(refused, Err(VolumeError::CheckpointOpen));
 }

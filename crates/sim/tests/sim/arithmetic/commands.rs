@@ -1,5 +1,6 @@
 //! Spindle commands for each host operation.
 
+use strewn_array::in_place::Raid5Layout;
 use strewn_array::write_anywhere::OtherData;
 
 use super::*;
@@ -46,6 +47,33 @@ fn in_place_a_write_is_four_commands_a_chunk() {
             [counters.parity_update_reads, counters.data_writes, counters.parity_writes];
         assert!(reads.abs_diff(2 * data) < 400 && data.abs_diff(parity) < 200, "{counters:?}");
         assert_eq!(counters.full_stripe_destages + counters.reconstruct_destages, 0);
+    }
+}
+
+/// RAID-5 in chunks of 128 KiB. Of n dirty chunks of a stripe, read-modify-write takes 2 (n + 1) commands; of all N but
+/// n, reconstruct-write takes N + 1. Writes begin at each chunk of a stripe equally often, since the chunks of a stripe
+/// and those of a write have no common factor; what crosses the end of a stripe is two updates, a single chunk four
+/// commands.
+#[test]
+fn in_place_a_write_of_several_chunks_updates_parity_once_a_stripe() {
+    for (spindles, kib, alignment_kib, expected) in [
+        (17, 512, 512, 10.0),
+        (8, 256, 256, (6.0 * 6.0 + 8.0) / 7.0),
+        (14, 768, 768, (8.0 * 14.0 + 5.0 * 16.0) / 13.0),
+        (5, 256, 256, 5.0),
+        // Three chunks, 31 times in 32: together in a stripe, or two and one. Where one comes first, the other two are
+        // shorter than two chunks, and updated one by one.
+        (8, 256, 4, (31.0 * (5.0 * 8.0 + 10.0 + 12.0) + 6.0 * 6.0 + 8.0) / 7.0 / 32.0),
+    ] {
+        let layout = Raid5Layout::new(spindles, 128 * KIB, 2 * MIB, DRIVE_BYTES).unwrap();
+        let array = array_in_place(in_place(layout, 64 * GIB, FREE));
+        let (bytes, alignment_bytes) = (kib * KIB, alignment_kib * KIB);
+        let load = Load { bytes, alignment_bytes, outstanding: 64, ..RANDOM_WRITES };
+        let segment = last(run(array, load, 64 * GIB, &[20, 60]));
+        let counters = &segment.counters;
+        let commands = counters.spindle_reads() + counters.spindle_writes();
+        let what = format!("commands for a write of {kib} KiB on {spindles} spindles");
+        assert_near(&what, per_operation(commands, &segment), expected, 0.02);
     }
 }
 

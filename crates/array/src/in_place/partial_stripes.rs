@@ -1,16 +1,20 @@
-//! Reconstruct-writes: most of a stripe's data are dirty, so the rest of the rows that change is read, and data and
-//! parity are written.
+//! Partial stripes: what is dirty in a stripe is written with one update of its parity.
 //!
-//! Read-modify-write takes four commands for each extent. A reconstruct-write takes one for each dirty run, one for
-//! each run that is missing, and one for parity. It begins in whole stripes only: what a lost unit needs is planned
-//! extent by extent.
+//! Extent by extent, each dirty run takes four commands. Together they take fewer, by the cheaper of two methods, as
+//! [`StripeShape::plan_update`](strewn_raid::StripeShape::plan_update) chooses for whole units:
+//!
+//! * read-modify-write reads old data and old parity, and writes both: two commands for each run, and two for parity;
+//! * a reconstruct-write reads what is missing in the rows that change, and writes data and parity: one command for
+//!   each dirty run, one for each run that is missing, and one for parity.
+//!
+//! It begins in whole stripes only: what a lost unit needs is planned extent by extent.
 
 use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
 use strewn_base::state::SavedValue;
 use strewn_base::{BLOCK_SECTORS, Direction};
-use strewn_raid::{Member, SpindleIndex, StripedLayout};
+use strewn_raid::{Member, SpindleIndex, StripedLayout, UpdateMethod};
 
 use crate::driver::{Driver, SpindleCommand};
 use crate::payload::{BlockContents, Contents, Payload};
@@ -25,13 +29,14 @@ use super::{InPlace, LunLayout};
 /// Commands of the read-modify-write of an extent.
 const COMMANDS_OF_AN_EXTENT: usize = 4;
 
-/// A reconstruct-write of one stripe.
+/// An update of what is dirty in one stripe.
 #[derive(SavedValue)]
-pub(super) struct Reconstruct<P> {
+pub(super) struct PartialStripe<P> {
     pub(super) stripe: u64,
-    /// The sectors of each unit in which something changes: parity is written there.
+    method: UpdateMethod,
+    /// The sectors of each unit from the first to the last that changes: parity is written there.
     rows: Range<u64>,
-    /// What is missing in them.
+    /// What is missing in them, or what is dirty, and parity.
     reads: Vec<Piece>,
     /// What is dirty.
     writes: Vec<Piece>,
@@ -62,9 +67,17 @@ impl Piece {
     }
 }
 
-impl<P> Reconstruct<P> {
-    /// The extents that it counts as.
+impl<P> PartialStripe<P> {
+    /// Whether it computes parity from all data of the rows.
+    pub(super) fn is_reconstruct_write(&self) -> bool {
+        self.method == UpdateMethod::Recalculation
+    }
+
+    /// The commands of extents that it counts as. Those of a read-modify-write are as long as extents' own.
     pub(super) fn load(&self) -> usize {
+        if !self.is_reconstruct_write() {
+            return self.reads.len();
+        }
         let load = |pieces: &[Piece]| {
             load_of(pieces.len(), pieces.iter().map(|piece| u64::from(piece.len())).sum())
         };
@@ -93,7 +106,7 @@ impl<P> Reconstruct<P> {
     }
 }
 
-impl<P: Payload> Reconstruct<P> {
+impl<P: Payload> PartialStripe<P> {
     /// The exclusive or of the new data, for all rows.
     fn sum_of_data(&self) -> Vec<u8> {
         let mut sum = vec![0; bytes_of(&(0..(self.rows.end - self.rows.start) as u32)).len()];
@@ -112,14 +125,14 @@ fn add_at(sum: &mut [u8], sectors: &Range<u32>, bytes: &[u8]) {
 }
 
 impl<P: Payload> InPlace<P> {
-    pub(super) fn send_reconstruct_reads(
+    pub(super) fn send_partial_reads(
         &mut self,
         id: GroupIndex,
         slot: usize,
         driver: &mut impl Driver<P>,
     ) {
         let group = &mut self.groups[id];
-        let Some(one) = group.destages[slot].reconstruct() else { return };
+        let Some(one) = group.destages[slot].partial_stripe() else { return };
         // It began in a whole stripe, so every unit has a place.
         let reads: Vec<_> = (0..)
             .zip(&one.reads)
@@ -135,7 +148,7 @@ impl<P: Payload> InPlace<P> {
         }
         if reads.is_empty() {
             // The rows are dirty in all units.
-            return self.send_reconstruct_writes(id, slot, driver);
+            return self.send_partial_writes(id, slot, driver);
         }
         destage.awaited = reads.len() as u32;
         self.counters.parity_update_reads += reads.len() as u64;
@@ -153,11 +166,11 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
-    /// All reads of a reconstruct-write have come, or failed. Returns whether it has ended: if a spindle was lost
+    /// All reads of a partial stripe have come, or failed. Returns whether it has ended: if a spindle was lost
     /// meanwhile, nothing is written, and the elevator will come to the sectors again.
     #[cold]
     #[inline(never)]
-    pub(super) fn reconstruct_is_read(
+    pub(super) fn partial_stripe_is_read(
         &mut self,
         id: GroupIndex,
         slot: usize,
@@ -178,21 +191,23 @@ impl<P: Payload> InPlace<P> {
             }
             return true;
         }
-        self.send_reconstruct_writes(id, slot, driver);
+        self.send_partial_writes(id, slot, driver);
         false
     }
 
-    fn send_reconstruct_writes(
-        &mut self,
-        id: GroupIndex,
-        slot: usize,
-        driver: &mut impl Driver<P>,
-    ) {
+    fn send_partial_writes(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
         let group = &mut self.groups[id];
-        let rows = group.destages[slot].reconstruct().map_or(0..0, |one| one.rows.clone());
-        self.charge_full_rows(id, rows.end - rows.start, driver);
+        let Some(one) = group.destages[slot].partial_stripe() else { return };
+        if one.is_reconstruct_write() {
+            let row_sectors = one.rows.end - one.rows.start;
+            self.charge_full_rows(id, row_sectors, driver);
+        } else if self.config.processor.write_back.parity_sector_ps > 0 {
+            // New data and old data, into old parity.
+            let sectors: u64 = one.writes.iter().map(|piece| u64::from(piece.len())).sum();
+            self.charge_xor(2 * sectors, driver);
+        }
         let group = &mut self.groups[id];
-        let writes = group.reconstruct_writes(slot);
+        let writes = group.writes_of_partial_stripe(slot);
         let destage = &mut group.destages[slot];
         destage.writing = true;
         destage.awaited = writes.len() as u32;
@@ -216,15 +231,20 @@ impl<P: Payload> InPlace<P> {
 }
 
 impl<P: Payload> DiskGroup<P> {
-    /// The reconstruct-write of what is dirty in a stripe, if it takes fewer commands than extent by extent, and half
-    /// of the stripe's data are dirty: otherwise its reads would be long, and a drive's time is what counts.
-    pub(super) fn reconstruct_of(&self, stripe: u64) -> Option<Reconstruct<P>> {
+    /// The update of all that is dirty in the stripe of `first`, if it takes fewer commands than extent by extent.
+    /// `first` is dirty, as is the rest of its chunk.
+    ///
+    /// Extents share parity only where they are in the same rows. That is so where a dirty run is as long as two chunks,
+    /// and where half of the stripe's data are dirty. Other extents that happen to be in one stripe are short, and so is
+    /// their parity: together they would read and write it from the first row to the last.
+    pub(super) fn partial_stripe_from(&self, first: u64) -> Option<PartialStripe<P>> {
         let layout = &self.layout;
+        let (stripe, _) = layout.stripe_of(first);
         let of_lun = layout.sectors_of_stripe(stripe);
-        if of_lun.end > self.end_sector
-            || 2 * self.cache.dirty_within(of_lun) < layout.stripe_sectors()
-            || !layout.has_parity()
-            || !self.lost_of(stripe).is_empty()
+        let two_chunks = first + 2 * layout.unit_sectors();
+        let share_rows = || self.cache.dirty_run_end(first, two_chunks) == two_chunks;
+        let are_half = || 2 * self.cache.dirty_within(of_lun.clone()) >= layout.stripe_sectors();
+        if !layout.has_parity() || !self.lost_of(stripe).is_empty() || !(share_rows() || are_half())
         {
             return None;
         }
@@ -246,14 +266,23 @@ impl<P: Payload> DiskGroup<P> {
             .collect();
         let rows = writes.iter().map(|piece| piece.sectors.start).min()?
             ..writes.iter().map(|piece| piece.sectors.end).max()?;
+        // Bytes are told, and found to be gone, block by block.
         if writes.len() > most || !writes.iter().all(Piece::is_of_blocks) {
             return None;
         }
-        let reads = missing(&writes, layout.shape().data().iter(), &rows);
+        let missing = missing(&writes, layout.shape().data().iter(), &rows);
+        // A stripe that the LUNs' end cuts has more than their data: it is not reconstructed.
+        let (method, reads) = if of_lun.end <= self.end_sector && missing.len() <= writes.len() + 1
+        {
+            (UpdateMethod::Recalculation, missing)
+        } else {
+            let parity = Piece { member: layout.shape().row_parity(), sectors: rows.clone() };
+            (UpdateMethod::Subtraction, writes.iter().cloned().chain([parity]).collect())
+        };
         if reads.len() + writes.len() + 1 >= COMMANDS_OF_AN_EXTENT * writes.len() {
             return None;
         }
-        let mut one = Reconstruct { stripe, rows, reads, writes, data: Vec::new() };
+        let mut one = PartialStripe { stripe, method, rows, reads, writes, data: Vec::new() };
         if P::CARRIES_DATA {
             let sectors = one.dirty_sectors(layout).into_iter();
             let load =
@@ -263,10 +292,10 @@ impl<P: Payload> DiskGroup<P> {
         Some(one)
     }
 
-    /// A read of a reconstruct-write has come, but for what is gone.
-    pub(super) fn reconstruct_has_read(&mut self, tag: TagFields, payload: &P, gone: &BlockSet) {
+    /// A read of a partial stripe has come, but for what is gone.
+    pub(super) fn partial_stripe_has_read(&mut self, tag: TagFields, payload: &P, gone: &BlockSet) {
         let destage = &mut self.destages[tag.slot];
-        let Some(one) = destage.stripes.as_ref().and_then(|one| one.reconstruct.as_ref()) else {
+        let Some(one) = destage.stripes.as_ref().and_then(|one| one.partial.as_ref()) else {
             return;
         };
         let Some(bytes) = &mut destage.bytes else { return };
@@ -277,12 +306,12 @@ impl<P: Payload> DiskGroup<P> {
         }
     }
 
-    /// What a reconstruct-write writes, and where. Lost units are left out: parity covers data, and lost parity is
+    /// What the update of a partial stripe writes, and where. Lost units are left out: parity covers data, and lost parity is
     /// rebuilt.
-    fn reconstruct_writes(&mut self, slot: usize) -> Vec<(Piece, (SpindleIndex, u64), P)> {
+    fn writes_of_partial_stripe(&mut self, slot: usize) -> Vec<(Piece, (SpindleIndex, u64), P)> {
         let layout = &self.layout;
         let destage = &mut self.destages[slot];
-        let Some(one) = destage.stripes.as_mut().and_then(|one| one.reconstruct.as_mut()) else {
+        let Some(one) = destage.stripes.as_mut().and_then(|one| one.partial.as_mut()) else {
             return Vec::new();
         };
         let data = std::mem::take(&mut one.data);
