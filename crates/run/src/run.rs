@@ -716,6 +716,8 @@ impl Segments<'_> {
                         utilization_percent: segment.laws.utilization_law_error * 100.0,
                     });
                 }
+                // The host was done as the segment before it ended.
+                Ok(segment) if segment.length_ns == 0 => {}
                 Ok(mut segment) => {
                     observer.segment(index, &segment);
                     segment.forget_responses();
