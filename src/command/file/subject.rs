@@ -28,6 +28,8 @@ pub(super) struct Subject {
     pub(super) is_copy_on_write: bool,
     pub(super) space: Arc<AddressSpace>,
     pub(super) source: &'static str,
+    /// Bytes that are compressed in an image and have no known place.
+    pub(super) unplaced_compressed_bytes: u64,
     pub(super) notes: Vec<String>,
     origin: SubjectOrigin,
 }
@@ -81,6 +83,7 @@ impl Subject {
             is_copy_on_write: file_system.mount.kind.is_copy_on_write(),
             space: Arc::clone(&file_system.space),
             source: looked.found_by().name(),
+            unplaced_compressed_bytes: 0,
             notes: looked.notes(),
             origin: SubjectOrigin::Open(Box::new(looked)),
         }
@@ -182,7 +185,15 @@ impl Subject {
             };
             of_layers.push(extents);
         }
-        let extents = compose(map_image(image)?, of_layers).collect::<Result<Vec<_>, _>>()?;
+        let mut composed = compose(map_image(image)?, of_layers);
+        let extents = composed.by_ref().collect::<Result<Vec<_>, _>>()?;
+        let unplaced_compressed_bytes = composed.unplaced_compressed_bytes();
+        if unplaced_compressed_bytes > 0 {
+            notes.push(format!(
+                "{} are compressed clusters: qemu-img does not say where they lie",
+                strewn::results::about_bytes(unplaced_compressed_bytes)
+            ));
+        }
         Ok(Self {
             path: format!("{} (disk inside)", self.path),
             bytes: first.guest_bytes,
@@ -195,6 +206,7 @@ impl Subject {
             is_copy_on_write: self.is_copy_on_write,
             space: Arc::clone(&self.space),
             source: "qemu-img",
+            unplaced_compressed_bytes,
             notes,
             origin: SubjectOrigin::Collected(extents),
         })
@@ -277,6 +289,7 @@ impl Subject {
                 is_copy_on_write: list.dialect() == Some(ListDialect::Zdb),
                 space: Arc::new(space),
                 source: "list",
+                unplaced_compressed_bytes: 0,
                 notes,
                 origin: SubjectOrigin::Collected(extents),
             });
