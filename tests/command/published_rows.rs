@@ -146,6 +146,20 @@ fn claims_are_judged_by_results() {
     folder
         .strewn(&["claims", "--claims", "claims.toml", "out", "out"])
         .refused(&["another run of small"]);
+    // Claims about other runs are left out, and without any there is nothing to print.
+    let other = "[[claim]]\ndocument = \"other\"\nclaim = \"It is faster.\"\n[[claim.figure]]\nrun = \"elsewhere\"\n\
+                 row = \"x\"\nmost = 1\n[[claim]]\ndocument = \"other\"\nclaim = \"It is liked.\"\nnot_testable = \"no\"\n";
+    folder.write("both.toml", &format!("{CLAIMS}{other}"));
+    let both = folder.strewn(&["claims", "--claims", "both.toml", "out"]).succeeded();
+    assert_eq!(both, table);
+    folder.write("other.toml", other);
+    folder.strewn(&["claims", "--claims", "other.toml", "out"]).refused(&[
+        "there are no claims about small",
+        "claims are about elsewhere",
+        "--claims",
+    ]);
+    let all = folder.strewn(&["claims", "--claims", "other.toml"]);
+    assert!(all.stdout.contains("It is faster.") && all.stdout.contains("It is liked."));
     let wrong = CLAIMS.replacen("array = \"anywhere\"", "array = \"anywere\"", 1);
     folder.write("claims.toml", &wrong);
     let stale = folder.strewn(&["claims", "--claims", "claims.toml", "out"]);

@@ -306,7 +306,8 @@ fn a_job_or_trace_that_ends_with_a_segment_has_none_after_it() {
             near(last.iops / first.iops, 1.0, 0.02);
         } else {
             assert_eq!(last.seconds, 60.0, "{pace}");
-            near(last.iops, 50.0, 1.0);
+            // A pause begins when the read before it is answered.
+            near(last.iops, 50.0, if pace.starts_with("think") { 2.0 } else { 0.1 });
         }
         assert_eq!(results.workload.unwrap().ended, Some(true));
     }
@@ -521,10 +522,63 @@ fn results_are_written_in_the_shapes_of_fio_and_iometer() {
         assert_eq!(row.latency_bins.unwrap().iter().sum::<u64>(), segment.ops);
         assert_eq!((row.access_specification.as_str(), row.queue_depth), ("file-server", Some(8)));
     }
+    // Without these, tools such as fio-plot do not draw a job.
+    let option = |job: &fio::JobResult, name: &str| {
+        let found = job.job_options.iter().find(|(option, _)| option == name);
+        found.map(|(_, value)| value.clone()).unwrap_or_default()
+    };
+    for job in &fio.jobs {
+        let options = ["name", "rw", "rwmixread", "iodepth", "numjobs", "size"];
+        let values = [job.jobname.as_str(), "randrw", "80", "8", "1", "256m"];
+        assert_eq!(options.map(|name| option(job, name)), values);
+        let moved = job.read.io_bytes + job.write.io_bytes;
+        let mean_bytes = moved / (job.read.total_ios + job.write.total_ios);
+        assert_eq!(option(job, "bs"), mean_bytes.to_string());
+    }
     // Measured closer, but the same run.
     let plain = self::results(&folder, &[]);
     assert_eq!(plain.host_ops, results.host_ops);
     folder.strewn(&["run", "one.toml", "--also", "fio"]).refused(&["--out <DIR>"]);
+}
+
+/// Over all segments in which it was at work, beside the segments.
+#[test]
+fn each_job_of_fio_has_a_job_of_its_own_in_the_shape_of_fio() {
+    let folder = folder("inplace");
+    folder.write(
+        "two.fio",
+        "[global]\nioengine=libaio\ntime_based\nruntime=80\n[small]\nrw=randread\nbs=4k\nsize=32m\niodepth=4\n\
+         numjobs=2\n[large]\nstonewall\nrw=write\nbs=64k\nsize=64m\niodepth=2\n",
+    );
+    let words = ["--fio-job", "two.fio", "--out", "out", "--also", "fio"];
+    let results = results(&folder, &words);
+    let fio: fio::Output = serde_json::from_str(&folder.read("out/fio.json")).unwrap();
+    let [_, _, _, small, large] = &fio.jobs[..] else { panic!("{} jobs", fio.jobs.len()) };
+    let names = [&small.jobname, &large.jobname].map(String::as_str);
+    assert_eq!(names, ["inplace small", "inplace large"]);
+    let options = |job: &fio::JobResult| {
+        job.job_options[1..]
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(options(small), ["rw=randread", "bs=4k", "iodepth=4", "numjobs=2", "size=32m"]);
+    assert_eq!(options(large), ["rw=write", "bs=64k", "iodepth=2", "numjobs=1", "size=64m"]);
+    for (job, name) in [(small, "small"), (large, "large")] {
+        let of_job = || {
+            segments(&results).iter().map(|segment| {
+                let own = segment.by_workload.iter().find(|own| own.name == name);
+                (segment.seconds, own.map_or(0, |own| own.ops()))
+            })
+        };
+        let ops: u64 = of_job().map(|(_, ops)| ops).sum();
+        assert_eq!(job.read.total_ios + job.write.total_ios, ops, "{name}");
+        // Each was at work in two of the three segments, 60 s and the rest of 160 s long.
+        let seconds: f64 = of_job().filter(|(_, ops)| *ops > 0).map(|(seconds, _)| seconds).sum();
+        near(job.read.iops + job.write.iops, ops as f64 / seconds, 0.01);
+        near(job.job_runtime as f64 / 1000.0, seconds, 0.01);
+        near(seconds, if name == "small" { 120.0 } else { 100.0 }, 0.1);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use strewn::file::{
     AddressSpace, Device, Extent, ExtentListReader, FileError, FoundBy, ImageFormat, LayerExtents,
-    ListDialect, LookedAt, Looker, WritePolicy, compose, image_layers, map_image,
+    ListDialect, LookedAt, Looker, Place, WritePolicy, compose, image_layers, map_image,
     names_other_files,
 };
 
@@ -253,6 +253,17 @@ impl Subject {
                 None => AddressSpace::direct((0..volumes).map(device).collect()),
             };
             let mut notes = Vec::new();
+            let has_no_place = |extent: &&Extent| extent.place == Place::Unknown;
+            let unplaced = extents.iter().filter(has_no_place).map(|extent| extent.bytes).sum();
+            let is_of_kernel =
+                matches!(list.dialect(), Some(ListDialect::Filefrag | ListDialect::XfsBmap));
+            if unplaced > 0 && is_of_kernel {
+                notes.push(format!(
+                    "{} have no place yet: have them written out first (sync), and list the file again, or look at it with \
+                     --sync",
+                    strewn::results::about_bytes(unplaced)
+                ));
+            }
             if let Some(reason) = space.untranslated_reason() {
                 notes.push(format!("addresses are not those of a device: {reason}"));
             } else if list.dialect() == Some(ListDialect::Zdb) && list.pool().is_none() {

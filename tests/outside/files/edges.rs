@@ -38,6 +38,26 @@ pub fn compressed_bytes_are_counted_as_such() -> Result<(), Missing> {
     Ok(())
 }
 
+/// qemu-img says that they are compressed, and not where they lie.
+pub fn compressed_clusters_are_counted_and_said() -> Result<(), Missing> {
+    program("qemu-img")?;
+    let folder = tempfile::tempdir().unwrap();
+    let [raw, image] = ["raw.img", "comp.qcow2"].map(|name| folder.path().join(name));
+    let file = File::create(&raw).unwrap();
+    file.set_len(MIB).unwrap();
+    // Ten clusters of 64 KiB that can be compressed, and six of zeros.
+    file.write_all_at(&"once more ".repeat(65_536).as_bytes()[..655_360], 0).unwrap();
+    run("qemu-img", &["convert", "-c", "-f", "raw", "-O", "qcow2", text(&raw), text(&image)]);
+    let ran = strewn(&["file", "--json", text(&image)]);
+    let files: serde_json::Value = serde_json::from_str(&ran.succeeded()).unwrap();
+    let inside = &files[1];
+    bytes(inside, "compressed_bytes", 655_360);
+    bytes(inside, "unknown_bytes", 655_360);
+    assert!(notes(inside).contains("640 KiB are compressed clusters"), "{inside:#}");
+    assert!(!notes(inside).contains("--sync"), "{inside:#}");
+    Ok(())
+}
+
 pub fn inline_unwritten_sparse_and_empty_files_take_no_command() -> Result<(), Missing> {
     let made = Made::btrfs()?;
     let inline = made.write("inline", 100);
