@@ -575,7 +575,8 @@ fn each_job_of_fio_has_a_job_of_its_own_in_the_shape_of_fio() {
         assert_eq!(job.read.total_ios + job.write.total_ios, ops, "{name}");
         // Each was at work in two of the three segments, 60 s and the rest of 160 s long.
         let seconds: f64 = of_job().filter(|(_, ops)| *ops > 0).map(|(seconds, _)| seconds).sum();
-        near(job.read.iops + job.write.iops, ops as f64 / seconds, 0.01);
+        // A job's length is in whole milliseconds.
+        near((job.read.iops + job.write.iops) * seconds / ops as f64, 1.0, 1e-4);
         near(job.job_runtime as f64 / 1000.0, seconds, 0.01);
         near(seconds, if name == "small" { 120.0 } else { 100.0 }, 0.1);
     }

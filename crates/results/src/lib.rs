@@ -8,7 +8,7 @@ mod data;
 pub use analysis::bands::{BandSources, add_bands};
 pub use analysis::claims::{ClaimVerdict, JudgedClaim, JudgedFigure, judge};
 pub use analysis::comparison::{
-    compare, compare_rows, fitted_segments_by_array, ratios, root_mean_square,
+    compare, compare_rows, fitted_segments_by_array, off_percent, ratios, root_mean_square,
 };
 pub use analysis::figures::{MB_PER_MIB, mib_per_s_on};
 pub use analysis::like::{

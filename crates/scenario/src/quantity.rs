@@ -223,10 +223,10 @@ impl Units {
         meant.iter().map(|unit| format!("{number} {}", unit.spelling)).collect()
     }
 
-    /// Writes the shortest exact text: the unit that needs the fewest characters, and at most
-    /// three decimals.
+    /// Writes the exact text with the fewest digits, at most three of them decimals, in the largest unit that has so
+    /// few.
     fn write(&self, value: u64) -> String {
-        let mut shortest: Option<String> = None;
+        let mut best: Option<(usize, String)> = None;
         for unit in self.units.iter().filter(|unit| value >= unit.size || unit.size == 1) {
             let thousandths = u128::from(value) * 1000;
             if !thousandths.is_multiple_of(u128::from(unit.size)) {
@@ -241,12 +241,13 @@ impl Units {
                     format!("{whole}.{} {}", digits.trim_end_matches('0'), unit.spelling)
                 }
             };
-            if shortest.as_ref().is_none_or(|best| text.len() < best.len()) {
-                shortest = Some(text);
+            let digits = text.bytes().filter(u8::is_ascii_digit).count();
+            if best.as_ref().is_none_or(|(fewest, _)| digits < *fewest) {
+                best = Some((digits, text));
             }
         }
         // The base unit is always exact, so there is always a text.
-        shortest.unwrap_or_default()
+        best.map(|(_, text)| text).unwrap_or_default()
     }
 }
 
@@ -413,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_the_shortest_exact_text() {
+    fn writes_the_exact_text_with_the_fewest_digits() {
         let cases = [
             (0, "0 B"),
             (512, "512 B"),
@@ -423,11 +424,20 @@ mod tests {
             (142_606_336_000, "136000 MiB"),
             (146_800_000_000, "146.8 GB"),
             (6_710_886_400, "6.25 GiB"),
+            // Neither kB for KiB, nor KiB for MiB.
+            (512_000, "500 KiB"),
+            (64_000, "64 kB"),
+            (2_228_224, "2.125 MiB"),
+            (3 << 19, "1.5 MiB"),
         ];
         for (bytes, expected) in cases {
             assert_eq!(Bytes(bytes).to_string(), expected);
         }
-        assert_eq!(Nanoseconds(75_000_000_000).to_string(), "75 s");
+        for (seconds, expected) in
+            [(75, "75 s"), (300, "5 min"), (600, "10 min"), (150, "2.5 min"), (3600, "1 h")]
+        {
+            assert_eq!(Nanoseconds(seconds * 1_000_000_000).to_string(), expected);
+        }
         assert_eq!(format!("{:>8}|{:<8}", Bytes(512), Bytes(512)), "   512 B|512 B   ");
     }
 
