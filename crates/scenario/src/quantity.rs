@@ -107,6 +107,8 @@ struct Units {
     units: &'static [Unit],
     /// Spellings read but never written.
     aliases: &'static [Unit],
+    /// Whether a whole number is written rather than a fraction with as few digits.
+    prefers_whole: bool,
 }
 
 const fn unit(spelling: &'static str, size: u64) -> Unit {
@@ -128,6 +130,7 @@ const BYTE_UNITS: Units = Units {
         unit("B", 1),
     ],
     aliases: &[],
+    prefers_whole: false,
 };
 
 const TIME_UNITS: Units = Units {
@@ -143,6 +146,7 @@ const TIME_UNITS: Units = Units {
     ],
     // Unicode has two: the micro sign and the Greek letter.
     aliases: &[unit("\u{b5}s", 1_000), unit("\u{3bc}s", 1_000)],
+    prefers_whole: true,
 };
 
 impl Units {
@@ -224,9 +228,10 @@ impl Units {
     }
 
     /// Writes the exact text with the fewest digits, at most three of them decimals, in the largest unit that has so
-    /// few.
+    /// few. Of a time, the point of a fraction counts too, and a whole number is written rather than a fraction: 90 s and
+    /// 10 min, but 1.5 MiB.
     fn write(&self, value: u64) -> String {
-        let mut best: Option<(usize, String)> = None;
+        let mut best: Option<(usize, bool, String)> = None;
         for unit in self.units.iter().filter(|unit| value >= unit.size || unit.size == 1) {
             let thousandths = u128::from(value) * 1000;
             if !thousandths.is_multiple_of(u128::from(unit.size)) {
@@ -242,12 +247,15 @@ impl Units {
                 }
             };
             let digits = text.bytes().filter(u8::is_ascii_digit).count();
-            if best.as_ref().is_none_or(|(fewest, _)| digits < *fewest) {
-                best = Some((digits, text));
+            let is_fraction = self.prefers_whole && !thousandths.is_multiple_of(1000);
+            let worth = (digits + usize::from(is_fraction), is_fraction);
+            if best.as_ref().is_none_or(|(length, is_fraction, _)| worth < (*length, *is_fraction))
+            {
+                best = Some((worth.0, worth.1, text));
             }
         }
         // The base unit is always exact, so there is always a text.
-        best.map(|(_, text)| text).unwrap_or_default()
+        best.map(|(.., text)| text).unwrap_or_default()
     }
 }
 
@@ -433,9 +441,14 @@ mod tests {
         for (bytes, expected) in cases {
             assert_eq!(Bytes(bytes).to_string(), expected);
         }
-        for (seconds, expected) in
-            [(75, "75 s"), (300, "5 min"), (600, "10 min"), (150, "2.5 min"), (3600, "1 h")]
-        {
+        for (seconds, expected) in [
+            (75, "75 s"),
+            (90, "90 s"),
+            (150, "150 s"),
+            (300, "5 min"),
+            (600, "10 min"),
+            (3600, "1 h"),
+        ] {
             assert_eq!(Nanoseconds(seconds * 1_000_000_000).to_string(), expected);
         }
         assert_eq!(format!("{:>8}|{:<8}", Bytes(512), Bytes(512)), "   512 B|512 B   ");
