@@ -6,7 +6,7 @@ use strewn::results::Results;
 use strewn::scenario::Scenario;
 use strewn::sim::{Progress, Segment};
 use strewn::terminal::Failure;
-use strewn::{Observer, fio_output, iometer_results};
+use strewn::{Load, Observer, fio_output, iometer_results};
 
 use super::arguments::Shape;
 use super::out_directory::OutFile;
@@ -70,12 +70,15 @@ pub(crate) fn files(
     shapes: &[Shape],
     scenario: &Scenario,
     results: &Results,
+    load: Option<&Load>,
     segments: &[Vec<Segment>],
 ) -> Result<Vec<OutFile>, Failure> {
     let failed = |error: strewn::formats::WriteError| Failure::failed(error.to_string());
     let file = |shape: &Shape| {
         let contents = match shape {
-            Shape::Fio => fio_output(results, segments).to_json().map_err(failed)?.into_bytes(),
+            Shape::Fio => {
+                fio_output(results, load, segments).to_json().map_err(failed)?.into_bytes()
+            }
             Shape::Iometer => {
                 let mut csv = Vec::new();
                 for series in iometer_results(scenario, results, segments) {

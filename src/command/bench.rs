@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use strewn::QUICK_SCALE_DOWN;
 use strewn::report::cost_tables;
 use strewn::results::figures_json;
 use strewn::terminal::{self, Ending, Failure};
@@ -11,7 +12,10 @@ use super::scenario_file;
 
 /// Simulates each array for a while, and prints its cost.
 pub(crate) fn bench(arguments: &BenchArguments) -> Result<Ending, Failure> {
-    let scenario = scenario_file::load(&arguments.scenario)?;
+    let mut scenario = scenario_file::load(&arguments.scenario)?;
+    if arguments.quick {
+        (scenario, _) = scenario.scaled_down(QUICK_SCALE_DOWN);
+    }
     let names = || scenario.arrays.iter().map(|array| array.name.as_str());
     if let Some(unknown) = arguments.array.iter().find(|name| !names().any(|known| known == **name))
     {

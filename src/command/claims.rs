@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use strewn::report;
-use strewn::results::{self, ClaimVerdict, Claims, JudgedClaim, Results};
+use strewn::results::{self, Claim, ClaimTest, ClaimVerdict, Claims, JudgedClaim, Results};
 use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::ClaimsArguments;
@@ -42,11 +42,28 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
         }
         runs.push(results);
     }
-    let judged: Vec<JudgedClaim<'_>> =
-        claims.claims.iter().map(|claim| results::judge(claim, &runs)).collect();
-    terminal::print(&(report::claims_table(&judged) + &notes))?;
     let is_there = |name: &&str| runs.iter().any(|results| results.scenario == **name);
-    let missing: Vec<&str> = claims.runs().into_iter().filter(|name| !is_there(name)).collect();
+    let about = about(&claims, |run| runs.is_empty() || is_there(&run));
+    if about.is_empty() {
+        let names: Vec<&str> = runs.iter().map(|results| results.scenario.as_str()).collect();
+        return Err(Failure::bad_input(
+            format!("there are no claims about {}", names.join(", ")),
+            format!(
+                "claims are about {}; --claims gives a file of others",
+                claims.runs().join(", ")
+            ),
+        ));
+    }
+    let judged: Vec<JudgedClaim<'_>> =
+        about.iter().map(|claim| results::judge(claim, &runs)).collect();
+    terminal::print(&(report::claims_table(&judged) + &notes))?;
+    let of_claims = judged.iter().flat_map(|judged| &judged.figures);
+    let mut missing: Vec<&str> = Vec::new();
+    for name in of_claims.map(|figure| figure.figure.run.as_str()) {
+        if !is_there(&name) && !missing.contains(&name) {
+            missing.push(name);
+        }
+    }
     if !missing.is_empty() {
         terminal::say(&format!(
             "There are no results of {}. Run each: strewn run scenarios/NAME.toml --out results/NAME; then strewn claims \
@@ -66,6 +83,26 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
         )),
         None => Ok(Ending::Complete),
     }
+}
+
+/// Returns the claims that are tested by a figure of one of these runs, with those of their documents that cannot be
+/// tested.
+fn about(claims: &Claims, is_meant: impl Fn(&str) -> bool) -> Vec<&Claim> {
+    let is_tested = |claim: &Claim| match &claim.test {
+        ClaimTest::Figures(figures) => figures.iter().any(|figure| is_meant(&figure.run)),
+        ClaimTest::NotTestable(_) => false,
+    };
+    let documents: Vec<&str> = claims
+        .claims
+        .iter()
+        .filter(|claim| is_tested(claim))
+        .map(|claim| claim.document.as_str())
+        .collect();
+    let is_about = |claim: &&Claim| match &claim.test {
+        ClaimTest::Figures(_) => is_tested(claim),
+        ClaimTest::NotTestable(_) => documents.contains(&claim.document.as_str()),
+    };
+    claims.claims.iter().filter(is_about).collect()
 }
 
 fn read(path: Option<&Path>) -> Result<Claims, Failure> {

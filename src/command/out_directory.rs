@@ -1,6 +1,6 @@
 //! The directory that results are written to.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,47 @@ use strewn::Replacement;
 pub(crate) struct OutDirectory {
     path: PathBuf,
     names: Vec<String>,
+    _claim: Claim,
+}
+
+/// A directory that no other process writes results to. One that was made for it goes again if nothing is in it.
+#[derive(Debug)]
+struct Claim {
+    /// The directories that were made, the outermost first.
+    made: Vec<PathBuf>,
+    /// Is locked until it is closed; `None` where directories cannot be.
+    _lock: Option<File>,
+}
+
+impl Claim {
+    /// Makes the directory at `path` unless it is there, and locks it.
+    fn make(path: &Path) -> Result<Self, Failure> {
+        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let missing = path.ancestors().take_while(is_missing).map(Path::to_owned);
+        let mut made: Vec<PathBuf> = missing.collect();
+        made.reverse();
+        let mut claim = Self { made, _lock: None };
+        fs::create_dir_all(path).map_err(|error| unusable(path, &error))?;
+        claim._lock = match File::open(path).map(|directory| (directory.try_lock(), directory)) {
+            Ok((Ok(()), directory)) => Some(directory),
+            Ok((Err(TryLockError::WouldBlock), _)) => {
+                return Err(Failure::bad_input(
+                    format!("--out {}: another run writes its results there", path.display()),
+                    "wait for it, or give another directory",
+                ));
+            }
+            // A system or a file system that does not lock directories.
+            Ok((Err(TryLockError::Error(_)), _)) | Err(_) => None,
+        };
+        Ok(claim)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Those that have anything in them stay.
+        self.made.iter().rev().all(|path| fs::remove_dir(path).is_ok());
+    }
 }
 
 /// A file to write: its name and contents.
@@ -22,31 +63,30 @@ impl OutDirectory {
     /// Checks that files of these names can be written to the directory at `path`, which need not exist yet.
     pub(crate) fn check(path: &Path, force: bool, names: Vec<String>) -> Result<Self, Failure> {
         let shown = path.display();
-        if path.is_dir() {
-            let empty =
-                fs::read_dir(path).map_err(|error| unusable(path, &error))?.next().is_none();
-            if !empty && !force {
-                return Err(Failure::bad_input(
-                    format!("--out {shown}: the directory is not empty"),
-                    "give another directory, or --force to replace the results in this one",
-                ));
-            }
-            if let Some(name) = names.iter().find(|name| path.join(name).is_dir()) {
-                return Err(Failure::bad_input(
-                    format!(
-                        "--out {shown}: {name} in it is a directory, where a file is to be written"
-                    ),
-                    "move it away, or give another directory",
-                ));
-            }
-        } else if path.symlink_metadata().is_ok() {
+        if path.symlink_metadata().is_ok() && !path.is_dir() {
             return Err(Failure::bad_input(
                 format!("--out {shown} is not a directory"),
                 format!("give the directory that {} and the other files go into", names[0]),
             ));
         }
         try_to_write(path).map_err(|error| unusable(path, &error))?;
-        Ok(Self { path: path.to_owned(), names })
+        let claim = Claim::make(path)?;
+        let empty = fs::read_dir(path).map_err(|error| unusable(path, &error))?.next().is_none();
+        if !empty && !force {
+            return Err(Failure::bad_input(
+                format!("--out {shown}: the directory is not empty"),
+                "give another directory, or --force to replace the results in this one",
+            ));
+        }
+        if let Some(name) = names.iter().find(|name| path.join(name).is_dir()) {
+            return Err(Failure::bad_input(
+                format!(
+                    "--out {shown}: {name} in it is a directory, where a file is to be written"
+                ),
+                "move it away, or give another directory",
+            ));
+        }
+        Ok(Self { path: path.to_owned(), names, _claim: claim })
     }
 
     /// Returns the path of the directory.

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
+use strewn_report::shown_text;
 use strewn_results::{ArrayResults, Results};
 use strewn_sweep::SweepEnd;
 
@@ -62,19 +63,20 @@ pub fn exit_code(ended: Result<Ending, Failure>) -> ExitCode {
         }
         Ok(Ending::Interrupted) => ExitCode::from(INTERRUPTED_EXIT_CODE),
         Err(failure) => {
-            say(&report::on_standard_error(&failure));
+            let _ = writeln!(io::stderr(), "{}", report::on_standard_error(&failure));
             ExitCode::from(failure.exit_code())
         }
     }
 }
 
-/// Prints `text` on standard output. A reader that closes the pipe early is not a failure.
+/// Prints `text` on standard output, with what could act on a terminal or mislead a reader escaped
+/// ([`shown_text`]). A reader that closes the pipe early is not a failure.
 ///
 /// # Errors
 /// If standard output refuses the text for any other reason, such as a full disk.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
-    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+    match output.write_all(shown_text(text).as_bytes()).and_then(|()| output.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::failed(format!("cannot write to standard output: {error}"))
                 .with_help("make room, or send standard output elsewhere"))
@@ -90,7 +92,7 @@ pub fn say_to_person(text: &str) {
     }
 }
 
-/// Prints a line on standard error, and ignores errors.
+/// Prints a line on standard error, escaped as [`print`] does, and ignores errors.
 pub fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", shown_text(text));
 }

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use strewn_report::shown_path;
 
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -29,7 +30,7 @@ impl LateBar {
         if self.began.elapsed() < PATIENCE || !io::stderr().is_terminal() {
             return;
         }
-        self.bar.set_message(message.to_owned());
+        self.bar.set_message(shown_path(message));
         self.bar.set_length(all);
         self.bar.set_position(done);
         // Last, so that the bar appears at its position.

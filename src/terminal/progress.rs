@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use strewn_report::shown_path;
 use strewn_run::{Observer, RunOptions, wall_for};
 use strewn_scenario::Scenario;
 use strewn_sim::Progress;
@@ -212,7 +213,7 @@ fn styled(bar: ProgressBar, name: String) -> ProgressBar {
     // The template is a constant covered by tests; the plain style replaces an invalid one.
     let style = ProgressStyle::with_template(TEMPLATE);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-    bar.set_prefix(name);
+    bar.set_prefix(shown_path(&name));
     bar.set_message("starting");
     if !bar.is_hidden() {
         bar.enable_steady_tick(REDRAW);

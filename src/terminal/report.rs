@@ -9,6 +9,7 @@ use annotate_snippets::renderer::DEFAULT_TERM_WIDTH;
 use annotate_snippets::{
     AnnotationKind, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str,
 };
+use strewn_report::shown_text;
 use strewn_scenario::{Problem, ScenarioError};
 
 use crate::terminal::Failure;
@@ -80,10 +81,11 @@ fn rendered(failure: &Failure, renderer: &Renderer) -> String {
 
 /// Renders a message without a place.
 fn message(message: &str, help: Option<&str>, renderer: &Renderer) -> String {
+    let message = shown_text(message);
     let error = renderer.render(&[Group::with_title(Level::ERROR.primary_title(message))]);
     match help {
         Some(help) => {
-            let help = Group::with_title(Level::HELP.primary_title(help));
+            let help = Group::with_title(Level::HELP.primary_title(shown_text(help)));
             format!("{error}\n{}", renderer.render(&[help]))
         }
         None => error,
@@ -93,7 +95,8 @@ fn message(message: &str, help: Option<&str>, renderer: &Renderer) -> String {
 /// Renders a problem with the source lines that it marks.
 fn located(error: &ScenarioError, text: &str, problem: &Problem, renderer: &Renderer) -> String {
     let path = error.path().display().to_string();
-    let title = Level::ERROR.primary_title(problem.to_string());
+    let problem_words = problem.to_string();
+    let title = Level::ERROR.primary_title(shown_text(&problem_words));
     let help = Level::HELP.message(normalize_untrusted_str(problem.help()));
     let lines = lines_of(text, &problem.span());
     let span = problem.span().start - lines.start..problem.span().end - lines.start;

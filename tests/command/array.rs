@@ -291,6 +291,12 @@ fn snapshots_are_taken_listed_copied_and_deleted() {
     assert!(listed["snapshots"][0]["taken"].as_str().unwrap().ends_with('Z'), "{listed}");
     let status = array(&folder, &["status", "a"]).succeeded();
     assert!(status.contains("snapshot           volume@after, taken 2"), "{status}");
+    // All that would go is named before it goes.
+    array(&folder, &["destroy", "a"]).refused(&[
+        "a with array ",
+        ", volume volume, LUN volume/lun of 16 MiB, snapshots volume@before aging, volume@after would be destroyed",
+        "--yes",
+    ]);
 
     // With a spindle lost too, whether the labels know of that or not.
     fs::remove_file(folder.path("a/spindle-01")).unwrap();

@@ -28,6 +28,20 @@ fn json_of_one_array_adds_up() {
     assert!(spindles.unwrap()["percent"].as_f64().unwrap() > 5.0, "{cost}");
 }
 
+/// At an eighth, as `strewn run --quick` has it: an eighth of the memory and of the time.
+#[test]
+fn a_quick_run_costs_an_eighth() {
+    let folder = Folder::new();
+    let cost = |words: &[&str]| -> Value {
+        let own = ["bench", "small.toml", "--array", "inplace", "--seconds", "0.3", "--json"];
+        let printed = folder.strewn(&[&own, words].concat()).succeeded();
+        serde_json::from_str::<Value>(&printed).unwrap()[0].clone()
+    };
+    let (whole, quick) = (cost(&[]), cost(&["--quick"]));
+    let ratio = |name: &str| whole[name].as_f64().unwrap() / quick[name].as_f64().unwrap();
+    assert!(ratio("whole_seconds") > 2.0, "{whole} {quick}");
+}
+
 #[test]
 fn what_is_not_there_is_named() {
     let folder = Folder::new();

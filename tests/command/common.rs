@@ -43,6 +43,11 @@ impl Folder {
         contents(self.0.path())
     }
 
+    /// The same of a directory in it.
+    pub fn contents_of(&self, name: &str) -> Vec<(String, Vec<u8>)> {
+        contents(&self.path(name))
+    }
+
     /// `strewn` with these words, in this directory.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_strewn"));

@@ -149,5 +149,5 @@ fn what_can_not_fail_is_refused() {
 #[test]
 fn a_run_at_a_smaller_scale_says_when_its_spindles_fail() {
     let tables = run_changed(&[], &["--quick"]).1.succeeded();
-    assert!(tables.contains("failure of spindle 1 of anywhere 60 s -> 7.5 s"), "{tables}");
+    assert!(tables.contains("failure of spindle 1 of anywhere 1 min -> 7.5 s"), "{tables}");
 }

@@ -325,3 +325,19 @@ fn a_comparison_has_the_scan_whatever_was_asked_for_and_stands_in_the_report() {
     let small = folder.strewn(&["file", "--from", "small.csv"]).succeeded();
     assert!(small.contains("too little is at stake"), "{small}");
 }
+
+/// As `strewn file new.bin` itself says of a file that was written a moment ago.
+#[test]
+fn a_list_of_what_has_no_place_yet_says_so() {
+    let folder = folder();
+    folder.write(
+        "new.txt",
+        "Filesystem type is: ef53\nFile size of new.bin is 8388608 (2048 blocks of 4096 bytes)\n ext:     \
+         logical_offset:        physical_offset: length:   expected: flags:\n   0:        0..    2047:          \
+         0..         0:      0:             last,unknown_loc,delalloc,eof\nnew.bin: 1 extent found\n",
+    );
+    let file = json(&folder, &["--from", "new.txt"]).remove(0);
+    assert_eq!((&file["bytes"], &file["unknown_bytes"]), (&8_388_608.into(), &8_388_608.into()));
+    let note = file["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("8 MiB have no place yet") && note.contains("--sync"), "{note}");
+}

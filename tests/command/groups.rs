@@ -54,7 +54,7 @@ fn results_tables_charts_and_map_show_each_group() {
     let tables = run_with(GROUP, &[]).1.succeeded();
     assert!(tables.contains("Parity groups"), "{tables}");
     let quick = run_with(GROUP, &["--quick"]).1.succeeded();
-    assert!(quick.contains("addition of parity group 2 of anywhere 60 s -> 7.5 s"), "{quick}");
+    assert!(quick.contains("addition of parity group 2 of anywhere 1 min -> 7.5 s"), "{quick}");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_spindle_of_each_group_may_fail_and_two_of_raid_4_are_too_many() {
     let (_, ran) = run_with(&failing(&[5, 2, 4]), &["--json"]);
     assert_eq!(ran.code, Some(3), "{}", ran.stderr);
     let early = format!("{GROUP}[[array.failure]]\nat = \"59 s\"\nspindle = 5\n\n");
-    let says = "spindle 5 is not there yet: parity group 2 is added at 60 s";
+    let says = "spindle 5 is not there yet: parity group 2 is added at 1 min";
     run_with(&early, &[]).1.refused(&[says]);
 }
 

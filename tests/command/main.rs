@@ -24,6 +24,7 @@ mod groups;
 mod interrupt;
 mod juniper_fas3040c;
 mod making_sense_of_wafl_4;
+mod names;
 mod nas_gateways;
 mod new;
 mod out_directory;

@@ -67,6 +67,33 @@ fn a_directory_in_use_is_refused_before_the_run_and_left_as_it_is() {
     assert_eq!(contents(&folder.path("out")), before);
 }
 
+/// The directory belongs to a run from its beginning on, whether it is new, empty or to be replaced.
+#[test]
+#[cfg(unix)]
+fn a_directory_that_another_run_writes_to_is_refused() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("empty")).unwrap();
+    folder.strewn(&["run", "small.toml", "--out", "old"]).succeeded();
+    for out in ["new", "some/where", "empty", "old"] {
+        let long = ["run", "small.toml", "--segments", "100000", "--force", "--out", out];
+        let mut first = folder.command(&long).stderr(std::process::Stdio::null()).spawn().unwrap();
+        while !folder.path(out).is_dir() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        // It locks the directory as soon as it is there.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        for words in [&["run", "small.toml"][..], &["compare", "old", "old"]] {
+            let second = folder.strewn(&[words, &["--force", "--out", out]].concat());
+            second.refused(&["another run writes its results there", "give another directory"]);
+        }
+        first.kill().unwrap();
+        first.wait().unwrap();
+        // What a killed run leaves is no obstacle.
+        folder.strewn(&["run", "small.toml", "--force", "--out", out]).succeeded();
+        assert_eq!(names(&folder, out), FILES);
+    }
+}
+
 #[test]
 fn force_replaces_results_and_nothing_else() {
     let folder = Folder::new();

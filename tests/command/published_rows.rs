@@ -48,12 +48,13 @@ fn a_table_of_rows_says_what_was_fitted_and_the_fit_is_written_into_the_file() {
     let before = folder.strewn(&["run", "small.toml"]).succeeded();
     for part in [
         "anywhere, in all",
-        "fitted",
         "predicted",
         "not scored",
         "Not scored: response: made up.",
-        "Fitted: anywhere.host_operation = 500 us, to anywhere, in all.",
-        "2 of 3 rows are scored: 1 fitted, 1 predicted.",
+        // Declared as fitted, and never fitted.
+        "Not fitted: anywhere.host_operation = 500 us; anywhere, in all are off by ",
+        " % on average: strewn calibrate fits it.",
+        "2 of 3 rows are scored: 0 fitted, 2 predicted.",
     ] {
         assert!(before.contains(part), "no {part:?} in\n{before}");
     }
@@ -62,7 +63,13 @@ fn a_table_of_rows_says_what_was_fitted_and_the_fit_is_written_into_the_file() {
     folder.strewn(&["run", "small.toml", "--out", "out"]).succeeded();
     let results = Results::from_json(&folder.read("out/results.json")).unwrap();
     let row = &results.published_rows[0];
-    assert_eq!(row.status, RowStatus::Fitted);
+    assert_eq!((row.status, results.fitted_settings[0].off_percent), (RowStatus::Fitted, None));
+    let after = folder.strewn(&["run", "small.toml"]).succeeded();
+    assert!(after.contains("Fitted: anywhere.host_operation = ") && !after.contains("Not fitted"));
+    assert!(after.contains("2 of 3 rows are scored: 1 fitted, 1 predicted."), "{after}");
+    // A setting that was changed since is not what was fitted.
+    let other = folder.strewn(&["run", "small.toml", "--set", "anywhere.host_operation=2ms"]);
+    assert!(other.succeeded().contains("Not fitted: anywhere.host_operation = 2 ms"));
     assert!(row.error_percent.unwrap().abs() < 0.5, "{row:?}");
     assert!(folder.path("out/rows-iops.svg").exists() && !folder.path("out/rows.svg").exists());
     assert!(folder.read("out/report.html").contains("anywhere over inplace"));
@@ -146,6 +153,20 @@ fn claims_are_judged_by_results() {
     folder
         .strewn(&["claims", "--claims", "claims.toml", "out", "out"])
         .refused(&["another run of small"]);
+    // Claims about other runs are left out, and without any there is nothing to print.
+    let other = "[[claim]]\ndocument = \"other\"\nclaim = \"It is faster.\"\n[[claim.figure]]\nrun = \"elsewhere\"\n\
+                 row = \"x\"\nmost = 1\n[[claim]]\ndocument = \"other\"\nclaim = \"It is liked.\"\nnot_testable = \"no\"\n";
+    folder.write("both.toml", &format!("{CLAIMS}{other}"));
+    let both = folder.strewn(&["claims", "--claims", "both.toml", "out"]).succeeded();
+    assert_eq!(both, table);
+    folder.write("other.toml", other);
+    folder.strewn(&["claims", "--claims", "other.toml", "out"]).refused(&[
+        "there are no claims about small",
+        "claims are about elsewhere",
+        "--claims",
+    ]);
+    let all = folder.strewn(&["claims", "--claims", "other.toml"]);
+    assert!(all.stdout.contains("It is faster.") && all.stdout.contains("It is liked."));
     let wrong = CLAIMS.replacen("array = \"anywhere\"", "array = \"anywere\"", 1);
     folder.write("claims.toml", &wrong);
     let stale = folder.strewn(&["claims", "--claims", "claims.toml", "out"]);

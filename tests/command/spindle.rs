@@ -322,9 +322,12 @@ fn profiles_that_are_none() {
     let folder = Folder::new();
     folder.write("bad.toml", "name = 3\n");
     folder.write("binary.toml", "\0\0");
+    folder.write("c.parv", "disksim_disk CHEETAH {\n}\n");
     for (profile, says) in [
         ("cheetah", &["there is no drive profile cheetah", CHEETAH, "ends in .toml"][..]),
         ("small.json", &["there is no drive profile small.json", CHEETAH]),
+        // A file of another program is there, and no profile.
+        ("c.parv", &["c.parv is not a drive profile", CHEETAH, "ends in .toml"]),
         ("none.toml", &["cannot read drive profile none.toml"]),
         ("bad.toml", &["drive profile bad.toml", "line 1"]),
         ("binary.toml", &["drive profile binary.toml"]),

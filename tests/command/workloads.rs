@@ -251,6 +251,79 @@ fn a_fio_job_runs_until_it_is_done() {
     assert_eq!(one.workload.unwrap().name.as_deref(), Some("fill"));
 }
 
+/// As fio 3.33 does: a direction that is ahead of its rate lets the other go first, whatever their share.
+#[test]
+fn each_direction_of_a_mixed_job_has_its_own_rate() {
+    let folder = folder("inplace");
+    let counts = |options: &str| {
+        let job = "[m]\nioengine=libaio\niodepth=4\nsize=32M\nbs=4k\ntime_based\nruntime=11\n";
+        folder.write("m.fio", &format!("{job}{options}\n"));
+        let results = results(&folder, &["--fio-job", "m.fio"]);
+        let host = segments(&results)[0].host.unwrap();
+        (host.reads.ops as f64, host.writes.ops as f64)
+    };
+    for (options, reads, writes) in [
+        ("rw=rw\nrate=1m,200k", 256.0 * 11.0, 50.0 * 11.0),
+        ("rw=rw\nrate_iops=90,10\nrwmixread=50", 990.0, 110.0),
+        ("rw=randrw\nrate_iops=100,100\nrwmixread=90", 1100.0, 1100.0),
+        ("rw=randrw\nrate_iops=60,20\nrwmixread=75", 660.0, 220.0),
+    ] {
+        let (read, written) = counts(options);
+        near(read, reads, 0.01 * reads);
+        near(written, writes, 0.01 * writes + 1.0);
+    }
+    // Only writes have a limit: reads go on as fast as they are answered.
+    let (read, written) = counts("rw=randrw\nrate_iops=,20");
+    near(written, 220.0, 3.0);
+    assert!(read > 10.0 * written, "{read} {written}");
+}
+
+#[test]
+fn a_number_of_accesses_is_of_each_loop() {
+    let folder = folder("inplace");
+    let job = |options: &str| {
+        folder.write("l.fio", &format!("[l]\nrw=read\nbs=64k\nsize=10M\n{options}\n"));
+        results(&folder, &["--fio-job", "l.fio"]).host_ops
+    };
+    assert_eq!((job("number_ios=7\nloops=3"), job("number_ios=7")), (21, 7));
+    assert_eq!((job("loops=2"), job("io_size=3M\nloops=2")), (320, 96));
+}
+
+/// The host is idle as the last segment ends, or has operations outstanding: there is no segment after it.
+#[test]
+fn a_job_or_trace_that_ends_with_a_segment_has_none_after_it() {
+    // Segments of a minute.
+    let folder = folder("anywhere");
+    let paces = ["rate_iops=50", "rate=200k", "thinktime=20ms", "iodepth=4\nioengine=libaio"];
+    for (number, pace) in paces.into_iter().enumerate() {
+        let job = format!("[a]\nrw=read\nbs=4k\nsize=64M\n{pace}\ntime_based\nruntime=120\n");
+        folder.write("j.fio", &job);
+        let results = results(&folder, &["--fio-job", "j.fio"]);
+        let [first, last] = segments(&results) else { panic!("{pace}: two segments") };
+        assert_eq!(first.seconds, 60.0, "{pace}");
+        if number == 3 {
+            assert!(last.seconds > 60.0 && last.seconds < 60.2, "{}", last.seconds);
+            near(last.iops / first.iops, 1.0, 0.02);
+        } else {
+            assert_eq!(last.seconds, 60.0, "{pace}");
+            // A pause begins when the read before it is answered.
+            near(last.iops, 50.0, if pace.starts_with("think") { 2.0 } else { 0.1 });
+        }
+        assert_eq!(results.workload.unwrap().ended, Some(true));
+    }
+    for (last_ms, lengths) in [(59_999, 1), (60_000, 2), (119_999, 2)] {
+        let at = |ms: u64| TraceRecord { arrival_ns: ms * 1_000_000, ..records()[1] };
+        let mut records: Vec<TraceRecord> = (0..last_ms).step_by(50).map(at).collect();
+        records.push(at(last_ms));
+        std::fs::write(folder.path("t.csv"), trace(TraceFormat::Msr, &records)).unwrap();
+        let results = results(&folder, &["--trace", "t.csv"]);
+        assert_eq!(segments(&results).len(), lengths, "{last_ms}");
+        let seconds: f64 = segments(&results).iter().map(|segment| segment.seconds).sum();
+        near(seconds, last_ms as f64 / 1e3, 0.05);
+        assert_eq!(results.host_ops, records.len() as u64);
+    }
+}
+
 #[test]
 fn each_of_two_jobs_has_figures_of_its_own() {
     let folder = folder("anywhere");
@@ -449,10 +522,64 @@ fn results_are_written_in_the_shapes_of_fio_and_iometer() {
         assert_eq!(row.latency_bins.unwrap().iter().sum::<u64>(), segment.ops);
         assert_eq!((row.access_specification.as_str(), row.queue_depth), ("file-server", Some(8)));
     }
+    // Without these, tools such as fio-plot do not draw a job.
+    let option = |job: &fio::JobResult, name: &str| {
+        let found = job.job_options.iter().find(|(option, _)| option == name);
+        found.map(|(_, value)| value.clone()).unwrap_or_default()
+    };
+    for job in &fio.jobs {
+        let options = ["name", "rw", "rwmixread", "iodepth", "numjobs", "size"];
+        let values = [job.jobname.as_str(), "randrw", "80", "8", "1", "256m"];
+        assert_eq!(options.map(|name| option(job, name)), values);
+        let moved = job.read.io_bytes + job.write.io_bytes;
+        let mean_bytes = moved / (job.read.total_ios + job.write.total_ios);
+        assert_eq!(option(job, "bs"), mean_bytes.to_string());
+    }
     // Measured closer, but the same run.
     let plain = self::results(&folder, &[]);
     assert_eq!(plain.host_ops, results.host_ops);
     folder.strewn(&["run", "one.toml", "--also", "fio"]).refused(&["--out <DIR>"]);
+}
+
+/// Over all segments in which it was at work, beside the segments.
+#[test]
+fn each_job_of_fio_has_a_job_of_its_own_in_the_shape_of_fio() {
+    let folder = folder("inplace");
+    folder.write(
+        "two.fio",
+        "[global]\nioengine=libaio\ntime_based\nruntime=80\n[small]\nrw=randread\nbs=4k\nsize=32m\niodepth=4\n\
+         numjobs=2\n[large]\nstonewall\nrw=write\nbs=64k\nsize=64m\niodepth=2\n",
+    );
+    let words = ["--fio-job", "two.fio", "--out", "out", "--also", "fio"];
+    let results = results(&folder, &words);
+    let fio: fio::Output = serde_json::from_str(&folder.read("out/fio.json")).unwrap();
+    let [_, _, _, small, large] = &fio.jobs[..] else { panic!("{} jobs", fio.jobs.len()) };
+    let names = [&small.jobname, &large.jobname].map(String::as_str);
+    assert_eq!(names, ["inplace small", "inplace large"]);
+    let options = |job: &fio::JobResult| {
+        job.job_options[1..]
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(options(small), ["rw=randread", "bs=4k", "iodepth=4", "numjobs=2", "size=32m"]);
+    assert_eq!(options(large), ["rw=write", "bs=64k", "iodepth=2", "numjobs=1", "size=64m"]);
+    for (job, name) in [(small, "small"), (large, "large")] {
+        let of_job = || {
+            segments(&results).iter().map(|segment| {
+                let own = segment.by_workload.iter().find(|own| own.name == name);
+                (segment.seconds, own.map_or(0, |own| own.ops()))
+            })
+        };
+        let ops: u64 = of_job().map(|(_, ops)| ops).sum();
+        assert_eq!(job.read.total_ios + job.write.total_ios, ops, "{name}");
+        // Each was at work in two of the three segments, 60 s and the rest of 160 s long.
+        let seconds: f64 = of_job().filter(|(_, ops)| *ops > 0).map(|(seconds, _)| seconds).sum();
+        // A job's length is in whole milliseconds.
+        near((job.read.iops + job.write.iops) * seconds / ops as f64, 1.0, 1e-4);
+        near(job.job_runtime as f64 / 1000.0, seconds, 0.01);
+        near(seconds, if name == "small" { 120.0 } else { 100.0 }, 0.1);
+    }
 }
 
 #[test]
@@ -504,6 +631,9 @@ fn bad_input() {
     job("endless.fio", "time_based");
     job("large.fio", "size=1t");
     job("odd.fio", "bs=1000");
+    job("cpu.fio", "ioengine=cpuio\ncpuload=50");
+    job("engine.fio", "ioengine=psycn");
+    job("sg.fio", "ioengine=sg\nsg_write_mode=verify");
     job("three.fio", "fsync=1\niodpeth=1\nbs=4kk\n[next]\nrw=randtrim\nverify=crc32c\ntime_based");
     job("two.fio", "fsync=1\n[next]\nrw=randtrim\ntime_based");
     let before = folder.contents();
@@ -549,6 +679,9 @@ fn bad_input() {
         (&["--fio-job", "endless.fio"], &["`time_based` has no `runtime`", "runtime=20m"]),
         (&["--fio-job", "large.fio"], &["large.fio:4", "accesses 1 TiB", "enlarge `file`"]),
         (&["--fio-job", "odd.fio"], &["odd.fio:4", "1000 bytes is not whole sectors"]),
+        (&["--fio-job", "cpu.fio"], &["cpu.fio:6", "`ioengine`", "no reads and writes of blocks"]),
+        (&["--fio-job", "engine.fio"], &["engine.fio:6", "did you mean `psync`?"]),
+        (&["--fio-job", "sg.fio"], &["sg.fio:7:1: `sg_write_mode` is not supported"]),
         (&["--fio-job", "x.icf"], &["x.icf:1", "help: "]),
         (&["--fio-job", "empty"], &["there is no job", "help: "]),
         (&["--trace", "empty"], &["the trace is empty", "help: "]),

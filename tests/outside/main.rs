@@ -78,6 +78,7 @@ strewn_testing::main![
     files::commands::on_btrfs_raid10_are_those_that_the_kernel_counts,
     files::commands::on_btrfs_raid5_are_those_that_the_kernel_counts,
     files::edges::compressed_bytes_are_counted_as_such,
+    files::edges::compressed_clusters_are_counted_and_said,
     files::edges::inline_unwritten_sparse_and_empty_files_take_no_command,
     files::edges::reflinks_and_snapshots_are_shared,
     files::edges::files_may_be_as_large_as_their_file_system_allows,

@@ -34,7 +34,8 @@ impl Curve {
     #[must_use]
     pub fn all_of(results: &Results) -> Vec<Self> {
         let of_array = results.arrays.iter().map(|array| {
-            let all = |metric: Metric| array.segments.iter().map(|one| metric.of(one)).collect();
+            let rated = || array.rated_segments().iter();
+            let all = |metric: Metric| rated().map(|one| metric.of(one)).collect();
             Self {
                 array: array.name.clone(),
                 first: array.segments.first().map_or(1, |segment| segment.index),

@@ -4,6 +4,7 @@
 
 use crate::chart::ChartError;
 use crate::embedded_font::{self, LINE_HEIGHT_PER_EM};
+use crate::shown::is_harmful;
 use crate::theme::{Colour, INK};
 use plotters_backend::text_anchor::Pos;
 pub(crate) use plotters_backend::text_anchor::{HPos, VPos};
@@ -239,7 +240,8 @@ impl<'a> Canvas<'a> {
         style: TextStyle,
     ) -> Result<(), ChartError> {
         let place = self.within(place);
-        self.svg.draw_text(words, &style, place).map_err(ChartError::drawing)
+        let words = words.replace(is_harmful, " ");
+        self.svg.draw_text(&words, &style, place).map_err(ChartError::drawing)
     }
 
     /// Writes a line of text at a place in pixels.

@@ -1,10 +1,10 @@
 //! Charts of real files: their map, and their history.
 
 use crate::chart::{ChartError, ChartStyle};
-use crate::files_table::shown_path;
 use crate::line_chart::{Across, Line, LineChart, Up};
 use crate::map_chart;
 use crate::marker::Appearance;
+use crate::shown::shown_path;
 use strewn_results::FileMap;
 
 /// Draws where files lie on their devices, one row for each device of a file.

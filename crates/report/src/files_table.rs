@@ -1,6 +1,7 @@
 //! Real files, their free space and their comparison as text, and files as CSV.
 
 use crate::columns::{Columns, optional};
+use crate::shown::shown_path;
 use crate::table_column::{TableColumn, write_csv};
 use std::io::Write;
 use strewn_results::words::{about, fixed, with_commas};
@@ -33,22 +34,6 @@ pub(crate) fn figure_words(value: f64) -> String {
     let text = fixed(value, decimals);
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     with_commas(whole) + rest
-}
-
-/// A path for a terminal: control characters are escaped, so that a name takes one line and changes no colours.
-#[must_use]
-pub fn shown_path(path: &str) -> String {
-    let mut shown = String::with_capacity(path.len());
-    for letter in path.chars() {
-        // Letters that change the direction of what follows, and separators of lines and paragraphs, are no controls.
-        let misleads = matches!(letter, '\u{61c}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        match letter.is_control() || misleads {
-            true => shown.extend(letter.escape_default()),
-            false => shown.push(letter),
-        }
-    }
-    shown
 }
 
 fn simulated(record: &FileRecord) -> Option<&strewn_results::FileSimulation> {
@@ -501,16 +486,4 @@ fn file_columns(files: &[FileRecord]) -> Vec<TableColumn> {
         performance("throughput_mb_per_s", |of| of.now.mb_per_s),
         performance("contiguous_throughput_mb_per_s", |of| of.contiguous.mb_per_s),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_can_neither_act_nor_mislead() {
-        assert_eq!(shown_path("a\u{1b}[31m\nb"), "a\\u{1b}[31m\\nb");
-        assert_eq!(shown_path("a\u{202e}b\u{61c}c\u{fffe}"), "a\\u{202e}b\\u{61c}c\\u{fffe}");
-        assert_eq!(shown_path("Grüße/日本"), "Grüße/日本");
-    }
 }

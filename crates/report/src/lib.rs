@@ -46,6 +46,7 @@ mod runs_chart;
 mod runs_table;
 mod segment_chart;
 mod sheet;
+mod shown;
 mod study_page;
 mod study_summary;
 mod sweep_chart;
@@ -73,7 +74,7 @@ pub use failures_table::failures_table;
 pub use files_chart::{FILE_HISTORY_TITLE, FileHistory, file_history_chart, files_map};
 pub use files_table::{
     earlier_files, file_totals_sentence, files_comparison, files_table, free_space_table,
-    shown_path, write_files_csv,
+    write_files_csv,
 };
 pub use groups_table::groups_table;
 pub use headline::headline;
@@ -95,6 +96,7 @@ pub use rows_table::rows_table;
 pub use runs_chart::runs_chart;
 pub use runs_table::{runs_csv, runs_tables};
 pub use segment_chart::{iops_chart, response_chart};
+pub use shown::{shown_path, shown_text};
 pub use study_page::{StudyPageError, StudySource, study_depends, study_finding, study_page};
 pub use study_summary::study_summary;
 pub use sweep_chart::{SweepChart, sweep_charts};

@@ -3,9 +3,9 @@
 
 use crate::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, text, to_px, width_px};
 use crate::chart::{ChartError, ChartStyle};
-use crate::files_table::shown_path;
 use crate::legend::LEFT_PX;
 use crate::sheet::{Overlay, Sheet};
+use crate::shown::shown_path;
 use crate::theme::{GRID, INK, MAP_COLOURS, hex};
 use crate::value_mark::ValueMark;
 use std::fmt::Write;

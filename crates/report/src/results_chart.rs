@@ -278,7 +278,7 @@ fn by_segment(
     let line =
         |position: usize, number: usize, words: &str, figure: &dyn Fn(&Segment) -> Option<f64>| {
             let array = &results.arrays[position];
-            let points = array.segments.iter();
+            let points = array.rated_segments().iter();
             let points = points.filter_map(|at| Some((f64::from(at.index), figure(at)?)));
             Line {
                 name: format!("{}: {words}", array.name),
@@ -358,7 +358,7 @@ fn by_part(
         let names = names(array);
         most_parts = most_parts.max(names.len());
         for (number, name) in names.into_iter().enumerate() {
-            let points = array.segments.iter();
+            let points = array.rated_segments().iter();
             let points = points
                 .filter_map(|at| Some((f64::from(at.index), figure(at, number, &name)?)))
                 .collect();
@@ -393,7 +393,7 @@ fn time_in_chart(results: &Results, style: ChartStyle) -> Result<Option<String>,
     let [mut any_of_response, mut any_of_requests] = [false; 2];
     for array in results.arrays.iter().filter(has_parts) {
         rows.push(Row::Heading(array.name.clone()));
-        for segment in &array.segments {
+        for segment in array.rated_segments() {
             let Some(machine) = &segment.machine else { continue };
             let mut end_ms = 0.0;
             let parts = machine.time_in_ms.parts().into_iter().zip(TIME_IN_COLOURS);

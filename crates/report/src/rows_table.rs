@@ -63,12 +63,14 @@ pub(crate) fn row_sentences(results: &Results) -> Vec<String> {
         sentences.push(format!("Not scored: {names}: {why}."));
     }
     for fitted in &results.fitted_settings {
-        sentences.push(format!(
-            "Fitted: {} = {}, to {}.",
-            fitted.parameter,
-            fitted.value,
-            fitted.rows.join("; ")
-        ));
+        let (parameter, value, rows) = (&fitted.parameter, &fitted.value, fitted.rows.join("; "));
+        sentences.push(match fitted.off_percent {
+            None => format!("Fitted: {parameter} = {value}, to {rows}."),
+            Some(off) => format!(
+                "Not fitted: {parameter} = {value}; {rows} are off by {} % on average: strewn calibrate fits it.",
+                signed(off, 1)
+            ),
+        });
     }
     sentences.extend(verdict(rows));
     sentences

@@ -139,7 +139,7 @@ impl Picture<'_> {
             }
             Err(ChartError::Figure { array: array.name.clone(), segment })
         };
-        let own = array.segments.iter().map(|segment| {
+        let own = array.rated_segments().iter().map(|segment| {
             let index = segment.index;
             let own = figure(index, self.metric.of(segment))?;
             Ok((index, own, results.origin(array, index)))
@@ -158,7 +158,7 @@ impl Picture<'_> {
             let curve = curves.iter().find(|curve| curve.array == array.name)?;
             Some((number, curve.points(self.metric)))
         });
-        let band = array.segments.iter().filter_map(|segment| {
+        let band = array.rated_segments().iter().filter_map(|segment| {
             let band = self.band_of(segment)?;
             let index = segment.index;
             let ends = figure(index, band.low).and_then(|low| Ok([low, figure(index, band.high)?]));
@@ -370,12 +370,16 @@ pub(crate) fn subtitles(results: &Results) -> Vec<String> {
     lines
 }
 
+/// Segments whose lengths differ by no more than this share are labelled as of one length: a last one lasts until
+/// everything is answered.
+const LENGTH_TOLERANCE: f64 = 0.01;
+
 /// Returns the label of the segment axis, with the length of a segment if all have the same.
 pub(crate) fn segment_axis<'a>(arrays: impl IntoIterator<Item = &'a ArrayResults>) -> String {
     let mut lengths =
-        arrays.into_iter().flat_map(|array| &array.segments).map(|segment| segment.seconds);
+        arrays.into_iter().flat_map(ArrayResults::rated_segments).map(|segment| segment.seconds);
     let Some(first) = lengths.next() else { return "segment".to_owned() };
-    if lengths.any(|seconds| seconds != first) {
+    if lengths.any(|seconds| (seconds - first).abs() > LENGTH_TOLERANCE * first) {
         return "segment".to_owned();
     }
     if first >= 60.0 && first % 60.0 == 0.0 {

@@ -8,7 +8,7 @@ use crate::plot::{Labelled, Plot};
 use crate::segment_chart::subtitles;
 use crate::sheet::{Margins, Sheet};
 use crate::value_mark::ValueMark;
-use strewn_results::{ArrayResults, MB_PER_MIB, Results, Segment, is_a_moment, mib_per_s_on};
+use strewn_results::{ArrayResults, MB_PER_MIB, Results, Segment, mib_per_s_on};
 
 /// Fewer samples of an array are no course of time.
 const LEAST_SAMPLES: usize = 20;
@@ -42,7 +42,7 @@ impl<'a> Panel<'a> {
         let of_array = results.published_rows.iter().filter(|row| row.of.array == array.name);
         let link = of_array.filter_map(|row| row.of.link.as_deref()).next();
         let mut seconds = 0.0;
-        let samples = array.segments.iter().map(|segment| {
+        let samples = array.rated_segments().iter().map(|segment| {
             seconds += segment.seconds;
             let mib_per_s = match link {
                 None => segment.mib_per_s,
@@ -50,14 +50,7 @@ impl<'a> Panel<'a> {
             };
             (seconds, mib_per_s * MB_PER_MIB)
         });
-        let mut samples: Vec<_> = samples.collect();
-        // A last segment that ended early has the rate of a moment.
-        if let [first, .., last] = array.segments.as_slice()
-            && is_a_moment(last.seconds, first.seconds)
-        {
-            samples.pop();
-        }
-        Some(Self { array, position, link, samples })
+        Some(Self { array, position, link, samples: samples.collect() })
     }
 
     fn highest(&self) -> f64 {

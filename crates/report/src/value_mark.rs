@@ -5,6 +5,7 @@
 
 use crate::canvas::PIXEL;
 use crate::canvas::Point;
+use crate::shown::is_harmful;
 use std::fmt::Write;
 
 /// A place with a description.
@@ -40,7 +41,7 @@ pub(crate) fn group(marks: &[ValueMark]) -> String {
 }
 
 /// Returns text that is safe between tags and within quotes, in SVG and HTML alike. Control characters, which XML
-/// cannot represent, become spaces.
+/// cannot represent, and letters that change the direction of a text become spaces.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -51,9 +52,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
             '\n' | '\t' => safe.push(letter),
-            letter if letter.is_control() || matches!(letter, '\u{FFFE}' | '\u{FFFF}') => {
-                safe.push(' ');
-            }
+            letter if is_harmful(letter) => safe.push(' '),
             letter => safe.push(letter),
         }
     }
@@ -66,6 +65,6 @@ mod tests {
 
     #[test]
     fn nothing_of_a_name_is_markup() {
-        assert_eq!(escaped("a<b>&\"c'\u{1b}\n"), "a&lt;b&gt;&amp;&quot;c&#39; \n");
+        assert_eq!(escaped("a<b>&\"c'\u{1b}\u{202e}\n"), "a&lt;b&gt;&amp;&quot;c&#39;  \n");
     }
 }

@@ -8,9 +8,9 @@ mod data;
 pub use analysis::bands::{BandSources, add_bands};
 pub use analysis::claims::{ClaimVerdict, JudgedClaim, JudgedFigure, judge};
 pub use analysis::comparison::{
-    compare, compare_rows, fitted_segments_by_array, ratios, root_mean_square,
+    compare, compare_rows, fitted_segments_by_array, off_percent, ratios, root_mean_square,
 };
-pub use analysis::figures::{MB_PER_MIB, is_a_moment, mib_per_s_on};
+pub use analysis::figures::{MB_PER_MIB, mib_per_s_on};
 pub use analysis::like::{
     LikePair, have_same_mix, is_measure_of_array, like_kinds, like_pairs, like_positions,
 };

@@ -8,10 +8,10 @@ use strewn_results::{
     CoresFigures, DataLoss, DiskGroupCapacity, FittedSetting, FreeSpace, GroupFigures, HostFigures,
     HostLoad, HostProcessor, HostReadHits, Housekeeping, LayoutKind, MachineFigures,
     OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
-    PageCacheFigures, Parameter, ParityGroup, Phase, ReadAhead, ReallocationScan, Redundancy,
-    Relocated, Relocation, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots,
-    SpindleCommands, SpindleFailure, Spindles, StripeDestages, Utilization, VolumeFigures,
-    Workload, WorkloadFigures, rounded,
+    PageCacheFigures, Parameter, ParityGroup, Phase, Published, ReadAhead, ReallocationScan,
+    Redundancy, Relocated, Relocation, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting,
+    Snapshots, SpindleCommands, SpindleFailure, Spindles, StripeDestages, Utilization,
+    VolumeFigures, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{
     Array, ArrayLayout, FittedRows, InPlaceLayout, ProtectionLevel, Scenario, SettingValue,
@@ -320,8 +320,15 @@ fn milliseconds(ns: u64) -> f64 {
     ns as f64 / NS_PER_MS
 }
 
-/// The settings that were fitted to published rows, with their values.
-pub(crate) fn fitted_settings(scenario: &Scenario) -> Vec<FittedSetting> {
+/// The settings that are declared as fitted to published rows, with their values, and those that are not fitted marked.
+/// In a run that is scaled down the rows tell nothing of that.
+pub(crate) fn fitted_settings(
+    scenario: &Scenario,
+    published: Option<&Published>,
+    arrays: &[ArrayResults],
+    is_scaled: bool,
+) -> Vec<FittedSetting> {
+    let published = published.filter(|_| !is_scaled);
     let of_fitted = |fitted: &FittedRows| {
         let values = scenario.fitted_values(&fitted.parameter).ok()?;
         let (_, value) = values.first()?;
@@ -329,6 +336,8 @@ pub(crate) fn fitted_settings(scenario: &Scenario) -> Vec<FittedSetting> {
             parameter: fitted.parameter.clone(),
             value: value.to_string(),
             rows: fitted.rows.clone(),
+            off_percent: published
+                .and_then(|published| strewn_results::off_percent(published, arrays, &fitted.rows)),
         })
     };
     scenario.fitted.iter().filter_map(of_fitted).collect()

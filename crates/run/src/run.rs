@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use strewn_array::VolumeId;
 use strewn_raid::SpindleIndex;
 use strewn_results::{
-    ArrayMap, ArrayResults, LayoutMap, MAP_SCHEMA, Published, Results, SCHEMA, Scaled, TomlError,
+    ArrayMap, ArrayResults, FittedSetting, LayoutMap, MAP_SCHEMA, Published, Results, SCHEMA,
+    Scaled, TomlError,
 };
 use strewn_scenario::{Array, Scenario, ScenarioError};
 use strewn_sim::{
@@ -356,6 +357,7 @@ pub(crate) fn together(
         seed: scenario.seed,
         arrays: done.iter_mut().filter_map(|done| done.map.take()).collect(),
     };
+    let fitted_settings = results::fitted_settings(scenario, published, &arrays, scaled.is_some());
     let mut results = Results {
         schema: SCHEMA,
         scenario: scenario.name.clone(),
@@ -377,11 +379,13 @@ pub(crate) fn together(
             .unwrap_or_default(),
         published_rows: published
             .map(|figures| {
-                let fitted_rows = fitted_rows(scenario);
+                let is_fitted = |setting: &&FittedSetting| setting.off_percent.is_none();
+                let rows = fitted_settings.iter().filter(is_fitted).flat_map(|one| &one.rows);
+                let fitted_rows: Vec<&str> = rows.map(String::as_str).collect();
                 strewn_results::compare_rows(figures, &arrays, &fitted_rows, scaled.is_some())
             })
             .unwrap_or_default(),
-        fitted_settings: results::fitted_settings(scenario),
+        fitted_settings,
         overhead,
         losses: Vec::new(),
         bands: None,
@@ -414,12 +418,6 @@ pub(crate) fn read_published(
     let published = Published::from_toml(&text, path).map_err(RunError::Published)?;
     published_names::check(scenario, &published, path)?;
     Ok(Some(published))
-}
-
-/// The names of the published rows that settings are fitted to.
-fn fitted_rows(scenario: &Scenario) -> Vec<&str> {
-    let rows = scenario.fitted.iter().flat_map(|fitted| &fitted.rows);
-    rows.map(String::as_str).collect()
 }
 
 /// Runs every array of every scenario, in parallel if there are threads, and returns what they did by scenario. The
@@ -716,6 +714,8 @@ impl Segments<'_> {
                         utilization_percent: segment.laws.utilization_law_error * 100.0,
                     });
                 }
+                // The host was done as the segment before it ended.
+                Ok(segment) if segment.length_ns == 0 => {}
                 Ok(mut segment) => {
                     observer.segment(index, &segment);
                     segment.forget_responses();

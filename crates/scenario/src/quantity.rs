@@ -107,6 +107,8 @@ struct Units {
     units: &'static [Unit],
     /// Spellings read but never written.
     aliases: &'static [Unit],
+    /// Whether a whole number is written rather than a fraction with as few digits.
+    prefers_whole: bool,
 }
 
 const fn unit(spelling: &'static str, size: u64) -> Unit {
@@ -128,6 +130,7 @@ const BYTE_UNITS: Units = Units {
         unit("B", 1),
     ],
     aliases: &[],
+    prefers_whole: false,
 };
 
 const TIME_UNITS: Units = Units {
@@ -143,6 +146,7 @@ const TIME_UNITS: Units = Units {
     ],
     // Unicode has two: the micro sign and the Greek letter.
     aliases: &[unit("\u{b5}s", 1_000), unit("\u{3bc}s", 1_000)],
+    prefers_whole: true,
 };
 
 impl Units {
@@ -223,10 +227,11 @@ impl Units {
         meant.iter().map(|unit| format!("{number} {}", unit.spelling)).collect()
     }
 
-    /// Writes the shortest exact text: the unit that needs the fewest characters, and at most
-    /// three decimals.
+    /// Writes the exact text with the fewest digits, at most three of them decimals, in the largest unit that has so
+    /// few. Of a time, the point of a fraction counts too, and a whole number is written rather than a fraction: 90 s and
+    /// 10 min, but 1.5 MiB.
     fn write(&self, value: u64) -> String {
-        let mut shortest: Option<String> = None;
+        let mut best: Option<(usize, bool, String)> = None;
         for unit in self.units.iter().filter(|unit| value >= unit.size || unit.size == 1) {
             let thousandths = u128::from(value) * 1000;
             if !thousandths.is_multiple_of(u128::from(unit.size)) {
@@ -241,12 +246,16 @@ impl Units {
                     format!("{whole}.{} {}", digits.trim_end_matches('0'), unit.spelling)
                 }
             };
-            if shortest.as_ref().is_none_or(|best| text.len() < best.len()) {
-                shortest = Some(text);
+            let digits = text.bytes().filter(u8::is_ascii_digit).count();
+            let is_fraction = self.prefers_whole && !thousandths.is_multiple_of(1000);
+            let worth = (digits + usize::from(is_fraction), is_fraction);
+            if best.as_ref().is_none_or(|(length, is_fraction, _)| worth < (*length, *is_fraction))
+            {
+                best = Some((worth.0, worth.1, text));
             }
         }
         // The base unit is always exact, so there is always a text.
-        shortest.unwrap_or_default()
+        best.map(|(.., text)| text).unwrap_or_default()
     }
 }
 
@@ -413,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn writes_the_shortest_exact_text() {
+    fn writes_the_exact_text_with_the_fewest_digits() {
         let cases = [
             (0, "0 B"),
             (512, "512 B"),
@@ -423,11 +432,25 @@ mod tests {
             (142_606_336_000, "136000 MiB"),
             (146_800_000_000, "146.8 GB"),
             (6_710_886_400, "6.25 GiB"),
+            // Neither kB for KiB, nor KiB for MiB.
+            (512_000, "500 KiB"),
+            (64_000, "64 kB"),
+            (2_228_224, "2.125 MiB"),
+            (3 << 19, "1.5 MiB"),
         ];
         for (bytes, expected) in cases {
             assert_eq!(Bytes(bytes).to_string(), expected);
         }
-        assert_eq!(Nanoseconds(75_000_000_000).to_string(), "75 s");
+        for (seconds, expected) in [
+            (75, "75 s"),
+            (90, "90 s"),
+            (150, "150 s"),
+            (300, "5 min"),
+            (600, "10 min"),
+            (3600, "1 h"),
+        ] {
+            assert_eq!(Nanoseconds(seconds * 1_000_000_000).to_string(), expected);
+        }
         assert_eq!(format!("{:>8}|{:<8}", Bytes(512), Bytes(512)), "   512 B|512 B   ");
     }
 

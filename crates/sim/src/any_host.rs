@@ -92,6 +92,10 @@ impl Host for AnyHost {
         each!(self, host => host.is_done())
     }
 
+    fn issues_no_more(&self, now_ns: u64) -> bool {
+        each!(self, host => host.issues_no_more(now_ns))
+    }
+
     fn issued(&self) -> Moved {
         each!(self, host => host.issued())
     }

@@ -416,6 +416,10 @@ impl HostLayer for CachedHost {
         self.layer.operations.is_empty() && self.layer.unwritten() == 0
     }
 
+    fn writes_behind(&self) -> bool {
+        self.layer.unwritten() > 0
+    }
+
     fn measure(&mut self, _end_ns: u64, measures: &mut HostMeasures) {
         let layer = &mut self.layer;
         measures.refused += std::mem::take(&mut layer.lost_requests);

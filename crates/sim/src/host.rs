@@ -95,6 +95,12 @@ pub trait Host {
     /// Returns whether the host has nothing more to issue and everything is answered.
     fn is_done(&self) -> bool;
 
+    /// Returns whether the host issues nothing at `now_ns` or later, so that the rest of the run only drains what is
+    /// outstanding. By default it always issues more.
+    fn issues_no_more(&self, _now_ns: u64) -> bool {
+        false
+    }
+
     /// Returns the operations issued since the beginning.
     fn issued(&self) -> Moved;
 

@@ -57,6 +57,11 @@ pub trait HostLayer {
     /// Whether everything that applications issued has been answered, and nothing is left to be done for it.
     fn is_idle(&self) -> bool;
 
+    /// Whether the layer has data that it writes when the applications are done, which may take long.
+    fn writes_behind(&self) -> bool {
+        false
+    }
+
     /// Adds what the layer measured to what the applications did.
     fn measure(&mut self, end_ns: u64, measures: &mut HostMeasures);
 }
@@ -153,6 +158,10 @@ where
 
     fn is_done(&self) -> bool {
         self.applications.is_done() && self.is_idle()
+    }
+
+    fn issues_no_more(&self, now_ns: u64) -> bool {
+        self.applications.issues_no_more(now_ns) && !self.writes_behind()
     }
 
     fn issued(&self) -> Moved {

@@ -163,8 +163,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         !self.is_in_segment && self.host.is_done()
     }
 
-    /// Runs and measures `length_ns` of virtual time, or until the host is done. `observer` is called from time to time
-    /// with the progress, and can stop the run. A segment that it stopped is continued by the next call.
+    /// Runs and measures `length_ns` of virtual time, or until the host is done. If the host issues nothing after that
+    /// time, the segment lasts until everything is answered: answers alone are no segment. `observer` is called from
+    /// time to time with the progress, and can stop the run. A segment that it stopped is continued by the next call.
     ///
     /// # Errors
     /// If a spindle refuses a command, failures exceed parity, no event is left, the host cannot continue, or the
@@ -178,22 +179,34 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
         if !std::mem::replace(&mut self.is_in_segment, true) {
             self.host.begin_segment(self.segment_start_ns, self.segment + 1);
         }
+        self.run_through(end_ns, observer)?;
+        if self.host.issues_no_more(end_ns) {
+            self.run_through(u64::MAX, observer)?;
+        }
+        let end_ns = if self.host.is_done() { self.driven.driver.now_ns } else { end_ns };
+        self.look(end_ns, observer)?;
+        self.is_in_segment = false;
+        Ok(self.measure(end_ns))
+    }
+
+    /// Runs until `end_ns`, or until the host is done, with the events that are scheduled until then.
+    fn run_through(
+        &mut self,
+        end_ns: u64,
+        observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), SimulationError> {
         // Runs up to each of these separately, so that no step has to check for one.
         while let Some(at_ns) = self.driven.next_scheduled_ns().filter(|at_ns| *at_ns < end_ns) {
             self.run_until(at_ns, observer)?;
             if self.host.is_done() {
-                break;
+                return Ok(());
             }
             let Some((_, what)) = self.driven.take_scheduled(end_ns) else { break };
             let now_ns = at_ns.max(self.segment_start_ns);
             self.driven.happen(now_ns, what)?;
             self.answer_ready(now_ns)?;
         }
-        self.run_until(end_ns, observer)?;
-        let end_ns = if self.host.is_done() { self.driven.driver.now_ns } else { end_ns };
-        self.look(end_ns, observer)?;
-        self.is_in_segment = false;
-        Ok(self.measure(end_ns))
+        self.run_until(end_ns, observer)
     }
 
     fn run_until(

@@ -87,6 +87,10 @@ impl Host for Watched {
         self.host.is_done()
     }
 
+    fn issues_no_more(&self, now_ns: u64) -> bool {
+        self.host.issues_no_more(now_ns)
+    }
+
     fn issued(&self) -> Moved {
         self.host.issued()
     }

@@ -17,6 +17,15 @@ pub trait Accesses: Send {
     /// If it cannot be read, for example from a damaged file.
     fn next_access(&mut self) -> Result<Option<TimedAccess>, AccessesError>;
 
+    /// Returns an access of the other direction, to be issued before `drawn`, which is ahead of its direction's rate and
+    /// will come later. By default there is no choice, and `drawn` itself comes next.
+    ///
+    /// # Errors
+    /// As [`next_access`](Self::next_access).
+    fn exchange(&mut self, drawn: TimedAccess) -> Result<TimedAccess, AccessesError> {
+        Ok(drawn)
+    }
+
     /// Saves the state, to be restored into others built alike. By default, accesses cannot be saved.
     ///
     /// # Errors
@@ -245,6 +254,11 @@ impl State {
             .map(|rate| Some(Schedule::new(rate?, self.start_ns)));
     }
 
+    /// Returns when a rate limit next lets an access through; 0 without one.
+    fn scheduled_ns(&self, limit: usize) -> u64 {
+        self.schedules[limit].as_ref().map_or(0, Schedule::next_ns)
+    }
+
     /// Draws the next access if there is none, and returns when it is due.
     fn due_ns(&mut self, now_ns: u64) -> Result<u64, AccessesError> {
         if self.exhausted {
@@ -280,14 +294,20 @@ impl State {
             self.not_before_ns = self.not_before_ns.max(now_ns) + self.pause_ns;
             (self.pause_ns, self.pause_when_idle) = (0, false);
         }
+        let direction = |next: &TimedAccess| next.access.direction as usize;
+        if let Some(next) = self.next {
+            let (own, other) = (direction(&next), 1 - direction(&next));
+            // As in fio, a direction that is ahead of its rate lets the other go first.
+            if self.scheduled_ns(own) > now_ns.max(self.scheduled_ns(other)) {
+                self.next = Some(self.worker.accesses.exchange(next)?);
+            }
+        }
         let next = self.next.as_ref();
-        let schedule =
-            next.and_then(|next| self.schedules[next.access.direction as usize].as_ref());
         let due_ns = next
             .map_or(0, |next| next.not_before_ns)
             .max(self.not_before_ns)
-            .max(schedule.map_or(0, Schedule::next_ns))
-            .max(self.schedules[BOTH].as_ref().map_or(0, Schedule::next_ns))
+            .max(next.map_or(0, |next| self.scheduled_ns(direction(next))))
+            .max(self.scheduled_ns(BOTH))
             .max(now_ns);
         // The worker is woken at its end time, to find that its time is over.
         Ok(due_ns.min(self.end_ns().max(now_ns)))
@@ -542,6 +562,13 @@ impl Host for Workers {
     #[inline]
     fn is_done(&self) -> bool {
         self.unfinished == 0
+    }
+
+    fn issues_no_more(&self, now_ns: u64) -> bool {
+        self.workers.iter().all(|state| {
+            let has_started = state.worker.group <= self.group;
+            state.exhausted || (has_started && now_ns >= state.end_ns())
+        })
     }
 
     fn issued(&self) -> Moved {

@@ -112,12 +112,34 @@ impl PatternStream {
             delay_ns = line.delay_ns;
         }
         self.left_of_burst -= 1;
-        let Line { sectors, alignment_sectors, line, .. } = self.lines[self.line];
+        let line = self.lines[self.line].line;
         let direction = if self.rng.chance(line.read_percent.into(), 100) {
             Direction::Read
         } else {
             Direction::Write
         };
+        PacedAccess { access: self.draw(self.line, direction), delay_ns }
+    }
+
+    /// Draws the next access of one direction, by the lines that are of that direction alone. A burst and its delay are
+    /// left out. `None` if there is no such line.
+    pub fn next_access_of(&mut self, direction: Direction) -> Option<Access> {
+        let sum = weights_of(&self.lines, direction).sum();
+        if sum == 0 {
+            return None;
+        }
+        let mut number = self.rng.below(sum);
+        let index = weights_of(&self.lines, direction).position(|weight| {
+            let is_drawn = number < weight;
+            number = number.saturating_sub(weight);
+            is_drawn
+        })?;
+        Some(self.draw(index, direction))
+    }
+
+    /// Draws the place of an access by the line at `index`.
+    fn draw(&mut self, index: usize, direction: Direction) -> Access {
+        let Line { sectors, alignment_sectors, line, .. } = self.lines[index];
         let of = |count: usize| (direction as usize).min(count - 1);
         let (places, next) = (of(self.places.len()), of(self.next_sector.len()));
         let sector = if self.rng.chance(line.random_percent.into(), 100) {
@@ -134,8 +156,18 @@ impl PatternStream {
         let sector = if sector + sectors > self.region_sectors { 0 } else { sector };
         self.next_sector[next] = sector + sectors;
         let sector = self.region_first_sector + sector;
-        PacedAccess { access: Access { sector, sectors: sectors as u32, direction }, delay_ns }
+        Access { sector, sectors: sectors as u32, direction }
     }
+}
+
+/// Returns the weight of each line for accesses of one direction: 0 for those that are not of that direction alone.
+fn weights_of(lines: &[Line], direction: Direction) -> impl Iterator<Item = u64> {
+    let read_percent = if direction == Direction::Read { 100 } else { 0 };
+    let mut below = 0;
+    lines.iter().map(move |line| {
+        let weight = line.below - std::mem::replace(&mut below, line.below);
+        if line.line.read_percent == read_percent { weight } else { 0 }
+    })
 }
 
 strewn_base::saved_state! {
@@ -211,6 +243,31 @@ mod tests {
                 assert_eq!((next.access.sectors, next.delay_ns), (first.access.sectors, 0));
             }
         }
+    }
+
+    #[test]
+    fn accesses_of_one_direction_keep_the_weights_of_their_lines() {
+        let lines = vec![
+            PatternLine { weight: 30, ..LINE },
+            PatternLine { bytes: 8192, weight: 50, read_percent: 0, ..LINE },
+            PatternLine { bytes: 16_384, weight: 10, ..LINE },
+            PatternLine { bytes: 32_768, weight: 90, read_percent: 50, ..LINE },
+        ];
+        let pattern = pattern(lines, Distribution::Uniform);
+        let mut stream = PatternStream::new(&pattern, 0, SECTORS, 1).unwrap();
+        let mut large = 0;
+        for _ in 0..4000 {
+            let read = stream.next_access_of(Direction::Read).unwrap();
+            assert!(read.direction == Direction::Read && [8, 32].contains(&read.sectors));
+            large += u32::from(read.sectors == 32);
+            let write = stream.next_access_of(Direction::Write).unwrap();
+            assert_eq!((write.direction, write.sectors), (Direction::Write, 16));
+        }
+        // A quarter of 4000, within five standard deviations.
+        assert!((863..=1137).contains(&large), "{large}");
+        let reads = Pattern { lines: vec![LINE], ..pattern };
+        let mut stream = PatternStream::new(&reads, 0, SECTORS, 1).unwrap();
+        assert_eq!(stream.next_access_of(Direction::Write), None);
     }
 
     #[test]

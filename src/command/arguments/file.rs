@@ -42,7 +42,7 @@ pub(crate) struct FileArguments {
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Take extents from a saved list, or - for standard input, instead of the file system: CSV as --save-extents
-    /// writes it, or the output of filefrag -v, xfs_bmap -v or zdb -ddddd. May be repeated
+    /// writes it, or the output of filefrag -v, xfs_bmap -vp or zdb -ddddd. May be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Vec<PathBuf>,
     /// Also write the extents of all files listed to this CSV file, so that --from reads them on another machine

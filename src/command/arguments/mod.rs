@@ -219,6 +219,9 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "S", default_value = "5", allow_negative_numbers = true,
           value_parser = bench_seconds)]
     pub(crate) seconds: f64,
+    /// Measure at an eighth of full scale, for what `strewn run --quick` will cost
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,

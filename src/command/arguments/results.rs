@@ -73,7 +73,8 @@ pub(crate) struct CompareArguments {
 #[derive(Debug, Args)]
 #[command(after_help = with_examples(CLAIMS_EXAMPLES, REPORT_EXIT_CODES))]
 pub(crate) struct ClaimsArguments {
-    /// Directories that `strewn run --out` wrote, or results.json files, one of each scenario
+    /// Directories that `strewn run --out` wrote, or results.json files, one of each scenario; of claims, those about
+    /// these runs are printed [default: all claims, without results]
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
     /// A file of claims of your own, instead of those of the five documents (docs/claims.toml)

@@ -106,7 +106,10 @@ impl Measuring {
             source: subject.source.to_owned(),
             untranslated: subject.space.untranslated_reason().is_some(),
             notes,
-            layout: figures(&measures, subject.whole_bytes),
+            layout: FileLayoutFigures {
+                compressed_bytes: measures.encoded_bytes + subject.unplaced_compressed_bytes,
+                ..figures(&measures, subject.whole_bytes)
+            },
             cost,
             prediction,
         })

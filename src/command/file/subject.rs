@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use strewn::file::{
     AddressSpace, Device, Extent, ExtentListReader, FileError, FoundBy, ImageFormat, LayerExtents,
-    ListDialect, LookedAt, Looker, WritePolicy, compose, image_layers, map_image,
+    ListDialect, LookedAt, Looker, Place, WritePolicy, compose, image_layers, map_image,
     names_other_files,
 };
 
@@ -28,6 +28,8 @@ pub(super) struct Subject {
     pub(super) is_copy_on_write: bool,
     pub(super) space: Arc<AddressSpace>,
     pub(super) source: &'static str,
+    /// Bytes that are compressed in an image and have no known place.
+    pub(super) unplaced_compressed_bytes: u64,
     pub(super) notes: Vec<String>,
     origin: SubjectOrigin,
 }
@@ -81,6 +83,7 @@ impl Subject {
             is_copy_on_write: file_system.mount.kind.is_copy_on_write(),
             space: Arc::clone(&file_system.space),
             source: looked.found_by().name(),
+            unplaced_compressed_bytes: 0,
             notes: looked.notes(),
             origin: SubjectOrigin::Open(Box::new(looked)),
         }
@@ -182,7 +185,15 @@ impl Subject {
             };
             of_layers.push(extents);
         }
-        let extents = compose(map_image(image)?, of_layers).collect::<Result<Vec<_>, _>>()?;
+        let mut composed = compose(map_image(image)?, of_layers);
+        let extents = composed.by_ref().collect::<Result<Vec<_>, _>>()?;
+        let unplaced_compressed_bytes = composed.unplaced_compressed_bytes();
+        if unplaced_compressed_bytes > 0 {
+            notes.push(format!(
+                "{} are compressed clusters: qemu-img does not say where they lie",
+                strewn::results::about_bytes(unplaced_compressed_bytes)
+            ));
+        }
         Ok(Self {
             path: format!("{} (disk inside)", self.path),
             bytes: first.guest_bytes,
@@ -195,6 +206,7 @@ impl Subject {
             is_copy_on_write: self.is_copy_on_write,
             space: Arc::clone(&self.space),
             source: "qemu-img",
+            unplaced_compressed_bytes,
             notes,
             origin: SubjectOrigin::Collected(extents),
         })
@@ -241,6 +253,17 @@ impl Subject {
                 None => AddressSpace::direct((0..volumes).map(device).collect()),
             };
             let mut notes = Vec::new();
+            let has_no_place = |extent: &&Extent| extent.place == Place::Unknown;
+            let unplaced = extents.iter().filter(has_no_place).map(|extent| extent.bytes).sum();
+            let is_of_kernel =
+                matches!(list.dialect(), Some(ListDialect::Filefrag | ListDialect::XfsBmap));
+            if unplaced > 0 && is_of_kernel {
+                notes.push(format!(
+                    "{} have no place yet: have them written out first (sync), and list the file again, or look at it with \
+                     --sync",
+                    strewn::results::about_bytes(unplaced)
+                ));
+            }
             if let Some(reason) = space.untranslated_reason() {
                 notes.push(format!("addresses are not those of a device: {reason}"));
             } else if list.dialect() == Some(ListDialect::Zdb) && list.pool().is_none() {
@@ -277,6 +300,7 @@ impl Subject {
                 is_copy_on_write: list.dialect() == Some(ListDialect::Zdb),
                 space: Arc::new(space),
                 source: "list",
+                unplaced_compressed_bytes: 0,
                 notes,
                 origin: SubjectOrigin::Collected(extents),
             });

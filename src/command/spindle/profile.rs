@@ -15,11 +15,16 @@ pub(crate) fn load(word: &str) -> Result<Profile, Failure> {
         return Ok(Profile::from_path(path)?);
     }
     Profile::shipped(word).ok_or_else(|| {
+        let is_there = path.exists();
         let shipped: Vec<&str> = Profile::shipped_names().collect();
         let help = format!(
             "give the path of a file that ends in .{EXTENSION}, or a profile that ships: {}",
             shipped.join(", ")
         );
-        Failure::bad_input(format!("there is no drive profile {word}"), help)
+        let message = match is_there {
+            true => format!("{word} is not a drive profile"),
+            false => format!("there is no drive profile {word}"),
+        };
+        Failure::bad_input(message, help)
     })
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use strewn_testing::{Missing, program};
 
-use super::{MIB, Made, MountPoint, NOBODY, figure, notes, one, ran, strewn, text};
+use super::{MIB, Made, MountPoint, NOBODY, figure, json, notes, one, ran, strewn, text};
 use crate::common::Ran;
 use crate::loops::{content, run};
 
@@ -35,6 +35,25 @@ pub fn compressed_bytes_are_counted_as_such() -> Result<(), Missing> {
     // Extents of up to 128 KiB, and a read of 64 KiB asks for one or two of them.
     let commands = figure(&found, "cost.commands_per_request");
     assert!((0.9..=2.0).contains(&commands), "{commands}");
+    Ok(())
+}
+
+/// qemu-img says that they are compressed, and not where they lie.
+pub fn compressed_clusters_are_counted_and_said() -> Result<(), Missing> {
+    program(&["qemu-img"], "apt-get install qemu-utils")?;
+    let folder = tempfile::tempdir().unwrap();
+    let [raw, image] = ["raw.img", "comp.qcow2"].map(|name| folder.path().join(name));
+    let file = File::create(&raw).unwrap();
+    file.set_len(MIB).unwrap();
+    // Ten clusters of 64 KiB that can be compressed, and six of zeros.
+    file.write_all_at(&"once more ".repeat(65_536).as_bytes()[..655_360], 0).unwrap();
+    run("qemu-img", &["convert", "-c", "-f", "raw", "-O", "qcow2", text(&raw), text(&image)]);
+    let files = json(&[text(&image)]);
+    let inside = &files[1];
+    bytes(inside, "compressed_bytes", 655_360);
+    bytes(inside, "unknown_bytes", 655_360);
+    assert!(notes(inside).contains("640 KiB are compressed clusters"), "{inside:#}");
+    assert!(!notes(inside).contains("--sync"), "{inside:#}");
     Ok(())
 }
 

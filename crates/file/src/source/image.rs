@@ -201,7 +201,7 @@ pub fn compose<I>(map: I, layers: Vec<Option<LayerExtents>>) -> ComposedExtents<
 where
     I: IntoIterator<Item = Result<MapRange, FileError>>,
 {
-    ComposedExtents { map: map.into_iter(), layers, current: None, compressed_bytes: 0 }
+    ComposedExtents { map: map.into_iter(), layers, current: None, unplaced_compressed_bytes: 0 }
 }
 
 /// The extents that [`compose`] finds, in the order of the guest's disk.
@@ -211,20 +211,21 @@ pub struct ComposedExtents<I> {
     layers: Vec<Option<LayerExtents>>,
     /// What is left of a range, and the index of the next extent of the image for it.
     current: Option<(MapRange, usize)>,
-    compressed_bytes: u64,
+    unplaced_compressed_bytes: u64,
 }
 
 impl<I> ComposedExtents<I> {
-    /// Bytes up to now that are compressed in the image; their place is unknown if qemu-img does not tell.
+    /// Bytes up to now that are compressed in the image, and of which qemu-img does not say where they lie.
     #[must_use]
-    pub fn compressed_bytes(&self) -> u64 {
-        self.compressed_bytes
+    pub fn unplaced_compressed_bytes(&self) -> u64 {
+        self.unplaced_compressed_bytes
     }
 
     /// Begins with a range. Returns its extent if there is one for all of it.
     fn begin(&mut self, range: MapRange) -> Option<Extent> {
-        if range.compressed {
-            self.compressed_bytes = self.compressed_bytes.saturating_add(range.bytes);
+        if range.compressed && range.image_offset.is_none() {
+            let before = self.unplaced_compressed_bytes;
+            self.unplaced_compressed_bytes = before.saturating_add(range.bytes);
         }
         let MapRange { offset, bytes, .. } = range;
         let unknown = Extent { offset, bytes, place: Place::Unknown, shared: false };

@@ -5,9 +5,10 @@ use std::io::BufRead;
 
 use super::csv::CsvParser;
 use super::filefrag::FilefragParser;
+use super::other_lists;
 use super::text::{Line, TextLines, shortened};
 use super::xfs_bmap::XfsBmapParser;
-use super::zdb::ZdbParser;
+use super::zdb::{ZdbParser, begins_objects};
 use super::zdb_config::{PoolLayout, begins_configuration};
 use crate::error::FileError;
 use crate::extent::{Extent, Place};
@@ -17,11 +18,11 @@ use crate::extent::{Extent, Place};
 pub enum ListDialect {
     /// Strewn's own, with a header that names its columns.
     Csv,
-    /// `filefrag -v`, with or without `-e` and `-b`.
+    /// `filefrag -v`, with or without `-e` and `-b`, of any version of e2fsprogs.
     Filefrag,
     /// `xfs_bmap`, or `fiemap` of `xfs_io`.
     XfsBmap,
-    /// `zdb -ddddd DATASET OBJECT`, which `zdb -C POOL` may precede.
+    /// `zdb -ddddd DATASET [OBJECT]` or `zdb -ddddd -O DATASET PATH`, which `zdb -C POOL` may precede.
     Zdb,
 }
 
@@ -263,8 +264,10 @@ fn recognise(line: &Line<'_>) -> Result<(ListDialect, Box<dyn LineParser>), File
         Ok((ListDialect::Csv, Box::new(CsvParser::default())))
     } else if text.starts_with("Filesystem type is:") || text.starts_with("File size of ") {
         Ok((ListDialect::Filefrag, Box::new(FilefragParser::default())))
-    } else if text.starts_with("Dataset ") || begins_configuration(text) {
+    } else if text.starts_with("Dataset ") || begins_objects(text) || begins_configuration(text) {
         Ok((ListDialect::Zdb, Box::new(ZdbParser::default())))
+    } else if let Some(refusal) = other_lists::refusal(line) {
+        Err(refusal)
     } else if text.ends_with(':') || text.ends_with(": no extents") {
         Ok((ListDialect::XfsBmap, Box::new(XfsBmapParser::default())))
     } else {

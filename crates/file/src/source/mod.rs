@@ -9,6 +9,7 @@ mod image_map;
 mod list;
 mod list_writer;
 #[cfg(target_os = "linux")]
+mod other_lists;
 mod seek;
 mod stored_lengths;
 mod text;

@@ -8,6 +8,7 @@
 //! ```
 
 use super::list::{Events, LineParser, ListedFile};
+use super::other_lists;
 use super::text::{Line, shortened};
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
@@ -29,8 +30,8 @@ const FIEMAP_SHARED: u64 = 0x2000;
 #[derive(Debug, Default)]
 pub(crate) struct XfsBmapParser {
     has_file: bool,
-    /// The last column has the flags.
-    has_flags: bool,
+    /// The columns of an extent behind its offsets, without the flags: as many as the title names.
+    columns: Option<usize>,
 }
 
 /// What flags say.
@@ -53,14 +54,19 @@ impl LineParser for XfsBmapParser {
                 let remedy = "give the output of `xfs_bmap -vp` unchanged";
                 return Err(line.error_at(text, message, remedy));
             };
-            (self.has_file, self.has_flags) = (true, false);
+            (self.has_file, self.columns) = (true, None);
             // XFS keeps files in blocks of its own size, which is not printed.
             events.file(ListedFile { path: Some(path.to_owned()), ..ListedFile::default() });
             return Ok(());
         }
         if text.trim_start().starts_with("EXT:") {
-            self.has_flags = text.ends_with("FLAGS");
+            // Without -p, no title stands above the flags, and only extents with a flag have any.
+            let titles = text.split_whitespace().skip(2).filter(|title| *title != "FLAGS");
+            self.columns = Some(titles.count());
             return Ok(());
+        }
+        if let Some(refusal) = other_lists::refusal(line) {
+            return Err(refusal);
         }
         if text.trim_start().starts_with("FLAG Values:") || is_legend(text) {
             return Ok(());
@@ -82,8 +88,8 @@ impl XfsBmapParser {
         let (_, rest) = text.split_once('[').ok_or_else(wrong)?;
         let (logical, rest) = rest.split_once("]:").ok_or_else(wrong)?;
         let (first, last) = range(line, logical)?;
-        let mut words = rest.split_whitespace();
-        let Some(place) = words.next() else {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let Some(&place) = words.first() else {
             return Err(line.error("the extent has no block range", remedy));
         };
         if place == "hole" {
@@ -92,8 +98,9 @@ impl XfsBmapParser {
         if !self.has_file {
             return Err(line.error("an extent comes before its file", remedy));
         }
-        let flags = match words.next_back() {
-            Some(word) if self.has_flags || word.starts_with("0x") => flags(line, word)?,
+        let has_flags = self.columns.is_some_and(|columns| words.len() > columns);
+        let flags = match words.last() {
+            Some(word) if has_flags || word.starts_with("0x") => flags(line, word)?,
             _ => Flags::default(),
         };
         let sectors = last.checked_sub(first).and_then(|steps| steps.checked_add(1));

@@ -1,4 +1,4 @@
-//! ZFS: what `zdb -ddddd DATASET OBJECT` prints of a file or a volume.
+//! ZFS: what `zdb -ddddd DATASET [OBJECT]` and `zdb -ddddd -O DATASET PATH` print of files and volumes.
 //!
 //! ```text
 //! Dataset tank/vol [ZVOL], ID 80, cr_txg 5, 5.45M, 2 objects, rootbp …
@@ -74,6 +74,27 @@ struct Object {
     data_block_bytes: Option<u64>,
     last_block: Option<u64>,
     is_volume: bool,
+    /// It is a file, a directory or a volume, and not one of the dataset's own objects.
+    is_file: bool,
+    /// What follows are the entries of a directory, or extended attributes.
+    in_entries: bool,
+}
+
+/// Whether a line has the titles above an object.
+fn is_title(text: &str) -> bool {
+    let titles = ["Object", "lvl", "iblk", "dblk"];
+    text.split_whitespace().take(titles.len()).eq(titles) && !text.contains('=')
+}
+
+/// Returns the dataset of a line `obj=NUMBER dataset=NAME path=PATH …`, as `zdb -O` begins with.
+fn dataset_of_path(text: &str) -> Option<&str> {
+    let (_, rest) = text.strip_prefix("obj=")?.split_once(" dataset=")?;
+    Some(rest.split_once(" path=")?.0)
+}
+
+/// Whether a list begins with an object, without the line of its dataset, as that of `zdb -O` does.
+pub(super) fn begins_objects(text: &str) -> bool {
+    is_title(text) || dataset_of_path(text).is_some()
 }
 
 impl LineParser for ZdbParser {
@@ -85,15 +106,20 @@ impl LineParser for ZdbParser {
         if let Some(rest) = line.text.strip_prefix("Dataset ") {
             self.end(events);
             rest.split(" [").next().unwrap_or_default().clone_into(&mut self.dataset);
-        } else if text.starts_with("Object ") && text.contains(" dblk ") {
+        } else if let Some(dataset) = dataset_of_path(text) {
+            self.end(events);
+            dataset.clone_into(&mut self.dataset);
+        } else if is_title(text) {
             self.end(events);
             self.expects_row = true;
         } else if self.expects_row {
             self.expects_row = false;
             self.object = Some(object(text));
         } else if text == "Indirect blocks:" {
+            // What is no file has blocks too, and no name.
+            let is_file = self.object.as_ref().is_none_or(|object| object.is_file);
             self.end(events);
-            self.in_blocks = true;
+            self.in_blocks = is_file;
         } else if self.in_blocks {
             let mut words = text.split_whitespace();
             if let (Some(offset), Some("L0")) = (words.next(), words.next())
@@ -114,7 +140,7 @@ impl LineParser for ZdbParser {
     /// Passes on an object whose blocks begin, or that has none.
     fn end(&mut self, events: &mut Events) {
         self.in_blocks = false;
-        if let Some(object) = self.object.take() {
+        if let Some(object) = self.object.take().filter(|object| object.is_file) {
             events.file(object.file(&self.dataset));
         }
     }
@@ -126,6 +152,9 @@ fn object(row: &str) -> Object {
         data_block_bytes: row.split_whitespace().nth(3).and_then(exact_bytes),
         // With six d's its checksum and compression follow.
         is_volume: row.contains(" zvol object"),
+        is_file: [" zvol object", " ZFS plain file", " ZFS directory"]
+            .iter()
+            .any(|kind| row.contains(kind)),
         ..Object::default()
     }
 }
@@ -151,8 +180,16 @@ fn exact_bytes(text: &str) -> Option<u64> {
 
 impl Object {
     fn attribute(&mut self, line: &Line<'_>, text: &str) -> Result<(), FileError> {
+        if ["microzap:", "Fat ZAP stats:", "SA xattrs:"].iter().any(|title| text.starts_with(title))
+        {
+            self.in_entries = true;
+        }
         let Some((name, value)) = text.split_once(['\t', ' ']) else { return Ok(()) };
         let value = value.trim_start();
+        // An entry is `NAME = NUMBER (type: KIND)`, and an extended attribute `NAME = VALUE`.
+        if self.in_entries || value.starts_with('=') {
+            return Ok(());
+        }
         match name {
             "path" => self.path = Some(value.to_owned()),
             "size" => self.size = Some(line.decimal(value, "the size of the file")?),

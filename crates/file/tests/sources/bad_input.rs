@@ -18,6 +18,40 @@ fn lists_of_no_known_dialect() {
     refused(&"x".repeat(70_000), "list:1: the line is longer than 65536 bytes");
 }
 
+/// What people have at hand from other programs is named, with the command whose output is read.
+#[test]
+fn lists_of_other_programs() {
+    let named = |text: &str, program: &str, remedy: &str| {
+        let error = listed(text).unwrap_err().to_string();
+        let message = format!("this is the output of {program}, which is not read; ");
+        assert!(error.contains(&message) && error.contains(remedy), "{error}");
+    };
+    let map = "Offset          Length          Mapped to       File\n0               0x20000         0x50000         a\n";
+    named(map, "`qemu-img map`", "give the image itself");
+    let json =
+        "[{ \"start\": 0, \"length\": 65536, \"depth\": 0, \"data\": true, \"offset\": 327680}]\n";
+    named(json, "`qemu-img map --output=json`", "give the image itself");
+    let hdparm = "\n/srv/a:\n filesystem blocksize 4096, begins at LBA 2048; assuming 512 byte sectors.\n byte_offset  \
+                  begin_LBA    end_LBA    sectors\n           0     264192     264199          8\n";
+    named(hdparm, "`hdparm --fibmap`", "filefrag -v");
+    named("debugfs 1.47.0 (5-Feb-2023)\n", "`debugfs`", "filefrag -v");
+    let extents = "Level Entries       Logical          Physical Length Flags\n 0/ 0   1/  1     0 -   767 40747520\n";
+    named(extents, "`debugfs`", "filefrag -v");
+    named(
+        "Inode: 12   Type: regular    Mode:  0644   Flags: 0x80000\n",
+        "`debugfs`",
+        "filefrag -v",
+    );
+    named("a: 3 extents found\n", "`filefrag` without -v", "filefrag -v");
+    named("data offset 0 startblock 12 (0/12) count 1 flag 0\n", "`xfs_db`", "xfs_bmap -vp");
+    named("VCN: 0x0        Clusters: 0x1        LCN: 0x2\n", "`fsutil file queryExtents`", "CSV");
+    named(
+        "Indirect blocks:\n 0 L0 0:0:1000 1000L/1000P\n",
+        "`zdb` without its first lines",
+        "zdb -ddddd",
+    );
+}
+
 #[test]
 fn csv() {
     let header = "offset,bytes,address,kind,stored_bytes,shared\n";

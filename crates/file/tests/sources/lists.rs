@@ -45,6 +45,85 @@ fn filefrag_of_encoded_and_inline_extents() {
     assert_eq!((files[1].1[0].bytes, files[1].1[0].place), (4096, Place::Inline));
 }
 
+/// e2fsprogs 1.47 prints the length 0 of an extent without a place, and 1.42 printed the number of its blocks.
+#[test]
+fn filefrag_of_extents_without_a_place() {
+    let list = |rows: &str| {
+        format!(
+            "Filesystem type is: ef53\nFile size of new is 8392704 (2049 blocks of 4096 bytes)\n ext:     \
+             logical_offset:        physical_offset: length:   expected: flags:\n{rows}new: 1 extent found\n"
+        )
+    };
+    let flags = ["last,unknown_loc,delalloc,eof", "unknown_loc,delalloc", "delalloc", "unknown"];
+    for (length, flags) in [0, 2048].into_iter().flat_map(|length| flags.map(|of| (length, of))) {
+        let row = format!(
+            "   0:        0..    2047:          0..         0:   {length}:             {flags}\n"
+        );
+        let files = listed(&list(&row)).unwrap();
+        assert_eq!(files[0].1, [Extent { place: Place::Unknown, ..at(0, 8 << 20, 0) }], "{flags}");
+    }
+    // Others have as many blocks as their range, and files behind one without a place are read.
+    let rows = "   0:        0..    2047:          0..         0:      0:             unknown_loc,delalloc\n   1:     \
+                2048..    2048:      34816..     34816:      1:             last,eof\n";
+    let both = format!("{}{}", list(rows), list(""));
+    let files = listed(&both).unwrap();
+    assert_eq!((files.len(), files[0].1[1]), (2, at(2048 * 4096, 4096, 34_816 * 4096)));
+    let wrong =
+        list("   0:        0..    2047:       7..         8:      0:             last,eof\n");
+    assert!(listed(&wrong).unwrap_err().to_string().contains("0..2047 is not 0 blocks long"));
+}
+
+/// Before e2fsprogs 1.42, as in RHEL 6: columns without colons, and no `expected` for an extent that follows another.
+#[test]
+fn filefrag_of_old_versions() {
+    let text = "Filesystem type is: ef53\nFilesystem cylinder groups is approximately 132\nFile size of /swap (1) is \
+                16777216 (4096 blocks, blocksize 4096)\n ext logical physical expected length flags\n   0       0    \
+                24576              12 merged\n   1      12    24589    24587   3988 merged,unwritten\n   2    4000  \
+                        0             96 unknown,delalloc,eof\n/swap (1): 2 extents found, perfection would be 1 extent\n";
+    let (file, extents) = listed(text).unwrap().remove(0);
+    assert_eq!(file.path.as_deref(), Some("/swap (1)"));
+    assert_eq!((file.file_bytes, file.block_bytes), (Some(16 << 20), Some(4096)));
+    let reserved = Place::Unwritten(Address::new(24_589 * 4096));
+    let unknown = Extent { place: Place::Unknown, ..at(4000 * 4096, 96 * 4096, 0) };
+    let second = Extent { place: reserved, ..at(12 * 4096, 3988 * 4096, 0) };
+    assert_eq!(extents, [at(0, 12 * 4096, 24_576 * 4096), second, unknown]);
+    // From the thousandth on the numbers are not indented, and one with flags may have none.
+    let many: String =
+        (0..1100).map(|n| format!("{n:4} {n:7} {:8} {:8} {:6} \n", 2 * n, "", 1)).collect();
+    let long = text.replace("   0       0    24576              12 merged\n", "");
+    let head = long.split("   1 ").next().unwrap();
+    let extents = listed(&format!("{head}{many}")).unwrap().remove(0).1;
+    assert_eq!((extents.len(), extents[1099]), (1100, at(1099 * 4096, 4096, 2198 * 4096)));
+}
+
+/// Without -p there is no title above the flags, and only extents that have one show any.
+#[test]
+fn xfs_flags_without_a_title() {
+    let list = |title: &str, rows: &str| {
+        let text = format!("output.dat:\n EXT: FILE-OFFSET      {title}\n{rows}");
+        listed(&text).unwrap().remove(0).1
+    };
+    let rows = "   0: [0..7]:      192..199        0 (192..199)     8 100000\n   1: [8..15]:      hole              \
+                                 8\n   2: [16..23]:      400..407        0 (400..407)     8\n   3: [24..31]:      \
+                500..507        0 (500..507)     8 010000\n";
+    for title in [
+        "BLOCK-RANGE      AG AG-OFFSET        TOTAL",
+        "BLOCK-RANGE      AG AG-OFFSET        TOTAL FLAGS",
+    ] {
+        let extents = list(title, rows);
+        assert_eq!(extents[0], Extent { shared: true, ..at(0, 4096, 192 * 512) }, "{title}");
+        assert_eq!(extents[1], at(8192, 4096, 400 * 512), "{title}");
+        assert_eq!(extents[2].place, Place::Unwritten(Address::new(500 * 512)), "{title}");
+    }
+    // A realtime device has no allocation groups.
+    let rows = "   0: [0..7]:      192..199     8 100000\n   1: [8..15]:      400..407     8\n";
+    let extents = list("RT-BLOCK-RANGE  TOTAL", rows);
+    assert!(extents[0].shared && !extents[1].shared);
+    // `xfs_bmap -l`.
+    let plain = listed("f:\n\t0: [0..7]: 192..199 8 blocks\n").unwrap();
+    assert_eq!(plain[0].1, [at(0, 4096, 192 * 512)]);
+}
+
 /// `xfs_bmap -vp` and `fiemap -v` of xfs_io tell the same of one file.
 #[test]
 fn xfs_in_units_of_512_bytes() {

@@ -202,3 +202,42 @@ fn zdb_that_is_not_installed_is_named_with_its_package() {
     }
     assert!(strewn_file::zdb_extents("-U/etc/shadow", 1, None).is_err());
 }
+
+/// `zdb -ddddd DATASET` of all objects: what a directory holds, and extended attributes, may be called like attributes,
+/// and what is no file has blocks too.
+#[test]
+fn entries_of_directories_are_no_attributes() {
+    let title = "\n    Object  lvl   iblk   dblk  dsize  dnsize  lsize   %full  type\n";
+    let head = "Dataset tank/data [ZPL], ID 139, cr_txg 11, 160K, 8 objects, rootbp DVA[0]=<0:23400:200> [L0 DMU \
+                objset] fletcher4\n";
+    let master = "         1    1   128K    512      0     512    512  100.00  ZFS master node\n\tdnode maxblkid: \
+                  0\n\tmicrozap: 512 bytes, 1 entries\n\n\t\tVERSION = 5 \nIndirect blocks:\n               0 L0 \
+                  0:4000:1000 200L/200P F=1 B=11/11\n";
+    let directory = "        34    1   128K    512      0     512    512  100.00  ZFS directory\n\tdnode maxblkid: \
+                     0\n\tpath\t/sub\n\tsize\t3\n\tmicrozap: 512 bytes, 3 entries\n\n\t\tsize = 3 (type: Regular \
+                     File)\n\t\tpath = 4 (type: Regular File)\n\t\tdnode maxblkid: 7 = 5 (type: Regular \
+                     File)\n\t\tObject lvl iblk dblk = 6 (type: Directory)\nIndirect blocks:\n               0 L0 \
+                     EMBEDDED et=0 200L/3aP B=11\n";
+    let file = "         3    1   128K     4K     4K     512     4K  100.00  ZFS plain file\n\tdnode maxblkid: \
+                0\n\tpath\t/sub/size\n\tsize\t4000\n\tSA xattrs: 80 bytes, 1 entries\n\n\t\tsize = \
+                12\n\t\tuser.path = /x\nIndirect blocks:\n               0 L0 0:8000:1000 1000L/1000P F=1 B=11/11\n";
+    let all = [head, title, master, title, directory, title, file].concat();
+    let read = |text: &str| {
+        let list = ExtentListReader::new(text.as_bytes(), "list");
+        files(list)
+            .unwrap()
+            .into_iter()
+            .map(|(file, extents)| (file.path.unwrap(), file.file_bytes, extents.len()))
+            .collect::<Vec<_>>()
+    };
+    let listed = [("/sub".to_owned(), Some(3), 1), ("/sub/size".to_owned(), Some(4000), 1)];
+    assert_eq!(read(&all), listed);
+    // Where a copy of the text has spaces for tabs.
+    assert_eq!(read(&all.replace('\t', "    ")), listed);
+    // `zdb -ddddd -O tank/data sub/size` has the line of the dataset only with more d's.
+    let path = "obj=3 dataset=tank/data path=/sub/size type=19 bonustype=44\n";
+    assert_eq!(read(&[path, title, file].concat()), listed[1..]);
+    assert_eq!(read(&[&title[1..], file].concat()), listed[1..]);
+    // Of the dataset's own objects alone, nothing is a file.
+    assert_eq!(read(&[head, title, master].concat()), []);
+}

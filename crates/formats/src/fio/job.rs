@@ -1,6 +1,7 @@
 //! The contents of a fio job.
 
 use super::PerDirection;
+use super::engine::{self, EngineKind};
 
 /// A job: a section of a job file with the options of the `[global]` sections above it. Options not
 /// given have fio's defaults.
@@ -45,7 +46,7 @@ pub struct Job {
     pub offset_increment: Extent,
     /// `io_size`: how much is transferred, if not `size`.
     pub io_size: Option<Extent>,
-    /// `number_ios`: accesses after which the job ends at the latest.
+    /// `number_ios`: accesses after which a loop ends at the latest; without effect on a job that is `time_based`.
     pub number_ios: Option<u64>,
     /// `loops`: how often the job runs.
     pub loops: u64,
@@ -105,6 +106,22 @@ impl Job {
         }
     }
 
+    /// Returns the accesses after which the job is done, however much they transfer.
+    ///
+    /// ```
+    /// use strewn_formats::fio::JobFile;
+    ///
+    /// let file = JobFile::parse("[a]\nsize=10m\nnumber_ios=7\nloops=3\n", "a.fio")?;
+    /// assert_eq!(file.jobs[0].accesses(), Some(21));
+    /// # Ok::<(), strewn_formats::FileFormatError>(())
+    /// ```
+    #[must_use]
+    pub fn accesses(&self) -> Option<u64> {
+        self.number_ios
+            .filter(|_| !self.time_based)
+            .map(|of_loop| of_loop.saturating_mul(self.loops))
+    }
+
     /// Returns how many accesses the job keeps outstanding in fio: its depth, or 1 if its engine is
     /// synchronous, as fio's default on Linux (`psync`) is.
     ///
@@ -124,22 +141,8 @@ impl Job {
     /// ```
     #[must_use]
     pub fn outstanding(&self) -> u32 {
-        // The engines that `fio --enghelp` lists and that wait for each access.
-        let synchronous = [
-            "sync",
-            "psync",
-            "vsync",
-            "pvsync",
-            "pvsync2",
-            "mmap",
-            "splice",
-            "falloc",
-            "ftruncate",
-        ];
-        match self.io_engine.as_deref() {
-            Some(engine) if !synchronous.contains(&engine) => self.io_depth,
-            _ => 1,
-        }
+        let engine = self.io_engine.as_deref().and_then(engine::kind);
+        if engine == Some(EngineKind::Asynchronous) { self.io_depth } else { 1 }
     }
 }
 

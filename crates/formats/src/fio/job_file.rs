@@ -9,8 +9,9 @@ use crate::text::{
 };
 
 use super::Job;
+use super::engine::{self, EngineKind};
 use super::option::{self, Treatment};
-use super::setting::{MOST_JOBS, Resolved, Setting};
+use super::setting::{Apply, MOST_JOBS, Resolved, Setting};
 use super::size::KbBase;
 
 /// fio truncates longer names.
@@ -237,7 +238,13 @@ impl JobFile {
                     self.refused.push(note(reason));
                 }
             }
-            Treatment::Mapped(apply) => Setting { line, name, value }.set(apply, resolved)?,
+            Treatment::Mapped(apply) => {
+                Setting { line, name, value }.set(apply, resolved)?;
+                let kind = resolved.job.io_engine.as_deref().and_then(engine::kind);
+                if apply == Apply::IoEngine && kind == Some(EngineKind::NoBlockIo) {
+                    self.refused.push(note(engine::NO_BLOCK_IO));
+                }
+            }
         }
         Ok(())
     }

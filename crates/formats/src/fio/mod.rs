@@ -11,6 +11,7 @@
 
 mod distribution;
 mod duration;
+mod engine;
 mod iolog;
 mod job;
 mod job_file;

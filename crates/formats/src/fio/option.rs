@@ -110,6 +110,7 @@ const IGNORED: &[(&[&str], &str)] = &[
             "uid",
             "gid",
             "thread",
+            "threads",
             "invalidate",
             "pre_read",
             "fadvise_hint",
@@ -135,7 +136,6 @@ const IGNORED: &[(&[&str], &str)] = &[
             "cmdprio_class",
             "cmdprio_bssplit",
             "cmd_type",
-            "sg_write_mode",
             "readfua",
             "stream_id",
             "thp",
@@ -315,6 +315,7 @@ const REFUSED: &[(&[&str], &str, &[&str])] = &[
         "it makes the job read back what it wrote",
         &["0", "none", "null"],
     ),
+    (&["sg_write_mode"], "it makes its writes verify, repeat or discard blocks", &["write"]),
     (
         &["trim_percentage", "trim_backlog", "trim_backlog_batch"],
         "it discards what was written",

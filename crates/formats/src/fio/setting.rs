@@ -3,6 +3,7 @@
 use crate::text::{ErrorKind, FileFormatError, Line, did_you_mean, quoted, unsigned};
 
 use super::duration::{Unitless, duration_us};
+use super::engine;
 use super::size::{KbBase, percent};
 use super::split::{block_sizes, distribution, distribution_name, zones};
 use super::{
@@ -72,7 +73,11 @@ impl<'l> Setting<'l> {
                 self.text()?;
             }
             Apply::Name => job.name = self.text()?.to_owned(),
-            Apply::IoEngine => job.io_engine = Some(self.text()?.to_owned()),
+            Apply::IoEngine => {
+                let name = self.text()?;
+                engine::check(self, name)?;
+                job.io_engine = Some(name.to_owned());
+            }
             Apply::Pattern => job.pattern = self.pattern(base)?,
             Apply::ReadPercent => job.read_percent = percent(self.line, self.text()?, self.name)?,
             Apply::WritePercent => {
@@ -258,10 +263,20 @@ impl<'l> Setting<'l> {
         }
     }
 
-    fn not_one_of(&self, word: &str, known: &[&str]) -> FileFormatError {
-        let message = format!("{}: {} is not one of its values", self.name, quoted(word));
+    fn not_one_of(&self, word: &str, known: &[&'static str]) -> FileFormatError {
         let otherwise = format!("write one of {}", known.join(", "));
-        let help = did_you_mean(word, known.iter().copied(), &otherwise);
+        self.unknown_name(word, known.iter().copied(), &otherwise)
+    }
+
+    /// Returns the error for a value that is not among `known`. `otherwise` is the remedy if none of them is near.
+    pub(super) fn unknown_name(
+        &self,
+        word: &str,
+        known: impl IntoIterator<Item = &'static str>,
+        otherwise: &str,
+    ) -> FileFormatError {
+        let message = format!("{}: {} is not one of its values", self.name, quoted(word));
+        let help = did_you_mean(word, known, otherwise);
         self.line.error_of(word, ErrorKind::UnknownName, message, help)
     }
 }

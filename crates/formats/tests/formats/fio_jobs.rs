@@ -168,3 +168,83 @@ fn what_is_common_in_the_wild_is_read() {
     assert_eq!(names(&file.ignored), ignored);
     assert_eq!(names(&file.refused), ["io_submit_mode=offload"]);
 }
+
+/// Whether an engine waits for each access is what fio's flag `FIO_SYNCIO` says.
+#[test]
+fn engines_decide_how_many_accesses_are_outstanding() {
+    let file = |engine: &str| {
+        JobFile::parse(&format!("[a]\nsize=1g\niodepth=32\nioengine={engine}\n"), "a.fio")
+    };
+    for engine in ["libaio", "aio", "io_uring", "posixaio", "rbd", "nbd", "null", "gfapi_async"] {
+        assert_eq!(file(engine).unwrap().jobs[0].outstanding(), 32, "{engine}");
+    }
+    for engine in [
+        "sync",
+        "pvsync2",
+        "mmap",
+        "splice",
+        "sg",
+        "libpmem",
+        "pmemblk",
+        "dev-dax",
+        "mtd",
+        "libhdfs",
+        "libiscsi",
+        "http",
+        "ime_psync",
+        "ime_psyncv",
+        "gfapi",
+        "libcufile",
+        "libzbc",
+    ] {
+        let file = file(engine).unwrap();
+        assert_eq!((file.jobs[0].outstanding(), file.refused.len()), (1, 0), "{engine}");
+    }
+    for engine in [
+        "cpuio",
+        "exec",
+        "filecreate",
+        "filestat",
+        "filedelete",
+        "ftruncate",
+        "falloc",
+        "e4defrag",
+        "net",
+        "netsplice",
+        "rdma",
+    ] {
+        let refused = file(engine).unwrap().refuse_unsupported().unwrap_err();
+        assert_eq!(refused.problem(), "a.fio:4:1: `ioengine` is not supported", "{engine}");
+        assert!(refused.help().contains("no reads and writes of blocks"), "{}", refused.help());
+    }
+    let unknown = file("psycn").unwrap_err();
+    assert!(unknown.problem().contains("psycn"), "{}", unknown.problem());
+    assert_eq!(unknown.help(), "did you mean `psync`?");
+    assert!(file("engines/own.so").unwrap_err().help().contains("fio --enghelp"));
+    // In [global], it is refused once for all jobs.
+    let global = JobFile::parse("[global]\nioengine=cpuio\n[a]\n[b]\n", "a.fio").unwrap();
+    assert_eq!(global.refused.len(), 1);
+}
+
+#[test]
+fn sg_does_nothing_but_write() {
+    for (mode, refused) in [("write", 0), ("write_and_verify", 1), ("verify", 1), ("write_same", 1)]
+    {
+        let text = format!("[a]\nsize=1g\nioengine=sg\nsg_write_mode={mode}\n");
+        assert_eq!(JobFile::parse(&text, "a.fio").unwrap().refused.len(), refused, "{mode}");
+    }
+    // fio takes both spellings.
+    let threads = JobFile::parse("[a]\nsize=1g\nthread\n[b]\nsize=1g\nthreads=1\n", "a.fio");
+    assert_eq!(threads.unwrap().ignored.len(), 2);
+}
+
+/// As fio 3.33 counts them: 3 loops of 7; without an end by number in a job that runs for a time.
+#[test]
+fn a_number_of_accesses_counts_within_a_loop() {
+    let accesses = |options: &str| {
+        let text = format!("[a]\nbs=64k\nsize=10m\nnumber_ios=7\n{options}\n");
+        JobFile::parse(&text, "a.fio").unwrap().jobs[0].accesses()
+    };
+    assert_eq!((accesses(""), accesses("loops=3")), (Some(7), Some(21)));
+    assert_eq!(accesses("time_based\nruntime=1"), None);
+}

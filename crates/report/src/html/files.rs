@@ -4,11 +4,12 @@ use crate::chart::{ChartSize, ChartStyle};
 use crate::files_chart::files_map;
 use crate::files_table::{
     compared_rows, figure_words, file_totals_sentence, free_space_sentence, on_devices,
-    score_words, share_percent, shown_path,
+    score_words, share_percent,
 };
 use crate::html::block::{Block, Section};
 use crate::html::page::{ReportError, TEMPLATE, environment, page_style};
 use crate::html::table::{Cell, Table};
+use crate::shown::shown_path;
 use crate::theme::Theme;
 use minijinja::context;
 use strewn_results::words::{about, fixed};

@@ -4,6 +4,7 @@ use crate::beside::Beside;
 use crate::chart::ChartError;
 use crate::headline::{headline, run_line};
 use crate::html::sections;
+use crate::shown::shown_text;
 use crate::theme::{Theme, page_variables};
 use crate::value_mark::escaped;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
@@ -193,13 +194,11 @@ fn map_text(map: &LayoutMap) -> Result<String, ResultsError> {
     map_text(&map.halved())
 }
 
-/// Returns JSON that cannot end its script element: `<` is written as an escape, which is the same string.
+/// Returns JSON that cannot end its script element, and misleads nobody who reads it: `<` and harmful letters are written
+/// as escapes, which are the same string.
 #[must_use]
 pub fn within_script(json: &str) -> String {
-    json.trim_end()
-        .replace('<', "\\u003c")
-        .replace('\u{2028}', "\\u2028")
-        .replace('\u{2029}', "\\u2029")
+    shown_text(json.trim_end()).replace('<', "\\u003c")
 }
 
 #[cfg(test)]

@@ -48,6 +48,17 @@ fn marks_are_as_many_as_the_figures() {
 }
 
 #[test]
+fn a_last_segment_of_a_moment_is_not_drawn() {
+    for (_, chart) in CHARTS {
+        let mut results = fixture::results();
+        results.arrays.iter_mut().for_each(|array| array.segments[13].seconds = 0.01);
+        let svg = chart(&results, ChartSize::default()).unwrap();
+        assert!(svg.contains("FAS2050, segment 13:") && !svg.contains("FAS2050, segment 14:"));
+        assert!(svg.contains("segment (20 min each)"));
+    }
+}
+
+#[test]
 fn words_are_there_with_units_and_a_font() {
     for ((_, chart), axis) in CHARTS.into_iter().zip(["(IOPS)", "(ms)"]) {
         let svg = chart(&fixture::results(), ChartSize::default()).unwrap();

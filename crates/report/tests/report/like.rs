@@ -60,6 +60,16 @@ fn of_segments(results: &mut Results, change: impl Fn(&mut Segment)) {
     all.for_each(change);
 }
 
+/// The last segment lasts until the last operation is answered: the others ran their full length too.
+#[test]
+fn a_last_segment_that_is_longer_hides_no_other() {
+    let mut results = of_a_file();
+    for array in &mut results.arrays {
+        array.segments[13].seconds *= 1.05;
+    }
+    assert_eq!(compared(&results, 0), Some((1, 14)));
+}
+
 #[test]
 fn random_writes_are_not_compared_with_a_scan() {
     let mut results = of_a_file();

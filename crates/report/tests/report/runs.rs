@@ -29,6 +29,18 @@ fn the_first_run_is_what_others_are_compared_with() {
 }
 
 #[test]
+fn a_last_segment_of_a_moment_is_not_compared() {
+    let [one, mut other] = [fixture::results(), fixture::results()];
+    other.arrays.iter_mut().for_each(|array| array.segments[13].seconds = 0.01);
+    let runs = [("one".to_owned(), &one), ("other".to_owned(), &other)];
+    let compared = compare_runs(&runs).unwrap();
+    for array in &compared.arrays {
+        assert!(array.segments[13].figures[1].is_none() && array.segments[12].figures[1].is_some());
+        assert!(array.verdicts[0].starts_with("In segment 13 "), "{:?}", array.verdicts);
+    }
+}
+
+#[test]
 fn published_figures_are_drawn_once() {
     let one = fixture::results();
     let runs = [("one".to_owned(), &one), ("other".to_owned(), &one)];

@@ -130,6 +130,10 @@ fn a_last_segment_that_is_short_is_said_to_be() {
     results.arrays[0].segments[13].seconds = 0.0125;
     let table = segments_table(&results, &results.arrays[0]);
     assert!(table.contains("Segment 14 lasted 0.0125 s, not 1200 s"), "{table}");
+    assert!(table.contains("of so short a time, and charts leave it out"), "{table}");
+    results.arrays[0].segments[13].seconds = 900.0;
+    let table = segments_table(&results, &results.arrays[0]);
+    assert!(table.contains("lasted 900 s, not 1200 s") && !table.contains("charts"), "{table}");
 }
 
 #[test]

@@ -132,6 +132,22 @@ pub fn ratios(
     published.ratios.iter().filter_map(ratio).collect()
 }
 
+/// A fit leaves its rows off by less than this on average, percent.
+const FITTED_PERCENT: f64 = 2.0;
+
+/// Returns how far rows are off on average, in percent, if that is too far for a setting that was fitted to them. `None`
+/// also if one has no figure, as in a run that was cut short.
+#[must_use]
+pub fn off_percent(published: &Published, arrays: &[ArrayResults], rows: &[String]) -> Option<f64> {
+    let error = |name: &String| {
+        let row = published.rows.iter().find(|row| row.name == *name)?;
+        row.error_percent(row.of.value(arrays)?)
+    };
+    let errors: Vec<f64> = rows.iter().map(error).collect::<Option<_>>()?;
+    let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
+    (mean.abs() > FITTED_PERCENT).then(|| rounded(mean, ERROR_DIGITS))
+}
+
 /// Sets every published row beside the simulated figure. `fitted_rows` are the names of those that settings were fitted
 /// to. In a run that is scaled down, nothing takes as long as at full scale.
 #[must_use]

@@ -4,15 +4,13 @@ use crate::analysis::trend;
 use crate::data::figure::{FigureMetric, FigureOf, SegmentChoice, Statistic};
 use crate::data::machine::ControllerFigures;
 use crate::data::results::ArrayResults;
-use crate::data::segment::Segment;
+use crate::data::segment::{Segment, is_a_moment};
 use crate::data::workload::{OperationFigures, WorkloadFigures};
 
 /// MB of a MiB.
 pub const MB_PER_MIB: f64 = 1.048_576;
 /// A segment is busy if it reaches this share of the highest.
 const BUSY_SHARE: f64 = 0.1;
-/// A last segment shorter than this share of the first one has rates that say nothing.
-const SHORTEST_SHARE: f64 = 0.5;
 
 /// A figure of one segment, and what it weighs beside others.
 #[derive(Clone, Copy)]
@@ -177,12 +175,6 @@ pub fn mib_per_s_on(segment: &Segment, link: &str) -> Option<f64> {
     let links = &segment.machine.as_ref()?.links;
     let of_name = links.iter().filter(|one| is_lane_of(&one.name, link));
     of_name.map(|one| one.mib_per_s_to_array).reduce(|one, other| one + other)
-}
-
-/// Whether a segment of so many seconds, beside a first one of so many, is too short for a rate: a last one ended
-/// early.
-pub fn is_a_moment(seconds: f64, first_seconds: f64) -> bool {
-    seconds < SHORTEST_SHARE * first_seconds
 }
 
 /// A link of several lanes has an entry for each.

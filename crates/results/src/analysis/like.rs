@@ -3,7 +3,7 @@
 //! IOPS of unlike segments differ because the host did something else, which says nothing about the array. Two segments
 //! are alike if
 //!
-//! - both ran their full length: a trace or job that ends leaves a shorter one;
+//! - both ran their full length: a trace or job that ends may leave a shorter one;
 //! - the array was the limit in both: a closed loop that kept its operations outstanding. A host that issues by the
 //!   clock, or pauses, sets the IOPS itself;
 //! - the host did the same in both: as many operations outstanding, the same share of reads, reads and writes of the
@@ -19,7 +19,7 @@ use crate::data::results::ArrayResults;
 use crate::data::segment::Segment;
 use crate::data::workload::{OperationFigures, Workload, WorkloadFigures};
 
-/// A segment shorter than the longest by more than this share did not run its full length.
+/// A segment shorter than the first by more than this share did not run its full length.
 const LENGTH_TOLERANCE: f64 = 0.01;
 /// A host with fewer operations outstanding than this share of what it may have was the limit for part of the time.
 const LEAST_SATURATION: f64 = 0.95;
@@ -104,9 +104,10 @@ pub fn is_measure_of_array(
     array: &ArrayResults,
     segment: &Segment,
 ) -> bool {
-    let longest = array.segments.iter().map(|segment| segment.seconds).fold(0.0, f64::max);
+    // The last segment may be longer than the others: it lasts until the last operation is answered.
+    let full = array.segments.first().map_or(0.0, |segment| segment.seconds);
     segment.ops > 0
-        && segment.seconds >= longest * (1.0 - LENGTH_TOLERANCE)
+        && segment.seconds >= full * (1.0 - LENGTH_TOLERANCE)
         && is_saturated(workload, array, segment)
 }
 

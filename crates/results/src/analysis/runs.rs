@@ -119,13 +119,13 @@ fn compared_array(
         names.clear();
     }
     let mut indices: Vec<u32> =
-        arrays.iter().flat_map(|array| &array.segments).map(|segment| segment.index).collect();
+        arrays.iter().flat_map(|array| array.rated_segments()).map(|one| one.index).collect();
     indices.sort_unstable();
     indices.dedup();
     let segment = |index: u32| {
-        let first = arrays.first().and_then(|array| Some((array, array.segment(index)?)));
+        let first = arrays.first().and_then(|array| Some((array, array.rated_segment(index)?)));
         let figures = arrays.iter().enumerate().map(|(position, array)| {
-            let segment = array.segment(index)?;
+            let segment = array.rated_segment(index)?;
             let is_like = |of: &ArrayResults, other| of.kind_of(other) == array.kind_of(segment);
             let compared_with = first.filter(|(of, other)| position > 0 && is_like(of, other));
             let of_segment = figures(segment, compared_with.map(|(_, other)| other));

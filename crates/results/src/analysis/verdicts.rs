@@ -112,8 +112,9 @@ impl<'a> Pair<'a> {
         if first.0.load_words() != second.0.load_words() {
             return Vec::new();
         }
-        let pairs = first.1.segments.iter();
-        let pairs = pairs.filter_map(|segment| Some((segment, second.1.segment(segment.index)?)));
+        let pairs = first.1.rated_segments().iter();
+        let pairs =
+            pairs.filter_map(|segment| Some((segment, second.1.rated_segment(segment.index)?)));
         let same = pairs.filter(|(one, other)| {
             one.ops > 0
                 && first.1.kind_of(one) == kind

@@ -181,7 +181,7 @@ impl RowStatus {
 }
 
 /// A setting that was fitted to published rows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FittedSetting {
     /// Its name in the scenario.
     pub parameter: String,
@@ -189,4 +189,8 @@ pub struct FittedSetting {
     pub value: String,
     /// The rows.
     pub rows: Vec<String>,
+    /// How far the rows are off on average, percent, if that is too far for a fit: the setting is declared as fitted,
+    /// and no fit was made with these settings. Absent if it is fitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_percent: Option<f64>,
 }

@@ -73,7 +73,7 @@ pub struct FileLayoutFigures {
     pub shared_bytes: u64,
     /// Of those, reserved and not written.
     pub unwritten_bytes: u64,
-    /// Of those, compressed.
+    /// Compressed; those of an image may have no place.
     pub compressed_bytes: u64,
     /// Bytes in the file system's metadata.
     pub inline_bytes: u64,

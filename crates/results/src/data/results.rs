@@ -13,7 +13,7 @@ use crate::data::overhead::OverheadRow;
 use crate::data::phase::Phase;
 use crate::data::quantity;
 use crate::data::redundancy::{DataLoss, SpindleFailure};
-use crate::data::segment::Segment;
+use crate::data::segment::{Segment, is_a_moment};
 use crate::data::workload::{HostLoad, Workload};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -397,15 +397,34 @@ impl Results {
 }
 
 impl ArrayResults {
+    /// Returns the segments that are long enough for a rate: all but a last one that ended long before its time, because
+    /// the host was done. Charts and verdicts are of these.
+    #[must_use]
+    pub fn rated_segments(&self) -> &[Segment] {
+        match self.segments.as_slice() {
+            [first, .., last] if is_a_moment(last.seconds, first.seconds) => {
+                &self.segments[..self.segments.len() - 1]
+            }
+            all => all,
+        }
+    }
+
+    /// Returns the segment of this number among [`rated_segments`](Self::rated_segments).
+    pub(crate) fn rated_segment(&self, index: u32) -> Option<&Segment> {
+        self.rated_segments().iter().find(|segment| segment.index == index)
+    }
+
     /// Returns a sentence about the last segment if it is shorter than the others, because the host was done.
     #[must_use]
     pub fn short_segment_note(&self) -> Option<String> {
         let (first, last) = (self.segments.first()?, self.segments.last()?);
         let is_short = last.seconds < 0.99 * first.seconds;
         let seconds = |segment: &Segment| crate::rounded(segment.seconds, 3);
+        let is_left_out = self.rated_segments().len() < self.segments.len();
+        let left_out = if is_left_out { ", and charts leave it out" } else { "" };
         is_short.then(|| {
             format!(
-                "Segment {} lasted {} s, not {} s: its rates are those of so short a time",
+                "Segment {} lasted {} s, not {} s: its rates are those of so short a time{left_out}",
                 last.index,
                 seconds(last),
                 seconds(first)

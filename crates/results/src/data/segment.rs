@@ -14,6 +14,15 @@ use crate::data::volume::VolumeFigures;
 use crate::data::workload::{HostFigures, WorkloadFigures};
 use serde::{Deserialize, Serialize};
 
+/// A last segment shorter than this share of the first one has rates that say nothing.
+const SHORTEST_SHARE: f64 = 0.5;
+
+/// Whether a segment of so many seconds, beside a first one of so many, is too short for a rate: a last one ended
+/// early.
+pub(crate) fn is_a_moment(seconds: f64, first_seconds: f64) -> bool {
+    seconds < SHORTEST_SHARE * first_seconds
+}
+
 /// Measurements over one segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Segment {

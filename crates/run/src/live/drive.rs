@@ -84,7 +84,7 @@ impl<'a> Drive<'a> {
             }
             self.host.begin_segment(start_ns, index);
             // A clock read after the end of a segment belongs to the next.
-            match self.run_until(start_ns + self.scenario.segment_ns) {
+            match self.run_segment(start_ns + self.scenario.segment_ns) {
                 Ok(()) => {}
                 Err(Cut::Stopped) => break,
                 Err(Cut::Failed(error)) => {
@@ -181,6 +181,16 @@ impl<'a> Drive<'a> {
         self.sectors[slot] = (first_sector, end);
         self.meter.outstanding.given(now_ns);
         self.running.submit(RequestId(id.0.into()), TargetId::FIRST_LUN, request);
+    }
+
+    /// Runs until `end_ns` or until the host is done. If the host issues nothing after `end_ns`, the segment lasts until
+    /// everything is answered.
+    fn run_segment(&mut self, end_ns: u64) -> Result<(), Cut> {
+        self.run_until(end_ns)?;
+        if self.host.issues_no_more(end_ns) {
+            self.run_until(u64::MAX)?;
+        }
+        Ok(())
     }
 
     /// Runs until `end_ns` or until the host is done. The host sees only events before `end_ns`.

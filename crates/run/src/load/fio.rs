@@ -8,11 +8,12 @@ use strewn_formats::fio::{
     PatternDirection, RateProcess, Zone,
 };
 use strewn_results::{Ignored, WorkloadWorker};
-use strewn_sim::{Outstanding, Rate, ThinkTime, Worker};
+use strewn_sim::{Accesses, Outstanding, Rate, ThinkTime, Worker};
 use strewn_workload::{Distribution, ExponentialGaps, Pattern, PatternLine, Sequence, ZoneShare};
 
 use super::LoadStream;
 use super::error::LoadError;
+use super::reads_and_writes::ReadsAndWrites;
 use super::region::{Region, listed, seed_of_worker, stream};
 
 /// Most sizes in a range; each becomes a line of a pattern.
@@ -275,6 +276,15 @@ fn region(job: &Job, clone: u32, file: &str, file_bytes: u64) -> Result<Region, 
     Region { first_byte, bytes: bytes / 512 * 512 }.within(file_bytes, &what)
 }
 
+/// Returns whether a job reads and writes, each or one of them limited by a rate.
+fn mixes_at_rates(job: &Job) -> bool {
+    let has_rate =
+        |direction| limit_bytes(job, direction) || of(&job.rate_iops, direction).is_some();
+    job.pattern.direction == PatternDirection::ReadWrite
+        && (1..100).contains(&job.read_percent)
+        && [0, 1].into_iter().any(has_rate)
+}
+
 /// Builds a worker for each clone of each job. The job is its workload.
 pub(super) fn workers(
     jobs: &[JobPlan],
@@ -288,7 +298,11 @@ pub(super) fn workers(
             let seed = seed_of_worker(seed, workers.len());
             let what = format!("{file}:{}: job \"{}\"", job.line, job.name);
             let region = region(job, clone, file, file_bytes)?;
-            let accesses = Box::new(stream(&pattern(job, region), region, seed, &what)?);
+            let stream = stream(&pattern(job, region), region, seed, &what)?;
+            let accesses: Box<dyn Accesses> = match mixes_at_rates(job) {
+                true => Box::new(ReadsAndWrites::new(stream, job.read_percent, seed)),
+                false => Box::new(stream),
+            };
             let io_size = job.io_size.map_or(region.bytes, |size| size.bytes_of(file_bytes));
             let rate = |direction| match of(&job.rate_iops, direction) {
                 Some(per_second) if job.rate_process == RateProcess::Poisson => {
@@ -314,7 +328,7 @@ pub(super) fn workers(
                 start_delay_ns: job.start_delay_us.saturating_mul(1000),
                 runtime_ns: job.runtime_us.map(|us| us.saturating_mul(1000)),
                 measures_late: true,
-                most_accesses: job.number_ios,
+                most_accesses: job.accesses(),
                 most_bytes: (!job.time_based).then(|| io_size.saturating_mul(job.loops)),
                 workload: Some(job.name.as_str().into()),
             };

@@ -31,6 +31,7 @@
 mod error;
 mod fio;
 mod iometer;
+mod reads_and_writes;
 mod region;
 mod trace;
 

@@ -389,8 +389,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         self.is_started && !self.is_in_segment && self.host.is_done()
     }
 
-    /// Runs and measures `length_ns` of virtual time, or until the host is done. `observer` is called from time to time
-    /// with the progress, and can stop the run.
+    /// Runs and measures `length_ns` of virtual time, or until the host is done. If the host issues nothing after that
+    /// time, the segment lasts until everything is answered. `observer` is called from time to time with the progress,
+    /// and can stop the run.
     ///
     /// # Errors
     /// As [`Simulation::run_segment`](crate::Simulation::run_segment).
@@ -413,21 +414,33 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             self.answer_ready(0)?;
         }
         self.note_host();
+        self.run_through(end_ns, observer)?;
+        if self.host.issues_no_more(end_ns) {
+            self.run_through(u64::MAX, observer)?;
+        }
+        let end_ns = if self.host_is_done { self.now_ns } else { end_ns };
+        self.look(end_ns, observer)?;
+        self.is_in_segment = false;
+        Ok(self.measure(end_ns))
+    }
+
+    /// Runs until `end_ns`, or until the host is done, with the changes that are due until then.
+    fn run_through(
+        &mut self,
+        end_ns: u64,
+        observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), SimulationError> {
         while let Some(at_ns) = self.next_change_ns().filter(|at_ns| *at_ns < end_ns) {
             self.run_until(at_ns, observer)?;
             if self.host_is_done {
-                break;
+                return Ok(());
             }
             let now_ns = at_ns.max(self.segment_start_ns);
             self.now_ns = now_ns;
             self.change(at_ns, now_ns)?;
             self.answer_ready(now_ns)?;
         }
-        self.run_until(end_ns, observer)?;
-        let end_ns = if self.host_is_done { self.now_ns } else { end_ns };
-        self.look(end_ns, observer)?;
-        self.is_in_segment = false;
-        Ok(self.measure(end_ns))
+        self.run_until(end_ns, observer)
     }
 
     fn run_until(

@@ -7,7 +7,7 @@ use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{
     ClosedLoop, ControllerId, Host, HostId, Interconnect, Machine, MachineMeasures, PairSettings,
-    Port, PortId, ProcessorCores, Segment, Spindles, TimeIn, Worker, Workers,
+    Port, PortId, ProcessorCores, Rate, Segment, Spindles, TimeIn, Worker, Workers,
 };
 use strewn_spindle::Scheduler;
 use strewn_transport::front_end::{Fcp, Iscsi};
@@ -287,6 +287,31 @@ fn network_processing_costs_both_ends() {
         |measured: &Segment| measured.processor_busy_ns as f64 / measured.operations as f64;
     assert!(of_each(&dear) > of_each(&cheap) + 40_000.0, "two PDUs an operation at least");
     assert!(dear.operations < cheap.operations);
+}
+
+#[test]
+fn answers_alone_are_no_segment_of_a_machine() {
+    let accesses = AccessSpecification::shipped("file-server").unwrap();
+    let worker = |outstanding: u32, per_second: Option<u64>| {
+        let stream = PatternStream::new(&Pattern::from(&accesses), 0, SECTORS, 5).unwrap();
+        let mut worker = Worker::closed_loop(Box::new(stream), outstanding);
+        worker.runtime_ns = Some(2 * SECOND_NS);
+        worker.rate = per_second.map(Rate::Operations);
+        worker
+    };
+    let free = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
+    for per_second in [None, Some(20)] {
+        let host = Workers::new(vec![worker(16, per_second)]);
+        let (mut machine, _) = over_iscsi_port(host, "ethernet-1g", free);
+        let [first, last] = [segment(&mut machine, 1), segment(&mut machine, 1)];
+        assert!(machine.is_done());
+        assert_eq!(first.length_ns, SECOND_NS);
+        let over_ns = last.length_ns - SECOND_NS;
+        match per_second {
+            None => assert!((1..SECOND_NS / 5).contains(&over_ns), "{over_ns}"),
+            Some(_) => assert_eq!((over_ns, first.operations + last.operations), (0, 40)),
+        }
+    }
 }
 
 fn pair(cores: u32) -> Machine<WriteAnywhere<()>, Workers> {

@@ -95,6 +95,25 @@ fn writes(first: u64, count: u64) -> impl Iterator<Item = TimedAccess> {
     (first..first + count).map(|block| access(Direction::Write, block * 128, 128))
 }
 
+/// Writing behind may take many segments, answering what is outstanding does not.
+#[test]
+fn a_cache_that_has_data_to_write_issues_more() {
+    let settings = PageCacheSettings::write_behind(8 << 20);
+    for (direction, issues_more) in [(Direction::Read, false), (Direction::Write, true)] {
+        let mut host = cached(applications([access(direction, 0, 8)], 1), settings);
+        host.begin_segment(0, 1);
+        assert!(!host.issues_no_more(0));
+        let mut now_ns = 0;
+        let mut outstanding = VecDeque::new();
+        while host.next_issue_ns() < SECOND {
+            now_ns = host.next_issue_ns();
+            outstanding.extend(host.issue_due(now_ns).unwrap());
+        }
+        assert_eq!(host.issues_no_more(now_ns), !issues_more, "{direction:?}");
+        assert_eq!(outstanding.len(), 1, "{direction:?}");
+    }
+}
+
 #[test]
 fn each_host_has_a_cache_of_its_own() {
     // Both hosts read the same 64 requests of 64 KiB of LUN 0, which the second one calls 1, and read them again.

@@ -225,6 +225,59 @@ fn depths_change_with_segments() {
     }
 }
 
+/// Work that ends with a segment, paced or not, leaves no segment without time or with nothing but answers.
+#[test]
+fn a_run_that_ends_with_a_segment_has_none_after_it() {
+    let ending = |change: &dyn Fn(&mut Worker)| {
+        let mut worker = Worker::closed_loop(stream(100, 1, 0), 4);
+        worker.runtime_ns = Some(2_000 * MS);
+        change(&mut worker);
+        worker
+    };
+    let rate = |worker: &mut Worker| worker.rates[0] = Some(Rate::Operations(50));
+    let idle: [(&str, Vec<Worker>); 5] = [
+        ("rate", vec![ending(&rate)]),
+        ("bytes", vec![ending(&|worker| worker.rates[0] = Some(Rate::Bytes(4096 * 50)))]),
+        (
+            "think time",
+            vec![ending(&|worker| {
+                worker.think_time = Some(ThinkTime { accesses: 1, pause_ns: 150 * MS });
+            })],
+        ),
+        (
+            "start delay",
+            vec![ending(&|worker| {
+                rate(worker);
+                (worker.start_delay_ns, worker.runtime_ns) = (500 * MS, Some(1_500 * MS));
+            })],
+        ),
+        (
+            "groups",
+            [0, 1]
+                .map(|group| {
+                    ending(&|worker| {
+                        rate(worker);
+                        (worker.group, worker.runtime_ns) = (group, Some(1_000 * MS));
+                    })
+                })
+                .into(),
+        ),
+    ];
+    for (name, workers) in idle {
+        let (segments, issued) = run(Workers::new(workers), 1_000, 9);
+        let lengths_ns: Vec<u64> = segments.iter().map(|segment| segment.length_ns).collect();
+        assert_eq!(lengths_ns, [1_000 * MS; 2], "{name}");
+        let answered: u64 = segments.iter().map(|segment| segment.operations).sum();
+        assert_eq!(answered, issued.len() as u64, "{name}");
+    }
+    // Operations that are outstanding at the end are answered in the segment that they were issued in.
+    let (segments, issued) = run(Workers::new(vec![ending(&|_| {})]), 1_000, 9);
+    let [first, last] = &segments[..] else { panic!("{} segments", segments.len()) };
+    assert!(first.length_ns == 1_000 * MS && last.length_ns > 1_000 * MS);
+    assert!(last.length_ns < 1_050 * MS, "{}", last.length_ns);
+    assert_eq!(first.operations + last.operations, issued.len() as u64);
+}
+
 /// The laws hold in segments that are idle, that have one operation, or that end during one.
 #[test]
 fn arrivals_come_by_the_clock_and_laws_hold_in_any_segment() {
@@ -233,8 +286,9 @@ fn arrivals_come_by_the_clock_and_laws_hold_in_any_segment() {
     assert_eq!(issued.iter().map(|(at_ns, _)| at_ns / MS).collect::<Vec<_>>(), times);
     let operations: Vec<u64> = segments.iter().map(|segment| segment.operations).collect();
     assert_eq!(operations.iter().sum::<u64>(), 10);
-    assert_eq!((operations[2], operations[4], operations.len()), (0, 2, 11));
-    assert!(segments[10].length_ns < 50 * MS);
+    // The last one is answered after ten seconds, in the segment in which it arrived.
+    assert_eq!((operations[2], operations[4], operations.len()), (0, 2, 10));
+    assert!((1_000 * MS + 1..1_050 * MS).contains(&segments[9].length_ns));
 
     // In segments of one millisecond.
     let (fine, _) = run(open(0..50, 100), 1, 200);
