@@ -304,8 +304,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let key = self.next_pending;
         self.next_pending += 1;
         let pending = PendingRequest::new(id, lun, request, first..end, self.piece_sectors);
-        let may_begin =
-            !pending.changes_lun() || self.change_order.add(key, lun, first..end);
+        let may_begin = !pending.changes_lun() || self.change_order.add(key, lun, first..end);
         self.pending.insert(key, pending);
         if may_begin {
             self.issue_pieces(key);

@@ -56,11 +56,7 @@ pub(super) enum Content {
 impl Outbox {
     /// Creates the outbox of the client at the other end of `stream`.
     pub(super) fn new(stream: &Arc<Stream>) -> Self {
-        Self {
-            queue: Mutex::default(),
-            changed: Condvar::new(),
-            requester: Requester::at(stream),
-        }
+        Self { queue: Mutex::default(), changed: Condvar::new(), requester: Requester::at(stream) }
     }
 
     /// Returns the [`Reply`] through which the export answers a request.

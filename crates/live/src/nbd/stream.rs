@@ -96,16 +96,11 @@ impl Stream {
     /// Returns whether the client can still send: whether it has closed neither its connection nor its side of it. What
     /// it sent before may not be read yet.
     pub(super) fn is_open(&self) -> bool {
-        let mut event = [PollFd::new(&self.socket, PollFlags::IN | CLOSED)];
-        if poll(&mut event, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_err() {
-            return true;
-        }
-        let events = event[0].revents();
-        if events.intersects(CLOSED) {
-            return false;
-        }
-        // Behind unread data, a TCP client's end of stream may still be to come.
-        !events.contains(PollFlags::IN) || self.socket.is_peer_open()
+        let mut event = [PollFd::new(&self.socket, CLOSED)];
+        let polled = poll(&mut event, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+        let is_closed = polled.is_ok() && event[0].revents().intersects(CLOSED);
+        // The end of a TCP client's stream comes behind its data, some of which may not have come yet.
+        !is_closed && self.socket.is_peer_open()
     }
 
     pub(super) fn shutdown(&self, how: Shutdown) {

@@ -90,7 +90,10 @@ fn change_at_random<D: Devices, A: LiveArray>(array: &mut RunningArray<D, A>, rn
         let sectors = first..(first + 64).min(lun_sectors);
         let read = HostRequest::Read(sectors.clone());
         let answer = array.ask(RequestId(0), TargetId::FIRST_LUN, read);
-        assert!(answer == Ok(Answer::Bytes(model[bytes_of(sectors.clone())].to_vec())), "{sectors:?}");
+        assert!(
+            answer == Ok(Answer::Bytes(model[bytes_of(sectors.clone())].to_vec())),
+            "{sectors:?}"
+        );
     }
 }
 
