@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use strewn_base::memory::{prefetch, zeroed_words};
+use strewn_base::memory::{OutOfMemory, check_reservable, prefetch, zeroed_words};
 
 use crate::mask::bits;
 
@@ -24,19 +24,31 @@ pub struct SummaryBitmap {
 
 impl SummaryBitmap {
     /// An empty set of numbers below `len`.
+    ///
+    /// # Panics
+    /// If the system does not provide the memory: see [`try_new`](Self::try_new).
     #[must_use]
     pub fn new(len: u64) -> Self {
-        let mut levels = Vec::new();
-        let mut bits = len.max(1);
-        loop {
-            let words = bits.div_ceil(FAN_OUT);
-            levels.push(zeroed_words(words as usize));
-            if words == 1 {
-                break;
-            }
-            bits = words;
+        Self::try_new(len).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// An empty set of numbers below `len`.
+    ///
+    /// # Errors
+    /// If the system does not provide the memory.
+    pub fn try_new(len: u64) -> Result<Self, OutOfMemory> {
+        let words = || {
+            std::iter::successors(Some(len.max(1)), |bits| {
+                (*bits > 1).then(|| bits.div_ceil(FAN_OUT))
+            })
+            .skip(1)
+        };
+        check_reservable(words().sum::<u64>().saturating_mul(8))?;
+        let mut levels: Vec<Vec<u64>> = words().map(|words| zeroed_words(words as usize)).collect();
+        if levels.is_empty() {
+            levels.push(zeroed_words(1));
         }
-        Self { len, count: 0, levels }
+        Ok(Self { len, count: 0, levels })
     }
 
     /// The set holds numbers in `0..len`.

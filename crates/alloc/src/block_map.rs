@@ -58,6 +58,9 @@ impl BlockMap {
     ///
     /// # Errors
     /// [`TooManyBlocks`] if the aggregate has more blocks than an entry can address.
+    ///
+    /// # Panics
+    /// If the system does not provide the memory.
     pub fn new(blocks: u64, aggregate_blocks: u64) -> Result<Self, TooManyBlocks> {
         if aggregate_blocks > u64::from(NOWHERE) {
             return Err(TooManyBlocks(aggregate_blocks));

@@ -77,6 +77,14 @@ fn words_of(group: &ParityGroup) -> u64 {
 }
 
 impl FreeMap {
+    /// About how much memory a map of `group` takes, in bytes: a bit a block with summaries, and the scores and matches
+    /// of areas.
+    pub(crate) fn bytes_for(group: &ParityGroup, area_stripes: u64) -> u64 {
+        let words = words_of(group);
+        let areas = group.stripes().div_ceil(area_stripes);
+        8 * (words + words / 32) + 16 * areas
+    }
+
     /// A map of `group` with all blocks free and areas of `area_stripes` stripes (the last may be shorter).
     pub(crate) fn all_free(group: ParityGroup, area_stripes: u64, order: AreaOrder) -> Self {
         let spindles = u64::from(group.data_spindles());

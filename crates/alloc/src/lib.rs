@@ -219,6 +219,7 @@ pub use options::{
 };
 pub use policy::{Policy, PolicyName, UnknownPolicy};
 pub use saved_scores::{MountError, SavedScores};
+pub use strewn_base::memory::OutOfMemory;
 pub use tetris::{Run, StripeWrite, Tetris};
 
 /// The examples of the README are compiled and run.

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use strewn_base::memory::OutOfMemory;
 use strewn_raid::ROW_STRIPES;
 
 use crate::areas::AreaOrder;
@@ -124,6 +125,8 @@ pub enum AggregateError {
     TooManyBlocks(u64),
     /// There are more groups than 16 bits can number.
     TooManyGroups,
+    /// The system does not provide the memory for the maps.
+    OutOfMemory(OutOfMemory),
 }
 
 impl fmt::Display for AggregateError {
@@ -164,6 +167,7 @@ impl fmt::Display for AggregateError {
             Self::TooManyGroups => {
                 formatter.write_str("an aggregate has at most 65535 parity groups")
             }
+            Self::OutOfMemory(error) => write!(formatter, "the maps of a parity group: {error}"),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use strewn_alloc::{AggregateError, GroupIndex, SetAsideError, TooManyBlocks};
 use strewn_base::BLOCK_SECTORS;
+use strewn_base::memory::OutOfMemory;
 use strewn_volume::VolumeTooLarge;
 use thiserror::Error;
 
@@ -11,6 +12,9 @@ use crate::write_anywhere::WriteAnywhereConfig;
 /// Why an array cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ArrayConfigError {
+    /// The system does not provide the memory for the maps.
+    #[error("the array's maps: {0}")]
+    OutOfMemory(#[from] OutOfMemory),
     /// In place: the LUNs of a disk group are larger than its layout has room for.
     #[error("LUNs of {lun_sectors} sectors do not fit a layout of {layout_sectors} sectors")]
     LunTooLarge {

@@ -31,6 +31,49 @@
 //! (`madvise`). Each takes an address; neither reads, writes or unmaps anything there.
 #![allow(unsafe_code)]
 
+use std::error::Error;
+use std::fmt;
+
+/// The system does not provide this much memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutOfMemory {
+    /// What was asked for.
+    pub bytes: u64,
+}
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} bytes of memory are needed, and not available", self.bytes)
+    }
+}
+
+impl Error for OutOfMemory {}
+
+/// Checks that the system provides `bytes` in one allocation: reserves them, and gives them back. An allocation that
+/// fails ends the process, so whoever is about to build large maps checks their size first.
+///
+/// # Errors
+/// If it does not. A system that promises more than it has may grant memory and lack it later: see
+/// [`available_bytes`].
+pub fn check_reservable(bytes: u64) -> Result<(), OutOfMemory> {
+    let refused = |_| OutOfMemory { bytes };
+    let count = usize::try_from(bytes).map_err(|_| OutOfMemory { bytes })?;
+    let mut reserved: Vec<u8> = Vec::new();
+    reserved.try_reserve_exact(count).map_err(refused)?;
+    // An allocation without a use may be left out.
+    std::hint::black_box(&reserved);
+    Ok(())
+}
+
+/// Returns the available memory that Linux reports, or `None` without `/proc/meminfo`.
+#[must_use]
+pub fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1024)
+}
+
 /// Asks the processor to fetch the cache line that holds `slice[index]`. Any index is allowed, also one past the end.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
@@ -47,8 +90,12 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
 
 /// `count` words, all zero. They take no memory until they are written: then 2 MiB at a time if the kernel has large
 /// pages.
+///
+/// # Panics
+/// If the system does not provide them.
 #[must_use]
 pub fn zeroed_words(count: usize) -> Vec<u64> {
+    provide::<u64>(count);
     let mut words = vec![0; whole_pages::<u64>(count)];
     advise_large_pages(&words);
     words.truncate(count);
@@ -56,13 +103,28 @@ pub fn zeroed_words(count: usize) -> Vec<u64> {
 }
 
 /// `count` copies of `value`, in large pages if the kernel has them.
+///
+/// # Panics
+/// If the system does not provide the memory.
 #[must_use]
 pub fn filled<T: Copy>(value: T, count: usize) -> Vec<T> {
+    provide::<T>(count);
     let mut items = Vec::with_capacity(whole_pages::<T>(count));
     // Advise before writing: pages that exist already stay small.
     advise_large_pages(&items);
     items.resize(count, value);
     items
+}
+
+/// Panics unless the system provides memory for `count` items: a panic can be caught and named, a failed allocation
+/// cannot.
+fn provide<T>(count: usize) {
+    let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+    if bytes >= LARGE_PAGE_BYTES as u64
+        && let Err(error) = check_reservable(bytes)
+    {
+        panic!("{error}");
+    }
 }
 
 const LARGE_PAGE_BYTES: usize = 2 << 20;
@@ -109,6 +171,24 @@ fn advise_large_pages<T>(items: &Vec<T>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_no_system_has_is_refused_with_its_size() {
+        assert_eq!(check_reservable(u64::MAX), Err(OutOfMemory { bytes: u64::MAX }));
+        let refused = check_reservable(1 << 62).unwrap_err();
+        assert!(
+            refused.to_string().starts_with("4611686018427387904 bytes of memory"),
+            "{refused}"
+        );
+        assert_eq!(check_reservable(0), Ok(()));
+        assert_eq!(check_reservable(1 << 20), Ok(()));
+    }
+
+    #[test]
+    #[should_panic(expected = "bytes of memory are needed")]
+    fn tables_that_no_system_can_hold_are_a_panic_that_names_their_size() {
+        let _ = filled(0_u32, 1 << 60);
+    }
 
     #[test]
     fn hints_change_nothing() {

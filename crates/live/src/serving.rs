@@ -1,6 +1,7 @@
 //! An array on a thread of its own, with clients on other threads: NBD connections, workloads and administrators.
 
 mod exports;
+mod recent_changes;
 mod targets;
 
 use std::collections::VecDeque;
@@ -21,6 +22,7 @@ use crate::running::RunningArray;
 use crate::turns::{Turn, Turns};
 
 pub use exports::LunExports;
+use recent_changes::RecentChanges;
 use targets::ServedTargets;
 
 /// Called with the answer to a request.
@@ -198,6 +200,7 @@ fn serve<D: Devices, A: LiveArray>(
     let mut turns = Turns::new();
     let mut replies: slab::Slab<(Turn, Reply)> = slab::Slab::new();
     let mut answers = Vec::new();
+    let mut recent = RecentChanges::default();
     let mut changes: VecDeque<PendingChange> = VecDeque::new();
     let mut is_ending = false;
     loop {
@@ -208,7 +211,8 @@ fn serve<D: Devices, A: LiveArray>(
             taken += 1;
             match message {
                 Message::Request(requester, target, request, reply) => {
-                    turns.push(&requester, bytes_of(&request), (target, request, reply));
+                    let bytes = bytes_of(&request);
+                    turns.push(&requester, bytes, (requester.clone(), target, request, reply));
                 }
                 Message::ArrayStatus(sender) => {
                     // The requester may have stopped waiting.
@@ -247,7 +251,15 @@ fn serve<D: Devices, A: LiveArray>(
             let _ = sender.send(administer(&mut running, targets, change));
         }
         if has_changed || changes.is_empty() {
-            while let Some((turn, (target, request, reply))) = turns.begin() {
+            while let Some((turn, (requester, target, request, reply))) = turns.begin() {
+                if request.changes_lun()
+                    && let Some(sectors) = request.sectors()
+                    && !recent.begin(&requester, target, sectors)
+                {
+                    turns.end(turn);
+                    reply(Err(RequestError::GivenUp));
+                    continue;
+                }
                 let id = RequestId(replies.insert((turn, reply)) as u64);
                 running.submit(id, target, request);
             }
@@ -294,12 +306,10 @@ fn administer<D: Devices, A: LiveArray>(
 
 /// Returns how much work a request is, as the bytes that it touches.
 fn bytes_of(request: &HostRequest) -> u64 {
-    match request {
-        HostRequest::Read(sectors) | HostRequest::Unmap(sectors) | HostRequest::Zero(sectors) => {
-            sectors.end.saturating_sub(sectors.start).saturating_mul(SECTOR_BYTES)
-        }
-        HostRequest::Write { data, .. } => data.len() as u64,
-        HostRequest::Flush | HostRequest::Allocation(_) => 0,
+    match request.sectors() {
+        Some(_) if matches!(request, HostRequest::Allocation(_)) => 0,
+        Some(sectors) => sectors.end.saturating_sub(sectors.start).saturating_mul(SECTOR_BYTES),
+        None => 0,
     }
 }
 

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use strewn_base::memory::OutOfMemory;
+
 /// Why there is no codec for stripes of a size, or it cannot work on the blocks given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodecError {
@@ -80,11 +82,14 @@ pub enum CodecError {
         /// The parity blocks of the stripe.
         parity_blocks: usize,
     },
+    /// The system does not provide the memory for the blocks.
+    OutOfMemory(OutOfMemory),
 }
 
 impl fmt::Display for CodecError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::OutOfMemory(error) => write!(formatter, "the blocks of a stripe: {error}"),
             Self::Empty { data_blocks, block_bytes } => write!(
                 formatter,
                 "a stripe has 1 data block or more, of 1 byte or more; not {data_blocks} of \

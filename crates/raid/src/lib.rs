@@ -159,6 +159,7 @@ pub use row_diagonal::RowDiagonal;
 pub use scrub::{ParityCheck, ScrubFinding};
 pub use shape::{StripeCode, StripeShape};
 pub use spindle_set::{SpindleSet, Spindles};
+pub use strewn_base::memory::OutOfMemory;
 pub use strewn_base::{BLOCK_BYTES, BLOCK_SECTORS, ROW_STRIPES, SECTOR_BYTES};
 pub use stripe::{Stripe, StripeUnit, StripedLayout};
 pub use stripe_bytes::{CarryOutError, StripeBytes};

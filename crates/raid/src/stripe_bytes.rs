@@ -6,6 +6,8 @@ use crate::{Member, MemberSet, PlanStep, StripePlan, StripeShape};
 use std::error::Error;
 use std::fmt;
 
+use strewn_base::memory::check_reservable;
+
 /// Why a plan cannot be carried out. Nothing was computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CarryOutError {
@@ -89,12 +91,15 @@ impl StripeBytes {
     ///
     /// # Errors
     ///
-    /// [`CodecError`] as [`StripeCodec::new`].
+    /// [`CodecError`] as [`StripeCodec::new`], or if the system does not provide the memory.
     pub fn new(shape: StripeShape, block_bytes: usize) -> Result<Self, CodecError> {
+        let codec = StripeCodec::for_shape(shape, block_bytes)?;
+        let bytes = (block_bytes as u64).saturating_mul(2 * u64::from(shape.blocks()));
+        check_reservable(bytes).map_err(CodecError::OutOfMemory)?;
         let blocks = vec![vec![0; block_bytes]; usize::from(shape.blocks())];
         Ok(Self {
             shape,
-            codec: StripeCodec::for_shape(shape, block_bytes)?,
+            codec,
             old: blocks.clone(),
             new: blocks,
             old_held: MemberSet::EMPTY,

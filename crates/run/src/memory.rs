@@ -1,6 +1,7 @@
 //! Checks before a run that it fits the machine's memory.
 
 use crate::{machine, parallel};
+pub use strewn_base::memory::available_bytes;
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_scenario::{Array, ArrayLayout, Scenario, VolumeLuns};
 use thiserror::Error;
@@ -97,6 +98,7 @@ pub(crate) fn check(scenario: &Scenario, further_bytes: u64) -> Result<(), NotEn
     check_bytes(needed_bytes(scenario) + further_bytes)
 }
 
+/// Without a figure of what is available, no run is refused.
 fn check_bytes(needed_bytes: u64) -> Result<(), NotEnoughMemory> {
     match available_bytes() {
         Some(available_bytes) if needed_bytes > available_bytes => {
@@ -127,15 +129,6 @@ fn at_once_bytes(scenario: &Scenario, replicates: u32, threads: usize) -> u64 {
         arrays.flat_map(|bytes| std::iter::repeat_n(bytes, replicates as usize)).collect();
     all.sort_unstable_by_key(|bytes| std::cmp::Reverse(*bytes));
     all.iter().take(threads).sum()
-}
-
-/// Returns the available memory that Linux reports, or `None` without `/proc/meminfo`; then no run is refused.
-#[must_use]
-pub fn available_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
 }
 
 #[cfg(test)]

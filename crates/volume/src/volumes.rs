@@ -167,7 +167,8 @@ impl Volumes {
     /// reserved: volumes may together be larger than the aggregate.
     ///
     /// # Errors
-    /// During a consistency point; if `blocks` is 0 or more than 2^40.
+    /// During a consistency point; if `blocks` is 0 or more than 2^40, or the system does not provide the memory for a
+    /// bit for each of them.
     pub fn create_volume(&mut self, blocks: u64) -> Result<VolumeId, VolumeError> {
         self.between_consistency_points()?;
         check_blocks(blocks)?;
@@ -180,7 +181,8 @@ impl Volumes {
     /// exists.
     ///
     /// # Errors
-    /// During a consistency point; if there is no such snapshot; if `blocks` is 0 or more than 2^40.
+    /// During a consistency point; if there is no such snapshot; as [`create_volume`](Self::create_volume) because of
+    /// `blocks`.
     pub fn clone_volume(
         &mut self,
         volume: VolumeId,

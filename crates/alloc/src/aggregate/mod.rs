@@ -9,6 +9,7 @@ mod verify;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use strewn_base::memory::check_reservable;
 use strewn_base::state::SavedValue;
 use strewn_raid::{BlockLocation, ParityGroup, ROW_STRIPES, SpindleIndex, Vbn};
 
@@ -170,9 +171,12 @@ impl<T: Copy> Aggregate<T> {
     /// Adds an empty parity group, at any time: also while a consistency point is open.
     ///
     /// # Errors
-    /// [`AggregateError`] if the aggregate would have too many blocks, or the group does not fit the allocation shape.
+    /// [`AggregateError`] if the aggregate would have too many blocks, the group does not fit the allocation shape, or
+    /// the system does not provide the memory for its maps.
     pub fn add_group(&mut self, group: ParityGroup) -> Result<GroupIndex, AggregateError> {
-        check_group(&group, &self.options)?;
+        check_group(&group, self.total_blocks(), &self.options)?;
+        check_reservable(FreeMap::bytes_for(&group, self.options.shape.area_stripes))
+            .map_err(AggregateError::OutOfMemory)?;
         let area_stripes = self.options.shape.area_stripes;
         self.push(FreeMap::all_free(group, area_stripes, self.options.order))
     }
@@ -205,7 +209,7 @@ impl<T: Copy> Aggregate<T> {
         let mut aggregate = Self::new(groups.iter().map(|(group, _)| *group).take(1), options)?;
         aggregate.groups.clear();
         for (index, ((group, words), scores)) in groups.into_iter().zip(areas).enumerate() {
-            check_group(&group, &options)?;
+            check_group(&group, aggregate.total_blocks(), &options)?;
             let needed = group.stripes().div_ceil(ROW_STRIPES) * u64::from(group.data_spindles());
             if words.len() as u64 != needed {
                 return Err(MountError::Words { group: index, words: words.len() as u64, needed });
@@ -221,9 +225,6 @@ impl<T: Copy> Aggregate<T> {
         let index = u16::try_from(self.groups.len()).map_err(|_| AggregateError::TooManyGroups)?;
         let first_vbn = self.total_blocks();
         let total = first_vbn + map.group().total_blocks();
-        if total > MOST_BLOCKS {
-            return Err(AggregateError::TooManyBlocks(total));
-        }
         if let Some(delayed) = &mut self.delayed {
             delayed.grow(total.div_ceil(REGION_BLOCKS) as u32);
         }
@@ -451,7 +452,12 @@ impl<T: Copy> Aggregate<T> {
     }
 }
 
-fn check_group(group: &ParityGroup, options: &AggregateOptions) -> Result<(), AggregateError> {
+/// Checks a group that is to follow `before` blocks of others.
+fn check_group(
+    group: &ParityGroup,
+    before: u64,
+    options: &AggregateOptions,
+) -> Result<(), AggregateError> {
     let area_stripes = options.shape.area_stripes;
     let data_spindles = group.data_spindles();
     let area_blocks = area_stripes.checked_mul(data_spindles.into());
@@ -462,8 +468,9 @@ fn check_group(group: &ParityGroup, options: &AggregateOptions) -> Result<(), Ag
     if areas > u64::from(u32::MAX) {
         return Err(AggregateError::TooManyAreas(areas));
     }
-    if group.total_blocks() > MOST_BLOCKS {
-        return Err(AggregateError::TooManyBlocks(group.total_blocks()));
+    let total = before.saturating_add(group.total_blocks());
+    if total > MOST_BLOCKS {
+        return Err(AggregateError::TooManyBlocks(total));
     }
     Ok(())
 }

@@ -4,11 +4,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use strewn_alloc::{
-    Aggregate, AggregateLocation, AggregateOptions, AllocateError, AllocationShape, Areas,
-    BlockMap, ConsistencyPointError, DelayedFrees, FreeError, GroupIndex, MountError, OutOfSpace,
-    Policy, PolicyName, SavedScores, ScoreMismatch, SetAsideError, SummaryBitmap,
+    Aggregate, AggregateError, AggregateLocation, AggregateOptions, AllocateError, AllocationShape,
+    Areas, BlockMap, ConsistencyPointError, DelayedFrees, FreeError, GroupIndex, MountError,
+    OutOfSpace, Policy, PolicyName, SavedScores, ScoreMismatch, SetAsideError, SummaryBitmap,
 };
-use strewn_raid::{BlockLocation, Dbn, Member, MemberSet, SpindleIndex, StripeBytes, Vbn};
+use strewn_raid::{
+    BlockLocation, Dbn, Member, MemberSet, Parity, ParityGroup, SpindleIndex, StripeBytes, Vbn,
+};
 
 use crate::aggregate::{group, write};
 
@@ -315,4 +317,26 @@ fn the_contents_of_a_place_are_found_and_its_plan_is_carried_out() {
             sum
         );
     }
+}
+
+#[test]
+fn regression_a_set_that_does_not_fit_memory_is_refused() {
+    let refused = SummaryBitmap::try_new(u64::MAX).unwrap_err();
+    // A bit each, and a summary bit for 64 of them.
+    assert!(refused.bytes > u64::MAX / 8 && refused.bytes < u64::MAX / 7, "{refused}");
+    assert!(std::panic::catch_unwind(|| SummaryBitmap::new(u64::MAX)).is_err());
+    for len in [0, 1, 63, 64, 65, 4_096, 4_097] {
+        let mut set = SummaryBitmap::try_new(len).unwrap();
+        assert_eq!((set.len(), set.count()), (len, 0));
+        assert_eq!(set.insert_range(0..len), len);
+        assert_eq!(set.iter().count() as u64, len);
+    }
+}
+
+#[test]
+fn regression_the_blocks_of_all_groups_are_counted_before_their_maps_are_built() {
+    let group = |blocks| ParityGroup::new(Parity::None, 1, blocks).unwrap();
+    let mut aggregate = Aggregate::<()>::new([group(64)], AggregateOptions::default()).unwrap();
+    let refused = aggregate.add_group(group(1 << 40));
+    assert_eq!(refused, Err(AggregateError::TooManyBlocks((1 << 40) + 64)));
 }

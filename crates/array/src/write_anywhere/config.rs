@@ -206,6 +206,13 @@ impl WriteAnywhereConfig {
         if self.format.is_durable() { keys.with_directory() } else { keys }
     }
 
+    /// About how much memory the array's maps take, in bytes.
+    #[must_use]
+    pub fn map_bytes(&self) -> u64 {
+        let (of_key, of_vbn) = if self.format.is_durable() { (16, 4) } else { (6, 0) };
+        of_key * u64::from(self.block_keys().end()) + of_vbn * self.total_blocks()
+    }
+
     /// Blocks of all LUNs together.
     #[must_use]
     pub fn lun_blocks(&self) -> u64 {

@@ -50,6 +50,7 @@ use strewn_alloc::{
     Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, SummaryBitmap,
 };
 use strewn_base::Direction;
+use strewn_base::memory::check_reservable;
 use strewn_base::state::{SavedState, SavedValue, StateError, StateReader, StateWriter};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, Vbn};
 use strewn_volume::{Region, SnapshotId, VirtualSpace, VolumeId};
@@ -212,6 +213,7 @@ impl<P: Payload> WriteAnywhere<P> {
         if keys.end() == u32::MAX {
             return Err(ArrayConfigError::TooManyKeys(config.lun_blocks()));
         }
+        check_reservable(config.map_bytes())?;
         let map = BlockMap::new(keys.end().into(), config.total_blocks())?;
         let lun_sectors = (0..keys.luns()).map(|lun| {
             let Range { start, end } = keys.blocks_of(LunId(lun));

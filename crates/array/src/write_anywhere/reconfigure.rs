@@ -62,6 +62,11 @@ impl Renumbering {
     }
 }
 
+/// Blocks of all metadata of an array, the catalog included.
+fn most_metadata(config: &WriteAnywhereConfig) -> u64 {
+    u64::from(config.block_keys().metadata_blocks()) + u64::from(super::CATALOG_BLOCKS)
+}
+
 impl<P: Payload> WriteAnywhere<P> {
     /// Gives the array other volumes and LUNs. Blocks of LUNs that are gone, or of the end of LUNs that are shorter
     /// now, become free with the next consistency point, unless snapshots hold them. That consistency point also writes
@@ -77,13 +82,13 @@ impl<P: Payload> WriteAnywhere<P> {
         assert!(self.is_clean() && self.operations.is_empty(), "an array changes while at rest");
         assert!(!self.is_reading_ahead(), "an array changes while at rest");
         let config = WriteAnywhereConfig { volumes: to.volumes.clone(), ..self.config.clone() };
-        let mut new = Self::empty(config).map_err(RestoreError::Array)?;
         // At worst all of the new array's metadata is written, beside the old.
         let free = self.aggregate.counts().free;
-        let metadata = u64::from(new.keys.metadata_blocks()) + u64::from(super::CATALOG_BLOCKS);
+        let metadata = most_metadata(&config);
         if free < 2 * metadata {
             return Err(ReconfigurationError::NoRoom { lacking: 2 * metadata - free });
         }
+        let mut new = Self::empty(config).map_err(RestoreError::Array)?;
         let renumbering = self.renumbering(&new, to);
         let abandoned = self.leave_behind(&renumbering, to);
         if let Err(error) = new.take_over(self, &renumbering, abandoned, to) {
@@ -105,6 +110,11 @@ impl<P: Payload> WriteAnywhere<P> {
         let lacking = needed.saturating_sub(free);
         if self.snapshots.is_none() && !config.volumes.iter().any(VolumeConfig::is_thin) {
             return Ok(lacking);
+        }
+        // So much metadata that its maps need not be built.
+        let metadata = most_metadata(&config);
+        if metadata > free {
+            return Ok(lacking.max(metadata - free));
         }
         // Nothing in it has a place.
         let new = Self::bare(config)?;

@@ -10,6 +10,7 @@ use strewn_array::write_anywhere::{
     WriteAnywhereConfig,
 };
 use strewn_array::{LunId, SnapshotRefusal};
+use strewn_base::memory::available_bytes;
 use strewn_volume::{SnapshotId, SpaceSnapshots, VolumeId};
 
 use super::{
@@ -265,8 +266,16 @@ impl Plan<'_> {
         let to =
             Reconfiguration { volumes: self.catalog.volumes(), before: before.collect(), clones };
         let config = self.array.config();
-        let wanted =
-            WriteAnywhereConfig { volumes: to.volumes.clone(), ..config.clone() }.needed_blocks();
+        let next = WriteAnywhereConfig { volumes: to.volumes.clone(), ..config.clone() };
+        // The maps are in memory twice for a while.
+        if let Some(available) = available_bytes()
+            && next.map_bytes() > available
+        {
+            let (needed, available) = (Size(next.map_bytes()), Size(available));
+            let why = format!("its maps need {needed} of memory, and {available} are available");
+            return Err(ChangeError::Impossible(why));
+        }
+        let wanted = next.needed_blocks();
         let impossible = |error: RestoreError| ChangeError::Impossible(error.to_string());
         let lacking = match wanted > config.needed_blocks() {
             true => self.array.lacking_for(&to).map_err(impossible)?,

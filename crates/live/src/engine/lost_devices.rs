@@ -85,6 +85,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         }
         self.stopped = Some(why.to_owned());
         self.waiting_for_log.clear();
+        self.change_order.clear();
         let mut pending: Vec<(u64, PendingRequest)> = self.pending.drain().collect();
         pending.sort_by_key(|(key, _)| *key);
         for (_, pending) in pending.into_iter().filter(|(_, pending)| !pending.is_answered) {

@@ -7,6 +7,7 @@
 //! It guarantees that:
 //!
 //! - a write that was answered is in the log or on the spindles, and survives a power loss;
+//! - changes that overlap are carried out in the order in which they were submitted;
 //! - a consistency point is on the spindles before its superblock is, and the blocks that it frees are not
 //!   overwritten before that;
 //! - writes to stripes whose other blocks are in use reach all their spindles or none (a redo record);
@@ -20,6 +21,7 @@
 //! An array that updates in place writes whole blocks of 4 KiB. It has no pointers to check its blocks against, so
 //! the engine checks them against the rest of their stripe.
 
+mod change_order;
 mod commit;
 mod driver;
 mod expected_blocks;
@@ -39,7 +41,7 @@ use slab::Slab;
 use strewn_array::{
     Direction, HostOperation, LunId, OperationId, Payload, Refusal, Root, SpindleCommand,
 };
-use strewn_base::{BLOCK_SECTORS, SECTOR_BYTES};
+use strewn_base::BLOCK_SECTORS;
 use strewn_raid::SpindleIndex;
 
 use crate::catalog::Catalog;
@@ -49,6 +51,7 @@ use crate::format::{Label, MemberState, Superblock};
 use crate::log::Log;
 use crate::store::{Store, StoreEvent, Token};
 
+use change_order::ChangeOrder;
 use commit::PendingCommit;
 pub use driver::CommandWatch;
 use driver::{ArrayEvent, LiveDriver};
@@ -94,6 +97,7 @@ pub struct LiveArrayEngine<A> {
     rebuilt: Vec<RebuiltSpindle>,
     pending: FxHashMap<u64, PendingRequest>,
     next_pending: u64,
+    change_order: ChangeOrder,
     operations: Slab<(u64, Piece)>,
     /// Writes that wait for their log record, by its number.
     waiting_for_log: VecDeque<(u64, u64)>,
@@ -142,6 +146,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             rebuilt: Vec::new(),
             pending: FxHashMap::default(),
             next_pending: 0,
+            change_order: ChangeOrder::default(),
             operations: Slab::new(),
             waiting_for_log: VecDeque::new(),
             answers: Vec::new(),
@@ -274,19 +279,9 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             self.answers.push((id, Err(RequestError::ReadOnly)));
             return;
         }
-        let sectors = match &request {
-            HostRequest::Read(sectors)
-            | HostRequest::Unmap(sectors)
-            | HostRequest::Zero(sectors)
-            | HostRequest::Allocation(sectors) => sectors.clone(),
-            HostRequest::Write { first_sector, data } => {
-                *first_sector..first_sector.saturating_add(data.len() as u64 / SECTOR_BYTES)
-            }
-            HostRequest::Flush => 0..0,
-        };
-        let Range { start: first, end } = sectors;
-        let is_flush = request == HostRequest::Flush;
-        if !is_flush && (first >= end || end > lun_sectors) {
+        let named = request.sectors();
+        let Range { start: first, end } = named.clone().unwrap_or(0..0);
+        if named.is_some() && (first >= end || end > lun_sectors) {
             let error = RequestError::OutOfRange { first, end, lun_sectors };
             self.answers.push((id, Err(error)));
             return;
@@ -309,9 +304,12 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let key = self.next_pending;
         self.next_pending += 1;
         let pending = PendingRequest::new(id, lun, request, first..end, self.piece_sectors);
+        let may_begin = !pending.changes_lun() || self.change_order.add(key, lun, first..end);
         self.pending.insert(key, pending);
-        self.issue_pieces(key);
-        self.run_to_quiescence();
+        if may_begin {
+            self.issue_pieces(key);
+            self.run_to_quiescence();
+        }
     }
 
     /// Issues no more pieces of a request, because nobody waits for it. Its answer is an error, unless all pieces were
@@ -322,6 +320,8 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         if !pending.is_issued() {
             pending.failed.get_or_insert(RequestError::GivenUp);
             self.answer_if_done(key);
+            self.begin_followers(key);
+            self.run_to_quiescence();
         }
     }
 
@@ -476,14 +476,36 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         Answer::Allocation(stretches)
     }
 
-    /// Issues as many pieces of a request to the array as may be in flight.
+    /// Issues as many pieces of a request to the array as may be in flight, and begins the changes that waited for it
+    /// alone.
     fn issue_pieces(&mut self, key: u64) {
+        self.issue_own_pieces(key);
+        self.begin_followers(key);
+    }
+
+    /// Begins the changes that waited for this request alone, if the array has placed all of its pieces.
+    fn begin_followers(&mut self, key: u64) {
+        let mut ready = Vec::new();
+        let mut next = Some(key);
+        while let Some(key) = next {
+            if self.pending.get(&key).is_none_or(PendingRequest::is_settled) {
+                self.change_order.settle(key, &mut ready);
+            }
+            next = ready.pop();
+            if let Some(follower) = next {
+                self.issue_own_pieces(follower);
+            }
+        }
+    }
+
+    fn issue_own_pieces(&mut self, key: u64) {
         while let Some(pending) = self.pending.get_mut(&key) {
             if pending.failed.is_some() || pending.in_flight >= pending.max_in_flight() {
                 break;
             }
             let Some(piece) = pending.next_piece(A::SUPPORTS_UNMAP) else { break };
             pending.in_flight += 1;
+            pending.unplaced += 1;
             let lun = pending.lun;
             let payload = match &piece {
                 Piece::Write(sectors) => pending.data_of(sectors),
@@ -573,6 +595,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             ArrayEvent::Refused(operation, why) => {
                 let (key, _) = self.operations.remove(operation.0 as usize);
                 if let Some(pending) = self.pending.get_mut(&key) {
+                    pending.unplaced -= 1;
                     pending.failed = Some(match why {
                         Refusal::BlocksGone => RequestError::BlocksGone,
                         Refusal::NoSpace => RequestError::ArrayFull,
@@ -587,16 +610,19 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     /// Handles the array's answer to a piece, which the log has as number `record` if it must be durable first.
     fn on_acknowledged(&mut self, operation: OperationId, data: Data, record: Option<u64>) {
         let (key, piece) = self.operations.remove(operation.0 as usize);
-        if let Some(record) = record {
-            self.waiting_for_log.push_back((record, key));
-            return;
+        if let Some(pending) = self.pending.get_mut(&key) {
+            pending.unplaced -= 1;
+            if let Piece::Read(sectors) = piece {
+                pending.add_read_data(&sectors, data);
+            }
         }
-        if let Piece::Read(sectors) = piece
-            && let Some(pending) = self.pending.get_mut(&key)
-        {
-            pending.add_read_data(&sectors, data);
+        match record {
+            Some(record) => {
+                self.waiting_for_log.push_back((record, key));
+                self.begin_followers(key);
+            }
+            None => self.on_piece_done(key),
         }
-        self.on_piece_done(key);
     }
 
     fn on_log_durable(&mut self, host: u64) {

@@ -67,6 +67,22 @@ impl HostRequest {
             Self::Read(_) | Self::Flush | Self::Allocation(_) => false,
         }
     }
+
+    /// Returns the sectors that it names, or `None` for a flush.
+    #[must_use]
+    pub fn sectors(&self) -> Option<Range<u64>> {
+        match self {
+            Self::Read(sectors)
+            | Self::Unmap(sectors)
+            | Self::Zero(sectors)
+            | Self::Allocation(sectors) => Some(sectors.clone()),
+            Self::Write { first_sector, data } => {
+                let sectors = data.len() as u64 / SECTOR_BYTES;
+                Some(*first_sector..first_sector.saturating_add(sectors))
+            }
+            Self::Flush => None,
+        }
+    }
 }
 
 /// The answer to a request.
@@ -149,6 +165,8 @@ pub(super) struct PendingRequest {
     end: u64,
     piece_sectors: u64,
     pub(super) in_flight: usize,
+    /// How many of those in flight the array has not placed: it may still carry out others before them.
+    pub(super) unplaced: usize,
     pub(super) failed: Option<RequestError>,
     /// Whether it was answered while pieces are in flight.
     pub(super) is_answered: bool,
@@ -178,6 +196,7 @@ impl PendingRequest {
             end,
             piece_sectors,
             in_flight: 0,
+            unplaced: 0,
             failed: None,
             is_answered: false,
             bytes: Vec::new(),
@@ -258,6 +277,11 @@ impl PendingRequest {
     /// Returns whether every piece was issued.
     pub(super) fn is_issued(&self) -> bool {
         self.next >= self.end
+    }
+
+    /// Returns whether every later change will be carried out after it.
+    pub(super) fn is_settled(&self) -> bool {
+        self.unplaced == 0 && (self.is_issued() || self.failed.is_some())
     }
 
     /// Returns whether nothing is left to do.

@@ -20,7 +20,7 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// A client's connection, shared by its threads and the server.
 #[derive(Debug)]
 pub(super) struct Connection {
-    stream: Stream,
+    stream: Arc<Stream>,
     share: Share,
     outbox: Arc<Outbox>,
     stopping: AtomicBool,
@@ -48,10 +48,11 @@ impl Drop for Ended<'_> {
 
 impl Connection {
     pub(super) fn new(stream: Stream, share: Share) -> Self {
+        let stream = Arc::new(stream);
         Self {
+            outbox: Arc::new(Outbox::new(&stream)),
             stream,
             share,
-            outbox: Arc::default(),
             stopping: AtomicBool::new(false),
             makes_room: AtomicBool::new(false),
         }

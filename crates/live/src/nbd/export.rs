@@ -1,8 +1,10 @@
 //! An exported LUN: its requests, its answers, and the path of an answer back to the client.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use super::stream::Stream;
 
 /// A LUN that a [`Server`](super::Server) offers. Requests and answers may come from any thread, in any order.
 pub trait Export: Send + Sync + 'static {
@@ -18,6 +20,8 @@ pub trait Export: Send + Sync + 'static {
     ///
     /// Every later request, from any connection, must see a write that was answered. A request whose
     /// [`Requester`] is gone need not be carried out; dropping its reply suffices.
+    /// If an overlapping change of another client was answered and this request's client is no longer
+    /// [connected](Requester::is_connected), it must not be carried out.
     fn submit(&self, request: Request, reply: Reply);
 
     /// Returns the name by which it is listed. At most 4096 bytes without NUL.
@@ -162,16 +166,33 @@ pub enum ExportError {
 #[derive(Debug, Clone)]
 pub struct Requester {
     number: u64,
-    is_gone: Arc<AtomicBool>,
+    state: Arc<RequesterState>,
+}
+
+#[derive(Debug, Default)]
+struct RequesterState {
+    is_gone: AtomicBool,
+    sends_no_more: AtomicBool,
+    /// The connection, if the client has one.
+    stream: Option<Weak<Stream>>,
 }
 
 impl Requester {
-    /// Returns a client that differs from all others.
+    /// Returns a client that differs from all others, and stays connected.
     #[must_use]
     pub fn new() -> Self {
+        Self::with(None)
+    }
+
+    /// Returns the client at the other end of `stream`.
+    pub(super) fn at(stream: &Arc<Stream>) -> Self {
+        Self::with(Some(Arc::downgrade(stream)))
+    }
+
+    fn with(stream: Option<Weak<Stream>>) -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        Self { number, is_gone: Arc::default() }
+        Self { number, state: Arc::new(RequesterState { stream, ..RequesterState::default() }) }
     }
 
     /// Returns its number, which no other client of this process has.
@@ -183,12 +204,28 @@ impl Requester {
     /// Returns whether it takes no more replies: the rest of its requests need not be carried out.
     #[must_use]
     pub fn is_gone(&self) -> bool {
-        self.is_gone.load(Ordering::Acquire)
+        self.state.is_gone.load(Ordering::Acquire)
+    }
+
+    /// Returns whether it is connected at this moment: whether it has neither disconnected nor closed its connection,
+    /// or its side of it. Asks the system, so that a client counts as gone before its last requests are read.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        let state = &*self.state;
+        let is_open = |stream: &Weak<Stream>| stream.upgrade().is_some_and(|open| open.is_open());
+        !self.is_gone()
+            && !state.sends_no_more.load(Ordering::Acquire)
+            && state.stream.as_ref().is_none_or(is_open)
     }
 
     /// Notes that it takes no more replies.
     pub(crate) fn leave(&self) {
-        self.is_gone.store(true, Ordering::Release);
+        self.state.is_gone.store(true, Ordering::Release);
+    }
+
+    /// Notes that its last request was read.
+    pub(super) fn sends_no_more(&self) {
+        self.state.sends_no_more.store(true, Ordering::Release);
     }
 }
 

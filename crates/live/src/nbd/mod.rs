@@ -55,6 +55,8 @@ mod handshake;
 mod limits;
 mod listener;
 mod options;
+#[cfg(target_os = "linux")]
+mod peer;
 mod protocol;
 mod replies;
 mod requests;

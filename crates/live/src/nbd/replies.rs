@@ -14,7 +14,7 @@ use super::sender::Sender;
 use super::stream::Stream;
 
 /// The replies waiting to be sent to one client, and the count of those still to come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Outbox {
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -54,6 +54,11 @@ pub(super) enum Content {
 }
 
 impl Outbox {
+    /// Creates the outbox of the client at the other end of `stream`.
+    pub(super) fn new(stream: &Arc<Stream>) -> Self {
+        Self { queue: Mutex::default(), changed: Condvar::new(), requester: Requester::at(stream) }
+    }
+
     /// Returns the [`Reply`] through which the export answers a request.
     pub(super) fn expect(self: &Arc<Self>, cookie: u64, kind: ReplyKind, charge: Charge) -> Reply {
         let mut queue = locked(&self.queue);
@@ -85,6 +90,7 @@ impl Outbox {
 
     /// Notes that no more requests come: the outstanding ones are the last.
     pub(super) fn end(&self) {
+        self.requester.sends_no_more();
         locked(&self.queue).ended = true;
         self.changed.notify_one();
     }

@@ -2,9 +2,18 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// Events of a socket whose other end sends no more.
+#[cfg(target_os = "linux")]
+const CLOSED: PollFlags = PollFlags::RDHUP.union(PollFlags::HUP).union(PollFlags::ERR);
+#[cfg(not(target_os = "linux"))]
+const CLOSED: PollFlags = PollFlags::HUP.union(PollFlags::ERR);
 
 /// Size of one read, so that small requests are read together.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -22,6 +31,30 @@ pub(super) struct Stream {
 enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
+}
+
+impl Socket {
+    /// Returns whether the socket at the other end can send. If the system does not say, it is taken to be able to.
+    #[cfg(target_os = "linux")]
+    fn is_peer_open(&self) -> bool {
+        let Self::Tcp(stream) = self else { return true };
+        let (Ok(peer), Ok(own)) = (stream.peer_addr(), stream.local_addr()) else { return false };
+        super::peer::is_open(peer, own).unwrap_or(true)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn is_peer_open(&self) -> bool {
+        true
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(stream) => stream.as_fd(),
+            Self::Tcp(stream) => stream.as_fd(),
+        }
+    }
 }
 
 impl From<UnixStream> for Stream {
@@ -58,6 +91,16 @@ impl Stream {
             self.last_byte_ns.store(since, Ordering::Relaxed);
         }
         bytes
+    }
+
+    /// Returns whether the client can still send: whether it has closed neither its connection nor its side of it. What
+    /// it sent before may not be read yet.
+    pub(super) fn is_open(&self) -> bool {
+        let mut event = [PollFd::new(&self.socket, CLOSED)];
+        let polled = poll(&mut event, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+        let is_closed = polled.is_ok() && event[0].revents().intersects(CLOSED);
+        // The end of a TCP client's stream comes behind its data, some of which may not have come yet.
+        !is_closed && self.socket.is_peer_open()
     }
 
     pub(super) fn shutdown(&self, how: Shutdown) {

@@ -3,8 +3,8 @@
 use crate::bytes_from;
 use proptest::prelude::*;
 use strewn_raid::{
-    CarryOutError, DataLoss, Member, MemberSet, Parity, ParityGroup, PlanError, SpindleIndex,
-    SpindleSet, StripeBytes, StripeCode, StripePlan, StripeShape, UpdateMethod,
+    CarryOutError, CodecError, DataLoss, Member, MemberSet, Parity, ParityGroup, PlanError,
+    SpindleIndex, SpindleSet, StripeBytes, StripeCode, StripePlan, StripeShape, UpdateMethod,
 };
 
 const METHODS: [UpdateMethod; 3] =
@@ -363,5 +363,16 @@ proptest! {
             }
             prop_assert!(spindles.held == spindles.right);
         }
+    }
+}
+
+#[test]
+fn regression_blocks_that_do_not_fit_memory_are_refused() {
+    let shape = StripeShape::new(StripeCode::Row, 4).unwrap();
+    for block_bytes in [usize::MAX, usize::MAX / 2, 1 << 60] {
+        let refused = StripeBytes::new(shape, block_bytes);
+        let Err(CodecError::OutOfMemory(refused)) = refused else { panic!("{refused:?}") };
+        // Old and new contents of five blocks.
+        assert_eq!(refused.bytes, (block_bytes as u64).saturating_mul(10));
     }
 }

@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use strewn_alloc::{
-    Aggregate, AggregateOptions, AllocationShape, BlockSize, GroupIndex, MOST_BLOCKS, OutOfSpace,
-    PolicyName,
+    Aggregate, AggregateError, AggregateOptions, AllocationShape, BlockSize, GroupIndex,
+    MOST_BLOCKS, OutOfMemory, OutOfSpace, PolicyName,
 };
 use strewn_raid::{Parity, ParityGroup, Vbn};
 use strewn_volume::{CleaningPlan, Fbn, Region, VirtualSpace, VolumeError, VolumeId, Volumes};
@@ -180,4 +180,43 @@ fn a_mounted_or_new_store_takes_a_policy_of_its_own() {
     volumes.begin(0).unwrap();
     let refused = volumes.set_policy(GroupIndex(0), PolicyName::FirstFit.policy());
     assert_eq!(refused, Err(VolumeError::CheckpointOpen));
+}
+
+/// The name of the variable that turns the test below into its own child.
+const IN_A_PROCESS_OF_ITS_OWN: &str = "STREWN_TEST_VOLUMES_BEYOND_MEMORY";
+
+/// Whether a system grants as much memory as maps of 2^40 blocks take depends on its settings, so the test sets a limit.
+#[cfg(unix)]
+#[test]
+fn regression_volumes_and_aggregates_that_do_not_fit_memory_are_refused() {
+    if std::env::var_os(IN_A_PROCESS_OF_ITS_OWN).is_none() {
+        let child = std::process::Command::new("sh")
+            .args(["-c", "ulimit -v 2000000; exec \"$0\" \"$@\""])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "--nocapture", "--test-threads", "1"])
+            .arg("refusals::regression_volumes_and_aggregates_that_do_not_fit_memory_are_refused")
+            .env(IN_A_PROCESS_OF_ITS_OWN, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+        assert!(child.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    const BLOCKS: u64 = 1 << 40;
+    let is_refused = |error: &AggregateError| {
+        // A bit for each block at least.
+        matches!(error, AggregateError::OutOfMemory(OutOfMemory { bytes }) if *bytes > BLOCKS / 8)
+    };
+    let group = |blocks| ParityGroup::new(Parity::RaidDp, 4, blocks).unwrap();
+    let too_large = Aggregate::<()>::new([group(BLOCKS / 4)], AggregateOptions::default());
+    assert!(is_refused(&too_large.unwrap_err()));
+    let aggregate = Aggregate::new([group(8_192)], AggregateOptions::default()).unwrap();
+    let mut volumes = Volumes::persistent(aggregate).unwrap();
+    let refused =
+        |error: VolumeError| matches!(&error, VolumeError::Size(error) if is_refused(error));
+    assert!(refused(volumes.create_volume(BLOCKS).unwrap_err()));
+    let volume = volumes.create_volume(1_000).unwrap();
+    let snapshot = volumes.snapshot(volume).unwrap();
+    assert!(refused(volumes.clone_volume(volume, snapshot, BLOCKS).unwrap_err()));
+    assert_eq!(volumes.ids().count(), 1);
 }

@@ -9,6 +9,7 @@ mod last_record;
 mod mirrored_log;
 mod no_space;
 mod old_blocks;
+mod overlapping;
 mod scrub;
 mod snapshots;
 mod volumes;

@@ -329,3 +329,44 @@ fn requests_that_come_during_a_change_wait_and_are_answered() {
     assert_eq!(answers.len(), 200);
     assert!(answers.iter().all(|answer| *answer == Ok(Answer::Done)));
 }
+
+/// The name of the variable that turns the test below into its own child.
+const IN_A_PROCESS_OF_ITS_OWN: &str = "STREWN_TEST_LUNS_BEYOND_MEMORY";
+
+/// Memory is limited by process, so the test has one of its own.
+#[test]
+fn regression_a_lun_whose_maps_do_not_fit_memory_is_refused_and_the_array_goes_on() {
+    const TEST: &str = "serving::administration::regression_a_lun_whose_maps_do_not_fit_memory_is_refused_and_the_array_goes_on";
+    if std::env::var_os(IN_A_PROCESS_OF_ITS_OWN).is_none() {
+        let child = std::process::Command::new("sh")
+            .args(["-c", "ulimit -v 3000000; exec \"$0\" \"$@\""])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "--nocapture", "--test-threads", "1", TEST])
+            .env(IN_A_PROCESS_OF_ITS_OWN, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+        assert!(child.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("array");
+    made(&directory, LayoutName::RaidDp, 4);
+    let array = started(&directory, false).serve().unwrap();
+    let client = array.client();
+    let volume: VolumeName = "large".parse().unwrap();
+    let lun = || "large/lun".parse().unwrap();
+    let bytes = Some(15 << 40);
+    client.administer(Change::CreateVolume { volume, bytes, thin: true }).unwrap();
+    for bytes in [2 << 40, 15 << 40] {
+        let begin = Instant::now();
+        let refused = client.administer(Change::CreateLun { lun: lun(), bytes });
+        assert!(matches!(refused, Err(ChangeError::Impossible(_))), "{refused:?}");
+        assert!(begin.elapsed() < Duration::from_secs(5));
+    }
+    client.administer(Change::CreateLun { lun: lun(), bytes: 1 << 30 }).unwrap();
+    let resized = client.administer(Change::ResizeLun { lun: lun(), bytes: 4 << 40 });
+    assert!(matches!(resized, Err(ChangeError::Impossible(_))), "{resized:?}");
+    assert_eq!(ask(&client, HostRequest::Flush), Answer::Done);
+    array.shut_down().unwrap();
+}

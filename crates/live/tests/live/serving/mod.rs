@@ -4,6 +4,7 @@ mod administration;
 mod clients;
 mod control;
 mod erased;
+mod gone_clients;
 mod groups;
 mod mirrored_log;
 
