@@ -90,9 +90,14 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
     let named = place.named()?;
     let open = |path: &Path| open_to_read(path);
     let ProbeResult { probed, problems, devices } = probe_all(&named, open, |file: &File| file)?;
-    let diagnosis = Diagnosis::of(&probed, problems)
+    let mut diagnosis = Diagnosis::of(&probed, problems)
         .map_err(|problems| AssemblyError::NoArray { place: place.display(), problems })?;
     let label = newest_label(&probed, &diagnosis, place)?;
+    let mut ours = diagnosis.spindles.iter().chain(&diagnosis.logs).flatten();
+    let in_use = ours.find_map(|at| user_of(&probed[*at].path));
+    if in_use.is_none() {
+        diagnosis.leave_out_stale(&probed, &label);
+    }
     let configuration = Configuration::from_toml(&label.configuration).map_err(|source| {
         AssemblyError::Configuration { path: probed[diagnosis.newest].path.clone(), source }
     })?;
@@ -117,7 +122,6 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
         };
         found.iter().zip(members).map(status).collect()
     };
-    let mut ours = diagnosis.spindles.iter().chain(&diagnosis.logs).flatten();
     Ok(Status {
         condition,
         spindles: status_of(&diagnosis.spindles, &label.members),
@@ -127,7 +131,7 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
             .and_then(|superblock| catalog_of(&configuration, superblock, &spindle_files)),
         superblock,
         has_initialization_map: has_map,
-        in_use: ours.find_map(|at| user_of(&probed[*at].path)),
+        in_use,
         label,
         configuration,
         problems: diagnosis.problems,

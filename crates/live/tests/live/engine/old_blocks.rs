@@ -8,12 +8,12 @@ use strewn_raid::{Dbn, Parity};
 
 use super::{Array, BLOCK, LUN_BLOCKS, config, fresh_devices, read, write};
 
-fn bytes(block: u64, round: u32) -> Vec<u8> {
+pub(super) fn bytes(block: u64, round: u32) -> Vec<u8> {
     let one = (block as u32).wrapping_mul(0x9e37_79b9) ^ round.wrapping_mul(0x85eb_ca6b);
     one.to_le_bytes().repeat(BLOCK / 4)
 }
 
-fn overwrite(array: &mut Array, rng: &mut Rng, rounds: &mut [u32], times: u32) {
+pub(super) fn overwrite(array: &mut Array, rng: &mut Rng, rounds: &mut [u32], times: u32) {
     for _ in 0..times {
         let block = rng.below(LUN_BLOCKS.into());
         rounds[block as usize] += 1;
@@ -21,14 +21,19 @@ fn overwrite(array: &mut Array, rng: &mut Rng, rounds: &mut [u32], times: u32) {
     }
 }
 
-fn check(array: &mut Array, rounds: &[u32]) {
+pub(super) fn check(array: &mut Array, rounds: &[u32]) {
     for (block, round) in (0u64..).zip(rounds) {
         assert!(read(array, block * 8, 8) == bytes(block, *round), "block {block}");
     }
 }
 
 /// Puts half of the blocks that changed back as they were, each with its checksum; returns how many.
-fn take_back(disk: &mut SimulatedDisk, before: &SimulatedDisk, blocks: u64, rng: &mut Rng) -> u32 {
+pub(super) fn take_back(
+    disk: &mut SimulatedDisk,
+    before: &SimulatedDisk,
+    blocks: u64,
+    rng: &mut Rng,
+) -> u32 {
     let block_of = |disk: &SimulatedDisk, block: u64| {
         let mut bytes = vec![0; BLOCK];
         disk.read(block * BLOCK as u64, &mut bytes).unwrap();
