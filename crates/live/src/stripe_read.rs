@@ -8,7 +8,7 @@ use strewn_array::write_anywhere::metadata::checksum;
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Dbn, Member, MemberSet, StripeBytes, StripeShape, StripedLayout};
 
-use crate::cross_check::{WrittenBlock, cross_check};
+use crate::cross_check::{WrittenBlock, cross_check, lacks_write};
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::offline::{OfflineArray, SpindleBlock};
 use crate::store::{BadBlock, BlockState};
@@ -189,7 +189,7 @@ impl InPlaceStripe {
     }
 }
 
-/// Marks members of a row as bad if they contradict the others.
+/// Marks members of a row as bad if they contradict the others, and parity if it lacks a write.
 fn doubt(members: &mut [MemberRead<'_>]) {
     let written: Vec<Option<WrittenBlock>> =
         members.iter().map(|one| WrittenBlock::of(&one.state?)).collect();
@@ -202,5 +202,10 @@ fn doubt(members: &mut [MemberRead<'_>]) {
         {
             one.state = Some(BlockState::Bad(BadBlock::Stale { found }));
         }
+    }
+    if let (Some(parity), Some(one)) = (parity, members.last_mut())
+        && lacks_write(data, *parity)
+    {
+        one.state = Some(BlockState::Bad(BadBlock::Stale { found: parity.crc }));
     }
 }

@@ -16,7 +16,7 @@ use strewn_live::format::{FIRST_ROW_BLOCK, Label, MemberState};
 use strewn_live::offline::OfflineArray;
 use strewn_live::restart::{
     RestartOptions, newest_superblock, read_tree, restart_in_place, restart_write_anywhere,
-    store_of,
+    stale_spindles, store_of,
 };
 use strewn_live::scrub::{ScrubReport, scrub, scrub_in_place};
 
@@ -29,8 +29,13 @@ impl Schedule {
             return Ok(());
         }
         let mut disks = self.disks.clone();
-        let devices = SimulatedDevices::new(1, disks.clone());
+        let mut devices = SimulatedDevices::new(1, disks.clone());
         let Some(label) = self.label(&devices)? else { return Ok(()) };
+        let newest = newest_superblock(&mut devices, &label);
+        // A drive that drops superblocks makes its spindle stale.
+        if newest.is_none_or(|newest| !stale_spindles(&mut devices, &label, &newest).is_empty()) {
+            return Ok(());
+        }
         let is_present = |device: &DeviceIndex| {
             !self.absent.contains(device)
                 && label.members[usize::from(device.0)].state == MemberState::Present
