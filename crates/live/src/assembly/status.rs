@@ -20,6 +20,7 @@ use crate::catalog::Catalog;
 use crate::configuration::{ArrayConfig, ArrayLayout};
 use crate::device::{BLOCK_BYTES, OpenDevice, OpenDeviceError, remedy_of_system};
 use crate::format::{Label, Member, MemberState, Superblock, device_block};
+use crate::stripe_read::compute_missing;
 
 /// The state of an array, from its devices.
 #[derive(Debug, Clone)]
@@ -174,11 +175,14 @@ fn catalog_of(
             let group = &placed.group;
             let own = SpindleIndex(place.spindle.0 - placed.first_spindle);
             let (wanted, shape) = (SpindleSet::single(own), group.stripe_shape());
-            let plan = shape.plan_read(group.members_on(wanted), group.members_on(lost)).ok()?;
-            let mut bytes = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
-            bytes.compute(&plan, |member| stripe.get(member.index())?.as_deref()).ok()?;
-            let block = bytes.block(strewn_raid::Member(own.0 as u8))?.to_vec();
-            Some(block).filter(is_right)
+            let member = strewn_raid::Member(own.0 as u8);
+            let block_of = |member: strewn_raid::Member| stripe.get(member.index())?.as_deref();
+            let is_right = |computed: &StripeBytes| {
+                computed.block(member).is_some_and(|bytes| checksum(bytes) == pointer.checksum)
+            };
+            let (wanted, lost) = (group.members_on(wanted), group.members_on(lost));
+            let (_, computed) = compute_missing(shape, wanted, lost, block_of, is_right)?;
+            computed.block(member).map(<[u8]>::to_vec)
         };
         there.or_else(computed).map(Vec::into_boxed_slice)
     };

@@ -6,7 +6,7 @@ use strewn_live::check::Inconsistency;
 use strewn_live::device::DeviceIndex;
 use strewn_live::engine::{HostRequest, RequestError, RequestId, TargetId};
 use strewn_live::format::{
-    ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, Superblock, checksum_block, device_block,
+    MemberState, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, Superblock, checksum_block, device_block,
 };
 use strewn_live::offline::SpindleBlock;
 use strewn_live::store::BadBlock;
@@ -364,6 +364,8 @@ fn a_superblock_that_was_being_written_is_no_finding_and_a_missing_one_is() {
     let report = rig.report();
     assert!(matches!(&report.findings[..], [found] if of_one(found)), "{report:?}");
     assert_eq!(report.interrupted, []);
+    // One behind is completed.
+    write(&rig, &before, before.slot());
     restart_and_verify(&mut rig);
     // The array is shut down, so all spindles have the newest.
     let newest = SUPERBLOCK_SLOTS.map(|slot| read(&rig, slot));
@@ -372,6 +374,12 @@ fn a_superblock_that_was_being_written_is_no_finding_and_a_missing_one_is() {
     write(&rig, &Superblock { checkpoint: newest.checkpoint - 2, ..newest.clone() }, newest.slot());
     let report = rig.report();
     assert!(matches!(&report.findings[..], [found] if of_one(found)), "{report:?}");
+    // Two behind is stale.
+    let older = Superblock { checkpoint: newest.checkpoint - 3, ..newest };
+    write(&rig, &older, older.slot());
+    rig.start();
+    assert_eq!(rig.running().engine().label().members[1].state, MemberState::Failed);
+    rig.verify();
 }
 
 #[test]
