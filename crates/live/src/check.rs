@@ -18,8 +18,7 @@ use crate::device::{BLOCK_BYTES, DeviceIndex, Devices, IoError};
 use crate::format::{DeviceRole, Label, MemberState, SUPERBLOCK_SLOTS, Superblock};
 use crate::log::{LogDeviceFinding, RedoRecord};
 use crate::offline::{OfflineArray, SpindleBlock};
-use crate::restart::{log_of, newest_superblock, store_of};
-use crate::store::BlockState;
+use crate::restart::{log_of, newest_superblock, store_of, without_stale_spindles};
 use strewn_raid::SpindleIndex;
 
 /// The result of a check.
@@ -295,6 +294,7 @@ fn check<D: Devices>(
         return report;
     };
     check_superblocks(devices, label, &superblock, &mut report);
+    let label = &without_stale_spindles(devices, label, &superblock);
     let redo = check_log(devices, label, &superblock, &mut report);
     let store = match store_of(devices, label) {
         Ok(store) => store,
@@ -421,31 +421,6 @@ fn check_superblocks<D: Devices>(
             }
             Err(why) => report.findings.push(Inconsistency::Superblock { spindle, why }),
         }
-    }
-}
-
-/// Returns what is wrong with a block that was read, if anything. `crc` is the checksum in the pointer to it; an
-/// in-place array has none, and a block of it may never have been written.
-fn wrong(
-    state: &BlockState,
-    expected: BlockContents,
-    crc: Option<u32>,
-    superblock: &Superblock,
-) -> Option<String> {
-    match state {
-        BlockState::Bad(bad) => Some(bad.to_string()),
-        BlockState::NeverWritten => crc.map(|_| "it was never written".to_owned()),
-        BlockState::Good { block_tag, .. } if !block_tag.holds.may_be(expected) => {
-            Some(format!("its entry says that it is {:?}", block_tag.holds))
-        }
-        BlockState::Good { crc: found, .. } if crc.is_some_and(|crc| (*found).max(1) != crc) => {
-            let crc = crc.unwrap_or_default();
-            Some(format!("it has CRC-32C {found:08x}, and its pointer says {crc:08x}"))
-        }
-        BlockState::Good { checkpoint, .. } if *checkpoint > superblock.checkpoint + 1 => Some(
-            format!("it is of consistency point {checkpoint}, behind {}", superblock.checkpoint),
-        ),
-        BlockState::Good { .. } => None,
     }
 }
 

@@ -82,6 +82,12 @@ fn difference(data: impl IntoIterator<Item = u32>, parity: u32) -> u32 {
     data.into_iter().fold(parity ^ ZEROS_CRC, |sum, crc| sum ^ crc ^ ZEROS_CRC)
 }
 
+/// Returns whether parity lacks a write of its row, because a block of data has a higher record number. Its contents may
+/// be right by chance, but are not trusted once a block of the row is lost.
+pub(crate) fn lacks_write(data: &[Option<WrittenBlock>], parity: WrittenBlock) -> bool {
+    data.iter().flatten().any(|one| one.redo > parity.redo)
+}
+
 /// Returns what the blocks of a row must contain, given the metadata stored with its data blocks, in the order of the
 /// stripe's members, and with its parity. The result is in the same order, parity last. A block is unknown if it is
 /// unreadable, or no entry says anything about it.
@@ -96,7 +102,7 @@ pub(crate) fn cross_check(
     };
     match parity {
         None => row.parity = row.parity_of_data(),
-        Some(parity) if data.iter().flatten().any(|one| one.redo > parity.redo) => {
+        Some(parity) if lacks_write(data, parity) => {
             row.parity = match row.parity_of_data() {
                 ExpectedBlock::Unknown => ExpectedBlock::Untrusted,
                 right => right,

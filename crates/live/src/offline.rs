@@ -19,6 +19,7 @@ use crate::log::RedoRecord;
 use crate::store::{
     BadBlock, BlockState, ReadOutcome, SpindleWriteError, Store, StoreEvent, Token,
 };
+use crate::stripe_read::compute_missing;
 
 /// Reads in flight at once.
 const READS_AT_ONCE: usize = 64;
@@ -302,18 +303,13 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
             .filter(|member| read[member.index()].is_none())
             .collect::<MemberSet>()
             .union(wanted);
-        // A block on one spindle may be stale with nothing to contradict it, so leave out each spindle in turn.
-        let doubted = (0..group.spindles() as u8).map(|one| MemberSet::single(Member(one)));
-        for doubted in std::iter::once(MemberSet::EMPTY).chain(doubted) {
-            let Ok(plan) = shape.plan_read(wanted, bad.union(doubted)) else { continue };
-            let mut stripe = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
-            stripe.compute(&plan, |member| read[member.index()].as_deref()).ok()?;
-            let computed = stripe.block(Member(own.0 as u8))?;
-            if checksum(computed) == expected {
-                return Some(computed.to_vec());
-            }
-        }
-        None
+        let member = Member(own.0 as u8);
+        let block_of = |member: Member| read[member.index()].as_deref();
+        let is_right = |stripe: &StripeBytes| {
+            stripe.block(member).is_some_and(|bytes| checksum(bytes) == expected)
+        };
+        let (_, stripe) = compute_missing(shape, wanted, bad, block_of, is_right)?;
+        stripe.block(member).map(<[u8]>::to_vec)
     }
 }
 

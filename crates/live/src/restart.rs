@@ -22,7 +22,7 @@ use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, Devices, IoError};
 use crate::engine::{HostRequest, LiveArray, LiveArrayEngine, RequestId, TargetId};
 use crate::format::{
     DeviceKind, DiskFormatError, FEATURE_INITIALIZATION_MAP, INITIALIZATION_MAP_SLOTS,
-    InitializationMap, Label, LogLayout, MAXIMUM_GROUPS, MemberState, RecordHeader,
+    InitializationMap, Label, LogLayout, MAXIMUM_GROUPS, Member, MemberState, RecordHeader,
     SUPERBLOCK_SLOTS, Superblock, redo_data_bytes,
 };
 use crate::log::{HostRecord, Log, LogReadError, RecoveredLog};
@@ -57,6 +57,9 @@ pub enum RestartError {
     /// A redo record cannot be applied.
     #[error("a redo record cannot be carried out: {0}")]
     Redo(SpindleWriteError),
+    /// More spindles are lost or stale than parity covers.
+    #[error("{0} are stale, which is more than parity covers: they were away, or are old copies")]
+    Stale(String),
     /// A metadata block can be neither read nor recomputed.
     #[error("block {0} of metadata can be neither read nor computed from the rest of its stripe")]
     MetadataGone(BlockAddress),
@@ -99,6 +102,7 @@ impl RestartError {
             | Self::NoInitializationMap
             | Self::NoLabel
             | Self::LogBreaksOff(_)
+            | Self::Stale(_)
             | Self::Log(LogReadError::Differ(_))
             | Self::LunOfParts(_)
             | Self::LogTooSmall { .. } => true,
@@ -120,6 +124,42 @@ pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<S
     let all = 0..label.members.len() as u16;
     let slots = blocks_of_spindles(devices, label, all, SUPERBLOCK_SLOTS);
     Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
+}
+
+/// Returns the spindles that `label` marks as present and that are [stale](Superblock::is_stale_beside) beside `newest`,
+/// the newest superblock. A spindle without a valid superblock is not among them.
+pub fn stale_spindles<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    newest: &Superblock,
+) -> Vec<SpindleIndex> {
+    // At most 64 members.
+    let all = 0..label.members.len() as u16;
+    let is_stale = |position: &u16| {
+        let own = *position..*position + 1;
+        let slots = blocks_of_spindles(devices, label, own, SUPERBLOCK_SLOTS);
+        let own = Superblock::newest(slots.iter().map(Vec::as_slice), label.array);
+        own.is_some_and(|own| own.is_stale_beside(newest))
+    };
+    all.filter(is_stale).map(SpindleIndex).collect()
+}
+
+/// Returns `label` with these spindles marked as failed.
+fn without_spindles(label: &Label, spindles: &[SpindleIndex]) -> Label {
+    let mut label = label.clone();
+    for spindle in spindles {
+        label.members[spindle.index()].state = MemberState::Failed;
+    }
+    label
+}
+
+/// Returns `label` as the next start makes it: with stale spindles marked as failed.
+pub(crate) fn without_stale_spindles<D: Devices>(
+    devices: &mut D,
+    label: &Label,
+    newest: &Superblock,
+) -> Label {
+    without_spindles(label, &stale_spindles(devices, label, newest))
 }
 
 /// The spindles of a parity group, and its initialization map.
@@ -256,6 +296,30 @@ fn record_losses<D: Devices>(
     Ok(())
 }
 
+/// Marks stale spindles as failed in `label`, durably, before a newer superblock hides that they are stale.
+fn record_stale<D: Devices>(
+    devices: &mut D,
+    label: &mut Label,
+    newest: &Superblock,
+    survives: &dyn Fn(&[SpindleIndex]) -> bool,
+) -> Result<(), RestartError> {
+    let stale = stale_spindles(devices, label, newest);
+    if stale.is_empty() {
+        return Ok(());
+    }
+    let marked = without_spindles(label, &stale);
+    let members = (0..).map(SpindleIndex).zip(&marked.members);
+    let is_lost = |(spindle, member): (SpindleIndex, &Member)| {
+        (member.state != MemberState::Present || is_gone(devices, spindle)).then_some(spindle)
+    };
+    if !survives(&members.filter_map(is_lost).collect::<Vec<_>>()) {
+        let stale: Vec<DeviceIndex> = stale.iter().map(|one| DeviceIndex(one.0)).collect();
+        return Err(RestartError::Stale(label.names_of(&stale)));
+    }
+    *label = Label { sequence: label.sequence + 1, ..marked };
+    propagate_labels(devices, label)
+}
+
 /// Writes the newest label, the newest superblock and the initialization map to every device that lacks them. When the
 /// power failed, they may have been on some devices only, and those may be lost next; but from now on, blocks that only
 /// older ones need are overwritten.
@@ -291,6 +355,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         label: &Label,
     ) -> Result<(Self, Superblock), RestartError> {
         let superblock = newest_superblock(devices, label).ok_or(RestartError::NoSuperblock)?;
+        let label = &without_stale_spindles(devices, label, &superblock);
         let redo = log_of(devices, label, &superblock).map_err(RestartError::Log)?.redo;
         let store = store_of(devices, label)?;
         let mut offline = Self::new(devices, store);
@@ -612,6 +677,7 @@ fn restart<D: Devices, A: LiveArray>(
     }
 
     let maps = initialization_maps_of(&mut devices, label)?;
+    record_stale(&mut devices, label, &superblock, survives)?;
     propagate_newest(&mut devices, label, &superblock, &maps)?;
     equalize_logs(&mut devices, label, repairs, &mut findings)?;
     let tag = label.array.tag();

@@ -1,12 +1,14 @@
-//! A stripe as read from its devices, with the expected contents of each block: the input of scrub and check.
+//! A stripe as read from its devices, with the expected contents of each block, and what is computed from it: for
+//! scrub, check, and reads of arrays at rest.
 
 use strewn_alloc::GroupIndex;
 use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
+use strewn_array::write_anywhere::metadata::checksum;
 use strewn_base::BLOCK_SECTORS;
-use strewn_raid::{Dbn, StripedLayout};
+use strewn_raid::{Dbn, Member, MemberSet, StripeBytes, StripeShape, StripedLayout};
 
-use crate::cross_check::{WrittenBlock, cross_check};
+use crate::cross_check::{WrittenBlock, cross_check, lacks_write};
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::offline::{OfflineArray, SpindleBlock};
 use crate::store::{BadBlock, BlockState};
@@ -23,6 +25,78 @@ pub(crate) struct MemberRead<'a> {
     /// `None` if its spindle is lost.
     pub(crate) bytes: Option<&'a [u8]>,
     pub(crate) state: Option<BlockState>,
+}
+
+impl MemberRead<'_> {
+    /// Returns what is wrong with the block, if anything, in an array whose newest superblock is that of consistency
+    /// point `checkpoint`. Of a free block, only the checksum matters.
+    pub(crate) fn problem(&self, checkpoint: u64) -> Option<String> {
+        match (self.state?, self.holds) {
+            (BlockState::Bad(bad), BlockContents::Nothing) => Some(bad.to_string()),
+            (_, BlockContents::Nothing) => None,
+            (state, holds) => problem_of(&state, holds, self.checksum, checkpoint),
+        }
+    }
+
+    /// Returns whether these may be its contents, according to the pointer to it.
+    pub(crate) fn is_right(&self, bytes: &[u8]) -> bool {
+        self.checksum.is_none_or(|sum| checksum(bytes) == sum)
+    }
+
+    /// Returns whether the block can be read, and the pointer to it says that its contents are right, whatever its
+    /// entry says.
+    pub(crate) fn is_vouched_for(&self) -> bool {
+        let is_readable = self.state.is_some_and(|state| !state.is_bad());
+        is_readable && self.checksum.is_some() && self.bytes.is_some_and(|one| self.is_right(one))
+    }
+}
+
+/// Returns what is wrong with a block that was read, if anything. `crc` is the checksum in the pointer to it; an
+/// in-place array has none, and a block of it may never have been written. The newest superblock is that of consistency
+/// point `checkpoint`.
+pub(crate) fn problem_of(
+    state: &BlockState,
+    expected: BlockContents,
+    crc: Option<u32>,
+    checkpoint: u64,
+) -> Option<String> {
+    match state {
+        BlockState::Bad(bad) => Some(bad.to_string()),
+        BlockState::NeverWritten => crc.map(|_| "it was never written".to_owned()),
+        BlockState::Good { block_tag, .. } if !block_tag.holds.may_be(expected) => {
+            Some(format!("its entry says that it is {:?}", block_tag.holds))
+        }
+        BlockState::Good { crc: found, .. } if crc.is_some_and(|crc| (*found).max(1) != crc) => {
+            let crc = crc.unwrap_or_default();
+            Some(format!("it has CRC-32C {found:08x}, and its pointer says {crc:08x}"))
+        }
+        BlockState::Good { checkpoint: of, .. } if *of > checkpoint + 1 => {
+            Some(format!("it is of consistency point {of}, behind {checkpoint}"))
+        }
+        BlockState::Good { .. } => None,
+    }
+}
+
+/// Computes the blocks `wanted` of a stripe without the blocks `missing`. A block on one spindle may be stale with
+/// nothing to contradict it, so if the result is not right, each of the others is left out in turn. Returns the block
+/// left out, and the computed ones, that one included. `None` if no result is right.
+pub(crate) fn compute_missing<'a>(
+    shape: StripeShape,
+    wanted: MemberSet,
+    missing: MemberSet,
+    block_of: impl Fn(Member) -> Option<&'a [u8]>,
+    is_right: impl Fn(&StripeBytes) -> bool,
+) -> Option<(MemberSet, StripeBytes)> {
+    let others = shape.members().difference(missing).iter().map(MemberSet::single);
+    for doubted in std::iter::once(MemberSet::EMPTY).chain(others) {
+        let plan = shape.plan_read(wanted.union(doubted), missing.union(doubted));
+        let Ok(plan) = plan else { continue };
+        let mut stripe = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
+        if stripe.compute(&plan, &block_of).is_ok() && is_right(&stripe) {
+            return Some((doubted, stripe));
+        }
+    }
+    None
 }
 
 /// Returns the blocks of the LUN among `data` that no pointer leads to.
@@ -115,7 +189,7 @@ impl InPlaceStripe {
     }
 }
 
-/// Marks members of a row as bad if they contradict the others.
+/// Marks members of a row as bad if they contradict the others, and parity if it lacks a write.
 fn doubt(members: &mut [MemberRead<'_>]) {
     let written: Vec<Option<WrittenBlock>> =
         members.iter().map(|one| WrittenBlock::of(&one.state?)).collect();
@@ -128,5 +202,10 @@ fn doubt(members: &mut [MemberRead<'_>]) {
         {
             one.state = Some(BlockState::Bad(BadBlock::Stale { found }));
         }
+    }
+    if let (Some(parity), Some(one)) = (parity, members.last_mut())
+        && lacks_write(data, *parity)
+    {
+        one.state = Some(BlockState::Bad(BadBlock::Stale { found: parity.crc }));
     }
 }

@@ -44,7 +44,9 @@ impl Schedule {
             .map(DeviceIndex)
             .zip(&label.members)
             .filter(|(device, member)| {
-                member.state == MemberState::Present && !self.absent.contains(device)
+                member.state == MemberState::Present
+                    && !self.absent.contains(device)
+                    && !self.stale.contains(device)
             })
             .map(|(device, _)| device)
             .collect();

@@ -22,6 +22,8 @@ pub(crate) enum Event {
     /// There is room again.
     Room(DeviceIndex),
     Slow(DeviceIndex, u32),
+    /// A spindle is copied, as it is.
+    Copy(DeviceIndex),
 }
 
 /// Devices that lose power after a number of I/Os. From then on every I/O completes as gone, so that everything
@@ -40,6 +42,8 @@ pub(crate) struct Harness {
     pub(crate) hung: Option<String>,
     /// Devices that are lost and not replaced.
     pub(crate) lost: BTreeSet<DeviceIndex>,
+    /// A spindle as it was when it was copied.
+    pub(crate) copy: Option<(DeviceIndex, SimulatedDisk)>,
     under_way: Vec<(IoId, DeviceIndex)>,
     gone: Vec<IoCompletion>,
     idle_waits: u32,
@@ -55,6 +59,7 @@ impl Harness {
             is_off: false,
             hung: None,
             lost: BTreeSet::new(),
+            copy: None,
             under_way: Vec::new(),
             gone: Vec::new(),
             idle_waits: 0,
@@ -99,6 +104,9 @@ impl Harness {
                 }
                 Event::Full(device) => self.devices.set_full(device, true),
                 Event::Room(device) => self.devices.set_full(device, false),
+                Event::Copy(device) => {
+                    self.copy = Some((device, self.devices.disk(device).clone()));
+                }
                 Event::Slow(device, factor) => self.devices.set_slow(device, factor),
             }
         }

@@ -136,6 +136,12 @@ impl<'a> Incarnation<'a> {
         // The start has brought both devices of the log to equal contents.
         let lost = &array.devices_mut().lost;
         self.schedule.weak_log = self.schedule.weak_log.filter(|log| lost.contains(log));
+        for DeviceIndex(spindle) in self.schedule.stale.iter().copied() {
+            let member = &array.engine().label().members[usize::from(spindle)];
+            if member.state == MemberState::Present {
+                return Err(Stop::Wrong(format!("the old copy of spindle {spindle} is trusted")));
+            }
+        }
         let before = array.engine().superblock().checkpoint;
         self.host.piece_sectors = array.engine().piece_sectors();
         self.adopt(&array)?;

@@ -18,12 +18,18 @@
 //! refused. And halves of the log are erased after a power loss: the array does not start, unless nothing acknowledged
 //! is gone.
 //!
+//! Where spindles are lost, one may also be put back when an incarnation ends as it was in the middle of it: the next
+//! start must mark it as failed. After some shutdowns, as many spindles as parity covers lack writes on copies of the
+//! devices, first writes of zeros among them: a scrub repairs everything, a check finds nothing, and as many other
+//! spindles can be lost.
+//!
 //! Half of the arrays have a mirrored log. One of its devices is lost while the array runs, does not return with the
 //! power, is erased at rest except for its label, has a bit of its last record flipped, or becomes unreadable in part:
 //! the array starts and has everything that was acknowledged.
 
 mod beyond_parity;
 mod changes;
+mod copies;
 mod growth;
 mod harness;
 mod host;
@@ -34,6 +40,7 @@ mod model;
 mod plan;
 mod rng;
 mod schedule;
+mod scrubbed;
 mod shadow;
 
 use std::fmt;
@@ -165,6 +172,10 @@ pub struct Summary {
     pub beyond_parity: u64,
     /// Those of them that were refused.
     pub refused: u64,
+    /// Spindles put back as they were earlier in an incarnation.
+    pub copies: u64,
+    /// Scrubs after lost writes, with other spindles lost afterwards.
+    pub scrubs: u64,
     /// Starts refused because the log had lost records.
     pub logs_refused: u64,
     /// Faults at rest of one device of a mirrored log.
@@ -194,6 +205,8 @@ impl std::ops::AddAssign for Summary {
         self.additions_undone += other.additions_undone;
         self.beyond_parity += other.beyond_parity;
         self.refused += other.refused;
+        self.copies += other.copies;
+        self.scrubs += other.scrubs;
         self.logs_refused += other.logs_refused;
         self.log_faults += other.log_faults;
         self.logs_replaced += other.logs_replaced;

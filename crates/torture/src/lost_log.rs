@@ -59,6 +59,14 @@ impl Schedule {
                 return Ok(());
             }
         };
+        self.read_acknowledged(&mut array)
+    }
+
+    /// Reads all LUNs, in snapshots too: everything that was acknowledged is there.
+    pub(crate) fn read_acknowledged<A: LiveArray>(
+        &self,
+        array: &mut RunningArray<&mut Harness, A>,
+    ) -> Result<(), String> {
         let inventory = array.inventory();
         let model = self.shadow.model_of(&inventory)?;
         for NamedTarget { name, target } in targets_of(&inventory) {

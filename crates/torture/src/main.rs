@@ -119,12 +119,14 @@ fn describe(count: u64, rate: f64, sum: &Summary) -> String {
         beyond_parity,
         refused,
         refused_for_space,
+        copies,
+        scrubs,
         logs_refused,
         log_faults,
         logs_replaced,
         ..
     } = sum;
     format!(
-        "{count} schedules, {rate:.0} a second: {incarnations} incarnations, {requests} host requests, {ios} I/Os; power lost {crashes} times, devices {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {changes} changes of volumes, LUNs and snapshots, {changes_refused} refused, {snapshots} snapshots taken, {groups_added} parity groups added, {additions_undone} of these undone; {refused_for_space} requests refused without space, {refused_when_full} for thin volumes; beyond parity {beyond_parity} blocks read, {refused} refused, none wrong; {logs_refused} starts refused without the log; {log_faults} faults at rest of one device of a mirrored log, {logs_replaced} devices replaced\n"
+        "{count} schedules, {rate:.0} a second: {incarnations} incarnations, {requests} host requests, {ios} I/Os; power lost {crashes} times, devices {losses}, {rebuilds} rebuilds, {silent_faults} read errors and silent faults, {changes} changes of volumes, LUNs and snapshots, {changes_refused} refused, {snapshots} snapshots taken, {groups_added} parity groups added, {additions_undone} of these undone; {refused_for_space} requests refused without space, {refused_when_full} for thin volumes; beyond parity {beyond_parity} blocks read, {refused} refused, none wrong; {copies} spindles put back as old copies, {scrubs} scrubs after lost writes; {logs_refused} starts refused without the log; {log_faults} faults at rest of one device of a mirrored log, {logs_replaced} devices replaced\n"
     )
 }

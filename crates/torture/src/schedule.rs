@@ -39,10 +39,14 @@ pub(crate) struct Schedule {
     /// Devices that are missing when the next incarnation begins.
     pub(crate) absent: BTreeSet<DeviceIndex>,
     injected: Vec<Injected>,
-    harness: Harness,
+    pub(crate) harness: Harness,
     pub(crate) incarnation: u64,
     /// Stripes in which a spindle had a silent fault.
     pub(crate) injured: BTreeSet<u64>,
+    /// Old copies of spindles that the labels mark as present.
+    pub(crate) stale: BTreeSet<DeviceIndex>,
+    /// The devices when the incarnation began.
+    pub(crate) disks_before: Vec<SimulatedDisk>,
     /// The device of a mirrored log that may lack records which only the other has.
     pub(crate) weak_log: Option<DeviceIndex>,
     /// Whether the last incarnation was shut down.
@@ -66,6 +70,8 @@ impl Schedule {
             injected: Vec::new(),
             incarnation: 0,
             injured: BTreeSet::new(),
+            stale: BTreeSet::new(),
+            disks_before: Vec::new(),
             weak_log: None,
             was_shut_down: false,
             plan,
@@ -116,14 +122,16 @@ impl Schedule {
             let end = end?;
             self.trace(|| format!("life ends: {end:?}"));
             self.end(end);
+            self.put_copy_back(end)?;
             self.forget_lost_growth()?;
             self.check_what_is_left().map_err(|what| format!("what {end:?} has left: {what}"))?;
             self.read_beyond_parity()?;
+            self.scrub_lost_writes(end)?;
             self.start_without_log(end)?;
             self.injure_log(end)?;
             self.replace_log(end)?;
             self.forget_lost_growth()?;
-            if !is_last {
+            if !is_last && self.stale.is_empty() {
                 self.grow()?;
             }
         }
@@ -134,6 +142,7 @@ impl Schedule {
     fn begin(&mut self, is_last: bool) {
         let rng = &mut self.rng;
         let seed = self.seed ^ (self.incarnation + 1) << 48;
+        self.disks_before = self.disks.clone();
         let mut devices = self.plan.devices(seed, std::mem::take(&mut self.disks));
         for device in &self.absent {
             devices.lose_device(*device, "absent");
@@ -150,7 +159,8 @@ impl Schedule {
         let all = u64::from(devices.count());
         let label = newest_label(&devices, &self.absent);
         if !is_last {
-            let mut broken: BTreeSet<u16> = self.absent.iter().map(|device| device.0).collect();
+            let broken = self.absent.union(&self.stale);
+            let mut broken: BTreeSet<u16> = broken.map(|device| device.0).collect();
             if let Ok(Some(label)) = &label {
                 broken.extend((0u16..).zip(&label.members).filter_map(|(at, member)| {
                     (member.state != MemberState::Present).then_some(at)
@@ -208,6 +218,11 @@ impl Schedule {
                 let device = DeviceIndex(rng.within(0..all) as u16);
                 events.push((rng.spread(1..2_000), Event::Slow(device, rng.within(2..40) as u32)));
             }
+        }
+        let mut of_copies = stream(seed, 6);
+        if self.plan.losses > 0 && !is_last && of_copies.one_in(2) {
+            let spindle = DeviceIndex(of_copies.within(0..spindles) as u16);
+            events.push((of_copies.spread(1..800), Event::Copy(spindle)));
         }
         events.sort_by_key(|(at, _)| *at);
         self.harness = Harness::new(devices, cut_at, events);
@@ -419,7 +434,7 @@ fn place_of(fault: &Fault) -> Option<Vec<(u64, u64)>> {
 }
 
 /// Returns the label of a device, from either copy.
-fn label_of(disk: &SimulatedDisk) -> Option<Label> {
+pub(crate) fn label_of(disk: &SimulatedDisk) -> Option<Label> {
     let last = disk.size_bytes() - BLOCK_BYTES as u64;
     let copies = [0, last].map(|offset| {
         let mut bytes = vec![0; BLOCK_BYTES];

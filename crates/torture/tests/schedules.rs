@@ -34,6 +34,7 @@ fn schedules_of_all_kinds_hold() {
     }
     let all = all_hold(0..200, None);
     assert!(all.log_faults > 0 && all.logs_replaced > 0, "{all:?}");
+    assert!(all.copies > 20 && all.scrubs > 100, "{all:?}");
     assert!(all.changes > 300 && all.changes_refused > 0 && all.snapshots > 50, "{all:?}");
 }
 
@@ -122,4 +123,18 @@ fn regression_blocks_of_deleted_luns_are_verified_and_rebuilt() {
 fn regression_a_lun_of_one_block_has_an_indirect_block() {
     all_hold([526, 567, 921, 927], Some(LayoutName::RaidDp));
     all_hold([182, 986], Some(LayoutName::Raid4));
+}
+
+/// Parity was rebuilt from a block that lacked its last write, although the pointer to the block told.
+#[test]
+fn regression_parity_is_not_rebuilt_from_old_blocks() {
+    all_hold([169], Some(LayoutName::RaidDp));
+}
+
+/// The first write of parity that is zeros was lost. A scrub found nothing, and the stripe was refused once another
+/// spindle was lost.
+#[test]
+fn regression_parity_of_zeros_whose_first_write_was_lost() {
+    all_hold([74, 232], Some(LayoutName::Raid5));
+    all_hold([91, 173], Some(LayoutName::Vraid5));
 }

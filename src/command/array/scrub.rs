@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use strewn::terminal::{self, Ending, Failure};
+use strewn_array::BlockContents;
 use strewn_live::assembly::OpenOptions;
 use strewn_live::format::{Member, MemberState};
+use strewn_live::offline::SpindleBlock;
 use strewn_live::scrub::{LostWrite, ScrubReport};
 use strewn_live::starting::ScrubStage;
 
@@ -50,12 +52,17 @@ pub(crate) fn scrub(arguments: &ScrubArguments) -> Result<Ending, Failure> {
     terminal::print(&text)?;
     if is_degraded {
         terminal::say(
-            "warning: blocks of spindles that are not there were not looked at: `strewn array check --degraded` computes them",
+            "warning: blocks of spindles that are not there were not looked at, but computed from the others",
         );
     }
     if !scrubbed.is_whole {
         return Err(Failure::stopped("stopped: not all stripes were looked at".to_owned())
             .with_help("what was repaired stays so; scrub again for the rest"));
+    }
+    if !scrubbed.left.is_empty() {
+        let left = scrubbed.left.len();
+        return Err(Failure::failed(format!("{left} repaired blocks are not what was written"))
+            .with_help("replace their spindles: they report writes as done and do not keep them"));
     }
     if !scrubbed.lost_writes.is_empty() {
         let lost = scrubbed.lost_writes.len();
@@ -82,6 +89,12 @@ fn lines(scrubbed: &ScrubReport) -> String {
             parity.spindle, parity.dbn.0
         );
     }
+    for (holds, place) in &scrubbed.left {
+        text += &format!(
+            "not repaired: {holds:?} on {} at block {}: it was written, and is not there\n",
+            place.spindle, place.dbn.0
+        );
+    }
     for (holds, place) in &scrubbed.gone {
         text += &format!(
             "gone: {holds:?} on {} at block {}: it can be neither read nor computed\n",
@@ -95,9 +108,10 @@ fn json_of(scrubbed: &ScrubReport) -> String {
     let lost_writes = scrubbed.lost_writes.iter().map(|LostWrite { parity, among }| {
         json!({ "spindle": parity.spindle.0, "block": parity.dbn.0, "among": among })
     });
-    let gone = scrubbed.gone.iter().map(|(holds, place)| {
-        json!({ "spindle": place.spindle.0, "block": place.dbn.0, "holds": format!("{holds:?}") })
-    });
+    let places = |blocks: &[(BlockContents, SpindleBlock)]| -> Vec<Value> {
+        let place = |(holds, place): &(BlockContents, SpindleBlock)| json!({ "spindle": place.spindle.0, "block": place.dbn.0, "holds": format!("{holds:?}") });
+        blocks.iter().map(place).collect()
+    };
     let value = json!({
         "complete": scrubbed.is_whole,
         "stripes": scrubbed.stripes,
@@ -105,7 +119,8 @@ fn json_of(scrubbed: &ScrubReport) -> String {
         "repaired_blocks": scrubbed.repaired_blocks,
         "parity_repaired": scrubbed.parity_repaired,
         "lost_writes": lost_writes.collect::<Vec<_>>(),
-        "gone": gone.collect::<Vec<_>>(),
+        "left": places(&scrubbed.left),
+        "gone": places(&scrubbed.gone),
     });
     format!("{value:#}\n")
 }

@@ -24,7 +24,8 @@ impl<P: Payload> WriteAnywhere<P> {
     /// computed, or whose checksum is wrong, are omitted and marked as bad. Returns `None` if reading `all` blocks may
     /// give a better result.
     ///
-    /// A block with a wrong checksum was computed from a stale block that no pointer covers, such as parity. Leaving
+    /// A block that does not fit the pointer to it is not used: parity computed from it would be as stale. If a rebuilt
+    /// block has a wrong checksum, it was computed from a stale block that no pointer covers, such as parity. Leaving
     /// spindles out one by one finds it.
     pub(super) fn rebuilt_runs(
         &mut self,
@@ -48,6 +49,20 @@ impl<P: Payload> WriteAnywhere<P> {
                 let (_, payload) = read.iter().find(|(spindle, _)| spindle.0 == member.0.into())?;
                 payload.bytes().get(at..at + BLOCK_BYTES)
             };
+            // A drive may have dropped the last write of a block that parity is rebuilt from.
+            let stale: SpindleSet = read
+                .iter()
+                .map(|(spindle, _)| *spindle)
+                .filter(|spindle| !lost.contains(*spindle))
+                .filter(|spindle| {
+                    let bytes = block_of(Member(spindle.0 as u8));
+                    bytes.is_some_and(|bytes| {
+                        self.fit(index, (*spindle, stripe), bytes) == Fit::Wrong
+                    })
+                })
+                .collect();
+            bad.extend(stale.iter().map(|spindle| (stripe, spindle)));
+            let lost = lost.union(stale);
             let mut compute = |without: SpindleSet| {
                 let missing = group.members_on(lost.union(without));
                 let plan = shape.plan_rebuild(group.members_on(rebuilt), missing).ok()?;
@@ -59,7 +74,10 @@ impl<P: Payload> WriteAnywhere<P> {
                     computed.collect::<Rebuilt>()
                 }))
             };
-            let mut computed = compute(SpindleSet::EMPTY).and_then(Result::ok).unwrap_or_default();
+            let mut computed = match compute(SpindleSet::EMPTY) {
+                Some(Err(_)) if !all => return None,
+                computed => computed.and_then(Result::ok).unwrap_or_default(),
+            };
             if !fits(&computed) {
                 let there = (0..group.spindles()).map(SpindleIndex);
                 for doubted in there.filter(|one| !lost.contains(*one)) {

@@ -179,6 +179,27 @@ impl Diagnosis {
         }
     }
 
+    /// Leaves out the spindles that are [stale](Superblock::is_stale_beside). While another process runs the array, its
+    /// superblocks differ by more.
+    pub(super) fn leave_out_stale(&mut self, probed: &[ProbedDevice], label: &Label) {
+        let Some(newest) = newest_superblock(probed, &self.spindles, label) else { return };
+        for position in 0..self.spindles.len() {
+            let Some(at) = self.spindles[position] else { continue };
+            let mut only_this = vec![None; self.spindles.len()];
+            only_this[position] = Some(at);
+            let own = newest_superblock(probed, &only_this, label);
+            let Some(own) = own.filter(|own| own.is_stale_beside(&newest)) else { continue };
+            self.spindles[position] = None;
+            // At most 64 spindles.
+            let role = DeviceRole::Spindle(position as u16);
+            self.stale.retain(|one| *one != role);
+            let (checkpoint, newest) = (own.checkpoint, newest.checkpoint);
+            let kind = DeviceProblemKind::Behind { checkpoint, newest };
+            let path = Some(probed[at].path.clone());
+            self.problems.push(DeviceProblem { path, role: Some(role), kind });
+        }
+    }
+
     /// Returns the positions that the array must do without: those without a spindle, and those being rebuilt.
     pub(super) fn lost(&self, newest: &Label) -> Vec<u16> {
         let states = newest.members.iter().map(|member| member.state);

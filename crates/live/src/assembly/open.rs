@@ -80,9 +80,10 @@ pub(super) fn find_devices(
     let how = OpenDevice::new().writable(!options.read_only);
     let open = |path: &Path| open_device(how, path);
     let ProbeResult { probed, devices, problems } = probe_all(&named, open, DeviceFile::file)?;
-    let diagnosis = Diagnosis::of(&probed, problems)
+    let mut diagnosis = Diagnosis::of(&probed, problems)
         .map_err(|problems| AssemblyError::NoArray { place: place.display(), problems })?;
     let label = newest_label(&probed, &diagnosis, place)?;
+    diagnosis.leave_out_stale(&probed, &label);
     let configuration = Configuration::from_toml(&label.configuration).map_err(|source| {
         AssemblyError::Configuration { path: probed[diagnosis.newest].path.clone(), source }
     })?;

@@ -53,6 +53,14 @@ pub enum DeviceProblemKind {
         /// The newest sequence.
         newest: u64,
     },
+    /// Its newest superblock is more than one consistency point behind the array's: it is a copy from earlier in the
+    /// last run.
+    Behind {
+        /// The consistency point of its newest superblock.
+        checkpoint: u64,
+        /// That of the array's.
+        newest: u64,
+    },
     /// It is being rebuilt, and holds only a part of its data.
     Rebuilding,
     /// It is smaller than its label says.
@@ -142,7 +150,7 @@ impl DeviceProblem {
                 "replace it: `strewn array replace DIR log`".to_owned()
             }
             DeviceProblemKind::Failed => "replace it: its data is out of date".to_owned(),
-            DeviceProblemKind::Older { .. } => {
+            DeviceProblemKind::Older { .. } | DeviceProblemKind::Behind { .. } => {
                 "replace it: it may lack later writes".to_owned()
             }
             DeviceProblemKind::Rebuilding => "nothing: its rebuild starts over when the array is started".to_owned(),
@@ -200,6 +208,10 @@ impl fmt::Display for DeviceProblem {
             DeviceProblemKind::Older { sequence, newest } => write!(
                 formatter,
                 "it is stale: its label is number {sequence}, the array's is {newest}; it was away, or is an old copy"
+            ),
+            DeviceProblemKind::Behind { checkpoint, newest } => write!(
+                formatter,
+                "it is stale: its superblock is that of consistency point {checkpoint}, the array's is {newest}; it is an old copy"
             ),
             DeviceProblemKind::Rebuilding => formatter.write_str("it is being rebuilt"),
             DeviceProblemKind::TooSmall { size_bytes, needed_bytes } => write!(

@@ -20,6 +20,7 @@ use crate::catalog::Catalog;
 use crate::configuration::{ArrayConfig, ArrayLayout};
 use crate::device::{BLOCK_BYTES, OpenDevice, OpenDeviceError, remedy_of_system};
 use crate::format::{Label, Member, MemberState, Superblock, device_block};
+use crate::stripe_read::compute_missing;
 
 /// The state of an array, from its devices.
 #[derive(Debug, Clone)]
@@ -90,9 +91,14 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
     let named = place.named()?;
     let open = |path: &Path| open_to_read(path);
     let ProbeResult { probed, problems, devices } = probe_all(&named, open, |file: &File| file)?;
-    let diagnosis = Diagnosis::of(&probed, problems)
+    let mut diagnosis = Diagnosis::of(&probed, problems)
         .map_err(|problems| AssemblyError::NoArray { place: place.display(), problems })?;
     let label = newest_label(&probed, &diagnosis, place)?;
+    let mut ours = diagnosis.spindles.iter().chain(&diagnosis.logs).flatten();
+    let in_use = ours.find_map(|at| user_of(&probed[*at].path));
+    if in_use.is_none() {
+        diagnosis.leave_out_stale(&probed, &label);
+    }
     let configuration = Configuration::from_toml(&label.configuration).map_err(|source| {
         AssemblyError::Configuration { path: probed[diagnosis.newest].path.clone(), source }
     })?;
@@ -117,7 +123,6 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
         };
         found.iter().zip(members).map(status).collect()
     };
-    let mut ours = diagnosis.spindles.iter().chain(&diagnosis.logs).flatten();
     Ok(Status {
         condition,
         spindles: status_of(&diagnosis.spindles, &label.members),
@@ -127,7 +132,7 @@ pub fn look(place: &ArrayLocation) -> Result<Status, AssemblyError> {
             .and_then(|superblock| catalog_of(&configuration, superblock, &spindle_files)),
         superblock,
         has_initialization_map: has_map,
-        in_use: ours.find_map(|at| user_of(&probed[*at].path)),
+        in_use,
         label,
         configuration,
         problems: diagnosis.problems,
@@ -170,11 +175,14 @@ fn catalog_of(
             let group = &placed.group;
             let own = SpindleIndex(place.spindle.0 - placed.first_spindle);
             let (wanted, shape) = (SpindleSet::single(own), group.stripe_shape());
-            let plan = shape.plan_read(group.members_on(wanted), group.members_on(lost)).ok()?;
-            let mut bytes = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
-            bytes.compute(&plan, |member| stripe.get(member.index())?.as_deref()).ok()?;
-            let block = bytes.block(strewn_raid::Member(own.0 as u8))?.to_vec();
-            Some(block).filter(is_right)
+            let member = strewn_raid::Member(own.0 as u8);
+            let block_of = |member: strewn_raid::Member| stripe.get(member.index())?.as_deref();
+            let is_right = |computed: &StripeBytes| {
+                computed.block(member).is_some_and(|bytes| checksum(bytes) == pointer.checksum)
+            };
+            let (wanted, lost) = (group.members_on(wanted), group.members_on(lost));
+            let (_, computed) = compute_missing(shape, wanted, lost, block_of, is_right)?;
+            computed.block(member).map(<[u8]>::to_vec)
         };
         there.or_else(computed).map(Vec::into_boxed_slice)
     };

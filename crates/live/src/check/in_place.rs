@@ -4,7 +4,7 @@ use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_raid::{MemberSet, StripeCodec, StripeShape, StripedLayout};
 
-use super::{CheckReport, Inconsistency, wrong};
+use super::{CheckReport, Inconsistency};
 use crate::device::{BLOCK_BYTES, Devices};
 use crate::format::Superblock;
 use crate::offline::OfflineArray;
@@ -40,7 +40,7 @@ fn check_blocks(
         let why = match read.state {
             Some(state) => {
                 report.blocks += u64::from(state != BlockState::NeverWritten);
-                wrong(&state, read.holds, None, superblock)
+                read.problem(superblock.checkpoint)
             }
             None => {
                 report.blocks_missing += u64::from(read.is_used);

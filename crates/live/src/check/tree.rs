@@ -7,10 +7,11 @@ use strewn_volume::VolumeId;
 
 use crate::restart::read_catalog;
 
-use super::{CheckReport, Inconsistency, Reach, Reached, wrong};
+use super::{CheckReport, Inconsistency, Reach, Reached};
 use crate::device::Devices;
 use crate::format::Superblock;
 use crate::offline::{OfflineArray, SpindleBlock};
+use crate::stripe_read::problem_of;
 
 /// Checks the tree level by level, and returns the blocks reached.
 pub(super) fn check<D: Devices>(
@@ -115,7 +116,9 @@ impl Walk<'_> {
             report.blocks += 1;
             let holds = keys.holds(*key);
             let why = match state {
-                Some(state) => wrong(&state, holds, Some(pointer.checksum), superblock),
+                Some(state) => {
+                    problem_of(&state, holds, Some(pointer.checksum), superblock.checkpoint)
+                }
                 None => {
                     report.blocks_missing += 1;
                     None

@@ -121,6 +121,14 @@ impl Superblock {
         usize::from(self.root.groups).max(1)
     }
 
+    /// Returns whether a spindle is stale whose newest superblock this is, in an array whose newest is `newest`. Each
+    /// superblock is durable on all spindles before the next is written, so a power loss leaves a spindle one behind. A
+    /// spindle further behind was away, or is an old copy.
+    #[must_use]
+    pub fn is_stale_beside(&self, newest: &Self) -> bool {
+        self.checkpoint.saturating_add(1) < newest.checkpoint
+    }
+
     /// Returns the device block that it goes to.
     #[must_use]
     pub fn slot(&self) -> u64 {

@@ -6,7 +6,7 @@ use strewn_live::assembly::{
     self, ArrayLocation, AssemblyError, Condition, DeviceProblemKind, OpenOptions, look,
 };
 use strewn_live::format::{
-    DiskFormatError, INITIALIZATION_MAP_SLOTS, MemberState, SUPERBLOCK_SLOTS,
+    DiskFormatError, INITIALIZATION_MAP_SLOTS, MemberState, SUPERBLOCK_SLOTS, Superblock,
 };
 
 use super::common::{BLOCK, Folder, kinds, label, put_label, take_label, write};
@@ -312,6 +312,65 @@ fn regression_a_copy_from_before_a_start_is_known() {
         fs::write(&path, present).unwrap();
         folder.open().unwrap();
     }
+}
+
+/// A copy of a device from earlier in the same run has the newest label. A power loss leaves a superblock at most one
+/// consistency point behind; two is an old copy.
+#[test]
+fn regression_a_copy_from_earlier_in_the_same_run_is_known() {
+    for behind in 0..4 {
+        let folder = Folder::new();
+        folder.create();
+        let superblock = folder.open().unwrap().superblock.unwrap();
+        for position in 0..5 {
+            let behind = if position == 2 { behind } else { 0 };
+            for checkpoint in [6 - behind, 7 - behind] {
+                let superblock = Superblock { checkpoint, ..superblock.clone() };
+                let offset = superblock.slot() * BLOCK;
+                write(&folder.spindle(position), offset, superblock.encode().bytes());
+            }
+        }
+        let before = folder.contents();
+        if behind < 2 {
+            assert_eq!(look(&folder.place()).unwrap().condition, Condition::Whole);
+            assert_eq!(folder.open().unwrap().problems, []);
+            continue;
+        }
+        let error = folder.open().unwrap_err();
+        assert!(matches!(error, AssemblyError::Degraded { usable: 4, .. }), "{error}");
+        let stale = DeviceProblemKind::Behind { checkpoint: 7 - behind, newest: 7 };
+        assert_eq!(kinds(error.problems()), [(Some(2), stale)]);
+        assert!(error.to_string().contains("it is stale"), "{error}");
+        let status = look(&folder.place()).unwrap();
+        assert_eq!(
+            (status.condition, &status.problems[..]),
+            (Condition::Degraded, error.problems())
+        );
+        assert_eq!(folder.contents(), before);
+        // From then on it is marked as failed, whatever its superblock says.
+        assert_eq!(folder.open_degraded().unwrap().lost(), [2]);
+        let newest = Superblock { checkpoint: 7, ..superblock };
+        write(&folder.spindle(2), newest.slot() * BLOCK, newest.encode().bytes());
+        let error = folder.open().unwrap_err();
+        assert_eq!(kinds(error.problems()), [(Some(2), DeviceProblemKind::Failed)]);
+    }
+}
+
+/// Three of five spindles are old copies: more than parity covers.
+#[test]
+fn more_old_copies_than_parity_covers_are_not_started() {
+    let folder = Folder::new();
+    folder.create();
+    let superblock = folder.open().unwrap().superblock.unwrap();
+    let superblock = Superblock { checkpoint: 2, ..superblock };
+    for position in 0..2 {
+        let offset = superblock.slot() * BLOCK;
+        write(&folder.spindle(position), offset, superblock.encode().bytes());
+    }
+    let error = folder.open_degraded().unwrap_err();
+    assert!(matches!(error, AssemblyError::Unusable { too_many_lost: true, .. }), "{error}");
+    assert_eq!(error.problems().len(), 3, "{error}");
+    assert_eq!(look(&folder.place()).unwrap().condition, Condition::Unusable);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use strewn_live::check::Inconsistency;
 use strewn_live::device::DeviceIndex;
 use strewn_live::engine::{HostRequest, RequestError, RequestId, TargetId};
 use strewn_live::format::{
-    ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, Superblock, checksum_block, device_block,
+    MemberState, ROW_DATA_BLOCKS, SUPERBLOCK_SLOTS, Superblock, checksum_block, device_block,
 };
 use strewn_live::offline::SpindleBlock;
 use strewn_live::store::BadBlock;
@@ -234,6 +234,39 @@ fn a_first_write_that_is_lost_is_noticed() {
     }
 }
 
+/// A drive dropped the first write of parity that is zeros: its contents are right by chance. It was not found, and
+/// blocks of the stripe were refused as soon as a spindle was lost.
+#[test]
+fn regression_a_first_write_of_zeros_that_is_lost_is_repaired() {
+    let mut rng = Rng::new(16);
+    let setting = Setting { sets: vec![5], lun_blocks: 61, ..Setting::any(&mut rng) };
+    let mut rig = Rig::of(16, rng, setting);
+    rig.start();
+    rig.shut_down();
+    let [place, parity] = places(&rig);
+    let before = bytes_at(&rig, parity);
+    rig.start();
+    rig.write(0..61 * 8, true);
+    rig.settle();
+    rig.shut_down();
+    rig.check();
+    put_back(&rig, parity, before);
+    let findings = rig.report().findings;
+    let is_of_parity = |found: &Inconsistency| {
+        matches!(found, Inconsistency::Block { holds: BlockContents::Parity, place, .. }
+            if *place == parity)
+    };
+    assert!(findings.iter().any(is_of_parity), "{findings:?}");
+    let scrubbed = rig.scrub();
+    assert!(scrubbed.bad_blocks > 0 && scrubbed.gone.is_empty() && scrubbed.left.is_empty());
+    assert_eq!(scrubbed.bad_blocks, scrubbed.repaired_blocks);
+    rig.check();
+    assert!(rig.scrub().is_clean());
+    rig.devices().lose_device(device(place.spindle), "lost");
+    rig.start();
+    rig.verify();
+}
+
 /// With a spindle gone there is nothing to compute the block from: it is refused, and so is what would be computed from
 /// it.
 #[test]
@@ -331,6 +364,8 @@ fn a_superblock_that_was_being_written_is_no_finding_and_a_missing_one_is() {
     let report = rig.report();
     assert!(matches!(&report.findings[..], [found] if of_one(found)), "{report:?}");
     assert_eq!(report.interrupted, []);
+    // One behind is completed.
+    write(&rig, &before, before.slot());
     restart_and_verify(&mut rig);
     // The array is shut down, so all spindles have the newest.
     let newest = SUPERBLOCK_SLOTS.map(|slot| read(&rig, slot));
@@ -339,6 +374,12 @@ fn a_superblock_that_was_being_written_is_no_finding_and_a_missing_one_is() {
     write(&rig, &Superblock { checkpoint: newest.checkpoint - 2, ..newest.clone() }, newest.slot());
     let report = rig.report();
     assert!(matches!(&report.findings[..], [found] if of_one(found)), "{report:?}");
+    // Two behind is stale.
+    let older = Superblock { checkpoint: newest.checkpoint - 3, ..newest };
+    write(&rig, &older, older.slot());
+    rig.start();
+    assert_eq!(rig.running().engine().label().members[1].state, MemberState::Failed);
+    rig.verify();
 }
 
 #[test]
