@@ -4,7 +4,8 @@ use strewn::results::Results;
 
 use crate::common::Folder;
 
-/// A thin volume that is filled until it finds no room, beside a thick one with snapshots.
+/// A thin volume that is filled until it finds no room, beside a thick one with snapshots: the first of them comes while
+/// there is room in the usable blocks for what it claims.
 const SCENARIO: &str = r#"
 schema = 1
 name = "thin"
@@ -55,7 +56,7 @@ laid_out = "0 B"
 [[array.volume]]
 name = "database"
 size = "200 MiB"
-snapshots = { every = "9 s", keep = 6 }
+snapshots = { every = "4 s", keep = 6 }
 [[array.volume]]
 name = "archive"
 thin = true

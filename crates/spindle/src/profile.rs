@@ -1,8 +1,8 @@
 //! The measurements that describe a drive, as a TOML file.
 //!
 //! A [`Profile`] holds numbers and their sources. Nothing in it is derived, except the seeks and zones that a
-//! [`ProfileTemplate`] stands for ([`Profile::derive`]). [`Profile::validate`] finds the mistakes that hand-written profiles tend to have,
-//! and names the field of each.
+//! [`ProfileTemplate`] stands for ([`Profile::derive`]). [`Profile::validate`] finds the mistakes that hand-written
+//! profiles tend to have, and names the field of each.
 
 use std::path::Path;
 use std::sync::OnceLock;

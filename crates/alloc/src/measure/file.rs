@@ -267,8 +267,8 @@ impl LayoutCounter {
         );
     }
 
-    /// Adds `blocks` consecutive blocks, whose first follows the last block added before or does not. The first block of
-    /// all follows none. O(1).
+    /// Adds `blocks` consecutive blocks, whose first follows the last block added before or does not. The first block
+    /// of all follows none. O(1).
     pub fn add_run(&mut self, blocks: u64, follows: bool) {
         let follows = follows && self.blocks > 0;
         self.blocks = self.blocks.saturating_add(blocks);

@@ -234,9 +234,9 @@ impl<P: Payload> DiskGroup<P> {
     /// The update of all that is dirty in the stripe of `first`, if it takes fewer commands than extent by extent.
     /// `first` is dirty, as is the rest of its chunk.
     ///
-    /// Extents share parity only where they are in the same rows. That is so where a dirty run is as long as two chunks,
-    /// and where half of the stripe's data are dirty. Other extents that happen to be in one stripe are short, and so is
-    /// their parity: together they would read and write it from the first row to the last.
+    /// Extents share parity only where they are in the same rows. That is so where a dirty run is as long as two
+    /// chunks, and where half of the stripe's data are dirty. Other extents that happen to be in one stripe are short,
+    /// and so is their parity: together they would read and write it from the first row to the last.
     pub(super) fn partial_stripe_from(&self, first: u64) -> Option<PartialStripe<P>> {
         let layout = &self.layout;
         let (stripe, _) = layout.stripe_of(first);
@@ -306,8 +306,8 @@ impl<P: Payload> DiskGroup<P> {
         }
     }
 
-    /// What the update of a partial stripe writes, and where. Lost units are left out: parity covers data, and lost parity is
-    /// rebuilt.
+    /// What the update of a partial stripe writes, and where. Lost units are left out: parity covers data, and lost
+    /// parity is rebuilt.
     fn writes_of_partial_stripe(&mut self, slot: usize) -> Vec<(Piece, (SpindleIndex, u64), P)> {
         let layout = &self.layout;
         let destage = &mut self.destages[slot];

@@ -21,8 +21,8 @@ const MOST_BLOCKS: u64 = 256;
 impl<P: Payload> InPlace<P> {
     /// From now on, reads ahead of sequential streams, each by at most `read_ahead_bytes`, and keeps `read_cache_bytes`
     /// of what hosts have read; 0 is not at all. With both, what is read ahead is part of the read cache, and a stream
-    /// is ahead by at most half of it: no more would be there when it is wanted. It needs chunks of whole blocks of 4 KiB, and a disk group whose LUNs
-    /// take less than 16 TiB: without these, nothing is read ahead or kept.
+    /// is ahead by at most half of it: no more would be there when it is wanted. It needs chunks of whole blocks of 4
+    /// KiB, and a disk group whose LUNs take less than 16 TiB: without these, nothing is read ahead or kept.
     ///
     /// # Panics
     /// If something is being read ahead.

@@ -38,8 +38,8 @@ pub(super) enum Source {
 
 impl<P: Payload> ReadCache<P> {
     /// For a group of `group_sectors` with so many LUNs, whose streams are ahead by at most `window_sectors` each.
-    /// `kept_sectors` is the size of the read cache, if there is one: what is read ahead is in it. Without one, there are
-    /// buffers for what all streams read ahead. `None` if blocks of 4 KiB have no 32-bit numbers.
+    /// `kept_sectors` is the size of the read cache, if there is one: what is read ahead is in it. Without one, there
+    /// are buffers for what all streams read ahead. `None` if blocks of 4 KiB have no 32-bit numbers.
     pub(super) fn new(
         group_sectors: u64,
         luns: usize,

@@ -3,8 +3,8 @@
 //!
 //! * If all data of a stripe are dirty, data and new parity are written, and nothing is read: see
 //!   [`super::full_stripes`].
-//! * If a dirty run is as long as two chunks, or at least half of its data are dirty, all dirty data of the stripe go out
-//!   with one update of their parity, by read-modify-write or by reconstruct-write: see [`super::partial_stripes`].
+//! * If a dirty run is as long as two chunks, or at least half of its data are dirty, all dirty data of the stripe go
+//!   out with one update of their parity, by read-modify-write or by reconstruct-write: see [`super::partial_stripes`].
 //!
 //! The elevator asks for more than an extent only where the extent reaches the end of its chunk, so small random writes
 //! pay for none of this.
@@ -47,8 +47,8 @@ pub(super) enum Stripes<P> {
 pub(super) const COMMANDS_OF_EXTENT: usize = 2;
 
 /// The commands of extents that commands count as which are in flight together. A command that is longer than those of
-/// extents counts as the short ones that a drive would do in its time; otherwise a backlog of long commands would hold up
-/// reads longer than one of short commands. Whole extents are counted.
+/// extents counts as the short ones that a drive would do in its time; otherwise a backlog of long commands would hold
+/// up reads longer than one of short commands. Whole extents are counted.
 pub(super) fn load_of(commands: usize, sectors: u64) -> usize {
     (commands + (sectors / SECTORS_OF_A_COMMAND) as usize).next_multiple_of(COMMANDS_OF_EXTENT)
 }

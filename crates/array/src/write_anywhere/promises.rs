@@ -296,8 +296,8 @@ impl<P: Payload> WriteAnywhere<P> {
             + u64::from(CATALOG_BLOCKS)
     }
 
-    /// Blocks that are kept beside all claims and the places kept for metadata: for overwriting, and the rest of the file
-    /// system's reserve, of which the array's own metadata is a part.
+    /// Blocks that are kept beside all claims and the places kept for metadata: for overwriting, and the rest of the
+    /// file system's reserve, of which the array's own metadata is a part.
     pub(super) fn kept_beside_claims(&self) -> u64 {
         let all = self.aggregate.total_blocks();
         let usable = (all as f64 * (1.0 - self.reserve_percent / 100.0)) as u64;

@@ -381,7 +381,8 @@ proptest! {
 }
 
 /// Eight chunks of data and one of parity: what is dirty of a stripe goes out by the cheaper of read-modify-write, two
-/// commands a chunk and two for parity, and reconstruct-write, one for each chunk of the stripe; parity is written once.
+/// commands a chunk and two for parity, and reconstruct-write, one for each chunk of the stripe; parity is written
+/// once.
 #[test]
 fn a_partial_stripe_updates_its_parity_once() {
     let of_write = |first_sector: u64, sectors: u64| {

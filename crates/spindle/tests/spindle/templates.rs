@@ -60,7 +60,8 @@ fn a_template_in_code_is_one_in_a_file() {
 #[test]
 fn a_profile_that_its_template_does_not_give_is_refused() {
     let shipped = Profile::shipped("nearline-7200-16tb").unwrap();
-    let changes: [(&str, fn(&mut Profile)); 6] = [
+    type Change = fn(&mut Profile);
+    let changes: [(&str, Change); 6] = [
         ("seek", |profile| profile.template.as_mut().unwrap().seek_ms.full_stroke *= 2.0),
         ("seek", |profile| profile.template.as_mut().unwrap().sectors_per_track.1 -= 1),
         ("seek", |profile| profile.template.as_mut().unwrap().zones -= 1),

@@ -65,8 +65,8 @@ fn in_place_a_write_of_several_chunks_updates_parity_once_a_stripe() {
         // shorter than two chunks, and updated one by one.
         (8, 256, 4, (31.0 * (5.0 * 8.0 + 10.0 + 12.0) + 6.0 * 6.0 + 8.0) / 7.0 / 32.0),
     ] {
-        let layout = Raid5Layout::new(spindles, 128 * KIB, 2 * MIB, DRIVE_BYTES).unwrap();
-        let array = array_in_place(in_place(layout.into(), 64 * GIB, FREE));
+        let layout = Raid5Layout::new(spindles, 128 * KIB, 2 * MIB, DRIVE_BYTES).unwrap().into();
+        let array = array_in_place(in_place(layout, 64 * GIB, FREE));
         let (bytes, alignment_bytes) = (kib * KIB, alignment_kib * KIB);
         let load = Load { bytes, alignment_bytes, outstanding: 64, ..RANDOM_WRITES };
         let segment = last(run(array, load, 64 * GIB, &[20, 60]));
