@@ -107,8 +107,6 @@ struct Units {
     units: &'static [Unit],
     /// Spellings read but never written.
     aliases: &'static [Unit],
-    /// Whether a whole number is written rather than a fraction with as few digits.
-    prefers_whole: bool,
 }
 
 const fn unit(spelling: &'static str, size: u64) -> Unit {
@@ -130,7 +128,6 @@ const BYTE_UNITS: Units = Units {
         unit("B", 1),
     ],
     aliases: &[],
-    prefers_whole: false,
 };
 
 const TIME_UNITS: Units = Units {
@@ -146,7 +143,6 @@ const TIME_UNITS: Units = Units {
     ],
     // Unicode has two: the micro sign and the Greek letter.
     aliases: &[unit("\u{b5}s", 1_000), unit("\u{3bc}s", 1_000)],
-    prefers_whole: true,
 };
 
 impl Units {
@@ -228,8 +224,8 @@ impl Units {
     }
 
     /// Writes the exact text with the fewest digits, at most three of them decimals, in the largest unit that has so
-    /// few. Of a time, the point of a fraction counts too, and a whole number is written rather than a fraction: 90 s and
-    /// 10 min, but 1.5 MiB.
+    /// few. Except in binary units, whose fractions are of use, a fraction counts as a digit more, and a whole number comes
+    /// before it: 90 s and 10 min, but 1.5 MiB.
     fn write(&self, value: u64) -> String {
         let mut best: Option<(usize, bool, String)> = None;
         for unit in self.units.iter().filter(|unit| value >= unit.size || unit.size == 1) {
@@ -247,7 +243,7 @@ impl Units {
                 }
             };
             let digits = text.bytes().filter(u8::is_ascii_digit).count();
-            let is_fraction = self.prefers_whole && !thousandths.is_multiple_of(1000);
+            let is_fraction = !thousandths.is_multiple_of(1000) && !unit.size.is_power_of_two();
             let worth = (digits + usize::from(is_fraction), is_fraction);
             if best.as_ref().is_none_or(|(length, is_fraction, _)| worth < (*length, *is_fraction))
             {
@@ -434,6 +430,7 @@ mod tests {
             (6_710_886_400, "6.25 GiB"),
             // Neither kB for KiB, nor KiB for MiB.
             (512_000, "500 KiB"),
+            (1_395_864_371, "1395864371 B"),
             (64_000, "64 kB"),
             (2_228_224, "2.125 MiB"),
             (3 << 19, "1.5 MiB"),
