@@ -224,8 +224,8 @@ impl Units {
     }
 
     /// Writes the exact text with the fewest digits, at most three of them decimals, in the largest unit that has so
-    /// few. Except in binary units, whose fractions are of use, a fraction counts as a digit more, and a whole number comes
-    /// before it: 90 s and 10 min, but 1.5 MiB.
+    /// few. Except in binary units, whose fractions are of use, a fraction counts as a digit more, and a whole number
+    /// comes before it: 90 s and 10 min, but 1.5 MiB.
     fn write(&self, value: u64) -> String {
         let mut best: Option<(usize, bool, String)> = None;
         for unit in self.units.iter().filter(|unit| value >= unit.size || unit.size == 1) {
