@@ -107,9 +107,6 @@ struct Units {
     units: &'static [Unit],
     /// Spellings read but never written.
     aliases: &'static [Unit],
-    /// What a fraction of a unit that is not binary costs when a text is chosen, in halves of a digit: 2 is as good as a
-    /// digit more of a smaller unit, 3 is not.
-    fraction_cost: usize,
 }
 
 const fn unit(spelling: &'static str, size: u64) -> Unit {
@@ -131,7 +128,6 @@ const BYTE_UNITS: Units = Units {
         unit("B", 1),
     ],
     aliases: &[],
-    fraction_cost: 2,
 };
 
 const TIME_UNITS: Units = Units {
@@ -147,7 +143,6 @@ const TIME_UNITS: Units = Units {
     ],
     // Unicode has two: the micro sign and the Greek letter.
     aliases: &[unit("\u{b5}s", 1_000), unit("\u{3bc}s", 1_000)],
-    fraction_cost: 3,
 };
 
 impl Units {
@@ -229,10 +224,10 @@ impl Units {
     }
 
     /// Writes the exact text with the fewest digits, at most three of them decimals, in the largest unit that has so
-    /// few. Except in binary units, a fraction counts for more than its digits ([`Units::fraction_cost`]): 90 s and
-    /// 10 min, but 1.5 MiB.
+    /// few. A fraction counts as a digit more and comes after a whole number, except in binary units: 90 s and 10 min,
+    /// but 1.5 MiB.
     fn write(&self, value: u64) -> String {
-        let mut best: Option<(usize, String)> = None;
+        let mut best: Option<((usize, bool), String)> = None;
         for unit in self.units.iter().filter(|unit| value >= unit.size || unit.size == 1) {
             let thousandths = u128::from(value) * 1000;
             if !thousandths.is_multiple_of(u128::from(unit.size)) {
@@ -249,7 +244,7 @@ impl Units {
             };
             let is_costly = text.contains('.') && !unit.size.is_power_of_two();
             let digits = text.bytes().filter(u8::is_ascii_digit).count();
-            let cost = 2 * digits + if is_costly { self.fraction_cost } else { 0 };
+            let cost = (digits + usize::from(is_costly), is_costly);
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                 best = Some((cost, text));
             }
@@ -436,7 +431,7 @@ mod tests {
             (512_000, "500 KiB"),
             (1_395_864_371, "1395864371 B"),
             (64_000, "64 kB"),
-            (3_220_000_000_000, "3.22 TB"),
+            (4_160, "4160 B"),
             (2_228_224, "2.125 MiB"),
             (3 << 19, "1.5 MiB"),
         ];
