@@ -35,15 +35,15 @@ pub fn fio_output(results: &Results, load: Option<&Load>, segments: &[Vec<Segmen
                 clones: 1,
                 bytes: file_bytes,
             };
-            jobs.push(job(load, group, segment.length_ns, &[by_direction]));
+            jobs.push(job(load, group, segment.length_ns, &[&**by_direction]));
         }
         for name in job_names(results, segments) {
             let (mut measures, mut length_ns) = (Vec::new(), 0);
             for segment in segments {
                 let own = segment.by_workload.iter().find(|workload| *workload.name == *name);
                 let measured = match own {
-                    Some(own) => Some(&own.by_direction),
-                    None if segment.by_workload.is_empty() => segment.by_direction.as_ref(),
+                    Some(own) => Some(&*own.by_direction),
+                    None if segment.by_workload.is_empty() => segment.by_direction.as_deref(),
                     None => None,
                 };
                 let is_at_work = |both: &[DirectionMeasures; 2]| {
@@ -123,7 +123,7 @@ fn job(
     load: JobLoad,
     group: u32,
     length_ns: u64,
-    measures: &[&Box<[DirectionMeasures; 2]>],
+    measures: &[&[DirectionMeasures; 2]],
 ) -> JobResult {
     let of = |direction: usize| -> Vec<&DirectionMeasures> {
         measures.iter().map(|both| &both[direction]).collect()

@@ -107,8 +107,6 @@ struct Units {
     units: &'static [Unit],
     /// Spellings read but never written.
     aliases: &'static [Unit],
-    /// Whether a whole number is written rather than a fraction with as few digits.
-    prefers_whole: bool,
 }
 
 const fn unit(spelling: &'static str, size: u64) -> Unit {
@@ -130,7 +128,6 @@ const BYTE_UNITS: Units = Units {
         unit("B", 1),
     ],
     aliases: &[],
-    prefers_whole: false,
 };
 
 const TIME_UNITS: Units = Units {
@@ -146,7 +143,6 @@ const TIME_UNITS: Units = Units {
     ],
     // Unicode has two: the micro sign and the Greek letter.
     aliases: &[unit("\u{b5}s", 1_000), unit("\u{3bc}s", 1_000)],
-    prefers_whole: true,
 };
 
 impl Units {
@@ -228,10 +224,10 @@ impl Units {
     }
 
     /// Writes the exact text with the fewest digits, at most three of them decimals, in the largest unit that has so
-    /// few. Of a time, the point of a fraction counts too, and a whole number is written rather than a fraction: 90 s and
-    /// 10 min, but 1.5 MiB.
+    /// few. A fraction counts as a digit more and comes after a whole number, except in binary units: 90 s and 10 min,
+    /// but 1.5 MiB.
     fn write(&self, value: u64) -> String {
-        let mut best: Option<(usize, bool, String)> = None;
+        let mut best: Option<((usize, bool), String)> = None;
         for unit in self.units.iter().filter(|unit| value >= unit.size || unit.size == 1) {
             let thousandths = u128::from(value) * 1000;
             if !thousandths.is_multiple_of(u128::from(unit.size)) {
@@ -246,16 +242,15 @@ impl Units {
                     format!("{whole}.{} {}", digits.trim_end_matches('0'), unit.spelling)
                 }
             };
+            let is_costly = text.contains('.') && !unit.size.is_power_of_two();
             let digits = text.bytes().filter(u8::is_ascii_digit).count();
-            let is_fraction = self.prefers_whole && !thousandths.is_multiple_of(1000);
-            let worth = (digits + usize::from(is_fraction), is_fraction);
-            if best.as_ref().is_none_or(|(length, is_fraction, _)| worth < (*length, *is_fraction))
-            {
-                best = Some((worth.0, worth.1, text));
+            let cost = (digits + usize::from(is_costly), is_costly);
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, text));
             }
         }
         // The base unit is always exact, so there is always a text.
-        best.map(|(.., text)| text).unwrap_or_default()
+        best.map(|(_, text)| text).unwrap_or_default()
     }
 }
 
@@ -434,7 +429,9 @@ mod tests {
             (6_710_886_400, "6.25 GiB"),
             // Neither kB for KiB, nor KiB for MiB.
             (512_000, "500 KiB"),
+            (1_395_864_371, "1395864371 B"),
             (64_000, "64 kB"),
+            (4_160, "4160 B"),
             (2_228_224, "2.125 MiB"),
             (3 << 19, "1.5 MiB"),
         ];

@@ -17,8 +17,8 @@ pub trait Accesses: Send {
     /// If it cannot be read, for example from a damaged file.
     fn next_access(&mut self) -> Result<Option<TimedAccess>, AccessesError>;
 
-    /// Returns an access of the other direction, to be issued before `drawn`, which is ahead of its direction's rate and
-    /// will come later. By default there is no choice, and `drawn` itself comes next.
+    /// Returns an access of the other direction, to be issued before `drawn`, which is ahead of its direction's rate
+    /// and will come later. By default there is no choice, and `drawn` itself comes next.
     ///
     /// # Errors
     /// As [`next_access`](Self::next_access).

@@ -1,8 +1,5 @@
 //! fio's I/O engines, and what each does with a job's accesses.
 
-use super::setting::Setting;
-use crate::text::FileFormatError;
-
 /// What an engine does with accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EngineKind {
@@ -86,15 +83,9 @@ pub(super) fn kind(name: &str) -> Option<EngineKind> {
     ENGINES.iter().find(|(engine, _)| *engine == name).map(|(_, kind)| *kind)
 }
 
-/// Checks that fio has the engine called `name`.
-pub(super) fn check(setting: &Setting<'_>, name: &str) -> Result<(), FileFormatError> {
-    match kind(name) {
-        Some(_) => Ok(()),
-        None => {
-            let names = ENGINES.iter().map(|(engine, _)| *engine);
-            Err(setting.unknown_name(name, names, "write one that `fio --enghelp` lists"))
-        }
-    }
+/// Returns the names of all engines.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    ENGINES.iter().map(|(engine, _)| *engine)
 }
 
 #[cfg(test)]

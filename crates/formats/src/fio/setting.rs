@@ -75,7 +75,10 @@ impl<'l> Setting<'l> {
             Apply::Name => job.name = self.text()?.to_owned(),
             Apply::IoEngine => {
                 let name = self.text()?;
-                engine::check(self, name)?;
+                if engine::kind(name).is_none() {
+                    let otherwise = "write one that `fio --enghelp` lists";
+                    return Err(self.unknown_name(name, engine::names(), otherwise));
+                }
                 job.io_engine = Some(name.to_owned());
             }
             Apply::Pattern => job.pattern = self.pattern(base)?,
@@ -269,7 +272,7 @@ impl<'l> Setting<'l> {
     }
 
     /// Returns the error for a value that is not among `known`. `otherwise` is the remedy if none of them is near.
-    pub(super) fn unknown_name(
+    fn unknown_name(
         &self,
         word: &str,
         known: impl IntoIterator<Item = &'static str>,

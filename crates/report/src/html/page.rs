@@ -194,8 +194,8 @@ fn map_text(map: &LayoutMap) -> Result<String, ResultsError> {
     map_text(&map.halved())
 }
 
-/// Returns JSON that cannot end its script element, and misleads nobody who reads it: `<` and harmful letters are written
-/// as escapes, which are the same string.
+/// Returns JSON that cannot end its script element, and misleads nobody who reads it: `<` and harmful letters are
+/// written as escapes, which are the same string.
 #[must_use]
 pub fn within_script(json: &str) -> String {
     shown_text(json.trim_end()).replace('<', "\\u003c")

@@ -135,8 +135,8 @@ pub fn ratios(
 /// A fit leaves its rows off by less than this on average, percent.
 const FITTED_PERCENT: f64 = 2.0;
 
-/// Returns how far rows are off on average, in percent, if that is too far for a setting that was fitted to them. `None`
-/// also if one has no figure, as in a run that was cut short.
+/// Returns how far rows are off on average, in percent, if that is too far for a setting that was fitted to them.
+/// `None` also if one has no figure, as in a run that was cut short.
 #[must_use]
 pub fn off_percent(published: &Published, arrays: &[ArrayResults], rows: &[String]) -> Option<f64> {
     let error = |name: &String| {

@@ -397,8 +397,8 @@ impl Results {
 }
 
 impl ArrayResults {
-    /// Returns the segments that are long enough for a rate: all but a last one that ended long before its time, because
-    /// the host was done. Charts and verdicts are of these.
+    /// Returns the segments that are long enough for a rate: all but a last one that ended long before its time,
+    /// because the host was done. Charts and verdicts are of these.
     #[must_use]
     pub fn rated_segments(&self) -> &[Segment] {
         match self.segments.as_slice() {

@@ -183,8 +183,8 @@ impl<'a> Drive<'a> {
         self.running.submit(RequestId(id.0.into()), TargetId::FIRST_LUN, request);
     }
 
-    /// Runs until `end_ns` or until the host is done. If the host issues nothing after `end_ns`, the segment lasts until
-    /// everything is answered.
+    /// Runs until `end_ns` or until the host is done. If the host issues nothing after `end_ns`, the segment lasts
+    /// until everything is answered.
     fn run_segment(&mut self, end_ns: u64) -> Result<(), Cut> {
         self.run_until(end_ns)?;
         if self.host.issues_no_more(end_ns) {

@@ -1,7 +1,6 @@
 //! Reads and writes of a job that has a rate for each.
 
 use strewn_base::Rng;
-use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_sim::{Accesses, AccessesError, TimedAccess};
 use strewn_workload::{Direction, PatternStream};
 
@@ -48,21 +47,5 @@ impl Accesses for ReadsAndWrites {
         let Some(next) = self.next_of(other) else { return Ok(drawn) };
         self.waiting[drawn.access.direction as usize] = Some(drawn);
         Ok(next)
-    }
-
-    fn save_state(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
-        self.save(to)
-    }
-
-    fn restore_state(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
-        self.restore(from)
-    }
-}
-
-strewn_base::saved_state! {
-    impl for ReadsAndWrites {
-        parts: stream;
-        values: mix, waiting;
-        built: read_percent;
     }
 }

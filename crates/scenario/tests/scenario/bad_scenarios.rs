@@ -425,7 +425,7 @@ const CASES: &[Case] = &cases! {
     "a router slower than a second":
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\", \"two\"]\nrouter = { command = \"1 min\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n[[link]]\nname = \"two\"\nkind = \"fc-2g\"\n\n[[array]]\nname = \"inplace\"",
-        "router =", "array[anywhere].front_end.router.command", "is 60 s",
+        "router =", "array[anywhere].front_end.router.command", "is 1 min",
         "give 0 ns to 1 s";
     "a misspelt setting of a protocol":
         "\n[[array]]\nname = \"inplace\"" =>
@@ -546,7 +546,7 @@ const CASES: &[Case] = &cases! {
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[[array.write_anywhere.group]]\ndata_spindles = 18\nat = \"100 min\"\n\n[[array.write_anywhere.group]]\ndata_spindles = 4\n\n[[array]]\nname = \"inplace\"",
         "[[array.write_anywhere.group]]", "array[anywhere].write_anywhere.group[2].at",
-        "is missing, and the group before it is added at 6000 s",
+        "is missing, and the group before it is added at 100 min",
         "list the groups in the order in which they are added";
     "a further group with too many spindles":
         "\n[[array]]\nname = \"inplace\"" =>
@@ -564,8 +564,8 @@ const CASES: &[Case] = &cases! {
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[[array.write_anywhere.group]]\ndata_spindles = 18\nat = \"100 min\"\n[[array.failure]]\nat = \"99 min\"\nspindle = 20\n\n[[array]]\nname = \"inplace\"",
         "spindle = 20", "array[anywhere].failure[1].spindle",
-        "spindle 20 is not there yet: parity group 2 is added at 6000 s",
-        "give a time from 6000 s on, or a spindle below 20";
+        "spindle 20 is not there yet: parity group 2 is added at 100 min",
+        "give a time from 100 min on, or a spindle below 20";
     "a failure beyond all groups":
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[[array.write_anywhere.group]]\ndata_spindles = 18\n[[array.failure]]\nat = \"99 min\"\nspindle = 40\n\n[[array]]\nname = \"inplace\"",

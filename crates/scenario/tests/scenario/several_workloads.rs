@@ -104,7 +104,7 @@ fn mistakes_are_refused_with_place_and_remedy() {
         (
             "size = \"200 GB\"",
             "size = \"3 TB\"",
-            "array[FAS2050].lun: 3 LUNs of 3.22 TB together are larger than the array's usable 2.1 TiB",
+            "array[FAS2050].lun: 3 LUNs of 3220 GB together are larger than the array's usable 2.1 TiB",
         ),
         (
             "lun = \"files\"",

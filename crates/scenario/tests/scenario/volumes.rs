@@ -138,8 +138,8 @@ fn what_cannot_be_is_refused_with_its_place_and_a_remedy() {
         ),
         (
             changed("every = \"3 min\", keep = 2", "every = \"13 min\", keep = 2"),
-            "52 array[filer].volume[db].snapshots.every: is 780 s, and the run ends at 720 s; give less than 720 \
-             s, or more segments, or leave `snapshots` out",
+            "52 array[filer].volume[db].snapshots.every: is 13 min, and the run ends at 12 min; give less than 12 \
+             min, or more segments, or leave `snapshots` out",
         ),
         (
             changed("thin = true", "thin = 1"),
