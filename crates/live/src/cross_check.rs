@@ -82,8 +82,8 @@ fn difference(data: impl IntoIterator<Item = u32>, parity: u32) -> u32 {
     data.into_iter().fold(parity ^ ZEROS_CRC, |sum, crc| sum ^ crc ^ ZEROS_CRC)
 }
 
-/// Returns whether parity lacks a write of its row, because a block of data has a higher record number. Its contents may
-/// be right by chance, but are not trusted once a block of the row is lost.
+/// Returns whether parity lacks a write of its row, because a block of data has a higher record number. Its contents
+/// may be right by chance, but are not trusted once a block of the row is lost.
 pub(crate) fn lacks_write(data: &[Option<WrittenBlock>], parity: WrittenBlock) -> bool {
     data.iter().flatten().any(|one| one.redo > parity.redo)
 }

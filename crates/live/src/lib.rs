@@ -116,6 +116,7 @@ pub mod snapshots;
 #[cfg(unix)]
 pub mod starting;
 pub mod store;
+mod stripe_compute;
 mod stripe_read;
 mod toml_text;
 mod turns;

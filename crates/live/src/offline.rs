@@ -19,7 +19,7 @@ use crate::log::RedoRecord;
 use crate::store::{
     BadBlock, BlockState, ReadOutcome, SpindleWriteError, Store, StoreEvent, Token,
 };
-use crate::stripe_read::compute_missing;
+use crate::stripe_compute::compute_missing;
 
 /// Reads in flight at once.
 const READS_AT_ONCE: usize = 64;

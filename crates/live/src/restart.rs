@@ -126,8 +126,8 @@ pub fn newest_superblock<D: Devices>(devices: &mut D, label: &Label) -> Option<S
     Superblock::newest(slots.iter().map(Vec::as_slice), label.array)
 }
 
-/// Returns the spindles that `label` marks as present and that are [stale](Superblock::is_stale_beside) beside `newest`,
-/// the newest superblock. A spindle without a valid superblock is not among them.
+/// Returns the spindles that `label` marks as present and that are [stale](Superblock::is_stale_beside) beside
+/// `newest`, the newest superblock. A spindle without a valid superblock is not among them.
 pub fn stale_spindles<D: Devices>(
     devices: &mut D,
     label: &Label,

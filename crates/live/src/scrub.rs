@@ -28,9 +28,8 @@ use crate::device::{BLOCK_BYTES, Devices};
 use crate::format::{BlockTag, StripeSum};
 use crate::offline::{OfflineArray, SpindleBlock};
 use crate::store::{BlockState, SpindleWriteError};
-use crate::stripe_read::{
-    InPlaceStripe, MemberRead, compute_missing, stripes_of_lun, unpointed_blocks,
-};
+use crate::stripe_compute::compute_missing;
+use crate::stripe_read::{InPlaceStripe, MemberRead, stripes_of_lun, unpointed_blocks};
 
 /// Most times that repaired stripes are read and repaired again. A drive that keeps what is written needs one.
 const MOST_REPAIRS: usize = 3;

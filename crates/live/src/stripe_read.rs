@@ -1,12 +1,11 @@
-//! A stripe as read from its devices, with the expected contents of each block, and what is computed from it: for
-//! scrub, check, and reads of arrays at rest.
+//! A stripe as read from its devices, with the expected contents of each block: the input of scrub and check.
 
 use strewn_alloc::GroupIndex;
 use strewn_array::BlockContents;
 use strewn_array::in_place::InPlaceConfig;
 use strewn_array::write_anywhere::metadata::checksum;
 use strewn_base::BLOCK_SECTORS;
-use strewn_raid::{Dbn, Member, MemberSet, StripeBytes, StripeShape, StripedLayout};
+use strewn_raid::{Dbn, StripedLayout};
 
 use crate::cross_check::{WrittenBlock, cross_check, lacks_write};
 use crate::device::{BLOCK_BYTES, Devices};
@@ -75,28 +74,6 @@ pub(crate) fn problem_of(
         }
         BlockState::Good { .. } => None,
     }
-}
-
-/// Computes the blocks `wanted` of a stripe without the blocks `missing`. A block on one spindle may be stale with
-/// nothing to contradict it, so if the result is not right, each of the others is left out in turn. Returns the block
-/// left out, and the computed ones, that one included. `None` if no result is right.
-pub(crate) fn compute_missing<'a>(
-    shape: StripeShape,
-    wanted: MemberSet,
-    missing: MemberSet,
-    block_of: impl Fn(Member) -> Option<&'a [u8]>,
-    is_right: impl Fn(&StripeBytes) -> bool,
-) -> Option<(MemberSet, StripeBytes)> {
-    let others = shape.members().difference(missing).iter().map(MemberSet::single);
-    for doubted in std::iter::once(MemberSet::EMPTY).chain(others) {
-        let plan = shape.plan_read(wanted.union(doubted), missing.union(doubted));
-        let Ok(plan) = plan else { continue };
-        let mut stripe = StripeBytes::new(shape, BLOCK_BYTES).ok()?;
-        if stripe.compute(&plan, &block_of).is_ok() && is_right(&stripe) {
-            return Some((doubted, stripe));
-        }
-    }
-    None
 }
 
 /// Returns the blocks of the LUN among `data` that no pointer leads to.

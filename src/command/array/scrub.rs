@@ -108,10 +108,12 @@ fn json_of(scrubbed: &ScrubReport) -> String {
     let lost_writes = scrubbed.lost_writes.iter().map(|LostWrite { parity, among }| {
         json!({ "spindle": parity.spindle.0, "block": parity.dbn.0, "among": among })
     });
-    let places = |blocks: &[(BlockContents, SpindleBlock)]| -> Vec<Value> {
-        let place = |(holds, place): &(BlockContents, SpindleBlock)| json!({ "spindle": place.spindle.0, "block": place.dbn.0, "holds": format!("{holds:?}") });
-        blocks.iter().map(place).collect()
+    let place_of = |(holds, place): &(BlockContents, SpindleBlock)| {
+        let holds = format!("{holds:?}");
+        json!({ "spindle": place.spindle.0, "block": place.dbn.0, "holds": holds })
     };
+    let left: Vec<Value> = scrubbed.left.iter().map(place_of).collect();
+    let gone: Vec<Value> = scrubbed.gone.iter().map(place_of).collect();
     let value = json!({
         "complete": scrubbed.is_whole,
         "stripes": scrubbed.stripes,
@@ -119,8 +121,8 @@ fn json_of(scrubbed: &ScrubReport) -> String {
         "repaired_blocks": scrubbed.repaired_blocks,
         "parity_repaired": scrubbed.parity_repaired,
         "lost_writes": lost_writes.collect::<Vec<_>>(),
-        "left": places(&scrubbed.left),
-        "gone": places(&scrubbed.gone),
+        "left": left,
+        "gone": gone,
     });
     format!("{value:#}\n")
 }

@@ -20,7 +20,7 @@ use crate::catalog::Catalog;
 use crate::configuration::{ArrayConfig, ArrayLayout};
 use crate::device::{BLOCK_BYTES, OpenDevice, OpenDeviceError, remedy_of_system};
 use crate::format::{Label, Member, MemberState, Superblock, device_block};
-use crate::stripe_read::compute_missing;
+use crate::stripe_compute::compute_missing;
 
 /// The state of an array, from its devices.
 #[derive(Debug, Clone)]
