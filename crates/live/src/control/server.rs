@@ -118,7 +118,11 @@ fn accept_until_told(
                     let connection = Arc::new(Connection::new(stream));
                     let served = Arc::clone(&connection);
                     // A client that cannot be served for lack of threads is disconnected.
-                    let serve = move || drop(serve(&served, &client, is_stopping));
+                    let serve = move || {
+                        // Whatever went wrong is the client's affair, which learns by the end of the connection.
+                        drop(serve(&served, &client, is_stopping));
+                        drop(served.stream.shutdown(Shutdown::Both));
+                    };
                     let thread = thread.spawn_scoped(scope, serve);
                     serving.extend(thread.map(|thread| (thread, connection)));
                 }
