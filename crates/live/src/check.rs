@@ -391,35 +391,39 @@ fn check_superblocks<D: Devices>(
             let offset = slot * BLOCK_BYTES as u64;
             OfflineArray::read_raw(devices, DeviceIndex(position), offset, BLOCK_BYTES)
         };
-        let decode = |bytes: Vec<u8>| Superblock::decode(&bytes).map_err(|error| error.to_string());
+        let spindle = SpindleIndex(position);
         let found = match read(newest.slot()) {
             Err(IoError::Gone(_)) => continue,
-            read => read.map_err(|error| error.to_string()).and_then(decode),
-        };
-        let spindle = SpindleIndex(position);
-        match found {
-            Ok(found) if found == *newest => {}
-            Ok(_) => {
-                let slots = SUPERBLOCK_SLOTS.map(|slot| read(slot).unwrap_or_default());
-                let there = Superblock::newest(slots.iter().map(Vec::as_slice), newest.array);
-                let before = there.map(|one| one.checkpoint);
-                let why = match before {
-                    Some(before) => format!(
-                        "the newest is that of consistency point {before}, not {}",
-                        newest.checkpoint
-                    ),
-                    None => format!("that of consistency point {} is not there", newest.checkpoint),
-                };
-                // The newest was being written to all spindles. Once an array is shut down, all have it.
-                let is_interrupted =
-                    !newest.clean && before.is_some_and(|before| before + 1 == newest.checkpoint);
-                let found = Inconsistency::Superblock { spindle, why };
-                match is_interrupted {
-                    true => report.interrupted.push(found),
-                    false => report.findings.push(found),
-                }
+            Err(error) => {
+                let why = error.to_string();
+                report.findings.push(Inconsistency::Superblock { spindle, why });
+                continue;
             }
-            Err(why) => report.findings.push(Inconsistency::Superblock { spindle, why }),
+            Ok(bytes) => Superblock::decode(&bytes),
+        };
+        if found.as_ref().is_ok_and(|found| found == newest) {
+            continue;
+        }
+        let slots = SUPERBLOCK_SLOTS.map(|slot| read(slot).unwrap_or_default());
+        let there = Superblock::newest(slots.iter().map(Vec::as_slice), newest.array);
+        let before = there.map(|one| one.checkpoint);
+        let why = match (found, before) {
+            (Err(error), _) => error.to_string(),
+            (Ok(_), Some(before)) => format!(
+                "the newest is that of consistency point {before}, not {}",
+                newest.checkpoint
+            ),
+            (Ok(_), None) => {
+                format!("that of consistency point {} is not there", newest.checkpoint)
+            }
+        };
+        // The newest was being written to all spindles, and may be torn. Once an array is shut down, all have it.
+        let is_interrupted =
+            !newest.clean && before.is_some_and(|before| before + 1 == newest.checkpoint);
+        let found = Inconsistency::Superblock { spindle, why };
+        match is_interrupted {
+            true => report.interrupted.push(found),
+            false => report.findings.push(found),
         }
     }
 }

@@ -128,15 +128,13 @@ impl AssemblyError {
                 "give the directory that the array was created in, or all its devices".to_owned()
             }
             Self::Degraded { problems, .. } => {
-                format!(
-                    "{}; `strewn array replace DIR N` replaces a spindle; --degraded starts without those that are lost",
-                    remedies(problems)
-                )
+                let degraded = "`strewn array replace DIR N` replaces a spindle; --degraded starts without those that are lost";
+                remedies_and(problems, degraded)
             }
             Self::Unusable { problems, too_many_lost: false } => remedies(problems),
-            Self::Unusable { problems, too_many_lost: true } => format!(
-                "{}; nothing can be replaced while more spindles are lost than redundancy covers",
-                remedies(problems)
+            Self::Unusable { problems, too_many_lost: true } => remedies_and(
+                problems,
+                "nothing can be replaced while more spindles are lost than redundancy covers",
             ),
             Self::LogNeeded { .. } => {
                 "reconnect the missing device; or give up what only that had: `strewn array replace DIR log --lose-writes`".to_owned()
@@ -188,10 +186,19 @@ fn list(problems: &[DeviceProblem]) -> String {
     problems.iter().map(|problem| format!("\n  {problem}")).collect()
 }
 
-/// Lists the remedies of all problems that matter.
+/// Lists the remedies of all problems that matter, and one more.
+fn remedies_and(problems: &[DeviceProblem], last: &str) -> String {
+    match remedies(problems) {
+        first if first.is_empty() => last.to_owned(),
+        first => format!("{first}; {last}"),
+    }
+}
+
+/// Lists the remedies of all problems that matter; of the others if there are none.
 fn remedies(problems: &[DeviceProblem]) -> String {
     let mut all: Vec<String> = Vec::new();
-    for problem in problems.iter().filter(|problem| !problem.kind.is_harmless()) {
+    let any_matters = problems.iter().any(|problem| !problem.kind.is_harmless());
+    for problem in problems.iter().filter(|one| !any_matters || !one.kind.is_harmless()) {
         let whose = match problem.role {
             Some(role) if role != DeviceRole::Log => role.to_string(),
             _ => problem
@@ -411,5 +418,32 @@ fn which(spindles: &[u16]) -> String {
     match spindles {
         [one] => format!("spindle {one} is"),
         _ => format!("spindles {} are", numbers.join(" and ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assembly::DeviceProblemKind;
+
+    #[test]
+    fn regression_help_begins_with_a_remedy() {
+        let same = DeviceProblem {
+            path: Some(PathBuf::from("a")),
+            role: Some(DeviceRole::Spindle(1)),
+            kind: DeviceProblemKind::SameDevice { of: PathBuf::from("b") },
+        };
+        let missing = DeviceProblem { kind: DeviceProblemKind::Missing, ..same.clone() };
+        let degraded = |problems| AssemblyError::Degraded { usable: 5, problems }.remedy();
+        let unusable =
+            |problems| AssemblyError::Unusable { too_many_lost: true, problems }.remedy();
+        for remedy in [degraded(Vec::new()), unusable(Vec::new())] {
+            assert!(!remedy.starts_with(';') && !remedy.is_empty(), "{remedy}");
+        }
+        for remedy in [degraded(vec![same.clone()]), unusable(vec![same.clone()])] {
+            assert!(remedy.starts_with("spindle 1: name each device once; "), "{remedy}");
+        }
+        let both = degraded(vec![same, missing]);
+        assert!(both.starts_with("spindle 1: reconnect it, or replace it; `strewn"), "{both}");
     }
 }

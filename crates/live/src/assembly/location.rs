@@ -1,9 +1,10 @@
 //! The location of an array's devices: a directory with `array.toml`, or a list.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags, open};
 use serde::{Deserialize, Serialize};
 
 use super::error::AssemblyError;
@@ -169,12 +170,25 @@ impl ArrayFile {
     pub(super) fn read(directory: &Path) -> Result<Option<Self>, AssemblyError> {
         let path = directory.join(ARRAY_FILE);
         let wrong = |message: String| AssemblyError::ArrayFile { path: path.clone(), message };
-        match std::fs::read_to_string(&path) {
+        match read_file(&path) {
             Ok(text) => toml_text::read(&text).map(Some).map_err(wrong),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(AssemblyError::ArrayFileUnreadable { path: path.clone(), source }),
         }
     }
+}
+
+/// Reads a file; fails at once if it is something else, such as a pipe, whose reader would wait.
+fn read_file(path: &Path) -> io::Result<String> {
+    // Such a pipe may also take the file's place before it is opened.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let mut file = File::from(open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Records in `array.toml` that `path` is now the device of a role.

@@ -18,7 +18,7 @@ use crate::Configuration;
 use crate::administration::Inventory;
 use crate::catalog::Catalog;
 use crate::configuration::{ArrayConfig, ArrayLayout};
-use crate::device::{BLOCK_BYTES, OpenDevice, OpenDeviceError, remedy_of_system};
+use crate::device::{BLOCK_BYTES, OpenDevice, OpenDeviceError, is_whole_blocks, remedy_of_system};
 use crate::format::{Label, Member, MemberState, Superblock, device_block};
 use crate::stripe_compute::compute_missing;
 
@@ -204,7 +204,10 @@ fn open_to_read(path: &Path) -> Result<Result<File, DeviceProblemKind>, OpenDevi
         }
         let mut file = File::open(path)?;
         Ok(match file.seek(SeekFrom::End(0))? {
-            bytes if bytes < BLOCK_BYTES as u64 => Err(DeviceProblemKind::not_blocks(bytes)),
+            // As an array that starts has it.
+            bytes if !is_whole_blocks(bytes, kind.is_block_device()) => {
+                Err(DeviceProblemKind::not_blocks(bytes))
+            }
             _ => Ok(file),
         })
     };

@@ -1,6 +1,7 @@
 //! The server's side of the control socket.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,11 +22,24 @@ const CONNECTIONS: usize = 16;
 /// How long a client may take to send its request, and how long it may pause while it takes the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long a client may take to send its request while all places are taken.
+const PATIENCE_IF_FULL: Duration = Duration::from_millis(50);
+
 /// Interval at which a wait looks whether the server is to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Delay before the next accept while all places are taken, or after one that failed.
 const ACCEPT_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// A connection that is being served.
+struct Connection {
+    stream: UnixStream,
+    begun: Instant,
+    /// Whether its request has not arrived yet.
+    is_reading: AtomicBool,
+    /// Whether it was cut off to make room for others.
+    is_cut_off: AtomicBool,
+}
 
 /// Serves an array's control socket. Dropping it stops it and removes the socket; a change in progress is finished
 /// first.
@@ -82,7 +96,7 @@ fn accept_until_told(
     is_stopping: &AtomicBool,
 ) {
     thread::scope(|scope| {
-        let mut serving = Vec::new();
+        let mut serving: Vec<(thread::ScopedJoinHandle<'_, ()>, Arc<Connection>)> = Vec::new();
         let mut pause = None;
         loop {
             let mut events = [PollFd::new(told, PollFlags::IN), PollFd::new(socket, PollFlags::IN)];
@@ -91,18 +105,26 @@ fn accept_until_told(
             if polled.is_ok() && !events[0].revents().is_empty() {
                 return;
             }
-            serving.retain(|thread: &thread::ScopedJoinHandle<'_, ()>| !thread.is_finished());
+            serving.retain(|(thread, _)| !thread.is_finished());
             pause = (serving.len() >= CONNECTIONS).then_some(ACCEPT_AGAIN);
             if pause.is_some() {
+                serving.iter().for_each(|(_, connection)| connection.make_room());
                 continue;
             }
             match socket.accept() {
                 Ok(stream) => {
                     let client = client.clone();
                     let thread = thread::Builder::new().name("control request".into());
+                    let connection = Arc::new(Connection::new(stream));
+                    let served = Arc::clone(&connection);
                     // A client that cannot be served for lack of threads is disconnected.
-                    let serve = move || drop(serve(&stream, &client, is_stopping));
-                    serving.extend(thread.spawn_scoped(scope, serve));
+                    let serve = move || {
+                        // Whatever went wrong is the client's affair, which learns by the end of the connection.
+                        drop(serve(&served, &client, is_stopping));
+                        drop(served.stream.shutdown(Shutdown::Both));
+                    };
+                    let thread = thread.spawn_scoped(scope, serve);
+                    serving.extend(thread.map(|thread| (thread, connection)));
                 }
                 Err(error)
                     if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
@@ -112,12 +134,37 @@ fn accept_until_told(
     });
 }
 
+impl Connection {
+    fn new(stream: UnixStream) -> Self {
+        Self {
+            stream,
+            begun: Instant::now(),
+            is_reading: AtomicBool::new(true),
+            is_cut_off: AtomicBool::new(false),
+        }
+    }
+
+    /// Disconnects a client that keeps others waiting without having sent its request.
+    fn make_room(&self) {
+        if self.is_reading.load(Ordering::Acquire) && self.begun.elapsed() >= PATIENCE_IF_FULL {
+            self.is_cut_off.store(true, Ordering::Release);
+            // One that has left needs no shutdown.
+            let _ = self.stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
 /// Answers one request.
 ///
 /// # Errors
 /// If the client leaves, is too slow or sends too much.
-fn serve(mut stream: &UnixStream, client: &Client, is_stopping: &AtomicBool) -> io::Result<()> {
+fn serve(connection: &Connection, client: &Client, is_stopping: &AtomicBool) -> io::Result<()> {
+    let mut stream = &connection.stream;
     let line = read_line(stream, is_stopping)?;
+    connection.is_reading.store(false, Ordering::Release);
+    if connection.is_cut_off.load(Ordering::Acquire) {
+        return Err(ErrorKind::TimedOut.into());
+    }
     let answer = match super::read(&line) {
         Ok(request) => answer(client, request),
         Err(error) => ControlAnswer::Invalid(format!("this is no request: {error}")),

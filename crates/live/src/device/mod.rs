@@ -17,6 +17,7 @@ pub use measured::{DeviceMeasures, Measured};
 #[cfg(unix)]
 pub use probe::{Finding, probe};
 #[cfg(unix)]
+pub(crate) use real::is_whole_blocks;
 pub use real::{
     DeviceFile, IoBackend, OpenDevice, OpenDeviceError, RealDevices, Space, open_devices,
     remedy_of_system,

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::{DeviceIndex, Devices, Io, IoCompletion, IoError, Waker};
 pub use errno::remedy_of_system;
+pub(crate) use open::is_whole_blocks;
 pub use open::{DeviceFile, OpenDevice, OpenDeviceError, Space};
 pub use threads::ThreadDevices;
 #[cfg(target_os = "linux")]

@@ -58,6 +58,12 @@ pub enum Space {
     Preallocated,
 }
 
+/// Returns whether a device can have this size. Of a block device, the last part of a block is not used.
+pub(crate) fn is_whole_blocks(size_bytes: u64, is_block_device: bool) -> bool {
+    let block = BLOCK_BYTES as u64;
+    size_bytes >= block && (is_block_device || size_bytes.is_multiple_of(block))
+}
+
 /// How a device is opened. Arrays use [`DeviceFile::open`].
 #[derive(Debug, Clone, Copy)]
 pub struct OpenDevice {
@@ -108,7 +114,7 @@ impl OpenDevice {
             .seek(SeekFrom::End(0))
             .map_err(|source| system(path, "find the size of", source))?;
         let block = BLOCK_BYTES as u64;
-        if size_bytes < block || !(is_block_device || size_bytes.is_multiple_of(block)) {
+        if !is_whole_blocks(size_bytes, is_block_device) {
             return Err(OpenDeviceError::NotBlocks { path: path.to_owned(), size_bytes });
         }
         match lock::lock(&file, self.writable, is_block_device) {

@@ -446,3 +446,40 @@ fn an_array_of_another_version_is_refused_with_the_way_out() {
     assert!(error.remedy().contains("the version of Strewn that made the array"), "{error}");
     assert_eq!(folder.contents(), before);
 }
+
+#[test]
+fn regression_a_pipe_in_place_of_the_list_of_devices_is_an_error_and_is_not_waited_for() {
+    let folder = Folder::new();
+    folder.create();
+    let list = folder.path("array/array.toml");
+    fs::remove_file(&list).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&list).status().unwrap();
+    assert!(made.success());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let place = folder.place();
+    std::thread::spawn(move || {
+        let opened = assembly::open(&place, OpenOptions::default()).map(|_| ());
+        sender.send((opened.unwrap_err(), look(&place).map(|_| ()).unwrap_err())).unwrap();
+    });
+    let errors = receiver.recv_timeout(std::time::Duration::from_secs(10)).unwrap();
+    for error in [errors.0, errors.1] {
+        assert!(matches!(error, AssemblyError::ArrayFileUnreadable { .. }), "{error}");
+        assert!(error.to_string().ends_with("array.toml: it is not a file"), "{error}");
+    }
+}
+
+#[test]
+fn regression_a_device_that_does_not_start_is_not_whole_either() {
+    let folder = Folder::new();
+    let created = folder.create();
+    assert_eq!(look(&folder.place()).unwrap().condition, Condition::Whole);
+    for path in &created.spindles {
+        let bytes = fs::metadata(path).unwrap().len();
+        fs::OpenOptions::new().write(true).open(path).unwrap().set_len(bytes + 1).unwrap();
+    }
+    assert!(folder.open().is_err());
+    match look(&folder.place()) {
+        Ok(report) => assert_ne!(report.condition, Condition::Whole),
+        Err(error) => assert!(error.to_string().contains("not whole blocks"), "{error}"),
+    }
+}

@@ -359,6 +359,17 @@ fn a_superblock_that_was_being_written_is_no_finding_and_a_missing_one_is() {
     assert_eq!(report.findings, []);
     let of_one = |found: &Inconsistency| matches!(found, Inconsistency::Superblock { spindle, .. } if spindle.0 == 1);
     assert!(matches!(&report.interrupted[..], [found] if of_one(found)), "{report:?}");
+    // The same if power failed within its block, at any sector.
+    for sectors in 0..8 {
+        let mut torn = newest.encode();
+        torn.bytes_mut()[sectors * 512..].copy_from_slice(&older.encode().bytes()[sectors * 512..]);
+        let offset = newest.slot() * BLOCK as u64;
+        rig.devices().disk_mut(DeviceIndex(1)).write(offset, torn.bytes());
+        let report = rig.report();
+        assert_eq!(report.findings, [], "torn after {sectors} sectors");
+        assert_eq!(report.interrupted.len(), usize::from(sectors < 8), "{report:?}");
+    }
+    write(&rig, &older, newest.slot());
     // It lacks two.
     write(&rig, &Superblock { checkpoint: newest.checkpoint - 3, ..before.clone() }, before.slot());
     let report = rig.report();

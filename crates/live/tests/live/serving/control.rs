@@ -161,6 +161,24 @@ fn hostile_clients_harm_nobody() {
 }
 
 #[test]
+fn regression_idle_connections_do_not_lock_others_out() {
+    let controlled = Controlled::new();
+    let begin = Instant::now();
+    let idle: Vec<_> = (0..100).map(|_| controlled.connect()).collect();
+    // A change that is whole but for its end is not made for one that had to make room.
+    let mut unfinished = controlled.connect();
+    unfinished
+        .write_all(&serde_json::to_vec(&ControlRequest::Change(take("never"))).unwrap())
+        .unwrap();
+    let more: Vec<_> = (0..200).map(|_| controlled.connect()).collect();
+    controlled.is_well();
+    assert!(begin.elapsed() < Duration::from_secs(8), "{:?}", begin.elapsed());
+    assert_eq!(controlled.client().inventory().unwrap().volumes[0].snapshots, []);
+    drop((idle, unfinished, more));
+    controlled.end();
+}
+
+#[test]
 fn a_path_that_is_too_long_for_a_socket_does_not_matter() {
     let controlled = Controlled::named(&format!("{0}/{0}/array", "long".repeat(40)));
     assert!(controlled.directory.join(CONTROL_SOCKET).as_os_str().len() > 300);
