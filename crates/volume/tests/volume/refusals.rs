@@ -107,7 +107,7 @@ fn regression_volumes_and_aggregates_that_do_not_fit_memory_are_refused() {
     const BLOCKS: u64 = 1 << 40;
     let is_refused = |error: &AggregateError| {
         // A bit for each block at least.
-        matches!(error, AggregateError::OutOfMemory(OutOfMemory { bytes }) if bytes > BLOCKS / 8)
+        matches!(error, AggregateError::OutOfMemory(OutOfMemory { bytes }) if *bytes > BLOCKS / 8)
     };
     let group = |blocks| ParityGroup::new(Parity::RaidDp, 4, blocks).unwrap();
     let too_large = Aggregate::<()>::new([group(BLOCKS / 4)], AggregateOptions::default());
