@@ -3,7 +3,7 @@
 //! The array alone does not ensure this. It issues a large request piece by piece, and a write of part of a block waits
 //! for the rest of the block, while a later write of the whole block needs nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use strewn_array::LunId;
@@ -14,6 +14,8 @@ use strewn_array::LunId;
 pub(super) struct ChangeOrder {
     /// By key, in the order of submission.
     unsettled: BTreeMap<u64, Change>,
+    /// Those that wait for no other any more, and have not begun.
+    ready: VecDeque<u64>,
 }
 
 struct Change {
@@ -42,23 +44,29 @@ impl ChangeOrder {
         awaited == 0
     }
 
-    /// Removes a change whose pieces are all placed, and adds those that may begin now to `ready`. Any other key has no
+    /// Removes a change whose pieces are all placed: others may be [ready](Self::next_ready) then. Any other key has no
     /// effect.
-    pub(super) fn settle(&mut self, key: u64, ready: &mut Vec<u64>) {
+    pub(super) fn settle(&mut self, key: u64) {
         let Some(settled) = self.unsettled.remove(&key) else { return };
         for follower in settled.followers {
             // One that was given up is here no more.
             if let Some(change) = self.unsettled.get_mut(&follower) {
                 change.awaited -= 1;
                 if change.awaited == 0 {
-                    ready.push(follower);
+                    self.ready.push_back(follower);
                 }
             }
         }
     }
 
+    /// Returns a change that has waited, and may begin now.
+    pub(super) fn next_ready(&mut self) -> Option<u64> {
+        self.ready.pop_front()
+    }
+
     /// Forgets all changes.
     pub(super) fn clear(&mut self) {
+        self.ready.clear();
         self.unsettled.clear();
     }
 }
@@ -68,9 +76,8 @@ mod tests {
     use super::*;
 
     fn settled(order: &mut ChangeOrder, key: u64) -> Vec<u64> {
-        let mut ready = Vec::new();
-        order.settle(key, &mut ready);
-        ready
+        order.settle(key);
+        std::iter::from_fn(|| order.next_ready()).collect()
     }
 
     #[test]

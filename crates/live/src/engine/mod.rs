@@ -320,7 +320,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         if !pending.is_issued() {
             pending.failed.get_or_insert(RequestError::GivenUp);
             self.answer_if_done(key);
-            self.begin_followers(key);
+            self.settle(key);
             self.run_to_quiescence();
         }
     }
@@ -476,26 +476,25 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         Answer::Allocation(stretches)
     }
 
-    /// Issues as many pieces of a request to the array as may be in flight, and begins the changes that waited for it
-    /// alone.
+    /// Issues as many pieces of a request to the array as may be in flight.
     fn issue_pieces(&mut self, key: u64) {
         self.issue_own_pieces(key);
-        self.begin_followers(key);
+        self.settle(key);
     }
 
-    /// Begins the changes that waited for this request alone, if the array has placed all of its pieces.
-    fn begin_followers(&mut self, key: u64) {
-        let mut ready = Vec::new();
-        let mut next = Some(key);
-        while let Some(key) = next {
-            if self.pending.get(&key).is_none_or(PendingRequest::is_settled) {
-                self.change_order.settle(key, &mut ready);
-            }
-            next = ready.pop();
-            if let Some(follower) = next {
-                self.issue_own_pieces(follower);
-            }
+    /// Lets the changes begin that waited for this request alone, if the array has placed all of its pieces.
+    fn settle(&mut self, key: u64) {
+        if self.pending.get(&key).is_none_or(PendingRequest::is_settled) {
+            self.change_order.settle(key);
         }
+    }
+
+    /// Begins a change that has waited for others; returns false if there is none. What the array said before must have
+    /// been handled: the change may not get into the log before a consistency point that does not have it.
+    fn begin_next_change(&mut self) -> bool {
+        let Some(key) = self.change_order.next_ready() else { return false };
+        self.issue_pieces(key);
+        true
     }
 
     fn issue_own_pieces(&mut self, key: u64) {
@@ -581,7 +580,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             any |= self.flush_for_redo();
             any |= self.promote_rebuilt();
             any |= self.go_on_without_log();
-            if !any {
+            if !any && !self.begin_next_change() {
                 return;
             }
         }
@@ -619,7 +618,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         match record {
             Some(record) => {
                 self.waiting_for_log.push_back((record, key));
-                self.begin_followers(key);
+                self.settle(key);
             }
             None => self.on_piece_done(key),
         }
