@@ -8,8 +8,8 @@ mod image;
 mod image_map;
 mod list;
 mod list_writer;
-#[cfg(target_os = "linux")]
 mod other_lists;
+#[cfg(target_os = "linux")]
 mod seek;
 mod stored_lengths;
 mod text;
