@@ -92,7 +92,7 @@ pub fn say_to_person(text: &str) {
     }
 }
 
-/// Prints a line on standard error, escaped as [`print`] does, and ignores errors.
+/// Prints a line on standard error, escaped as [`print`](fn@print) does, and ignores errors.
 pub fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", shown_text(text));
 }

@@ -185,7 +185,8 @@ fn a_mounted_or_new_store_takes_a_policy_of_its_own() {
 /// The name of the variable that turns the test below into its own child.
 const IN_A_PROCESS_OF_ITS_OWN: &str = "STREWN_TEST_VOLUMES_BEYOND_MEMORY";
 
-/// Whether a system grants as much memory as maps of 2^40 blocks take depends on its settings, so the test sets a limit.
+/// Whether a system grants as much memory as maps of 2^40 blocks take depends on its settings. So the test sets a
+/// limit.
 #[cfg(unix)]
 #[test]
 fn regression_volumes_and_aggregates_that_do_not_fit_memory_are_refused() {
