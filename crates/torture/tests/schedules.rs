@@ -138,3 +138,10 @@ fn regression_parity_of_zeros_whose_first_write_was_lost() {
     all_hold([74, 232], Some(LayoutName::Raid5));
     all_hold([91, 173], Some(LayoutName::Vraid5));
 }
+
+/// Both devices of a mirrored log were replaced, one after the other, when no redo record was needed any more. The log
+/// then counted as never durable, and rebuilt parity as older than its data.
+#[test]
+fn regression_parity_is_as_new_as_its_data_once_both_logs_were_replaced() {
+    all_hold([1792], Some(LayoutName::Raid5));
+}

@@ -220,11 +220,13 @@ impl Halves {
     }
 
     /// Returns numbers beyond all that may be in a half of `half_bytes`: after the whole records, a torn group has at
-    /// most as many records as there is room for.
-    fn numbering(&self, at_least: u64, half_bytes: u64) -> Numbering {
-        let last = self.records().map(|record| record.header.sequence).max().unwrap_or(0);
+    /// most as many records as there is room for. What the superblock no longer needs, records before number `from`,
+    /// was durable, also where no device has it any more because each was replaced.
+    fn numbering(&self, from: u64, half_bytes: u64) -> Numbering {
+        let found = self.records().map(|record| record.header.sequence).max().unwrap_or(0);
+        let last = found.max(from.saturating_sub(1));
         let room = half_bytes / RECORD_HEADER_BYTES as u64;
-        Numbering { next: at_least.max(last + 1) + room, last }
+        Numbering { next: last + 1 + room, last }
     }
 
     /// Returns the records from number `from` on that follow each other without a gap, and whether durable ones are
