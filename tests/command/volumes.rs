@@ -4,8 +4,8 @@ use strewn::results::Results;
 
 use crate::common::Folder;
 
-/// A thin volume that is filled until it finds no room, beside a thick one with snapshots: the first of them comes while
-/// there is room in the usable blocks for what it claims.
+/// A thin volume that is filled until it finds no room, beside a thick one with snapshots: the first of them comes
+/// while there is room in the usable blocks for what it claims.
 const SCENARIO: &str = r#"
 schema = 1
 name = "thin"
