@@ -7,6 +7,7 @@ extern crate self as strewn_base;
 mod calendar;
 mod direction;
 pub mod memory;
+mod overlap;
 #[cfg(feature = "rng")]
 mod rng;
 pub mod state;
@@ -14,6 +15,7 @@ mod units;
 
 pub use calendar::{Booking, Calendar};
 pub use direction::Direction;
+pub use overlap::overlap;
 #[cfg(feature = "rng")]
 pub use rng::Rng;
 pub use units::{BLOCK_BYTES, BLOCK_SECTORS, ROW_STRIPES, SECTOR_BYTES};

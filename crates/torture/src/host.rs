@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use strewn_base::{BLOCK_SECTORS, Rng, SECTOR_BYTES};
+use strewn_base::{BLOCK_SECTORS, Rng, SECTOR_BYTES, overlap};
 
 use crate::model::ImageName;
 use crate::rng::SpreadDraws;
@@ -99,9 +99,7 @@ impl Host {
         }
         let is_in_the_way = self.outstanding.values().any(|one| match one {
             Outstanding::Write { of: other, pieces } if *other == of => {
-                pieces.iter().any(|piece| {
-                    piece.sectors.start < sectors.end && sectors.start < piece.sectors.end
-                })
+                pieces.iter().any(|piece| overlap(&piece.sectors, &sectors))
             }
             _ => false,
         });

@@ -115,14 +115,22 @@ impl<P: Payload> InPlace<P> {
             return false;
         }
         degraded.set_aside.insert(stripe);
+        self.give_up_destage(id, slot);
+        true
+    }
+
+    /// Ends a destage of which nothing was written: its sectors are dirty again.
+    pub(super) fn give_up_destage(&mut self, id: GroupIndex, slot: usize) {
+        let group = &mut self.groups[id];
         let destage = group.remove_destage(slot);
         if destage.of_checkpoint
             && let Some(checkpoint) = &mut self.checkpoint
         {
             checkpoint.give_back(id, destage.taken());
         }
-        group.cache.put_back(destage.sectors);
-        true
+        for sectors in destage.taken() {
+            group.cache.put_back(sectors.clone());
+        }
     }
 
     /// Computes parity that a destage has marked as gone, if all data of the stripe can be read.

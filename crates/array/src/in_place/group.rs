@@ -4,7 +4,7 @@ use std::ops::{Index, IndexMut, Range};
 
 use crate::slots::Slots;
 use strewn_alloc::{FileLayout, GroupIndex, SummaryBitmap};
-use strewn_base::BLOCK_SECTORS;
+use strewn_base::{BLOCK_SECTORS, overlap};
 use strewn_raid::{Member, StripedLayout};
 
 use crate::failure::Rebuild;
@@ -86,10 +86,7 @@ impl<P: Payload> DiskGroup<P> {
 
     /// Whether a destage of one of `stripes` is in flight.
     pub(super) fn is_destaged(&self, stripes: Range<u64>) -> bool {
-        self.destages.iter().any(|(_, destage)| {
-            let destaged = self.stripes_of(destage);
-            destaged.start < stripes.end && stripes.start < destaged.end
-        })
+        self.destages.iter().any(|(_, destage)| overlap(&self.stripes_of(destage), &stripes))
     }
 
     /// How the file of a LUN that begins at `first_sector` lies, for as long as the array exists: contiguous within

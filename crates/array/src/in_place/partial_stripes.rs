@@ -176,19 +176,11 @@ impl<P: Payload> InPlace<P> {
         slot: usize,
         driver: &mut impl Driver<P>,
     ) -> bool {
-        let group = &mut self.groups[id];
+        let group = &self.groups[id];
         let destage = &group.destages[slot];
         let (stripe, _) = group.layout.stripe_of(destage.sectors.start);
         if destage.again || destage.lacks_something() && !group.lost_of(stripe).is_empty() {
-            let destage = group.remove_destage(slot);
-            if destage.of_checkpoint
-                && let Some(checkpoint) = &mut self.checkpoint
-            {
-                checkpoint.give_back(id, destage.taken());
-            }
-            for sectors in destage.taken() {
-                group.cache.put_back(sectors.clone());
-            }
+            self.give_up_destage(id, slot);
             return true;
         }
         self.send_partial_writes(id, slot, driver);

@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use crate::slots::Slots;
 use strewn_alloc::GroupIndex;
-use strewn_base::BLOCK_SECTORS;
 use strewn_base::state::SavedValue;
+use strewn_base::{BLOCK_SECTORS, overlap};
 
 use crate::driver::{Acknowledge, Driver, HostOperation, Refusal};
 use crate::payload::Payload;
@@ -64,10 +64,7 @@ impl<P> PartialWrites<P> {
     /// Takes ownership of a write's blocks. If that is not possible now, the write waits.
     fn own(&mut self, host: HostOperation<P>) -> Option<HostOperation<P>> {
         let blocks = blocks_of(&range_of(&host));
-        let overlaps = |other: &HostOperation<P>| {
-            let other = blocks_of(&range_of(other));
-            other.start < blocks.end && blocks.start < other.end
-        };
+        let overlaps = |other: &HostOperation<P>| overlap(&blocks_of(&range_of(other)), &blocks);
         if self.waiting.iter().any(overlaps) || self.is_owned(&blocks) {
             self.waiting.push_back(host);
             return None;

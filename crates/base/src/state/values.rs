@@ -271,13 +271,21 @@ where
     }
 }
 
+/// Writes a map's keys with their values.
+fn write_pairs<'m, K: SavedValue + 'm, V: SavedValue + 'm>(
+    mut pairs: impl ExactSizeIterator<Item = (&'m K, &'m V)>,
+    to: &mut StateWriter<'_>,
+) -> Result<(), StateError> {
+    to.value(&pairs.len())?;
+    pairs.try_for_each(|(key, value)| {
+        to.value(key)?;
+        to.value(value)
+    })
+}
+
 impl<K: SavedValue + Ord, V: SavedValue> SavedValue for BTreeMap<K, V> {
     fn write(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
-        to.value(&self.len())?;
-        self.iter().try_for_each(|(key, value)| {
-            to.value(key)?;
-            to.value(value)
-        })
+        write_pairs(self.iter(), to)
     }
 
     fn read(from: &mut StateReader<'_>) -> Result<Self, StateError> {
@@ -295,11 +303,7 @@ where
     fn write(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         let mut sorted: Vec<(&K, &V)> = self.iter().collect();
         sorted.sort_unstable_by_key(|(key, _)| *key);
-        to.value(&sorted.len())?;
-        sorted.into_iter().try_for_each(|(key, value)| {
-            to.value(key)?;
-            to.value(value)
-        })
+        write_pairs(sorted.into_iter(), to)
     }
 
     fn read(from: &mut StateReader<'_>) -> Result<Self, StateError> {

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use strewn_array::LunId;
+use strewn_base::overlap;
 
 /// The changes whose place in the order is not settled yet: those with pieces that the array has not placed behind all
 /// earlier ones.
@@ -32,10 +33,7 @@ impl ChangeOrder {
     pub(super) fn add(&mut self, key: u64, lun: LunId, sectors: Range<u64>) -> bool {
         let mut awaited = 0;
         for earlier in self.unsettled.values_mut() {
-            if earlier.lun == lun
-                && earlier.sectors.start < sectors.end
-                && sectors.start < earlier.sectors.end
-            {
+            if earlier.lun == lun && overlap(&earlier.sectors, &sectors) {
                 earlier.followers.push(key);
                 awaited += 1;
             }

@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
+use strewn_base::overlap;
+
 use crate::engine::TargetId;
 use crate::nbd::Requester;
 
@@ -43,11 +45,8 @@ impl RecentChanges {
         let first = self.count - self.changes.len() as u64;
         let since = self.seen.get(&client).copied().unwrap_or(0);
         let is_of_other = |change: &BegunChange| change.client != client;
-        let overlaps = |change: &BegunChange| {
-            change.target == target
-                && change.sectors.start < sectors.end
-                && sectors.start < change.sectors.end
-        };
+        let overlaps =
+            |change: &BegunChange| change.target == target && overlap(&change.sectors, &sectors);
         let mut later = self.changes.iter().skip(since.saturating_sub(first) as usize);
         let mut has_others = since < first;
         let may_be_superseded = since < first
