@@ -183,8 +183,9 @@ pub fn scrub_in_place<D: Devices>(
 /// Blocks to write, with their tags.
 type Writes = Vec<(SpindleBlock, BlockTag, Vec<u8>)>;
 
-/// Completes the tags of parity that is written for a row of an in-place stripe: they describe the data of `writes`
-/// and the data that was read.
+/// Completes the tags of blocks that are written for a row of an in-place stripe. All have the row's highest number, so
+/// that none looks older than what it was computed from. Those of parity describe the data of `writes` and the data
+/// that was read.
 fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(SpindleBlock, BlockTag, Vec<u8>)]) {
     let Some((_, data)) = members.split_last() else { return };
     let crc_of = |one: &MemberRead<'_>| {
@@ -196,12 +197,12 @@ fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(SpindleBlock, BlockTag, 
         }
     };
     let crcs: Option<Vec<u32>> = data.iter().map(crc_of).collect();
-    let redo = data.iter().filter_map(|one| Some(WrittenBlock::of(&one.state?)?.redo)).max();
-    for (_, block_tag, _) in
-        writes.iter_mut().filter(|(_, block_tag, _)| block_tag.holds == BlockContents::Parity)
-    {
+    let redo = members.iter().filter_map(|one| Some(WrittenBlock::of(&one.state?)?.redo)).max();
+    for (_, block_tag, _) in writes {
         block_tag.redo = redo.unwrap_or(0);
-        block_tag.stripe_sum = crcs.as_ref().map(|crcs| StripeSum::of(crcs.iter().copied()));
+        if block_tag.holds == BlockContents::Parity {
+            block_tag.stripe_sum = crcs.as_ref().map(|crcs| StripeSum::of(crcs.iter().copied()));
+        }
     }
 }
 

@@ -69,13 +69,15 @@ impl Image {
     /// Compares the whole LUN, as read after a restart, with what it must be. Unknown sectors are known from then on.
     pub(crate) fn reconcile(&mut self, found: &[Version]) -> Result<(), String> {
         let mut expected = self.acknowledged.clone();
-        for WrittenRange { sectors, version } in std::mem::take(&mut self.unknown) {
+        // The last write first: it is there if it explains all that no later one does, and hides earlier ones. One that
+        // is told by any of its sectors may have them from another write, of zeros too.
+        let mut is_explained = vec![false; found.len()];
+        for WrittenRange { sectors, version } in std::mem::take(&mut self.unknown).into_iter().rev()
+        {
             let range = sectors.start as usize..sectors.end as usize;
-            let differs = |sector: &usize| expected[*sector] != version;
-            // If both versions are equal, they cannot be told apart.
-            let there = range.clone().filter(differs).find(|at| found[*at] == version);
-            if there.is_some() {
-                expected[range].fill(version);
+            if range.clone().all(|at| is_explained[at] || found[at] == version) {
+                range.clone().filter(|at| !is_explained[*at]).for_each(|at| expected[at] = version);
+                is_explained[range].fill(true);
             }
         }
         for (sector, (found, expected)) in found.iter().zip(&expected).enumerate() {

@@ -145,3 +145,23 @@ fn regression_parity_of_zeros_whose_first_write_was_lost() {
 fn regression_parity_is_as_new_as_its_data_once_both_logs_were_replaced() {
     all_hold([1792], Some(LayoutName::Raid5));
 }
+
+/// Rebuilt and repaired data had no record number, so parity that lacked its last write passed for newer: a scrub put
+/// old contents in its place.
+#[test]
+fn regression_rebuilt_data_is_as_new_as_its_parity() {
+    all_hold([4511, 4871, 7271, 10052, 11071, 11351, 11911, 12071, 12131, 14991, 19471], None);
+    all_hold([7411, 10052, 12131, 19471], Some(LayoutName::Vraid5));
+}
+
+/// A power loss tore the first record of a half of one device's redo records, and spared an older one's beginning.
+#[test]
+fn regression_redo_records_that_are_overwritten_in_part_are_not_lost() {
+    all_hold([5834], Some(LayoutName::Raid5));
+}
+
+/// A refused write was there, and a later one of zeros was taken for an earlier one of zeros.
+#[test]
+fn regression_zeros_do_not_tell_which_write_is_there() {
+    all_hold([10218], Some(LayoutName::Vraid5));
+}

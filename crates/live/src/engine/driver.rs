@@ -249,13 +249,16 @@ impl LiveDriver {
                 if redo.is_none() {
                     *block_tag = tags_of_payload(command);
                     if let Some(expected) = &mut self.expected {
+                        let unnumbered =
+                            expected.ensure_numbered(&mut self.store, spindle, blocks.clone());
+                        if let Some(stripe) = unnumbered {
+                            expected.wait(stripe, slot);
+                            return;
+                        }
                         expect_writes(expected, command, block_tag, false);
                         expect_writes(expected, command, block_tag, true);
-                        // Parity is as new as the data that it covers, all of which was written with durable records.
                         let durable = self.log.durable().redo.0;
-                        let parity =
-                            block_tag.iter_mut().filter(|one| one.holds == BlockContents::Parity);
-                        parity.for_each(|one| one.redo = durable);
+                        expected.number(spindle, blocks, block_tag, durable);
                     }
                 }
                 let bytes: Vec<&[u8]> = command.payload.parts().collect();

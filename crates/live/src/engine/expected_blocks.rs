@@ -40,6 +40,8 @@ pub(super) struct ExpectedBlocks {
     /// The checked stripes.
     known: SummaryBitmap,
     checking: BTreeMap<u64, StripeCheck>,
+    /// The record numbers of parity, by stripe and row, for blocks that are about to be written alone.
+    parity_numbers: BTreeMap<u64, Vec<Option<u64>>>,
     /// Spindles that lack some writes, because they are lost or being rebuilt. Their blocks prove nothing.
     incomplete: Vec<bool>,
 }
@@ -78,6 +80,7 @@ impl ExpectedBlocks {
             reading: FxHashMap::default(),
             known: SummaryBitmap::new(layout.stripes()),
             checking: BTreeMap::new(),
+            parity_numbers: BTreeMap::new(),
             incomplete: vec![false; spindles],
             layout,
         }
@@ -131,21 +134,71 @@ impl ExpectedBlocks {
         spindle: SpindleIndex,
         blocks: Range<u64>,
     ) -> Option<u64> {
-        let mut first = None;
-        let mut dbn = blocks.start;
-        while dbn < blocks.end {
-            if let Some((stripe, _)) = self.layout.stripe_on(spindle, dbn * BLOCK_SECTORS)
-                && !self.known.contains(stripe)
-            {
-                self.look(store, stripe);
-                first.get_or_insert(stripe);
-            }
-            dbn = (dbn / self.unit_blocks + 1) * self.unit_blocks;
-        }
-        // If no member can be read, the check finishes at once.
-        first.filter(|stripe| !self.known.contains(*stripe))
+        self.ensure(store, spindle, blocks, |known, stripe| known.known.contains(stripe))
     }
 
+    /// Starts the reads of the numbers of parity beside these blocks, which are written alone, and returns the
+    /// first stripe whose numbers are not there. [`Self::number`] takes them.
+    pub(super) fn ensure_numbered(
+        &mut self,
+        store: &mut Store,
+        spindle: SpindleIndex,
+        blocks: Range<u64>,
+    ) -> Option<u64> {
+        self.ensure(store, spindle, blocks, |known, stripe| {
+            known.parity_numbers.contains_key(&stripe)
+        })
+    }
+
+    fn ensure(
+        &mut self,
+        store: &mut Store,
+        spindle: SpindleIndex,
+        blocks: Range<u64>,
+        is_there: impl Fn(&Self, u64) -> bool,
+    ) -> Option<u64> {
+        let stripes = self.stripes_of(spindle, blocks);
+        for stripe in stripes.iter().copied() {
+            if !is_there(self, stripe) {
+                self.look(store, stripe);
+            }
+        }
+        // If no member can be read, the check of a stripe finishes at once.
+        stripes.into_iter().find(|stripe| !is_there(self, *stripe))
+    }
+
+    fn stripes_of(&self, spindle: SpindleIndex, blocks: Range<u64>) -> Vec<u64> {
+        let units = blocks.start / self.unit_blocks..blocks.end.div_ceil(self.unit_blocks);
+        let stripe_of =
+            |unit| self.layout.stripe_on(spindle, unit * self.unit_blocks * BLOCK_SECTORS);
+        units.filter_map(stripe_of).map(|(stripe, _)| stripe).collect()
+    }
+
+    /// Numbers blocks that are written alone, as a rebuild and a repair do. Data has the number of its parity: with a
+    /// lower one, parity that lacks the last write of the data would look newer than the data. Parity, and data whose
+    /// parity is unreadable and will be written anew, have that of the last record that is `durable`: what they cover
+    /// was written with such records.
+    pub(super) fn number(
+        &mut self,
+        spindle: SpindleIndex,
+        blocks: Range<u64>,
+        block_tags: &mut [BlockTag],
+        durable: u64,
+    ) {
+        for (dbn, block_tag) in blocks.clone().zip(block_tags) {
+            let sector = dbn * BLOCK_SECTORS;
+            let Some((stripe, _)) = self.layout.stripe_on(spindle, sector) else { continue };
+            let numbers = self.parity_numbers.get(&stripe);
+            let number = numbers.and_then(|of_rows| of_rows[(dbn % self.unit_blocks) as usize]);
+            let is_parity = block_tag.holds == BlockContents::Parity;
+            block_tag.redo = number.filter(|_| !is_parity).unwrap_or(durable);
+        }
+        for stripe in self.stripes_of(spindle, blocks) {
+            self.parity_numbers.remove(&stripe);
+        }
+    }
+
+    /// Reads the checksum entries of a stripe, or those of parity only if it is checked.
     fn look(&mut self, store: &mut Store, stripe: u64) {
         if self.checking.contains_key(&stripe) {
             return;
@@ -153,7 +206,12 @@ impl ExpectedBlocks {
         let units: Vec<_> = self.layout.stripe(stripe).units().map(|(_, unit)| unit).collect();
         let members = units.iter().map(|_| None).collect();
         let mut look = StripeCheck { left: 0, members, waiting: Vec::new() };
+        let is_checked = self.known.contains(stripe);
+        let parity = u64::from(self.layout.shape().data_blocks());
         for (member, unit) in (0..).zip(units) {
+            if is_checked && member != parity {
+                continue;
+            }
             if self.incomplete[unit.spindle.index()] || !store.is_present(unit.spindle) {
                 continue;
             }
@@ -196,16 +254,24 @@ impl ExpectedBlocks {
         let Some(StripeCheck { members, waiting, .. }) = self.checking.remove(&stripe) else {
             return Vec::new();
         };
-        self.known.insert(stripe);
+        let was_known = !self.known.insert(stripe);
         let units: Vec<_> = self.layout.stripe(stripe).units().map(|(_, unit)| unit).collect();
+        let mut numbers = Vec::new();
         for row in 0..self.unit_blocks {
             let state = |of: &Option<Vec<BlockState>>| of.as_ref().map(|of| of[row as usize]);
             let written: Vec<Option<WrittenBlock>> =
                 members.iter().map(|of| WrittenBlock::of(&state(of)?)).collect();
             let Some((parity, data)) = written.split_last() else { continue };
+            numbers.push(parity.map(|parity| parity.redo));
+            if was_known {
+                continue;
+            }
             for (unit, must_be) in units.iter().zip(cross_check(data, *parity)) {
                 self.set(unit.spindle, Dbn(unit.sector / BLOCK_SECTORS + row), must_be);
             }
+        }
+        if was_known {
+            self.parity_numbers.insert(stripe, numbers);
         }
         waiting
     }

@@ -62,8 +62,9 @@ pub struct BlockAddress {
 pub struct BlockTag {
     /// The block's contents.
     pub holds: BlockContents,
-    /// The number of the redo record that it was written with; 0 if there was none. In-place parity that was written
-    /// without one has the number of a record at least as new as everything that the parity covers.
+    /// The number of the redo record that it was written with; 0 if there was none. In place, parity that was written
+    /// without one has the number of a record at least as new as everything that it covers, and data that of its
+    /// parity.
     pub redo: u64,
     /// The sum of its stripe, for in-place parity, if known.
     pub stripe_sum: Option<StripeSum>,

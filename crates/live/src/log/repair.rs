@@ -106,9 +106,8 @@ fn image(run: &[ScannedRecord], start: u64, end: u64, tag: ArrayTag) -> Buffer {
 
 /// Counts the records from number `needed_from` on that a device lacks although they were durable.
 ///
-/// Nothing tells that a half of the redo stream is free before the first whole record in it does. So the first records
-/// of the older half of that stream, `is_redo`, are not counted: a write that a power loss tore may have overwritten
-/// them.
+/// Nothing tells that a half of the redo stream is free before the first whole record in it does. So the older half of
+/// that stream, `is_redo`, is not counted: a write that a power loss tore may have overwritten any part of it.
 pub(super) fn lost_records(
     stream: &Halves,
     is_redo: bool,
@@ -116,16 +115,10 @@ pub(super) fn lost_records(
     durable: u64,
     copy: usize,
 ) -> u64 {
-    let mut lost = 0;
-    for (at, (_, run)) in stream.runs.iter().enumerate() {
-        let is_lacking = |record: &&ScannedRecord| !record.on.contains(copy);
-        let overwritten = match is_redo && at + 1 < stream.runs.len() {
-            true => run.iter().take_while(is_lacking).count(),
-            false => 0,
-        };
-        let needed =
-            |record: &&ScannedRecord| (needed_from..=durable).contains(&record.header.sequence);
-        lost += run[overwritten..].iter().filter(needed).filter(is_lacking).count() as u64;
-    }
-    lost
+    let older = usize::from(is_redo && stream.runs.len() > 1);
+    let records = stream.runs[older..].iter().flat_map(|(_, run)| run);
+    let is_lost = |record: &&ScannedRecord| {
+        (needed_from..=durable).contains(&record.header.sequence) && !record.on.contains(copy)
+    };
+    records.filter(is_lost).count() as u64
 }
