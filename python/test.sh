@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the wheel, installs it into a clean environment with what is optional, and tests it there. Everything is in
-# python/target; `--without-ray` leaves out what needs a cluster, as where Ray has no wheel.
+# Builds the wheel, installs it into a clean environment with what is optional, and tests it there. Environments and
+# wheels are in python/target; the build is in the target folder of the command, which has other people's crates.
+# `--without-ray` leaves out what needs a cluster, as where Ray has no wheel.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -12,7 +13,7 @@ extras=polars,pandas,ray,test
 # The tool that builds has an environment of its own, which may stay.
 [ -x target/build/bin/maturin ] || { "$python" -m venv target/build && target/build/bin/pip install -q 'maturin>=1.8,<2'; }
 rm -rf target/wheels "$clean"
-target/build/bin/maturin build --release --locked --out target/wheels
+target/build/bin/maturin build --release --locked --target-dir "${CARGO_TARGET_DIR:-../target}" --out target/wheels
 "$python" -m venv "$clean"
 "$clean/bin/pip" install -q "$(echo target/wheels/*.whl)[$extras]" 'mypy>=1.11'
 
