@@ -3,6 +3,7 @@
 //! Runs of one scenario share its constants and its fitted rows. An error in these moves both figures alike, to first
 //! order, so between two settings of an array only the seeds count. Arrays of different scenarios, or of different
 //! names, share nothing, and their whole bands count. Either way the two sides are independent, and add in quadrature.
+//! A band's part for seeds has the scatter of the mean of its runs too, which makes the verdict the more careful.
 
 use crate::data::band::FigureBand;
 use crate::data::comparison::Metric;
