@@ -3,8 +3,9 @@
 //! - Each row of a sensitivity changes a figure by a factor. Rows of one constant are alternatives: the constant takes
 //!   the figure as far up as its largest change up, and as far down as its largest change down.
 //! - Constants are independent of each other, so their ups add in quadrature, and so do their downs.
-//! - All parts are at one level, 95 %. A fitted row is moved by one standard deviation of what published rows scatter by,
-//!   so its effect counts [`NORMAL_QUANTILE`] times. The values of an unknown constant are the ends of what it may be.
+//! - All parts are at one level, 95 %. A fitted row is moved by one standard deviation of what published rows scatter
+//!   by, so its effect counts [`NORMAL_QUANTILE`] times. The values of an unknown constant are the ends of what it may
+//!   be.
 //! - Other seeds give other figures. 95 % of single runs are within `t s sqrt(1 + 1/n)` of the mean of `n` runs: the
 //!   quantile of Student's t, the standard deviation of one run, and the two things that vary, which are the single run
 //!   and the mean. If all that is known at the run's scale is the run itself, it is a mean of one.
