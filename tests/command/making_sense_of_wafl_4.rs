@@ -59,6 +59,10 @@ fn the_quick_run_comes_near_the_published_iops() {
             worst_percent.abs() <= WORST_PERCENT,
             "{array}: the worst IOPS are {worst_percent} % off"
         );
+        let bands = results.bands.as_ref().unwrap().array(array).unwrap();
+        assert_eq!((bands.published.len(), &bands.published_outside[..]), (14, &[][..]));
+        // The scatter that the scenario declares, at 95 %.
+        assert_eq!(bands.published_percent, Some(0.588));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `strewn sensitivity`: what it prints, what it writes, and what it refuses.
 
-use strewn::results::{RowOutcome, Sensitivity, VariedKind};
+use strewn::results::{Published, RowOutcome, Sensitivity, VariedKind};
 use strewn::scenario::Scenario;
 
 use crate::common::{Folder, SMALL};
@@ -90,6 +90,26 @@ fn what_cannot_be_measured_is_refused_before_the_first_simulation() {
         assert_eq!(folder.contents(), before);
     }
     folder.strewn(&["sensitivity", "-"]).refused(&["standard input", "--dry-run"]);
+}
+
+/// What the published rows scatter by around any smooth curve: their fourth differences have none of the curve left.
+#[test]
+fn the_scatter_that_the_shipped_scenario_declares_is_that_of_the_published_rows() {
+    let path = format!("{}/scenarios/making-sense-of-wafl-4.toml", crate::common::PROJECT);
+    let scenario = Scenario::load(&path).unwrap();
+    let published = scenario.published.as_ref().unwrap();
+    let text = std::fs::read_to_string(published).unwrap();
+    let published = Published::from_toml(&text, published).unwrap();
+    let iops = &published.array("FAS2050").unwrap().iops;
+    let mut rows: Vec<f64> = iops.iter().map(|iops| iops.ln()).collect();
+    for _ in 0..4 {
+        rows = rows.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    }
+    // The squares of 1, 4, 6, 4 and 1 add up to 70.
+    let variance = rows.iter().map(|row| row * row).sum::<f64>() / (70.0 * rows.len() as f64);
+    let percent = 100.0 * variance.sqrt();
+    let declared = scenario.arrays[0].fitted.as_ref().unwrap().row_scatter_percent;
+    assert!((percent - declared).abs() < 0.05, "{percent} %, but {declared} % are declared");
 }
 
 /// A change of the shipped scenario, or a setting that is new, needs its table measured again.

@@ -26,11 +26,16 @@ pub(crate) fn band_sentences(results: &Results, array: &ArrayResults) -> Vec<Str
     sentences.extend(excluded(own));
     if !own.published.is_empty() {
         let (all, outside) = (own.published.len(), own.published_outside.as_slice());
+        let off = own.published_percent.map_or_else(String::new, |percent| {
+            format!(", if each may itself be off by {} %", fixed(percent, 1))
+        });
         sentences.push(match outside {
-            [] => format!("Inside the band: the published IOPS of all {all} segments."),
-            [only] => format!("Outside the band: the published IOPS of segment {only}, of {all}."),
+            [] => format!("Inside the band{off}: the published IOPS of all {all} segments."),
+            [only] => {
+                format!("Outside the band{off}: the published IOPS of segment {only}, of {all}.")
+            }
             several => format!(
-                "Outside the band: the published IOPS of segments {}; {} of {all}.",
+                "Outside the band{off}: the published IOPS of segments {}; {} of {all}.",
                 segment_list(several),
                 several.len()
             ),
@@ -58,10 +63,14 @@ fn contents(bands: &Bands, own: &ArrayBands, array: &ArrayResults) -> Option<Str
     let runs = of_segments.max().unwrap_or_default();
     let mut parts = Vec::new();
     if let Some(source) = own.seeds {
-        let at = if source == SeedSource::Sensitivity { scale.as_str() } else { "" };
-        parts.push(format!(
-            "other seeds ({runs} runs{at}; Student's t at 95 % times the standard deviation of one run)"
-        ));
+        parts.push(match source {
+            SeedSource::Replicates => {
+                format!("other seeds ({runs} runs; single runs around their mean)")
+            }
+            SeedSource::Sensitivity => {
+                format!("other seeds ({runs} runs{scale}; single runs around this one)")
+            }
+        });
     }
     match own.fitted_rows {
         0 => {}
@@ -78,10 +87,10 @@ fn contents(bands: &Bands, own: &ArrayBands, array: &ArrayResults) -> Option<Str
     }
     let listed = match parts.as_slice() {
         [] => return None,
-        [only] => return Some(format!("Band: {only}.")),
+        [only] => return Some(format!("Band of 95 %: {only}.")),
         [first @ .., last] => format!("{}; and {last}", first.join("; ")),
     };
-    Some(format!("Band: {listed}; added in quadrature."))
+    Some(format!("Band of 95 %: {listed}; added in quadrature."))
 }
 
 /// Returns what is not in the bands of an array, and why.

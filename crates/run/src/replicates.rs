@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use strewn_results::{ArrayResults, BandSources, Published, Results, Sensitivity};
-use strewn_scenario::Scenario;
+use strewn_scenario::{Array, Scenario};
 
 use crate::array_run::ArrayRun;
 use crate::results;
@@ -56,6 +56,7 @@ pub(crate) fn scenarios(scenario: &Scenario, replicates: u32) -> Vec<Scenario> {
 pub(crate) struct Uncertainty {
     sensitivity: Option<Sensitivity>,
     settings: Vec<String>,
+    row_scatter_percent: Vec<f64>,
 }
 
 impl Uncertainty {
@@ -79,7 +80,10 @@ impl Uncertainty {
             Some(_) => scenario.arrays.iter().map(|array| scenario.digest_of(array)).collect(),
             None => Vec::new(),
         };
-        Ok(Self { sensitivity, settings })
+        let scatter =
+            |array: &Array| array.fitted.as_ref().map_or(0.0, |fitted| fitted.row_scatter_percent);
+        let row_scatter_percent = scenario.arrays.iter().map(scatter).collect();
+        Ok(Self { sensitivity, settings, row_scatter_percent })
     }
 
     /// Adds bands to the results of the first run. `scenarios` are those of all runs, as they were simulated, and
@@ -111,6 +115,7 @@ impl Uncertainty {
             published,
             sensitivity: self.sensitivity.as_ref(),
             settings: &self.settings,
+            row_scatter_percent: &self.row_scatter_percent,
         };
         strewn_results::add_bands(results, &sources);
     }

@@ -19,9 +19,9 @@ struct Named {
 }
 
 /// Measures how far the predictions of a scenario's text move. Its fitted parameters are fitted again for each row: as
-/// it is, with other seeds, with each fitted segment off by the scatter that the scenario declares, and with each other
-/// value of each constant that the scenario says is unknown. `name` is the path of its file. `on_done` is told how many
-/// of how many predictions are done.
+/// it is, with other seeds, with each fitted segment off by the scatter that the scenario declares, one standard
+/// deviation, and with each other value of each constant that the scenario says is unknown. `name` is the path of its
+/// file. `on_done` is told how many of how many predictions are done.
 ///
 /// # Errors
 /// See [`RefitError`]. It is no error if a row reaches no fit: the table says so.

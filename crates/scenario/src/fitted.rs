@@ -20,7 +20,7 @@ pub struct Fitted {
     pub parameters: Vec<String>,
     /// The segments, counted from 1, whose published figures calibration may use.
     pub segments: Vec<u32>,
-    /// How far each of these figures may be off, in percent: what a published row scatters by. 0 if that is not known.
+    /// What a published row scatters by: its standard deviation, in percent of it. 0 if that is not known.
     pub row_scatter_percent: f64,
 }
 

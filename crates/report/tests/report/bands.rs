@@ -55,6 +55,15 @@ fn replicates(results: &Results, factors: &[f64]) -> Vec<Vec<ArrayResults>> {
 }
 
 fn banded(sensitivity: Option<&Sensitivity>, replicates: &[Vec<ArrayResults>]) -> Results {
+    banded_with_scatter(sensitivity, replicates, 0.0)
+}
+
+/// The same, if published figures scatter by this much.
+fn banded_with_scatter(
+    sensitivity: Option<&Sensitivity>,
+    replicates: &[Vec<ArrayResults>],
+    percent: f64,
+) -> Results {
     let mut results = fixture::results();
     let published = fixture::published();
     let settings = DIGESTS.map(str::to_owned);
@@ -64,6 +73,7 @@ fn banded(sensitivity: Option<&Sensitivity>, replicates: &[Vec<ArrayResults>]) -
         published: Some(&published),
         sensitivity,
         settings: &settings,
+        row_scatter_percent: &[percent; 2],
     };
     add_bands(&mut results, &sources);
     results
@@ -124,7 +134,7 @@ fn seeds_of_runs_make_a_band_and_ranges_of_errors() {
     assert_eq!(bands.arrays[0].seeds, Some(SeedSource::Replicates));
     assert_eq!(bands.arrays[0].seeds_alone, Some(SeedsAlone::NotMeasured));
     let band = results.arrays[1].segments[0].band.as_ref().unwrap().iops;
-    assert_eq!((band.seeds, band.seeds_percent), (Some(3), Some(4.3)));
+    assert_eq!((band.seeds, band.seeds_percent), (Some(3), Some(4.97)));
     assert_eq!((band.unknowns_percent_up, band.fitted_rows_percent_up), (None, None));
     let iops = results.published.iter().find(|one| one.metric == Metric::Iops).unwrap();
     let errors = iops.over_seeds.unwrap();
@@ -174,23 +184,24 @@ fn every_output_shows_the_band_and_what_is_outside() {
     let fas = &plain.arrays[0].segments;
     let by = |factor: f64| fas.iter().map(|one| one.iops * factor).collect::<Vec<f64>>();
     let mut rows = vec![
-        row("segment 1 up", "segment 1", VariedKind::FittedRow, by(1.003)),
-        row("segment 1 down", "segment 1", VariedKind::FittedRow, by(0.997)),
+        row("segment 1 up", "segment 1", VariedKind::FittedRow, by(1.001)),
+        row("segment 1 down", "segment 1", VariedKind::FittedRow, by(0.999)),
     ];
     rows.push(SensitivityRow {
         outcome: RowOutcome::NoFit { errors_percent: vec![-12.9, -15.1] },
         ..row("first come, first served", "scheduler", VariedKind::Unknown, Vec::new())
     });
-    let results = banded(Some(&sensitivity(&plain, rows)), &replicates(&plain, &[0.9995]));
+    let (measured, others) = (sensitivity(&plain, rows), replicates(&plain, &[0.9998]));
+    let results = banded(Some(&measured), &others);
     let own = &results.bands.as_ref().unwrap().arrays[0];
     assert_eq!((own.fitted_rows, own.unknowns), (1, 1));
     assert_eq!(own.published.len(), 14);
     // Simulated figures may be 4 % too high, and hardly too low.
-    assert_eq!(own.published_outside, [4, 5, 6, 7]);
+    assert_eq!((own.published_percent, &own.published_outside[..]), (None, &[4, 5, 6, 7][..]));
     let text = all_tables(&results);
     for part in [
-        "4741-4967",
-        "Band: other seeds (2 runs; Student's t at 95 % times",
+        "4741-4954",
+        "Band of 95 %: other seeds (2 runs; single runs around their mean)",
         "the scatter of the published figure that was fitted",
         "a constant that nobody published, changed alone and fitted again at 1/8 of full scale",
         "cannot reproduce the fitted rows: first come, first served (off by -12.9 and -15.1 %).",
@@ -219,7 +230,28 @@ fn every_output_shows_the_band_and_what_is_outside() {
     });
     // An area and a sample in the legend for each array.
     assert_eq!(shades.count(), 4);
-    assert!(svg.contains("4,940 IOPS, band 4,741 to 4,967"), "{svg}");
+    assert!(svg.contains("4,940 IOPS, band 4,741 to 4,954"), "{svg}");
+}
+
+/// A published figure is a single measurement: 95 % of its own scatter, in quadrature, belongs in the verdict on it.
+#[test]
+fn a_published_figure_may_itself_be_off() {
+    let plain = fixture::results();
+    let fas = &plain.arrays[0].segments;
+    let by = |factor: f64| fas.iter().map(|one| one.iops * factor).collect::<Vec<f64>>();
+    let rows = vec![row("segment 1 up", "segment 1", VariedKind::FittedRow, by(1.0015))];
+    let measured = sensitivity(&plain, rows);
+    let alone = banded(Some(&measured), &[]);
+    let with = banded_with_scatter(Some(&measured), &[], 0.3);
+    let of = |results: &Results| results.bands.as_ref().unwrap().arrays[0].clone();
+    assert_eq!(of(&alone).published_outside, [4, 5, 6, 7]);
+    // 0.3 x 1.96 % of 4014 are 23.6 IOPS, and the band reaches 11.7 up: 26.3 in quadrature. The figure is 35 higher.
+    assert_eq!(of(&with).published_percent, Some(0.588));
+    assert_eq!(of(&with).published_outside, [5]);
+    // The band is that of the simulated figure, and stays as it is.
+    assert_eq!(with.arrays, alone.arrays);
+    let said = "Outside the band, if each may itself be off by 0.6 %: the published IOPS of segment 5, of 14.";
+    assert!(all_tables(&with).contains(said), "{}", all_tables(&with));
 }
 
 /// Seeds alone tell runs of one scenario apart; whole bands tell others apart.

@@ -7,6 +7,7 @@
 use crate::analysis::comparison::{compare, fitted_segments_by_array};
 use crate::analysis::effects::{Parts, effects_on, effects_on_quotient};
 use crate::analysis::like::{LikePair, is_measure_of_array, like_pairs};
+use crate::analysis::sweep::NORMAL_QUANTILE;
 use crate::data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
@@ -36,6 +37,8 @@ pub struct BandSources<'a> {
     pub sensitivity: Option<&'a Sensitivity>,
     /// The digest of the settings of each array of the run. Sensitivities of other settings are not used.
     pub settings: &'a [String],
+    /// What the published figures of each array scatter by: one standard deviation, percent; 0 if that is not known.
+    pub row_scatter_percent: &'a [f64],
 }
 
 /// Adds bands to the results of the first run. Without further runs and sensitivities, the results stay as they are.
@@ -94,6 +97,8 @@ struct ArrayAndSources<'a> {
     runs: Vec<ArrayResults>,
     /// What constants do to it, or why that is unknown.
     measured: Result<&'a ArraySensitivity, SeedsAlone>,
+    /// How far a published figure of it may be off with 95 % probability, percent; none if that is not known.
+    published_percent: Option<f64>,
 }
 
 impl<'a> ArrayAndSources<'a> {
@@ -108,7 +113,12 @@ impl<'a> ArrayAndSources<'a> {
                 .filter(|array| sources.settings.get(index) == Some(&array.settings))
                 .ok_or(SeedsAlone::OtherSettings),
         };
-        Self { runs: std::iter::once(own).chain(further).cloned().collect(), measured }
+        let scatter = sources.row_scatter_percent.get(index).filter(|scatter| **scatter > 0.0);
+        Self {
+            runs: std::iter::once(own).chain(further).cloned().collect(),
+            measured,
+            published_percent: scatter.map(|scatter| rounded(NORMAL_QUANTILE * scatter, 3)),
+        }
     }
 
     fn own(&self) -> &ArrayResults {
@@ -138,7 +148,7 @@ impl<'a> ArrayAndSources<'a> {
             let mean_ms = segment.response_ms.mean;
             let response_ms =
                 match is_measure_of_array(results.workload.as_ref(), self.own(), segment) {
-                    true => Some(inverse(&iops, mean_ms)),
+                    true => Some(inverse(&iops, segment.iops, mean_ms)),
                     // The host sets the pace, so response times follow from nothing but runs.
                     false => {
                         let by_seed = by_seed(Metric::ResponseMs);
@@ -158,17 +168,18 @@ impl<'a> ArrayAndSources<'a> {
         let beside_constants = of_kind(VariedKind::Seed) > 0;
         let excluded = self.measured.map(excluded).unwrap_or_default();
         let with_band = own.segments.iter().zip(bands);
-        let with_band: Vec<(u32, FigureBand)> = with_band
-            .filter_map(|(segment, band)| Some((segment.index, band.as_ref()?.iops)))
-            .collect();
+        let with_band: Vec<(&Segment, FigureBand)> =
+            with_band.filter_map(|(segment, band)| Some((segment, band.as_ref()?.iops))).collect();
         let is_iops =
             |found: &&PublishedComparison| found.array == own.name && found.metric == Metric::Iops;
         let compared = results.published.iter().find(is_iops);
         let compared = compared.iter().flat_map(|found| &found.segments);
         let compared: Vec<(u32, bool)> = compared
             .filter_map(|one| {
-                let (index, band) = with_band.iter().find(|(index, _)| *index == one.index)?;
-                Some((*index, band.contains(one.published)))
+                let (segment, band) =
+                    with_band.iter().find(|(segment, _)| segment.index == one.index)?;
+                let off = one.published * self.published_percent.unwrap_or_default() / 100.0;
+                Some((one.index, band.agrees(segment.iops, one.published, off)))
             })
             .collect();
         let measured = self.measured.map_or(0, |array| array.iops.len());
@@ -189,6 +200,7 @@ impl<'a> ArrayAndSources<'a> {
             excluded,
             changes: self.changes(results),
             published: compared.iter().map(|(index, _)| *index).collect(),
+            published_percent: self.published_percent.filter(|_| !compared.is_empty()),
             published_outside: compared
                 .iter()
                 .filter(|(_, is_inside)| !is_inside)
@@ -221,7 +233,12 @@ impl<'a> ArrayAndSources<'a> {
                 from_segment: first.index,
                 to_segment: last.index,
                 percent: percent(own),
-                band: FigureBand { low: percent(band.low), high: percent(band.high), ..band },
+                band: FigureBand {
+                    low: percent(band.low),
+                    high: percent(band.high),
+                    centre: band.centre.map(percent),
+                    ..band
+                },
             })
         };
         pairs.filter_map(change).collect()
@@ -271,17 +288,19 @@ fn errors_over_seeds(results: &Results, sources: &BandSources<'_>) -> Vec<Option
 }
 
 /// Returns the band of the response time of a closed loop, in which operations outstanding are IOPS times response
-/// time.
-fn inverse(iops: &FigureBand, mean_ms: f64) -> FigureBand {
+/// time, from the band of the IOPS and the figures of the run.
+fn inverse(iops: &FigureBand, own_iops: f64, mean_ms: f64) -> FigureBand {
     let slower = |down: f64| 1.0 / (1.0 - down.min(MOST_DOWN)) - 1.0;
     let faster = |up: f64| 1.0 - 1.0 / (1.0 + up);
     let percent = |part: Option<f64>, of: &dyn Fn(f64) -> f64| {
         part.map(|part| rounded(100.0 * of(part / 100.0), 3))
     };
     let [down, up] = iops.percent_down_and_up();
+    let centre_ms = mean_ms * own_iops / iops.centre.unwrap_or(own_iops);
     FigureBand {
-        low: rounded(mean_ms * (1.0 - faster(up / 100.0)), SIGNIFICANT_DIGITS),
-        high: rounded(mean_ms * (1.0 + slower(down / 100.0)), SIGNIFICANT_DIGITS),
+        low: rounded(centre_ms * (1.0 - faster(up / 100.0)), SIGNIFICANT_DIGITS),
+        high: rounded(centre_ms * (1.0 + slower(down / 100.0)), SIGNIFICANT_DIGITS),
+        centre: iops.centre.map(|_| rounded(centre_ms, SIGNIFICANT_DIGITS)),
         fitted_rows_percent_down: percent(iops.fitted_rows_percent_up, &faster),
         fitted_rows_percent_up: percent(iops.fitted_rows_percent_down, &slower),
         unknowns_percent_down: percent(iops.unknowns_percent_up, &faster),

@@ -3,6 +3,7 @@
 //! Runs of one scenario share its constants and its fitted rows. An error in these moves both figures alike, to first
 //! order, so between two settings of an array only the seeds count. Arrays of different scenarios, or of different
 //! names, share nothing, and their whole bands count. Either way the two sides are independent, and add in quadrature.
+//! A band's part for seeds has the scatter of the mean of its runs too, which makes the verdict the more careful.
 
 use crate::data::band::FigureBand;
 use crate::data::comparison::Metric;
@@ -33,9 +34,12 @@ pub(super) fn beside_bands(
     let seeds_alone = first.0.scenario == other.0.scenario && first.1.name == other.1.name;
     let sides = match seeds_alone {
         true => [before * of_first.seeds_percent? / 100.0, after * of_other.seeds_percent? / 100.0],
-        // The sides that face each other.
-        false if after > before => [of_first.high - before, after - of_other.low],
-        false => [before - of_first.low, of_other.high - after],
+        false => {
+            let [first_down, first_up] = of_first.down_and_up(before);
+            let [other_down, other_up] = of_other.down_and_up(after);
+            // The sides that face each other.
+            if after > before { [first_up, other_down] } else { [first_down, other_up] }
+        }
     };
     let explained = (sides[0] * sides[0] + sides[1] * sides[1]).sqrt();
     (before > 0.0).then(|| BesideBands {

@@ -10,6 +10,8 @@ const MEAN_DIGITS: usize = 8;
 /// Significant digits of a quantile. Machines differ in the last bits of a logarithm; this hides them, so every machine
 /// writes the same interval.
 const QUANTILE_DIGITS: usize = 7;
+/// The 97.5 % quantile of the normal distribution: that of Student's t if the standard deviation is known.
+pub(crate) const NORMAL_QUANTILE: f64 = 1.959_964;
 /// Of so many differences or correlations that are nothing, one looks like something by chance.
 const ONE_BY_CHANCE: usize = 20;
 

@@ -1,31 +1,36 @@
 //! How far predicted figures may be off: the band around each, and what is in it.
+//!
+//! All parts of a band, and so the band, are at one level: 95 %.
 
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use serde::{Deserialize, Serialize};
 
 /// The band around a figure: from `low` to `high`, in the figure's own unit.
 ///
-/// Its parts are in percent of the figure; those of a change in percent of the quotient that the change is of. A part
-/// that was not measured is absent.
+/// Its parts are in percent of what it is around; those of a change in percent of the quotient that the change is of. A
+/// part that was not measured is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FigureBand {
     /// The lower end.
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// What other seeds make of the figure of one run, up and down: with 95 % probability.
+    /// The mean of the runs, which the band is around; absent if it is around the figure of the run itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub centre: Option<f64>,
+    /// How far up and down 95 % of single runs, each with another seed, are from what the band is around.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds_percent: Option<f64>,
     /// The number of runs, each with its own seed, that this was measured in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seeds: Option<u32>,
-    /// How far down the scatter of the fitted published figures takes it.
+    /// How far down the scatter of the fitted published figures takes it: 95 % of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted_rows_percent_down: Option<f64>,
     /// How far up that takes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fitted_rows_percent_up: Option<f64>,
-    /// How far down constants take it that nobody published.
+    /// How far down constants take it that nobody published, whose values are listed as the ends of what they may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknowns_percent_down: Option<f64>,
     /// How far up these take it.
@@ -103,7 +108,11 @@ pub struct ArrayBands {
     /// The segments whose published IOPS are compared with a band.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<u32>,
-    /// Those of them whose published IOPS are outside it.
+    /// How far a published figure itself may be off, percent of it: 95 % of what published rows scatter by. It is in no
+    /// band, but in the verdict on each published figure; absent if the scatter is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published_percent: Option<f64>,
+    /// Those segments whose published IOPS are outside the band by more than they may be off themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published_outside: Vec<u32>,
 }
@@ -183,7 +192,7 @@ impl FigureBand {
         })
     }
 
-    /// Returns the same band with its ends around `figure`.
+    /// Returns the same band with its ends around `figure`, which is the mean of the runs or the figure itself.
     pub(crate) fn around(self, figure: f64) -> Self {
         let [down, up] = self.percent_down_and_up();
         Self {
@@ -194,10 +203,19 @@ impl FigureBand {
         }
     }
 
-    /// Returns whether `figure` is in the band.
-    #[must_use]
-    pub fn contains(&self, figure: f64) -> bool {
-        (self.low..=self.high).contains(&figure)
+    /// Returns how far down and how far up the band reaches, in the figure's unit, from what it is around: its centre,
+    /// or else `figure`.
+    pub(crate) fn down_and_up(&self, figure: f64) -> [f64; 2] {
+        let centre = self.centre.unwrap_or(figure);
+        [centre - self.low, self.high - centre]
+    }
+
+    /// Returns whether a measured figure agrees with the band around `figure`, if the measured one may itself be off by
+    /// `off`: both in quadrature, as they are independent.
+    pub(crate) fn agrees(&self, figure: f64, measured: f64, off: f64) -> bool {
+        let [down, up] = self.down_and_up(figure);
+        let difference = measured - self.centre.unwrap_or(figure);
+        difference.abs() <= off.hypot(if difference > 0.0 { up } else { down })
     }
 }
 

@@ -85,7 +85,8 @@ pub struct SensitivityRow {
 pub enum VariedKind {
     /// Nobody published it.
     Unknown,
-    /// It is a published figure that parameters are fitted to, and such a figure scatters.
+    /// It is a published figure that parameters are fitted to, and such a figure scatters. A row moves it by one
+    /// standard deviation.
     FittedRow,
     /// It is the seed of the random choices.
     Seed,
