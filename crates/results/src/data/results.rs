@@ -12,7 +12,7 @@ use crate::data::loss::Loss;
 use crate::data::overhead::OverheadRow;
 use crate::data::phase::Phase;
 use crate::data::quantity;
-use crate::data::redundancy::{DataLoss, SpindleFailure};
+use crate::data::redundancy::{DataLoss, REBUILD_NOTE, SpindleFailure};
 use crate::data::segment::{Segment, is_a_moment};
 use crate::data::workload::{HostLoad, Workload};
 use serde::{Deserialize, Serialize};
@@ -336,6 +336,14 @@ impl Results {
             caveats.push("The run was stopped before its last segment.".to_owned());
         }
         caveats
+    }
+
+    /// Returns what must stand beside every table of rebuilds; none if nothing was rebuilt, or on real spindles.
+    #[must_use]
+    pub fn rebuild_note(&self) -> Option<&'static str> {
+        let mut failures = self.arrays.iter().flat_map(|array| &array.failures);
+        let is_rebuilt = failures.any(|failure| failure.rebuild_began_at_seconds.is_some());
+        (is_rebuilt && self.real_spindles.is_none()).then_some(REBUILD_NOTE)
     }
 
     /// Returns whether the drives of `array` serve the nearest command first and set no bound on how long another one
