@@ -81,7 +81,10 @@ fn times_of_rebuilds_are_said_to_be_lower_bounds() {
     let both = failures_at(&[(60, 1), (90, 5)]);
     let none = [("spares = 1\n", ""), (ANYWHERE_FAILURE, &*both), (IN_PLACE_FAILURE, "")];
     let tables = run_changed(&none, &[]).1.succeeded();
-    assert!(tables.contains("Spindles that failed") && !tables.contains("lower bounds"), "{tables}");
+    assert!(
+        tables.contains("Spindles that failed") && !tables.contains("lower bounds"),
+        "{tables}"
+    );
 }
 
 #[test]
@@ -166,4 +169,12 @@ fn what_can_not_fail_is_refused() {
 fn a_run_at_a_smaller_scale_says_when_its_spindles_fail() {
     let tables = run_changed(&[], &["--quick"]).1.succeeded();
     assert!(tables.contains("failure of spindle 1 of anywhere 1 min -> 7.5 s"), "{tables}");
+    let said = "anywhere: what a rebuild reads next lies 8 times as far apart as at full scale, and 2 steps in flight";
+    assert!(
+        tables.contains(said) && tables.contains("times of rebuilds (more than 1/8)"),
+        "{tables}"
+    );
+    let many = ("rebuild_steps_in_flight = 2", "rebuild_steps_in_flight = 16");
+    let tables = run_changed(&[many, many], &["--quick"]).1.succeeded();
+    assert!(!tables.contains("as far apart as at full scale"), "{tables}");
 }

@@ -16,7 +16,7 @@ use strewn_base::state::SavedValue;
 const CANDIDATES: usize = 256;
 
 /// Streams that are read ahead, per LUN.
-pub(crate) const MOST_STREAMS: usize = 16;
+pub const MOST_STREAMS: usize = 16;
 
 /// A read that continues the one before continues a stream when it is the second in a row to do so: a pair of accesses
 /// that happen to be adjacent reads nothing ahead.

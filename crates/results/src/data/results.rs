@@ -113,6 +113,10 @@ pub struct Scaled {
     pub by: u32,
     /// What was divided by it, in words for a reader: "segment length", "file".
     pub what: Vec<String>,
+    /// A sentence for each quantity that could not be divided in proportion and that figures of this run depend on: what
+    /// it is here and at full scale, and which figures are not those of full scale. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub out_of_proportion: Vec<String>,
 }
 
 /// The measurements of one array.
@@ -309,7 +313,8 @@ impl Results {
     #[must_use]
     pub fn caveats(&self) -> Vec<String> {
         let of_real = self.real_spindles.iter().flat_map(RealSpindles::sentences);
-        of_real.chain(self.shortfalls()).chain(self.accuracy()).collect()
+        let shortfalls = of_real.chain(self.shortfalls()).chain(self.accuracy());
+        shortfalls.chain(self.out_of_proportion().iter().cloned()).collect()
     }
 
     /// Returns how near to those of full scale the results are; none if they are of full scale.
@@ -322,6 +327,12 @@ impl Results {
                  what waits for a timer can be off several times over."
             ),
         })
+    }
+
+    /// Returns the [`caveats`](Self::caveats) about what is out of proportion at this scale.
+    #[must_use]
+    pub fn out_of_proportion(&self) -> &[String] {
+        self.scaled.as_ref().map_or(&[], |scaled| &scaled.out_of_proportion)
     }
 
     /// Returns the [`caveats`](Self::caveats) about scale, data loss and an early stop.
