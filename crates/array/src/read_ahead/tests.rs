@@ -32,8 +32,7 @@ fn a_stream_grows_to_its_window_and_asks_for_whole_chunks() {
     assert_eq!(asked.last().unwrap().end, 5_120 + 1_024);
 }
 
-/// Two at full scale, whatever the file; more where a file that is smaller for the scale's sake would have streams begin
-/// by chance.
+/// Two at full scale, whatever the file; more where streams would begin by chance in a file that is scaled down.
 #[test]
 fn more_reads_begin_a_stream_only_where_chance_would() {
     let blocks_of_4_gib = 1 << 20;

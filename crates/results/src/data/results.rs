@@ -113,8 +113,8 @@ pub struct Scaled {
     pub by: u32,
     /// What was divided by it, in words for a reader: "segment length", "file".
     pub what: Vec<String>,
-    /// A sentence for each quantity that could not be divided in proportion and that figures of this run depend on: what
-    /// it is here and at full scale, and which figures are not those of full scale. Absent if there is none.
+    /// A sentence for each quantity that could not be divided in proportion and that figures of this run depend on: its
+    /// size here and at full scale, and which figures are not those of full scale. Absent if there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub out_of_proportion: Vec<String>,
 }
