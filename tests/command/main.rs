@@ -37,6 +37,7 @@ mod replicates;
 mod report;
 mod run;
 mod saved_runs;
+mod scales;
 mod sensitivity;
 mod several_workloads;
 mod spindle;

@@ -40,6 +40,8 @@ fn iops(array: &str) -> Vec<f64> {
 fn the_quick_run_comes_near_the_published_iops() {
     let results = quick_run();
     assert!(!results.partial && results.scaled.is_some());
+    // It is so near that nothing needs a word of its own.
+    assert!(results.out_of_proportion().is_empty(), "{:?}", results.out_of_proportion());
     for array in ["FAS2050", "EVA4400"] {
         let compared = results
             .published

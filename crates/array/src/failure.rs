@@ -11,7 +11,9 @@ pub struct Rebuild {
     /// Failures that can be rebuilt: spare spindles of a write-anywhere array, or drives' worth of distributed reserve
     /// of an in-place array. With none left, an array stays degraded.
     pub spares: u16,
-    /// Rebuild steps in flight, at least one: the priority of the rebuild over the host.
+    /// Rebuild steps in flight, at least one: the priority of the rebuild over the host. There is no other limit: real
+    /// controllers pace rebuilds, and share links to their drives, so a rebuild here takes the least time that it can
+    /// with so many steps.
     pub steps_in_flight: u32,
 }
 

@@ -148,6 +148,7 @@ pub use format::Format;
 pub use log::{LogLedger, LogRecord, LogSize, Logged};
 pub use payload::{BlockContents, Contents, Payload};
 pub use processor::{ProcessorCosts, ProcessorWork, WriteBackCosts};
+pub use read_ahead::{MOST_STREAMS, stream_matches};
 pub use snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 pub use strewn_base::Direction;
 pub use strewn_volume::{SnapshotId, VolumeId};

@@ -16,11 +16,30 @@ use strewn_base::state::SavedValue;
 const CANDIDATES: usize = 256;
 
 /// Streams that are read ahead, per LUN.
-pub(crate) const MOST_STREAMS: usize = 16;
+pub const MOST_STREAMS: usize = 16;
 
 /// A read that continues the one before continues a stream when it is the second in a row to do so: a pair of accesses
 /// that happen to be adjacent reads nothing ahead.
 const MATCHES_NEEDED: u8 = 2;
+
+/// Streams that random reads begin by chance are no matter if no more than one read in so many begins one.
+const RARELY: f64 = 1e-7;
+
+/// Returns the reads in a row that begin a stream, where a run at 1/`scale_down` of full scale has random reads at
+/// `places` places. A shorter file has fewer, so that random reads find the end of another more often: more reads in a
+/// row make streams begun by chance as rare as at full scale, or rare enough. At full scale, two do.
+#[must_use]
+pub fn stream_matches(places: u64, scale_down: u32) -> u8 {
+    let found = |places: u64| (CANDIDATES as f64 / places.max(1) as f64).min(0.5);
+    let at_full_scale = found(places.saturating_mul(scale_down.max(1).into()));
+    let rarely = RARELY.max(at_full_scale * at_full_scale);
+    let (mut matches, mut chance) = (MATCHES_NEEDED, found(places) * found(places));
+    while chance > rarely {
+        matches += 1;
+        chance *= found(places);
+    }
+    matches
+}
 
 /// No read ends here.
 const NEVER: u64 = u64::MAX;
@@ -34,6 +53,8 @@ pub(crate) struct Streams {
     matches: Vec<u8>,
     streams: [Stream; MOST_STREAMS],
     in_use: u8,
+    /// The reads in a row that begin a stream, after the first.
+    matches_needed: u8,
     /// The reads of streams so far, which date them.
     reads: u64,
     /// Most sectors that a stream is ahead.
@@ -71,11 +92,17 @@ impl Streams {
             matches: vec![0; CANDIDATES],
             streams: [Stream::default(); MOST_STREAMS],
             in_use: 0,
+            matches_needed: MATCHES_NEEDED,
             reads: 0,
             window: whole_blocks(window),
             boundary: whole_blocks(boundary.min(window / 2)),
             lun_sectors,
         }
+    }
+
+    /// From now on, so many reads in a row begin a stream, after the first ([`stream_matches`]).
+    pub(crate) fn set_matches(&mut self, matches: u8) {
+        self.matches_needed = matches;
     }
 
     /// A host reads `sectors`. Returns what to read ahead because of it, beyond the read itself.
@@ -107,7 +134,7 @@ impl Streams {
     fn candidate_goes_on(&mut self, at: usize, sectors: &Range<u64>) -> Option<Range<u64>> {
         let matches = self.matches[at] + 1;
         self.ends[at] = NEVER;
-        if matches < MATCHES_NEEDED {
+        if matches < self.matches_needed {
             self.remember(sectors.end, matches);
             return None;
         }

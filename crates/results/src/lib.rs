@@ -61,7 +61,7 @@ pub use data::page_cache::PageCacheFigures;
 pub use data::phase::Phase;
 pub use data::published::{Published, PublishedArray, PublishedRatio};
 pub use data::published_row::PublishedRow;
-pub use data::redundancy::{DataLoss, Redundancy, SpindleFailure};
+pub use data::redundancy::{DataLoss, REBUILD_NOTE, Redundancy, SpindleFailure};
 pub use data::relocation::{ReallocationScan, Relocated, Relocation};
 pub use data::results::{
     ArrayResults, GroupWords, LayoutKind, Origin, Parameter, ParityGroup, QUICK_NOTE, Results,

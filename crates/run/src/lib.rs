@@ -65,6 +65,7 @@ mod replicates;
 mod results;
 mod run;
 mod saved_run;
+mod scale_limits;
 mod sensitivity;
 pub mod study;
 mod wall_clock;

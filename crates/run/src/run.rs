@@ -31,6 +31,7 @@ use crate::record::{self, IologError, Recording};
 use crate::replicates::{self, Further, Uncertainty};
 use crate::results;
 use crate::saved_run::{SaveError, SavedRun};
+use crate::scale_limits;
 use crate::wall_clock::WallClock;
 
 /// A run of so many segments,
@@ -322,8 +323,10 @@ impl ScaledScenario {
         if scale_down <= 1 {
             return Self { scenario: scenario.clone(), scaled: None };
         }
-        let (scenario, what) = scenario.scaled_down(scale_down);
-        Self { scenario, scaled: Some(Scaled { by: scale_down, what }) }
+        let (scenario, mut what) = scenario.scaled_down(scale_down);
+        what.extend(scale_limits::changes(&scenario));
+        let scaled = Scaled { by: scale_down, what, out_of_proportion: Vec::new() };
+        Self { scenario, scaled: Some(scaled) }
     }
 }
 
@@ -351,13 +354,21 @@ pub(crate) fn together(
     let overhead = results::overhead(scenario, workload.as_ref(), &arrays)?;
     let host_ops =
         done.iter().flat_map(|done| &done.segments).map(|segment| segment.operations).sum();
+    let mut scaled = scaled.clone();
+    if let Some(scaled) = &mut scaled {
+        let of_array =
+            |(array, done)| scale_limits::out_of_proportion(scenario, scaled.by, array, done);
+        let with_done = scenario.arrays.iter().zip(&*done);
+        scaled.out_of_proportion = with_done.flat_map(of_array).collect();
+    }
     let map = LayoutMap {
         schema: MAP_SCHEMA,
         scenario: scenario.name.clone(),
         seed: scenario.seed,
         arrays: done.iter_mut().filter_map(|done| done.map.take()).collect(),
     };
-    let fitted_settings = results::fitted_settings(scenario, published, &arrays, scaled.is_some());
+    let is_scaled = scaled.is_some();
+    let fitted_settings = results::fitted_settings(scenario, published, &arrays, is_scaled);
     let mut results = Results {
         schema: SCHEMA,
         scenario: scenario.name.clone(),
@@ -367,7 +378,7 @@ pub(crate) fn together(
         strewn: env!("CARGO_PKG_VERSION").to_owned(),
         host_ops,
         partial,
-        scaled: scaled.clone(),
+        scaled,
         load: Some(results::load(scenario, load.is_none())),
         workload,
         real_spindles: None,
@@ -382,7 +393,7 @@ pub(crate) fn together(
                 let is_fitted = |setting: &&FittedSetting| setting.off_percent.is_none();
                 let rows = fitted_settings.iter().filter(is_fitted).flat_map(|one| &one.rows);
                 let fitted_rows: Vec<&str> = rows.map(String::as_str).collect();
-                strewn_results::compare_rows(figures, &arrays, &fitted_rows, scaled.is_some())
+                strewn_results::compare_rows(figures, &arrays, &fitted_rows, is_scaled)
             })
             .unwrap_or_default(),
         fitted_settings,

@@ -29,7 +29,7 @@ use crate::workload::{NamedWorkload, Workload};
 /// many.
 pub const MOST_OUTSTANDING: u32 = 500_000;
 
-/// Rebuild steps in flight if the scenario does not set them.
+/// Rebuild steps in flight if the scenario does not set them. Chosen: no source says how many a controller has.
 const DEFAULT_REBUILD_STEPS: u32 = 2;
 
 /// An array under test.
@@ -60,7 +60,8 @@ pub struct Array {
     pub layout: ArrayLayout,
     /// Spindles that fail during the run, in the order of the file.
     pub failures: Vec<SpindleFailure>,
-    /// Rebuild steps in flight: more steps give the rebuild priority over the host.
+    /// Rebuild steps in flight: more steps give the rebuild priority over the host. It is chosen, and the time of an
+    /// idle array's rebuild follows from it.
     pub rebuild_steps_in_flight: u32,
     /// How hosts reach it; `None` for a wire that costs nothing.
     pub front_end: Option<FrontEnd>,

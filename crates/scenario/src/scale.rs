@@ -20,6 +20,9 @@ impl Scenario {
     /// commands does not scale; but it must also write little compared with the buffer cache. A destage elevator needs
     /// enough dirty extents to choose from, but the cache must fill in less than a segment.
     ///
+    /// So a consistency point covers, and a write cache holds, the square root of `by` times as much of the file. A run
+    /// says where that matters.
+    ///
     /// A spindle's blocks are spread `by` times as far apart
     /// ([`spindle_stretch`](Self::spindle_stretch)), so seeks keep their lengths. Rates, queues and
     /// costs stay the same. Sizes are rounded down to whole blocks of 4 KiB, and nothing becomes

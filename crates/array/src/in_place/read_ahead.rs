@@ -58,6 +58,12 @@ impl<P: Payload> InPlace<P> {
         }
     }
 
+    /// From now on, so many reads in a row begin a stream, after the first
+    /// ([`stream_matches`](crate::stream_matches)).
+    pub fn set_stream_matches(&mut self, matches: u8) {
+        self.streams.iter_mut().for_each(|streams| streams.set_matches(matches));
+    }
+
     /// Notes a host's read, whose sectors are numbered through its group. Returns the sectors to read ahead once it has
     /// sent its own commands.
     #[inline(always)]

@@ -32,6 +32,36 @@ fn a_stream_grows_to_its_window_and_asks_for_whole_chunks() {
     assert_eq!(asked.last().unwrap().end, 5_120 + 1_024);
 }
 
+/// Two at full scale, whatever the file; more where streams would begin by chance in a file that is scaled down.
+#[test]
+fn more_reads_begin_a_stream_only_where_chance_would() {
+    let blocks_of_4_gib = 1 << 20;
+    for places in [1, 100, blocks_of_4_gib, u64::MAX] {
+        assert_eq!(stream_matches(places, 1), 2, "{places} at full scale");
+    }
+    assert_eq!([8, 64].map(|by| stream_matches(blocks_of_4_gib / u64::from(by), by)), [3, 4]);
+    assert_eq!([8, 64].map(|by| stream_matches(25 * blocks_of_4_gib / u64::from(by), by)), [2, 3]);
+    assert_eq!(stream_matches(u64::MAX, 64), 2);
+    assert!(stream_matches(0, u32::MAX) < 30);
+}
+
+#[test]
+fn random_reads_of_a_file_scaled_down_begin_no_stream() {
+    let (by, blocks) = (64, (4 << 30) / 4096 / 64);
+    let begun = |matches| {
+        let mut streams = Streams::new(blocks * 8, 1_024, 512);
+        streams.set_matches(matches);
+        let mut rng = strewn_base::Rng::new(3);
+        for _ in 0..50_000 {
+            let first = rng.below(blocks) * 8;
+            streams.note_read(first..first + 8);
+        }
+        streams.in_use
+    };
+    assert_eq!(begun(stream_matches(blocks, by)), 0, "seed 3");
+    assert!(begun(MATCHES_NEEDED) > 5, "seed 3");
+}
+
 #[test]
 fn as_many_streams_as_there_is_room_for_go_on_at_once() {
     let mut streams = streams();

@@ -15,7 +15,7 @@ use super::metadata::{self, Pointer};
 use super::restore::RestoreError;
 
 /// Pointers in an indirect block: 8 bytes each, less a header.
-const POINTERS: u32 = 510;
+pub const POINTERS: u32 = 510;
 /// Entries in a block of the container map: 4 bytes each.
 const CONTAINER_ENTRIES: u64 = 1_024;
 /// Container-map blocks that describe one region.

@@ -72,7 +72,7 @@ use crate::units::BLOCK_SECTORS;
 
 use background::Background;
 pub use background::{BackgroundScan, BackgroundWork};
-pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS};
+pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS, POINTERS};
 use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig};
 use degraded::Degraded;

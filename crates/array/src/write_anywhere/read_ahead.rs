@@ -56,6 +56,13 @@ impl<P: Payload> WriteAnywhere<P> {
         self.cache.read_ahead();
     }
 
+    /// From now on, so many reads in a row begin a stream, after the first
+    /// ([`stream_matches`](crate::stream_matches)).
+    pub fn set_stream_matches(&mut self, matches: u8) {
+        let streams = self.read_ahead.iter_mut().flat_map(|read_ahead| &mut read_ahead.streams);
+        streams.for_each(|streams| streams.set_matches(matches));
+    }
+
     /// Whether blocks that were read ahead are on their way.
     pub(super) fn is_reading_ahead(&self) -> bool {
         self.read_ahead.as_ref().is_some_and(|read_ahead| !read_ahead.on_their_way.is_empty())

@@ -83,7 +83,7 @@ impl Report<'_> {
             run => run_line(results),
             heading => headline(results),
             real_spindles,
-            shortfalls => results.shortfalls(),
+            shortfalls => [&results.shortfalls(), results.out_of_proportion()].concat(),
             sections => sections::all(self.results, self.map, self.scenario, &Beside::default())?,
             skip_to => "summary",
             skip_words => "summary",
@@ -112,7 +112,7 @@ impl Report<'_> {
         Ok(ReportParts {
             run: run_line(self.results),
             heading: headline(self.results),
-            notes: self.results.shortfalls(),
+            notes: [&self.results.shortfalls(), self.results.out_of_proportion()].concat(),
             accuracy: self.results.accuracy(),
             sections: rendered.collect::<Result<_, _>>()?,
         })

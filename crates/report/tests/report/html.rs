@@ -151,7 +151,11 @@ fn names_are_words_and_never_markup() {
     results.arrays[0].parameters[0].name = hostile.to_owned();
     results.overhead[0].name = hostile.to_owned();
     results.ratios[0].name = hostile.to_owned();
-    results.scaled = Some(strewn_results::Scaled { by: 2, what: vec![hostile.to_owned()] });
+    results.scaled = Some(strewn_results::Scaled {
+        by: 2,
+        what: vec![hostile.to_owned()],
+        out_of_proportion: vec![hostile.to_owned()],
+    });
     let mut map = map();
     map.arrays[0].name = hostile.to_owned();
     let report = Report { results: &results, map: Some(&map), scenario: Some(hostile) };

@@ -161,7 +161,8 @@ fn what_is_said_of_a_run_has_as_many_lines_as_it_takes() {
 #[test]
 fn regression_descriptions_have_one_full_stop_after_each_sentence() {
     let mut results = full_run();
-    results.scaled = Some(Scaled { by: 8, what: vec!["file".to_owned()] });
+    results.scaled =
+        Some(Scaled { by: 8, what: vec!["file".to_owned()], out_of_proportion: Vec::new() });
     let drawn = ResultsChart::PerSpindle.draw(&results, None, ChartStyle::default());
     let svg = drawn.unwrap().unwrap();
     assert!(svg.contains("full scale. Fresh") && !svg.contains(".. "), "{svg}");

@@ -3,6 +3,11 @@
 use crate::data::number::rounded;
 use serde::{Deserialize, Serialize};
 
+/// What must stand beside the duration of a simulated rebuild (docs/model.md, "Failed spindles", has the figures).
+pub const REBUILD_NOTE: &str = "Rebuild times are lower bounds for the steps in flight, which are chosen: no pacing, no \
+    limit of the links to the drives and no computing of lost blocks is modelled. An idle RAID-DP group of 14 + 2 drives \
+    (146 GB, 15,000 rpm) takes 64 minutes with 2 steps; 90 at best are published.";
+
 /// A spindle that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpindleFailure {
@@ -14,7 +19,8 @@ pub struct SpindleFailure {
     pub rebuild_began_at_seconds: Option<f64>,
     /// When it was fully rebuilt, seconds from the start of the run; none if it was not when the run ended.
     pub rebuilt_at_seconds: Option<f64>,
-    /// Duration of its rebuild, seconds; none if it did not end.
+    /// Duration of its rebuild, seconds; none if it did not end. Of a simulated array, a lower bound
+    /// ([`REBUILD_NOTE`]).
     pub rebuild_seconds: Option<f64>,
     /// Progress of its rebuild when the run ended, percent.
     pub rebuilt_percent: f64,

@@ -12,7 +12,7 @@ use crate::data::loss::Loss;
 use crate::data::overhead::OverheadRow;
 use crate::data::phase::Phase;
 use crate::data::quantity;
-use crate::data::redundancy::{DataLoss, SpindleFailure};
+use crate::data::redundancy::{DataLoss, REBUILD_NOTE, SpindleFailure};
 use crate::data::segment::{Segment, is_a_moment};
 use crate::data::workload::{HostLoad, Workload};
 use serde::{Deserialize, Serialize};
@@ -113,6 +113,10 @@ pub struct Scaled {
     pub by: u32,
     /// What was divided by it, in words for a reader: "segment length", "file".
     pub what: Vec<String>,
+    /// A sentence for each quantity that could not be divided in proportion and that figures of this run depend on: its
+    /// size here and at full scale, and which figures are not those of full scale. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub out_of_proportion: Vec<String>,
 }
 
 /// The measurements of one array.
@@ -309,7 +313,8 @@ impl Results {
     #[must_use]
     pub fn caveats(&self) -> Vec<String> {
         let of_real = self.real_spindles.iter().flat_map(RealSpindles::sentences);
-        of_real.chain(self.shortfalls()).chain(self.accuracy()).collect()
+        let shortfalls = of_real.chain(self.shortfalls()).chain(self.accuracy());
+        shortfalls.chain(self.out_of_proportion().iter().cloned()).collect()
     }
 
     /// Returns how near to those of full scale the results are; none if they are of full scale.
@@ -324,6 +329,12 @@ impl Results {
         })
     }
 
+    /// Returns the [`caveats`](Self::caveats) about what is out of proportion at this scale.
+    #[must_use]
+    pub fn out_of_proportion(&self) -> &[String] {
+        self.scaled.as_ref().map_or(&[], |scaled| &scaled.out_of_proportion)
+    }
+
     /// Returns the [`caveats`](Self::caveats) about scale, data loss and an early stop.
     pub fn shortfalls(&self) -> Vec<String> {
         let mut caveats = Vec::new();
@@ -336,6 +347,14 @@ impl Results {
             caveats.push("The run was stopped before its last segment.".to_owned());
         }
         caveats
+    }
+
+    /// Returns what must stand beside every table of rebuilds; none if nothing was rebuilt, or on real spindles.
+    #[must_use]
+    pub fn rebuild_note(&self) -> Option<&'static str> {
+        let mut failures = self.arrays.iter().flat_map(|array| &array.failures);
+        let is_rebuilt = failures.any(|failure| failure.rebuild_began_at_seconds.is_some());
+        (is_rebuilt && self.real_spindles.is_none()).then_some(REBUILD_NOTE)
     }
 
     /// Returns whether the drives of `array` serve the nearest command first and set no bound on how long another one

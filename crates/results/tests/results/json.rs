@@ -34,15 +34,18 @@ fn only_unusual_runs_say_that_they_are_unusual() {
     assert!(!whole.contains("\"partial\"") && !whole.contains("\"scaled\""));
     assert!(results.caveats().is_empty());
     results.partial = true;
-    results.scaled =
-        Some(strewn_results::Scaled { by: 20, what: vec!["segment length".to_owned()] });
+    results.scaled = Some(strewn_results::Scaled {
+        by: 20,
+        what: vec!["segment length".to_owned()],
+        out_of_proportion: vec!["A: more.".to_owned()],
+    });
     let unusual = results.to_json_string().unwrap();
     assert!(unusual.contains("\"partial\": true") && unusual.contains("\"by\": 20"));
     assert_eq!(Results::from_json(&unusual).unwrap(), results);
     let caveats = results.caveats();
-    let [scale, stopped, how_near] = &caveats[..] else { panic!("{caveats:?}") };
+    let [scale, stopped, how_near, more] = &caveats[..] else { panic!("{caveats:?}") };
     assert!(scale.contains("1/20") && stopped.contains("stopped"), "{caveats:?}");
-    assert!(how_near.contains("of full scale"), "{caveats:?}");
+    assert!(how_near.contains("of full scale") && more == "A: more.", "{caveats:?}");
 }
 
 #[test]

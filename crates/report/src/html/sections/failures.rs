@@ -25,21 +25,20 @@ pub(super) fn failures(results: &Results) -> Vec<Block> {
     if rows.is_empty() {
         return Vec::new();
     }
-    vec![
-        Table {
-            caption: "Failures and rebuilds",
-            headers: &[
-                "array",
-                "spindle",
-                "failed at, s",
-                "rebuild began, s",
-                "rebuilt at, s",
-                "rebuild took, s",
-                "rebuilt %",
-            ],
-            rows,
-            has_total: false,
-        }
-        .block(),
-    ]
+    let note = results.rebuild_note();
+    let table = Table {
+        caption: "Failures and rebuilds",
+        headers: &[
+            "array",
+            "spindle",
+            "failed at, s",
+            "rebuild began, s",
+            "rebuilt at, s",
+            if note.is_some() { "rebuild took at least, s" } else { "rebuild took, s" },
+            "rebuilt %",
+        ],
+        rows,
+        has_total: false,
+    };
+    std::iter::once(table.block()).chain(note.map(Block::note)).collect()
 }
