@@ -7,7 +7,7 @@ use clap::Args;
 use strewn::terminal::{self, Ending, Failure};
 use strewn_live::assembly::{
     ArrayLocation, AssemblyError, NewLog, OpenOptions, ReplacementDevice, log_to_replace, look,
-    open, open_to_replace, prepare_replacement, record_device_path, unused_path,
+    open, open_to_replace, prepare_replacement, unused_path,
 };
 use strewn_live::device::Space;
 use strewn_live::format::DeviceRole;
@@ -93,20 +93,16 @@ impl ReplaceArguments {
             },
         }
     }
-
-    fn name(&self, role: DeviceRole, path: &Path) -> Result<(), Failure> {
-        record_device_path(&self.directory, role, path)
-            .map_err(|error| Failure::failed(error.to_string()).with_help(error.remedy()))
-    }
 }
 
 fn replace_spindle(arguments: &ReplaceArguments, spindle: u16) -> Result<Ending, Failure> {
-    let mut assembled = open_to_replace(&arguments.place(), spindle, arguments.degraded)
+    let place = arguments.place();
+    let mut assembled = open_to_replace(&place, spindle, arguments.degraded)
         .map_err(|error| not_changed(&error))?;
     say_problems(&assembled);
     let new = arguments.new_device(DeviceRole::Spindle(spindle));
-    prepare_replacement(&mut assembled, spindle, &new).map_err(|error| not_changed(&error))?;
-    arguments.name(DeviceRole::Spindle(spindle), new.path())?;
+    prepare_replacement(&place, &mut assembled, spindle, &new)
+        .map_err(|error| not_changed(&error))?;
     let path = new.path().display();
     if !rebuild(start_array(assembled, arguments.io)?)? {
         let message = format!("spindle {spindle} is not rebuilt: {path} has failed");
@@ -153,7 +149,6 @@ fn replace_the_log(
     }
     let is_lossy =
         new.install(&place, arguments.lose_writes).map_err(|error| not_changed(&error))?;
-    arguments.name(role, by.path())?;
     if is_lossy {
         warn_of_lost_writes();
         accept_lost_writes(arguments, &place)?;

@@ -418,7 +418,15 @@ fn lun_size(bytes: u64) -> Result<u32, ChangeError> {
 }
 
 fn encoded(catalog: &Catalog) -> Result<CatalogBlocks, ChangeError> {
-    catalog.encode().ok_or(ChangeError::CatalogFull)
+    let blocks = catalog.encode().ok_or(ChangeError::CatalogFull)?;
+    // With a catalog that cannot be read back, no start would succeed again.
+    match Catalog::decode(&blocks) {
+        Ok(read) if read == *catalog => Ok(blocks),
+        _ => {
+            let why = "its catalog has no numbers of 2^63 and more";
+            Err(ChangeError::Impossible(why.to_owned()))
+        }
+    }
 }
 
 fn too_many(what: &str, most: usize) -> ChangeError {

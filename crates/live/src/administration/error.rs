@@ -173,7 +173,7 @@ impl ChangeError {
             Self::Last(_) => {
                 "create another one first; or destroy the array: `strewn array destroy DIR`".into()
             }
-            Self::Impossible(_) => "give other sizes".into(),
+            Self::Impossible(_) => "give other sizes or times".into(),
             Self::InPlace => {
                 "create a write-anywhere array for that: --layout raid-dp or --layout raid-4".into()
             }

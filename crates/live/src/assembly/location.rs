@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags, open};
 use serde::{Deserialize, Serialize};
 
+use super::assembled::AssembledArray;
 use super::error::AssemblyError;
 use super::names::{ARRAY_FILE, array_files_in};
 use crate::format::{DeviceRole, MIRRORED_LOGS};
@@ -68,13 +69,6 @@ impl LogPaths {
             Self::Mirrored(_) => DeviceRole::MirroredLog(position),
         };
         self.paths().iter().zip((0..).map(role))
-    }
-
-    fn path_mut(&mut self, at: usize) -> Option<&mut PathBuf> {
-        match self {
-            Self::One(path) => (at == 0).then_some(path),
-            Self::Mirrored(paths) => paths.get_mut(at),
-        }
     }
 }
 
@@ -191,21 +185,33 @@ fn read_file(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Records in `array.toml` that `path` is now the device of a role.
+/// Records in `array.toml`, if the array has one, where its devices are: they may have been found under other names than
+/// those of their roles. A device that is missing keeps its name, or has one that is left over if another device has
+/// that.
 ///
 /// # Errors
 /// If the file cannot be read or written.
-pub fn record_device_path(
-    directory: &Path,
-    role: DeviceRole,
-    path: &Path,
+pub(super) fn record_paths(
+    place: &ArrayLocation,
+    array: &AssembledArray,
 ) -> Result<(), AssemblyError> {
+    let ArrayLocation::Directory(directory) = place else { return Ok(()) };
     let Some(mut file) = ArrayFile::read(directory)? else { return Ok(()) };
-    let named = match role {
-        DeviceRole::Spindle(_) => file.spindles.get_mut(role.index()),
-        DeviceRole::Log | DeviceRole::MirroredLog(_) => file.log.path_mut(role.index()),
+    let devices = array.spindles.iter().chain(&array.logs);
+    let found: Vec<Option<PathBuf>> = devices
+        .map(|device| device.as_ref().map(|device| as_named(directory, device.path())))
+        .collect();
+    let is_free = |name: &PathBuf| !found.iter().flatten().any(|found| found == name);
+    let names: Vec<PathBuf> = file.spindles.iter().chain(file.log.paths()).cloned().collect();
+    let own = |at: usize| names.get(at).filter(|name| is_free(name)).cloned();
+    let missing = (0..found.len()).filter(|at| found[*at].is_none());
+    let kept: Vec<PathBuf> = missing.filter_map(own).collect();
+    let mut left = names.iter().filter(|name| is_free(name) && !kept.contains(name)).cloned();
+    let name = |(at, found): (usize, &Option<PathBuf>)| {
+        found.clone().or_else(|| own(at)).or_else(|| left.next()).unwrap_or_default()
     };
-    let Some(named) = named else { return Ok(()) };
-    *named = as_named(directory, path);
+    let mut names: Vec<PathBuf> = found.iter().enumerate().map(name).collect();
+    file.log = LogPaths::of(names.split_off(array.spindles.len()));
+    file.spindles = names;
     file.write(directory)
 }

@@ -31,7 +31,7 @@ pub use assembled::{AssembledArray, OpenOptions};
 pub use create::{CreateOptions, CreatedArray, LogDevices, SpindleDevices, create};
 pub use destroy::{DestroyReport, destroy};
 pub use error::{AssemblyError, MembershipError};
-pub use location::{ArrayLocation, record_device_path};
+pub use location::ArrayLocation;
 pub use names::{ARRAY_FILE, unused_path};
 pub use open::open;
 pub use probe::is_of_an_array;

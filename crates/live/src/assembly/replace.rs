@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::assembled::{AssembledArray, OpenOptions};
 use super::device_label::{blank_spindle, new_identity, write_log};
 use super::error::MembershipError;
-use super::location::ArrayLocation;
+use super::location::{ArrayLocation, record_paths};
 use super::open::{FoundArray, FoundDevices, find, find_devices};
 use super::probe::DeviceKey;
 use super::problem::{DeviceProblem, DeviceProblemKind};
@@ -139,12 +139,13 @@ pub fn open_to_replace(
 }
 
 /// Replaces the spindle at `position` by a new, blank device, which becomes a member that is being rebuilt; the
-/// labels are raised on all devices. The former device is closed, and not written. The caller rebuilds the spindle.
-/// If a directory names the devices, the caller also calls [`record_device_path`](super::record_device_path).
+/// labels are raised on all devices, and the directory of the array's `place` names them. The former device is closed,
+/// and not written. The caller rebuilds the spindle.
 ///
 /// # Errors
 /// If there is no such spindle, redundancy does not cover it, or the device is unfit; then nothing is written.
 pub fn prepare_replacement(
+    place: &ArrayLocation,
     array: &mut AssembledArray,
     position: u16,
     by: &ReplacementDevice,
@@ -159,6 +160,8 @@ pub fn prepare_replacement(
     let identity = new_identity()?;
     let at = usize::from(position);
     array.spindles[at] = Some(device);
+    // Before the labels say that it is a member: one that nothing names would be lost.
+    record_paths(place, array)?;
     made.keep();
     array.change_members(|members| {
         members[at] = Member { identity, state: MemberState::Rebuilding };
@@ -236,10 +239,9 @@ impl NewLog {
         Ok(Self { role, path: device.path().to_owned(), made, layout, degraded, is_clean })
     }
 
-    /// Makes the device the array's log, or one of its two devices: blank, with the labels raised on all devices. The
-    /// former device is not written. Returns whether writes may be lost, which is the case unless the array was shut
-    /// down. If a directory names the devices, the caller also calls [`record_device_path`](super::record_device_path).
-    /// If writes may be lost, the next start must be
+    /// Makes the device the array's log, or one of its two devices: blank, with the labels raised on all devices, and
+    /// named in the array's directory. The former device is not written. Returns whether writes may be lost, which is
+    /// the case unless the array was shut down. If so, the next start must be
     /// [`start_with_lost_writes`](crate::starting::start_with_lost_writes): superblocks may name records of the former
     /// log.
     ///
@@ -270,6 +272,7 @@ impl NewLog {
         // A device that lacks the last change must not come to lack two.
         let stale: Vec<_> = stale.into_iter().filter(|role| *role != self.role).collect();
         array.complete(&stale)?;
+        record_paths(place, &array)?;
         array.label.logs[replaced] = Member { identity, state: MemberState::Present };
         array.change_members(|_| ())?;
         Ok(!is_clean)

@@ -44,7 +44,7 @@ fn a_replacement_is_a_member_that_is_being_rebuilt() {
     let mut array = folder.open_degraded().unwrap();
     let path = folder.path("array/spindle-03");
     let by = ReplacementDevice::NewFile { path: path.clone(), space: Space::Sparse };
-    prepare_replacement(&mut array, 3, &by).unwrap();
+    prepare_replacement(&folder.place(), &mut array, 3, &by).unwrap();
     assert_eq!(array.lost(), [3]);
     assert!(array.spindles[3].is_some());
     drop(array);
@@ -67,7 +67,7 @@ fn a_device_elsewhere_takes_a_place_and_is_named() {
     let mut array = folder.open().unwrap();
     let before = folder.contents();
     let mut refused = |by: ReplacementDevice, position, fragment: &str| {
-        let error = prepare_replacement(&mut array, position, &by).unwrap_err();
+        let error = prepare_replacement(&folder.place(), &mut array, position, &by).unwrap_err();
         assert!(error.to_string().contains(fragment), "no {fragment:?} in {error}");
         assert_eq!(folder.contents(), before);
     };
@@ -75,17 +75,44 @@ fn a_device_elsewhere_takes_a_place_and_is_named() {
     refused(given("array/spindle-04", true), 2, "is a device of this array already");
     refused(given("new", true), 5, "there is no spindle 5");
     refused(given("nothing", true), 2, "cannot open it");
-    prepare_replacement(&mut array, 2, &given("new", false)).unwrap();
-    assembly::record_device_path(
-        &folder.path("array"),
-        DeviceRole::Spindle(2),
-        &folder.path("new"),
-    )
-    .unwrap();
+    prepare_replacement(&folder.place(), &mut array, 2, &given("new", false)).unwrap();
     drop(array);
     let array = folder.open_degraded().unwrap();
     assert_eq!(array.spindles[2].as_ref().unwrap().path(), folder.path("new"));
     assert_eq!(kinds(&array.problems), [(Some(2), DeviceProblemKind::Rebuilding)]);
+}
+
+/// Devices that have exchanged their names, as block devices may at a boot, keep their places when one is replaced.
+#[test]
+fn regression_a_replacement_names_the_others_where_they_were_found() {
+    let folder = Folder::new();
+    folder.create();
+    let away = folder.path("away");
+    fs::rename(folder.spindle(0), &away).unwrap();
+    fs::rename(folder.spindle(1), folder.spindle(0)).unwrap();
+    fs::rename(&away, folder.spindle(1)).unwrap();
+    let replace = |position| {
+        let mut array = open_to_replace(&folder.place(), position, true).unwrap();
+        let path = unused_path(&folder.path("array"), DeviceRole::Spindle(position));
+        let by = ReplacementDevice::NewFile { path, space: Space::Sparse };
+        prepare_replacement(&folder.place(), &mut array, position, &by).unwrap();
+        array.change_members(|members| members[usize::from(position)].state = MemberState::Present)
+    };
+    mark_failed(&folder.place(), 0).unwrap();
+    replace(0).unwrap();
+    assert_eq!(folder.open().unwrap().problems, []);
+
+    // The name of a device that is missing is taken by another: the one that is left over is where it may return.
+    fs::rename(folder.spindle(2), &away).unwrap();
+    fs::rename(folder.spindle(3), folder.spindle(2)).unwrap();
+    fs::remove_file(folder.spindle(4)).unwrap();
+    replace(4).unwrap();
+    let named = fs::read_to_string(folder.path("array/array.toml")).unwrap();
+    let count = |name: &str| named.matches(&format!("\"{name}\"")).count();
+    assert_eq!([count("spindle-02"), count("spindle-03")], [1, 1], "{named}");
+    assert_eq!(folder.open_degraded().unwrap().lost(), [2]);
+    replace(2).unwrap();
+    assert_eq!(folder.open().unwrap().problems, []);
 }
 
 /// A log that is lost is replaced where it is not needed, and where what it had is given up.
@@ -99,7 +126,6 @@ fn a_log_is_replaced() {
         let by = ReplacementDevice::NewFile { path: path.clone(), space: Space::Sparse };
         let new = NewLog::prepare(&folder.place(), DeviceRole::Log, &by, false)?;
         let lost = new.install(&folder.place(), accept_lost_writes)?;
-        assembly::record_device_path(&directory, DeviceRole::Log, &path).unwrap();
         Ok::<_, MembershipError>((path, lost))
     };
     fs::remove_file(folder.log()).unwrap();
@@ -199,8 +225,7 @@ fn regression_spindles_that_were_replaced_go_with_the_array() {
         let mut array = folder.open_degraded().unwrap();
         let path = unused_path(&folder.path("array"), DeviceRole::Spindle(1));
         let by = ReplacementDevice::NewFile { path: path.clone(), space: Space::Sparse };
-        prepare_replacement(&mut array, 1, &by).unwrap();
-        assembly::record_device_path(&folder.path("array"), DeviceRole::Spindle(1), &path).unwrap();
+        prepare_replacement(&folder.place(), &mut array, 1, &by).unwrap();
     }
     assert!(folder.path("array/spindle-01-2").exists());
     // Without the list they are found by their names.

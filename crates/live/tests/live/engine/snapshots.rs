@@ -80,6 +80,11 @@ fn a_snapshot_has_what_the_lun_had_however_often_that_is_written_over() {
     let mut array = restart(array, &mut beginning, &config);
     take(&mut array, "tuesday \u{e4}", 2_000).unwrap();
     assert!(matches!(take(&mut array, "monday", 0), Err(ChangeError::Exists(_))));
+    // The catalog could not be read back, and no start would succeed again.
+    for never in [1 << 63, u64::MAX] {
+        assert!(matches!(take(&mut array, "never", never), Err(ChangeError::Impossible(_))));
+    }
+    take(&mut array, "last", (1 << 63) - 1).unwrap();
     for when in 3..7 {
         write_blocks(&mut array, 0..LUN_BLOCKS, when);
         array = restart(array, &mut beginning, &config);

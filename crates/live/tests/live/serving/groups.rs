@@ -129,7 +129,7 @@ fn a_full_array_gets_a_group_each_group_loses_spindles_and_is_rebuilt() {
         let mut assembled = open_to_replace(&place(&directory), lost, true).unwrap();
         let path = spindle(&directory, lost);
         let by = ReplacementDevice::NewFile { path, space: Space::Sparse };
-        prepare_replacement(&mut assembled, lost, &by).unwrap();
+        prepare_replacement(&place(&directory), &mut assembled, lost, &by).unwrap();
         let size = std::fs::metadata(spindle(&directory, lost)).unwrap().len() / MIB;
         assert_eq!(size, if lost == 6 { 39 } else { 31 }, "of the size of its group");
         assert!(start(assembled, IoBackend::Auto).unwrap().rebuild(&mut |_| true).unwrap());

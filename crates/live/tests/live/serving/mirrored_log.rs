@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use strewn_live::assembly::{
     ArrayLocation, AssemblyError, Condition, DeviceProblemKind, MembershipError, NewLog,
-    ReplacementDevice, log_to_replace, look, open, record_device_path, unused_path,
+    ReplacementDevice, log_to_replace, look, open, unused_path,
 };
 use strewn_live::configuration::LayoutName;
 use strewn_live::device::{IoBackend, Space};
@@ -143,7 +143,6 @@ fn an_array_starts_without_one_device_and_gets_a_new_one() {
         let by = ReplacementDevice::NewFile { path: path.clone(), space: Space::Sparse };
         let new = NewLog::prepare(&place(&directory), role, &by, false).unwrap();
         assert!(!new.install(&place(&directory), false).unwrap(), "nothing is lost");
-        record_device_path(&directory, role, &path).unwrap();
         let array = open(&place(&directory), open_options(false)).unwrap();
         assert_eq!(array.problems, []);
         assert_eq!(array.logs[position].as_ref().unwrap().path(), path);

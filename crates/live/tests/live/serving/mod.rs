@@ -121,10 +121,11 @@ fn an_array_is_served_restarted_loses_a_spindle_and_is_rebuilt() {
         serving.shut_down().unwrap();
 
         let options = OpenOptions { degraded: true, read_only: false };
-        let mut assembled = open(&ArrayLocation::Directory(directory.clone()), options).unwrap();
+        let place = ArrayLocation::Directory(directory.clone());
+        let mut assembled = open(&place, options).unwrap();
         let path = directory.join("spindle-01");
         let new = ReplacementDevice::NewFile { path, space: Space::Sparse };
-        prepare_replacement(&mut assembled, 1, &new).unwrap();
+        prepare_replacement(&place, &mut assembled, 1, &new).unwrap();
         start(assembled, IoBackend::Threads).unwrap().rebuild(&mut |_| true).unwrap();
 
         let assembled =
