@@ -185,9 +185,9 @@ fn read_file(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Records in `array.toml`, if the array has one, where its devices are: they may have been found under other names than
-/// those of their roles. A device that is missing keeps its name, or has one that is left over if another device has
-/// that.
+/// Records in `array.toml`, if the array has one, where its devices are: they may have been found under other names
+/// than those of their roles. A device that is missing keeps its name, or has one that is left over if another device
+/// has that.
 ///
 /// # Errors
 /// If the file cannot be read or written.
