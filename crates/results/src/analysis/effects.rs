@@ -21,6 +21,8 @@ const PART_DIGITS: usize = 3;
 /// By what factor one change of a constant multiplies a figure.
 pub(super) struct Effect<'a> {
     pub(super) constant: &'a str,
+    /// Of a quotient, whether only the array below has the constant, and the one above may have another of its name.
+    pub(super) is_below: bool,
     pub(super) kind: VariedKind,
     pub(super) factor: f64,
 }
@@ -37,35 +39,35 @@ pub(super) fn effects_on<'a>(
     let effect = |row: &'a SensitivityRow| {
         let RowOutcome::Fit { iops, .. } = &row.outcome else { return None };
         let factor = figure(iops)? / baseline;
-        Some(Effect { constant: &row.constant, kind: row.kind, factor })
+        Some(Effect { constant: &row.constant, is_below: false, kind: row.kind, factor })
     };
     array.rows.iter().filter_map(effect).collect()
 }
 
 /// Returns the effects on the quotient of a figure of one array and of another. A row that both have is one change of
 /// one constant, which moves both; it is excluded if either array cannot be fitted with it. A row that only one has
-/// leaves the other as it is.
+/// leaves the other as it is, and so does a fitted row: what was published of each array was measured by itself.
 pub(super) fn effects_on_quotient<'a>(
     [of, over]: [&'a ArraySensitivity; 2],
     figure: &dyn Fn(&[f64]) -> Option<f64>,
 ) -> Vec<Effect<'a>> {
     let same = |array: &'a ArraySensitivity, row: &SensitivityRow| {
-        let mut rows = array.rows.iter();
+        let mut rows = array.rows.iter().filter(|_| row.kind != VariedKind::FittedRow);
         rows.find(|other| other.name == row.name && other.constant == row.constant)
     };
-    let factor = |array: &'a ArraySensitivity, row: &SensitivityRow| match same(array, row) {
-        None => Some(1.0),
-        Some(SensitivityRow { outcome: RowOutcome::NoFit { .. }, .. }) => None,
-        Some(SensitivityRow { outcome: RowOutcome::Fit { iops, .. }, .. }) => {
-            Some(figure(iops)? / figure(&array.iops)?)
-        }
+    let factor = |array: &ArraySensitivity, row: Option<&SensitivityRow>| {
+        let Some(row) = row else { return Some(1.0) };
+        let RowOutcome::Fit { iops, .. } = &row.outcome else { return None };
+        Some(figure(iops)? / figure(&array.iops)?)
     };
-    let effect = |row: &'a SensitivityRow| {
-        let factor = factor(of, row)? / factor(over, row)?;
-        Some(Effect { constant: &row.constant, kind: row.kind, factor })
+    let above = of.rows.iter().map(|row| (row, false, [Some(row), same(over, row)]));
+    let below = over.rows.iter().filter(|row| same(of, row).is_none());
+    let below = below.map(|row| (row, true, [None, Some(row)]));
+    let effect = |(row, is_below, [above, below]): (&'a SensitivityRow, bool, [Option<_>; 2])| {
+        let factor = factor(of, above)? / factor(over, below)?;
+        Some(Effect { constant: &row.constant, is_below, kind: row.kind, factor })
     };
-    let over_alone = over.rows.iter().filter(|row| same(of, row).is_none());
-    of.rows.iter().chain(over_alone).filter_map(effect).collect()
+    above.chain(below).filter_map(effect).collect()
 }
 
 /// What is known about a figure's uncertainty.
@@ -117,7 +119,10 @@ impl Parts<'_> {
 /// Returns how far the constants of a kind take a figure down and up together, as fractions; none if there is none.
 fn quadrature(effects: &[Effect<'_>], kind: VariedKind) -> Option<[f64; 2]> {
     let of_kind = || effects.iter().filter(move |effect| effect.kind == kind);
-    let mut constants: Vec<&str> = of_kind().map(|effect| effect.constant).collect();
+    fn constant_of<'a>(effect: &Effect<'a>) -> (bool, &'a str) {
+        (effect.is_below, effect.constant)
+    }
+    let mut constants: Vec<_> = of_kind().map(constant_of).collect();
     constants.sort_unstable();
     constants.dedup();
     if constants.is_empty() {
@@ -126,7 +131,7 @@ fn quadrature(effects: &[Effect<'_>], kind: VariedKind) -> Option<[f64; 2]> {
     let mut squares = [0.0; 2];
     for constant in constants {
         let mut farthest = [0.0_f64; 2];
-        for effect in of_kind().filter(|effect| effect.constant == constant) {
+        for effect in of_kind().filter(|effect| constant_of(effect) == constant) {
             let change = effect.factor - 1.0;
             farthest = [farthest[0].max(-change), farthest[1].max(change)];
         }
@@ -157,7 +162,7 @@ mod tests {
     use super::*;
 
     fn effect(constant: &str, kind: VariedKind, factor: f64) -> Effect<'_> {
-        Effect { constant, kind, factor }
+        Effect { constant, is_below: false, kind, factor }
     }
 
     #[test]
@@ -258,12 +263,13 @@ mod tests {
     #[test]
     fn a_change_of_two_arrays_is_one_and_excluded_if_either_has_no_fit() {
         let fit = |iops: f64| RowOutcome::Fit { fitted: Vec::new(), iops: vec![iops] };
-        let row = |name: &str, outcome| SensitivityRow {
+        let row_of = |kind, name: &str, outcome| SensitivityRow {
             name: name.to_owned(),
             constant: name.to_owned(),
-            kind: VariedKind::Unknown,
+            kind,
             outcome,
         };
+        let row = |name: &str, outcome| row_of(VariedKind::Unknown, name, outcome);
         let array = |rows| ArraySensitivity {
             name: String::new(),
             settings: String::new(),
@@ -279,5 +285,15 @@ mod tests {
         let found: Vec<(&str, f64)> =
             effects.iter().map(|effect| (effect.constant, effect.factor)).collect();
         assert_eq!(found, [("file", 1.0), ("cache", 0.8), ("chunk", 2.0)]);
+
+        // What was published of segment 1 of each array was measured by itself.
+        let fitted = |iops| row_of(VariedKind::FittedRow, "published segment 1", fit(iops));
+        let (of, over) = (array(vec![fitted(103.0)]), array(vec![fitted(104.0), fitted(96.0)]));
+        let effects = effects_on_quotient([&of, &over], &|iops| iops.first().copied());
+        let band = Parts { by_seed: Vec::new(), effects }.band(100.0).unwrap();
+        let part = |percent: f64| Some(rounded(NORMAL_QUANTILE * percent, PART_DIGITS));
+        let down = 100.0 * (1.0 - 1.0 / 1.04);
+        assert_eq!(band.fitted_rows_percent_down, part(down));
+        assert_eq!(band.fitted_rows_percent_up, part(3.0_f64.hypot(100.0 / 0.96 - 100.0)));
     }
 }
