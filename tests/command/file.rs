@@ -341,3 +341,25 @@ fn a_list_of_what_has_no_place_yet_says_so() {
     let note = file["notes"][0].as_str().unwrap();
     assert!(note.starts_with("8 MiB have no place yet") && note.contains("--sync"), "{note}");
 }
+
+/// filefrag may count in any unit: extents that lie between blocks of 4 KiB tell that blocks are smaller.
+#[test]
+fn blocks_of_a_file_system_are_as_small_as_its_addresses_tell() {
+    let folder = folder();
+    for (first, after, layout_score) in [(8_705, 8_718, 38.0 / 39.0), (8_704, 8_720, 8.0 / 9.0)] {
+        folder.write(
+            "list.txt",
+            &format!(
+                "Filesystem type is: ef53\nFile size of raw is 40960 (40 blocks of 1024 bytes)\n ext:     \
+                 logical_offset:        physical_offset: length:   expected: flags:\n   0:        0..      11: \
+                 {first}..{}: 12:\n   1:       12..      39: {after}..{}: 28: {}: last,eof\nraw: 2 extents found\n",
+                first + 11,
+                after + 27,
+                first + 12
+            ),
+        );
+        let file = json(&folder, &["--from", "list.txt"]).remove(0);
+        let found = file["layout_score"].as_f64().unwrap();
+        assert!((found - layout_score).abs() < 1e-5, "{found} for {first}");
+    }
+}

@@ -157,8 +157,8 @@ impl Measuring {
         }
         if measures.encoded_bytes > 0 {
             remarks.push(format!(
-                "{} are compressed: each extent is read whole, and how long it is on disk is inferred from where the next begins; \
-                 defragmenting may not lay compressed extents out again",
+                "{} are compressed: each extent is read whole, and where nothing says how long it is on disk, that is inferred from \
+                 where the next begins; defragmenting may not lay compressed extents out again",
                 about_bytes(measures.encoded_bytes)
             ));
         }

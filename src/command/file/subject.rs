@@ -274,8 +274,11 @@ impl Subject {
                 );
             }
             // filefrag counts in a unit that is its user's choice (-b); a file system's blocks are of 4 KiB, unless
-            // extents are of less.
-            let whole = |extent: &Extent| (extent.offset | extent.bytes).is_multiple_of(4096);
+            // extents are of less or lie between them.
+            let whole = |extent: &Extent| {
+                let address = extent.place.address().map_or(0, |at| at.byte);
+                (extent.offset | extent.bytes | address).is_multiple_of(4096)
+            };
             let given = file.block_bytes.unwrap_or(4096).clamp(512, 1 << 24);
             let in_units = list.dialect() == Some(ListDialect::Filefrag) && given < 4096;
             let block_bytes = if in_units && extents.iter().all(whole) { 4096 } else { given };
