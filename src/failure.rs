@@ -123,7 +123,7 @@ impl From<ParameterError> for Failure {
 
 impl From<ProfileError> for Failure {
     fn from(error: ProfileError) -> Self {
-        let help = "give a drive profile in TOML; the shipped profiles show every field";
+        let help = "give a drive profile in TOML; those in crates/spindle/profiles of the repository show every field";
         Self::new(BAD_INPUT, with_causes(&error), Some(help.to_owned()))
     }
 }

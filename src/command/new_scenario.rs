@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Write};
 
 use strewn::scenario::{Scenario, Template};
+use strewn::sweep::shell_word;
 use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::{NewArguments, Preset};
@@ -48,6 +49,7 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<Ending, Failure> {
         let _ = std::fs::remove_file(&path);
         Failure::failed(format!("cannot write {shown}: {error}")).with_help("make room")
     })?;
-    terminal::print(&format!("Written to {shown}. Try it: strewn run {shown} --quick\n"))?;
+    let word = shell_word(&path);
+    terminal::print(&format!("Written to {shown}. Try it: strewn run {word} --quick\n"))?;
     Ok(Ending::Complete)
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use strewn::report;
 use strewn::results::ArrayResults;
 use strewn::scenario::{Disk, Scenario, SettingValue};
+use strewn::sweep::shell_word;
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{QUICK_SCALE_DOWN, RunError, RunOptions, SavedRun, Unrecorded};
 
@@ -131,10 +132,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let nothing_to_show =
         |array: &ArrayResults| array.segments.is_empty() && array.data_loss.is_none();
     let how_to_resume = options.save.as_ref().map(|saved| {
-        let out = arguments.out.as_ref().map(|out| format!(" --out {} --force", out.display()));
+        let out = arguments.out.as_ref();
+        let out = out.map(|out| format!(" --out {} --force", shell_word(out)));
         format!(
             "to go on with the run: strewn run --resume {}{}",
-            saved.directory().display(),
+            shell_word(saved.directory()),
             out.unwrap_or_default()
         )
     });

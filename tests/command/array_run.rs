@@ -177,6 +177,14 @@ fn what_cannot_be_run_is_refused_with_a_remedy() {
             &["a", "--file", "1GiB"],
             &["1 GiB does not fit the LUN of 16 MiB", "--file 16 MiB or less"],
         ),
+        (
+            &["a", "--random-write", "64MiB"],
+            &["accesses of 64 MiB do not fit a file of 16 MiB", "smaller accesses"],
+        ),
+        (
+            &["a", "--random-read", "8KiB", "--file", "4KiB"],
+            &["accesses of 8 KiB do not fit a file of 4 KiB", "a longer --file"],
+        ),
         (&["a", "--random-read", "100B"], &["whole sectors of 512 B"]),
         (&["a", "--segment", "10"], &["has no unit"]),
         (&["a", "--random-read", "4KiB", "--trace", "x"], &["cannot be used with"]),

@@ -87,3 +87,27 @@ fn of_workloads_and_lists_are_harmless() {
     }
     of_run(&folder.strewn(&["run", name]));
 }
+
+/// The first line is the headline, and stays one.
+#[test]
+fn of_a_scenario_have_one_line() {
+    let folder = Folder::new();
+    for setting in ["name = \"anywhere\"", "title = \""] {
+        let begins = setting.trim_end_matches("anywhere\"");
+        folder.write(
+            "two.toml",
+            &SMALL.replace(setting, &setting.replace(begins, &format!("{begins}two\\n"))),
+        );
+        let ran = folder.strewn(&["run", "two.toml", "--segments", "1"]);
+        ran.refused(&["two.toml", "has a line break", "write it in one line"]);
+    }
+}
+
+#[test]
+fn csv_is_csv_on_standard_output_too() {
+    let folder = Folder::new();
+    folder.write("list.csv", "offset,bytes,address\n0,65536,1048576\n");
+    let printed = folder.strewn(&["file", "--from", "list.csv", "--csv"]).succeeded();
+    assert!(printed.lines().count() == 2 && printed.ends_with("\r\n"), "{printed:?}");
+    assert!(!printed.contains('\\'), "{printed:?}");
+}

@@ -22,6 +22,8 @@ fn a_new_scenario_runs_as_it_is() {
         let names: Vec<&str> = results.arrays.iter().map(|array| array.name.as_str()).collect();
         assert_eq!(names, arrays);
     }
+    let said = folder.strewn(&["new", "two words"]).succeeded();
+    assert!(said.contains("strewn run 'two words.toml' --quick"), "{said}");
     folder.strewn(&["new", "first"]).refused(&["first.toml is there already"]);
     folder.strewn(&["new", "none/first"]).refused(&["cannot write none/first.toml"]);
     folder.strewn(&["new", "first", "--from", "fas9000"]).refused(&["fas2050"]);

@@ -25,7 +25,7 @@ pub fn shown_path(path: &str) -> String {
 }
 
 /// A text of several lines for a terminal. What could act or mislead is written as JSON and TOML write it, such as
-/// `\u001b`, so that JSON stays what it is; line ends and tabs stay.
+/// `\u001b`, so that JSON stays what it is; line ends, those of CSV too, and tabs stay.
 ///
 /// ```
 /// assert_eq!(strewn_report::shown_text("a\u{1b}[31m\n"), "a\\u001b[31m\n");
@@ -37,8 +37,10 @@ pub fn shown_text(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match is_escaped(letter) {
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let ends_line = letter == '\r' && letters.peek() == Some(&'\n');
+        match is_escaped(letter) && !ends_line {
             // Writing to a string cannot fail.
             true => drop(write!(shown, "\\u{:04x}", u32::from(letter))),
             false => shown.push(letter),
@@ -61,6 +63,7 @@ mod tests {
     #[test]
     fn a_text_keeps_its_lines_and_json_its_meaning() {
         assert_eq!(shown_text("a\tb\nc"), "a\tb\nc");
+        assert_eq!(shown_text("a,b\r\nc\r,d\r\n"), "a,b\r\nc\\u000d,d\r\n");
         assert_eq!(shown_text("\u{7}\r\u{9b}1m\u{2069}"), "\\u0007\\u000d\\u009b1m\\u2069");
         let json = serde_json::to_string_pretty(&["a\u{1b}\u{202e}\u{7f}b"]).unwrap();
         let shown = shown_text(&json);

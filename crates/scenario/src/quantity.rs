@@ -315,7 +315,8 @@ macro_rules! quantity {
             #[must_use]
             pub fn suggestion(text: &str) -> Option<String> {
                 let meant = $units.suggestions(text);
-                let quoted: Vec<String> = meant.iter().map(|text| format!("\"{text}\"")).collect();
+                let others = meant.iter().filter(|meant| *meant != text);
+                let quoted: Vec<String> = others.map(|meant| format!("\"{meant}\"")).collect();
                 (!quoted.is_empty()).then(|| format!("did you mean {}?", quoted.join(" or ")))
             }
         }
@@ -401,6 +402,7 @@ mod tests {
     #[test]
     fn suggests_what_was_meant() {
         let bytes = |text| Bytes::suggestion(text).unwrap_or_default();
+        assert_eq!(Bytes::suggestion("99999999999999999999 GiB"), None);
         assert_eq!(bytes("1,3 GiB"), "did you mean \"1.3 GiB\"?");
         assert_eq!(bytes("64M"), "did you mean \"64 MiB\" or \"64 MB\"?");
         assert_eq!(bytes("64 m"), "did you mean \"64 MiB\" or \"64 MB\"?");

@@ -43,10 +43,11 @@ pub(crate) fn text(value: &DeValue<'_>) -> Reading<String> {
     }
 }
 
-/// Reads a string that is not empty.
+/// Reads a string of one line that is not empty.
 pub(crate) fn name(value: &DeValue<'_>) -> Reading<String> {
     match text(value)? {
         name if name.trim().is_empty() => refuse("is empty", "give it a name"),
+        name if name.contains(['\n', '\r']) => refuse("has a line break", "write it in one line"),
         name => Ok(name),
     }
 }

@@ -310,7 +310,7 @@ impl OtherData {
 
 fn check_right_sized(section: &Section<'_>, right_sized: u64, drive: u64) {
     if right_sized > drive {
-        let drive = Bytes(drive);
+        let drive = Bytes(drive >> 30 << 30);
         section.problem(
             "right_sized",
             format!("{} is more than the whole drive", Bytes(right_sized)),

@@ -83,7 +83,10 @@ pub enum ConfigurationError {
         largest_bytes: u64,
     },
     /// The LUN is too large for any array.
-    #[error("a LUN of {} with its metadata: an array maps less than 16 TiB", Size(*.lun_bytes))]
+    #[error(
+        "a LUN of {}: a write-anywhere array has at most 8 TiB of LUNs, with what is held back for them",
+        Size(*.lun_bytes)
+    )]
     LunTooLargeAtAll {
         /// Size of the LUN, in bytes.
         lun_bytes: u64,
@@ -149,7 +152,7 @@ impl ConfigurationError {
                  before what it replaces is free, more with a larger log or cache; or give more or larger spindles",
                 Size(*largest_bytes)
             ),
-            Self::LunTooLargeAtAll { .. } => "give a smaller LUN".to_owned(),
+            Self::LunTooLargeAtAll { .. } => "give a LUN of 7 TiB or less".to_owned(),
             Self::LogTooSmall { .. } => {
                 format!("give each half {} or more", Size(LEAST_LOG_HALF_BYTES))
             }
@@ -211,16 +214,10 @@ impl Configuration {
         let lun_bytes = self.lun_bytes();
         let array = self.write_anywhere(sizes)?;
         let aggregate_blocks = array.total_blocks();
-        // Block keys and places are 32-bit numbers.
-        if array.block_keys().end() == u32::MAX {
+        // Block keys and places are 32-bit numbers; half of them are for the blocks of volumes.
+        let volumes = array.volumes.iter().map(|volume| volume.blocks);
+        if array.block_keys().end() == u32::MAX || VirtualSpace::new(volumes).is_err() {
             return Err(ConfigurationError::LunTooLargeAtAll { lun_bytes });
-        }
-        if let Err(too_large) = VirtualSpace::new(array.volumes.iter().map(|volume| volume.blocks))
-        {
-            return Err(ConfigurationError::Impossible(format!(
-                "a LUN of {}, what is held back and metadata: {too_large}",
-                Size(lun_bytes)
-            )));
         }
         if aggregate_blocks >= u64::from(u32::MAX) {
             return Err(ConfigurationError::Impossible(format!(

@@ -79,7 +79,7 @@ fn what_cannot_be_is_said_with_the_value_and_what_can() {
         (of(&|request| request.spindle_bytes = 16 << 40), "takes less than 16 TiB"),
         (
             of(&|request| (request.spindle_bytes, request.lun_bytes) = (2 << 40, 8 << 40)),
-            "at most 2147483648 (8 TiB",
+            "at most 8 TiB of LUNs",
         ),
         (
             of(&|request| (request.layout, request.data_spindles) = (LayoutName::Vraid5, 4)),

@@ -25,6 +25,14 @@ pub enum LiveError {
         /// The length of the LUN.
         lun_bytes: u64,
     },
+    /// An access is longer than the file.
+    #[error("accesses of {} do not fit a file of {}", Bytes(*access_bytes), Bytes(*file_bytes))]
+    AccessTooLong {
+        /// The longest access.
+        access_bytes: u64,
+        /// The length of the file.
+        file_bytes: u64,
+    },
     /// The array has other LUNs than the one that it was created with.
     #[error("the array has other volumes or LUNs than it was created with")]
     OtherLuns,
@@ -78,6 +86,9 @@ impl LiveError {
             Self::FileTooLong { lun_bytes, .. } => {
                 format!("give --file {} or less, or create a larger LUN", Bytes(*lun_bytes))
             }
+            Self::AccessTooLong { .. } => {
+                "give smaller accesses, or a longer --file, up to the LUN".to_owned()
+            }
             Self::OtherLuns => {
                 "a run measures an array that has only the LUN that it was created with; age others with fio, through \
                  `strewn array serve`"
@@ -100,7 +111,11 @@ impl LiveError {
     pub fn is_bad_input(&self) -> bool {
         matches!(
             self,
-            Self::Assembly(_) | Self::FileTooLong { .. } | Self::OtherLuns | Self::Load(_)
+            Self::Assembly(_)
+                | Self::FileTooLong { .. }
+                | Self::AccessTooLong { .. }
+                | Self::OtherLuns
+                | Self::Load(_)
         )
     }
 }

@@ -49,6 +49,19 @@ pub(super) fn of(
     if file_bytes > lun_bytes {
         return Err(LiveError::FileTooLong { file_bytes, lun_bytes });
     }
+    let workload = Workload {
+        named: None,
+        access_specification: plan.accesses.clone(),
+        alignment_bytes: plan.alignment_bytes,
+        file_bytes,
+        offset_bytes: 0,
+        total_bytes: None,
+    };
+    // What else is wrong with it is said where its accesses are produced.
+    let longest = workload.specification().map_or(0, |accesses| accesses.largest_bytes().into());
+    if longest > file_bytes {
+        return Err(LiveError::AccessTooLong { access_bytes: longest, file_bytes });
+    }
     let layout = match &configuration.layout {
         LiveLayout::WriteAnywhere(layout) => {
             ArrayLayout::WriteAnywhere(write_anywhere(configuration, layout))
@@ -101,14 +114,7 @@ pub(super) fn of(
         segment_ns: plan.segment_ns,
         spindle_stretch: 1,
         published: None,
-        workloads: vec![Workload {
-            named: None,
-            access_specification: plan.accesses.clone(),
-            alignment_bytes: plan.alignment_bytes,
-            file_bytes,
-            offset_bytes: 0,
-            total_bytes: None,
-        }],
+        workloads: vec![workload],
         phases: Vec::new(),
         hosts: Vec::new(),
         links: Vec::new(),

@@ -48,6 +48,7 @@ pub fn remedy_of_system(error: &io::Error) -> Option<&'static str> {
             "make the file system writable: `mount -o remount,rw`; until then, `strewn array status`, `check` and \
              `snapshot copy` work"
         }
+        Errno::FBIG => "make it smaller: the file system has no files of this size",
         Errno::NOMEM | Errno::NOBUFS => "end other programs: the machine has no memory left",
         Errno::ACCESS | Errno::PERM => "get access to it",
         _ => return None,
