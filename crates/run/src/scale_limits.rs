@@ -97,25 +97,26 @@ impl ScaledRun<'_> {
         operations >= (1.0 - UNDER_WAY) * a_second * seconds
     }
 
-    /// The bytes that hosts wrote: where they were not measured, the share that the workloads write.
-    fn written_bytes(&self) -> f64 {
+    /// The share of what hosts wrote in `segments` that was overwritten in the write cache, and never destaged. Where
+    /// reads and writes were not measured apart, hosts wrote what the workloads say.
+    fn overwritten_in_cache(&self, segments: &[Segment]) -> f64 {
         let here = self.scenario.workloads.iter();
         let here = here.filter(|workload| workload.runs_on(&self.array.name));
         let lines = here.filter_map(|workload| workload.specification().ok());
         let lines: Vec<AccessLine> = lines.flat_map(|of| of.lines().to_vec()).collect();
         let bytes = |line: &AccessLine| f64::from(line.bytes) * f64::from(line.percent_of_accesses);
-        let all = lines.iter().map(bytes).sum::<f64>();
-        let written = lines.iter().map(|line| bytes(line) * write_share(line)).sum::<f64>();
-        let of_segment = |segment: &Segment| {
+        let all = lines.iter().map(bytes).sum::<f64>().max(1.0);
+        let share = lines.iter().map(|line| bytes(line) * write_share(line)).sum::<f64>() / all;
+        let written = |segment: &Segment| {
             let of_workloads = segment.by_workload.iter().map(|one| &*one.by_direction);
             let measured = of_workloads.chain(segment.by_direction.as_deref());
             let sectors = measured.map(|[_, writes]| writes.answered.sectors);
-            sectors.reduce(|sum, sectors| sum + sectors).map_or_else(
-                || segment.bytes as f64 * written / all.max(1.0),
-                |sectors| (sectors * SECTOR_BYTES) as f64,
-            )
+            let sectors = sectors.reduce(|sum, sectors| sum + sectors);
+            sectors.map_or(segment.bytes as f64 * share, |sectors| (sectors * SECTOR_BYTES) as f64)
         };
-        self.done.segments.iter().map(of_segment).sum()
+        let overwritten: u64 = segments.iter().map(|one| one.counters.coalesced_sectors).sum();
+        let written: f64 = segments.iter().map(written).sum();
+        (overwritten * SECTOR_BYTES) as f64 / written.max(1.0)
     }
 
     /// How quantities are divided that are not divided by as much as the file.
@@ -205,24 +206,48 @@ impl ScaledRun<'_> {
         Some(self.sentence(&what, &differs.join(", ")))
     }
 
-    /// The share of the file that an in-place array's write cache holds.
+    /// What an in-place array's write cache holds of the file, and how long it takes to fill.
     fn write_cache(&self) -> Option<String> {
         let ArrayLayout::InPlace(layout) = &self.array.layout else { return None };
         let (blocks, _) = self.random_writes()?;
+        let more = f64::from(self.by) / self.root();
         let share = layout.write_cache_bytes as f64 / (blocks * BLOCK_BYTES as f64);
-        let full = share * self.root() / f64::from(self.by);
-        // What is overwritten in the cache and never destaged, as a share of what is written: in proportion to what the
-        // cache holds of the file, and less of that where it is seldom full.
-        let overwritten = self.sum(|counters| counters.coalesced_sectors) * SECTOR_BYTES as f64;
-        let overwritten = overwritten / self.written_bytes().max(1.0);
-        let at_full = overwritten * full.min(1.0) / share.min(1.0);
+        // In proportion to what the cache holds of the file, and less of that as long as it is not full.
+        let here = self.overwritten_in_cache(&self.done.segments);
+        let full = here * (share / more).min(1.0) / share.min(1.0);
+        if here - full >= MATTERS {
+            let what = format!(
+                "the write cache holds {} of the file here, {} at full scale: it is {}, and more is overwritten in it",
+                percent(share),
+                percent(share / more),
+                self.not_divided()
+            );
+            return Some(self.sentence(&what, &self.commands()));
+        }
+        let is_full = |segment: &Segment| segment.counters.stalled_writes > 0;
+        let when = match self.done.segments.iter().find(|segment| is_full(segment)) {
+            Some(segment) if segment.index > 1 => {
+                format!("not full before segment {}", segment.index)
+            }
+            Some(_) => return None,
+            None => {
+                // Random writes find as much of the file dirty as is.
+                let last = self.done.segments.last().map_or(&[][..], std::slice::from_ref);
+                let dirty = self.overwritten_in_cache(last) / share;
+                let low = layout.destage_low_percent / 100.0;
+                if (dirty - low) * more < 1.0 - low {
+                    return None;
+                }
+                "never full".to_owned()
+            }
+        };
         let what = format!(
-            "the write cache holds {} of the file here, {} at full scale: it is {}, and more is overwritten in it",
-            percent(share),
-            percent(full),
-            self.not_divided()
+            "the write cache is {}, so it takes {} times as much of the run to fill as at full scale, and here it is \
+             {when}",
+            self.not_divided(),
+            rounded(more, 2)
         );
-        (overwritten - at_full >= MATTERS).then(|| self.sentence(&what, &self.commands()))
+        Some(self.sentence(&what, &self.commands()))
     }
 
     /// What streams cover, and random reads that fall into it.
