@@ -90,8 +90,8 @@ fn paced(scenario: &str, a_second: u32) -> String {
     )
 }
 
-/// At multiples of 512 bytes, an operation of 4 KiB touches two blocks, which share their metadata. The estimate counted
-/// them as two operations: it said 25 %.
+/// At multiples of 512 bytes, an operation of 4 KiB touches two blocks, which share their metadata. The estimate
+/// counted them as two operations: it said 25 %.
 #[test]
 fn the_estimate_of_blocks_placed_counts_accesses_that_are_not_aligned() {
     let scenario = paced(&blocks_at_random("10 GiB", 50, "fas2050"), 500)

@@ -17,8 +17,8 @@ use crate::array_run::ArrayRun;
 /// a mix such as that of the shipped workload differs by 7 % at an eighth of the scale, and its commands by nothing.
 const MATTERS: f64 = 0.1;
 
-/// Fewer segments of a file than this to a spindle, and the load of the spindles is uneven: measured, IOPS of random reads
-/// were 4 % lower with four, and 26 % with two.
+/// Fewer segments of a file than this to a spindle, and the load of the spindles is uneven: measured, IOPS of random
+/// reads were 4 % lower with four, and 26 % with two.
 const FEW_SEGMENTS: f64 = 4.0;
 /// Operations as many a second as hosts are limited to, but for this share: so many were under way at either end.
 const UNDER_WAY: f64 = 0.01;
@@ -134,15 +134,15 @@ impl ScaledRun<'_> {
             .collect()
     }
 
-    /// The bytes of the largest file of `lun` that operations go to at random places of, for which `wanted` holds.
+    /// The bytes of the largest file of `lun` in which operations for which `wanted` holds go to random places.
     fn file_bytes(&self, lun: &Lun, wanted: impl Fn(&AccessLine) -> bool + Copy) -> u64 {
         let all = self.random(wanted).into_iter();
         let on_it = all.filter(|workload| workload.is_on(&self.array.name, lun));
         on_it.map(|workload| workload.file_bytes).max().unwrap_or(0)
     }
 
-    /// The blocks of the files that are written at random, each of a LUN once, and the mean blocks that an access of the
-    /// largest touches.
+    /// The blocks of the files that are written at random, each of a LUN once, and the mean blocks that an access
+    /// touches, of the workload where they are most.
     fn random_writes(&self) -> Option<(f64, f64)> {
         let wanted = |line: &AccessLine| line.read_percent < 100;
         let writers = self.random(wanted);
@@ -223,6 +223,10 @@ impl ScaledRun<'_> {
                 self.not_divided()
             );
             return Some(self.sentence(&what, &self.commands()));
+        }
+        if !self.scenario.phases.is_empty() {
+            // Then it fills when a phase writes enough, at any scale.
+            return None;
         }
         let is_full = |segment: &Segment| segment.counters.stalled_writes > 0;
         let when = match self.done.segments.iter().find(|segment| is_full(segment)) {

@@ -17,13 +17,13 @@ impl Scenario {
     /// of reallocation scans, times between snapshots, and those of background work are divided by `by`. Spindles have
     /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
-    /// Log halves, checkpoint intervals, blocks cleaned per checkpoint and write caches are divided by the whole part of
-    /// the square root of `by`. A consistency point must end before the other half of the log is full, and the time of its spindle
-    /// commands does not scale; but it must also write little compared with the buffer cache. A destage elevator needs
-    /// enough dirty extents to choose from, but the cache must fill in less than a segment.
+    /// Log halves, checkpoint intervals, blocks cleaned per checkpoint and write caches are divided by the whole part
+    /// of the square root of `by`. A consistency point must end before the other half of the log is full, and the time
+    /// of its spindle commands does not scale; but it must also write little compared with the buffer cache. A destage
+    /// elevator needs enough dirty extents to choose from, but the cache must fill in less than a segment.
     ///
-    /// So a consistency point covers, and a write cache holds, about the square root of `by` times as much of the file. A
-    /// run says where that matters.
+    /// So a consistency point covers, and a write cache holds, about the square root of `by` times as much of the file.
+    /// A run says where that matters.
     ///
     /// A spindle's blocks are spread `by` times as far apart
     /// ([`spindle_stretch`](Self::spindle_stretch)), so seeks keep their lengths. Rates, queues and
