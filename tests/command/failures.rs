@@ -169,12 +169,11 @@ fn what_can_not_fail_is_refused() {
 fn a_run_at_a_smaller_scale_says_when_its_spindles_fail() {
     let tables = run_changed(&[], &["--quick"]).1.succeeded();
     assert!(tables.contains("failure of spindle 1 of anywhere 1 min -> 7.5 s"), "{tables}");
-    let said = "anywhere: what a rebuild reads next lies 8 times as far apart as at full scale, and 2 steps in flight";
-    assert!(
-        tables.contains(said) && tables.contains("times of rebuilds (more than 1/8)"),
-        "{tables}"
-    );
+    // Measured: from a quarter shorter to two fifths longer than the share, and longer with many steps in flight too.
+    let said = "anywhere: what a rebuild reads next lies 8 times as far apart as at full scale, so seeks and turns of \
+                the disks differ. Not as at full scale: times of rebuilds.";
+    assert!(tables.contains(said), "{tables}");
     let many = ("rebuild_steps_in_flight = 2", "rebuild_steps_in_flight = 16");
     let tables = run_changed(&[many, many], &["--quick"]).1.succeeded();
-    assert!(!tables.contains("as far apart as at full scale"), "{tables}");
+    assert!(tables.contains(said), "{tables}");
 }

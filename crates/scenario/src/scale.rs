@@ -1,5 +1,7 @@
 //! Scaling a scenario down, for a quick run.
 
+use std::fmt::Display;
+
 use strewn_base::BLOCK_BYTES;
 
 use crate::array::Array;
@@ -9,19 +11,19 @@ use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
 
 impl Scenario {
-    /// Returns the scenario at 1/`by` of its size, and a line for each change.
+    /// Returns the scenario at 1/`by` of its size, and a line for each value that changes.
     ///
     /// The file, LUNs, volumes, segments, buffer, page and read caches, times of failures, of added parity groups and
     /// of reallocation scans, times between snapshots, and those of background work are divided by `by`. Spindles have
     /// `by` times fewer blocks, so a rebuild is shorter by the same factor.
     ///
-    /// Log halves, checkpoint intervals, blocks cleaned per checkpoint and write caches are divided by the square root
-    /// of `by`. A consistency point must end before the other half of the log is full, and the time of its spindle
-    /// commands does not scale; but it must also write little compared with the buffer cache. A destage elevator needs
-    /// enough dirty extents to choose from, but the cache must fill in less than a segment.
+    /// Log halves, checkpoint intervals, blocks cleaned per checkpoint and write caches are divided by the whole part
+    /// of the square root of `by`. A consistency point must end before the other half of the log is full, and the time
+    /// of its spindle commands does not scale; but it must also write little compared with the buffer cache. A destage
+    /// elevator needs enough dirty extents to choose from, but the cache must fill in less than a segment.
     ///
-    /// So a consistency point covers, and a write cache holds, the square root of `by` times as much of the file. A run
-    /// says where that matters.
+    /// So a consistency point covers, and a write cache holds, about the square root of `by` times as much of the file.
+    /// A run says where that matters.
     ///
     /// A spindle's blocks are spread `by` times as far apart
     /// ([`spindle_stretch`](Self::spindle_stretch)), so seeks keep their lengths. Rates, queues and
@@ -211,20 +213,26 @@ impl Scale<'_> {
         let divided = before / u64::from(self.by);
         let whole = divided - divided % BLOCK_BYTES;
         *bytes = whole.max(BLOCK_BYTES.min(before));
-        let (before, after) = (Bytes(before).approximately(), Bytes(*bytes).approximately());
-        self.changes.push(format!("{what} {before} -> {after}"));
+        self.changed(what, &Bytes(before).approximately(), &Bytes(*bytes).approximately());
     }
 
     fn count(&mut self, what: &str, count: &mut u32) {
         let before = *count;
         *count = (before / self.by).max(before.min(1));
-        self.changes.push(format!("{what} {before} -> {count}"));
+        self.changed(what, &before, count);
     }
 
     fn time(&mut self, what: &str, time_ns: &mut u64) {
         let before = *time_ns;
         *time_ns = (before / u64::from(self.by)).max(before.min(1));
-        let (before, after) = (Nanoseconds(before), Nanoseconds(*time_ns));
-        self.changes.push(format!("{what} {before} -> {after}"));
+        self.changed(what, &Nanoseconds(before), &Nanoseconds(*time_ns));
+    }
+
+    /// Notes a change that can be seen.
+    fn changed(&mut self, what: &str, before: &impl Display, after: &impl Display) {
+        let (before, after) = (before.to_string(), after.to_string());
+        if before != after {
+            self.changes.push(format!("{what} {before} -> {after}"));
+        }
     }
 }

@@ -26,7 +26,8 @@ pub const SCHEMA: u32 = 1;
 const QUICK_SCALE_DOWN: u32 = 8;
 /// How far a quick run is from full scale (docs/model.md, "A quick run", has the figures).
 pub const QUICK_NOTE: &str = "Random mixes like the shipped one come out within about 1 % of full scale; uniform sizes and \
-    sequential accesses may be off by 13 %, sequential reads of an in-place array by 41 %.";
+    sequential accesses were off by up to 20 %, sequential reads of an in-place array by up to 50 %, and random \
+    writes of a file that is not far larger than the write cache by more.";
 
 /// The measurements of one run of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

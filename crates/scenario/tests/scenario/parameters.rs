@@ -161,6 +161,14 @@ fn scaled_down_keeps_what_rates_depend_on() {
         ]
     );
     assert_eq!(scaled.scaled_down(2).0.spindle_stretch, 32);
+    // The whole part of the square root of 3 is 1: what is divided by it stays, and is no change.
+    let (scaled, changes) = full.scaled_down(3);
+    let ArrayLayout::InPlace(layout) = &scaled.arrays[1].layout else { panic!() };
+    assert_eq!(layout.write_cache_bytes, 512 << 20);
+    for stays in ["log half", "checkpoint interval", "write cache"] {
+        assert!(!changes.iter().any(|change| change.starts_with(stays)), "{changes:?}");
+    }
+    assert!(changes.iter().any(|change| change.starts_with("file 100 GiB -> ")), "{changes:?}");
     assert_eq!(full.scaled_down(1), (full.clone(), Vec::new()));
     assert_eq!(full.scaled_down(0), (full.clone(), Vec::new()));
 }
