@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use strewn::report;
 use strewn::results::ArrayResults;
-use strewn::scenario::{Disk, Scenario, SettingValue};
+use strewn::scenario::{Disk, Origin, Scenario, SettingValue};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{QUICK_SCALE_DOWN, RunError, RunOptions, SavedRun, Unrecorded};
 
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         scenario.segments = segments;
     }
     if arguments.explain {
-        terminal::print(&explained(&scenario, &text))?;
+        terminal::print(&explained(&scenario))?;
         return Ok(Ending::Complete);
     }
     let scale_down = match (arguments.quick, arguments.scale_down) {
@@ -183,13 +183,17 @@ fn is_same_directory(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Lists every setting of a scenario, and says which its text does not give.
-fn explained(scenario: &Scenario, text: &str) -> String {
+/// Lists every setting of a scenario, and says where those come from that it does not give.
+fn explained(scenario: &Scenario) -> String {
     let settings = scenario.every_setting();
+    let origins = scenario.origins();
     let columns = settings.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     let line = |(name, value): &(String, SettingValue)| {
-        let default = if scenario.is_given(text, name) { "" } else { "   (default)" };
-        format!("{name:columns$} = {value}{default}\n")
+        let origin = match origins.get(name) {
+            None | Some(Origin::Scenario) => String::new(),
+            Some(origin) => format!("   ({origin})"),
+        };
+        format!("{name:columns$} = {value}{origin}\n")
     };
     settings.iter().map(line).collect()
 }

@@ -433,14 +433,15 @@ fn overhead_columns(has_phases: bool) -> Columns<OverheadRow> {
         .number("\n\nend", |row| optional(row.percent_of_in_place_end, |percent| fixed(percent, 1)))
 }
 
-/// Returns the numbers that were fitted to published figures. Empty if none was.
+/// Returns the numbers that were fitted to published segments. Empty if none was.
 #[must_use]
 pub fn fitted_table(results: &Results) -> String {
     let fitted: Vec<(String, Parameter)> = results
         .arrays
         .iter()
         .flat_map(|array| {
-            let fitted = array.parameters.iter().filter(|parameter| parameter.fitted);
+            let fitted = array.parameters.iter();
+            let fitted = fitted.filter(|parameter| !parameter.fitted_to_segments.is_empty());
             fitted.map(|parameter| (array.name.clone(), parameter.clone()))
         })
         .collect();

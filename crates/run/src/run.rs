@@ -374,6 +374,7 @@ pub(crate) fn together(
         scenario: scenario.name.clone(),
         title: Some(scenario.title.clone()),
         settings: results::settings(scenario),
+        setting_sources: results::setting_sources(scenario),
         seed: scenario.seed,
         strewn: env!("CARGO_PKG_VERSION").to_owned(),
         host_ops,
@@ -403,6 +404,7 @@ pub(crate) fn together(
         arrays,
         wall_seconds: 0.0,
     };
+    results::mark_unfitted(&mut results, scenario);
     results.losses = strewn_results::losses(&results);
     Ok((results, map))
 }

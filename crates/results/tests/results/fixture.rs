@@ -259,6 +259,7 @@ pub fn results() -> Results {
         real_spindles: None,
         title: None,
         settings: Default::default(),
+        setting_sources: Default::default(),
         schema: SCHEMA,
         scenario: "making-sense-of-wafl-4".to_owned(),
         seed: 1,

@@ -9,8 +9,10 @@ use strewn_results::{Parameter, Results};
 pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
     let mut blocks = vec![Block::paragraph(match &results.real_spindles {
         None => format!(
-            "Scenario {}, seed {}. A fitted number names the published segments it was fitted to; every other number was set \
-             before the run, from a source or by choice.",
+            "Scenario {}, seed {}. \u{201c}Where from\u{201d}: a fitted number was fitted to published figures, to the segments \
+             named if any are; \u{201c}scenario\u{201d} is the scenario\u{2019}s own number, \u{201c}controller\u{201d} a \
+             constant of the controller that it names, some of them fitted by Strewn before, and \u{201c}default\u{201d} what \
+             an array has if nothing else is given. docs/model.md has the source of each constant and default.",
             results.scenario, results.seed
         ),
         Some(_) => format!(
@@ -30,12 +32,12 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
                 Cell::words(&parameter.name),
                 Cell::figure_in_words(parameter.value, &value, path),
                 Cell::words(unit),
-                Cell::words(match parameter.fitted {
-                    true => format!(
+                Cell::words(match parameter.fitted_to_segments.is_empty() {
+                    false => format!(
                         "fitted to segments {}",
                         segment_list(&parameter.fitted_to_segments)
                     ),
-                    false => parameter.source.clone(),
+                    true => parameter.source.clone(),
                 }),
             ]
         };
@@ -73,11 +75,13 @@ const MECHANISMS: [&str; 5] = [
 /// Returns a row for each setting of an array's mechanisms.
 fn mechanisms(results: &Results, array: &str) -> Vec<Vec<Cell>> {
     let prefix = format!("array.{array}.");
-    let own = results.settings.iter().filter_map(|(name, setting)| {
-        let name = name.strip_prefix(&prefix)?;
+    let own = results.settings.iter().filter_map(|(full, setting)| {
+        let name = full.strip_prefix(&prefix)?;
         MECHANISMS.iter().any(|one| name.starts_with(one)).then(|| {
             let value = Cell::number(setting.to_string());
-            vec![Cell::words(name), value, Cell::words(""), Cell::words("scenario")]
+            let source = results.setting_sources.get(full);
+            let source = source.map_or("scenario", String::as_str);
+            vec![Cell::words(name), value, Cell::words(""), Cell::words(source)]
         })
     });
     own.collect()
