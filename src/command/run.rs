@@ -7,7 +7,7 @@ use strewn::report;
 use strewn::results::ArrayResults;
 use strewn::scenario::{Disk, Origin, Scenario, SettingValue};
 use strewn::terminal::{self, Ending, Failure, Terminal};
-use strewn::{QUICK_SCALE_DOWN, RunError, RunOptions, SavedRun, Unrecorded};
+use strewn::{QUICK_SCALE_DOWN, RunError, RunOptions, SaveError, SavedRun, Unwritten};
 
 use super::also::{self, Collecting};
 use super::arguments::RunArguments;
@@ -120,9 +120,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let segments = observer.into_segments();
     // Clear the progress bars before anything is printed.
     drop(terminal);
-    let (ran, unrecorded) = match ran {
-        Err(RunError::Unrecorded(kept)) => {
-            let Unrecorded { results, map, error } = *kept;
+    let (ran, unwritten) = match ran {
+        Err(RunError::Unwritten(kept)) => {
+            let Unwritten { results, map, error } = *kept;
             (Ok((results, out.is_some().then_some(map))), Some(error))
         }
         ran => (ran, None),
@@ -138,11 +138,18 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
             out.unwrap_or_default()
         )
     });
+    let unwritten = unwritten.map(|error| match (&how_to_resume, &error) {
+        (Some(help), RunError::Save(SaveError::Write { .. })) => {
+            Failure::from(error).with_help(format!("make room there; then, {help}"))
+        }
+        _ => error.into(),
+    });
     if results.arrays.iter().all(nothing_to_show) {
-        let stopped = Failure::stopped("stopped before any segment was complete");
-        return Err(match how_to_resume {
-            Some(help) => stopped.with_help(help),
-            None => stopped,
+        let stopped = || Failure::stopped("stopped before any segment was complete");
+        return Err(match (unwritten, how_to_resume) {
+            (Some(unwritten), _) => unwritten,
+            (None, Some(help)) => stopped().with_help(help),
+            (None, None) => stopped(),
         });
     }
     let is_short = |array: &ArrayResults| {
@@ -166,13 +173,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let is_json = arguments.json;
     let text = if is_json { json } else { report::all_tables(&results) };
     output_files::publish(RunOutput { text, is_json, files })?;
+    if let Some(unwritten) = unwritten {
+        return Err(unwritten);
+    }
     if let (Some(help), true) = (how_to_resume, goes_on) {
         terminal::say(&help);
     }
-    match unrecorded {
-        Some(error) => Err(RunError::Record(error).into()),
-        None => Ok(Ending::of(&results)),
-    }
+    Ok(Ending::of(&results))
 }
 
 /// Returns whether two paths lead to the same directory, which may not be there yet.

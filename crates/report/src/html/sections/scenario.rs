@@ -12,7 +12,7 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
             "Scenario {}, seed {}. \u{201c}Where from\u{201d}: a fitted number was fitted to published figures, to the segments \
              named if any are; \u{201c}scenario\u{201d} is the scenario\u{2019}s own number, \u{201c}controller\u{201d} a \
              constant of the controller that it names, some of them fitted by Strewn before, and \u{201c}default\u{201d} what \
-             an array has if nothing else is given. docs/model.md has the source of each constant and default.",
+             an array has if nothing else is given. Strewn\u{2019}s docs/model.md has their sources.",
             results.scenario, results.seed
         ),
         Some(_) => format!(
