@@ -268,7 +268,9 @@ fn segment_columns(of: &SegmentTable) -> Columns<SegmentRow> {
     columns
         .number("full\nstripes\n%", |row| {
             let points = row.segment.consistency_points;
-            optional(points.map(|points| points.full_stripe_percent), |percent| fixed(percent, 1))
+            optional(points.and_then(|points| points.full_stripe_percent), |percent| {
+                fixed(percent, 1)
+            })
         })
         .number("parity\nreads\nper op", |row| {
             let reads = row.segment.spindle_commands.parity_update_reads as f64;

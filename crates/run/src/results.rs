@@ -478,7 +478,8 @@ fn of_segment(
             count: counters.checkpoints,
             back_to_back: counters.back_to_back_checkpoints,
             blocks_per_cp: share(counters.checkpoint_blocks, counters.checkpoints),
-            full_stripe_percent: 100.0 * share(counters.full_stripes, counters.stripes_written),
+            full_stripe_percent: (counters.stripes_written > 0)
+                .then(|| 100.0 * share(counters.full_stripes, counters.stripes_written)),
         }),
         stripe_destages: stripe_destages(counters),
         checks: Checks {
