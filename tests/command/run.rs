@@ -236,6 +236,17 @@ fn the_table_of_segments_as_parquet() {
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
     assert!(!folder.path("out/segments.csv").exists());
     folder.strewn(&["run", "small.toml", "--format", "parquet"]).refused(&["--out DIR"]);
+    // A report rewrites what is there.
+    folder.write("out/segments.parquet", "of an older version");
+    folder.strewn(&["report", "out"]).succeeded();
+    assert!(!folder.path("out/segments.csv").exists());
+    assert_eq!(std::fs::read(folder.path("out/segments.parquet")).unwrap(), bytes);
+    folder.strewn(&["report", "out", "--format", "csv"]).succeeded();
+    folder.write("out/segments.parquet", "of an older version");
+    folder.write("out/segments.csv", "of an older version");
+    folder.strewn(&["report", "out"]).succeeded();
+    assert_eq!(std::fs::read(folder.path("out/segments.parquet")).unwrap(), bytes);
+    assert!(folder.read("out/segments.csv").starts_with("array,"));
 }
 
 #[test]
