@@ -131,6 +131,12 @@ fn results_say_where_numbers_come_from_as_explain_does() {
         let own = results.setting_sources.get(&full);
         assert_eq!(own.map_or("scenario", String::as_str), source, "{full}");
     }
+    assert!(page.contains("neither gives it"));
+    // Results of older versions say "scenario" of what they do not know to be fitted.
+    let older = Results { setting_sources: Default::default(), ..results };
+    folder.write("out/results.json", &older.to_json_string().unwrap());
+    folder.strewn(&["report", "out"]).succeeded();
+    assert!(!folder.read("out/report.html").contains("neither gives it"));
     // A switch is listed too.
     let row = page.split("in_place.full_stripe_destage").nth(1).unwrap();
     let row = row.split("</tr>").next().unwrap();

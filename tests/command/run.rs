@@ -438,6 +438,6 @@ fn where_no_stripe_was_written_none_is_said_to_be_written_in_part() {
     folder.strewn(&["run", "reads.toml", "--seed", "2", "--out", "two"]).succeeded();
     folder.strewn(&["run", "reads.toml", "--seed", "3", "--out", "three"]).succeeded();
     let compared = folder.strewn(&["compare", "two", "three"]).succeeded();
-    let row = compared.lines().filter(|line| line.trim_start().starts_with("three")).next_back();
+    let row = compared.lines().rfind(|line| line.trim_start().starts_with("three"));
     assert!(row.unwrap().split_whitespace().any(|cell| cell == "-"), "{compared}");
 }

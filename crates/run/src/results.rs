@@ -386,7 +386,7 @@ pub(crate) fn setting_sources(scenario: &Scenario) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Says of settings that are declared as fitted to rows, and that the run found not to be, that they are the scenario's.
+/// Says that settings are the scenario's if they are declared as fitted to rows, and the run found that they are not.
 pub(crate) fn mark_unfitted(results: &mut Results, scenario: &Scenario) {
     let unfitted = results.fitted_settings.iter().filter(|setting| setting.off_percent.is_some());
     let names = unfitted.filter_map(|setting| scenario.fitted_values(&setting.parameter).ok());

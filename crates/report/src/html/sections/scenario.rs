@@ -8,13 +8,9 @@ use strewn_results::{Parameter, Results};
 
 pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
     let mut blocks = vec![Block::paragraph(match &results.real_spindles {
-        None => format!(
-            "Scenario {}, seed {}. \u{201c}Where from\u{201d}: a fitted number was fitted to published figures, to the segments \
-             named if any are; \u{201c}scenario\u{201d} is the scenario\u{2019}s own number, \u{201c}controller\u{201d} a \
-             constant of the controller that it names, some of them fitted by Strewn before, and \u{201c}default\u{201d} what \
-             an array has if nothing else is given. Strewn\u{2019}s docs/model.md has their sources.",
-            results.scenario, results.seed
-        ),
+        None => {
+            format!("Scenario {}, seed {}. {}", results.scenario, results.seed, where_from(results))
+        }
         Some(_) => format!(
             "Array {}, seed {} of the host\u{2019}s operations. Its numbers come from its labels.",
             results.scenario, results.seed
@@ -60,6 +56,23 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
         blocks.push(Block::Source { summary, text: text.to_owned() });
     }
     blocks
+}
+
+/// Says what the words in the column "where from" mean.
+fn where_from(results: &Results) -> &'static str {
+    match results.setting_sources.is_empty() {
+        false => {
+            "A fitted number was fitted to published figures, to those of the segments named if there are any. \
+             \u{201c}scenario\u{201d}: the scenario gives it. \u{201c}controller\u{201d}: a constant of the controller \
+             that the scenario names; some of these were fitted when that controller was modelled. \
+             \u{201c}default\u{201d}: neither gives it. docs/model.md has the sources of constants and defaults."
+        }
+        // Results of older versions, and of a scenario that gives everything.
+        true => {
+            "A fitted number names the published segments it was fitted to; every other number was set before the run, \
+             from a source or by choice."
+        }
+    }
 }
 
 /// The beginnings of the names of settings, below their array, that decide what a controller does and are no
