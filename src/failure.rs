@@ -134,6 +134,7 @@ impl From<RunError> for Failure {
             RunError::Load(error) => return error.into(),
             RunError::Scenario(error) => return error.into(),
             RunError::Save(error) => return error.into(),
+            RunError::Unwritten(unwritten) => return unwritten.error.into(),
             RunError::PublishedName(error) => {
                 let help = error.help();
                 return Self::bad_input(error.to_string(), help);

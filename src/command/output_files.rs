@@ -1,5 +1,7 @@
 //! The files of a run or a report, built in memory.
 
+use std::path::Path;
+
 use strewn::report::{self, ChartError, RESULTS_CHARTS, Report};
 use strewn::results::{LayoutMap, Results};
 use strewn::terminal::{self, Failure};
@@ -32,15 +34,31 @@ pub(crate) fn names_of_run() -> Vec<String> {
     own.into_iter().chain(made).chain(pictures).collect()
 }
 
-/// Returns the names of all files that a report may write.
-pub(crate) fn names_of_report(pictures: &PictureArguments, format: TableFormat) -> Vec<String> {
-    let charts = RESULTS_CHARTS.iter().map(|chart| chart.file_stem());
-    let segments = match format {
+/// Returns the formats of the tables of segments in a directory that this build can write, or the default.
+pub(crate) fn formats_in(directory: &Path) -> Vec<TableFormat> {
+    let mut formats = vec![TableFormat::Csv];
+    if cfg!(feature = "parquet") {
+        formats.push(TableFormat::Parquet);
+    }
+    formats.retain(|format| directory.join(segments_name(*format)).exists());
+    if formats.is_empty() { vec![TableFormat::Csv] } else { formats }
+}
+
+fn segments_name(format: TableFormat) -> &'static str {
+    match format {
         TableFormat::Csv => SEGMENTS,
         TableFormat::Parquet => SEGMENTS_PARQUET,
-    };
-    let own = [segments, REPORT].map(str::to_owned);
-    own.into_iter().chain(charts.flat_map(|stem| picture_names(stem, pictures))).collect()
+    }
+}
+
+/// Returns the names of all files that a report may write.
+pub(crate) fn names_of_report(pictures: &PictureArguments, formats: &[TableFormat]) -> Vec<String> {
+    let charts = RESULTS_CHARTS.iter().map(|chart| chart.file_stem());
+    let segments = formats.iter().map(|format| segments_name(*format).to_owned());
+    segments
+        .chain([REPORT.to_owned()])
+        .chain(charts.flat_map(|stem| picture_names(stem, pictures)))
+        .collect()
 }
 
 /// Returns the names of a chart's files.
@@ -65,11 +83,13 @@ pub(crate) fn of_run(shown: &Shown<'_>, json: &str) -> Result<Vec<OutFile>, Fail
 pub(crate) fn of_report(
     shown: &Shown<'_>,
     pictures: &PictureArguments,
-    format: TableFormat,
+    formats: &[TableFormat],
 ) -> Result<Vec<OutFile>, Failure> {
     let Shown { results, map, scenario } = *shown;
     let html = Report { results, map, scenario }.to_html().map_err(failed)?;
-    let mut files = vec![segments(results, format)?, (REPORT.to_owned(), html.into_bytes())];
+    let tables = formats.iter().map(|format| segments(results, *format));
+    let mut files = tables.collect::<Result<Vec<_>, _>>()?;
+    files.push((REPORT.to_owned(), html.into_bytes()));
     for chart in RESULTS_CHARTS {
         match chart.draw(results, map, pictures.style()) {
             Ok(Some(svg)) => files.extend(picture(chart.file_stem(), svg, pictures)?),
@@ -128,21 +148,17 @@ pub(crate) fn publish(output: RunOutput) -> Result<(), Failure> {
 
 fn segments(results: &Results, format: TableFormat) -> Result<OutFile, Failure> {
     let mut bytes = Vec::new();
-    let name = match format {
-        TableFormat::Csv => {
-            report::write_segments_csv(results, &mut bytes).map_err(failed)?;
-            SEGMENTS
-        }
+    match format {
+        TableFormat::Csv => report::write_segments_csv(results, &mut bytes).map_err(failed)?,
         #[cfg(feature = "parquet")]
         TableFormat::Parquet => {
             report::write_segments_parquet(results, &mut bytes).map_err(failed)?;
-            SEGMENTS_PARQUET
         }
         // The argument checks refused this before anything ran.
         #[cfg(not(feature = "parquet"))]
         TableFormat::Parquet => return Err(Failure::failed("built without Parquet")),
-    };
-    Ok((name.to_owned(), bytes))
+    }
+    Ok((segments_name(format).to_owned(), bytes))
 }
 
 /// Returns the files of a rendered chart.

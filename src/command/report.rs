@@ -12,15 +12,18 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<Ending, Failure> {
     let ResultsDirectory { results, map, scenario } = results_directory::read(&arguments.results)?;
     let into = arguments.out.as_deref().unwrap_or(&arguments.results);
     arguments.table.check_against(Some(into))?;
-    let format = arguments.table.format;
-    let names = output_files::names_of_report(&arguments.pictures, format);
+    let formats = match arguments.table.format {
+        Some(format) => vec![format],
+        None => output_files::formats_in(&arguments.results),
+    };
+    let names = output_files::names_of_report(&arguments.pictures, &formats);
     let out = match &arguments.out {
         Some(out) => OutDirectory::check(out, arguments.force, names)?,
         // The inputs of the report are not among the names, so they stay.
         None => OutDirectory::check(&arguments.results, true, names)?,
     };
     let shown = Shown { results: &results, map: map.as_ref(), scenario: scenario.as_deref() };
-    let files = output_files::of_report(&shown, &arguments.pictures, format)?;
+    let files = output_files::of_report(&shown, &arguments.pictures, &formats)?;
     out.write(&files, |_| "make room, and repeat the command".to_owned())?;
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     let into = out.path().display();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use strewn::report;
 use strewn::results::ArrayResults;
-use strewn::scenario::{Disk, Scenario, SettingValue};
+use strewn::scenario::{Disk, Origin, Scenario, SettingValue};
 use strewn::sweep::shell_word;
 use strewn::terminal::{self, Ending, Failure, Terminal};
-use strewn::{QUICK_SCALE_DOWN, RunError, RunOptions, SavedRun, Unrecorded};
+use strewn::{QUICK_SCALE_DOWN, RunError, RunOptions, SaveError, SavedRun, Unwritten};
 
 use super::also::{self, Collecting};
 use super::arguments::RunArguments;
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         scenario.segments = segments;
     }
     if arguments.explain {
-        terminal::print(&explained(&scenario, &text))?;
+        terminal::print(&explained(&scenario))?;
         return Ok(Ending::Complete);
     }
     let scale_down = match (arguments.quick, arguments.scale_down) {
@@ -121,9 +121,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let segments = observer.into_segments();
     // Clear the progress bars before anything is printed.
     drop(terminal);
-    let (ran, unrecorded) = match ran {
-        Err(RunError::Unrecorded(kept)) => {
-            let Unrecorded { results, map, error } = *kept;
+    let (ran, unwritten) = match ran {
+        Err(RunError::Unwritten(kept)) => {
+            let Unwritten { results, map, error } = *kept;
             (Ok((results, out.is_some().then_some(map))), Some(error))
         }
         ran => (ran, None),
@@ -140,11 +140,18 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
             out.unwrap_or_default()
         )
     });
+    let unwritten = unwritten.map(|error| match (&how_to_resume, &error) {
+        (Some(help), RunError::Save(SaveError::Write { .. })) => {
+            Failure::from(error).with_help(format!("make room there; then, {help}"))
+        }
+        _ => error.into(),
+    });
     if results.arrays.iter().all(nothing_to_show) {
-        let stopped = Failure::stopped("stopped before any segment was complete");
-        return Err(match how_to_resume {
-            Some(help) => stopped.with_help(help),
-            None => stopped,
+        let stopped = || Failure::stopped("stopped before any segment was complete");
+        return Err(match (unwritten, how_to_resume) {
+            (Some(unwritten), _) => unwritten,
+            (None, Some(help)) => stopped().with_help(help),
+            (None, None) => stopped(),
         });
     }
     let is_short = |array: &ArrayResults| {
@@ -155,26 +162,27 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let json = results.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
     let files = |out| {
         let shown = Shown { results: &results, map: map.as_ref(), scenario: Some(&text) };
-        let made = output_files::of_report(&shown, &arguments.pictures, arguments.table.format)
-            .and_then(|mut others| {
-                let load = options.load.as_ref();
-                let also = also::files(&also_shapes, &scenario, &results, load, &segments)?;
-                others.extend(also);
-                Ok(others)
-            });
+        let made =
+            output_files::of_report(&shown, &arguments.pictures, &[arguments.table.format()])
+                .and_then(|mut others| {
+                    let load = options.load.as_ref();
+                    let also = also::files(&also_shapes, &scenario, &results, load, &segments)?;
+                    others.extend(also);
+                    Ok(others)
+                });
         Ok::<_, Failure>(OutputFiles { out, measured: output_files::of_run(&shown, &json)?, made })
     };
     let files = out.map(files).transpose()?;
     let is_json = arguments.json;
     let text = if is_json { json } else { report::all_tables(&results) };
     output_files::publish(RunOutput { text, is_json, files })?;
+    if let Some(unwritten) = unwritten {
+        return Err(unwritten);
+    }
     if let (Some(help), true) = (how_to_resume, goes_on) {
         terminal::say(&help);
     }
-    match unrecorded {
-        Some(error) => Err(RunError::Record(error).into()),
-        None => Ok(Ending::of(&results)),
-    }
+    Ok(Ending::of(&results))
 }
 
 /// Returns whether two paths lead to the same directory, which may not be there yet.
@@ -185,13 +193,17 @@ fn is_same_directory(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Lists every setting of a scenario, and says which its text does not give.
-fn explained(scenario: &Scenario, text: &str) -> String {
+/// Lists every setting of a scenario, and says where those come from that it does not give.
+fn explained(scenario: &Scenario) -> String {
     let settings = scenario.every_setting();
+    let origins = scenario.origins();
     let columns = settings.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     let line = |(name, value): &(String, SettingValue)| {
-        let default = if scenario.is_given(text, name) { "" } else { "   (default)" };
-        format!("{name:columns$} = {value}{default}\n")
+        let origin = match origins.get(name) {
+            None | Some(Origin::Scenario) => String::new(),
+            Some(origin) => format!("   ({origin})"),
+        };
+        format!("{name:columns$} = {value}{origin}\n")
     };
     settings.iter().map(line).collect()
 }

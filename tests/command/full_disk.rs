@@ -73,6 +73,30 @@ fn a_log_of_operations_that_does_not_fit_loses_no_run() {
 }
 
 #[test]
+fn a_save_that_does_not_fit_loses_no_complete_segment() {
+    let folder = Folder::new();
+    // The description of the run fits, and the states of its arrays do not.
+    let words = ["run", "small.toml", "--jobs", "1", "--save", "saved", "--out", "out"];
+    let ran = with_files_of_at_most(&folder, 1200, &words);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    for part in ["saved/array-1.state cannot be written", "make room", "strewn run --resume saved"]
+    {
+        assert!(ran.stderr.contains(part), "no {part:?} in {}", ran.stderr);
+    }
+    assert!(ran.stdout.contains("stopped"), "{}", ran.stdout);
+    let partial = Results::from_json(&folder.read("out/results.json")).unwrap();
+    assert!(partial.partial);
+    assert_eq!(partial.arrays[0].segments.len(), 1);
+    assert!(folder.path("out/report.html").exists());
+    // What it says to do once there is room gives the run.
+    folder.strewn(&["run", "--resume", "saved", "--out", "out", "--force"]).succeeded();
+    let resumed = Results::from_json(&folder.read("out/results.json")).unwrap();
+    folder.strewn(&["run", "small.toml", "--out", "whole"]).succeeded();
+    let whole = Results::from_json(&folder.read("whole/results.json")).unwrap();
+    assert_eq!(resumed.arrays, whole.arrays);
+}
+
+#[test]
 fn a_full_standard_output_loses_no_files() {
     let Ok(full) = File::options().write(true).open("/dev/full") else { return };
     let folder = Folder::new();

@@ -68,9 +68,10 @@ fn an_array_needs_no_more_than_what_makes_it_itself() {
     has("array.a.scheduler = sptf (default)");
     has("array.a.write_anywhere.chunk_blocks = 64 (default)");
     has("array.a.write_anywhere.data_spindles = 4");
-    has("array.b.write_anywhere.data_spindles = 18 (default)");
+    has("array.b.write_anywhere.data_spindles = 18 (controller fas2050)");
+    has("array.b.write_anywhere.spares = 0 (default)");
     has("array.b.write_anywhere.policy = first-fit");
-    has("array.b.processor.host_operation = 66179 ns (default)");
+    has("array.b.processor.host_operation = 66179 ns (controller fas2050)");
     folder.strewn(&["run", "short.toml"]).succeeded();
     let explained = folder.strewn(&["run", "short.toml", "--explain", "--seed", "7"]).succeeded();
     assert_eq!(
@@ -87,4 +88,63 @@ fn an_array_needs_no_more_than_what_makes_it_itself() {
     let wrong = folder.read("short.toml").replace("policy =", "polcy =");
     folder.write("wrong.toml", &wrong);
     folder.strewn(&["run", "wrong.toml"]).refused(&["did you mean `policy`?"]);
+}
+
+#[test]
+fn results_say_where_numbers_come_from_as_explain_does() {
+    let folder = Folder::new();
+    let published = "title = \"Rows\"\nauthor = \"a test\"\nyear = 2026\n[[row]]\nname = \"b\"\narray = \"b\"\n\
+                     metric = \"iops\"\nfigure = 10.0\n";
+    folder.write("short.published.toml", published);
+    folder.write(
+        "short.toml",
+        "schema = 1\nname = \"short\"\ntitle = \"short\"\nseed = 1\nsegments = 1\nsegment = \"10 s\"\n\
+         published = \"short.published.toml\"\n\
+         [workload]\naccess_specification = \"file-server\"\nfile = \"256 MiB\"\n\
+         [[array]]\nname = \"a\"\ncontroller = \"fas2050\"\noutstanding = 8\nlun = \"1 GiB\"\n\
+         [array.write_anywhere]\nbuffer_cache = \"1 GiB\"\n\
+         [[array]]\nname = \"b\"\noutstanding = 8\nlun = \"1 GiB\"\n\
+         [array.processor]\nhost_operation = \"50 us\"\nspindle_command = \"50 us\"\nper_kib = \"0.5 us\"\n\
+         [array.in_place]\nlayout = \"raid-5\"\nspindles = 4\n\
+         [[fitted]]\nparameter = \"b.processor.host_operation\"\nrows = [\"b\"]\n",
+    );
+    // At full scale the run would find that it is not fitted.
+    folder.strewn(&["run", "short.toml", "--scale-down", "2", "--out", "out"]).succeeded();
+    let results = Results::from_json(&folder.read("out/results.json")).unwrap();
+    let explained = folder.strewn(&["run", "short.toml", "--explain"]).succeeded();
+    let page = folder.read("out/report.html");
+    for (array, name, source) in [
+        (0, "processor.host_operation", "controller fas2050"),
+        (0, "write_anywhere.buffer_cache", "scenario"),
+        (0, "write_anywhere.protected_percent", "controller fas2050"),
+        (1, "processor.host_operation", "fitted"),
+        (1, "processor.spindle_command", "scenario"),
+        (1, "in_place.write_cache", "default"),
+        (1, "commands_per_spindle", "default"),
+    ] {
+        let array = &results.arrays[array];
+        let parameter = array.parameters.iter().find(|one| one.name == name).unwrap();
+        assert_eq!(parameter.source, source, "{} {name}", array.name);
+        assert_eq!(parameter.fitted, source == "fitted", "{} {name}", array.name);
+        let full = format!("array.{}.{name}", array.name);
+        let line = explained.lines().find(|line| line.starts_with(&format!("{full} "))).unwrap();
+        let from_file = source == "scenario";
+        assert_eq!(line.ends_with(&format!("   ({source})")), !from_file, "{line}");
+        let own = results.setting_sources.get(&full);
+        assert_eq!(own.map_or("scenario", String::as_str), source, "{full}");
+    }
+    assert!(page.contains("neither gives it"));
+    // Results of older versions say "scenario" of what they do not know to be fitted.
+    let older = Results { setting_sources: Default::default(), ..results };
+    folder.write("out/results.json", &older.to_json_string().unwrap());
+    folder.strewn(&["report", "out"]).succeeded();
+    assert!(!folder.read("out/report.html").contains("neither gives it"));
+    // A switch is listed too.
+    let row = page.split("in_place.full_stripe_destage").nth(1).unwrap();
+    let row = row.split("</tr>").next().unwrap();
+    assert!(row.contains("default") && !row.contains("scenario"), "{row}");
+    let full = folder.strewn(&["run", "short.toml", "--json"]).succeeded();
+    let full = Results::from_json(&full).unwrap();
+    assert!(full.fitted_settings[0].off_percent.is_some(), "{full:?}");
+    assert_eq!(full.arrays[1].parameters.iter().find(|one| one.fitted), None);
 }

@@ -76,6 +76,16 @@ fn a_table_of_rows_says_what_was_fitted_and_the_fit_is_written_into_the_file() {
 }
 
 #[test]
+fn what_cannot_be_fitted_is_said_with_its_unit() {
+    let folder = folder();
+    folder.write("small.published.toml", &ROWS.replacen("figure = 900", "figure = 900000", 1));
+    let ran = folder.strewn(&["calibrate", "small.toml"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    // Eight times half of 500 us.
+    assert!(ran.stderr.contains("with 1.9531 us they are off by -"), "{}", ran.stderr);
+}
+
+#[test]
 fn names_that_do_not_fit_are_refused() {
     for (from, to, says) in [
         (

@@ -236,6 +236,17 @@ fn the_table_of_segments_as_parquet() {
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
     assert!(!folder.path("out/segments.csv").exists());
     folder.strewn(&["run", "small.toml", "--format", "parquet"]).refused(&["--out DIR"]);
+    // A report rewrites what is there.
+    folder.write("out/segments.parquet", "of an older version");
+    folder.strewn(&["report", "out"]).succeeded();
+    assert!(!folder.path("out/segments.csv").exists());
+    assert_eq!(std::fs::read(folder.path("out/segments.parquet")).unwrap(), bytes);
+    folder.strewn(&["report", "out", "--format", "csv"]).succeeded();
+    folder.write("out/segments.parquet", "of an older version");
+    folder.write("out/segments.csv", "of an older version");
+    folder.strewn(&["report", "out"]).succeeded();
+    assert_eq!(std::fs::read(folder.path("out/segments.parquet")).unwrap(), bytes);
+    assert!(folder.read("out/segments.csv").starts_with("array,"));
 }
 
 #[test]
@@ -394,4 +405,39 @@ fn arrays_of_the_durable_format_are_simulated() {
         "the modelled format has no log",
         "format = \"durable\"",
     ]);
+}
+
+#[test]
+fn where_no_stripe_was_written_none_is_said_to_be_written_in_part() {
+    let folder = Folder::new();
+    folder.write(
+        "reads.toml",
+        "schema = 1\nname = \"reads\"\ntitle = \"reads\"\nseed = 1\nsegments = 2\nsegment = \"5 s\"\n\
+         [workload]\nfile = \"256 MiB\"\n\
+         [[workload.access]]\nbytes = \"8 KiB\"\npercent = 100\nread_percent = 100\nrandom_percent = 100\n\
+         [[array]]\nname = \"a\"\ncontroller = \"fas2050\"\noutstanding = 8\nlun = \"1 GiB\"\n",
+    );
+    let printed = folder.strewn(&["run", "reads.toml", "--out", "out"]).succeeded();
+    let reads = results(&folder.read("out/results.json"));
+    for segment in &reads.arrays[0].segments {
+        assert_eq!(segment.consistency_points.unwrap().full_stripe_percent, None);
+    }
+    // The last columns are full stripes, and parity reads for each operation.
+    let rows: Vec<&str> = printed.lines().filter(|line| line.ends_with(" 0.00")).collect();
+    assert_eq!(rows.len(), 2, "{printed}");
+    assert!(rows.iter().all(|row| row.split_whitespace().nth_back(1) == Some("-")), "{printed}");
+    let csv = folder.read("out/segments.csv");
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let at = lines.next().unwrap().iter().position(|name| *name == "full_stripe_percent").unwrap();
+    assert!(lines.all(|line| line[at].is_empty()), "{csv}");
+    // A page of an older version's results says what they say.
+    let older = folder.read("out/results.json");
+    let older = older.replace("\"full_stripe_percent\": null", "\"full_stripe_percent\": 0.0");
+    folder.write("out/results.json", &older);
+    folder.strewn(&["report", "out"]).succeeded();
+    folder.strewn(&["run", "reads.toml", "--seed", "2", "--out", "two"]).succeeded();
+    folder.strewn(&["run", "reads.toml", "--seed", "3", "--out", "three"]).succeeded();
+    let compared = folder.strewn(&["compare", "two", "three"]).succeeded();
+    let row = compared.lines().rfind(|line| line.trim_start().starts_with("three"));
+    assert!(row.unwrap().split_whitespace().any(|cell| cell == "-"), "{compared}");
 }

@@ -70,7 +70,7 @@ const COLUMNS: &[Column] = &[
         optional(segment.consistency_points.map(|points| points.blocks_per_cp))
     }),
     ("full_stripe_percent", |_, segment| {
-        optional(segment.consistency_points.map(|points| points.full_stripe_percent))
+        optional(segment.consistency_points.and_then(|points| points.full_stripe_percent))
     }),
     ("littles_law_error_percent", |_, segment| {
         segment.checks.littles_law_error_percent.to_string()

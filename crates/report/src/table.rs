@@ -268,7 +268,9 @@ fn segment_columns(of: &SegmentTable) -> Columns<SegmentRow> {
     columns
         .number("full\nstripes\n%", |row| {
             let points = row.segment.consistency_points;
-            optional(points.map(|points| points.full_stripe_percent), |percent| fixed(percent, 1))
+            optional(points.and_then(|points| points.full_stripe_percent), |percent| {
+                fixed(percent, 1)
+            })
         })
         .number("parity\nreads\nper op", |row| {
             let reads = row.segment.spindle_commands.parity_update_reads as f64;
@@ -433,14 +435,15 @@ fn overhead_columns(has_phases: bool) -> Columns<OverheadRow> {
         .number("\n\nend", |row| optional(row.percent_of_in_place_end, |percent| fixed(percent, 1)))
 }
 
-/// Returns the numbers that were fitted to published figures. Empty if none was.
+/// Returns the numbers that were fitted to published segments. Empty if none was.
 #[must_use]
 pub fn fitted_table(results: &Results) -> String {
     let fitted: Vec<(String, Parameter)> = results
         .arrays
         .iter()
         .flat_map(|array| {
-            let fitted = array.parameters.iter().filter(|parameter| parameter.fitted);
+            let fitted = array.parameters.iter();
+            let fitted = fitted.filter(|parameter| !parameter.fitted_to_segments.is_empty());
             fitted.map(|parameter| (array.name.clone(), parameter.clone()))
         })
         .collect();

@@ -8,6 +8,7 @@ use strewn_results::{ArrayMap, LayoutMap, MAP_SCHEMA};
 use strewn_sim::Segment;
 
 use crate::record::IologError;
+use crate::saved_run::SaveError;
 
 /// What one array did in a run, of which a [`RunInParts`](crate::RunInParts) makes results. The default is one that has
 /// done nothing yet.
@@ -25,6 +26,8 @@ pub struct ArrayRun {
     pub(crate) map: Option<ArrayMap>,
     /// Why the log of its operations could not be written to its end.
     pub(crate) unrecorded: Option<IologError>,
+    /// Why it could not be saved, which ended it.
+    pub(crate) unsaved: Option<SaveError>,
 }
 
 impl ArrayRun {
@@ -61,7 +64,8 @@ impl ArrayRun {
 /// The map as `map.json` has it, because fields may be absent there.
 impl SavedValue for ArrayRun {
     fn write(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
-        let Self { segments, failures, data_loss, host_is_done, map, unrecorded: _ } = self;
+        let Self { segments, failures, data_loss, host_is_done, map, unrecorded: _, unsaved: _ } =
+            self;
         to.value(segments)?;
         to.value(failures)?;
         to.value(data_loss)?;
@@ -90,6 +94,7 @@ impl SavedValue for ArrayRun {
                 None => None,
             },
             unrecorded: None,
+            unsaved: None,
         })
     }
 }

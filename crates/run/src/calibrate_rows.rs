@@ -84,7 +84,7 @@ pub enum CalibrateRowsError {
     NotConverged {
         /// The setting.
         parameter: String,
-        /// The nearest value.
+        /// The nearest value, with its unit.
         nearest: String,
         /// The mean error there, as a fraction.
         error: f64,
@@ -176,7 +176,7 @@ impl Fit<'_> {
         let change = |value: f64| {
             with_settings(self.text, &names, &unit.written(value)).ok_or_else(not_given)
         };
-        let [mut low, mut high] = self.bracket(start, &change)?;
+        let [mut low, mut high] = self.bracket(start, &unit, &change)?;
         let mut best = if low.error.abs() < high.error.abs() { &low } else { &high }.clone();
         // Regula falsi with bisection: every other step halves what is left.
         while best.error.abs() > CLOSE_ENOUGH && self.simulations < MOST_SIMULATIONS {
@@ -214,6 +214,7 @@ impl Fit<'_> {
     fn bracket(
         &mut self,
         start: f64,
+        unit: &Unit,
         change: &dyn Fn(f64) -> Result<String, CalibrateRowsError>,
     ) -> Result<[Tried; 2], CalibrateRowsError> {
         let first = self.at(start, change)?;
@@ -237,7 +238,7 @@ impl Fit<'_> {
         let nearest = nearer(nearer(first, up), down);
         Err(CalibrateRowsError::NotConverged {
             parameter: self.fitted.parameter.clone(),
-            nearest: nearest.value.to_string(),
+            nearest: unit.shown(nearest.value),
             error: nearest.error,
         })
     }

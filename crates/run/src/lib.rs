@@ -89,7 +89,7 @@ pub use refit::{NoFit, Prediction, Refit, RefitError, RefitOptions, Variation, r
 pub use replace_file::Replacement;
 pub use replicates::{MOST_REPLICATES, sensitivity_path};
 pub use run::{
-    Observer, QUICK_SCALE_DOWN, RunError, RunOptions, Unrecorded, published, run, run_with_map,
+    Observer, QUICK_SCALE_DOWN, RunError, RunOptions, Unwritten, published, run, run_with_map,
     simulate,
 };
 pub use saved_run::{SaveError, SavedRun};

@@ -9,12 +9,12 @@ use strewn_results::{
     HostLoad, HostProcessor, HostReadHits, Housekeeping, LayoutKind, MachineFigures,
     OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
     PageCacheFigures, Parameter, ParityGroup, Phase, Published, ReadAhead, ReallocationScan,
-    Redundancy, Relocated, Relocation, ResponseTime, SIGNIFICANT_DIGITS, SegmentLayout, Setting,
-    Snapshots, SpindleCommands, SpindleFailure, Spindles, StripeDestages, Utilization,
+    Redundancy, Relocated, Relocation, ResponseTime, Results, SIGNIFICANT_DIGITS, SegmentLayout,
+    Setting, Snapshots, SpindleCommands, SpindleFailure, Spindles, StripeDestages, Utilization,
     VolumeFigures, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{
-    Array, ArrayLayout, FittedRows, InPlaceLayout, ProtectionLevel, Scenario, SettingValue,
+    Array, ArrayLayout, FittedRows, InPlaceLayout, Origin, ProtectionLevel, Scenario, SettingValue,
 };
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
 
@@ -343,8 +343,9 @@ pub(crate) fn fitted_settings(
     scenario.fitted.iter().filter_map(of_fitted).collect()
 }
 
-/// Returns every parameter of the array, with those that were fitted marked.
+/// Returns every parameter of the array, and where it comes from.
 fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
+    let origins = scenario.origins();
     let named = array.parameter_names().into_iter();
     named
         .filter_map(|name| {
@@ -352,23 +353,54 @@ fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
             if value == 0.0 && Array::is_optional_cost(name) {
                 return None;
             }
-            let fitted = array
+            let to_segments = array
                 .fitted
                 .as_ref()
                 .filter(|fitted| fitted.parameters.iter().any(|parameter| parameter == name));
+            let origin = origins.get(&format!("array.{}.{name}", array.name));
+            let origin = origin.unwrap_or(&Origin::Default);
             Some(Parameter {
                 name: name.to_owned(),
                 unit: unit.to_string(),
                 // Not rounded: this was set, not measured.
                 value,
-                fitted: fitted.is_some(),
-                fitted_to_segments: fitted
+                fitted: *origin == Origin::Fitted,
+                fitted_to_segments: to_segments
                     .map(|fitted| fitted.segments.clone())
                     .unwrap_or_default(),
-                source: if fitted.is_some() { "fitted" } else { "scenario" }.to_owned(),
+                source: origin.to_string(),
             })
         })
         .collect()
+}
+
+/// Returns where the settings come from that the scenario does not give.
+pub(crate) fn setting_sources(scenario: &Scenario) -> BTreeMap<String, String> {
+    let mut origins = scenario.origins();
+    let named = scenario.settings().into_iter();
+    named
+        .filter_map(|(name, _)| {
+            let origin = origins.remove(&name).filter(|origin| *origin != Origin::Scenario)?;
+            Some((name, origin.to_string()))
+        })
+        .collect()
+}
+
+/// Says that settings are the scenario's if they are declared as fitted to rows, and the run found that they are not.
+pub(crate) fn mark_unfitted(results: &mut Results, scenario: &Scenario) {
+    let unfitted = results.fitted_settings.iter().filter(|setting| setting.off_percent.is_some());
+    let names = unfitted.filter_map(|setting| scenario.fitted_values(&setting.parameter).ok());
+    for (name, _) in names.flatten() {
+        results.setting_sources.remove(&name);
+        for array in &mut results.arrays {
+            let own = array.parameters.iter_mut();
+            let own = own.filter(|own| name == format!("array.{}.{}", array.name, own.name));
+            for parameter in own {
+                parameter.fitted = false;
+                parameter.source = Origin::Scenario.to_string();
+            }
+        }
+    }
 }
 
 fn of_group(group: &GroupSegment, length_ns: u64) -> GroupFigures {
@@ -446,7 +478,8 @@ fn of_segment(
             count: counters.checkpoints,
             back_to_back: counters.back_to_back_checkpoints,
             blocks_per_cp: share(counters.checkpoint_blocks, counters.checkpoints),
-            full_stripe_percent: 100.0 * share(counters.full_stripes, counters.stripes_written),
+            full_stripe_percent: (counters.stripes_written > 0)
+                .then(|| 100.0 * share(counters.full_stripes, counters.stripes_written)),
         }),
         stripe_destages: stripe_destages(counters),
         checks: Checks {

@@ -155,9 +155,9 @@ pub enum RunError {
     /// The operations cannot be logged.
     #[error(transparent)]
     Record(#[from] IologError),
-    /// A log of operations could not be written to its end. The run is complete.
+    /// A log of operations could not be written to its end, or the run not be saved. What was measured is there.
     #[error("{}", .0.error)]
-    Unrecorded(Box<Unrecorded>),
+    Unwritten(Box<Unwritten>),
     /// The published figures cannot be read.
     #[error("{}: the published figures cannot be read: {source}", .path.display())]
     PublishedFile {
@@ -224,21 +224,21 @@ impl RunError {
             Self::Simulation { .. } => {
                 Some("this is a defect of Strewn, which the scenario and its seed reproduce")
             }
-            Self::Record(_) | Self::Unrecorded(_) => Some("make room, and give another file"),
+            Self::Record(_) => Some("make room, and give another file"),
             _ => None,
         }
     }
 }
 
-/// A complete run, of which a log of operations could not be written.
+/// A run that could not write a file as it went on.
 #[derive(Debug)]
-pub struct Unrecorded {
-    /// Its results.
+pub struct Unwritten {
+    /// Its results: whole if a log of operations could not be written, and else partial, as if it had been stopped.
     pub results: Results,
     /// Its map; empty unless one was asked for.
     pub map: LayoutMap,
-    /// Why the log could not be written.
-    pub error: IologError,
+    /// [`RunError::Record`] or [`RunError::Save`]: why the file could not be written.
+    pub error: RunError,
 }
 
 /// Runs `scenario` and compares it with its published figures.
@@ -300,12 +300,15 @@ fn run_and_look(
     let scenarios = replicates::scenarios(scenario, options.replicates);
     let mut further = run_arrays(&scenarios, options, with_map || save.is_some(), observer)?;
     let mut done = further.remove(0);
-    let unrecorded = done.iter_mut().find_map(|done| done.unrecorded.take());
+    let unwritten = done.iter_mut().find_map(|done| {
+        let unsaved = done.unsaved.take().map(RunError::Save);
+        unsaved.or_else(|| done.unrecorded.take().map(RunError::Record))
+    });
     let (mut results, map) = together(&scaled, published.as_ref(), load, &mut done)?;
     results.wall_seconds = strewn_results::rounded(clock.seconds(), 4);
     uncertainty.add_bands(&mut results, &scenarios, &further, published.as_ref());
-    match unrecorded {
-        Some(error) => Err(RunError::Unrecorded(Box::new(Unrecorded { results, map, error }))),
+    match unwritten {
+        Some(error) => Err(RunError::Unwritten(Box::new(Unwritten { results, map, error }))),
         None => Ok((results, map)),
     }
 }
@@ -374,6 +377,7 @@ pub(crate) fn together(
         scenario: scenario.name.clone(),
         title: Some(scenario.title.clone()),
         settings: results::settings(scenario),
+        setting_sources: results::setting_sources(scenario),
         seed: scenario.seed,
         strewn: env!("CARGO_PKG_VERSION").to_owned(),
         host_ops,
@@ -403,6 +407,7 @@ pub(crate) fn together(
         arrays,
         wall_seconds: 0.0,
     };
+    results::mark_unfitted(&mut results, scenario);
     results.losses = strewn_results::losses(&results);
     Ok((results, map))
 }
@@ -459,7 +464,7 @@ fn run_arrays(
             }
             _ => run_array(scenario, options, index, with_map, &observer),
         };
-        if done.is_err() {
+        if done.as_ref().map_or(true, |done| done.unsaved.is_some()) {
             observer.failed.store(true, Ordering::Relaxed);
         }
         done
@@ -470,7 +475,7 @@ fn run_arrays(
     Ok(scenarios.iter().map(|_| done.by_ref().take(arrays).collect()).collect())
 }
 
-/// Stops all arrays when one has failed, because their results would be discarded.
+/// Stops all arrays when one has failed, because their results would be discarded, or cannot be saved.
 struct UntilOneFails<'a> {
     observer: &'a dyn Observer,
     failed: AtomicBool,
@@ -748,9 +753,10 @@ impl Segments<'_> {
             run.host_is_done = simulation.is_done();
             has_ended |= run.host_is_done || run.segments.len() >= scenario.segments as usize;
             if let Some(save) = save {
-                save.save(index, &run, (!has_ended).then_some(&*simulation))?;
+                let saved = save.save(index, &run, (!has_ended).then_some(&*simulation));
+                run.unsaved = saved.err();
             }
-            if is_stopped {
+            if is_stopped || run.unsaved.is_some() {
                 break;
             }
         }

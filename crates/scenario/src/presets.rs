@@ -39,6 +39,12 @@ fn read(text: &'static str) -> Spanned<DeTable<'static>> {
     DeTable::parse_recoverable(text).0
 }
 
+/// Returns the constants of the controller of this name.
+pub(crate) fn named(controller: &str) -> Option<&'static DeTable<'static>> {
+    let known = CONTROLLER_WORDS.iter().find(|(word, _)| *word == controller);
+    known.and_then(|(_, controller)| of_array(Some(*controller)))
+}
+
 /// Returns the constants of a controller, or the defaults of any array.
 pub(crate) fn of_array(controller: Option<Controller>) -> Option<&'static DeTable<'static>> {
     match controller {

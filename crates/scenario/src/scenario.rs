@@ -10,6 +10,7 @@ use crate::files::{Disk, Files, NoFiles, Profiles};
 use crate::fitted_rows::FittedRows;
 use crate::host::Host;
 use crate::machine::Link;
+use crate::origin::SourceText;
 use crate::overhead::{ArrayNames, Overhead};
 use crate::phase::Phase;
 use crate::problem::{Problem, ProblemKind, ScenarioError};
@@ -57,6 +58,8 @@ pub struct Scenario {
     pub unknowns: Vec<Unknown>,
     /// Settings that are fitted to rows of the published tables.
     pub fitted: Vec<FittedRows>,
+    /// The text that it was read from, for [`origins`](Self::origins).
+    pub text: SourceText,
 }
 
 /// The version of the format that this crate reads.
@@ -127,7 +130,7 @@ impl Scenario {
         // After a syntax error, tables may be cut short: a missing key would be a false report.
         let scenario = if errors.is_empty() {
             let folder = path.parent().unwrap_or(Path::new(""));
-            Self::read(Section::root(&table, &problems), folder, profiles)
+            Self::read(text, Section::root(&table, &problems), folder, profiles)
         } else {
             None
         };
@@ -138,7 +141,12 @@ impl Scenario {
         }
     }
 
-    fn read(mut section: Section<'_>, folder: &Path, profiles: &Profiles<'_>) -> Option<Self> {
+    fn read(
+        text: &str,
+        mut section: Section<'_>,
+        folder: &Path,
+        profiles: &Profiles<'_>,
+    ) -> Option<Self> {
         let s = &mut section;
         let schema = s.required("schema", "1", check_schema);
         let name = s.required("name", "\"my-experiment\"", value::name);
@@ -212,6 +220,7 @@ impl Scenario {
                 overhead: if overhead_is_given { Some(overhead?) } else { None },
                 unknowns: unknowns?,
                 fitted: fitted?,
+                text: text.into(),
             })
         })();
         // Names of settings of an array that could not be read would be false reports.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use toml::de::DeTable;
 use toml_edit::TomlError;
 
 use crate::background::BackgroundScan;
@@ -15,7 +14,6 @@ use crate::layout::ArrayLayout;
 use crate::machine::PER_SECOND;
 use crate::nearest::near;
 use crate::page_cache::PageCache;
-use crate::place::place_of;
 use crate::problem::{Problem, ProblemKind, ScenarioError};
 use crate::processor::Processor;
 use crate::relocation::Relocation;
@@ -401,12 +399,6 @@ impl Scenario {
         let arrays = self.arrays.iter().enumerate();
         let depends = arrays.filter(|(_, array)| of.is_none_or(|of| of == array.name));
         Ok(depends.map(|(index, _)| index).collect())
-    }
-
-    /// Returns whether a scenario's text gives a setting, by its full name; other settings are defaults.
-    #[must_use]
-    pub fn is_given(&self, text: &str, full: &str) -> bool {
-        DeTable::parse(text).is_ok_and(|table| place_of(table.get_ref(), full).is_some())
     }
 }
 

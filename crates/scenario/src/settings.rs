@@ -192,6 +192,7 @@ impl Scenario {
             overhead,
             unknowns,
             fitted,
+            text: _,
         } = self;
         let s = &mut found;
         s.add("name", name.as_str());

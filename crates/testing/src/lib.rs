@@ -117,7 +117,11 @@ pub fn run(tests: &[(&str, Test)]) -> ExitCode {
             completion(ended, all_are_required)
         })
     };
-    libtest_mimic::run(&Arguments::from_iter(words), tests.iter().map(trial).collect()).exit_code()
+    let mut arguments = Arguments::from_iter(words);
+    // They wait for other programs as much as they compute.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    arguments.test_threads.get_or_insert(2 * processors);
+    libtest_mimic::run(&arguments, tests.iter().map(trial).collect()).exit_code()
 }
 
 /// The `main` of a test program: every test by its path, which becomes its name.

@@ -14,7 +14,7 @@ const PNG_HELP: &str = if cfg!(feature = "png") {
     "Also write each chart as PNG; not in this build, which lacks --features png"
 };
 const FORMAT_HELP: &str = if cfg!(feature = "parquet") {
-    "Format of the table of all segments: segments.csv or segments.parquet"
+    "Format of the table of all segments: segments.csv or segments.parquet [default: csv; of a report, as in DIR]"
 } else {
     "Format of the table of all segments: segments.csv; segments.parquet is not in this build, which lacks --features parquet"
 };
@@ -77,14 +77,19 @@ enum ThemeArgument {
 /// The format of the table of all segments.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TableArguments {
-    #[arg(long, value_enum, default_value = "csv", help = FORMAT_HELP)]
-    pub(crate) format: TableFormat,
+    #[arg(long, value_enum, help = FORMAT_HELP)]
+    pub(crate) format: Option<TableFormat>,
 }
 
 impl TableArguments {
+    /// Returns the format given, or the default.
+    pub(crate) fn format(&self) -> TableFormat {
+        self.format.unwrap_or(TableFormat::Csv)
+    }
+
     /// Refuses Parquet without a directory to write to, and in a build that cannot write it.
     pub(crate) fn check_against(&self, out: Option<&Path>) -> Result<(), Failure> {
-        match (self.format, out) {
+        match (self.format(), out) {
             (TableFormat::Csv, _) => Ok(()),
             (TableFormat::Parquet, _) if !cfg!(feature = "parquet") => Err(Failure::bad_input(
                 "this strewn was built without Parquet",

@@ -36,7 +36,7 @@ pub(crate) struct ReportArguments {
     /// A directory that `strewn run --out` wrote: its results.json, and its map.json and scenario.toml if it has them
     #[arg(value_name = "DIR")]
     pub(crate) results: PathBuf,
-    /// Write to this directory instead of replacing report.html, segments.csv and charts in DIR
+    /// Write to this directory instead of replacing report.html, the table of segments and charts in DIR
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Write even if the directory of --out is not empty

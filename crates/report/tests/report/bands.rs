@@ -286,4 +286,11 @@ fn runs_of_one_scenario_share_all_but_their_seeds() {
     assert!(tables.contains("Without bands, so that it is unknown"), "{tables}");
     let (_, _, tables) = beyond(&plain, &plain);
     assert_eq!(tables.matches("No run has bands").count(), 1, "{tables}");
+    assert!(tables.contains("--replicates"), "{tables}");
+    // Real spindles have no such option.
+    let mut real = plain.clone();
+    real.real_spindles = Some(fixture::real_spindles());
+    let (_, _, tables) = beyond(&real, &real);
+    assert!(tables.contains("which differences are chance.\n"), "{tables}");
+    assert!(!tables.contains("--replicates"), "{tables}");
 }

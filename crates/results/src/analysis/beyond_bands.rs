@@ -87,17 +87,21 @@ pub(super) fn notes(runs: &[(String, &Results)], compared: &RunsComparison) -> V
         };
         notes.push(format!("* More than the bands of both runs explain, in quadrature. {counted}"));
     }
+    // Only a simulation can be repeated with other seeds and nothing else changed.
+    let remedy = match runs.iter().all(|(_, results)| results.real_spindles.is_some()) {
+        true => "",
+        false => "; see strewn run --replicates",
+    };
     match (any, without.as_slice()) {
         (false, []) if !any_common_seed(runs) => notes.push(
-            "The bands have no part for seeds, so it is unknown which differences are chance; see strewn run --replicates."
-                .to_owned(),
+            format!("The bands have no part for seeds, so it is unknown which differences are chance{remedy}."),
         ),
         (_, []) => {}
         (_, without) if without.len() == runs.len() => notes.push(
-            "No run has bands, so it is unknown which differences are chance; see strewn run --replicates.".to_owned(),
+            format!("No run has bands, so it is unknown which differences are chance{remedy}."),
         ),
         (_, without) => notes.push(format!(
-            "Without bands, so that it is unknown which of their differences are chance: {}; see strewn run --replicates.",
+            "Without bands, so that it is unknown which of their differences are chance: {}{remedy}.",
             without.join(", ")
         )),
     }

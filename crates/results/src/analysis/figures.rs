@@ -143,7 +143,7 @@ impl FigureOf {
                 (purchased > 0).then(|| of_time(iops / f64::from(purchased)))?
             }
             FigureMetric::FullStripePercent => {
-                of_time(segment.consistency_points?.full_stripe_percent)
+                of_time(segment.consistency_points?.full_stripe_percent?)
             }
             FigureMetric::SnapshotsGib => {
                 of_time(segment.snapshots.map_or(0.0, |snapshots| snapshots.held_gib()))

@@ -175,7 +175,9 @@ fn figures(segment: &Segment, first: Option<&Segment>) -> RunFigures {
             of_parity / segment.ops.max(1) as f64,
             SIGNIFICANT_DIGITS,
         ),
-        full_stripe_percent: segment.consistency_points.map(|points| points.full_stripe_percent),
+        full_stripe_percent: segment
+            .consistency_points
+            .and_then(|points| points.full_stripe_percent),
         utilization: segment.utilization,
         iops_beyond_bands: None,
         response_beyond_bands: None,

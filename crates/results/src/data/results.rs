@@ -59,6 +59,10 @@ pub struct Results {
     /// and of real spindles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, Setting>,
+    /// Where the settings come from that the scenario does not give: `fitted`, `controller NAME` or `default`. Those
+    /// that are not here are the scenario's. Absent in results of older versions and of real spindles.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub setting_sources: BTreeMap<String, String>,
     /// The load on every array; absent in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<HostLoad>,
@@ -227,11 +231,12 @@ pub struct Parameter {
     pub unit: String,
     /// The value, in `unit`.
     pub value: f64,
-    /// Whether the value was fitted to published figures. All others were set from a source.
+    /// Whether the value was fitted to published figures.
     pub fitted: bool,
-    /// Published segments that it was fitted to; empty if it was not fitted.
+    /// Published segments that it was fitted to; empty if it was not fitted, or to rows.
     pub fitted_to_segments: Vec<u32>,
-    /// Where the value comes from.
+    /// Where the value comes from: `scenario`, `fitted`, `controller NAME`, `default`, or `the array's label`. Older
+    /// versions know `scenario` and `fitted` alone.
     pub source: String,
 }
 

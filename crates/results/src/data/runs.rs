@@ -107,7 +107,8 @@ pub struct RunFigures {
     /// Spindle commands for parity per host operation: reads for its update, and writes.
     #[serde(default)]
     pub parity_commands_per_host_op: f64,
-    /// Stripes written whole, percent of stripes written; none for an array without consistency points.
+    /// Stripes written whole, percent of stripes written; none if none was written, and for an array without
+    /// consistency points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_stripe_percent: Option<f64>,
     /// Share of the time that the controller and the spindles were busy.

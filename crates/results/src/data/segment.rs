@@ -259,8 +259,8 @@ pub struct ConsistencyPoints {
     pub back_to_back: u64,
     /// Mean number of blocks written by each, data and metadata, blocks of 4 KiB.
     pub blocks_per_cp: f64,
-    /// Stripes written whole, percent of stripes written.
-    pub full_stripe_percent: f64,
+    /// Stripes written whole, percent of stripes written; none if none was written. Older versions say 0 then.
+    pub full_stripe_percent: Option<f64>,
 }
 
 /// Stripes that an array in place wrote back together in a segment, instead of extent by extent.
@@ -374,9 +374,9 @@ impl Segment {
             utilization_law_error_percent,
         ];
         let free_space = free_space.iter_mut().map(|space| &mut space.score);
-        let points = consistency_points
-            .iter_mut()
-            .flat_map(|points| [&mut points.blocks_per_cp, &mut points.full_stripe_percent]);
+        let points = consistency_points.iter_mut().flat_map(|points| {
+            std::iter::once(&mut points.blocks_per_cp).chain(&mut points.full_stripe_percent)
+        });
         by_workload.iter_mut().for_each(|figures| figures.round(significant_digits));
         layout.round(significant_digits);
         if let Some(machine) = machine {

@@ -32,6 +32,9 @@ fn snapshots_hold_nothing_where_there_are_none() {
 fn full_stripes_are_those_of_consistency_points() {
     let mut results = fixture::results();
     assert_eq!(of_last_segment(&results, "full_stripe_percent"), Some(100.0));
+    let points = &mut results.arrays[0].segments.last_mut().unwrap().consistency_points;
+    points.as_mut().unwrap().full_stripe_percent = None;
+    assert_eq!(of_last_segment(&results, "full_stripe_percent"), None);
     results.arrays[0].segments.last_mut().unwrap().consistency_points = None;
     assert_eq!(of_last_segment(&results, "full_stripe_percent"), None);
 }

@@ -125,7 +125,7 @@ fn write_anywhere() -> ArrayResults {
             count: 190,
             back_to_back: 0,
             blocks_per_cp: 28_400.5,
-            full_stripe_percent: 100.0,
+            full_stripe_percent: Some(100.0),
         });
         segment.rounded(SIGNIFICANT_DIGITS)
     });
@@ -259,6 +259,7 @@ pub fn results() -> Results {
         real_spindles: None,
         title: None,
         settings: Default::default(),
+        setting_sources: Default::default(),
         schema: SCHEMA,
         scenario: "making-sense-of-wafl-4".to_owned(),
         seed: 1,

@@ -122,10 +122,7 @@ impl<'a> Drive<'a> {
             }
         }
         let host_is_done = self.host.is_done();
-        (
-            ArrayRun { segments, failures, data_loss: None, host_is_done, map, unrecorded: None },
-            problem,
-        )
+        (ArrayRun { segments, failures, host_is_done, map, ..ArrayRun::default() }, problem)
     }
 
     /// Returns the figures of the log's device, one entry per segment.

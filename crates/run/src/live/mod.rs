@@ -261,6 +261,7 @@ fn outcome(
         scenario: scenario.name.clone(),
         title: None,
         settings: Default::default(),
+        setting_sources: Default::default(),
         seed: scenario.seed,
         strewn: env!("CARGO_PKG_VERSION").to_owned(),
         host_ops: run.segments.iter().map(|segment| segment.operations).sum(),

@@ -122,6 +122,8 @@ pub(super) fn of(
         overhead: None,
         unknowns: Vec::new(),
         fitted: Vec::new(),
+        // What its numbers come from is the label.
+        text: "".into(),
     })
 }
 

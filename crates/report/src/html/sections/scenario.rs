@@ -8,11 +8,9 @@ use strewn_results::{Parameter, Results};
 
 pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
     let mut blocks = vec![Block::paragraph(match &results.real_spindles {
-        None => format!(
-            "Scenario {}, seed {}. A fitted number names the published segments it was fitted to; every other number was set \
-             before the run, from a source or by choice.",
-            results.scenario, results.seed
-        ),
+        None => {
+            format!("Scenario {}, seed {}. {}", results.scenario, results.seed, where_from(results))
+        }
         Some(_) => format!(
             "Array {}, seed {} of the host\u{2019}s operations. Its numbers come from its labels.",
             results.scenario, results.seed
@@ -30,12 +28,12 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
                 Cell::words(&parameter.name),
                 Cell::figure_in_words(parameter.value, &value, path),
                 Cell::words(unit),
-                Cell::words(match parameter.fitted {
-                    true => format!(
+                Cell::words(match parameter.fitted_to_segments.is_empty() {
+                    false => format!(
                         "fitted to segments {}",
                         segment_list(&parameter.fitted_to_segments)
                     ),
-                    false => parameter.source.clone(),
+                    true => parameter.source.clone(),
                 }),
             ]
         };
@@ -60,6 +58,23 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
     blocks
 }
 
+/// Says what the words in the column "where from" mean.
+fn where_from(results: &Results) -> &'static str {
+    match results.setting_sources.is_empty() {
+        false => {
+            "A fitted number was fitted to published figures, to those of the segments named if there are any. \
+             \u{201c}scenario\u{201d}: the scenario gives it. \u{201c}controller\u{201d}: a constant of the controller \
+             that the scenario names; some of these were fitted when that controller was modelled. \
+             \u{201c}default\u{201d}: neither gives it. docs/model.md has the sources of constants and defaults."
+        }
+        // Results of older versions, and of a scenario that gives everything.
+        true => {
+            "A fitted number names the published segments it was fitted to; every other number was set before the run, \
+             from a source or by choice."
+        }
+    }
+}
+
 /// The beginnings of the names of settings, below their array, that decide what a controller does and are no
 /// parameters: switches, and what is listed only where a switch is on.
 const MECHANISMS: [&str; 5] = [
@@ -73,11 +88,13 @@ const MECHANISMS: [&str; 5] = [
 /// Returns a row for each setting of an array's mechanisms.
 fn mechanisms(results: &Results, array: &str) -> Vec<Vec<Cell>> {
     let prefix = format!("array.{array}.");
-    let own = results.settings.iter().filter_map(|(name, setting)| {
-        let name = name.strip_prefix(&prefix)?;
+    let own = results.settings.iter().filter_map(|(full, setting)| {
+        let name = full.strip_prefix(&prefix)?;
         MECHANISMS.iter().any(|one| name.starts_with(one)).then(|| {
             let value = Cell::number(setting.to_string());
-            vec![Cell::words(name), value, Cell::words(""), Cell::words("scenario")]
+            let source = results.setting_sources.get(full);
+            let source = source.map_or("scenario", String::as_str);
+            vec![Cell::words(name), value, Cell::words(""), Cell::words(source)]
         })
     });
     own.collect()

@@ -283,7 +283,7 @@ fn own_row(results: &Results, position: usize, number: usize, segment: &Segment)
         Cell::figure(segment.layout.span_percent, 1, path("layout/span_percent")),
         Cell::optional(segment.free_space.map(|space| space.score), 4, path("free_space/score")),
         Cell::optional(
-            segment.consistency_points.map(|points| points.full_stripe_percent),
+            segment.consistency_points.and_then(|points| points.full_stripe_percent),
             1,
             path("consistency_points/full_stripe_percent"),
         ),
