@@ -8,7 +8,7 @@ use strewn_results::{ArrayMap, LayoutMap, MAP_SCHEMA};
 use strewn_sim::Segment;
 
 use crate::record::IologError;
-use crate::saved_run::SaveError;
+use crate::save_error::SaveError;
 
 /// What one array did in a run, of which a [`RunInParts`](crate::RunInParts) makes results. The default is one that has
 /// done nothing yet.

@@ -32,7 +32,7 @@ use thiserror::Error;
 
 use crate::client_raid;
 use crate::load::seed_of_worker;
-use crate::scale_limits;
+use crate::random_streams::stream_matches;
 
 /// Why a scenario's array cannot be set up, although the file itself is valid.
 #[derive(Debug, Error)]
@@ -136,7 +136,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                 .with_relocation(relocation(&layout.relocation));
             let mut built = Box::new(built);
             built.set_read_ahead(layout.read_ahead_bytes);
-            built.set_stream_matches(scale_limits::stream_matches(scenario, array));
+            built.set_stream_matches(stream_matches(scenario, array));
             built.set_reserve(layout.reserve_percent);
             BuiltArray::WriteAnywhere(built)
         }
@@ -179,7 +179,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             })?;
             let mut built = Box::new(built);
             built.set_read_cache(layout.read_ahead_bytes, layout.read_cache_bytes);
-            built.set_stream_matches(scale_limits::stream_matches(scenario, array));
+            built.set_stream_matches(stream_matches(scenario, array));
             BuiltArray::InPlace(built)
         }
     })

@@ -58,12 +58,14 @@ mod memory;
 mod parallel;
 mod parts;
 mod published_names;
+mod random_streams;
 mod record;
 mod refit;
 mod replace_file;
 mod replicates;
 mod results;
 mod run;
+mod save_error;
 mod saved_run;
 mod scale_limits;
 mod sensitivity;
@@ -92,5 +94,6 @@ pub use run::{
     Observer, QUICK_SCALE_DOWN, RunError, RunOptions, Unwritten, published, run, run_with_map,
     simulate,
 };
-pub use saved_run::{SaveError, SavedRun};
+pub use save_error::SaveError;
+pub use saved_run::SavedRun;
 pub use sensitivity::sensitivity;

@@ -30,7 +30,8 @@ use crate::published_names::{self, PublishedNameError};
 use crate::record::{self, IologError, Recording};
 use crate::replicates::{self, Further, Uncertainty};
 use crate::results;
-use crate::saved_run::{SaveError, SavedRun};
+use crate::save_error::SaveError;
+use crate::saved_run::SavedRun;
 use crate::scale_limits;
 use crate::wall_clock::WallClock;
 

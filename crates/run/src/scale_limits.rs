@@ -12,6 +12,7 @@ use strewn_scenario::{
 use strewn_sim::Segment;
 
 use crate::array_run::ArrayRun;
+use crate::random_streams::{has, stream_matches};
 
 /// Shares of the file, of what consistency points place and of commands that differ by less than this need no word:
 /// a mix such as that of the shipped workload differs by 7 % at an eighth of the scale, and its commands by nothing.
@@ -22,17 +23,6 @@ const MATTERS: f64 = 0.1;
 const FEW_SEGMENTS: f64 = 4.0;
 /// Operations as many a second as hosts are limited to, but for this share: so many were under way at either end.
 const UNDER_WAY: f64 = 0.01;
-
-/// Returns the reads in a row that begin a stream on `array`: more in a run at a smaller scale with random reads of a
-/// small file, which would begin streams by chance.
-pub(crate) fn stream_matches(scenario: &Scenario, array: &Array) -> u8 {
-    let here = scenario.workloads.iter().filter(|workload| workload.runs_on(&array.name));
-    let random = here.filter(|workload| has(workload, |line| line.read_percent > 0));
-    let places = random.map(|workload| {
-        workload.file_bytes / u64::from(workload.alignment_bytes).max(SECTOR_BYTES)
-    });
-    matches_at_places(places.min().unwrap_or(u64::MAX), scenario.spindle_stretch)
-}
 
 /// Returns what is changed of streams because the run is not at full scale; empty if nothing is.
 pub(crate) fn changes(scenario: &Scenario) -> Vec<String> {
@@ -319,14 +309,6 @@ impl ScaledRun<'_> {
     fn sentence(&self, what: &str, differs: &str) -> String {
         format!("{}: {what}. Not as at full scale: {differs}.", self.array.name)
     }
-}
-
-/// Whether some operations of `workload` go to random places, and `wanted` holds for them.
-fn has(workload: &Workload, wanted: impl Fn(&AccessLine) -> bool) -> bool {
-    let of_line =
-        |line: &AccessLine| line.percent_of_accesses > 0 && line.random_percent > 0 && wanted(line);
-    let lines = workload.specification();
-    lines.is_ok_and(|specification| specification.lines().iter().any(of_line))
 }
 
 /// A share in words.

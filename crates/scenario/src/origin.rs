@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
 
 use toml::de::DeTable;
 
@@ -35,32 +34,16 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The text that a scenario was read from. Scenarios that mean the same are equal, whatever their texts.
-#[derive(Debug, Clone)]
-pub struct SourceText(Arc<str>);
-
-impl From<&str> for SourceText {
-    fn from(text: &str) -> Self {
-        Self(text.into())
-    }
-}
-
-impl PartialEq for SourceText {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
 impl Scenario {
     /// Returns where the value of every setting comes from, by its name. What code changed in a scenario since it was
     /// read counts as what its text says.
     #[must_use]
     pub fn origins(&self) -> BTreeMap<String, Origin> {
-        let (text, _) = DeTable::parse_recoverable(&self.text.0);
+        let (text, _) = DeTable::parse_recoverable(self.text.as_str());
         let text = text.get_ref();
         let controller = |array: &str| {
             let place = place_of(text, &format!("{OF_ARRAYS}{array}.controller"))?;
-            Some(self.text.0.get(place)?.trim_matches(['"', '\'']).to_owned())
+            Some(self.text.as_str().get(place)?.trim_matches(['"', '\'']).to_owned())
         };
         // The names of the presets' settings, and the controller, below each array.
         let presets: Vec<_> = self

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use crc_fast::{CrcAlgorithm, Digest};
 use strewn_base::state::{StateError, StateReader, StateWriter};
 
-use super::error::SaveError;
 use crate::replace_file::Replacement;
+use crate::save_error::SaveError;
 
 const MAGIC: [u8; 8] = *b"StrewnSv";
 /// Layout of the header. What is in a payload depends on the version of Strewn.

@@ -6,7 +6,6 @@
 //! [containers](container).
 
 mod container;
-mod error;
 
 use std::fs::{self, File, TryLockError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,9 +18,8 @@ use strewn_sim::Simulated;
 use crate::array_run::ArrayRun;
 use crate::replace_file::Replacement;
 use crate::replicates::{sensitivity_path, sensitivity_text};
+use crate::save_error::SaveError;
 use container::{Container, Kind};
-
-pub use error::SaveError;
 
 /// The file of the run as a whole.
 const RUN: &str = "run.state";
