@@ -140,7 +140,7 @@ fn stripes_that_are_not_whole_because_consistency_points_end_are_named() {
         + "[array.write_anywhere]\nparity = \"raid-dp\"\ndata_spindles = 6\nright_sized = \"20 GiB\"\n";
     let whole = |results: &Results| {
         let points = results.arrays[0].segments.last().unwrap().consistency_points.unwrap();
-        points.full_stripe_percent
+        points.full_stripe_percent.unwrap()
     };
     let (full, small) = (at_scale(&scenario, 1), at_scale(&scenario, 64));
     assert!(whole(&full) > 97.0 && whole(&small) < 87.0, "{} {}", whole(&full), whole(&small));
