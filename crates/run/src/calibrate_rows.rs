@@ -273,7 +273,12 @@ impl Fit<'_> {
         let options = RunOptions::default();
         let simulate = |index: usize| {
             let done = run::run_array(&scenario, &options, index, false, self.observer)?;
-            Ok::<ArrayResults, RunError>(results::of_array(&scenario, &arrays[index], &done))
+            Ok::<ArrayResults, RunError>(results::of_array(
+                &scenario,
+                &scenario.origins(),
+                &arrays[index],
+                &done,
+            ))
         };
         let done = parallel::over_threads(self.jobs, numbers, simulate)?;
         if self.observer.stop() {

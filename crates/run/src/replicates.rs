@@ -96,8 +96,8 @@ impl Uncertainty {
         published: Option<&Published>,
     ) {
         let of_run = |(scenario, runs): (&Scenario, &Vec<ArrayRun>)| -> Vec<ArrayResults> {
-            let arrays = scenario.arrays.iter().zip(runs);
-            arrays.map(|(array, run)| results::of_array(scenario, array, run)).collect()
+            let (origins, arrays) = (scenario.origins(), scenario.arrays.iter().zip(runs));
+            arrays.map(|(array, run)| results::of_array(scenario, &origins, array, run)).collect()
         };
         let replicates: Vec<Vec<ArrayResults>> =
             scenarios.iter().skip(1).zip(further).map(of_run).collect();

@@ -31,8 +31,13 @@ const MIB: f64 = (1 << 20) as f64;
 /// Blocks of 4 KiB in a GiB.
 const BLOCKS_PER_GIB: f64 = (1 << 18) as f64;
 
-/// Returns the results of one array.
-pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> ArrayResults {
+/// Returns the results of one array. `origins` are those of the scenario's settings.
+pub(crate) fn of_array(
+    scenario: &Scenario,
+    origins: &BTreeMap<String, Origin>,
+    array: &Array,
+    done: &ArrayRun,
+) -> ArrayResults {
     let bought = scenario.overhead.as_ref().and_then(|overhead| {
         overhead.configurations.iter().find(|one| one.array == array.name && one.used_by_results)
     });
@@ -68,7 +73,7 @@ pub(crate) fn of_array(scenario: &Scenario, array: &Array, done: &ArrayRun) -> A
         spindles: Spindles { data, parity, spare, root, purchased: data + parity + spare + root },
         parity_groups: parity_groups(array),
         phases: phases(scenario, array),
-        parameters: parameters(scenario, array),
+        parameters: parameters(scenario, origins, array),
         segments: starting
             .map(|(start_ns, segment)| of_segment(scenario, array, start_ns, segment))
             .collect(),
@@ -344,8 +349,11 @@ pub(crate) fn fitted_settings(
 }
 
 /// Returns every parameter of the array, and where it comes from.
-fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
-    let origins = scenario.origins();
+fn parameters(
+    scenario: &Scenario,
+    origins: &BTreeMap<String, Origin>,
+    array: &Array,
+) -> Vec<Parameter> {
     let named = array.parameter_names().into_iter();
     named
         .filter_map(|name| {
@@ -375,12 +383,14 @@ fn parameters(scenario: &Scenario, array: &Array) -> Vec<Parameter> {
 }
 
 /// Returns where the settings come from that the scenario does not give.
-pub(crate) fn setting_sources(scenario: &Scenario) -> BTreeMap<String, String> {
-    let mut origins = scenario.origins();
+pub(crate) fn setting_sources(
+    scenario: &Scenario,
+    origins: &BTreeMap<String, Origin>,
+) -> BTreeMap<String, String> {
     let named = scenario.settings().into_iter();
     named
         .filter_map(|(name, _)| {
-            let origin = origins.remove(&name).filter(|origin| *origin != Origin::Scenario)?;
+            let origin = origins.get(&name).filter(|origin| **origin != Origin::Scenario)?;
             Some((name, origin.to_string()))
         })
         .collect()

@@ -342,9 +342,10 @@ pub(crate) fn together(
     done: &mut [ArrayRun],
 ) -> Result<(Results, LayoutMap), RunError> {
     let ScaledScenario { scenario, scaled } = scaled;
+    let origins = scenario.origins();
     let with_done = scenario.arrays.iter().zip(&*done);
     let mut arrays: Vec<ArrayResults> =
-        with_done.map(|(array, done)| results::of_array(scenario, array, done)).collect();
+        with_done.map(|(array, done)| results::of_array(scenario, &origins, array, done)).collect();
     if let Some(load) = load {
         for (index, array) in arrays.iter_mut().enumerate() {
             array.outstanding = load.outstanding(scenario, index);
@@ -378,7 +379,7 @@ pub(crate) fn together(
         scenario: scenario.name.clone(),
         title: Some(scenario.title.clone()),
         settings: results::settings(scenario),
-        setting_sources: results::setting_sources(scenario),
+        setting_sources: results::setting_sources(scenario, &origins),
         seed: scenario.seed,
         strewn: env!("CARGO_PKG_VERSION").to_owned(),
         host_ops,

@@ -70,14 +70,23 @@ impl ScaledRun<'_> {
 
     /// The figures that most of these change: IOPS only where the array sets them.
     fn commands(&self) -> String {
+        self.with_iops("commands for each operation")
+    }
+
+    fn with_iops(&self, others: &str) -> String {
         let iops = if self.hosts_set_the_rate() { "" } else { "IOPS, " };
-        format!("{iops}commands for each operation")
+        format!("{iops}{others}")
+    }
+
+    /// The workloads of the array.
+    fn workloads(&self) -> impl Iterator<Item = &Workload> {
+        let all = self.scenario.workloads.iter();
+        all.filter(|workload| workload.runs_on(&self.array.name))
     }
 
     /// Whether every workload of the array has a limit on operations a second, and they came as fast as that.
     fn hosts_set_the_rate(&self) -> bool {
-        let here = self.scenario.workloads.iter();
-        let limits = here.filter(|workload| workload.runs_on(&self.array.name)).map(|workload| {
+        let limits = self.workloads().map(|workload| {
             workload.named.as_ref().and_then(|named| named.operations_per_second).map(f64::from)
         });
         let Some(a_second) = limits.sum::<Option<f64>>() else { return false };
@@ -90,9 +99,7 @@ impl ScaledRun<'_> {
     /// The share of what hosts wrote in `segments` that was overwritten in the write cache, and never destaged. Where
     /// reads and writes were not measured apart, hosts wrote what the workloads say.
     fn overwritten_in_cache(&self, segments: &[Segment]) -> f64 {
-        let here = self.scenario.workloads.iter();
-        let here = here.filter(|workload| workload.runs_on(&self.array.name));
-        let lines = here.filter_map(|workload| workload.specification().ok());
+        let lines = self.workloads().filter_map(|workload| workload.specification().ok());
         let lines: Vec<AccessLine> = lines.flat_map(|of| of.lines().to_vec()).collect();
         let bytes = |line: &AccessLine| f64::from(line.bytes) * f64::from(line.percent_of_accesses);
         let all = lines.iter().map(bytes).sum::<f64>().max(1.0);
@@ -119,9 +126,7 @@ impl ScaledRun<'_> {
 
     /// The workloads of the array that go to random places with operations for which `wanted` holds.
     fn random(&self, wanted: impl Fn(&AccessLine) -> bool + Copy) -> Vec<&Workload> {
-        let here = self.scenario.workloads.iter();
-        here.filter(|workload| workload.runs_on(&self.array.name) && has(workload, wanted))
-            .collect()
+        self.workloads().filter(|workload| has(workload, wanted)).collect()
     }
 
     /// The bytes of the largest file of `lun` in which operations for which `wanted` holds go to random places.
@@ -288,8 +293,7 @@ impl ScaledRun<'_> {
                     rounded(for_each, 2),
                     rounded(full, 2)
                 );
-                let iops = if self.hosts_set_the_rate() { "" } else { "IOPS, " };
-                self.sentence(&what, &format!("{iops}response times"))
+                self.sentence(&what, &self.with_iops("response times"))
             })
         };
         (1..).zip(&layout.groups).find_map(of_group)

@@ -12,7 +12,7 @@ use super::assembled::{AssembledArray, OpenOptions};
 use super::create::{SpindleDevices, wasted};
 use super::device_label::{self, blank_spindle, new_identity};
 use super::error::{AssemblyError, MembershipError};
-use super::location::{ArrayFile, ArrayLocation, as_named};
+use super::location::{ArrayLocation, record_paths};
 use super::names::{file_of, unused_path};
 use super::open::{FoundArray, find};
 use super::replace::{NewFileGuard, check_not_a_member};
@@ -146,15 +146,9 @@ pub fn open_to_add_group(
         }
         device_label::write(device, &label)?;
     }
-    if let ArrayLocation::Directory(directory) = place
-        && let Some(mut file) = ArrayFile::read(directory)?
-    {
-        file.spindles.truncate(usize::from(first));
-        file.spindles.extend(devices.iter().map(|device| as_named(directory, device.path())));
-        file.write(directory)?;
-    }
-    made.into_iter().for_each(NewFileGuard::keep);
     array.spindles.extend(devices.into_iter().map(Some));
+    record_paths(place, &array)?;
+    made.into_iter().for_each(NewFileGuard::keep);
     array.label = label;
     array.configuration = configuration;
     array.change_members(|_| ())?;

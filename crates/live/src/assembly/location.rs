@@ -201,16 +201,21 @@ pub(super) fn record_paths(
     let found: Vec<Option<PathBuf>> = devices
         .map(|device| device.as_ref().map(|device| as_named(directory, device.path())))
         .collect();
-    let is_free = |name: &PathBuf| !found.iter().flatten().any(|found| found == name);
-    let names: Vec<PathBuf> = file.spindles.iter().chain(file.log.paths()).cloned().collect();
-    let own = |at: usize| names.get(at).filter(|name| is_free(name)).cloned();
-    let missing = (0..found.len()).filter(|at| found[*at].is_none());
-    let kept: Vec<PathBuf> = missing.filter_map(own).collect();
-    let mut left = names.iter().filter(|name| is_free(name) && !kept.contains(name)).cloned();
-    let name = |(at, found): (usize, &Option<PathBuf>)| {
-        found.clone().or_else(|| own(at)).or_else(|| left.next()).unwrap_or_default()
+    let of_roles = |names: &[PathBuf], roles: usize| -> Vec<Option<PathBuf>> {
+        (0..roles).map(|at| names.get(at).cloned()).collect()
     };
-    let mut names: Vec<PathBuf> = found.iter().enumerate().map(name).collect();
+    let before = [
+        of_roles(&file.spindles, array.spindles.len()),
+        of_roles(file.log.paths(), array.logs.len()),
+    ]
+    .concat();
+    let is_in =
+        |names: &[Option<PathBuf>], name: &PathBuf| names.iter().flatten().any(|one| one == name);
+    let own = before.iter().map(|own| own.clone().filter(|own| !is_in(&found, own)));
+    let kept: Vec<_> = found.iter().zip(own).map(|(found, own)| found.clone().or(own)).collect();
+    let mut left = before.iter().flatten().filter(|name| !is_in(&kept, name));
+    let name = |kept: &Option<PathBuf>| kept.as_ref().or_else(|| left.next()).cloned();
+    let mut names: Vec<PathBuf> = kept.iter().map(name).map(Option::unwrap_or_default).collect();
     file.log = LogPaths::of(names.split_off(array.spindles.len()));
     file.spindles = names;
     file.write(directory)

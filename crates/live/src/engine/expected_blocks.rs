@@ -157,21 +157,27 @@ impl ExpectedBlocks {
         blocks: Range<u64>,
         is_there: impl Fn(&Self, u64) -> bool,
     ) -> Option<u64> {
-        let stripes = self.stripes_of(spindle, blocks);
-        for stripe in stripes.iter().copied() {
-            if !is_there(self, stripe) {
+        let units = self.units_of(&blocks);
+        for unit in units.clone() {
+            if let Some(stripe) = self.stripe_of(spindle, unit)
+                && !is_there(self, stripe)
+            {
                 self.look(store, stripe);
             }
         }
         // If no member can be read, the check of a stripe finishes at once.
-        stripes.into_iter().find(|stripe| !is_there(self, *stripe))
+        let mut stripes = units.filter_map(|unit| self.stripe_of(spindle, unit));
+        stripes.find(|stripe| !is_there(self, *stripe))
     }
 
-    fn stripes_of(&self, spindle: SpindleIndex, blocks: Range<u64>) -> Vec<u64> {
-        let units = blocks.start / self.unit_blocks..blocks.end.div_ceil(self.unit_blocks);
-        let stripe_of =
-            |unit| self.layout.stripe_on(spindle, unit * self.unit_blocks * BLOCK_SECTORS);
-        units.filter_map(stripe_of).map(|(stripe, _)| stripe).collect()
+    /// The stripe units of a spindle that these blocks are in.
+    fn units_of(&self, blocks: &Range<u64>) -> Range<u64> {
+        blocks.start / self.unit_blocks..blocks.end.div_ceil(self.unit_blocks)
+    }
+
+    fn stripe_of(&self, spindle: SpindleIndex, unit: u64) -> Option<u64> {
+        let sector = unit * self.unit_blocks * BLOCK_SECTORS;
+        self.layout.stripe_on(spindle, sector).map(|(stripe, _)| stripe)
     }
 
     /// Numbers blocks that are written alone, as a rebuild and a repair do. Data has the number of its parity: with a
@@ -186,15 +192,16 @@ impl ExpectedBlocks {
         durable: u64,
     ) {
         for (dbn, block_tag) in blocks.clone().zip(block_tags) {
-            let sector = dbn * BLOCK_SECTORS;
-            let Some((stripe, _)) = self.layout.stripe_on(spindle, sector) else { continue };
+            let Some(stripe) = self.stripe_of(spindle, dbn / self.unit_blocks) else { continue };
             let numbers = self.parity_numbers.get(&stripe);
             let number = numbers.and_then(|of_rows| of_rows[(dbn % self.unit_blocks) as usize]);
             let is_parity = block_tag.holds == BlockContents::Parity;
             block_tag.redo = number.filter(|_| !is_parity).unwrap_or(durable);
         }
-        for stripe in self.stripes_of(spindle, blocks) {
-            self.parity_numbers.remove(&stripe);
+        for unit in self.units_of(&blocks) {
+            if let Some(stripe) = self.stripe_of(spindle, unit) {
+                self.parity_numbers.remove(&stripe);
+            }
         }
     }
 

@@ -237,7 +237,7 @@ fn outcome(
     began: Instant,
 ) -> Result<(Results, LayoutMap), LiveError> {
     let array = &scenario.arrays[0];
-    let mut of_array = results::of_array(scenario, array, &run);
+    let mut of_array = results::of_array(scenario, &scenario.origins(), array, &run);
     // Only a simulation has these parameters.
     of_array.parameters.retain(|parameter| {
         !parameter.name.starts_with("processor.") && parameter.name != "commands_per_spindle"

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use strewn_live::assembly::{
     ArrayLocation, AssemblyError, Condition, DeviceProblemKind, MembershipError, NewLog,
-    ReplacementDevice, log_to_replace, look, open, unused_path,
+    ReplacementDevice, log_to_replace, look, mark_failed, open, open_to_replace,
+    prepare_replacement, unused_path,
 };
 use strewn_live::configuration::LayoutName;
 use strewn_live::device::{IoBackend, Space};
@@ -150,6 +151,25 @@ fn an_array_starts_without_one_device_and_gets_a_new_one() {
         let error = log_to_replace(&place(&directory), None, false, false).unwrap_err();
         assert!(matches!(error, MembershipError::WhichLog), "{error}");
     }
+}
+
+/// An addition of spindles that was interrupted leaves names of more spindles than the array has.
+#[test]
+fn regression_a_missing_log_keeps_its_name_beside_names_of_no_members() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = crashed(folder.path(), LayoutName::RaidDp);
+    let file = directory.join("array.toml");
+    let named = fs::read_to_string(&file).unwrap();
+    fs::write(&file, named.replacen("\"]", "\", \"spindle-99\"]", 1)).unwrap();
+    fs::remove_file(log(&directory, "b")).unwrap();
+    mark_failed(&place(&directory), 0).unwrap();
+    let mut array = open_to_replace(&place(&directory), 0, true).unwrap();
+    let path = unused_path(&directory, DeviceRole::Spindle(0));
+    let by = ReplacementDevice::NewFile { path, space: Space::Sparse };
+    prepare_replacement(&place(&directory), &mut array, 0, &by).unwrap();
+    let named = fs::read_to_string(&file).unwrap();
+    assert!(named.contains("log = [\"log-a\", \"log-b\"]"), "{named}");
+    assert!(named.contains("spindles = [\"spindle-00-1\", \"spindle-01\""), "{named}");
 }
 
 #[test]
