@@ -14,7 +14,8 @@ use strewn_results::{
     VolumeFigures, Workload, WorkloadFigures, rounded,
 };
 use strewn_scenario::{
-    Array, ArrayLayout, FittedRows, InPlaceLayout, Origin, ProtectionLevel, Scenario, SettingValue,
+    Array, ArrayLayout, ArrayParameter, FittedRows, InPlaceLayout, Origin, ProtectionLevel,
+    Scenario, SettingValue,
 };
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
 
@@ -73,7 +74,7 @@ pub(crate) fn of_array(
         spindles: Spindles { data, parity, spare, root, purchased: data + parity + spare + root },
         parity_groups: parity_groups(array),
         phases: phases(scenario, array),
-        parameters: parameters(scenario, origins, array),
+        parameters: parameters(origins, array),
         segments: starting
             .map(|(start_ns, segment)| of_segment(scenario, array, start_ns, segment))
             .collect(),
@@ -349,26 +350,18 @@ pub(crate) fn fitted_settings(
 }
 
 /// Returns every parameter of the array, and where it comes from.
-fn parameters(
-    scenario: &Scenario,
-    origins: &BTreeMap<String, Origin>,
-    array: &Array,
-) -> Vec<Parameter> {
-    let named = array.parameter_names().into_iter();
-    named
-        .filter_map(|name| {
-            let (value, unit) = scenario.parameter(&array.name, name).ok()?;
-            if value == 0.0 && Array::is_optional_cost(name) {
-                return None;
-            }
+fn parameters(origins: &BTreeMap<String, Origin>, array: &Array) -> Vec<Parameter> {
+    let all = array.parameters().into_iter();
+    all.filter(|one| one.value != 0.0 || !one.is_optional)
+        .map(|ArrayParameter { name, unit, value, .. }| {
             let to_segments = array
                 .fitted
                 .as_ref()
-                .filter(|fitted| fitted.parameters.iter().any(|parameter| parameter == name));
+                .filter(|fitted| fitted.parameters.iter().any(|parameter| *parameter == name));
             let origin = origins.get(&format!("array.{}.{name}", array.name));
             let origin = origin.unwrap_or(&Origin::Default);
-            Some(Parameter {
-                name: name.to_owned(),
+            Parameter {
+                name,
                 unit: unit.to_string(),
                 // Not rounded: this was set, not measured.
                 value,
@@ -377,7 +370,7 @@ fn parameters(
                     .map(|fitted| fitted.segments.clone())
                     .unwrap_or_default(),
                 source: origin.to_string(),
-            })
+            }
         })
         .collect()
 }

@@ -1,11 +1,12 @@
 //! What a write-anywhere array does beside its hosts.
 
+use crate::fields::{Fields, Scales, Table, count, time};
 use crate::quantity::Nanoseconds;
 use crate::section::Section;
-use crate::value;
+use crate::surroundings::Surroundings;
 
 /// A scan that reads the map files of an array over and over, at a set rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BackgroundScan {
     /// Map blocks that it looks at in a second.
     pub blocks_per_second: u32,
@@ -15,45 +16,42 @@ pub struct BackgroundScan {
     pub ends_ns: Option<u64>,
 }
 
-impl BackgroundScan {
-    /// The key of the table.
-    pub(crate) const KEY: &str = "background_scan";
-    /// The keys in it.
-    pub(crate) const KEYS: [&str; 3] = ["blocks_per_second", "begins", "ends"];
-    /// Most blocks in a second. A scan has eight reads out at most; at a rate that no drive can follow, all eight may
-    /// wait at one of them, whose scheduler then finds something nearer than a host's command for as long as the scan
-    /// goes on.
-    const MOST_PER_SECOND: u32 = 10_000;
+/// Most map blocks in a second. A scan has eight reads out at most; at a rate that no drive can follow, all eight may
+/// wait at one of them, whose scheduler then finds something nearer than a host's command for as long as the scan goes
+/// on.
+const MOST_PER_SECOND: u64 = 10_000;
 
-    /// Reads `[array.write_anywhere.background_scan]`.
-    pub(crate) fn read(mut section: Section<'_>) -> Option<Self> {
-        let s = &mut section;
-        let [blocks_key, begins_key, ends_key] = Self::KEYS;
-        let blocks = s.required(blocks_key, "100", value::positive_count);
-        let begins_ns = s.optional_or(begins_key, 0, value::nanoseconds);
-        let ends_are_given = s.has(ends_key);
-        let ends_ns = s.optional(ends_key, value::positive_nanoseconds);
-        if let Some(blocks) = blocks.filter(|blocks| *blocks > Self::MOST_PER_SECOND) {
-            s.problem(
-                blocks_key,
-                format!("is {blocks}"),
-                format!("give at most {}", Self::MOST_PER_SECOND),
-            );
-        }
-        if let (Some(begins_ns), Some(ends_ns)) = (begins_ns, ends_ns)
-            && ends_ns <= begins_ns
+impl Table for BackgroundScan {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            count("blocks_per_second", "Map blocks of 4 KiB that it looks at in a second.")
+                .at_most(MOST_PER_SECOND)
+                .required("100"),
+            &mut self.blocks_per_second,
+        );
+        f.value(
+            time("begins", "When it begins, in time of the run.")
+                .chosen("\"0 s\"")
+                .scales(Scales::Whole, "beginning of the background scan of {}"),
+            &mut self.begins_ns,
+        );
+        f.value(
+            time("ends", "When it ends; with the run unless given.")
+                .positive()
+                .scales(Scales::Whole, "end of the background scan of {}"),
+            &mut self.ends_ns,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+        if s.are_right(&["begins", "ends"])
+            && self.ends_ns.is_some_and(|ends_ns| ends_ns <= self.begins_ns)
         {
             s.problem(
-                ends_key,
-                format!("the scan begins at {} and ends no later", Nanoseconds(begins_ns)),
+                "ends",
+                format!("the scan begins at {} and ends no later", Nanoseconds(self.begins_ns)),
                 "give a later time, or leave the key out for a scan that never ends",
             );
         }
-        section.finish();
-        Some(Self {
-            blocks_per_second: blocks?,
-            begins_ns: begins_ns?,
-            ends_ns: if ends_are_given { Some(ends_ns?) } else { None },
-        })
     }
 }

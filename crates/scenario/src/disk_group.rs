@@ -5,15 +5,14 @@ use std::ops::RangeInclusive;
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{ProtectionLevel, VraidConfig};
 
+use crate::fields::{Field, Fields, Table, Text, Words, choice, list_of, size, spindles, table};
 use crate::format::Format;
-use crate::group::{MOST_GROUPS, further_sections};
+use crate::group::MOST_GROUPS;
 use crate::quantity::Bytes;
-use crate::read_ahead::{READ_AHEAD, READ_CACHE};
 use crate::section::Section;
-use crate::value::{self, ValueError};
 
 /// A disk group of an in-place array. LUNs lie in one group each.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskGroup {
     /// How data is distributed and protected.
     pub layout: InPlaceLayout,
@@ -31,9 +30,10 @@ pub struct DiskGroup {
 }
 
 /// How an in-place array distributes data and parity over its spindles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InPlaceLayout {
     /// VRAID-5: stripes of four data chunks and one of parity, distributed over the spindles of a redundancy set.
+    #[default]
     Vraid5,
     /// RAID-5: stripes over all spindles, with rotating parity.
     Raid5,
@@ -41,12 +41,15 @@ pub enum InPlaceLayout {
     Raid0,
 }
 
-/// The words for a protection level.
-pub(crate) const PROTECTION_WORDS: [(&str, ProtectionLevel); 3] = [
-    ("none", ProtectionLevel::None),
-    ("single", ProtectionLevel::Single),
-    ("double", ProtectionLevel::Double),
-];
+impl Words for ProtectionLevel {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("none", Self::None), ("single", Self::Single), ("double", Self::Double)];
+}
+
+impl Words for InPlaceLayout {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("vraid-5", Self::Vraid5), ("raid-5", Self::Raid5), ("raid-0", Self::Raid0)];
+}
 
 /// The longest segment that a VRAID layout can count, in bytes. RAID-5 has the same limit, so that the two can be
 /// compared at every size.
@@ -59,17 +62,10 @@ const RAID5_SPINDLES: RangeInclusive<u16> = 3..=64;
 const RAID0_SPINDLES: RangeInclusive<u16> = 1..=64;
 
 impl InPlaceLayout {
-    const WORDS: [(&'static str, Self); 3] =
-        [("vraid-5", Self::Vraid5), ("raid-5", Self::Raid5), ("raid-0", Self::Raid0)];
-
     /// Returns its word in a scenario's file.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Vraid5 => Self::WORDS[0].0,
-            Self::Raid5 => Self::WORDS[1].0,
-            Self::Raid0 => Self::WORDS[2].0,
-        }
+    pub fn as_str(self) -> &'static str {
+        self.word()
     }
 
     /// Returns its name in messages.
@@ -84,32 +80,6 @@ impl InPlaceLayout {
     /// Returns whether it has redundancy sets, and a reserve in them.
     pub(crate) const fn has_sets(self) -> bool {
         matches!(self, Self::Vraid5)
-    }
-}
-
-/// What a further group takes from the first one, where the text is good.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Inherited {
-    layout: Option<InPlaceLayout>,
-    chunk: Option<u64>,
-    segment: Option<u64>,
-    protection_level: Option<ProtectionLevel>,
-}
-
-/// Reads a value that the first group requires, and that a further group takes from the first.
-fn read_inherited<T>(
-    section: &mut Section<'_>,
-    key: &'static str,
-    example: &'static str,
-    inherited: Option<Option<T>>,
-    read: impl FnOnce(&toml::de::DeValue<'_>) -> Result<T, ValueError>,
-) -> Option<T> {
-    match inherited {
-        Some(of_first) if !section.gives(key) => {
-            section.get(key);
-            of_first
-        }
-        _ => section.required(key, example, read),
     }
 }
 
@@ -142,68 +112,163 @@ impl DiskGroup {
         }
     }
 
-    /// Reads the keys of a group. A further group takes what it does not give from the first one, `first`.
-    pub(crate) fn read(
-        section: &mut Section<'_>,
-        format: Option<Format>,
-        first: Option<Inherited>,
-    ) -> (Option<Self>, Inherited) {
-        let s = section;
-        let layout = read_inherited(s, "layout", "\"vraid-5\"", first.map(|one| one.layout), |v| {
-            value::choice(v, &InPlaceLayout::WORDS)
-        });
-        let spindles = s.required("spindles", "20", value::positive_spindles);
-        let sets = read_sets(s, layout, spindles);
-        let chunk = first.map(|one| one.chunk);
-        let chunk = read_inherited(s, "chunk", "\"128 KiB\"", chunk, value::positive_bytes);
-        let segment = first.map(|one| one.segment);
-        let segment = read_inherited(s, "segment", "\"2 MiB\"", segment, value::positive_bytes);
-        let protection_level = read_protection(s, layout, first);
-        match layout {
-            Some(InPlaceLayout::Vraid5) => {
-                check_vraid(s, spindles, sets.as_deref(), protection_level)
-            }
-            Some(layout) => check_striped(s, layout, spindles, sets.as_deref(), protection_level),
-            None => {}
-        }
-        if let (Some(chunk), Some(segment)) = (chunk, segment) {
-            check_chunk(s, chunk, segment, format);
-        }
-        let inherited = Inherited { layout, chunk, segment, protection_level };
-        let read = || {
-            Some(Self {
-                layout: layout?,
-                spindles: spindles?,
-                redundancy_sets: sets?,
-                chunk_bytes: chunk?,
-                segment_bytes: segment?,
-                protection_level: protection_level?,
-            })
-        };
-        (read(), inherited)
+    /// Goes over the layout of the first group, whose keys are those of `[array.in_place]`.
+    pub(crate) fn layout_of_first(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            choice::<InPlaceLayout>(
+                "layout",
+                "The layout: vraid-5, stripes of four data chunks and one of parity, distributed over the spindles of a \
+                 redundancy set; raid-5, stripes over all spindles with rotating parity; or raid-0, chunks over all \
+                 spindles without parity.",
+            )
+            .default("\"vraid-5\"", "published: the EVA4400's")
+            .page(11, "Layout")
+            .more(WITHOUT_VRAID),
+            &mut self.layout,
+        );
     }
 
-    /// Reads every `[[array.in_place.group]]`; an array may have none.
-    pub(crate) fn read_further(
-        section: &mut Section<'_>,
-        format: Option<Format>,
-        first: Inherited,
-    ) -> Option<Vec<Self>> {
-        let sections = further_sections(section, "disk groups", "an array")?;
-        let number = sections.len();
-        let mut groups = Vec::new();
-        for mut section in sections {
-            refuse_others_keys(&mut section);
-            let (group, _) = Self::read(&mut section, format, Some(first));
-            section.finish();
-            groups.push(group);
+    /// Goes over the other keys of the first group.
+    pub(crate) fn fields_of_first(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            spindles(
+                "spindles",
+                "Spindles of the first disk group: 3 to 64 with raid-5, 1 to 64 with raid-0. Required unless the \
+                 controller has it.",
+            )
+            .required_unless("20")
+            .page(12, "Spindles")
+            .in_unit("spindles")
+            .about(
+                "All spindles of the disk group: 5 or more with vraid-5, 3 to 64 with raid-5, 1 to 64 with raid-0.",
+            ),
+            &mut self.spindles,
+        );
+        self.sets(
+            f,
+            "Spindles of each redundancy set; they sum to the spindles. Required with vraid-5 unless the controller has \
+             it. With raid-5 and raid-0, one set of all spindles, which need not be given.",
+        );
+        let published = "published: field descriptions of the EVA's data layout";
+        let chunk = size("chunk", "Contiguous bytes on one spindle.").positive();
+        f.value(chunk.default("\"128 KiB\"", published), &mut self.chunk_bytes);
+        let segment = size(
+            "segment",
+            "The unit in which space is allocated to the LUN. With raid-5, the unit of a rebuild.",
+        );
+        f.value(segment.positive().default("\"2 MiB\"", published), &mut self.segment_bytes);
+        let level = choice::<ProtectionLevel>(
+            "protection_level",
+            "Number of failures for which space is reserved. With raid-5 and raid-0, which have no reserve, it is none, \
+             also by default.",
+        );
+        self.protection(f, level.default("\"single\"", "published: HP's default"));
+    }
+
+    /// Goes over the redundancy sets. Only VRAID-5 needs them; RAID-5 and RAID-0 have one set of all spindles unless
+    /// the text itself gives another, for those of a controller are VRAID-5's.
+    fn sets(&mut self, f: &mut Fields<'_>, help: &'static str) {
+        let field = list_of(spindles("redundancy_sets", help)).required_unless("[10, 10]");
+        let has_sets = self.layout.has_sets() && f.is_right("layout");
+        if has_sets || f.is_given(field.key) {
+            f.value(field, &mut self.redundancy_sets);
+        } else {
+            f.passes_over(field.key);
+            self.redundancy_sets = vec![self.spindles];
         }
-        groups.into_iter().collect::<Option<_>>().filter(|_| number < MOST_GROUPS)
+    }
+
+    /// Goes over the protection level. For RAID-5 and RAID-0 it is none unless the text itself gives another.
+    fn protection(&mut self, f: &mut Fields<'_>, field: Field) {
+        if self.layout.has_sets() || f.is_given(field.key) {
+            f.value(field, &mut self.protection_level);
+        } else {
+            f.passes_over(field.key);
+            self.protection_level = ProtectionLevel::None;
+        }
+    }
+
+    /// Goes over every `[[array.in_place.group]]`. Each takes from the first group what it does not give.
+    pub(crate) fn further(f: &mut Fields<'_>, first: &Self, further: &mut Vec<Self>) {
+        let field = table(
+            "group",
+            "Further disk groups. The keys of the table itself describe the first. LUNs name theirs by number.",
+        );
+        let new = || Self {
+            spindles: 0,
+            redundancy_sets: Vec::new(),
+            // RAID-5 and RAID-0 have no reserve that another layout could follow.
+            protection_level: match first.layout.has_sets() {
+                true => first.protection_level,
+                false => ProtectionLevel::Single,
+            },
+            ..first.clone()
+        };
+        let field = field.each("A disk group besides the first.").at_most_tables(MOST_GROUPS - 1);
+        f.tables_like(field, further, &new);
+    }
+
+    /// Checks the keys of a group against each other. `format` is the array's, if it is known.
+    pub(crate) fn check_keys(&self, s: &Section<'_>, format: Option<Format>) {
+        let spindles = s.is_right("spindles").then_some(self.spindles);
+        let sets = s.is_right("redundancy_sets").then_some(self.redundancy_sets.as_slice());
+        let level = s.is_right("protection_level").then_some(self.protection_level);
+        match self.layout {
+            _ if !s.is_right("layout") => {}
+            InPlaceLayout::Vraid5 => check_vraid(s, spindles, sets, level),
+            layout => check_striped(s, layout, spindles, sets, level),
+        }
+        if s.are_right(&["chunk", "segment"]) {
+            check_chunk(s, self.chunk_bytes, self.segment_bytes, format);
+        }
     }
 }
 
-/// Notes a problem for each key that only a parity group of a write-anywhere array has, or only the array as a whole.
-fn refuse_others_keys(section: &mut Section<'_>) {
+/// What the page says of another layout.
+const WITHOUT_VRAID: &str =
+    "Without vraid-5, redundancy sets, the protection level, and what [overhead] says of it go.";
+
+/// A group besides the first.
+impl Table for DiskGroup {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        refuse_others_keys(f);
+        f.value(
+            choice::<InPlaceLayout>("layout", "The layout; that of the first group unless given.")
+                .inherited(),
+            &mut self.layout,
+        );
+        f.value(
+            spindles("spindles", "Its spindles: 3 to 64 with raid-5, 1 to 64 with raid-0.")
+                .required("20"),
+            &mut self.spindles,
+        );
+        self.sets(
+            f,
+            "Spindles of each redundancy set; they sum to the spindles. Required with vraid-5. With raid-5 and raid-0, \
+             one set of all spindles, which need not be given.",
+        );
+        let chunk = size(
+            "chunk",
+            "Contiguous bytes on one spindle; those of the first group unless given.",
+        );
+        f.value(chunk.positive().inherited(), &mut self.chunk_bytes);
+        let segment = size(
+            "segment",
+            "The unit in which space is allocated to its LUNs; that of the first group unless given. With raid-5, the \
+             unit of a rebuild.",
+        );
+        f.value(segment.positive().inherited(), &mut self.segment_bytes);
+        let level = choice::<ProtectionLevel>(
+            "protection_level",
+            "Number of failures for which space is reserved; that of the first group unless given, and none with raid-5 \
+             and raid-0.",
+        );
+        self.protection(f, level.inherited());
+    }
+}
+
+/// Refuses each key that only a parity group of a write-anywhere array has, or only the array as a whole.
+fn refuse_others_keys(f: &mut Fields<'_>) {
     let shared = "leave it out here, and give it in [array.in_place]";
     for (key, message, help) in [
         (
@@ -226,49 +291,13 @@ fn refuse_others_keys(section: &mut Section<'_>) {
         ("destage_low_percent", "all disk groups share the write cache", shared),
         ("destages_per_spindle", "is that of every spindle of the array", shared),
         ("full_stripe_destage", "all disk groups destage alike", shared),
-        (READ_AHEAD, "is that of every LUN of the array", shared),
-        (READ_CACHE, "all disk groups have equal shares of it", shared),
+        ("read_ahead", "is that of every LUN of the array", shared),
+        ("read_cache", "all disk groups have equal shares of it", shared),
     ] {
-        if section.gives(key) {
-            section.get(key);
-            section.problem(key, message, help);
+        if f.reads() && f.is_given(key) {
+            f.refuses(key, message, help);
         }
     }
-}
-
-/// Reads the redundancy sets. Only VRAID-5 needs them; RAID-5 and RAID-0 have one set of all spindles unless the text
-/// itself gives another, for those of a controller are VRAID-5's.
-fn read_sets(
-    section: &mut Section<'_>,
-    layout: Option<InPlaceLayout>,
-    spindles: Option<u16>,
-) -> Option<Vec<u16>> {
-    let key = "redundancy_sets";
-    if layout != Some(InPlaceLayout::Vraid5) && !section.gives(key) {
-        section.get(key);
-        return spindles.map(|spindles| vec![spindles]);
-    }
-    let sets = section.list(key, "[10, 10]", value::positive_spindles)?;
-    Some(sets.into_iter().map(toml::Spanned::into_inner).collect())
-}
-
-/// Reads the protection level. For RAID-5 and RAID-0 it is none unless the text itself gives another.
-fn read_protection(
-    section: &mut Section<'_>,
-    layout: Option<InPlaceLayout>,
-    first: Option<Inherited>,
-) -> Option<ProtectionLevel> {
-    let key = "protection_level";
-    if layout.is_some_and(|layout| !layout.has_sets()) && !section.gives(key) {
-        section.get(key);
-        return Some(ProtectionLevel::None);
-    }
-    let of_first = first.map(|first| match first.layout {
-        // It has no reserve that another layout could follow.
-        Some(layout) if !layout.has_sets() => Some(ProtectionLevel::Single),
-        _ => first.protection_level,
-    });
-    read_inherited(section, key, "\"single\"", of_first, |v| value::choice(v, &PROTECTION_WORDS))
 }
 
 fn check_vraid(

@@ -3,10 +3,11 @@
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
 
+use crate::fields::{Fields, Table, Text, choice, spindles, time};
 use crate::quantity::Nanoseconds;
 use crate::section::Section;
-use crate::value;
-use crate::write_anywhere::{PARITY_WORDS, WriteAnywhere};
+use crate::surroundings::Surroundings;
+use crate::write_anywhere::WriteAnywhere;
 
 /// Most parity groups of an aggregate, and disk groups of an in-place array, the first included.
 pub const MOST_GROUPS: usize = 8;
@@ -77,66 +78,65 @@ impl WriteAnywhere {
     }
 }
 
-/// Returns every `[[….group]]` of a section, and notes a problem if they are too many. There may be none.
-pub(crate) fn further_sections<'a>(
-    section: &mut Section<'a>,
-    groups: &str,
-    of: &str,
-) -> Option<Vec<Section<'a>>> {
-    if !section.has("group") {
-        return Some(Vec::new());
-    }
-    let sections = section.sections("group")?;
-    if sections.len() >= MOST_GROUPS {
+/// Notes a problem if there are too many `[[….group]]`: what they are, and of what.
+pub(crate) fn check_count(section: &Section<'_>, further: usize, groups: &str, of: &str) {
+    if further >= MOST_GROUPS {
         section.problem(
             "group",
-            format!("{} {groups} are too many", sections.len() + 1),
+            format!("{} {groups} are too many", further + 1),
             format!(
                 "{of} has at most {MOST_GROUPS}, the first included: keep {} of these",
                 MOST_GROUPS - 1
             ),
         );
     }
-    Some(sections)
+}
+
+impl Table for FurtherGroup {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            choice::<Parity>(
+                "parity",
+                "The group's parity scheme; by default, that of the first group.",
+            )
+            .inherited(),
+            &mut self.parity,
+        );
+        f.value(
+            spindles("data_spindles", "Number of data spindles; the parity spindles are extra.")
+                .required("18"),
+            &mut self.data_spindles,
+        );
+        f.value(
+            time(
+                "at",
+                "When the group is added, from the start of the run. Without it, the group is there from the start.",
+            )
+            .moment("addition of {}"),
+            &mut self.at_ns,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+        if s.are_right(&["parity", "data_spindles"]) {
+            check_group(s, self.parity, self.data_spindles);
+        }
+        if let Some(at_ns) = self.at_ns.filter(|_| s.is_right("at")) {
+            check_time(s, at_ns, around.length_ns);
+        }
+    }
 }
 
 impl FurtherGroup {
-    /// Reads every `[[array.write_anywhere.group]]`; an array may have none. `parity` is the first group's, and
-    /// `length_ns` the length of the run, if they are known.
-    pub(crate) fn read_all(
-        section: &mut Section<'_>,
-        parity: Option<Parity>,
-        length_ns: Option<u64>,
-    ) -> Option<Vec<Self>> {
-        let sections = further_sections(section, "parity groups", "an aggregate")?;
-        let mut groups: Vec<Self> = Vec::new();
-        let mut all_good = sections.len() < MOST_GROUPS;
-        for mut section in sections {
-            let s = &mut section;
-            let own_parity_is_given = s.has("parity");
-            let own_parity = s.optional("parity", |v| value::choice(v, &PARITY_WORDS));
-            let parity = if own_parity_is_given { own_parity } else { parity };
-            let data_spindles = s.required("data_spindles", "18", value::positive_spindles);
-            let is_later = s.has("at");
-            let at_ns = s.optional("at", value::nanoseconds);
-            if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
-                check_group(s, parity, data_spindles);
-            }
-            if let Some(at_ns) = at_ns {
-                check_time(s, at_ns, length_ns);
-            }
-            if let Some(before) = groups.last().filter(|_| at_ns.is_some() || !is_later) {
-                check_order(s, before.at_ns, at_ns);
-            }
-            section.finish();
-            match (parity, data_spindles) {
-                (Some(parity), Some(data_spindles)) if at_ns.is_some() || !is_later => {
-                    groups.push(Self { parity, data_spindles, at_ns });
-                }
-                _ => all_good = false,
+    /// Checks the further groups of `[array.write_anywhere]` against each other.
+    pub(crate) fn check_all(section: &Section<'_>, groups: &[Self]) {
+        check_count(section, groups.len(), "parity groups", "an aggregate");
+        let tables = section.inner("group").iter();
+        for (before, (group, table)) in groups.iter().zip(groups.iter().zip(tables).skip(1)) {
+            if table.is_right("at") {
+                check_order(table, before.at_ns, group.at_ns);
             }
         }
-        all_good.then_some(groups)
     }
 }
 

@@ -3,15 +3,16 @@
 use strewn_base::BLOCK_BYTES;
 
 use crate::disk_group::DiskGroup;
-use crate::format::{Format, LogSize};
+use crate::fields::{Fields, Scales, Table, Text, flag, number, percent, size};
+use crate::format::{self, Format};
+use crate::group;
 use crate::quantity::Bytes;
 use crate::read_ahead;
 use crate::section::Section;
-use crate::snapshots::SnapshotSchedule;
-use crate::value;
+use crate::surroundings::Surroundings;
 
 /// A layout that overwrites a block where it is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct InPlace {
     /// The disk groups in the order of their spindles: one at least.
     pub groups: Vec<DiskGroup>,
@@ -69,55 +70,121 @@ impl InPlace {
             format!("give a multiple of {block}, such as \"{}\"", Bytes(whole)),
         ))
     }
+}
 
-    /// Reads `[array.in_place]`.
-    pub(crate) fn read(mut section: Section<'_>) -> Option<Self> {
-        let s = &mut section;
-        let format = Format::read(s);
-        let (first, inherited) = DiskGroup::read(s, format, None);
-        let further = DiskGroup::read_further(s, format, inherited);
-        let write_cache = s.required("write_cache", "\"512 MiB\"", value::positive_bytes);
-        let log = read_log(s, format);
-        let destage_low = s.required("destage_low_percent", "10.0", value::percent);
-        SnapshotSchedule::refuse(s);
-        let destages = s.required("destages_per_spindle", "4.0", value::positive_number);
-        let full_stripes = s.required("full_stripe_destage", "true", value::flag);
-        let (read_ahead, read_cache) = (read_ahead::read_ahead(s), read_ahead::read_cache(s));
-        section.finish();
-        let log = log?;
-        let mut groups = vec![first?];
-        groups.extend(further?);
-        Some(Self {
-            groups,
-            format: format?,
-            write_cache_bytes: write_cache?,
-            log_half_bytes: log.half_bytes,
-            log_record_header_bytes: log.record_header_bytes,
-            destage_low_percent: destage_low?,
-            destages_per_spindle: destages?,
-            full_stripe_destage: full_stripes?,
-            read_ahead_bytes: read_ahead?,
-            read_cache_bytes: read_cache?,
-        })
+impl Table for InPlace {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        if self.groups.is_empty() {
+            self.groups.push(DiskGroup::default());
+        }
+        let mut further = self.groups.split_off(1);
+        let first = &mut self.groups[0];
+        first.layout_of_first(f);
+        f.value(
+            format::field(
+                "The on-disk format: modelled, that of the array of its time, whose write cache is mirrored; or durable, \
+                 Strewn's own, as a live array has it: whole 4 KiB blocks with checksums, and a log. The durable format \
+                 takes a LUN and chunks of whole 4 KiB blocks.",
+            ),
+            &mut self.format,
+        );
+        first.fields_of_first(f);
+        f.value(
+            size("write_cache", "Memory for writes not yet destaged to the spindles.")
+                .positive()
+                .chosen("\"512 MiB\"")
+                .fit(10)
+                .scales(Scales::Root, "write cache of {}")
+                .page(13, "Write cache"),
+            &mut self.write_cache_bytes,
+        );
+        self.log(f);
+        f.value(
+            percent(
+                "destage_low_percent",
+                "Destaging pauses when no more than this percentage of the write cache is dirty.",
+            )
+            .chosen("10.0")
+            .fit(11),
+            &mut self.destage_low_percent,
+        );
+        f.refuses(
+            "snapshots",
+            "an array that updates in place takes no snapshots here",
+            "give them to an array with [array.write_anywhere]: a snapshot of a layout in place copies blocks before they \
+             are overwritten, which is not simulated",
+        );
+        f.value(
+            number("destages_per_spindle", "Destages in flight at once, per spindle.")
+                .positive()
+                .chosen("8.0")
+                .fit(12),
+            &mut self.destages_per_spindle,
+        );
+        f.value(
+            flag(
+                "full_stripe_destage",
+                "Whether a stripe that is dirty as a whole is written without reading, in one command with those that \
+                 follow it on each spindle, and a stripe that is dirty for the most part is completed by reading the \
+                 rest. Otherwise every dirty extent is destaged by itself.",
+            )
+            .chosen("true"),
+            &mut self.full_stripe_destage,
+        );
+        f.value(
+            read_ahead::read_ahead("inferred: a stripe of four chunks, as HP's MSA 2000").fit(13),
+            &mut self.read_ahead_bytes,
+        );
+        f.value(
+            read_ahead::read_cache()
+                .fit(14)
+                .scales(Scales::Whole, "read cache of {}")
+                .page(14, "Read cache"),
+            &mut self.read_cache_bytes,
+        );
+        DiskGroup::further(f, &self.groups[0], &mut further);
+        self.groups.extend(further);
+    }
+
+    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+        let format = s.is_right("format").then_some(self.format);
+        let tables = std::iter::once(s).chain(s.inner("group"));
+        for (group, table) in self.groups.iter().zip(tables) {
+            group.check_keys(table, format);
+        }
+        group::check_count(s, self.groups.len() - 1, "disk groups", "an array");
+        if self.format.is_durable() {
+            format::check_log(s, self.log_half_bytes, self.log_record_header_bytes);
+        }
     }
 }
 
-/// Reads the log. A text must not give one to an array without a log.
-fn read_log(section: &mut Section<'_>, format: Option<Format>) -> Option<LogSize> {
-    let given = LogSize::KEYS.into_iter().filter(|key| section.gives(key));
-    let given: Vec<&str> = given.collect();
-    if format != Some(Format::Modelled) || given.is_empty() {
-        return LogSize::read(section);
-    }
-    for key in LogSize::KEYS {
-        section.get(key);
-    }
-    for key in given {
-        section.problem(
-            key,
-            "the modelled format has no log: the write cache is mirrored, and protects what is acknowledged",
-            "leave it out, or give format = \"durable\"",
+impl InPlace {
+    /// Goes over the log, which a text must not give to an array without one.
+    fn log(&mut self, f: &mut Fields<'_>) {
+        let has_log = self.format.is_durable();
+        let half = size(
+            "log_half",
+            "Size of half the log, which protects what is acknowledged. Only with the durable format.",
         );
+        let half = half.positive().default("\"64 MiB\"", "that of the write-anywhere array");
+        let half = half.scales(Scales::Root, "log half of {}");
+        let header = size(
+            "log_record_header",
+            "Log space that a write takes in addition to its data. Only with the durable format.",
+        );
+        let header = header.default("\"4160 B\"", "a live array's record header and padding");
+        let slots = [(half, &mut self.log_half_bytes), (header, &mut self.log_record_header_bytes)];
+        for (field, bytes) in slots {
+            if f.reads() && !has_log && f.is_right("format") && f.is_given(field.key) {
+                f.refuses(
+                    field.key,
+                    "the modelled format has no log: the write cache is mirrored, and protects what is acknowledged",
+                    "leave it out, or give format = \"durable\"",
+                );
+            } else {
+                f.value(field.listed(has_log), bytes);
+            }
+        }
     }
-    None
 }

@@ -1,9 +1,9 @@
 //! The layout of an array: write-anywhere or in-place.
 
-use crate::array::Lun;
+use crate::array::{Array, Lun};
 use crate::catalog;
+use crate::fields::{Fields, numbers, table};
 use crate::in_place::InPlace;
-use crate::presets;
 use crate::quantity::Bytes;
 use crate::section::Section;
 use crate::write_anywhere::WriteAnywhere;
@@ -47,39 +47,45 @@ impl ArrayLayout {
         }
     }
 
-    /// Reads `[array.write_anywhere]` or `[array.in_place]`, of which an array must have exactly
-    /// one.
-    pub(crate) fn read(
-        section: &mut Section<'_>,
-        drive_bytes: Option<u64>,
-        length_ns: Option<u64>,
-    ) -> Option<Self> {
-        if section.has("write_anywhere") && section.has("in_place") {
-            // It is unknown which of the two is meant, so neither is checked further.
-            section.get("write_anywhere");
-            section.get("in_place");
-            section.problem(
-                "in_place",
-                "the array has both a write_anywhere and an in_place layout",
-                "keep one of [array.write_anywhere] and [array.in_place]",
-            );
-            return None;
+    /// Returns the names of the parameters of an array with this layout.
+    pub(crate) fn parameter_names(&self) -> Vec<String> {
+        let array = &mut Array { layout: self.clone(), ..Array::default() };
+        numbers(array, None).into_iter().map(|number| number.name).collect()
+    }
+
+    /// Goes over `[array.write_anywhere]` or `[array.in_place]`, of which an array must have exactly one.
+    pub(crate) fn fields(&mut self, f: &mut Fields<'_>) {
+        let [write_anywhere, in_place] = [
+            table("write_anywhere", "A copy-on-write layout over one or more parity groups."),
+            table("in_place", "A layout that overwrites blocks in place."),
+        ];
+        if f.describes() {
+            f.part(write_anywhere, &mut WriteAnywhere::default());
+            f.part(in_place, &mut InPlace::default());
+            return;
         }
-        section.require_one_of(
-            &["write_anywhere", "in_place"],
+        f.requires_one_of(
+            &[write_anywhere.key, in_place.key],
             "add [array.write_anywhere] or [array.in_place] and its keys",
         );
-        let write_anywhere = section
-            .section("write_anywhere")
-            .map(|layout| with_defaults(layout, "write_anywhere"))
-            .and_then(|section| WriteAnywhere::read(section, drive_bytes, length_ns))
-            .map(Self::WriteAnywhere);
-        let in_place = section
-            .section("in_place")
-            .map(|layout| with_defaults(layout, "in_place"))
-            .and_then(InPlace::read)
-            .map(Self::InPlace);
-        write_anywhere.or(in_place)
+        if f.reads() {
+            f.passes_over(write_anywhere.key);
+            f.passes_over(in_place.key);
+            let gives_both = f.has(write_anywhere.key) && f.has(in_place.key);
+            if gives_both {
+                // It is unknown which of the two is meant, so neither is checked further.
+                f.refuses(
+                    in_place.key,
+                    "the array has both a write_anywhere and an in_place layout",
+                    "keep one of [array.write_anywhere] and [array.in_place]",
+                );
+                return;
+            }
+        }
+        match self {
+            Self::WriteAnywhere(layout) => f.part(write_anywhere, layout),
+            Self::InPlace(layout) => f.part(in_place, layout),
+        }
     }
 
     /// Notes a problem if the LUNs are larger than the array's usable capacity, or not what its format can store, or in
@@ -162,12 +168,4 @@ fn all_groups_exist(section: &Section<'_>, luns: &[Lun], groups: usize) -> bool 
         );
     }
     all
-}
-
-/// Gives a layout the defaults of its kind, unless the controller has some.
-fn with_defaults<'t>(mut layout: Section<'t>, kind: &str) -> Section<'t> {
-    if !layout.has_defaults() {
-        layout.set_defaults(presets::table(kind));
-    }
-    layout
 }

@@ -95,6 +95,7 @@ mod disk_group;
 mod document;
 mod edit;
 mod failure;
+mod fields;
 mod files;
 mod fitted;
 mod fitted_rows;
@@ -104,7 +105,6 @@ mod gateway;
 mod group;
 mod host;
 mod in_place;
-mod key_list;
 mod layout;
 mod machine;
 mod nearest;
@@ -130,6 +130,7 @@ mod set;
 mod settings;
 mod snapshots;
 mod source_text;
+mod surroundings;
 mod template;
 mod unknown;
 mod value;
@@ -144,6 +145,7 @@ pub use catalog::SCHEDULERS;
 pub use client_raid::{ClientRaid, LostBlade};
 pub use disk_group::{DiskGroup, InPlaceLayout};
 pub use failure::SpindleFailure;
+pub use fields::{ArrayParameter, Control, Setting, Takes, schema_json, settings_markdown};
 pub use files::{Disk, Files, NoFiles, ProfileFile};
 pub use fitted::Fitted;
 pub use fitted_rows::{FittedRows, with_settings};
@@ -182,9 +184,6 @@ pub use unknown::Unknown;
 pub use volume::{Volume, VolumeLuns};
 pub use workload::{AccessSpecificationChoice, NamedWorkload, Workload};
 pub use write_anywhere::{CacheStart, OtherData, WriteAnywhere};
-
-/// The JSON schema of a scenario's file, for editors that check TOML against a schema.
-pub const SCHEMA_JSON: &str = include_str!("scenario.schema.json");
 
 /// The example of the README, compiled and run with the documentation's.
 #[cfg(doctest)]

@@ -1,8 +1,12 @@
 //! Relocation in a write-anywhere array: read reallocation, reallocation scans, and the cleaning of free space.
 
+use std::ops::RangeInclusive;
+
+use crate::fields::{Fields, Scales, Table, Text, count, flag, number, size, table, time};
 use crate::quantity::Nanoseconds;
 use crate::section::Section;
-use crate::value;
+use crate::settings::SettingValue;
+use crate::surroundings::Surroundings;
 
 /// What an array relocates, and how hard it works on it. By default it relocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,7 +22,7 @@ pub struct Relocation {
 }
 
 /// A scan that goes through all LUNs and relocates what lies scattered.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ReallocationScan {
     /// When it begins, in nanoseconds from the start of the run.
     pub begins_ns: u64,
@@ -36,89 +40,140 @@ pub struct ReallocationScan {
 const LEAST_EVERY_NS: u64 = 1_000_000_000;
 
 /// Fewest and most blocks of a stretch.
-const STRETCH_BLOCKS: std::ops::RangeInclusive<u32> = 16..=512;
+const STRETCH_BLOCKS: RangeInclusive<u64> = 16..=512;
 
 impl Relocation {
-    pub(crate) const READ_KEY: &str = "read_reallocation";
-    pub(crate) const IN_FLIGHT_KEY: &str = "relocation_reads_in_flight";
-    pub(crate) const SCAN_KEY: &str = "reallocation_scan";
-    pub(crate) const SCAN_KEYS: [&str; 5] =
-        ["begins", "every", "per_second", "stretch_blocks", "threshold"];
-    pub(crate) const CLEANING_KEY: &str = "cleaning";
-    pub(crate) const CLEANED_KEY: &str = "blocks_per_checkpoint";
-
     /// Nothing is relocated.
     pub const NONE: Self =
         Self { read_reallocation: false, reads_in_flight: 8, scan: None, cleaned_blocks: None };
+}
 
-    /// Reads the keys of `[array.write_anywhere]`. `length_ns` is the length of the run, if it is known.
-    pub(crate) fn read(s: &mut Section<'_>, length_ns: Option<u64>) -> Option<Self> {
-        let read_reallocation = s.optional_or(Self::READ_KEY, false, value::flag);
-        let in_flight = Self::NONE.reads_in_flight;
-        let reads_in_flight = s.optional_or(Self::IN_FLIGHT_KEY, in_flight, value::positive_count);
-        let has_scan = s.has(Self::SCAN_KEY);
-        let scan = s.section(Self::SCAN_KEY);
-        let scan = scan.and_then(|scan| ReallocationScan::read(scan, length_ns));
-        let is_cleaning = s.has(Self::CLEANING_KEY);
-        let cleaned_blocks = s.section(Self::CLEANING_KEY).and_then(|mut cleaning| {
-            let blocks = cleaning.required(Self::CLEANED_KEY, "8192", value::positive_count);
-            cleaning.finish();
-            blocks
-        });
-        Some(Self {
-            read_reallocation: read_reallocation?,
-            reads_in_flight: reads_in_flight?,
-            scan: if has_scan { Some(scan?) } else { None },
-            cleaned_blocks: if is_cleaning { Some(cleaned_blocks?) } else { None },
-        })
+impl Default for Relocation {
+    fn default() -> Self {
+        Self::NONE
     }
 }
 
-impl ReallocationScan {
-    /// Reads `[array.write_anywhere.reallocation_scan]`.
-    fn read(mut section: Section<'_>, length_ns: Option<u64>) -> Option<Self> {
-        let s = &mut section;
-        let [begins_key, every_key, rate_key, stretch_key, threshold_key] = Relocation::SCAN_KEYS;
-        let begins_ns = s.required(begins_key, "\"2 h\"", value::nanoseconds);
-        let recurs = s.has(every_key);
-        let every_ns = s.optional(every_key, value::positive_nanoseconds);
-        if let Some(every_ns) = every_ns.filter(|every_ns| *every_ns < LEAST_EVERY_NS) {
+/// Its settings are among those of `[array.write_anywhere]`.
+impl Table for Relocation {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            flag(
+                "read_reallocation",
+                "Whether blocks that a host reads in order are relocated if they lie scattered.",
+            )
+            .default("false", "published: off by default since ONTAP 7.3.1")
+            .unless_default(),
+            &mut self.read_reallocation,
+        );
+        f.value(
+            count(
+                "relocation_reads_in_flight",
+                "Most reads in flight for relocation, of all spindles together.",
+            )
+            .default("8", "chosen: fewer than half of the spindles")
+            .unless_default(),
+            &mut self.reads_in_flight,
+        );
+        f.table(
+            table(
+                "reallocation_scan",
+                "A scan that goes through all LUNs and relocates what lies scattered. None without the table.",
+            ),
+            &mut self.scan,
+        );
+        let mut cleaning = self.cleaned_blocks.map(|blocks| Cleaning { blocks });
+        f.table(
+            table(
+                "cleaning",
+                "Cleaning of free space at consistency points. None without the table.",
+            ),
+            &mut cleaning,
+        );
+        self.cleaned_blocks = cleaning.map(|Cleaning { blocks }| blocks);
+    }
+}
+
+/// `[array.write_anywhere.cleaning]`.
+#[derive(Default)]
+struct Cleaning {
+    blocks: u32,
+}
+
+impl Table for Cleaning {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            count("blocks_per_checkpoint", "Most blocks that it moves for each consistency point.")
+                .required("8192")
+                .scales(Scales::Root, "blocks cleaned per checkpoint of {}"),
+            &mut self.blocks,
+        );
+    }
+}
+
+impl Table for ReallocationScan {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            time("begins", "When it begins, from the start of the run.")
+                .required("\"2 h\"")
+                .moment("reallocation scan of {} begins"),
+            &mut self.begins_ns,
+        );
+        f.value(
+            time(
+                "every",
+                "Time from one scan's beginning to the next. Without it, there is one scan.",
+            )
+            .positive()
+            .refusing(refuse_interval)
+            .scales(Scales::Whole, "reallocation scan of {} every"),
+            &mut self.every_ns,
+        );
+        f.value(
+            size("per_second", "Most data that it relocates in a second.")
+                .positive()
+                .chosen("\"20 MiB\""),
+            &mut self.bytes_per_s,
+        );
+        f.value(
+            count("stretch_blocks", "Blocks that are judged and relocated together.")
+                .within(STRETCH_BLOCKS)
+                .chosen("512"),
+            &mut self.stretch_blocks,
+        );
+        f.value(
+            number(
+                "threshold",
+                "Pieces of a stretch, as a multiple of those that new blocks form, above which it is relocated. 1 and \
+                 less relocate all that is not as good as new.",
+            )
+            .default("4.0", "published: the `na_reallocate` manual page, on a scale from 3 to 10"),
+            &mut self.threshold,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+        let Some(length_ns) = around.length_ns.filter(|length_ns| self.begins_ns >= *length_ns)
+        else {
+            return;
+        };
+        if s.is_right("begins") {
+            let (begins, length) = (Nanoseconds(self.begins_ns), Nanoseconds(length_ns));
             s.problem(
-                every_key,
-                format!("a scan every {}", Nanoseconds(every_ns)),
-                format!("give at least {}", Nanoseconds(LEAST_EVERY_NS)),
-            );
-        }
-        let bytes_per_s = s.optional_or(rate_key, 20 << 20, value::positive_bytes);
-        let stretch_blocks = s.optional_or(stretch_key, 512, value::positive_count);
-        let threshold = s.optional_or(threshold_key, 4.0, value::number);
-        if let (Some(begins_ns), Some(length_ns)) = (begins_ns, length_ns)
-            && begins_ns >= length_ns
-        {
-            let (begins, length) = (Nanoseconds(begins_ns), Nanoseconds(length_ns));
-            s.problem(
-                begins_key,
+                "begins",
                 format!("is {begins}, and the run ends at {length}"),
                 format!("give less than {length}, or more segments, or leave the table out"),
             );
         }
-        if let Some(stretch) = stretch_blocks
-            && !STRETCH_BLOCKS.contains(&stretch)
-        {
-            let (least, most) = (STRETCH_BLOCKS.start(), STRETCH_BLOCKS.end());
-            s.problem(
-                stretch_key,
-                format!("a stretch of {stretch} blocks: it takes {least} to {most}"),
-                format!("{} blocks would do", stretch.clamp(*least, *most)),
-            );
-        }
-        section.finish();
-        Some(Self {
-            begins_ns: begins_ns?,
-            every_ns: if recurs { Some(every_ns?) } else { None },
-            bytes_per_s: bytes_per_s?,
-            stretch_blocks: stretch_blocks?,
-            threshold: threshold?,
-        })
     }
+}
+
+fn refuse_interval(value: &SettingValue) -> Option<(String, String)> {
+    let SettingValue::Count(every_ns) = value else { return None };
+    (*every_ns < LEAST_EVERY_NS).then(|| {
+        (
+            format!("a scan every {}", Nanoseconds(*every_ns)),
+            format!("give at least {}", Nanoseconds(LEAST_EVERY_NS)),
+        )
+    })
 }

@@ -5,17 +5,21 @@ use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
 
 use crate::background::BackgroundScan;
-use crate::format::{Format, LogSize};
-use crate::group::{FurtherGroup, check_group, check_total};
+use crate::fields::{
+    Fields, Scales, Table, Text, Words, choice, count, percent, size, spindles, table, time,
+};
+use crate::format::{self, Format};
+use crate::group::{FurtherGroup, MOST_GROUPS, check_group, check_total};
 use crate::quantity::Bytes;
 use crate::read_ahead;
 use crate::relocation::Relocation;
 use crate::section::Section;
+use crate::settings::SettingValue;
 use crate::snapshots::SnapshotSchedule;
-use crate::value;
+use crate::surroundings::Surroundings;
 
 /// A copy-on-write layout over one or more parity groups.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct WriteAnywhere {
     /// The on-disk format.
     pub format: Format,
@@ -76,20 +80,14 @@ pub struct WriteAnywhere {
     pub relocation: Relocation,
 }
 
-/// The key of the holes that reads go on through.
-pub(crate) const READ_THROUGH: &str = "read_through_blocks";
-
-/// Most blocks of such a hole: a command has 128, and reads one on either side.
-const MOST_READ_THROUGH: u32 = 126;
-
-/// The key of the time that a scan for freed blocks takes.
-pub(crate) const RECLAIM_INTERVAL: &str = "reclaim_interval";
+/// Most blocks of a gap that a read goes on through: a command has 128, and reads one on either side.
+const MOST_READ_THROUGH: u64 = 126;
 
 /// Stripes of the largest tetris; an allocation area is a multiple of it.
 const MOST_TETRIS_STRIPES: u32 = 64;
 
 /// Other data, which no host reads or writes: it is scattered over the space that the file leaves free.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct OtherData {
     /// How full the file and the other data make the aggregate, in percent of its size at the start less the reserve.
     pub full_percent: f64,
@@ -98,36 +96,41 @@ pub struct OtherData {
 }
 
 /// The contents of a buffer cache at the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CacheStart {
     /// Nothing.
     Empty,
     /// All metadata of the file, and no data: the state after the file has been laid out in full.
+    #[default]
     Metadata,
 }
 
-/// The words for where chunks begin.
-pub(crate) const CHUNKS_WORDS: [(&str, Chunks); 2] =
-    [("aligned", Chunks::Aligned), ("packed", Chunks::Packed)];
+impl Words for Chunks {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("aligned", Self::Aligned), ("packed", Self::Packed)];
+}
 
-/// The words for the contents of a buffer cache at the start.
-pub(crate) const CACHE_START_WORDS: [(&str, CacheStart); 2] =
-    [("metadata", CacheStart::Metadata), ("empty", CacheStart::Empty)];
+impl Words for CacheStart {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("metadata", Self::Metadata), ("empty", Self::Empty)];
+}
 
-/// The words for the allocation policy.
-const POLICY_WORDS: [(&str, PolicyName); 4] = {
-    let mut words = [("", PolicyName::EmptiestArea); 4];
-    let mut index = 0;
-    while index < words.len() {
-        words[index] = (PolicyName::ALL[index].as_str(), PolicyName::ALL[index]);
-        index += 1;
-    }
-    words
-};
+impl Words for PolicyName {
+    const WORDS: &'static [(&'static str, Self)] = &{
+        let mut words = [("", Self::EmptiestArea); 4];
+        let mut index = 0;
+        while index < words.len() {
+            words[index] = (Self::ALL[index].as_str(), Self::ALL[index]);
+            index += 1;
+        }
+        words
+    };
+}
 
-/// The words for a group's parity.
-pub(crate) const PARITY_WORDS: [(&str, Parity); 2] =
-    [("raid-dp", Parity::RaidDp), ("raid-4", Parity::Raid4)];
+impl Words for Parity {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("raid-dp", Self::RaidDp), ("raid-4", Self::Raid4)];
+}
 
 impl WriteAnywhere {
     /// Returns the bytes usable at the start, which are the blocks of the data spindles less the reserve, and how that
@@ -150,161 +153,276 @@ impl WriteAnywhere {
         let raw = data_spindles.saturating_mul(self.right_sized_bytes) as f64;
         100.0 * (raw - left_bytes) / self.usable().0 as f64
     }
+}
 
-    /// Reads `[array.write_anywhere]` for drives of `drive_bytes` in a run of `length_ns`, if they are known.
-    pub(crate) fn read(
-        mut section: Section<'_>,
-        drive_bytes: Option<u64>,
-        length_ns: Option<u64>,
-    ) -> Option<Self> {
-        let s = &mut section;
-        let format = Format::read(s);
-        let parity = s.required("parity", "\"raid-dp\"", |v| value::choice(v, &PARITY_WORDS));
-        let data_spindles = s.required("data_spindles", "18", value::positive_spindles);
-        let further_groups = FurtherGroup::read_all(s, parity, length_ns);
-        let right_sized = s.required("right_sized", "\"136000 MiB\"", value::positive_bytes);
-        let reserve = s.required("reserve_percent", "10.0", value::percent);
-        let policy = s.required("policy", "\"emptiest-area\"", |v| value::choice(v, &POLICY_WORDS));
-        let other_data_is_given = s.has("other_data");
-        let other_data = s.section("other_data").and_then(OtherData::read);
-        let area_stripes = s.required("area_stripes", "4096", value::positive_count);
-        let tetris_stripes = s.required("tetris_stripes", "64", value::positive_count);
-        let chunk_blocks = s.required("chunk_blocks", "64", value::positive_count);
-        let in_flight = s.required("tetrises_in_flight", "2", value::positive_count);
-        let log = LogSize::read(s);
-        let interval = s.required("checkpoint_interval", "\"10 s\"", value::positive_nanoseconds);
-        let buffer_cache = s.required("buffer_cache", "\"1.3 GiB\"", value::positive_bytes);
-        let protected = s.required("protected_percent", "50.0", value::percent);
-        let dirty_limit = s.required("dirty_limit_percent", "30.0", value::percent);
-        let delayed_free = s.required("delayed_free_percent", "1.0", value::percent);
-        let cache_start =
-            s.required("cache_start", "\"metadata\"", |v| value::choice(v, &CACHE_START_WORDS));
-        let chunks = s.required("chunks", "\"aligned\"", |v| value::choice(v, &CHUNKS_WORDS));
-        let spares = s.optional_or("spares", 0, value::spares);
-        let read_ahead = read_ahead::read_ahead(s);
-        let snapshots_are_given = s.has(SnapshotSchedule::KEY);
-        let snapshots = s.section(SnapshotSchedule::KEY);
-        let snapshots = snapshots.and_then(|one| SnapshotSchedule::read(one, length_ns));
-        let relocation = Relocation::read(s, length_ns);
+impl Table for WriteAnywhere {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(format::field("The on-disk format: modelled, that of the array of its time; or durable, Strewn's own, as a live array has it: a \
+             directory and superblocks, and parity that is never computed from what a free block held before."), &mut self.format);
+        f.value(
+            choice::<Parity>("parity", "The group's parity scheme.")
+                .default("\"raid-dp\"", "published: the FAS2050's")
+                .page(3, "Parity"),
+            &mut self.parity,
+        );
+        f.value(spindles("data_spindles", "Spindles that hold data; parity spindles are additional. Required unless the controller has it.").required_unless("18").page(4, "Data spindles").in_unit("spindles").about("Spindles that hold data; those of parity come on top."), &mut self.data_spindles);
+        f.value(
+            size(
+                "right_sized",
+                "Usable part of each spindle. Required unless the controller has it.",
+            )
+            .positive()
+            .required_unless("\"136000 MiB\""),
+            &mut self.right_sized_bytes,
+        );
+        f.value(
+            percent("reserve_percent", "The file system's reserve, in percent of the group.")
+                .default("10.0", "published: library.netapp.com ECMP12454815")
+                .page(6, "File system's reserve")
+                .in_unit("%"),
+            &mut self.reserve_percent,
+        );
+        f.value(
+            choice::<PolicyName>(
+                "policy",
+                "The policy that chooses the next allocation area to fill.",
+            )
+            .default("\"emptiest-area\"", "published for later releases (ICPP 2018)")
+            .page(2, "Allocation policy")
+            .more(POLICIES),
+            &mut self.policy,
+        );
+        f.value(
+            count("area_stripes", "Stripes in an allocation area.").default("4096", "recalled"),
+            &mut self.area_stripes,
+        );
+        f.value(
+            count("tetris_stripes", "Stripes in a tetris, which is written as a unit.")
+                .default("64", "recalled; the unit is published (US 7,200,715)"),
+            &mut self.tetris_stripes,
+        );
+        f.value(
+            count(
+                "chunk_blocks",
+                "Consecutive blocks on one spindle before the next spindle's turn.",
+            )
+            .default("64", "published by a field engineer, 128 KiB by another"),
+            &mut self.chunk_blocks,
+        );
+        f.value(
+            count("tetrises_in_flight", "Tetrises of a consistency point in flight at once.")
+                .chosen("2")
+                .fit(10),
+            &mut self.tetrises_in_flight,
+        );
+        f.value(
+            size("log_half", "Size of half the NVRAM log. A full half starts a consistency point.")
+                .positive()
+                .default(
+                    "\"64 MiB\"",
+                    "inferred: 256 MB of NVRAM, of which each half is a quarter in a pair",
+                )
+                .scales(Scales::Root, "log half of {}"),
+            &mut self.log_half_bytes,
+        );
+        f.value(
+            size("log_record_header", "Log space that a write takes in addition to its data.")
+                .default("\"160 B\"", "recalled: 100 to 200"),
+            &mut self.log_record_header_bytes,
+        );
+        f.value(
+            time(
+                "checkpoint_interval",
+                "Longest time between the starts of two consistency points.",
+            )
+            .positive()
+            .default("\"10 s\"", "published: IBM N series hardware guide")
+            .fit(11)
+            .scales(Scales::Root, "checkpoint interval of {}")
+            .page(10, "Consistency point at least every"),
+            &mut self.checkpoint_interval_ns,
+        );
+        f.value(
+            size("buffer_cache", "Memory for blocks read or written.")
+                .positive()
+                .default("\"1.3 GiB\"", "inferred: 2 GB less NVRAM and the system")
+                .fit(12)
+                .scales(Scales::Whole, "buffer cache of {}")
+                .page(9, "Buffer cache"),
+            &mut self.buffer_cache_bytes,
+        );
+        f.value(
+            percent(
+                "protected_percent",
+                "Part of the buffer cache reserved for blocks used more than once, in percent.",
+            )
+            .chosen("50.0")
+            .fit(13),
+            &mut self.protected_percent,
+        );
+        f.value(
+            percent(
+                "dirty_limit_percent",
+                "A consistency point starts when this percentage of the buffer cache is dirty.",
+            )
+            .chosen("30.0")
+            .fit(14),
+            &mut self.dirty_limit_percent,
+        );
+        f.value(
+            percent(
+                "delayed_free_percent",
+                "Freed blocks that may wait to be reclaimed, in percent of the LUN's blocks.",
+            )
+            .default("1.0", "recalled from Edwards et al., USENIX 2008")
+            .fit(15),
+            &mut self.delayed_free_percent,
+        );
+        f.value(
+            choice::<CacheStart>("cache_start", "What the buffer cache holds at the start.")
+                .default("\"metadata\"", "inferred from \"after full reallocation\""),
+            &mut self.cache_start,
+        );
+        f.value(choice::<Chunks>("chunks", "Where chunks begin: aligned, a freshly laid-out file and each large consistency point begin with a whole chunk, so that chunks are in step with the blocks they hold; or packed, with the part of a chunk that the last one left.").default("\"aligned\"", "published: US 7,930,475"), &mut self.chunks);
+        f.value(
+            spindles(
+                "spares",
+                "Hot spares onto which failed spindles are rebuilt; none unless given.",
+            )
+            .or_zero()
+            .default("0", "none"),
+            &mut self.spares,
+        );
+        f.value(
+            read_ahead::read_ahead(
+                "chosen: two chunks, the least that has one on its way while another is consumed",
+            )
+            .fit(19),
+            &mut self.read_ahead_bytes,
+        );
+        let parity = self.parity;
+        f.tables_like(
+            table(
+                "group",
+                "Parity groups besides the first, in the order in which the aggregate gets them.",
+            )
+            .each("A further parity group.")
+            .at_most_tables(MOST_GROUPS - 1)
+            .owner("parity group {n + 1} of {}"),
+            &mut self.further_groups,
+            &|| FurtherGroup { parity, data_spindles: 0, at_ns: None },
+        );
+        f.table(
+            table("other_data", "Other data that shares the aggregate and never changes."),
+            &mut self.other_data,
+        );
+        f.table(SnapshotSchedule::field("Snapshots of all volumes that have no schedule of their own. None without the table."), &mut self.snapshots);
+        f.value(count("read_through_blocks", "Most blocks between two runs of one host read on one spindle that are read with them, to save a command, and dropped; 0 for none.").within(0..=MOST_READ_THROUGH)
+.refusing(refuse_gap).default("0", "off: sourced as a mechanism, not in its figures").unless_default(), &mut self.read_through_blocks);
+        f.value(time("reclaim_interval", "How long a scan takes that reclaims freed blocks, region by region; the next follows at once. Without it, they are reclaimed only above delayed_free_percent.").positive().scales(Scales::Whole, "interval of reclamation of {}"), &mut self.reclaim_interval_ns);
+        f.table(
+            table(
+                "background_scan",
+                "A scan that reads the map files over and over. None without the table.",
+            ),
+            &mut self.background_scan,
+        );
+        self.relocation.fields(f);
+    }
 
-        let read_through = s.optional_or(READ_THROUGH, 0, value::count);
-        if let Some(blocks) = read_through.filter(|blocks| *blocks > MOST_READ_THROUGH) {
-            s.problem(
-                READ_THROUGH,
-                format!("holes of {blocks} blocks do not fit one command"),
-                format!("give at most {MOST_READ_THROUGH}, or 0 to read through none"),
-            );
+    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+        if s.are_right(&["parity", "data_spindles"]) {
+            check_group(s, self.parity, self.data_spindles);
         }
-        let reclaim_interval_is_given = s.has(RECLAIM_INTERVAL);
-        let reclaim_interval = s.optional(RECLAIM_INTERVAL, value::positive_nanoseconds);
-        let scan_is_given = s.has(BackgroundScan::KEY);
-        let scan = s.section(BackgroundScan::KEY).and_then(BackgroundScan::read);
-
-        if let (Some(parity), Some(data_spindles)) = (parity, data_spindles) {
-            check_group(s, parity, data_spindles);
+        if s.are_right(&["data_spindles", "group", "right_sized"]) {
+            check_total(s, self.data_spindles, &self.further_groups, self.right_sized_bytes);
         }
-        if let (Some(data_spindles), Some(further_groups), Some(right_sized)) =
-            (data_spindles, &further_groups, right_sized)
-        {
-            check_total(s, data_spindles, further_groups, right_sized);
+        if s.are_right(&["area_stripes", "tetris_stripes"]) {
+            check_tetris(s, self.area_stripes, self.tetris_stripes);
         }
-        if let (Some(right_sized), Some(drive)) = (right_sized, drive_bytes) {
-            check_right_sized(s, right_sized, drive);
-        }
-        if let (Some(area), Some(tetris)) = (area_stripes, tetris_stripes) {
-            check_tetris(s, area, tetris);
-        }
-        if let (Some(right_sized), Some(area)) = (right_sized, area_stripes)
-            && u64::from(area) * BLOCK_BYTES > right_sized
+        if s.are_right(&["right_sized", "area_stripes"])
+            && u64::from(self.area_stripes) * BLOCK_BYTES > self.right_sized_bytes
         {
             s.problem(
                 "area_stripes",
                 "an allocation area is longer than a spindle",
-                format!("give at most {} stripes", right_sized / BLOCK_BYTES),
+                format!("give at most {} stripes", self.right_sized_bytes / BLOCK_BYTES),
             );
         }
-        if let Some(buffer_cache) = buffer_cache
-            && buffer_cache < BLOCK_BYTES
-        {
+        if s.is_right("buffer_cache") && self.buffer_cache_bytes < BLOCK_BYTES {
             s.problem(
                 "buffer_cache",
                 "does not hold one block",
                 format!("give at least {}", Bytes(BLOCK_BYTES)),
             );
         }
-        if let Some(chunk) = chunk_blocks
-            && !chunk.is_power_of_two()
-        {
+        let (chunk, tetris) = (self.chunk_blocks, self.tetris_stripes);
+        if s.is_right("chunk_blocks") && !chunk.is_power_of_two() {
             s.problem(
                 "chunk_blocks",
                 format!("a chunk of {chunk} blocks is not a power of two"),
                 format!("{} blocks would do", chunk.next_power_of_two() / 2),
             );
-        } else if let (Some(chunk), Some(tetris)) = (chunk_blocks, tetris_stripes)
-            && chunk > tetris
-        {
+        } else if s.are_right(&["chunk_blocks", "tetris_stripes"]) && chunk > tetris {
             s.problem(
                 "chunk_blocks",
                 format!("a chunk of {chunk} blocks is longer than a tetris of {tetris} stripes"),
                 format!("give at most {tetris} blocks, or a longer tetris"),
             );
         }
-        section.finish();
-        let log = log?;
-        Some(Self {
-            format: format?,
-            parity: parity?,
-            data_spindles: data_spindles?,
-            further_groups: further_groups?,
-            right_sized_bytes: right_sized?,
-            reserve_percent: reserve?,
-            policy: policy?,
-            other_data: if other_data_is_given { Some(other_data?) } else { None },
-            area_stripes: area_stripes?,
-            tetris_stripes: tetris_stripes?,
-            chunk_blocks: chunk_blocks?,
-            tetrises_in_flight: in_flight?,
-            log_half_bytes: log.half_bytes,
-            log_record_header_bytes: log.record_header_bytes,
-            checkpoint_interval_ns: interval?,
-            buffer_cache_bytes: buffer_cache?,
-            protected_percent: protected?,
-            dirty_limit_percent: dirty_limit?,
-            delayed_free_percent: delayed_free?,
-            cache_start: cache_start?,
-            chunks: chunks?,
-            spares: spares?,
-            snapshots: if snapshots_are_given { Some(snapshots?) } else { None },
-            read_through_blocks: read_through?,
-            reclaim_interval_ns: if reclaim_interval_is_given {
-                Some(reclaim_interval?)
-            } else {
-                None
-            },
-            background_scan: if scan_is_given { Some(scan?) } else { None },
-            read_ahead_bytes: read_ahead?,
-            relocation: relocation?,
-        })
+        format::check_log(s, self.log_half_bytes, self.log_record_header_bytes);
+        FurtherGroup::check_all(s, &self.further_groups);
     }
 }
 
-impl OtherData {
-    /// Reads `[array.write_anywhere.other_data]`.
-    fn read(mut section: Section<'_>) -> Option<Self> {
-        let s = &mut section;
-        let full = s.required("full_percent", "80.0", value::percent);
-        let run = s.required("run_blocks", "8", value::positive_count);
-        if let Some(run) = run
-            && (!run.is_power_of_two() || run > MOST_TETRIS_STRIPES)
-        {
-            s.problem(
-                "run_blocks",
-                format!("runs of {run} blocks: it takes a power of two, at most 64"),
-                format!("{} blocks would do", (run.next_power_of_two() / 2).clamp(1, 64)),
-            );
+/// What the page says of the policies.
+const POLICIES: &str = "emptiest-area: the one with most free blocks; sequential-sweep: the next one that is as empty as the \
+                        average; first-fit: the lowest with a free block; near-neighbours: the block behind the one before it \
+                        in the file, if that is free. While an aggregate is nearly empty, the first two are one.";
+
+impl Table for OtherData {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(percent("full_percent", "How full the aggregate becomes, file and metadata included, in percent of its usable capacity.").required("80.0").page(5, "How full, with other data").in_unit("%").more(WITHOUT_OTHER_DATA), &mut self.full_percent);
+        f.value(
+            count("run_blocks", "Length of its contiguous runs, in blocks.")
+                .required("8")
+                .refusing(refuse_run),
+            &mut self.run_blocks,
+        );
+    }
+}
+
+/// What the page says of an aggregate without other data.
+const WITHOUT_OTHER_DATA: &str = "Left empty, there is none: the file lies alone, and writes go on into space that was never used, \
+                                  which is not the low end of this. Other data is scattered at random.";
+
+fn refuse_gap(value: &SettingValue) -> Option<(String, String)> {
+    let SettingValue::Count(blocks) = value else { return None };
+    (*blocks > MOST_READ_THROUGH).then(|| {
+        (
+            format!("holes of {blocks} blocks do not fit one command"),
+            format!("give at most {MOST_READ_THROUGH}, or 0 to read through none"),
+        )
+    })
+}
+
+fn refuse_run(value: &SettingValue) -> Option<(String, String)> {
+    let SettingValue::Count(run) = value else { return None };
+    let is_right = run.is_power_of_two() && *run <= MOST_TETRIS_STRIPES.into();
+    (!is_right).then(|| {
+        (
+            format!("runs of {run} blocks: it takes a power of two, at most 64"),
+            format!("{} blocks would do", (run.next_power_of_two() / 2).clamp(1, 64)),
+        )
+    })
+}
+
+impl WriteAnywhere {
+    /// Notes a problem if spindles of so many bytes are smaller than what is used of each.
+    pub(crate) fn check_drive(&self, section: &Section<'_>, drive_bytes: u64) {
+        if section.is_right("right_sized") {
+            check_right_sized(section, self.right_sized_bytes, drive_bytes);
         }
-        section.finish();
-        Some(Self { full_percent: full?, run_blocks: run? })
     }
 }
 
