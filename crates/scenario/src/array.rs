@@ -16,10 +16,8 @@ use crate::files::{ProfileFile, Profiles};
 use crate::fitted::{self, Fitted};
 use crate::front_end::FrontEnd;
 use crate::gateway::Gateway;
-use crate::group::MOST_GROUPS;
 use crate::host::Host;
-use crate::in_place::InPlace;
-use crate::layout::ArrayLayout;
+use crate::kinds::{ArrayLayout, Kind, MOST_GROUPS, Part, WriteAnywhere};
 use crate::machine::Pair;
 use crate::page_cache::PageCache;
 use crate::presets::Controller;
@@ -30,7 +28,6 @@ use crate::surroundings::Surroundings;
 use crate::value;
 use crate::volume::{Volume, VolumeLuns};
 use crate::workload;
-use crate::write_anywhere::WriteAnywhere;
 
 /// Most host operations that may be outstanding at an array. A spindle command's tag has room for no more than twice as
 /// many.
@@ -166,8 +163,7 @@ fn refuse_no_group(value: &SettingValue) -> Option<(String, String)> {
 
 impl Lun {
     /// Checks the LUNs of an array against what else the array has.
-    fn check_all(section: &Section<'_>) {
-        let in_place = section.has("in_place");
+    fn check_all(section: &Section<'_>, kind: &dyn Kind) {
         section.check_names("lun", |_| {
             (
                 "another LUN of this array has the same name".to_owned(),
@@ -175,36 +171,21 @@ impl Lun {
             )
         });
         for table in section.inner("lun") {
-            let refusals = [
-                (
-                    "laid_out",
-                    in_place,
-                    "an array in place lays out nothing: each block has a fixed place",
-                    "leave the key out",
-                ),
-                (
-                    "volume",
-                    in_place,
-                    "an array in place has no volumes",
-                    "leave the key out: each LUN has chunks of its own",
-                ),
-                (
-                    "group",
-                    !in_place,
-                    "only an array in place has disk groups",
-                    "leave the key out: the LUNs of a write-anywhere array lie on all of its parity groups",
-                ),
-                (
-                    "controller",
-                    !section.has(Pair::KEY),
-                    "only a pair has several controllers",
-                    "leave the key out, or add [array.pair]",
-                ),
-            ];
-            for (key, is_refused, message, help) in refusals {
-                if is_refused && table.gives(key) {
+            for (key, part) in [
+                ("laid_out", Part::LaidOut),
+                ("volume", Part::VolumeOfLun),
+                ("group", Part::DiskGroups),
+            ] {
+                if let Some((message, help)) = kind.refusal(part).filter(|_| table.gives(key)) {
                     table.problem(key, message, help);
                 }
+            }
+            if table.gives("controller") && !section.has(Pair::KEY) {
+                table.problem(
+                    "controller",
+                    "only a pair has several controllers",
+                    "leave the key out, or add [array.pair]",
+                );
             }
         }
     }
@@ -466,9 +447,11 @@ impl Table for Array {
     fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
         let hosts = around.hosts_of(&self.name, s.is_right("name"));
         let hosts = hosts.as_deref();
-        let layout = s.are_right(&["write_anywhere", "in_place"]).then_some(&self.layout);
+        let kinds = ArrayLayout::all();
+        let is_right = kinds.iter().all(|kind| s.is_right(kind.kind().table().0));
+        let layout = is_right.then_some(&self.layout);
         let drive_bytes = s.is_right("spindle").then(|| self.spindle.drive_bytes()).flatten();
-        Lun::check_all(s);
+        Lun::check_all(s, self.layout.kind());
         s.check_names(Volume::KEY, |_| {
             (
                 "another volume of this array has the same name".to_owned(),
@@ -477,10 +460,9 @@ impl Table for Array {
         });
         self.check_form(s, hosts);
         SpindleFailure::check_all(s, &self.failures, layout);
-        if let (Some(drive_bytes), Some(layout), [table]) =
-            (drive_bytes, self.layout.write_anywhere(), s.inner("write_anywhere"))
-        {
-            layout.check_drive(table, drive_bytes);
+        let kind = self.layout.kind();
+        if let (Some(drive_bytes), [table]) = (drive_bytes, s.inner(kind.table().0)) {
+            kind.check_drive(table, drive_bytes);
         }
         let front_end = self.front_end.as_ref().filter(|_| s.is_right(FrontEnd::KEY));
         if let (Some(front_end), [table]) = (&self.front_end, s.inner(FrontEnd::KEY)) {
@@ -514,9 +496,17 @@ impl Table for Array {
         }
     }
 
-    fn rules(&self) -> &'static str {
-        r#""anyOf": [{ "required": ["controller"] }, { "required": ["processor", "write_anywhere"] },
-            { "required": ["processor", "in_place"] }], "not": { "required": ["write_anywhere", "in_place"] }"#
+    fn rules(&self) -> String {
+        let keys: Vec<String> = ArrayLayout::all()
+            .iter()
+            .map(|kind| format!("\"{}\"", kind.kind().table().0))
+            .collect();
+        let complete = keys.iter().map(|key| format!("{{ \"required\": [\"processor\", {key}] }}"));
+        format!(
+            r#""anyOf": [{{ "required": ["controller"] }}, {}], "not": {{ "required": [{}] }}"#,
+            complete.collect::<Vec<_>>().join(", "),
+            keys.join(", ")
+        )
     }
 }
 
@@ -524,12 +514,12 @@ impl Array {
     /// Takes the form that the text has: its layout, and what decides which settings it has.
     fn begin(&mut self, f: &mut Fields<'_>) {
         if f.reads() {
-            f.context.is_in_place = f.has("in_place") && !f.has("write_anywhere");
+            self.layout.begin(f);
             f.context.has_blade_link =
                 f.peek_within(ClientRaid::KEY, ClientRaid::BLADE_LINK).is_some();
             return;
         }
-        f.context.is_in_place = self.layout.in_place().is_some();
+        f.context.no_consistency_points = self.layout.kind().refusal(Part::ConsistencyPoints);
         f.context.has_disk_groups =
             self.layout.in_place().is_some_and(|layout| layout.groups.len() > 1);
         f.context.is_pair = self.pair.is_some();
@@ -569,16 +559,10 @@ impl Array {
         }
         if f.has("controller") {
             // One that is not known is named by itself. The array is not read, so that any defaults will do.
-            let stand_in = match f.context.is_in_place {
-                true => Controller::Eva4400,
-                false => Controller::Fas2050,
-            };
-            f.set_defaults(controller.unwrap_or(stand_in));
+            f.set_defaults(controller.unwrap_or(self.layout.kind().stand_in()));
         }
-        f.context.is_in_place = f.has("in_place") && !f.has("write_anywhere");
-        if f.context.is_in_place {
-            self.layout = ArrayLayout::InPlace(InPlace::default());
-        }
+        self.layout.begin(f);
+        f.context.no_consistency_points = self.layout.kind().refusal(Part::ConsistencyPoints);
     }
 
     /// Goes over `lun = "1000 GB"`, or each `[[array.lun]]`.
@@ -629,42 +613,23 @@ impl Array {
                 "add [array.front_end] with a protocol and a path, or leave [[host]] out",
             );
         }
-        if s.has(Pair::KEY) && s.has("in_place") {
-            s.problem(
-                Pair::KEY,
-                "an array that updates in place is simulated behind one controller",
-                "leave the table out: its write cache is mirrored in any case, and costs nothing",
-            );
-        }
-        if s.has(Volume::KEY) && s.has("in_place") {
-            s.problem(
-                Volume::KEY,
-                "an array in place has no volumes",
-                "leave [[array.volume]] out: each LUN has chunks of its own",
-            );
+        for (key, part) in [(Pair::KEY, Part::Pair), (Volume::KEY, Part::Volumes)] {
+            let refusal = self.layout.kind().refusal(part);
+            if let Some((message, help)) = refusal.filter(|_| s.has(key)) {
+                s.problem(key, message, help);
+            }
         }
     }
 
     /// Checks that the LUNs, and what volumes reserve, fit the array.
     fn check_room(&self, s: &Section<'_>, layout: &ArrayLayout, drive_bytes: Option<u64>) {
+        let drive_bytes = drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES);
         // Each controller of a pair has an aggregate of its own.
         for controller in [1, 2] {
             let luns = self.luns.iter().filter(|lun| lun.controller == controller).cloned();
             let luns: Vec<Lun> = luns.collect();
-            match layout {
-                _ if luns.is_empty() || !s.is_right(Volume::KEY) => {}
-                layout if self.volumes.is_empty() => layout.check_luns(s, &luns, drive_bytes),
-                ArrayLayout::WriteAnywhere(layout) => {
-                    let mut volumes = self.volumes.clone();
-                    if self.pair.is_some() {
-                        let is_named = |volume: &Volume| {
-                            luns.iter().any(|lun| lun.volume.as_ref() == Some(&volume.name))
-                        };
-                        volumes.retain(is_named);
-                    }
-                    Volume::check_all(s, &volumes, &luns, layout);
-                }
-                ArrayLayout::InPlace(_) => {}
+            if !luns.is_empty() && s.is_right(Volume::KEY) {
+                layout.kind().check_room(s, &luns, &self.volumes, drive_bytes);
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::array::Lun;
 use crate::fields::{Fields, Multiple, Table, Text, cost, count, name, size, time};
 use crate::front_end::FrontEnd;
 use crate::host::Host;
-use crate::layout::ArrayLayout;
+use crate::kinds::{ArrayLayout, Part};
 use crate::machine::{self, Pair};
 use crate::quantity::Bytes;
 use crate::section::Section;
@@ -122,15 +122,17 @@ impl ClientRaid {
                 "a blade has no volumes",
                 "leave it out: each LUN is a file over all blades",
             ),
-            (
-                "write_anywhere",
-                "a blade is simulated as an array that updates in place",
-                "give [array.in_place]",
-            ),
         ] {
             if section.has(key) {
                 section.problem(key, message, help);
             }
+        }
+        let refusal = around
+            .layout
+            .map(ArrayLayout::kind)
+            .and_then(|kind| kind.refusal(Part::Blades).map(|refusal| (kind.table().0, refusal)));
+        if let Some((key, (message, help))) = refusal {
+            section.problem(key, message, help);
         }
         if !section.has(FrontEnd::KEY) {
             section.problem(

@@ -1,10 +1,8 @@
 //! Spindles that fail during a run.
 
 use crate::fields::{Fields, Table, Text, spindles, time};
-use crate::group::PlacedGroup;
-use crate::layout::ArrayLayout;
+use crate::kinds::ArrayLayout;
 use crate::machine::check_before_end;
-use crate::quantity::Nanoseconds;
 use crate::section::Section;
 use crate::surroundings::Surroundings;
 
@@ -57,9 +55,18 @@ impl SpindleFailure {
                 continue;
             }
             let spindle = failure.spindle;
-            if let Some(layout) = layout {
-                check_spindle(s, spindle, layout);
-                check_presence(s, spindle, s.is_right("at").then_some(failure.at_ns), layout);
+            if let Some(kind) = layout.map(ArrayLayout::kind) {
+                if spindle >= kind.spindles() {
+                    let (last, words) = (kind.spindles().saturating_sub(1), kind.spindle_words());
+                    s.problem(
+                        "spindle",
+                        format!("there is no spindle {spindle}"),
+                        format!("the array has spindles 0 to {last}{words}"),
+                    );
+                }
+                if s.is_right("at") {
+                    kind.check_presence(s, spindle, failure.at_ns);
+                }
             }
             if failed.contains(&spindle) {
                 s.problem(
@@ -70,59 +77,5 @@ impl SpindleFailure {
             }
             failed.push(spindle);
         }
-    }
-}
-
-/// Notes a problem if a spindle fails before its parity group is added.
-fn check_presence(section: &Section<'_>, spindle: u16, at_ns: Option<u64>, layout: &ArrayLayout) {
-    let (Some(at_ns), ArrayLayout::WriteAnywhere(layout)) = (at_ns, layout) else { return };
-    let groups = layout.groups();
-    let of_spindle = groups.iter().position(|group| spindle < group.end());
-    if let Some(position) = of_spindle
-        && let group = &groups[position]
-        && group.from_ns > at_ns
-    {
-        let from = Nanoseconds(group.from_ns);
-        section.problem(
-            "spindle",
-            format!(
-                "spindle {spindle} is not there yet: parity group {} is added at {from}",
-                position + 1
-            ),
-            format!(
-                "give a time from {from} on, or a spindle below {}",
-                groups
-                    .iter()
-                    .find(|group| group.from_ns > at_ns)
-                    .map_or(0, |group| group.first_spindle)
-            ),
-        );
-    }
-}
-
-fn check_spindle(section: &Section<'_>, spindle: u16, layout: &ArrayLayout) {
-    let (spindles, parts) = match layout {
-        ArrayLayout::WriteAnywhere(layout) => {
-            let groups = layout.groups();
-            let parts = match &groups[..] {
-                [only] => format!(", those from {} on for parity", only.data_spindles),
-                several => format!(" in {} parity groups", several.len()),
-            };
-            (groups.last().map_or(0, PlacedGroup::end), parts)
-        }
-        ArrayLayout::InPlace(layout) => {
-            let parts = match layout.groups.len() {
-                1 => String::new(),
-                several => format!(" in {several} disk groups"),
-            };
-            (layout.spindles(), parts)
-        }
-    };
-    if spindle >= spindles {
-        section.problem(
-            "spindle",
-            format!("there is no spindle {spindle}"),
-            format!("the array has spindles 0 to {}{parts}", spindles.saturating_sub(1)),
-        );
     }
 }

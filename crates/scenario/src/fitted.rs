@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::fields::{Fields, Table, Text, count, list_of, percent, text};
-use crate::layout::ArrayLayout;
+use crate::kinds::ArrayLayout;
 use crate::section::Section;
 use crate::settings::SettingValue;
 use crate::surroundings::Surroundings;
@@ -77,18 +77,15 @@ fn refuse_scatter(value: &SettingValue) -> Option<(String, String)> {
 
 /// Checks that the parameters are those of an array with this layout.
 pub(crate) fn check_parameters(section: &Section<'_>, parameters: &[String], layout: &ArrayLayout) {
-    let limit = layout.fitted_parameters_limit();
+    let limit = layout.kind().most_fitted();
     if parameters.len() > limit {
-        let kind = match layout {
-            ArrayLayout::WriteAnywhere(_) => "a write-anywhere",
-            ArrayLayout::InPlace(_) => "an in-place",
-        };
         section.problem(
             "parameters",
             format!("{} parameters are fitted", parameters.len()),
             format!(
-                "few fitted numbers keep the rest a prediction: list at most {limit} for {kind} \
-                 array"
+                "few fitted numbers keep the rest a prediction: list at most {limit} for {} \
+                 array",
+                layout.kind().noun()
             ),
         );
     }

@@ -5,7 +5,6 @@ use strewn_raid::ProtectionLevel;
 use crate::fields::{
     Fields, Slot, Table, Text, Words, choice, count, flag, name, number, table, text,
 };
-use crate::layout::ArrayLayout;
 use crate::section::Section;
 use crate::settings::SettingValue;
 use crate::surroundings::Surroundings;
@@ -123,15 +122,7 @@ impl Table for OverheadConfiguration {
                 "leave the configuration out",
             );
         }
-        let without_level = match &known.layout {
-            ArrayLayout::WriteAnywhere(_) => Some("write-anywhere"),
-            ArrayLayout::InPlace(layout)
-                if !layout.groups.iter().any(|one| one.layout.has_sets()) =>
-            {
-                layout.groups.first().map(|one| one.layout.title())
-            }
-            ArrayLayout::InPlace(_) => None,
-        };
+        let without_level = known.layout.kind().without_protection_level();
         if let Some(kind) = without_level.filter(|_| s.gives("protection_level")) {
             s.problem(
                 "protection_level",

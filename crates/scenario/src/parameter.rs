@@ -4,9 +4,7 @@ use std::fmt;
 
 use crate::array::Array;
 use crate::fields::{ArrayParameter, numbers};
-use crate::in_place::InPlace;
-use crate::layout::ArrayLayout;
-use crate::write_anywhere::WriteAnywhere;
+use crate::kinds::ArrayLayout;
 
 /// The base unit of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,11 +71,7 @@ impl ParameterError {
 
 /// Returns the parameter of a name, of an array with either layout; none if there is no such parameter.
 pub(crate) fn named(name: &str) -> Option<ArrayParameter> {
-    let layouts = [
-        ArrayLayout::WriteAnywhere(WriteAnywhere::default()),
-        ArrayLayout::InPlace(InPlace::default()),
-    ];
-    layouts.into_iter().find_map(|layout| {
+    ArrayLayout::all().into_iter().find_map(|layout| {
         let all = numbers(&mut Array { layout, ..Array::default() }, None);
         all.into_iter().find(|number| number.name == name)
     })

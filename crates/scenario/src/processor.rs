@@ -134,15 +134,9 @@ impl Table for Processor {
             .listed(has_several),
             &mut self.serial_domains,
         );
-        if f.context.is_in_place {
+        if let Some((message, help)) = f.context.no_consistency_points {
             for key in ["allocated_block", "freed_block", "metadata_block"] {
-                if f.reads() && f.is_given(key) {
-                    f.refuses(
-                        key,
-                        "an array that updates in place has no consistency points",
-                        "leave it out: parity_per_kib and interrupt are what such an array may have",
-                    );
-                }
+                f.refuses(key, message, help);
             }
         } else {
             f.value(

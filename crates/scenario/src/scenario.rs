@@ -427,8 +427,8 @@ impl Table for Scenario {
         }
     }
 
-    fn rules(&self) -> &'static str {
-        r#""oneOf": [{ "required": ["segments"] }, { "required": ["phase"] }]"#
+    fn rules(&self) -> String {
+        r#""oneOf": [{ "required": ["segments"] }, { "required": ["phase"] }]"#.to_owned()
     }
 }
 

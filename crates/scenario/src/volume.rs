@@ -2,10 +2,10 @@
 
 use crate::array::{Array, Lun};
 use crate::fields::{Fields, Scales, Table, flag, name, size};
+use crate::kinds::WriteAnywhere;
 use crate::quantity::Bytes;
 use crate::section::Section;
 use crate::snapshots::SnapshotSchedule;
-use crate::write_anywhere::WriteAnywhere;
 
 /// A volume that a scenario describes with `[[array.volume]]`. One that only LUNs name is thick, and as large as they
 /// are.

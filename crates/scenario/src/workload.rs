@@ -221,8 +221,9 @@ impl Table for Workload {
         }
     }
 
-    fn rules(&self) -> &'static str {
+    fn rules(&self) -> String {
         r#""oneOf": [{ "required": ["access_specification"] }, { "required": ["access"] }]"#
+            .to_owned()
     }
 }
 

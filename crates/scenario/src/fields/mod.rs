@@ -54,8 +54,8 @@ pub(crate) trait Table {
     fn check(&self, _section: &Section<'_>, _around: &Surroundings<'_>) {}
 
     /// What its schema says beside its settings, as the members of a JSON object.
-    fn rules(&self) -> &'static str {
-        ""
+    fn rules(&self) -> String {
+        String::new()
     }
 }
 
@@ -91,8 +91,8 @@ pub(crate) struct Context {
     pub(crate) workloads_are_named: bool,
     /// Whether hosts have names, and cores of their own.
     pub(crate) hosts_are_named: bool,
-    /// Whether the array updates in place.
-    pub(crate) is_in_place: bool,
+    /// Why the array has no consistency points, and a remedy for what costs them; none if it has some.
+    pub(crate) no_consistency_points: Option<(&'static str, &'static str)>,
     /// Whether each blade has a link of its own.
     pub(crate) has_blade_link: bool,
     /// Whether it has several disk groups.

@@ -4,13 +4,10 @@ use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
 
 use crate::fields::{Fields, Table, Text, choice, spindles, time};
+use crate::kinds::{WriteAnywhere, check_count};
 use crate::quantity::Nanoseconds;
 use crate::section::Section;
 use crate::surroundings::Surroundings;
-use crate::write_anywhere::WriteAnywhere;
-
-/// Most parity groups of an aggregate, and disk groups of an in-place array, the first included.
-pub const MOST_GROUPS: usize = 8;
 
 /// Most blocks of an aggregate: an entry of the block map has 32 bits.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
@@ -75,20 +72,6 @@ impl WriteAnywhere {
     pub fn data_spindles_at_start(&self) -> u32 {
         let at_start = self.further_groups.iter().filter(|group| group.at_ns.is_none());
         at_start.fold(self.data_spindles.into(), |sum, group| sum + u32::from(group.data_spindles))
-    }
-}
-
-/// Notes a problem if there are too many `[[….group]]`: what they are, and of what.
-pub(crate) fn check_count(section: &Section<'_>, further: usize, groups: &str, of: &str) {
-    if further >= MOST_GROUPS {
-        section.problem(
-            "group",
-            format!("{} {groups} are too many", further + 1),
-            format!(
-                "{of} has at most {MOST_GROUPS}, the first included: keep {} of these",
-                MOST_GROUPS - 1
-            ),
-        );
     }
 }
 

@@ -1,15 +1,21 @@
 //! The in-place layouts: VRAID-5 over redundancy sets, RAID-5 or RAID-0, behind a write-back cache.
 
+mod disk_group;
+
 use strewn_base::BLOCK_BYTES;
 
-use crate::disk_group::DiskGroup;
+use crate::array::Lun;
 use crate::fields::{Fields, Scales, Table, Text, flag, number, percent, size};
 use crate::format::{self, Format};
-use crate::group;
+use crate::kinds::{self, Kind, Part, check_size};
+use crate::presets::Controller;
 use crate::quantity::Bytes;
 use crate::read_ahead;
 use crate::section::Section;
 use crate::surroundings::Surroundings;
+use crate::volume::Volume;
+
+pub use disk_group::{DiskGroup, InPlaceLayout};
 
 /// A layout that overwrites a block where it is.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -152,7 +158,7 @@ impl Table for InPlace {
         for (group, table) in self.groups.iter().zip(tables) {
             group.check_keys(table, format);
         }
-        group::check_count(s, self.groups.len() - 1, "disk groups", "an array");
+        kinds::check_count(s, self.groups.len() - 1, "disk groups", "an array");
         if self.format.is_durable() {
             format::check_log(s, self.log_half_bytes, self.log_record_header_bytes);
         }
@@ -187,4 +193,112 @@ impl InPlace {
             }
         }
     }
+}
+
+impl Kind for InPlace {
+    fn table(&self) -> (&'static str, &'static str) {
+        ("in_place", "A layout that overwrites blocks in place.")
+    }
+
+    fn noun(&self) -> &'static str {
+        "an in-place"
+    }
+
+    fn most_fitted(&self) -> usize {
+        1
+    }
+
+    fn stand_in(&self) -> Controller {
+        Controller::Eva4400
+    }
+
+    fn refusal(&self, part: Part) -> Option<(&'static str, &'static str)> {
+        match part {
+            Part::Volumes => Some((
+                "an array in place has no volumes",
+                "leave [[array.volume]] out: each LUN has chunks of its own",
+            )),
+            Part::VolumeOfLun => Some((
+                "an array in place has no volumes",
+                "leave the key out: each LUN has chunks of its own",
+            )),
+            Part::LaidOut => Some((
+                "an array in place lays out nothing: each block has a fixed place",
+                "leave the key out",
+            )),
+            Part::Pair => Some((
+                "an array that updates in place is simulated behind one controller",
+                "leave the table out: its write cache is mirrored in any case, and costs nothing",
+            )),
+            Part::ConsistencyPoints => Some((
+                "an array that updates in place has no consistency points",
+                "leave it out: parity_per_kib and interrupt are what such an array may have",
+            )),
+            Part::DiskGroups | Part::Blades => None,
+        }
+    }
+
+    fn spindles(&self) -> u16 {
+        Self::spindles(self)
+    }
+
+    fn spindle_words(&self) -> String {
+        match self.groups.len() {
+            1 => String::new(),
+            several => format!(" in {several} disk groups"),
+        }
+    }
+
+    fn check_room(&self, section: &Section<'_>, luns: &[Lun], _: &[Volume], drive_bytes: u64) {
+        if !all_groups_exist(section, luns, self.groups.len()) {
+            return;
+        }
+        let fits = (1..).zip(&self.groups).map(|(number, group)| {
+            let here: Vec<&Lun> = luns.iter().filter(|lun| lun.group == number).collect();
+            let (place, larger) = match self.groups.len() {
+                1 => ("the array".to_owned(), "a larger array: it"),
+                _ => (format!("disk group {number}"), "another or a larger disk group: this one"),
+            };
+            check_size(section, &here, group.usable(drive_bytes), &place, larger)
+        });
+        // Each group that is too small is a problem of its own.
+        if fits.fold(true, |all, one| all & one) {
+            let problem = luns.iter().find_map(|lun| self.lun_format_problem(lun.bytes));
+            if let Some((message, help)) = problem {
+                section.problem("lun", message, help);
+            }
+        }
+    }
+
+    fn shares(&self) -> Vec<(&'static str, f64)> {
+        vec![("destage_low_percent", self.destage_low_percent)]
+    }
+
+    fn without_protection_level(&self) -> Option<&'static str> {
+        let has_sets = self.groups.iter().any(|group| group.layout.has_sets());
+        self.groups.first().filter(|_| !has_sets).map(|group| group.layout.title())
+    }
+}
+
+/// Notes a problem for each LUN in a disk group that does not exist. Returns whether there is none.
+fn all_groups_exist(section: &Section<'_>, luns: &[Lun], groups: usize) -> bool {
+    let mut all = true;
+    for lun in luns.iter().filter(|lun| usize::from(lun.group) > groups) {
+        all = false;
+        let name = lun.name.as_deref().unwrap_or_default();
+        let (is, help) = match groups {
+            1 => ("a single disk group".to_owned(), String::new()),
+            several => (
+                format!("{several} disk groups"),
+                format!("give 1 to {several}, the first being [array.in_place] itself; or "),
+            ),
+        };
+        section.problem_within(
+            &format!("lun[{name}]"),
+            "group",
+            format!("there is no disk group {}: the array has {is}", lun.group),
+            format!("{help}add [[array.in_place.group]] and its keys for each further group"),
+        );
+    }
+    all
 }

@@ -7,7 +7,7 @@ use strewn_raid::{ProtectionLevel, VraidConfig};
 
 use crate::fields::{Field, Fields, Table, Text, Words, choice, list_of, size, spindles, table};
 use crate::format::Format;
-use crate::group::MOST_GROUPS;
+use crate::kinds::MOST_GROUPS;
 use crate::quantity::Bytes;
 use crate::section::Section;
 

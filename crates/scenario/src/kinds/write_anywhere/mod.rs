@@ -1,22 +1,33 @@
 //! The write-anywhere layout: parity groups, a log in NVRAM, and consistency points.
 
+mod background;
+mod group;
+mod relocation;
+
 use strewn_alloc::{Chunks, PolicyName};
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
 
-use crate::background::BackgroundScan;
+use crate::array::Lun;
 use crate::fields::{
     Fields, Scales, Table, Text, Words, choice, count, percent, size, spindles, table, time,
 };
 use crate::format::{self, Format};
-use crate::group::{FurtherGroup, MOST_GROUPS, check_group, check_total};
-use crate::quantity::Bytes;
+use crate::kinds::{Kind, MOST_GROUPS, Part, check_size};
+use crate::machine::Pair;
+use crate::presets::Controller;
+use crate::quantity::{Bytes, Nanoseconds};
 use crate::read_ahead;
-use crate::relocation::Relocation;
 use crate::section::Section;
 use crate::settings::SettingValue;
 use crate::snapshots::SnapshotSchedule;
 use crate::surroundings::Surroundings;
+use crate::volume::Volume;
+
+pub use background::BackgroundScan;
+pub use group::{FurtherGroup, PlacedGroup};
+use group::{check_group, check_total};
+pub use relocation::{ReallocationScan, Relocation};
 
 /// A copy-on-write layout over one or more parity groups.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -417,12 +428,104 @@ fn refuse_run(value: &SettingValue) -> Option<(String, String)> {
     })
 }
 
-impl WriteAnywhere {
-    /// Notes a problem if spindles of so many bytes are smaller than what is used of each.
-    pub(crate) fn check_drive(&self, section: &Section<'_>, drive_bytes: u64) {
+impl Kind for WriteAnywhere {
+    fn table(&self) -> (&'static str, &'static str) {
+        ("write_anywhere", "A copy-on-write layout over one or more parity groups.")
+    }
+
+    fn noun(&self) -> &'static str {
+        "a write-anywhere"
+    }
+
+    fn most_fitted(&self) -> usize {
+        2
+    }
+
+    fn stand_in(&self) -> Controller {
+        Controller::Fas2050
+    }
+
+    fn refusal(&self, part: Part) -> Option<(&'static str, &'static str)> {
+        match part {
+            Part::DiskGroups => Some((
+                "only an array in place has disk groups",
+                "leave the key out: the LUNs of a write-anywhere array lie on all of its parity groups",
+            )),
+            Part::Blades => Some((
+                "a blade is simulated as an array that updates in place",
+                "give [array.in_place]",
+            )),
+            Part::Volumes
+            | Part::VolumeOfLun
+            | Part::LaidOut
+            | Part::Pair
+            | Part::ConsistencyPoints => None,
+        }
+    }
+
+    fn spindles(&self) -> u16 {
+        self.groups().last().map_or(0, PlacedGroup::end)
+    }
+
+    fn spindle_words(&self) -> String {
+        match &self.groups()[..] {
+            [only] => format!(", those from {} on for parity", only.data_spindles),
+            several => format!(" in {} parity groups", several.len()),
+        }
+    }
+
+    fn check_presence(&self, section: &Section<'_>, spindle: u16, at_ns: u64) {
+        let groups = self.groups();
+        let Some(position) = groups.iter().position(|group| spindle < group.end()) else { return };
+        if groups[position].from_ns <= at_ns {
+            return;
+        }
+        let from = Nanoseconds(groups[position].from_ns);
+        let later = groups.iter().find(|group| group.from_ns > at_ns);
+        section.problem(
+            "spindle",
+            format!(
+                "spindle {spindle} is not there yet: parity group {} is added at {from}",
+                position + 1
+            ),
+            format!(
+                "give a time from {from} on, or a spindle below {}",
+                later.map_or(0, |group| group.first_spindle)
+            ),
+        );
+    }
+
+    fn check_drive(&self, section: &Section<'_>, drive_bytes: u64) {
         if section.is_right("right_sized") {
             check_right_sized(section, self.right_sized_bytes, drive_bytes);
         }
+    }
+
+    fn check_room(&self, section: &Section<'_>, luns: &[Lun], volumes: &[Volume], _: u64) {
+        if volumes.is_empty() {
+            let all: Vec<&Lun> = luns.iter().collect();
+            check_size(section, &all, self.usable(), "the array", "a larger array: it");
+            return;
+        }
+        let mut volumes = volumes.to_vec();
+        if section.has(Pair::KEY) {
+            let is_named =
+                |volume: &Volume| luns.iter().any(|lun| lun.volume.as_ref() == Some(&volume.name));
+            volumes.retain(is_named);
+        }
+        Volume::check_all(section, &volumes, luns, self);
+    }
+
+    fn shares(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("reserve_percent", self.reserve_percent),
+            ("protected_percent", self.protected_percent),
+            ("dirty_limit_percent", self.dirty_limit_percent),
+        ]
+    }
+
+    fn without_protection_level(&self) -> Option<&'static str> {
+        Some("write-anywhere")
     }
 }
 
