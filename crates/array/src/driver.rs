@@ -155,9 +155,9 @@ pub trait Driver<P>: Durability {
     /// operation next. Never called if [`Array::log_size`] is `None`.
     fn log(&mut self, operation: OperationId, record: LogRecord, data: &P) -> Logged;
     /// A consistency point begins. Operations logged from now on are not part of it, and go to the log's other half.
-    fn checkpoint_begins(&mut self);
+    fn consistency_point_begins(&mut self);
     /// The consistency point in progress is committed: the half of the log that protected it is free.
-    fn checkpoint_ends(&mut self);
+    fn consistency_point_ends(&mut self);
 }
 
 /// What an array of format [`Durable`](crate::Format::Durable) asks of its driver besides. A driver that only runs

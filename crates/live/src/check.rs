@@ -306,7 +306,7 @@ fn check<D: Devices>(
     let mut offline = OfflineArray::new(devices, store);
     for record in redo {
         report.redo_blocks += record.blocks.len() as u64;
-        offline.overlay_redo(record, superblock.checkpoint + 1);
+        offline.overlay_redo(record, superblock.consistency_point + 1);
     }
     blocks(&mut offline, &superblock, &mut report);
     report
@@ -406,20 +406,20 @@ fn check_superblocks<D: Devices>(
         }
         let slots = SUPERBLOCK_SLOTS.map(|slot| read(slot).unwrap_or_default());
         let there = Superblock::newest(slots.iter().map(Vec::as_slice), newest.array);
-        let before = there.map(|one| one.checkpoint);
+        let before = there.map(|one| one.consistency_point);
         let why = match (found, before) {
             (Err(error), _) => error.to_string(),
             (Ok(_), Some(before)) => format!(
                 "the newest is that of consistency point {before}, not {}",
-                newest.checkpoint
+                newest.consistency_point
             ),
             (Ok(_), None) => {
-                format!("that of consistency point {} is not there", newest.checkpoint)
+                format!("that of consistency point {} is not there", newest.consistency_point)
             }
         };
         // The newest was being written to all spindles, and may be torn. Once an array is shut down, all have it.
         let is_interrupted =
-            !newest.clean && before.is_some_and(|before| before + 1 == newest.checkpoint);
+            !newest.clean && before.is_some_and(|before| before + 1 == newest.consistency_point);
         let found = Inconsistency::Superblock { spindle, why };
         match is_interrupted {
             true => report.interrupted.push(found),

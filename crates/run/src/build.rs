@@ -115,7 +115,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     half_bytes: layout.log_half_bytes,
                     record_header_bytes: layout.log_record_header_bytes,
                 },
-                checkpoint_interval_ns: layout.checkpoint_interval_ns,
+                consistency_point_interval_ns: layout.checkpoint_interval_ns,
                 cache_blocks,
                 protected_blocks: percent_of_cache(layout.protected_percent),
                 dirty_limit_blocks: percent_of_cache(layout.dirty_limit_percent),

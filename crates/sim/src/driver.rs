@@ -313,21 +313,21 @@ impl Driver<()> for SimDriver {
         }
     }
 
-    fn checkpoint_begins(&mut self) {
+    fn consistency_point_begins(&mut self) {
         if let Some(log) = &mut self.log {
             log.switch();
         }
         if let Some(mirror) = &mut self.mirror {
-            mirror.checkpoint_begins();
+            mirror.consistency_point_begins();
         }
     }
 
-    fn checkpoint_ends(&mut self) {
+    fn consistency_point_ends(&mut self) {
         if let Some(log) = &mut self.log {
             log.release();
         }
         if let Some(mirror) = &mut self.mirror {
-            mirror.checkpoint_ends();
+            mirror.consistency_point_ends();
         }
     }
 }

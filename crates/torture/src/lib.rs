@@ -155,7 +155,7 @@ pub struct Summary {
     /// I/Os of devices.
     pub ios: u64,
     /// Consistency points.
-    pub checkpoints: u64,
+    pub consistency_points: u64,
     /// Changes to volumes, LUNs and snapshots.
     pub changes: u64,
     /// Changes that were refused.
@@ -196,7 +196,7 @@ impl std::ops::AddAssign for Summary {
         self.stops += other.stops;
         self.refused_for_space += other.refused_for_space;
         self.ios += other.ios;
-        self.checkpoints += other.checkpoints;
+        self.consistency_points += other.consistency_points;
         self.changes += other.changes;
         self.changes_refused += other.changes_refused;
         self.refused_when_full += other.refused_when_full;

@@ -330,7 +330,7 @@ impl Volumes {
     /// ([`finish`](Self::finish)); [`VolumeError::NotFinished`] if a persistent store has not finished it.
     pub fn commit(&mut self) -> Result<u64, VolumeError> {
         if self.phase == Phase::Closed {
-            return Err(VolumeError::NoCheckpoint);
+            return Err(VolumeError::NoConsistencyPoint);
         }
         if self.metadata.as_ref().is_some_and(|metadata| !metadata.is_placed()) {
             return Err(VolumeError::NotFinished);
@@ -349,7 +349,7 @@ impl Volumes {
     /// If none is open.
     pub fn abandon(&mut self) -> Result<(), VolumeError> {
         if self.phase == Phase::Closed {
-            return Err(VolumeError::NoCheckpoint);
+            return Err(VolumeError::NoConsistencyPoint);
         }
         self.aggregate.abandon()?;
         let volumes = self.volumes.values_mut().map(Volume::abandon);
@@ -390,7 +390,7 @@ impl Volumes {
     fn in_consistency_point(&self) -> Result<(), VolumeError> {
         match self.phase {
             Phase::Open => Ok(()),
-            Phase::Closed => Err(VolumeError::NoCheckpoint),
+            Phase::Closed => Err(VolumeError::NoConsistencyPoint),
             Phase::Finished => Err(VolumeError::Finished),
         }
     }

@@ -101,7 +101,7 @@ impl Volumes {
     /// counted as [`elsewhere`](crate::Space::elsewhere).
     ///
     /// # Errors
-    /// [`VolumeError::CheckpointOpen`] if the aggregate has an open consistency point.
+    /// [`VolumeError::ConsistencyPointOpen`] if the aggregate has an open consistency point.
     pub fn new(aggregate: Aggregate<BlockSource>) -> Result<Self, VolumeError> {
         aggregate.scores()?;
         Ok(Self {
@@ -321,7 +321,7 @@ impl Volumes {
     }
 
     pub(crate) fn between_consistency_points(&self) -> Result<(), VolumeError> {
-        if self.phase == Phase::Closed { Ok(()) } else { Err(VolumeError::CheckpointOpen) }
+        if self.phase == Phase::Closed { Ok(()) } else { Err(VolumeError::ConsistencyPointOpen) }
     }
 
     pub(crate) fn volume(&self, id: VolumeId) -> Result<&Volume, VolumeError> {

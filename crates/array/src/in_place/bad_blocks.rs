@@ -123,10 +123,10 @@ impl<P: Payload> InPlace<P> {
     pub(super) fn give_up_destage(&mut self, id: GroupIndex, slot: usize) {
         let group = &mut self.groups[id];
         let destage = group.remove_destage(slot);
-        if destage.of_checkpoint
-            && let Some(checkpoint) = &mut self.checkpoint
+        if destage.of_log_drain
+            && let Some(log_drain) = &mut self.log_drain
         {
-            checkpoint.give_back(id, destage.taken());
+            log_drain.give_back(id, destage.taken());
         }
         for sectors in destage.taken() {
             group.cache.put_back(sectors.clone());

@@ -182,7 +182,7 @@ impl<P: Payload> InPlace<P> {
             self.write_or_wait(write.completed(), Acknowledge::Now, driver);
         }
         self.destage(driver);
-        self.finish_checkpoint(driver);
+        self.finish_log_drain(driver);
     }
 
     /// A write has been acknowledged or refused: the writes that waited for its blocks go on.

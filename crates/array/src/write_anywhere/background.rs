@@ -11,7 +11,7 @@ use crate::payload::Payload;
 use crate::processor::ProcessorWork;
 use crate::units::BLOCK_SECTORS;
 
-use super::checkpoint::Checkpoint;
+use super::consistency_point::ConsistencyPoint;
 use super::placement::MetadataSet;
 use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
@@ -130,14 +130,14 @@ impl<P: Payload> WriteAnywhere<P> {
     #[cold]
     pub(super) fn reclaim_at_pace(
         &mut self,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         changed: &mut MetadataSet,
     ) {
         while let Some(region) = self.next_region_due() {
             let blocks = self.volumes.reclaim_region(region);
             if !blocks.is_empty() {
                 self.counters.paced_regions += 1;
-                self.free_region(region, blocks, checkpoint, changed);
+                self.free_region(region, blocks, consistency_point, changed);
             }
         }
     }

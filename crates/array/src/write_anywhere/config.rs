@@ -35,7 +35,7 @@ pub struct WriteAnywhereConfig {
     /// The NVRAM log, whose halves bound how much is dirty.
     pub log: LogSize,
     /// The longest time between the beginnings of two consistency points, in nanoseconds.
-    pub checkpoint_interval_ns: u64,
+    pub consistency_point_interval_ns: u64,
     /// The buffer cache, in blocks.
     pub cache_blocks: u32,
     /// Most blocks of the cache's protected segment, which holds blocks used more than once.

@@ -250,7 +250,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let Some(degraded) = &self.degraded else { return };
         let wanted = degraded.groups[group.index()].wanted_row;
         if wanted.is_some_and(|row| !degraded.is_read(group, row)) {
-            self.advance_checkpoint(now_ns, driver);
+            self.advance_consistency_point(now_ns, driver);
         }
         let Some(degraded) = &mut self.degraded else { return };
         for slot in std::mem::take(&mut degraded.groups[group.index()].waiting) {

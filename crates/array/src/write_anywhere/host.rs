@@ -130,10 +130,10 @@ impl<P: Payload> WriteAnywhere<P> {
         payload: &P,
         driver: &mut impl Driver<P>,
     ) {
-        let checkpoint_may_wait = self.reads.came_back(fields.epoch_parity);
+        let consistency_point_may_wait = self.reads.came_back(fields.epoch_parity);
         self.on_read_done(now_ns, fields, payload, driver);
-        if checkpoint_may_wait {
-            self.advance_checkpoint(now_ns, driver);
+        if consistency_point_may_wait {
+            self.advance_consistency_point(now_ns, driver);
         }
     }
 
@@ -145,7 +145,7 @@ impl<P: Payload> WriteAnywhere<P> {
         fields: TagFields,
         driver: &mut impl Driver<P>,
     ) {
-        let checkpoint_may_wait = self.reads.came_back(fields.epoch_parity);
+        let consistency_point_may_wait = self.reads.came_back(fields.epoch_parity);
         let operation = &mut self.operations[fields.slot as usize];
         // The map in memory has the contents of an indirect block.
         if operation.stage != Stage::Indirect {
@@ -155,8 +155,8 @@ impl<P: Payload> WriteAnywhere<P> {
         if operation.awaited == 0 {
             self.on_stage_done(now_ns, fields.slot, driver);
         }
-        if checkpoint_may_wait {
-            self.advance_checkpoint(now_ns, driver);
+        if consistency_point_may_wait {
+            self.advance_consistency_point(now_ns, driver);
         }
     }
 
@@ -447,7 +447,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Logged::Done => {}
             Logged::BothFull => return false,
             Logged::HalfFull => {
-                self.begin_checkpoint(now_ns, driver);
+                self.begin_consistency_point(now_ns, driver);
                 // Metadata that had no place before takes room that was counted on.
                 if !is_unmap && !self.has_room(slot) {
                     return false;
@@ -468,8 +468,8 @@ impl<P: Payload> WriteAnywhere<P> {
             self.contents.store(first_sector, sectors, &operation.host.payload);
         }
         driver.acknowledge(id, when, P::default());
-        if self.checkpoint.is_none() && self.is_much_dirty() {
-            self.begin_checkpoint(now_ns, driver);
+        if self.consistency_point.is_none() && self.is_much_dirty() {
+            self.begin_consistency_point(now_ns, driver);
         }
         true
     }
@@ -478,7 +478,7 @@ impl<P: Payload> WriteAnywhere<P> {
     fn write_blocks(&mut self, operation: &PendingOperation<P>) {
         for block in operation.blocks() {
             if P::CARRIES_DATA && self.cache.is_flushing(block) {
-                self.freeze_for_checkpoint(block);
+                self.freeze_for_consistency_point(block);
             }
             let (newly_dirty, evicted) = self.cache.write(block);
             self.forget(evicted);

@@ -6,8 +6,8 @@
 
 mod background;
 mod block_keys;
-mod checkpoint;
 mod config;
+mod consistency_point;
 mod costs;
 mod degraded;
 mod failing;
@@ -73,8 +73,8 @@ use crate::units::BLOCK_SECTORS;
 use background::Background;
 pub use background::{BackgroundScan, BackgroundWork};
 pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS, POINTERS};
-use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig};
+use consistency_point::ConsistencyPoint;
 use degraded::Degraded;
 pub use groups::PlacedGroup;
 pub use history::{DeadBlock, History};
@@ -123,8 +123,8 @@ pub struct WriteAnywhere<P: Payload> {
     waiting_for_log: VecDeque<u32>,
     /// Most blocks that may be dirty when the next consistency point begins.
     room_blocks: u64,
-    checkpoint: Option<Checkpoint<P>>,
-    checkpoint_due_ns: u64,
+    consistency_point: Option<ConsistencyPoint<P>>,
+    consistency_point_due_ns: u64,
     rebuild: Rebuild,
     /// The file system's reserve of the aggregate's blocks, in percent.
     reserve_percent: f64,
@@ -176,7 +176,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let nonzero = [
             (smallest.map_or(1, |blocks| (*blocks).into()), "a LUN"),
             (config.log.half_bytes, "half of the NVRAM log"),
-            (config.checkpoint_interval_ns, "the interval of consistency points"),
+            (config.consistency_point_interval_ns, "the interval of consistency points"),
             (config.cache_blocks.into(), "the buffer cache"),
             (config.dirty_limit_blocks.into(), "the limit of dirty blocks"),
             (config.tetrises_in_flight.into(), "the number of tetrises in flight"),
@@ -247,8 +247,8 @@ impl<P: Payload> WriteAnywhere<P> {
             reads: Reads::default(),
             waiting_for_log: VecDeque::new(),
             room_blocks: 0,
-            checkpoint: None,
-            checkpoint_due_ns: 0,
+            consistency_point: None,
+            consistency_point_due_ns: 0,
             rebuild: Rebuild::default(),
             reserve_percent: 0.0,
             degraded: None,
@@ -267,7 +267,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     fn does_not_fit(&self, full: &NoRoom) -> ArrayConfigError {
         match full {
-            NoRoom::Aggregate(_) | NoRoom::Checkpoint(_) => ArrayConfigError::LunsDoNotFit {
+            NoRoom::Aggregate(_) | NoRoom::ConsistencyPoint(_) => ArrayConfigError::LunsDoNotFit {
                 lun_blocks: self.config.lun_blocks(),
                 aggregate_blocks: self.config.blocks_at_start(),
             },
@@ -415,7 +415,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::HostOperation => {
                 self.on_operation_command_done(now_ns, fields, &payload, driver)
             }
-            Owner::CheckpointRead => {
+            Owner::ConsistencyPointRead => {
                 let before = driver.turn_to(Work::WriteBack);
                 self.on_metadata_read(now_ns, fields, Some(&payload), driver);
                 driver.turn_to(before);
@@ -497,7 +497,7 @@ enum NoRoom {
     #[error(transparent)]
     Aggregate(#[from] strewn_alloc::AllocateError),
     #[error(transparent)]
-    Checkpoint(#[from] strewn_alloc::ConsistencyPointError),
+    ConsistencyPoint(#[from] strewn_alloc::ConsistencyPointError),
     #[error("{0}: {1}")]
     Volume(VolumeId, strewn_volume::VolumeFull),
 }
@@ -523,7 +523,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     }
 
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
+        self.consistency_point_due_ns = now_ns + self.config.consistency_point_interval_ns;
         self.start_relocation(now_ns);
         self.set_timer(now_ns, driver);
         self.note_room();
@@ -634,8 +634,8 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         if self.background.is_some() || self.relocation.is_some() {
             self.timers_fired(now_ns, driver);
             self.end_recoveries(now_ns, driver);
-        } else if self.checkpoint.is_none() {
-            self.begin_checkpoint(now_ns, driver);
+        } else if self.consistency_point.is_none() {
+            self.begin_consistency_point(now_ns, driver);
             self.end_recoveries(now_ns, driver);
         }
         // While one is in progress, its end sees that the next is due.
@@ -686,7 +686,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         self.cache.assert_invariants();
         assert_eq!(self.dirty.count(), u64::from(self.cache.dirty_blocks()), "dirty blocks");
         assert!(
-            self.checkpoint.is_some() || self.waiting_for_log.is_empty(),
+            self.consistency_point.is_some() || self.waiting_for_log.is_empty(),
             "a write waits for the log, and nothing frees it"
         );
         self.assert_numbers_agree();
@@ -714,8 +714,8 @@ impl WriteAnywhere<()> {
     strewn_base::saved_state! {
         fns save_fields, restore_fields {
             parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots, read_ahead, relocation;
-            values: superblock, operations, reads, waiting_for_log, room_blocks, checkpoint,
-                checkpoint_due_ns, degraded, views, is_replaying, counters, through_holes, background;
+            values: superblock, operations, reads, waiting_for_log, room_blocks, consistency_point,
+                consistency_point_due_ns, degraded, views, is_replaying, counters, through_holes, background;
             built: config, first_spindles, keys, lun_sectors, contents, rebuild, reserve_percent;
         }
     }

@@ -293,7 +293,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.background = old.background.take();
         self.degraded = old.degraded.take();
         self.counters = old.counters;
-        self.checkpoint_due_ns = old.checkpoint_due_ns;
+        self.consistency_point_due_ns = old.consistency_point_due_ns;
         self.note_room();
         self.count_again();
         Ok(())

@@ -277,7 +277,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::HostOperation => self.operation_lost_blocks(now_ns, fields, driver),
             Owner::ReadAhead => self.on_read_ahead_done(now_ns, fields, None, driver),
             // What the metadata describes is in memory, and is written elsewhere.
-            Owner::CheckpointRead => self.on_metadata_read(now_ns, fields, None, driver),
+            Owner::ConsistencyPointRead => self.on_metadata_read(now_ns, fields, None, driver),
             // It stays where it is.
             Owner::Relocation => self.on_relocation_read(now_ns, fields, None, driver),
             Owner::Tetris

@@ -37,7 +37,10 @@ impl<P: Payload> WriteAnywhere<P> {
         self.counters.bad_blocks += new as u64;
         self.degraded = Some(degraded);
         match fields.owner {
-            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead | Owner::Relocation => {
+            Owner::HostOperation
+            | Owner::ConsistencyPointRead
+            | Owner::ReadAhead
+            | Owner::Relocation => {
                 self.recover(tag, run, driver);
             }
             Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
@@ -67,7 +70,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let place = (run.group, dbn, run.spindle);
             let is_bad = degraded.groups[run.group.index()].bad.contains(&(dbn, run.spindle));
             let under_way = degraded.repairs.iter().any(|(_, other)| *other == place);
-            let is_moving = read.owner == Owner::CheckpointRead;
+            let is_moving = read.owner == Owner::ConsistencyPointRead;
             if !is_bad || under_way || is_moving {
                 continue;
             }
@@ -104,7 +107,7 @@ impl<P: Payload> WriteAnywhere<P> {
             degraded.groups[group.index()].bad.remove(&(dbn, spindle));
         }
         if self.reads.came_back(fields.epoch_parity) {
-            self.advance_checkpoint(now_ns, driver);
+            self.advance_consistency_point(now_ns, driver);
         }
     }
 

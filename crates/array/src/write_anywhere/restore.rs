@@ -327,8 +327,8 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Begins a consistency point, unless one is in progress or nothing is dirty. A shutdown calls it so that nothing
     /// is left to replay from the log.
     pub fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        if self.checkpoint.is_none() {
-            self.begin_checkpoint(now_ns, driver);
+        if self.consistency_point.is_none() {
+            self.begin_consistency_point(now_ns, driver);
             self.end_recoveries(now_ns, driver);
         }
     }
@@ -339,6 +339,6 @@ impl<P: Payload> WriteAnywhere<P> {
         let has_more = |stored: &Stored| !stored.unmapped.is_empty() || stored.has_changed;
         let has_more = self.stored.as_ref().is_some_and(has_more);
         let is_relocating = self.relocation.as_ref().is_some_and(|one| !one.is_idle());
-        self.checkpoint.is_none() && self.dirty.is_empty() && !has_more && !is_relocating
+        self.consistency_point.is_none() && self.dirty.is_empty() && !has_more && !is_relocating
     }
 }

@@ -84,10 +84,10 @@ impl<P: Payload> WriteAnywhere<P> {
         slot: u32,
         driver: &mut impl Driver<P>,
     ) -> bool {
-        if self.checkpoint.is_none() {
-            self.begin_checkpoint(now_ns, driver);
+        if self.consistency_point.is_none() {
+            self.begin_consistency_point(now_ns, driver);
         }
-        if self.checkpoint.is_some() {
+        if self.consistency_point.is_some() {
             return false;
         }
         let operation = self.operations.remove(slot as usize);

@@ -22,7 +22,7 @@ use crate::payload::Payload;
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
 
 use super::WriteAnywhere;
-use super::checkpoint::Checkpoint;
+use super::consistency_point::ConsistencyPoint;
 use super::history::{DeadBlock, History};
 use super::metadata::Pointer;
 use super::promises::Promises;
@@ -132,8 +132,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.ownership_changes(volumes);
         self.note_room();
-        if self.checkpoint.is_none() {
-            self.begin_checkpoint(now_ns, driver);
+        if self.consistency_point.is_none() {
+            self.begin_consistency_point(now_ns, driver);
             self.end_recoveries(now_ns, driver);
         }
         next
@@ -154,8 +154,9 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Whether the consistency point in progress takes a snapshot of `volume`.
     pub(super) fn takes_snapshot(&self, volume: VolumeId) -> bool {
-        let in_progress = self.checkpoint.as_ref();
-        in_progress.is_some_and(|checkpoint| checkpoint.snapshots_of.contains(&volume))
+        let in_progress = self.consistency_point.as_ref();
+        in_progress
+            .is_some_and(|consistency_point| consistency_point.snapshots_of.contains(&volume))
     }
 
     /// Snapshots that leave no room to overwrite all that is promised are refused.
@@ -347,9 +348,13 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Continues deletions: in the modelled format, blocks that no snapshot holds any more join the volume's delayed
     /// frees; in the durable format they are returned, to become free with this consistency point.
-    pub(super) fn continue_deletions(&mut self, checkpoint: &Checkpoint<P>) -> Vec<Vbn> {
+    pub(super) fn continue_deletions(
+        &mut self,
+        consistency_point: &ConsistencyPoint<P>,
+    ) -> Vec<Vbn> {
         let Some(snapshots) = &mut self.snapshots else { return Vec::new() };
-        let most = (checkpoint.data.len() as u64 * ENTRIES_PER_DATA_BLOCK).max(REGION_BLOCKS);
+        let most =
+            (consistency_point.data.len() as u64 * ENTRIES_PER_DATA_BLOCK).max(REGION_BLOCKS);
         let before = snapshots.space.blocks();
         let mut free = Vec::new();
         let is_durable = self.config.format.is_durable();

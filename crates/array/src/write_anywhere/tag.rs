@@ -8,7 +8,7 @@ pub(super) enum Owner {
     /// The host operation in slot `slot`.
     HostOperation,
     /// The consistency point in progress, for a block of metadata.
-    CheckpointRead,
+    ConsistencyPointRead,
     /// The tetris in slot `slot` of the consistency point in progress.
     Tetris,
     /// The recovery in slot `slot`; `first_key` says which of its reads.
@@ -65,7 +65,7 @@ impl TagFields {
         Self {
             owner: match tag.0 & 3 | tag.0 >> 28 & 12 {
                 0 => Owner::HostOperation,
-                1 => Owner::CheckpointRead,
+                1 => Owner::ConsistencyPointRead,
                 2 => Owner::Tetris,
                 3 => Owner::Recovery,
                 4 => Owner::Rebuild,
@@ -93,7 +93,7 @@ mod tests {
         fn a_tag_keeps_its_fields(
             owner in prop_oneof![
                 Just(Owner::HostOperation),
-                Just(Owner::CheckpointRead),
+                Just(Owner::ConsistencyPointRead),
                 Just(Owner::Tetris),
                 Just(Owner::Recovery),
                 Just(Owner::Rebuild),

@@ -54,7 +54,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 continue;
             }
             if P::CARRIES_DATA && self.cache.is_flushing(block) {
-                self.freeze_for_checkpoint(block);
+                self.freeze_for_consistency_point(block);
             }
             let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
             if self.cache.discard(block) {

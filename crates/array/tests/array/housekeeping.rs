@@ -8,11 +8,11 @@ use strewn_base::BLOCK_SECTORS;
 
 use crate::harness::Harness;
 use crate::payloads::Bytes;
-use crate::write_anywhere::{CheckpointWatch, fresh_array, roomy};
+use crate::write_anywhere::{ConsistencyPointWatch, fresh_array, roomy};
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
-type Bench = Harness<WriteAnywhere<Bytes>, CheckpointWatch>;
+type Bench = Harness<WriteAnywhere<Bytes>, ConsistencyPointWatch>;
 
 /// A file of which every `each`th block of the first 60 was rewritten, with hardly any cache.
 fn rewritten(each: u64, holes: u32) -> Bench {
@@ -87,8 +87,8 @@ fn under_rewriting(work: BackgroundWork, delayed_free_blocks: u64) -> Vec<u64> {
         let block = step % 10 * 100;
         harness.write(block * BLOCK_SECTORS, 100 * BLOCK_SECTORS as u32);
         // To the next consistency point.
-        let checkpoints = harness.array.counters().checkpoints;
-        while harness.array.counters().checkpoints == checkpoints {
+        let consistency_points = harness.array.counters().consistency_points;
+        while harness.array.counters().consistency_points == consistency_points {
             harness.fire_timer();
             harness.drain();
         }

@@ -149,7 +149,7 @@ enum Happening {
     CompleteNewest,
     Drain,
     Commit,
-    Checkpoint,
+    LogDrain,
     Spoil(Index, Index),
 }
 
@@ -165,7 +165,7 @@ fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
         6 => Just(Happening::CompleteNewest),
         1 => Just(Happening::Drain),
         2 => Just(Happening::Commit),
-        1 => Just(Happening::Checkpoint),
+        1 => Just(Happening::LogDrain),
         4 => any::<(Index, Index)>().prop_map(|(spindle, block)| Happening::Spoil(spindle, block)),
     ];
     prop::collection::vec(happening, 1..250)
@@ -229,7 +229,7 @@ fn take(
             }
         }
         Happening::Commit => harness.commit(),
-        Happening::Checkpoint => harness.checkpoint(),
+        Happening::LogDrain => harness.begin_log_drain(),
         Happening::Spoil(spindle, block) if spoils != Spoils::None => {
             let spindle = spindle.index(harness.array.spindles().into()) as u16;
             let block = block.index((SPINDLE_SECTORS / BLOCK_SECTORS) as usize) as u64;
@@ -729,7 +729,7 @@ fn with_log(format: Format) -> Setting {
 }
 
 #[test]
-fn a_full_half_begins_a_checkpoint_that_frees_it() {
+fn a_full_half_begins_a_log_drain_that_frees_it() {
     let mut harness = harness(&with_log(Format::Modelled));
     for block in 0..3 {
         harness.write(block * 40, 8);
@@ -739,8 +739,8 @@ fn a_full_half_begins_a_checkpoint_that_frees_it() {
     assert!(harness.is_answered(fourth));
     assert!(harness.commands_out() > 0);
     harness.run_to_quiescence();
-    assert_eq!((harness.driver.committed, harness.array.counters().checkpoints), (1, 1));
-    // The fourth write is not of the checkpoint, and it is in the other half.
+    assert_eq!((harness.driver.committed, harness.array.counters().consistency_points), (1, 1));
+    // The fourth write is not of the drain, and it is in the other half.
     assert!(!harness.array.is_clean());
     harness.clean();
     assert_eq!(harness.driver.committed, 2);
@@ -770,10 +770,10 @@ fn with_both_halves_full_writes_wait_for_the_commit() {
 }
 
 #[test]
-fn a_sector_written_again_while_it_is_on_its_way_is_of_the_next_checkpoint() {
+fn a_sector_written_again_while_it_is_on_its_way_is_of_the_next_log_drain() {
     let mut harness = harness(&with_log(Format::Modelled));
     harness.write(0, 8);
-    harness.checkpoint();
+    harness.begin_log_drain();
     assert_eq!(harness.commands_out(), 2);
     harness.write(0, 8);
     harness.run_to_quiescence();

@@ -11,7 +11,7 @@ use crate::harness::{Harness, Watch};
 use crate::in_place::{DestageWatch, any_in_place, fresh_in_place, lun_is_as_acknowledged};
 use crate::payloads::Bytes;
 use crate::write_anywhere::{
-    CheckpointWatch, any_write_anywhere, fresh_array, fresh_write_anywhere,
+    ConsistencyPointWatch, any_write_anywhere, fresh_array, fresh_write_anywhere,
     spindles_are_as_acknowledged,
 };
 
@@ -112,7 +112,7 @@ proptest! {
         config in any_write_anywhere(),
         happenings in any_happenings(),
     ) {
-        let mut harness: Harness<WriteAnywhere<Bytes>, CheckpointWatch> = fresh_write_anywhere(config);
+        let mut harness: Harness<WriteAnywhere<Bytes>, ConsistencyPointWatch> = fresh_write_anywhere(config);
         run(&mut harness, &happenings);
         spindles_are_as_acknowledged(&harness);
         prop_assert_eq!(harness.array.aggregate().verify(), Ok(()));
@@ -136,7 +136,7 @@ proptest! {
         let with = |array: WriteAnywhere<Bytes>| {
             array.with_reads_through_holes(holes).with_background(work)
         };
-        let mut harness: Harness<WriteAnywhere<Bytes>, CheckpointWatch> = fresh_array(config, with);
+        let mut harness: Harness<WriteAnywhere<Bytes>, ConsistencyPointWatch> = fresh_array(config, with);
         run(&mut harness, &happenings);
         // A scan's turn is no consistency point.
         let end_ns = harness.driver.now_ns + 100_000_000;

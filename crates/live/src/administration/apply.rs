@@ -40,11 +40,11 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
             return Err(ChangeError::InPlace);
         };
         self.reach_spindles()?;
-        let checkpoint = self.engine().superblock().checkpoint;
+        let consistency_point = self.engine().superblock().consistency_point;
         let Some(array) = self.engine_mut().array_mut().volumes_mut() else {
             return Err(ChangeError::InPlace);
         };
-        let mut plan = Plan { old: catalog.clone(), catalog, array, checkpoint };
+        let mut plan = Plan { old: catalog.clone(), catalog, array, consistency_point };
         plan.make(change)?;
         let catalog = plan.catalog;
         self.engine_mut().change_catalog(catalog);
@@ -106,7 +106,7 @@ struct Plan<'a> {
     catalog: Catalog,
     old: Catalog,
     array: &'a mut WriteAnywhere<Data>,
-    checkpoint: u64,
+    consistency_point: u64,
 }
 
 impl Plan<'_> {
@@ -211,14 +211,15 @@ impl Plan<'_> {
         if self.snapshot(snapshot).is_ok() {
             return Err(ChangeError::Exists(format!("snapshot {snapshot}")));
         }
-        let (luns, checkpoint) = (self.catalog.volumes[at].luns.clone(), self.checkpoint);
+        let (luns, consistency_point) =
+            (self.catalog.volumes[at].luns.clone(), self.consistency_point);
         let inode = self.array.pointer(self.array.keys().inode_of(VolumeId(at as u32)));
         let entry = |number| {
             CatalogSnapshot::new(
                 number,
                 snapshot.snapshot().to_owned(),
                 taken_unix_seconds,
-                checkpoint,
+                consistency_point,
                 inode,
                 luns.clone(),
             )

@@ -321,12 +321,12 @@ pub enum MembershipError {
     #[error("the log of this array is a single device")]
     NotMirrored,
     #[error(
-        "the array was not shut down: everything that the host wrote since consistency point {checkpoint} is in the log, and would be lost"
+        "the array was not shut down: everything that the host wrote since consistency point {consistency_point} is in the log, and would be lost"
     )]
     /// The log may hold acknowledged writes that would be lost.
     LogNeeded {
         /// The newest consistency point; 0 if none was found.
-        checkpoint: u64,
+        consistency_point: u64,
     },
     #[error(
         "without spindle {position} data would be lost: {layout} makes {} good, and {} lost already",

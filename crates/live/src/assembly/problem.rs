@@ -57,7 +57,7 @@ pub enum DeviceProblemKind {
     /// last run.
     Behind {
         /// The consistency point of its newest superblock.
-        checkpoint: u64,
+        consistency_point: u64,
         /// That of the array's.
         newest: u64,
     },
@@ -209,9 +209,9 @@ impl fmt::Display for DeviceProblem {
                 formatter,
                 "it is stale: its label is number {sequence}, the array's is {newest}; it was away, or is an old copy"
             ),
-            DeviceProblemKind::Behind { checkpoint, newest } => write!(
+            DeviceProblemKind::Behind { consistency_point, newest } => write!(
                 formatter,
-                "it is stale: its superblock is that of consistency point {checkpoint}, the array's is {newest}; it is an old copy"
+                "it is stale: its superblock is that of consistency point {consistency_point}, the array's is {newest}; it is an old copy"
             ),
             DeviceProblemKind::Rebuilding => formatter.write_str("it is being rebuilt"),
             DeviceProblemKind::TooSmall { size_bytes, needed_bytes } => write!(

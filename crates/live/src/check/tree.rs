@@ -117,7 +117,7 @@ impl Walk<'_> {
             let holds = keys.holds(*key);
             let why = match state {
                 Some(state) => {
-                    problem_of(&state, holds, Some(pointer.checksum), superblock.checkpoint)
+                    problem_of(&state, holds, Some(pointer.checksum), superblock.consistency_point)
                 }
                 None => {
                     report.blocks_missing += 1;

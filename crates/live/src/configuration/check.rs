@@ -205,7 +205,7 @@ impl Configuration {
             return Err(ConfigurationError::Impossible("a share of more than 100 %".to_owned()));
         }
         let nonzero = [
-            (sizes.checkpoint_interval_ms, "the interval of consistency points"),
+            (sizes.consistency_point_interval_ms, "the interval of consistency points"),
             (sizes.tetrises_in_flight.into(), "the number of tetrises in flight"),
         ];
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {

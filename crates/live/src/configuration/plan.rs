@@ -108,7 +108,7 @@ impl ArraySpec {
                     tetris_stripes,
                     chunk_blocks,
                     tetrises_in_flight: 2,
-                    checkpoint_interval_ms: 10_000,
+                    consistency_point_interval_ms: 10_000,
                     protected_percent: 50,
                     dirty_limit_percent: 30,
                     delayed_free_blocks,

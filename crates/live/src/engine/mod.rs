@@ -128,8 +128,13 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let piece_sectors = piece_sectors(log.room());
         // A catalog may say otherwise later.
         let lun = Target { lun: LunId(0), sectors: lun_sectors, is_read_only: false };
-        let mut driver =
-            LiveDriver::new(store, log, superblock.checkpoint + 1, A::OVERWRITES_IN_PLACE, now_ns);
+        let mut driver = LiveDriver::new(
+            store,
+            log,
+            superblock.consistency_point + 1,
+            A::OVERWRITES_IN_PLACE,
+            now_ns,
+        );
         driver.expected = array.stripe_checked_layout().cloned().map(ExpectedBlocks::new);
         let mut engine = Self {
             array,

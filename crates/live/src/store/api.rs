@@ -108,7 +108,7 @@ pub enum BlockState {
         /// Its tag.
         block_tag: BlockTag,
         /// The consistency point that it was written with.
-        checkpoint: u64,
+        consistency_point: u64,
         /// CRC-32C of its 4096 bytes.
         crc: u32,
     },

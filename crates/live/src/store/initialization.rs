@@ -103,18 +103,18 @@ impl Store {
         extent: Extent,
         bytes: &[&[u8]],
         block_tags: &[BlockTag],
-        checkpoint: u64,
+        consistency_point: u64,
     ) {
         let blank = self.blank_zones(extent);
         if blank.is_empty() {
-            self.write_blocks(operation, extent, bytes, block_tags, checkpoint);
+            self.write_blocks(operation, extent, bytes, block_tags, consistency_point);
             return;
         }
         self.operations[operation].kind = OperationKind::Deferred(DeferredWrite {
             extent,
             bytes: bytes.concat(),
             block_tags: block_tags.to_vec(),
-            checkpoint,
+            consistency_point,
         });
         for zone in blank {
             let in_progress = &mut self.zones[zone.group].in_progress;
@@ -296,8 +296,8 @@ impl Store {
             let write = OperationKind::Write { spindle: extent.spindle };
             let deferred = std::mem::replace(&mut self.operations[operation].kind, write);
             if let OperationKind::Deferred(write) = deferred {
-                let DeferredWrite { extent, bytes, block_tags, checkpoint } = write;
-                self.write_blocks(operation, extent, &[&bytes], &block_tags, checkpoint);
+                let DeferredWrite { extent, bytes, block_tags, consistency_point } = write;
+                self.write_blocks(operation, extent, &[&bytes], &block_tags, consistency_point);
             }
         }
     }

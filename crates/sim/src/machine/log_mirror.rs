@@ -75,11 +75,11 @@ impl LogMirror {
         self.last.filter(|(last, _)| *last == operation).map_or(0, |(_, copied_ns)| copied_ns)
     }
 
-    pub(crate) fn checkpoint_begins(&mut self) {
+    pub(crate) fn consistency_point_begins(&mut self) {
         self.halves[1] = std::mem::take(&mut self.halves[0]);
     }
 
-    pub(crate) fn checkpoint_ends(&mut self) {
+    pub(crate) fn consistency_point_ends(&mut self) {
         self.halves[1] = Logged::default();
     }
 

@@ -85,7 +85,7 @@ fn all_that_write_back_costs_is_counted_and_slows_a_busy_processor() {
     let costly = run(write_anywhere(costs), 50, 32, 3);
     let counters = costly.counters;
     assert_eq!(free.counters.allocated_blocks, 0);
-    assert!(counters.allocated_blocks >= counters.checkpoint_blocks * 9 / 10);
+    assert!(counters.allocated_blocks >= counters.consistency_point_blocks * 9 / 10);
     assert!(counters.changed_metadata_blocks > 0 && counters.freed_blocks > 0);
     // Of six data blocks in a stripe, five are XORed into each of two parities.
     let full_stripes = counters.full_stripes as f64 * 10.0 * 8.0;

@@ -54,10 +54,10 @@ impl Driver<()> for Spindles {
     fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &()) -> Logged {
         self.log.append(&record)
     }
-    fn checkpoint_begins(&mut self) {
+    fn consistency_point_begins(&mut self) {
         self.log.switch();
     }
-    fn checkpoint_ends(&mut self) {
+    fn consistency_point_ends(&mut self) {
         self.log.release();
     }
 }
@@ -96,7 +96,7 @@ impl Bench {
             volumes: vec![volume; luns.into()],
             format,
             log,
-            checkpoint_interval_ns: 1_000_000_000,
+            consistency_point_interval_ns: 1_000_000_000,
             cache_blocks: 500,
             protected_blocks: 100,
             dirty_limit_blocks: 100,

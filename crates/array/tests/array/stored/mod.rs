@@ -31,7 +31,7 @@ fn config(parity: Parity, data_spindles: u16, file_blocks: u32) -> WriteAnywhere
         volumes: vec![VolumeConfig::of_one_lun(20_000, file_blocks)],
         format: Format::Durable,
         log: LogSize { half_bytes: 100_000, record_header_bytes: 160 },
-        checkpoint_interval_ns: 10 * MILLISECOND_NS,
+        consistency_point_interval_ns: 10 * MILLISECOND_NS,
         cache_blocks: 40,
         protected_blocks: 20,
         dirty_limit_blocks: 30,
@@ -327,12 +327,12 @@ fn an_unmap_costs_no_more_than_its_record() {
         harness.drain();
     }
     let counters = harness.array.counters().since(&before);
-    assert_eq!((counters.checkpoints, counters.spindle_writes()), (0, 0));
+    assert_eq!((counters.consistency_points, counters.spindle_writes()), (0, 0));
     harness.read_everything();
     assert_eq!(harness.array.counters().since(&before).data_reads, 0, "zeros are not read");
     assert!(!harness.array.is_clean());
     harness.bring_to_spindles();
-    assert_eq!(harness.array.counters().since(&before).checkpoints, 1);
+    assert_eq!(harness.array.counters().since(&before).consistency_points, 1);
     assert!((0..600).all(|block| harness.array.pointer(block).is_none()));
     harness.read_everything();
 }
@@ -340,7 +340,7 @@ fn an_unmap_costs_no_more_than_its_record() {
 #[test]
 fn a_read_in_flight_does_not_bring_back_what_was_unmapped() {
     // Before the consistency point that takes its place, and while it is in progress.
-    for checkpoint_begins in [false, true] {
+    for consistency_point_begins in [false, true] {
         let mut harness = Harness::empty(config(Parity::RaidDp, 4, 600));
         harness.write_at(0, 4_800);
         harness.bring_to_spindles();
@@ -348,8 +348,8 @@ fn a_read_in_flight_does_not_bring_back_what_was_unmapped() {
         harness.read_at(80, 16);
         assert!(harness.commands_out() > 0);
         harness.unmap_now(10, 1);
-        if checkpoint_begins {
-            harness.begin_checkpoint();
+        if consistency_point_begins {
+            harness.begin_consistency_point();
         }
         harness.complete_at(0);
         harness.read_at(80, 16);
@@ -363,7 +363,7 @@ fn a_read_in_flight_does_not_bring_back_what_was_unmapped() {
 fn a_block_is_unmapped_while_a_consistency_point_writes_it() {
     let mut harness = Harness::empty(config(Parity::RaidDp, 4, 600));
     harness.write_at(80, 24);
-    harness.begin_checkpoint();
+    harness.begin_consistency_point();
     assert!(harness.commands_out() > 0);
     harness.unmap_now(10, 2);
     harness.read_at(80, 24);
@@ -380,7 +380,7 @@ fn a_block_is_unmapped_while_a_consistency_point_writes_it() {
 
 #[test]
 fn a_write_of_part_of_a_block_that_is_unmapped_meanwhile_leaves_zeros_around_it() {
-    for checkpoint_begins in [false, true] {
+    for consistency_point_begins in [false, true] {
         let mut harness = Harness::empty(config(Parity::RaidDp, 4, 600));
         harness.write_at(0, 4_800);
         harness.bring_to_spindles();
@@ -388,8 +388,8 @@ fn a_write_of_part_of_a_block_that_is_unmapped_meanwhile_leaves_zeros_around_it(
         harness.write_at(83, 2);
         assert!(harness.commands_out() > 0, "the rest of the block is read");
         harness.unmap_now(10, 1);
-        if checkpoint_begins {
-            harness.begin_checkpoint();
+        if consistency_point_begins {
+            harness.begin_consistency_point();
         }
         harness.drain();
         harness.read_at(80, 8);
@@ -438,7 +438,7 @@ fn a_group_is_added_while_a_consistency_point_is_in_progress() {
     let config = WriteAnywhereConfig { groups_at_start: 1, ..two_groups() };
     let mut harness = Harness::empty(config);
     harness.write_at(0, 4_800);
-    harness.begin_checkpoint();
+    harness.begin_consistency_point();
     assert!(harness.commands_out() > 0);
     let blocks = harness.array.aggregate().total_blocks();
     assert!(harness.add_group());
@@ -473,7 +473,7 @@ fn a_group_that_loses_a_spindle_holds_up_no_other() {
     let rebuild = harness.commands_at(0..5);
     assert_eq!((rebuild.len(), harness.commands_at(5..10).len()), (4 * 16, 0));
     harness.write_at(0, 4_800);
-    harness.begin_checkpoint();
+    harness.begin_consistency_point();
     assert!(!harness.commands_at(0..5).contains(&Direction::Write), "its rows are locked");
     assert!(harness.commands_at(5..10).contains(&Direction::Write));
     harness.bring_to_spindles();

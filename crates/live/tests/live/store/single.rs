@@ -239,7 +239,7 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
     let root = Root { held_back_blocks: 3, ..Root::default() };
     let superblock = Superblock {
         array: Identity([7; 16]),
-        checkpoint: 5,
+        consistency_point: 5,
         log_start: 9,
         log_durable: 0,
         map_sequences: [0; MAXIMUM_GROUPS],

@@ -298,7 +298,7 @@ impl Modelled {
     fn consistency_point(&mut self, expected: u64, actions: &[Action], end: End) -> Checked {
         let (before, space) = (self.model.clone(), self.volumes.space());
         self.volumes.begin(expected).unwrap();
-        let refused = VolumeError::CheckpointOpen;
+        let refused = VolumeError::ConsistencyPointOpen;
         prop_assert_eq!(self.volumes.create_volume(1), Err(refused.clone()));
         prop_assert_eq!(self.volumes.begin(1), Err(refused.clone()));
         prop_assert_eq!(self.volumes.background_step(1), Err(refused));
@@ -333,7 +333,7 @@ impl Modelled {
             self.remount(is_committed)?;
         }
         self.end_of_consistency_point();
-        prop_assert_eq!(self.volumes.commit(), Err(VolumeError::NoCheckpoint));
+        prop_assert_eq!(self.volumes.commit(), Err(VolumeError::NoConsistencyPoint));
         Ok(())
     }
 
