@@ -189,7 +189,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     ///
     /// # Errors
     /// If a spindle that is present refuses a write. [`SpindleWriteError::SpindleLost`] if a write waits until the loss
-    /// of another spindle is recorded: see [`Store::losses_are_recorded`].
+    /// of another spindle is recorded: see [`Store::on_losses_recorded`].
     pub fn write_blocks(
         &mut self,
         blocks: &[(SpindleBlock, BlockTag, Vec<u8>)],
@@ -247,8 +247,8 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     }
 
     /// Goes on with writes that waited until all losses were recorded in the labels.
-    pub(crate) fn losses_are_recorded(&mut self) {
-        self.store.losses_are_recorded();
+    pub(crate) fn on_losses_recorded(&mut self) {
+        self.store.on_losses_recorded();
         self.run_to_quiescence();
     }
 

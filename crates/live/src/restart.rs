@@ -291,7 +291,7 @@ fn record_losses<D: Devices>(
         }
         label.sequence += 1;
         propagate_labels(offline.devices_mut(), label)?;
-        offline.losses_are_recorded();
+        offline.on_losses_recorded();
     }
     Ok(())
 }
@@ -552,7 +552,7 @@ fn store_with(label: &Label, maps: Vec<MapOfGroup>) -> Store {
             store.drop_spindle(position);
         }
     }
-    store.losses_are_recorded();
+    store.on_losses_recorded();
     store
 }
 

@@ -248,7 +248,7 @@ impl<A: Array<()>> DrivenArray<A> {
                 driver.components.turn_to(Component::Service);
                 driver.interrupt();
                 if completion.tag == Tag::OF_DRIVER {
-                    if driver.superblock_is_done() {
+                    if driver.on_superblock_done() {
                         self.array.committed(next_ns, driver);
                     }
                 } else {
@@ -310,7 +310,7 @@ impl<A: Array<()>> DrivenArray<A> {
         let mut is_committed = false;
         for command in commands {
             match command.tag {
-                Tag::OF_DRIVER => is_committed |= self.driver.superblock_is_done(),
+                Tag::OF_DRIVER => is_committed |= self.driver.on_superblock_done(),
                 _ => self.array.command_failed(now_ns, command, &mut self.driver),
             }
         }

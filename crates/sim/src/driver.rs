@@ -180,7 +180,7 @@ impl SimDriver {
 
     /// A superblock is written, or its spindle has failed. Returns whether the commit is done with it.
     #[cold]
-    pub(crate) fn superblock_is_done(&mut self) -> bool {
+    pub(crate) fn on_superblock_done(&mut self) -> bool {
         assert!(self.superblocks_out > 0, "a superblock is written that no commit asked for");
         self.superblocks_out -= 1;
         self.superblocks_out == 0

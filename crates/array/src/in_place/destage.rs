@@ -141,7 +141,7 @@ impl<P: Payload> InPlace<P> {
             && let Some((payload, gone)) = outcome
             && !destage.writing
         {
-            self.groups[id].destage_has_read(tag, payload, gone);
+            self.groups[id].on_destage_read(tag, payload, gone);
         }
         let destage = &mut self.groups[id].destages[slot];
         if destage.awaited > 0 {
@@ -149,11 +149,11 @@ impl<P: Payload> InPlace<P> {
         }
         if !destage.writing {
             if destage.stripes.is_some() {
-                return self.partial_stripe_is_read(id, slot, driver);
+                return self.on_partial_stripe_read(id, slot, driver);
             }
             if std::mem::take(&mut destage.again) {
                 self.send_reads(id, slot, driver);
-            } else if destage.lacks_something() && self.is_set_aside(id, slot) {
+            } else if destage.lacks_something() && self.set_destage_aside(id, slot) {
                 return true;
             } else {
                 self.send_writes(id, slot, driver);

@@ -109,9 +109,9 @@ impl<P: Payload> InPlace<P> {
             && !self.log_has_records
     }
 
-    /// Logs a write, with a log drain begun if it takes one; false if it has to wait for one.
+    /// Logs a write, and begins a drain if its half is full. Returns false if both halves are: the write waits.
     #[inline(never)]
-    pub(super) fn is_logged(
+    pub(super) fn log_write(
         &mut self,
         host: &HostOperation<P>,
         driver: &mut impl Driver<P>,
@@ -148,7 +148,7 @@ impl<P: Payload> InPlace<P> {
         self.log_drain = Some(Box::new(log_drain));
     }
 
-    /// Has the log drain committed if all of it is written.
+    /// Ends the drain if all of it is written: in the durable format, once the driver has committed it.
     pub(super) fn finish_log_drain(&mut self, driver: &mut impl Driver<P>) {
         while let Some(log_drain) = &mut self.log_drain {
             if log_drain.is_committing || !log_drain.is_written() {
@@ -159,19 +159,19 @@ impl<P: Payload> InPlace<P> {
                 driver.commit(Root::default());
                 return;
             }
-            self.log_drain_committed(driver);
+            self.end_log_drain(driver);
         }
     }
 
     /// What the driver was asked to commit is safe.
-    pub(super) fn commit_is_safe(&mut self, driver: &mut impl Driver<P>) {
+    pub(super) fn on_committed(&mut self, driver: &mut impl Driver<P>) {
         if self.log_drain.as_ref().is_some_and(|log_drain| log_drain.is_committing) {
-            self.log_drain_committed(driver);
+            self.end_log_drain(driver);
             self.finish_log_drain(driver);
         }
     }
 
-    fn log_drain_committed(&mut self, driver: &mut impl Driver<P>) {
+    fn end_log_drain(&mut self, driver: &mut impl Driver<P>) {
         let written = self.log_drain.take().is_some_and(|log_drain| log_drain.is_written());
         assert!(written, "a log drain commits before all of it is written");
         self.counters.consistency_points += 1;

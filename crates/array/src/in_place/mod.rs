@@ -175,7 +175,7 @@ impl<P: Payload> InPlace<P> {
     fn destage_ended(&mut self, group: GroupIndex, driver: &mut impl Driver<P>) {
         self.admit_waiting(driver);
         if self.groups[group].degraded.is_some() {
-            self.stripes_are_free(group, driver);
+            self.on_stripes_free(group, driver);
         } else {
             self.destage(driver);
         }
@@ -310,7 +310,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     fn committed(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
-        self.commit_is_safe(driver);
+        self.on_committed(driver);
     }
 
     #[inline]

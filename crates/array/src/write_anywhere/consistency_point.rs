@@ -123,7 +123,7 @@ impl<P: Payload> WriteAnywhere<P> {
             }
         }
         if let Some(relocation) = &mut self.relocation {
-            relocation.nothing_is_dirty(data.len() as u64);
+            relocation.on_consistency_point(data.len() as u64);
         }
         assert!(
             self.dirty.is_empty() && self.cache.dirty_blocks() == 0,
@@ -146,7 +146,7 @@ impl<P: Payload> WriteAnywhere<P> {
             frees_to_charge: 0,
             began_ns: now_ns,
         };
-        self.take_stock_of_frees(now_ns);
+        self.account_frees(now_ns);
         if let Err(full) = self.place_all(&mut consistency_point) {
             panic!("{full} during a consistency point, though each write was admitted by its room");
         }
@@ -239,7 +239,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// The driver has made the consistency point durable.
-    pub(super) fn is_committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+    pub(super) fn on_committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         if let Some(consistency_point) = &mut self.consistency_point {
             consistency_point.commit_asked = false;
         }
@@ -268,7 +268,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let evicted = self.cache.release(metadata);
             self.forget(evicted);
         }
-        self.snapshots_are_committed(&consistency_point.snapshots_of);
+        self.on_snapshots_committed(&consistency_point.snapshots_of);
         self.counters.consistency_points += 1;
         self.counters.consistency_point_ns += now_ns.saturating_sub(consistency_point.began_ns);
         self.counters.consistency_point_blocks +=

@@ -201,8 +201,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 }
                 driver.refuse(operation.host.id, Refusal::BlocksGone);
             }
-            Stage::Blocks => self.blocks_are_here(now_ns, slot, Acknowledge::Now, driver),
-            Stage::View => self.view_is_read(slot, Acknowledge::Now, driver),
+            Stage::Blocks => self.on_blocks_ready(now_ns, slot, Acknowledge::Now, driver),
+            Stage::View => self.on_view_read(slot, Acknowledge::Now, driver),
             Stage::Log => unreachable!("an operation that waits for the log has no command out"),
         }
     }
@@ -233,7 +233,7 @@ impl<P: Payload> WriteAnywhere<P> {
             }
         }
         if self.operations[slot as usize].awaited == 0 {
-            self.blocks_are_here(now_ns, slot, when, driver);
+            self.on_blocks_ready(now_ns, slot, when, driver);
         }
     }
 
@@ -318,9 +318,9 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// All reads of a view's operation are sent: answers it if there are none.
-    pub(super) fn view_reads_are_sent(&mut self, slot: u32, driver: &mut impl Driver<P>) {
+    pub(super) fn on_view_reads_sent(&mut self, slot: u32, driver: &mut impl Driver<P>) {
         if self.operations[slot as usize].awaited == 0 {
-            self.view_is_read(slot, Acknowledge::AfterProcessor, driver);
+            self.on_view_read(slot, Acknowledge::AfterProcessor, driver);
         }
     }
 
@@ -330,7 +330,7 @@ impl<P: Payload> WriteAnywhere<P> {
         (operation.stage == Stage::View).then_some(operation.host.lun)
     }
 
-    fn view_is_read(&mut self, slot: u32, when: Acknowledge, driver: &mut impl Driver<P>) {
+    fn on_view_read(&mut self, slot: u32, when: Acknowledge, driver: &mut impl Driver<P>) {
         let operation = self.operations.remove(slot as usize);
         match operation.lost.is_empty() {
             true => driver.acknowledge(operation.host.id, when, operation.answer),
@@ -393,7 +393,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Everything the operation needs is in memory.
     #[inline(always)]
-    fn blocks_are_here(
+    fn on_blocks_ready(
         &mut self,
         now_ns: u64,
         slot: u32,
@@ -485,7 +485,7 @@ impl<P: Payload> WriteAnywhere<P> {
             if newly_dirty {
                 self.dirty.insert(u64::from(block));
             } else if let Some(relocation) = &mut self.relocation {
-                relocation.is_written(block);
+                relocation.on_written(block);
             }
             if let Some(stored) = &mut self.stored {
                 stored.unmapped.remove(u64::from(block));

@@ -327,7 +327,7 @@ impl<P: Payload> WriteAnywhere<P> {
         if P::CARRIES_DATA
             && let Some(stored) = &mut self.stored
         {
-            stored.is_placed(key, vbn);
+            stored.record_placement(key, vbn);
         }
         let number = if let Some(volume) = volume {
             let allocated = self.volumes.allocate(volume);
@@ -616,7 +616,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     }
 
     fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        self.is_committed(now_ns, driver);
+        self.on_committed(now_ns, driver);
         self.end_recoveries(now_ns, driver);
     }
 

@@ -130,7 +130,7 @@ impl<P: Payload> WriteAnywhere<P> {
                     changed.insert(self.keys.aggregate_bitmap_of(before));
                     self.stop_using(before, consistency_point);
                 } else {
-                    self.is_placed_first(key);
+                    self.record_first_placement(key);
                 }
             }
         }
@@ -196,7 +196,7 @@ impl<P: Payload> WriteAnywhere<P> {
         consistency_point: &mut ConsistencyPoint<P>,
         changed: &mut MetadataSet,
     ) {
-        let left = self.is_replaced(key, before);
+        let left = self.record_replacement(key, before);
         let Some((region, before)) = before else { return };
         changed.insert(self.keys.volume_bitmap_of(region));
         match left {

@@ -142,7 +142,7 @@ impl Promises {
 
     /// A block of `volume` gets a place, loses one, or gets another: its births then and now.
     #[inline]
-    pub(super) fn is_replaced(
+    pub(super) fn record_replacement(
         &mut self,
         volume: VolumeId,
         is_metadata: bool,
@@ -160,7 +160,7 @@ impl Promises {
     }
 
     /// A block of the other metadata gets its first place.
-    pub(super) fn is_placed_first(&mut self) {
+    pub(super) fn record_first_placement(&mut self) {
         self.unplaced -= 1;
         self.claims -= 1;
     }
@@ -190,8 +190,8 @@ impl Promises {
         (each, self.claims - without + with)
     }
 
-    /// Nothing is dirty any more.
-    pub(super) fn nothing_is_dirty(&mut self) {
+    /// A consistency point takes all that is dirty: no growth is outstanding.
+    pub(super) fn reset_growth(&mut self) {
         self.growth = 0;
     }
 }
@@ -223,7 +223,7 @@ impl<P: Payload> WriteAnywhere<P> {
         for key in (0..held).filter(|key| self.map.get(*key).is_some()) {
             let birth = space.map_or(0, |space| space.birth(key));
             let is_metadata = key >= self.keys.data().end;
-            promises.is_replaced(self.keys.volume_of(key), is_metadata, None, Some(birth));
+            promises.record_replacement(self.keys.volume_of(key), is_metadata, None, Some(birth));
         }
         promises.set_unplaced(self.unplaced_metadata());
         for volume in self.volume_ids() {

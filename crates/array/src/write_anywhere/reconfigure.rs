@@ -190,7 +190,7 @@ impl<P: Payload> WriteAnywhere<P> {
         for key in (0..self.keys.end()).filter(|key| renumbering.new_key(*key).is_none()) {
             let Some(vbn) = self.map.get(key) else { continue };
             let left = match self.snapshots.is_some() && key < self.keys.indirect().end {
-                true => self.is_replaced(key, Some((self.regions[key as usize], vbn))),
+                true => self.record_replacement(key, Some((self.regions[key as usize], vbn))),
                 false => LeftPlace::Free,
             };
             self.map.remove(key);
@@ -281,7 +281,7 @@ impl<P: Payload> WriteAnywhere<P> {
             self.restore_block(key, pointer, true)?;
             // A block that a clone has borrowed goes by the key that it has in its own volume.
             if !self.is_borrowed(key) {
-                self.stored_mut().is_placed(key, pointer.vbn);
+                self.stored_mut().record_placement(key, pointer.vbn);
             }
         }
         for (key, pointer) in borrowed {

@@ -164,7 +164,7 @@ impl<P: Payload> WriteAnywhere<P> {
         } else {
             self.end_recovery(now_ns, fields.slot, driver);
         }
-        self.rows_are_free(now_ns, group, driver);
+        self.on_rows_free(now_ns, group, driver);
     }
 
     /// Ends the recoveries that had nothing to read.

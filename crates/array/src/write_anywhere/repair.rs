@@ -112,7 +112,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Blocks have been written, and are no longer bad.
-    pub(super) fn is_rewritten(&mut self, run: Run) {
+    pub(super) fn on_rewritten(&mut self, run: Run) {
         if let Some(degraded) = &mut self.degraded
             && let bad = &mut degraded.groups[run.group.index()].bad
             && !bad.is_empty()

@@ -230,7 +230,7 @@ impl<P: Payload> WriteAnywhere<P> {
     fn set_aside(&mut self, vbn: Vbn, key: Option<u32>) -> Result<(), SetAsideError> {
         self.aggregate.set_aside(vbn)?;
         if let Some((stored, key)) = self.stored.as_mut().zip(key) {
-            stored.is_placed(key, vbn);
+            stored.record_placement(key, vbn);
         }
         Ok(())
     }

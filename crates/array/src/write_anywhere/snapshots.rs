@@ -295,10 +295,14 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Block `key` of a volume gets a new place, or loses the one it has. Returns what becomes of that.
     #[inline]
-    pub(super) fn is_replaced(&mut self, key: u32, before: Option<(Region, Vbn)>) -> LeftPlace {
+    pub(super) fn record_replacement(
+        &mut self,
+        key: u32,
+        before: Option<(Region, Vbn)>,
+    ) -> LeftPlace {
         if self.config.format.is_durable() && key >= self.keys.indirect().end {
             if before.is_none() {
-                self.is_placed_first(key);
+                self.record_first_placement(key);
             }
             return LeftPlace::Free;
         }
@@ -309,9 +313,9 @@ impl<P: Payload> WriteAnywhere<P> {
         let birth = snapshots.space.birth(key);
         let is_borrowed = birth == 0 && is_clone;
         let of_own = before.filter(|_| !is_borrowed);
-        let is_held = snapshots.space.is_replaced(volume, key, of_own);
+        let is_held = snapshots.space.record_replacement(volume, key, of_own);
         let born_now = has_place.then(|| snapshots.space.birth(key));
-        snapshots.promises.is_replaced(volume, is_metadata, before.map(|_| birth), born_now);
+        snapshots.promises.record_replacement(volume, is_metadata, before.map(|_| birth), born_now);
         if P::CARRIES_DATA
             && (is_held || is_borrowed)
             && let Some((_, vbn)) = before
@@ -333,16 +337,16 @@ impl<P: Payload> WriteAnywhere<P> {
     /// The volumes of which the consistency point that begins takes a snapshot. Nothing is dirty any more.
     pub(super) fn take_snapshot_request(&mut self) -> Vec<VolumeId> {
         let Some(snapshots) = &mut self.snapshots else { return Vec::new() };
-        snapshots.promises.nothing_is_dirty();
+        snapshots.promises.reset_growth();
         std::mem::take(&mut snapshots.asked)
     }
 
     /// Block `key`, which no snapshot ever holds, gets its first place.
-    pub(super) fn is_placed_first(&mut self, key: u32) {
+    pub(super) fn record_first_placement(&mut self, key: u32) {
         if let Some(snapshots) = &mut self.snapshots
             && !self.keys.catalog().contains(&key)
         {
-            snapshots.promises.is_placed_first();
+            snapshots.promises.record_first_placement();
         }
     }
 
@@ -376,7 +380,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// The consistency point that takes snapshots of these volumes is committed.
-    pub(super) fn snapshots_are_committed(&mut self, volumes: &[VolumeId]) {
+    pub(super) fn on_snapshots_committed(&mut self, volumes: &[VolumeId]) {
         let Some(snapshots) = &mut self.snapshots else { return };
         for volume in volumes {
             let taken = snapshots.space.take(*volume);

@@ -94,8 +94,9 @@ impl Stored {
         (key != NOBODY).then_some(key)
     }
 
+    /// Block `key` now lies at `vbn`.
     #[inline]
-    pub(super) fn is_placed(&mut self, key: u32, vbn: Vbn) {
+    pub(super) fn record_placement(&mut self, key: u32, vbn: Vbn) {
         if let Some(there) = self.key_at.get_mut(vbn.0 as usize) {
             *there = key;
         }

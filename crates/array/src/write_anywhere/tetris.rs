@@ -45,12 +45,12 @@ impl<P: Payload> WriteAnywhere<P> {
             self.write_tetris(&mut consistency_point, fields.slot, driver);
         } else if all_done {
             let written = consistency_point.in_flight.remove(slot);
-            self.has_written(&written.tetris);
+            self.on_tetris_written(&written.tetris);
         }
         self.consistency_point = Some(consistency_point);
         if all_done && !was_reading {
             self.advance_consistency_point(now_ns, driver);
-            self.rows_are_free(now_ns, group, driver);
+            self.on_rows_free(now_ns, group, driver);
         }
     }
 
@@ -213,7 +213,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 let dbn = first_stripe + u64::from(bit);
                 let run = Run { group: index, spindle, dbn, blocks };
                 let payload = payloads.run(run);
-                self.is_rewritten(run);
+                self.on_rewritten(run);
                 let fields = TagFields {
                     owner: Owner::Tetris,
                     slot,

@@ -48,7 +48,7 @@ impl<P: Payload> WriteAnywhere<P> {
             stored.unmapped.insert(block.into());
             self.dirty.remove(block.into());
             if let Some(relocation) = &mut self.relocation {
-                relocation.is_written(block);
+                relocation.on_written(block);
             }
             if !self.cache.contains(block) {
                 continue;

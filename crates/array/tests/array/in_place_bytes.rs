@@ -574,7 +574,7 @@ fn with_a_read_that_found_a_bad_block() -> (FaultyHarness, u32, (u16, u64)) {
 }
 
 /// The row never has two bad blocks, but when the read learns of the one it is good again, and another one is bad.
-fn is_read_with_another_bad_block(mut harness: FaultyHarness, read: u32, other: (u16, u64)) {
+fn read_finds_another_bad_block(mut harness: FaultyHarness, read: u32, other: (u16, u64)) {
     assert_eq!((harness.driver.bad_blocks(), harness.array.bad_blocks().repaired), (0, 1));
     assert!(harness.driver.spoil(other.0, other.1, false));
     harness.run_to_quiescence();
@@ -592,7 +592,7 @@ fn what_another_read_has_repaired_is_not_gone() {
     while harness.commands_out() > 1 {
         harness.complete(1);
     }
-    is_read_with_another_bad_block(harness, read, other);
+    read_finds_another_bad_block(harness, read, other);
 }
 
 #[test]
@@ -605,7 +605,7 @@ fn what_a_destage_has_repaired_is_not_gone() {
         harness.complete(0);
     }
     assert!(!harness.is_answered(read));
-    is_read_with_another_bad_block(harness, read, other);
+    read_finds_another_bad_block(harness, read, other);
 }
 
 #[test]

@@ -190,7 +190,7 @@ impl LiveDriver {
         let mut is_any = false;
         while let Some((needed, bound)) = self.waiting.pop_front() {
             let log_is_behind = self.waits_for_log && needed > durable;
-            if self.labels_are_behind || log_is_behind || !self.are_checked(&bound) {
+            if self.labels_are_behind || log_is_behind || !self.ensure_checked(&bound) {
                 self.waiting.push_front((needed, bound));
                 break;
             }
@@ -215,8 +215,8 @@ impl LiveDriver {
         self.commands.is_empty() && self.waiting.is_empty()
     }
 
-    /// Returns whether the stripes of these commands are checked, or need no check. If not, starts their checks.
-    fn are_checked(&mut self, commands: &[SpindleCommand<Data>]) -> bool {
+    /// Starts the checks of the stripes of these commands that need one. Returns whether none does.
+    fn ensure_checked(&mut self, commands: &[SpindleCommand<Data>]) -> bool {
         let Some(expected) = &mut self.expected else { return true };
         let mut all_known = true;
         for command in commands {
@@ -277,7 +277,7 @@ impl LiveDriver {
     /// Sets whether a spindle holds everything that was written to it.
     pub(super) fn set_complete(&mut self, spindle: SpindleIndex, is_complete: bool) {
         if let Some(expected) = &mut self.expected {
-            expected.is_complete(spindle, is_complete);
+            expected.set_complete(spindle, is_complete);
         }
     }
 

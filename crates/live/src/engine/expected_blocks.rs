@@ -87,7 +87,7 @@ impl ExpectedBlocks {
     }
 
     /// Sets whether a spindle holds everything that was written to it.
-    pub(super) fn is_complete(&mut self, spindle: SpindleIndex, is_complete: bool) {
+    pub(super) fn set_complete(&mut self, spindle: SpindleIndex, is_complete: bool) {
         self.incomplete[spindle.index()] = !is_complete;
     }
 

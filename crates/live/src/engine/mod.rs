@@ -247,7 +247,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     /// Returns since when there has been no space for a write.
     #[must_use]
     pub fn out_of_space_since_ns(&self) -> Option<u64> {
-        self.space.is_short_since_ns()
+        self.space.short_since_ns()
     }
 
     /// Returns the size of a target, in sectors of 512 bytes, or `None` if there is no such target.
@@ -578,7 +578,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             any |= !events.is_empty();
             self.on_store_events(events);
             if self.labels.is_idle() && self.stopped.is_none() {
-                self.driver.store.losses_are_recorded();
+                self.driver.store.on_losses_recorded();
             }
             any |= self.mark_log();
             any |= self.commit_if_ready();

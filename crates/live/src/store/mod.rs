@@ -232,7 +232,7 @@ impl Store {
 
     /// Treats a spindle as lost: everything in flight on it fails, and so does every later request. Reports nothing.
     /// After this and after any [loss](StoreEvent::SpindleLost), first writes to zones wait for
-    /// [`losses_are_recorded`](Self::losses_are_recorded).
+    /// [`on_losses_recorded`](Self::on_losses_recorded).
     pub fn drop_spindle(&mut self, spindle: SpindleIndex) {
         self.fail_spindle(spindle);
         self.run_to_quiescence();
@@ -246,7 +246,7 @@ impl Store {
         if let Some(present) = self.present.get_mut(spindle.index()) {
             *present = true;
         }
-        self.map_is_missing_on(spindle);
+        self.rewrite_map_on(spindle);
     }
 
     /// Returns whether a spindle is present.

@@ -145,7 +145,7 @@ fn a_lost_write_of_parity_is_told_and_made_good() {
     let mut rig = full(4);
     let [_, parity] = places(&rig);
     write_and_lose(&mut rig, parity);
-    is_stale(&mut rig, BlockContents::Parity, parity);
+    assert_stale(&mut rig, BlockContents::Parity, parity);
     scrub_makes_good(&mut rig);
     restart_and_verify(&mut rig);
 }
@@ -155,7 +155,7 @@ fn a_lost_write_of_data_is_told_and_made_good() {
     let mut rig = full(5);
     let [place, _] = places(&rig);
     write_and_lose(&mut rig, place);
-    is_stale(&mut rig, BlockContents::lun(HARMED), place);
+    assert_stale(&mut rig, BlockContents::lun(HARMED), place);
     scrub_makes_good(&mut rig);
     restart_and_verify(&mut rig);
 }
@@ -182,7 +182,7 @@ fn a_lost_write_is_noticed_when_the_block_is_read_or_its_stripe_written() {
             rig.check();
         } else {
             // Nothing was asked of parity.
-            is_stale(&mut rig, BlockContents::Parity, place);
+            assert_stale(&mut rig, BlockContents::Parity, place);
         }
     }
 }
@@ -292,7 +292,7 @@ fn a_lost_write_beside_a_lost_spindle_is_refused() {
     assert!(matches!(answer, Err(RequestError::BlocksGone)), "{answer:?}");
 }
 
-fn is_stale(rig: &mut Rig, holds: BlockContents, place: SpindleBlock) {
+fn assert_stale(rig: &mut Rig, holds: BlockContents, place: SpindleBlock) {
     let findings = rig.report().findings;
     assert!(
         matches!(&findings[..], [Inconsistency::Block { holds: found, place: at, why }]

@@ -42,7 +42,7 @@ impl Rig {
             let before = finished.len();
             self.store.take_events(&mut finished);
             if finished[before..].iter().any(|one| matches!(one, StoreEvent::SpindleLost(_))) {
-                self.store.losses_are_recorded();
+                self.store.on_losses_recorded();
                 continue;
             }
             let Some(done) = self.devices.step() else { break };
