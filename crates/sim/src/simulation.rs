@@ -201,9 +201,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             if self.host.is_done() {
                 return Ok(());
             }
-            let Some((_, what)) = self.driven.take_scheduled(end_ns) else { break };
+            let Some((_, event)) = self.driven.take_scheduled(end_ns) else { break };
             let now_ns = at_ns.max(self.segment_start_ns);
-            self.driven.happen(now_ns, what)?;
+            self.driven.apply(now_ns, event)?;
             self.answer_ready(now_ns)?;
         }
         self.run_until(end_ns, observer)

@@ -50,7 +50,7 @@ impl LogMirror {
     }
 
     /// The partner has gone, or is back.
-    pub(crate) fn turn(&mut self, is_on: bool) {
+    pub(crate) fn set_on(&mut self, is_on: bool) {
         self.is_on = is_on;
         self.last = None;
     }

@@ -77,7 +77,7 @@ fn any_config() -> impl Strategy<Value = WriteAnywhereConfig> {
 
 /// What happens next.
 #[derive(Debug, Clone)]
-enum Happening {
+enum Step {
     Read(Index, u32),
     Write(Index, u32),
     Unmap(Index, u32),
@@ -90,34 +90,34 @@ enum Happening {
     ReadAhead(u64),
 }
 
-fn any_happening() -> impl Strategy<Value = Happening> {
+fn any_step() -> impl Strategy<Value = Step> {
     let sectors = prop_oneof![4 => 1..=40u32, 1 => 1..=200u32];
     prop_oneof![
-        5 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
-        5 => sectors.clone().prop_map(Happening::ReadOn),
-        8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
-        1 => (any::<Index>(), 1..40u32).prop_map(|(at, size)| Happening::Unmap(at, size)),
-        30 => any::<Index>().prop_map(Happening::Complete),
-        2 => Just(Happening::Timer),
-        1 => Just(Happening::Drain),
-        1 => Just(Happening::AddGroup),
-        1 => (0..200_000u64).prop_map(Happening::ReadAhead),
+        5 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Step::Read(at, size)),
+        5 => sectors.clone().prop_map(Step::ReadOn),
+        8 => (any::<Index>(), sectors).prop_map(|(at, size)| Step::Write(at, size)),
+        1 => (any::<Index>(), 1..40u32).prop_map(|(at, size)| Step::Unmap(at, size)),
+        30 => any::<Index>().prop_map(Step::Complete),
+        2 => Just(Step::Timer),
+        1 => Just(Step::Drain),
+        1 => Just(Step::AddGroup),
+        1 => (0..200_000u64).prop_map(Step::ReadAhead),
     ]
 }
 
-fn happen(harness: &mut Harness, happening: &Happening) {
-    match happening {
-        Happening::Read(at, sectors) => harness.read(at, *sectors),
-        Happening::Write(at, sectors) => harness.write(at, *sectors),
-        Happening::Unmap(at, blocks) => harness.unmap(at, *blocks),
-        Happening::Complete(which) => harness.complete(which),
-        Happening::Timer => harness.fire_timer(),
-        Happening::Drain => harness.drain(),
-        Happening::AddGroup => {
+fn apply(harness: &mut Harness, step: &Step) {
+    match step {
+        Step::Read(at, sectors) => harness.read(at, *sectors),
+        Step::Write(at, sectors) => harness.write(at, *sectors),
+        Step::Unmap(at, blocks) => harness.unmap(at, *blocks),
+        Step::Complete(which) => harness.complete(which),
+        Step::Timer => harness.fire_timer(),
+        Step::Drain => harness.drain(),
+        Step::AddGroup => {
             harness.add_group();
         }
-        Happening::ReadOn(sectors) => harness.read_on(*sectors),
-        Happening::ReadAhead(bytes) => {
+        Step::ReadOn(sectors) => harness.read_on(*sectors),
+        Step::ReadAhead(bytes) => {
             harness.drain();
             harness.array.set_read_ahead(*bytes);
         }
@@ -129,8 +129,8 @@ fn any_holes() -> impl Strategy<Value = u32> {
     prop_oneof![Just(0), 1..40u32]
 }
 
-fn any_history() -> impl Strategy<Value = Vec<Happening>> {
-    prop::collection::vec(any_happening(), 1..500)
+fn any_history() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(any_step(), 1..500)
 }
 
 proptest! {
@@ -142,8 +142,8 @@ proptest! {
         history in any_history(),
     ) {
         let mut harness = Harness::empty(config);
-        for happening in &history {
-            happen(&mut harness, happening);
+        for step in &history {
+            apply(&mut harness, step);
         }
         harness.bring_to_spindles();
         harness.parity_is_right(&BTreeSet::new());
@@ -166,8 +166,8 @@ proptest! {
         if with_spares {
             harness.array = harness.array.with_rebuild(Rebuild { spares: 4, steps_in_flight: 2 });
         }
-        for happening in &before {
-            happen(&mut harness, happening);
+        for step in &before {
+            apply(&mut harness, step);
         }
         for (which, history) in &lost {
             let spindles = harness.spindles_of(harness.groups() - 1).end;
@@ -179,8 +179,8 @@ proptest! {
                 lost_in[group] += 1;
                 harness.lose(SpindleIndex(spindle));
             }
-            for happening in history {
-                happen(&mut harness, happening);
+            for step in history {
+                apply(&mut harness, step);
             }
         }
         harness.bring_to_spindles();
@@ -203,8 +203,8 @@ fn an_array_goes_on_from_what_its_root_leads_to() {
         let mut harness = Harness::empty(config);
         let mut bitmaps = 0;
         for history in &histories {
-            for happening in history {
-                happen(&mut harness, happening);
+            for step in history {
+                apply(&mut harness, step);
             }
             harness.bring_to_spindles();
             bitmaps += u32::from(harness.bitmap_is_right());
@@ -228,8 +228,8 @@ fn bad_blocks_are_computed_and_written_again() {
     cases_that_test(64, 64, strategy, |(config, holes, bad, (before, after))| {
         let mut harness = Harness::empty(config);
         harness.array = harness.array.with_reads_through_holes(holes);
-        for happening in &before {
-            happen(&mut harness, happening);
+        for step in &before {
+            apply(&mut harness, step);
         }
         harness.bring_to_spindles();
         // One a stripe.
@@ -242,8 +242,8 @@ fn bad_blocks_are_computed_and_written_again() {
             }
         }
         harness.read_everything();
-        for happening in &after {
-            happen(&mut harness, happening);
+        for step in &after {
+            apply(&mut harness, step);
         }
         harness.bring_to_spindles();
         harness.read_everything();
@@ -260,8 +260,8 @@ fn what_cannot_be_computed_is_refused_and_never_wrong() {
     cases_that_test(64, 64, strategy, |(config, holes, bad, lost, (before, after))| {
         let mut harness = Harness::empty(config);
         harness.array = harness.array.with_reads_through_holes(holes);
-        for happening in &before {
-            happen(&mut harness, happening);
+        for step in &before {
+            apply(&mut harness, step);
         }
         harness.bring_to_spindles();
         if let Some(which) = lost {
@@ -272,8 +272,8 @@ fn what_cannot_be_computed_is_refused_and_never_wrong() {
             let spindle = spindle.index(harness.array.spindles().into()) as u16;
             spoiled += u32::from(harness.spoil(spindle, stripe.index(200) as u64, *kind));
         }
-        for happening in &after {
-            happen(&mut harness, happening);
+        for step in &after {
+            apply(&mut harness, step);
         }
         harness.may_refuse = true;
         harness.bring_to_spindles();
