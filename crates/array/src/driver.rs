@@ -349,7 +349,7 @@ pub trait Array<P: Payload> {
     /// volume that are asked for before that are one.
     ///
     /// # Errors
-    /// If the array simulates no snapshots, or with these what is promised could not be overwritten in full. Then none
+    /// If the array simulates no snapshots, or with these what is reserved could not be overwritten in full. Then none
     /// is taken.
     fn begin_snapshots(
         &mut self,
@@ -373,7 +373,7 @@ pub trait Array<P: Payload> {
         None
     }
 
-    /// Each volume as it is now; none in an array that counts no promises, since all its volumes are thick and none
+    /// Each volume as it is now; none in an array that counts no reservations, since all its volumes are thick and none
     /// ever had a snapshot.
     fn volume_measures(&self) -> Vec<VolumeMeasures> {
         Vec::new()

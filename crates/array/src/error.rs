@@ -126,11 +126,11 @@ pub enum ArrayConfigError {
     },
     /// Thick volumes reserve more than what is laid out, and other data, leave free.
     #[error(
-        "thick volumes reserve {promised} blocks beside what they have, and {free} are left: make volumes smaller or thin"
+        "thick volumes reserve {reserved} blocks beside what they have, and {free} are left: make volumes smaller or thin"
     )]
-    PromisedTooMuch {
+    ReservedTooMuch {
         /// Blocks that thick volumes reserve beside those that are laid out.
-        promised: u64,
+        reserved: u64,
         /// Blocks left free, less those that metadata may take.
         free: u64,
     },

@@ -30,7 +30,7 @@ pub enum Change {
         volume: VolumeName,
         /// Its size: the most that its LUNs have together. `None` for as much as the aggregate has.
         bytes: Option<u64>,
-        /// Whether it may promise more than the aggregate has free.
+        /// Whether it is created without a reservation: it may be larger than what the aggregate has free.
         thin: bool,
     },
     /// Makes a volume larger or smaller.

@@ -52,7 +52,7 @@ pub struct CatalogVolume {
     pub name: String,
     /// Its size, in blocks: the most that its LUNs have together.
     pub blocks: u64,
-    /// Whether it may promise more than the aggregate has.
+    /// Whether it has no reservation: it may be larger than the aggregate.
     #[serde(default, skip_serializing_if = "is_false")]
     pub thin: bool,
     /// Numbers for its blocks. Fixed when it gets its size.
@@ -165,7 +165,7 @@ impl Catalog {
     #[must_use]
     pub fn volumes(&self) -> Vec<VolumeConfig> {
         let of = |volume: &CatalogVolume| VolumeConfig {
-            promised_blocks: Some(if volume.thin { 0 } else { volume.blocks }),
+            reservation_blocks: Some(if volume.thin { 0 } else { volume.blocks }),
             is_clone: volume.origin.is_some(),
             ..volume_config(volume.numbers, &volume.luns)
         };

@@ -227,7 +227,7 @@ fn volumes(
         };
         Ok(VolumeConfig {
             // Without a description there is no other claim to the space, and no need to count.
-            promised_blocks: (!array.volumes.is_empty())
+            reservation_blocks: (!array.volumes.is_empty())
                 .then(|| volume.reserved_bytes().div_ceil(BLOCK_BYTES)),
             laid_out,
             ..VolumeConfig::new(own.max(volume_for(held).min(most_blocks)), files)

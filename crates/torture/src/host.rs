@@ -220,7 +220,7 @@ impl Host {
                 shadow.model.image_mut(&of).unknown.extend(pieces);
             }
             (Outstanding::Write { of, pieces }, Err(RequestError::ArrayFull))
-                if shadow.model.promises_too_much() =>
+                if shadow.model.is_overcommitted() =>
             {
                 self.refused_when_full += 1;
                 shadow.model.image_mut(&of).unknown.extend(pieces);

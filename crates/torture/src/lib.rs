@@ -160,7 +160,7 @@ pub struct Summary {
     pub changes: u64,
     /// Changes that were refused.
     pub changes_refused: u64,
-    /// Requests that were answered since a thin volume had promised too much.
+    /// Requests refused because thin volumes had filled the array.
     pub refused_when_full: u64,
     /// Snapshots taken.
     pub snapshots: u64,

@@ -31,7 +31,7 @@ pub enum VolumeError {
         /// Tetrises not taken, including those being filled.
         tetrises: usize,
     },
-    /// Fewer blocks are free and not promised to others than are needed.
+    /// Fewer blocks are free and not reserved for others than are needed.
     OutOfSpace(OutOfSpace),
     /// The aggregate was mounted with scores that are not those of its maps.
     Scores(ScoreMismatch),

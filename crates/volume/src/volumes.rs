@@ -89,8 +89,8 @@ pub struct Volumes {
     pub(crate) next_teardown: u64,
     pub(crate) phase: Phase,
     pub(crate) jobs: VecDeque<TeardownJob>,
-    /// Free blocks promised to volumes.
-    pub(crate) promised: u64,
+    /// Free blocks reserved for volumes.
+    pub(crate) reserved: u64,
     pub(crate) withheld: Vec<Withheld>,
     /// Of a persistent store.
     pub(crate) metadata: Option<Box<Metadata>>,
@@ -111,7 +111,7 @@ impl Volumes {
             next_teardown: 1,
             phase: Phase::Closed,
             jobs: VecDeque::new(),
-            promised: 0,
+            reserved: 0,
             withheld: Vec::new(),
             metadata: None,
         })
@@ -231,8 +231,8 @@ impl Volumes {
         }
         volume.is_destroyed = true;
         volume.destruction = number;
-        let promised = std::mem::take(&mut volume.promised);
-        self.promised -= promised;
+        let reserved = std::mem::take(&mut volume.reserved);
+        self.reserved -= reserved;
         self.next_teardown += 1;
         self.jobs.push_back(TeardownJob::destroy(id));
         Ok(())

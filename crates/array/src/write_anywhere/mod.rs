@@ -19,7 +19,6 @@ mod initial_layout;
 pub mod metadata;
 mod placement;
 mod prefetch;
-mod promises;
 mod read_ahead;
 mod reads;
 mod rebuild;
@@ -28,6 +27,7 @@ mod reconfigure;
 mod recovery;
 mod relocation;
 mod repair;
+mod reservations;
 mod restore;
 mod room;
 mod seal;
@@ -158,7 +158,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let mut array = Self::bare(config)?;
         array.lay_out().map_err(|full| array.does_not_fit(&full))?;
         array.add_other_data()?;
-        array.check_promises()?;
+        array.check_reservations()?;
         array.begin_to_count();
         if array.config.cache_start == CacheStart::Metadata {
             array.warm_metadata();
@@ -690,7 +690,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
             "a write waits for the log, and nothing frees it"
         );
         self.assert_numbers_agree();
-        self.assert_promises_agree();
+        self.assert_reservations_agree();
     }
 
     fn layout(&self) -> LayoutMeasures {

@@ -176,7 +176,7 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(array)
     }
 
-    /// Whether the operations to come are those of a log: they have been admitted before, so that what is promised to
+    /// Whether the operations to come are those of a log: they have been admitted before, so that what is reserved for
     /// others is not held against them.
     pub fn set_replaying(&mut self, replaying: bool) {
         self.is_replaying = replaying;

@@ -283,15 +283,15 @@ impl Plan<'_> {
             false => 0,
         };
         if lacking > 0 {
-            let promised = promised_blocks(&self.catalog);
-            if promised <= promised_blocks(&self.old) {
+            let reserved = reservation_blocks(&self.catalog);
+            if reserved <= reservation_blocks(&self.old) {
                 let lacking = Size(bytes_of(lacking));
                 let why = format!("{lacking} are lacking for the metadata of what it would have");
                 return Err(ChangeError::Impossible(why));
             }
             return Err(ChangeError::VolumeTooLarge {
-                bytes: bytes_of(promised),
-                free_bytes: bytes_of(promised.saturating_sub(lacking)),
+                bytes: bytes_of(reserved),
+                free_bytes: bytes_of(reserved.saturating_sub(lacking)),
             });
         }
         self.array.reconfigure(&to).map_err(|error| match error {
@@ -304,9 +304,9 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// The size of a volume that promises what is free.
+    /// The size of a volume that reserves all that is free.
     fn free_blocks(&self) -> u64 {
-        let free = self.array.blocks_to_promise();
+        let free = self.array.blocks_to_reserve();
         // What the volume's own metadata may need.
         free.saturating_sub(free / 50 + 8 * REGION_BLOCKS / 64)
     }
@@ -396,8 +396,8 @@ impl Plan<'_> {
     }
 }
 
-/// What volumes that are not thin promise, all together.
-fn promised_blocks(catalog: &Catalog) -> u64 {
+/// The blocks that volumes which are not thin reserve together.
+fn reservation_blocks(catalog: &Catalog) -> u64 {
     let thick = catalog.volumes.iter().filter(|volume| !volume.thin);
     thick.map(|volume| volume.blocks).sum()
 }

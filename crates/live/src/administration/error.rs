@@ -50,7 +50,7 @@ pub enum ChangeError {
         /// What its other LUNs leave of it.
         left_bytes: u64,
     },
-    /// A volume that is not thin would promise more than the aggregate has free.
+    /// A volume that is not thin would reserve more than the aggregate has free.
     #[error(
         "volumes that are not thin would promise {}, and the aggregate has room for {}", Size(*bytes), Size(*free_bytes)
     )]

@@ -25,7 +25,7 @@ pub struct VolumeInventory {
     pub name: VolumeName,
     /// Its size.
     pub bytes: u64,
-    /// Whether it may promise more than the aggregate has free.
+    /// Whether it has no reservation: it may be larger than what the aggregate has free.
     pub thin: bool,
     /// Bytes that its LUNs and snapshots take.
     pub used_bytes: Option<u64>,

@@ -225,7 +225,7 @@ impl Configuration {
                 Size(aggregate_blocks.saturating_mul(BLOCK_BYTES as u64))
             )));
         }
-        // What is promised since is not known here: volumes may have been created in the room of added groups.
+        // What has been reserved since is not known here: volumes may have been created in the room of added groups.
         if array.with_first_groups(1).needed_blocks() > array.groups[0].total_blocks() {
             return Err(ConfigurationError::LunTooLarge { layout, lun_bytes, largest_bytes: 0 });
         }

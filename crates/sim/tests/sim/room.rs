@@ -94,7 +94,7 @@ fn refused_writes_are_counted_apart_and_the_host_goes_on() {
 }
 
 /// Thin volumes share the usable blocks, whatever is free of the reserve: the data that they hold, with other data and
-/// what a thick volume is promised, come to what the reserve leaves, and no further.
+/// what a thick volume reserves, come to what the reserve leaves, and no further.
 #[test]
 fn thin_volumes_leave_the_reserve() {
     const LUN_BLOCKS: u32 = 40_000;
@@ -102,7 +102,7 @@ fn thin_volumes_leave_the_reserve() {
         [(10.0, 0, 100), (10.0, 2_000, 3_000), (25.0, 0, 0), (0.0, 0, 100)]
     {
         let thin = VolumeConfig {
-            promised_blocks: Some(0),
+            reservation_blocks: Some(0),
             ..VolumeConfig::of_one_lun(200_000, LUN_BLOCKS)
         };
         let thick = VolumeConfig::of_one_lun(65_536, thick_blocks);

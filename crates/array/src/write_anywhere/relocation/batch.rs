@@ -259,6 +259,6 @@ impl<P: Payload> WriteAnywhere<P> {
     fn has_room_to_relocate(&self, key: u32) -> bool {
         let dirty = u64::from(self.cache.dirty_blocks()) + 1;
         dirty <= self.room_blocks
-            && (self.snapshots.is_none() || self.promises_leave_room(key..=key, dirty))
+            && (self.snapshots.is_none() || self.reservations_leave_room(key..=key, dirty))
     }
 }

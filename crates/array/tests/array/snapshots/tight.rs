@@ -82,7 +82,7 @@ impl Bench {
     ) -> Self {
         let lun_blocks = FILE_BLOCKS / u32::from(luns);
         let volume = VolumeConfig {
-            promised_blocks: are_thin.then_some(0),
+            reservation_blocks: are_thin.then_some(0),
             ..VolumeConfig::of_one_lun(32_000, lun_blocks)
         };
         let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };

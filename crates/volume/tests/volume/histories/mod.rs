@@ -153,8 +153,8 @@ impl Modelled {
             return Ok(false);
         }
         prop_assert_eq!(self.volumes.space().free, space.free - needed);
-        let promised = &mut self.model.volumes.get_mut(&volume).unwrap().promised;
-        *promised = promised.saturating_sub(needed);
+        let reserved = &mut self.model.volumes.get_mut(&volume).unwrap().reserved;
+        *reserved = reserved.saturating_sub(needed);
         fbns.iter().for_each(|fbn| self.model.write(volume, file, *fbn));
         Ok(true)
     }
@@ -416,12 +416,12 @@ impl Modelled {
             Deed::Reserve { volume, blocks } => {
                 let Some(volume) = self.volume(volume) else { return Ok(()) };
                 let space = self.volumes.space();
-                let own = self.model.volumes[&volume].promised;
+                let own = self.model.volumes[&volume].reserved;
                 let result = self.volumes.reserve(volume, *blocks);
                 let kept = space.reserved - own + space.metadata_reserve;
                 prop_assert_eq!(result.is_ok(), *blocks <= space.free.saturating_sub(kept));
                 if result.is_ok() {
-                    self.model.volumes.get_mut(&volume).unwrap().promised = *blocks;
+                    self.model.volumes.get_mut(&volume).unwrap().reserved = *blocks;
                 }
             }
             Deed::Reallocate { volume, file, segment, most_extents } => {
@@ -490,8 +490,8 @@ impl Modelled {
         );
         prop_assert_eq!(counts.used + space.pending_free + space.free, space.total);
         prop_assert!(space.reserved <= space.free);
-        let promised: u64 = self.model.volumes.values().map(|volume| volume.promised).sum();
-        prop_assert_eq!(space.reserved, promised);
+        let reserved: u64 = self.model.volumes.values().map(|volume| volume.reserved).sum();
+        prop_assert_eq!(space.reserved, reserved);
         Ok(())
     }
 
