@@ -73,10 +73,10 @@ pub struct Counters {
     pub changed_metadata_blocks: u64,
     /// Sectors XORed into parities that the processor was charged for.
     pub parity_sectors: u64,
-    /// Of the data reads: those that went on through holes.
-    pub reads_through_holes: u64,
+    /// Of the data reads: those that aggregated several runs across gaps.
+    pub aggregated_reads: u64,
     /// Blocks that these brought and nobody wanted.
-    pub hole_blocks: u64,
+    pub gap_blocks: u64,
     /// Regions whose delayed frees a paced scan reclaimed.
     pub paced_regions: u64,
     /// Map blocks that a background scan read from spindles.
@@ -126,7 +126,7 @@ macro_rules! each_count {
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
             snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,
             blocks_gone, allocated_blocks, freed_blocks, changed_metadata_blocks, parity_sectors,
-            reads_through_holes, hole_blocks, paced_regions, map_scan_reads, map_scan_hits,
+            aggregated_reads, gap_blocks, paced_regions, map_scan_reads, map_scan_hits,
             full_stripe_destages, reconstruct_destages,
             read_ahead_blocks, read_ahead_used, read_ahead_dropped,
             read_reallocation_blocks, read_reallocation_reads, scan_blocks, scan_reads,

@@ -131,7 +131,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let spares = layout.spares;
             let built = built
                 .with_rebuild(Rebuild { spares, steps_in_flight })
-                .with_reads_through_holes(layout.read_through_blocks)
+                .with_read_gap_aggregation(layout.read_through_blocks)
                 .with_background(background_work(layout))
                 .with_relocation(relocation(&layout.relocation));
             let mut built = Box::new(built);

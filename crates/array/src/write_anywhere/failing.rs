@@ -121,7 +121,7 @@ impl<P: Payload> WriteAnywhere<P> {
             // The step was given up when the spindle failed.
             Owner::Rebuild => self.on_rebuild_command_done(now_ns, fields, None, driver),
             Owner::Repair => self.on_repair_done(now_ns, fields, driver),
-            Owner::ThroughHoles => self.read_without_holes(fields, driver),
+            Owner::AggregatedRead => self.read_runs_apart(fields, driver),
             Owner::Aside => self.on_scan_read_done(),
         }
     }

@@ -269,15 +269,15 @@ impl<P: Payload> WriteAnywhere<P> {
                 continue;
             }
             self.counters.cache_lookups += u64::from(run.blocks - 1);
-            if answer && let Some(through_holes) = &mut self.through_holes {
-                through_holes.note_run(block, run);
+            if answer && let Some(read_aggregation) = &mut self.read_aggregation {
+                read_aggregation.note_run(block, run);
             } else {
                 self.read_run_for(slot, block, run, driver);
                 commands += 1;
             }
             block += run.blocks;
         }
-        if answer && self.through_holes.is_some() {
+        if answer && self.read_aggregation.is_some() {
             commands += self.read_noted_runs(slot, driver);
         }
         commands

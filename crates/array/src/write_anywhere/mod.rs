@@ -19,6 +19,7 @@ mod initial_layout;
 pub mod metadata;
 mod placement;
 mod prefetch;
+mod read_aggregation;
 mod read_ahead;
 mod reads;
 mod rebuild;
@@ -37,7 +38,6 @@ mod stored;
 mod tag;
 mod tetris;
 mod tetris_bytes;
-mod through_holes;
 mod timers;
 mod unmap;
 mod views;
@@ -79,6 +79,7 @@ use degraded::Degraded;
 pub use groups::PlacedGroup;
 pub use history::{DeadBlock, History};
 use host::PendingOperation;
+use read_aggregation::ReadAggregation;
 use read_ahead::ReadAhead;
 use reads::Reads;
 pub use reconfigure::{Reconfiguration, ReconfigurationError};
@@ -89,7 +90,6 @@ use snapshots::Snapshots;
 pub use stored::CatalogBlocks;
 use stored::Stored;
 use tag::{Owner, TagFields};
-use through_holes::ThroughHoles;
 pub use views::View;
 
 /// Most blocks of one spindle command. A longer run takes several.
@@ -139,8 +139,8 @@ pub struct WriteAnywhere<P: Payload> {
     /// Whether the operations are those of a log, which have been admitted before.
     is_replaying: bool,
     counters: Counters,
-    /// `None` unless host reads go on through holes.
-    through_holes: Option<Box<ThroughHoles>>,
+    /// `None` unless host reads are aggregated across gaps.
+    read_aggregation: Option<Box<ReadAggregation>>,
     /// `None` unless something is done in the background.
     background: Option<Box<Background>>,
     /// `None` in an array that relocates nothing. Nothing else must depend on it.
@@ -257,7 +257,7 @@ impl<P: Payload> WriteAnywhere<P> {
             views: Slots::new(),
             is_replaying: false,
             counters: Counters::default(),
-            through_holes: None,
+            read_aggregation: None,
             background: None,
             relocation: None,
             keys,
@@ -428,7 +428,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::Recovery => self.on_recovery_command_done(now_ns, fields, Some(payload), driver),
             Owner::Rebuild => self.on_rebuild_command_done(now_ns, fields, Some(payload), driver),
             Owner::Repair => self.on_repair_done(now_ns, fields, driver),
-            Owner::ThroughHoles => self.on_read_through_holes(now_ns, fields, payload, driver),
+            Owner::AggregatedRead => self.on_aggregated_read(now_ns, fields, payload, driver),
             Owner::Aside => self.on_scan_read_done(),
             Owner::ReadAhead => self.on_read_ahead_done(now_ns, fields, Some(&payload), driver),
             Owner::Relocation => self.on_relocation_read(now_ns, fields, Some(&payload), driver),
@@ -715,7 +715,7 @@ impl WriteAnywhere<()> {
         fns save_fields, restore_fields {
             parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots, read_ahead, relocation;
             values: superblock, operations, reads, waiting_for_log, room_blocks, consistency_point,
-                consistency_point_due_ns, degraded, views, is_replaying, counters, through_holes, background;
+                consistency_point_due_ns, degraded, views, is_replaying, counters, read_aggregation, background;
             built: config, first_spindles, keys, lun_sectors, contents, rebuild, reserve_percent;
         }
     }

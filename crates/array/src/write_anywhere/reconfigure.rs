@@ -289,7 +289,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.reads = std::mem::take(&mut old.reads);
         self.rebuild = old.rebuild;
-        self.through_holes = old.through_holes.take();
+        self.read_aggregation = old.read_aggregation.take();
         self.background = old.background.take();
         self.degraded = old.degraded.take();
         self.counters = old.counters;

@@ -284,7 +284,7 @@ impl<P: Payload> WriteAnywhere<P> {
             | Owner::Recovery
             | Owner::Rebuild
             | Owner::Repair
-            | Owner::ThroughHoles
+            | Owner::AggregatedRead
             | Owner::Aside => {
                 unreachable!("only reads of the file and of metadata are recovered")
             }

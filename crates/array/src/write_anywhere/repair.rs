@@ -23,7 +23,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let fields = TagFields::unpack(tag);
         match fields.owner {
-            Owner::ThroughHoles => return self.on_bad_among_holes(fields, bad, driver),
+            Owner::AggregatedRead => return self.on_bad_in_aggregated(fields, bad, driver),
             // What a scan looks at is in memory as well.
             Owner::Aside => return self.on_scan_read_done(),
             _ => {}
@@ -51,7 +51,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.on_rebuild_command_done(now_ns, fields, outcome, driver);
             }
             Owner::Repair => unreachable!("a write brings nothing"),
-            Owner::ThroughHoles | Owner::Aside => unreachable!("no stripe of theirs is noted"),
+            Owner::AggregatedRead | Owner::Aside => unreachable!("no stripe of theirs is noted"),
         }
     }
 

@@ -260,7 +260,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::Recovery => self.degraded.as_ref()?.read_of_recovery(fields)?,
             Owner::Rebuild => self.read_of_step(fields)?,
             // The reads that it carries are checked one by one.
-            Owner::ThroughHoles | Owner::Aside | Owner::Repair => return None,
+            Owner::AggregatedRead | Owner::Aside | Owner::Repair => return None,
         };
         let blocks = payload.bytes().chunks(BLOCK_BYTES);
         let wrong: Vec<bool> = (run.dbn..)

@@ -18,7 +18,7 @@ pub(super) enum Owner {
     /// The write of a bad block in slot `slot`.
     Repair,
     /// The reads of host operations that were sent as one, in slot `slot`.
-    ThroughHoles,
+    AggregatedRead,
     /// Nothing. A background scan counts it.
     Aside,
     /// A stream of a host's reads, for blocks that it has not asked for yet.
@@ -70,7 +70,7 @@ impl TagFields {
                 3 => Owner::Recovery,
                 4 => Owner::Rebuild,
                 5 => Owner::Repair,
-                6 => Owner::ThroughHoles,
+                6 => Owner::AggregatedRead,
                 7 => Owner::Aside,
                 8 => Owner::ReadAhead,
                 _ => Owner::Relocation,
@@ -98,7 +98,7 @@ mod tests {
                 Just(Owner::Recovery),
                 Just(Owner::Rebuild),
                 Just(Owner::Repair),
-                Just(Owner::ThroughHoles),
+                Just(Owner::AggregatedRead),
                 Just(Owner::Aside),
                 Just(Owner::ReadAhead),
                 Just(Owner::Relocation),

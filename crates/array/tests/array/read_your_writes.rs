@@ -117,9 +117,9 @@ proptest! {
     }
 
     #[test]
-    fn with_reads_through_holes_and_background_work_it_keeps_it_too(
+    fn with_read_gap_aggregation_and_background_work_it_keeps_it_too(
         config in any_write_anywhere(),
-        holes in 0..=126u32,
+        most_gap in 0..=126u32,
         reclaim_interval_ns in prop_oneof![Just(0), 1..200_000_000u64],
         blocks_per_second in prop::option::of(1..2_000u32),
         steps in any_steps(),
@@ -131,7 +131,7 @@ proptest! {
         });
         let work = BackgroundWork { reclaim_interval_ns, scan };
         let with = |array: WriteAnywhere<Bytes>| {
-            array.with_reads_through_holes(holes).with_background(work)
+            array.with_read_gap_aggregation(most_gap).with_background(work)
         };
         let mut harness: Harness<WriteAnywhere<Bytes>, ConsistencyPointWatch> = fresh_array(config, with);
         run(&mut harness, &steps);

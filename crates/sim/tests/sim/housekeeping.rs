@@ -137,7 +137,7 @@ fn scans_and_paced_frees_obey_the_laws() {
     let scan = BackgroundScan { blocks_per_second: 500, begins_ns: 0, ends_ns: 7 * SECOND_NS };
     let work = BackgroundWork { reclaim_interval_ns: SECOND_NS, scan: Some(scan) };
     let array = write_anywhere(ProcessorCosts { write_back: WRITE_BACK, ..COSTS });
-    let array = array.with_background(work).with_reads_through_holes(8);
+    let array = array.with_background(work).with_read_gap_aggregation(8);
     let stream = accesses(50);
     let mut simulation = Simulation::new(array, &spindles(), stream, 32).unwrap();
     let mut scanned = Vec::new();

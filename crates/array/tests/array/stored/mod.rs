@@ -124,8 +124,8 @@ fn apply(harness: &mut Harness, step: &Step) {
     }
 }
 
-/// Most blocks of a hole that reads go on through, in half of the cases none.
-fn any_holes() -> impl Strategy<Value = u32> {
+/// Most blocks of a gap that reads are aggregated across, in half of the cases none.
+fn any_most_gap() -> impl Strategy<Value = u32> {
     prop_oneof![Just(0), 1..40u32]
 }
 
@@ -157,12 +157,12 @@ proptest! {
         before in any_history(),
         lost in prop::collection::vec((any::<Index>(), any_history()), 1..5),
         with_spares: bool,
-        holes in any_holes(),
+        most_gap in any_most_gap(),
     ) {
         let groups = config.groups.clone();
         let mut lost_in = vec![0; groups.len()];
         let mut harness = Harness::empty(config);
-        harness.array = harness.array.with_reads_through_holes(holes);
+        harness.array = harness.array.with_read_gap_aggregation(most_gap);
         if with_spares {
             harness.array = harness.array.with_rebuild(Rebuild { spares: 4, steps_in_flight: 2 });
         }
@@ -224,10 +224,10 @@ fn any_bad_blocks(most: usize) -> impl Strategy<Value = Vec<(Index, Index, u8)>>
 #[test]
 fn bad_blocks_are_computed_and_written_again() {
     let histories = (any_history(), any_history());
-    let strategy = (any_config(), any_holes(), any_bad_blocks(60), histories);
-    cases_that_test(64, 64, strategy, |(config, holes, bad, (before, after))| {
+    let strategy = (any_config(), any_most_gap(), any_bad_blocks(60), histories);
+    cases_that_test(64, 64, strategy, |(config, most_gap, bad, (before, after))| {
         let mut harness = Harness::empty(config);
-        harness.array = harness.array.with_reads_through_holes(holes);
+        harness.array = harness.array.with_read_gap_aggregation(most_gap);
         for step in &before {
             apply(&mut harness, step);
         }
@@ -256,10 +256,10 @@ fn bad_blocks_are_computed_and_written_again() {
 fn what_cannot_be_computed_is_refused_and_never_wrong() {
     let lost = any::<Option<Index>>();
     let histories = (any_history(), any_history());
-    let strategy = (any_config(), any_holes(), any_bad_blocks(400), lost, histories);
-    cases_that_test(64, 64, strategy, |(config, holes, bad, lost, (before, after))| {
+    let strategy = (any_config(), any_most_gap(), any_bad_blocks(400), lost, histories);
+    cases_that_test(64, 64, strategy, |(config, most_gap, bad, lost, (before, after))| {
         let mut harness = Harness::empty(config);
-        harness.array = harness.array.with_reads_through_holes(holes);
+        harness.array = harness.array.with_read_gap_aggregation(most_gap);
         for step in &before {
             apply(&mut harness, step);
         }
