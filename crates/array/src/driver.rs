@@ -36,7 +36,7 @@ impl fmt::Display for LunId {
 pub struct HostOperation<P> {
     /// Identifies the operation in its acknowledgement.
     pub id: OperationId,
-    /// The LUN.
+    /// LUN that the host reads or writes.
     pub lun: LunId,
     /// Read or write.
     pub direction: Direction,
@@ -189,7 +189,7 @@ pub struct LayoutMeasures {
 pub struct GroupMeasures {
     /// Its spindles, as commands number them.
     pub spindles: Range<u16>,
-    /// Its data blocks.
+    /// Data blocks of the group, free or in use.
     pub blocks: u64,
     /// Those that are free, or that no LUN takes; `None` as long as the group has not been added.
     pub free_blocks: Option<u64>,
@@ -198,7 +198,7 @@ pub struct GroupMeasures {
 /// How a LUN is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, SavedValue)]
 pub struct LunLayoutMeasures {
-    /// Its contiguity.
+    /// Its contiguity over the spindles.
     pub file: FileLayout,
     /// Share of its blocks written at least once since the array was created, 0 to 1. `None` for an in-place array,
     /// where rewriting moves nothing.

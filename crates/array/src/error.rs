@@ -82,7 +82,7 @@ pub enum ArrayConfigError {
     VolumeTooSmall {
         /// The volume, counted from 0.
         volume: u32,
-        /// Its blocks.
+        /// Block numbers that the volume has.
         volume_blocks: u64,
         /// Blocks of its LUNs.
         lun_blocks: u64,
@@ -92,9 +92,9 @@ pub enum ArrayConfigError {
     TooManyLuns {
         /// The volume, counted from 0.
         volume: u32,
-        /// Its LUNs.
+        /// LUNs that the volume was to have.
         luns: usize,
-        /// The most.
+        /// Most LUNs that its inode block has pointers for.
         most: usize,
     },
     /// Keys of 32 bits do not suffice.

@@ -35,7 +35,7 @@ pub struct OfflineArray<'a, D> {
 /// A block of a spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SpindleBlock {
-    /// The spindle.
+    /// Spindle by its position, counted from 0.
     pub spindle: SpindleIndex,
     /// The block on it.
     pub dbn: Dbn,

@@ -558,7 +558,7 @@ fn store_with(label: &Label, maps: Vec<MapOfGroup>) -> Store {
 
 /// The parameters of a restart.
 pub struct RestartOptions {
-    /// The newest label.
+    /// The label with the highest sequence.
     pub label: Label,
     /// Size of the LUN, in sectors.
     pub lun_sectors: u64,

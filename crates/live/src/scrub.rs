@@ -59,7 +59,7 @@ pub struct ScrubReport {
 /// parity, was reported as done and never happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostWrite {
-    /// The parity block.
+    /// Where the parity block lies.
     pub parity: SpindleBlock,
     /// The LUN blocks that it covers.
     pub among: Vec<u64>,

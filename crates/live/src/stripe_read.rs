@@ -15,7 +15,7 @@ use crate::store::{BadBlock, BlockState};
 /// A block of a stripe as read.
 pub(crate) struct MemberRead<'a> {
     pub(crate) place: SpindleBlock,
-    /// The expected contents.
+    /// What the block should contain.
     pub(crate) holds: BlockContents,
     /// Whether the block is referenced, so that its contents matter.
     pub(crate) is_used: bool,

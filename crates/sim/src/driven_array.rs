@@ -20,9 +20,9 @@ use crate::segment::{GroupSegment, SpindleGroup, relative};
 /// The spindles of an array, all of one kind.
 #[derive(Debug, Clone)]
 pub struct Spindles {
-    /// The drive.
+    /// Drive model of every spindle.
     pub drive: Arc<Drive>,
-    /// Its scheduler.
+    /// How each drive orders its queue.
     pub scheduler: Scheduler,
     /// Commands that the array keeps at a drive. Further commands wait in the array, in order.
     pub commands_per_spindle: u32,
@@ -33,7 +33,6 @@ pub struct Spindles {
 /// An event at an array, at a set time.
 #[derive(SavedValue)]
 pub(crate) enum ScheduledEvent {
-    /// A spindle fails.
     Failure(SpindleIndex),
     /// A parity group is added.
     AddedGroup,

@@ -15,7 +15,7 @@ use crate::machine::{
 /// What lies between clients and a gateway.
 #[derive(Debug, Clone)]
 pub struct RemoteClientsSettings {
-    /// The links.
+    /// Links between clients and gateway.
     pub network: Network,
     /// The protocol, and what it costs: the clients as its host, the gateway as its target.
     pub front_end: FrontEnd,

@@ -33,7 +33,7 @@ pub enum SimulationError {
     /// Operations are outstanding, but no event is left that could answer them.
     #[error("nothing is left to happen at {at_ns} ns while operations are outstanding")]
     Stuck {
-        /// The present time.
+        /// Virtual time of the last event, in nanoseconds.
         at_ns: u64,
     },
     /// Events follow each other at the same time without end.
@@ -42,7 +42,7 @@ pub enum SimulationError {
          operation"
     )]
     StandsStill {
-        /// The present time.
+        /// Virtual time at which events repeat, in nanoseconds.
         at_ns: u64,
     },
     /// The host's next access cannot be read.

@@ -31,7 +31,7 @@ const SCAN_SECTORS: u64 = 512;
 /// How an incarnation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The power failed.
+    /// The power failed while the array was running.
     Crash,
     /// The power failed before the array had started.
     CrashAtStart,
@@ -55,7 +55,7 @@ impl From<String> for Stop {
 
 type Array<'a, A> = RunningArray<&'a mut Harness, A>;
 
-/// A running incarnation.
+/// The array from one start to the next crash, stop or shutdown.
 pub(crate) struct Incarnation<'a> {
     schedule: &'a mut Schedule,
     rng: Rng,

@@ -218,13 +218,13 @@ impl std::ops::AddAssign for Summary {
 pub struct ScheduleFailure {
     /// The schedule's seed.
     pub seed: u64,
-    /// Its kind.
+    /// Which faults it draws.
     pub kind: ScheduleKind,
-    /// Its layout.
+    /// Layout of its array.
     pub layout: LayoutName,
     /// Whether it was restricted to one LUN.
     pub single_lun: bool,
-    /// The array.
+    /// Sizes and settings of the array, as text.
     pub array: String,
     /// The incarnation, from 0.
     pub incarnation: u64,

@@ -31,7 +31,7 @@ impl fmt::Display for ImageName {
     }
 }
 
-/// A volume.
+/// A volume as the host expects it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Volume {
     pub(crate) bytes: u64,

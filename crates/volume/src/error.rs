@@ -37,7 +37,7 @@ pub enum VolumeError {
     Scores(ScoreMismatch),
     /// The volume has fewer block numbers left than are needed.
     VolumeFull {
-        /// The volume.
+        /// Volume that has run out of block numbers.
         volume: VolumeId,
         /// Block numbers needed.
         needed: u64,

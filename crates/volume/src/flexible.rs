@@ -18,7 +18,7 @@ pub(crate) struct Inode {
     pub(crate) stored_as: StoredAs,
 }
 
-/// The inode file.
+/// The inode file: each file of an image by its number.
 pub(crate) type Files = Tree<Arc<Inode>>;
 
 /// A flexible volume. Each block that it owns is in its active image or on exactly one dead list.

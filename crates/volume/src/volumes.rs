@@ -117,7 +117,7 @@ impl Volumes {
         })
     }
 
-    /// The aggregate.
+    /// Where the blocks of all volumes are allocated.
     #[must_use]
     pub fn aggregate(&self) -> &Aggregate<BlockSource> {
         &self.aggregate

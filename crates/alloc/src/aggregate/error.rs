@@ -63,9 +63,9 @@ const NOT_OPEN: &str = "no consistency point is open: begin one first";
 /// them is damaged. Nothing is allocated from such an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScoreMismatch {
-    /// The group.
+    /// Parity group, counted from 0.
     pub group: GroupIndex,
-    /// The area.
+    /// Allocation area within the group, counted from 0.
     pub area: u32,
     /// Free blocks by its score.
     pub score: u32,

@@ -24,7 +24,7 @@ pub struct WriteAnywhereConfig {
     pub groups_at_start: usize,
     /// Sizes of allocation area, tetris and chunk.
     pub shape: AllocationShape,
-    /// The allocation policy.
+    /// Decides which allocation area is written next.
     pub policy: PolicyName,
     /// Other data in the aggregate, besides the LUNs and their metadata.
     pub other_data: Option<OtherData>,

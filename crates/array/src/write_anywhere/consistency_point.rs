@@ -63,7 +63,7 @@ pub(super) struct TetrisInFlight<P> {
     pub(super) again: bool,
     /// Blocks XORed into its parities, if that costs anything.
     pub(super) xored_blocks: u64,
-    /// The data read.
+    /// What its reads have brought: contents that parity is computed from.
     pub(super) old: StripeReads<P>,
 }
 

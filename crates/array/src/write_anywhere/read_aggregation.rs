@@ -36,7 +36,7 @@ struct Wanted {
 /// A command for several runs and the gaps between them.
 #[derive(SavedValue)]
 struct AggregatedRead {
-    /// The operation.
+    /// Slot of the host operation.
     slot: u32,
     epoch_parity: bool,
     first_dbn: u64,

@@ -35,7 +35,7 @@ pub enum RestoreError {
     /// A pointer leads outside the aggregate, or to a block that is already in use.
     #[error("block {key} lies at VBN {vbn}, which {problem}")]
     Misplaced {
-        /// The block.
+        /// Key of the block that the pointer is of.
         key: u32,
         /// The VBN in its pointer.
         vbn: u64,
@@ -45,7 +45,7 @@ pub enum RestoreError {
     /// The same of a block that snapshots hold.
     #[error("a block of snapshots, {address}, lies at VBN {vbn}, which {problem}")]
     HeldMisplaced {
-        /// The block.
+        /// Address that the block had in the active image.
         address: BlockAddress,
         /// The VBN in its pointer.
         vbn: u64,

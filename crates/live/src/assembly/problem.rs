@@ -32,12 +32,12 @@ pub enum DeviceProblemKind {
     BadLabel(DiskFormatError),
     /// The device belongs to another array.
     Foreign {
-        /// The other array.
+        /// Identity in the device's label.
         array: Identity,
     },
     /// Another device claims to be the same.
     Duplicate {
-        /// The other device.
+        /// Path of the other device.
         of: PathBuf,
     },
     /// Another device replaced it.
@@ -50,7 +50,7 @@ pub enum DeviceProblemKind {
     Older {
         /// The sequence of its label.
         sequence: u64,
-        /// The newest sequence.
+        /// The newest sequence of any label of the array.
         newest: u64,
     },
     /// Its newest superblock is more than one consistency point behind the array's: it is a copy from earlier in the
@@ -76,7 +76,7 @@ pub enum DeviceProblemKind {
     CutOff,
     /// It was already named, by another name.
     SameDevice {
-        /// The other name.
+        /// Path under which it was named first.
         of: PathBuf,
     },
     /// It was named as a different spindle. The label decides.

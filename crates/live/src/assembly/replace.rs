@@ -47,7 +47,7 @@ pub enum ReplacementDevice {
     },
     /// An existing file or block device.
     Existing {
-        /// Its path.
+        /// Path of the file or block device.
         path: PathBuf,
         /// Whether to overwrite its contents.
         force: bool,

@@ -16,7 +16,7 @@ const MEBIBYTE: u64 = 1 << 20;
 /// The user's specification of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArraySpec {
-    /// The layout.
+    /// RAID level, which also decides whether the array writes anywhere or in place.
     pub layout: LayoutName,
     /// Spindles without parity, or their equivalent for RAID-5; all spindles for VRAID-5.
     pub data_spindles: u16,

@@ -74,7 +74,7 @@ const STORE: u64 = 0;
 const LOG: u64 = 1;
 const LABELS: u64 = 2;
 
-/// A running array.
+/// An array with its store, its log and its requests, as a state machine that does no I/O.
 pub struct LiveArrayEngine<A> {
     array: A,
     driver: LiveDriver,

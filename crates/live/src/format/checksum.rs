@@ -49,9 +49,9 @@ pub(super) const FIELDS: &[Field] = &[
 /// The address of a block. If its entry states another, it was meant for another place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockAddress {
-    /// The array.
+    /// Short identity of the array.
     pub tag: ArrayTag,
-    /// The spindle.
+    /// Spindle by its position, counted from 0.
     pub spindle: SpindleIndex,
     /// The block of the spindle.
     pub dbn: Dbn,
@@ -99,7 +99,7 @@ impl BlockTag {
 pub struct ChecksumEntry {
     /// CRC-32C of its 4096 bytes.
     pub data_crc: u32,
-    /// Its address.
+    /// Where the writer meant it to lie.
     pub place: BlockAddress,
     /// The metadata that its writer stored with it.
     pub block_tag: BlockTag,

@@ -91,7 +91,7 @@ pub enum CharacterizationError {
     TooSmall {
         /// Name of the profile.
         profile: String,
-        /// Its capacity.
+        /// Capacity of the drive.
         sectors: u64,
     },
     /// The observer asked to stop.

@@ -64,7 +64,7 @@ pub struct HostId(pub u16);
 /// How a host reaches LUNs: a protocol, and the connections that operations use in turn.
 #[derive(Debug, Clone, SavedValue)]
 pub struct Port {
-    /// The host.
+    /// Host that issues the operations.
     pub host: HostId,
     /// The protocol and what it costs.
     pub front_end: FrontEnd,
@@ -246,7 +246,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         HostId(self.host_cores.len() as u16 - 1)
     }
 
-    /// The network.
+    /// The network between hosts and controllers.
     #[must_use]
     pub fn network(&self) -> &Network {
         &self.network
@@ -368,7 +368,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         all
     }
 
-    /// The controllers.
+    /// Every controller of the machine, in their order.
     pub fn controllers(&self) -> impl Iterator<Item = ControllerId> + use<A, H> {
         (0..self.controllers.len() as u16).map(ControllerId)
     }

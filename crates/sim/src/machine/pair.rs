@@ -21,7 +21,6 @@ pub struct PairSettings {
 /// A step of a takeover or a giveback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub(super) enum FailoverStep {
-    /// The controller fails.
     Fail(ControllerId),
     /// The partner stops serving the controller's array, to give it back.
     Release(ControllerId),

@@ -55,7 +55,7 @@ impl CleaningPlan {
         self.gain
     }
 
-    /// The areas.
+    /// Allocation areas to be emptied.
     #[must_use]
     pub fn areas(&self) -> &[(GroupIndex, u32)] {
         &self.areas

@@ -26,7 +26,7 @@ pub enum VolumesMountError<E> {
     },
     /// A page cannot be read.
     Read {
-        /// The page.
+        /// Name of the page that was to be read.
         page: PageName,
         /// Where it lies.
         vbn: Vbn,

@@ -161,7 +161,7 @@ impl<P: Payload> WriteAnywhere<P> {
         relocation.config.scan.map(|_| relocation.scan.progress(self.keys.data_blocks()))
     }
 
-    /// The array starts.
+    /// Begins scans when the array starts.
     pub(super) fn start_relocation(&mut self, now_ns: u64) {
         if let Some(relocation) = &mut self.relocation
             && let Some(scan) = relocation.config.scan
