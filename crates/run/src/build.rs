@@ -115,7 +115,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
                     half_bytes: layout.log_half_bytes,
                     record_header_bytes: layout.log_record_header_bytes,
                 },
-                checkpoint_interval_ns: layout.checkpoint_interval_ns,
+                consistency_point_interval_ns: layout.checkpoint_interval_ns,
                 cache_blocks,
                 protected_blocks: percent_of_cache(layout.protected_percent),
                 dirty_limit_blocks: percent_of_cache(layout.dirty_limit_percent),
@@ -131,7 +131,7 @@ pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, Bu
             let spares = layout.spares;
             let built = built
                 .with_rebuild(Rebuild { spares, steps_in_flight })
-                .with_reads_through_holes(layout.read_through_blocks)
+                .with_read_gap_aggregation(layout.read_through_blocks)
                 .with_background(background_work(layout))
                 .with_relocation(relocation(&layout.relocation));
             let mut built = Box::new(built);
@@ -227,7 +227,7 @@ fn volumes(
         };
         Ok(VolumeConfig {
             // Without a description there is no other claim to the space, and no need to count.
-            promised_blocks: (!array.volumes.is_empty())
+            reservation_blocks: (!array.volumes.is_empty())
                 .then(|| volume.reserved_bytes().div_ceil(BLOCK_BYTES)),
             laid_out,
             ..VolumeConfig::new(own.max(volume_for(held).min(most_blocks)), files)

@@ -208,14 +208,14 @@ fn housekeeping(counters: &Counters) -> Option<Housekeeping> {
         freed_blocks: counters.freed_blocks,
         changed_metadata_blocks: counters.changed_metadata_blocks,
         parity_kib: counters.parity_sectors / 2,
-        reads_through_holes: counters.reads_through_holes,
-        hole_blocks: counters.hole_blocks,
+        reads_through_holes: counters.aggregated_reads,
+        hole_blocks: counters.gap_blocks,
         reclaimed_regions: counters.paced_regions,
         map_scan_reads: counters.map_scan_reads,
         map_scan_hits: counters.map_scan_hits,
         checkpoint_ms: 0,
     };
-    let checkpoint_ms = counters.checkpoint_ns / 1_000_000;
+    let checkpoint_ms = counters.consistency_point_ns / 1_000_000;
     (done != Housekeeping::default()).then_some(Housekeeping { checkpoint_ms, ..done })
 }
 
@@ -478,9 +478,9 @@ fn of_segment(
         }),
         // Only a write-anywhere array has consistency points.
         consistency_points: segment.layout.free_space.map(|_| ConsistencyPoints {
-            count: counters.checkpoints,
-            back_to_back: counters.back_to_back_checkpoints,
-            blocks_per_cp: share(counters.checkpoint_blocks, counters.checkpoints),
+            count: counters.consistency_points,
+            back_to_back: counters.back_to_back_consistency_points,
+            blocks_per_cp: share(counters.consistency_point_blocks, counters.consistency_points),
             full_stripe_percent: (counters.stripes_written > 0)
                 .then(|| 100.0 * share(counters.full_stripes, counters.stripes_written)),
         }),

@@ -119,17 +119,17 @@ pub enum RunError {
     /// An array of the scenario cannot be set up.
     #[error("array \"{array}\" cannot be set up: {source}")]
     Build {
-        /// The array.
+        /// Name of the array in the scenario.
         array: String,
-        /// The error.
+        /// Why it cannot be built.
         source: BuildError,
     },
     /// The simulation of an array failed.
     #[error("the simulation of array \"{array}\" failed: {source}")]
     Simulation {
-        /// The array.
+        /// Name of the array in the scenario.
         array: String,
-        /// The error.
+        /// Why the simulation stopped.
         source: SimulationError,
     },
     /// A segment violates an operational law, so its figures cannot be trusted.
@@ -138,9 +138,9 @@ pub enum RunError {
          utilization law by {utilization_percent:.3} %; 0.1 % is allowed"
     )]
     LawBroken {
-        /// The array.
+        /// Name of the array in the scenario.
         array: String,
-        /// The segment.
+        /// Number of the segment, counted from 1.
         segment: u32,
         /// How far Little's law is off, in percent.
         littles_percent: f64,
@@ -162,9 +162,9 @@ pub enum RunError {
     /// The published figures cannot be read.
     #[error("{}: the published figures cannot be read: {source}", .path.display())]
     PublishedFile {
-        /// The file.
+        /// Path of the published figures.
         path: PathBuf,
-        /// The error.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The published figures name something that the scenario does not have, or the other way round.
@@ -176,9 +176,9 @@ pub enum RunError {
     /// The sensitivities cannot be read.
     #[error("{}: the sensitivities cannot be read: {source}", .path.display())]
     SensitivityFile {
-        /// The file.
+        /// Path of the sensitivities.
         path: PathBuf,
-        /// The error.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The sensitivities are wrong.

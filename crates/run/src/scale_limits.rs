@@ -150,8 +150,8 @@ impl ScaledRun<'_> {
     fn consistency_points(&self) -> Option<String> {
         let ArrayLayout::WriteAnywhere(layout) = &self.array.layout else { return None };
         let (by, root) = (f64::from(self.by), self.root());
-        let points = self.sum(|counters| counters.checkpoints);
-        let data = self.sum(|counters| counters.checkpoint_data_blocks) / points.max(1.0);
+        let points = self.sum(|counters| counters.consistency_points);
+        let data = self.sum(|counters| counters.consistency_point_data_blocks) / points.max(1.0);
         if data < 1.0 {
             return None;
         }

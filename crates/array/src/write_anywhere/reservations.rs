@@ -1,4 +1,4 @@
-//! Promises: what volumes may still claim of the free blocks, so that nothing else takes it.
+//! Reservations: what volumes may still claim of the free blocks, so that nothing else takes it.
 //!
 //! A thick volume is sure to find room for all blocks that its LUNs may have. It may claim one more block for each of
 //! them that it does not own: one that was never written, and one that a snapshot holds as well, because overwriting
@@ -10,7 +10,7 @@
 //! A thin volume may claim nothing for its data. Its writes get what is free beyond all claims. The metadata of both
 //! kinds is claimed, because a consistency point cannot leave it out.
 //!
-//! All that is promised, and all that volumes hold, their metadata included, is of the usable blocks: the file system's
+//! All that is reserved, and all that volumes hold, their metadata included, is of the usable blocks: the file system's
 //! reserve is for the array's own metadata and for what overwriting needs.
 //!
 //! Nothing is counted as long as all volumes are thick and none has ever had a snapshot: then each block that is
@@ -42,9 +42,9 @@ impl Owned {
 
 /// What one volume may claim.
 #[derive(Debug, Clone, PartialEq, Eq, SavedValue)]
-struct Promise {
+struct Reservation {
     /// Blocks of data that are sure to find room: none in a thin volume.
-    promised: u64,
+    blocks: u64,
     /// Its metadata blocks that snapshots may hold.
     metadata: u64,
     /// Blocks with a place, by birth.
@@ -54,13 +54,13 @@ struct Promise {
     own: Owned,
 }
 
-impl Promise {
+impl Reservation {
     fn claim(&self) -> u64 {
         self.claim_if_owning(self.own)
     }
 
     fn claim_if_owning(&self, own: Owned) -> u64 {
-        self.promised.saturating_sub(own.data) + self.metadata - own.metadata
+        self.blocks.saturating_sub(own.data) + self.metadata - own.metadata
     }
 
     fn born(&mut self, birth: u32) -> &mut Owned {
@@ -93,8 +93,8 @@ impl Promise {
 
 /// What the volumes may claim together, kept up to date block by block.
 #[derive(Debug, Clone, PartialEq, Eq, SavedValue)]
-pub(super) struct Promises {
-    volumes: Vec<Promise>,
+pub(super) struct Reservations {
+    volumes: Vec<Reservation>,
     /// Blocks of the other metadata that have no place yet.
     unplaced: u64,
     claims: u64,
@@ -106,11 +106,11 @@ pub(super) struct Promises {
     most_dirty: Vec<u64>,
 }
 
-impl Promises {
+impl Reservations {
     /// Of volumes without any block, with so many metadata blocks that snapshots may hold.
     fn new(volumes: &[VolumeConfig], metadata: &[u64]) -> Self {
-        let promise = |(volume, metadata): (&VolumeConfig, &u64)| Promise {
-            promised: volume.promised(),
+        let reservation = |(volume, metadata): (&VolumeConfig, &u64)| Reservation {
+            blocks: volume.reservation(),
             metadata: *metadata,
             born: Vec::new(),
             // What a clone has borrowed has no birth.
@@ -118,10 +118,10 @@ impl Promises {
             own: Owned::default(),
         };
         Self {
-            volumes: volumes.iter().zip(metadata).map(promise).collect(),
+            volumes: volumes.iter().zip(metadata).map(reservation).collect(),
             unplaced: 0,
             claims: metadata.iter().sum::<u64>()
-                + volumes.iter().map(VolumeConfig::promised).sum::<u64>(),
+                + volumes.iter().map(VolumeConfig::reservation).sum::<u64>(),
             growth: 0,
             most_growth: u64::MAX,
             most_dirty: vec![u64::MAX; volumes.len()],
@@ -133,34 +133,34 @@ impl Promises {
         self.claims
     }
 
-    fn change(&mut self, volume: VolumeId, change: impl FnOnce(&mut Promise)) {
-        let promise = &mut self.volumes[volume.0 as usize];
-        let before = promise.claim();
-        change(promise);
-        self.claims = self.claims - before + promise.claim();
+    fn change(&mut self, volume: VolumeId, change: impl FnOnce(&mut Reservation)) {
+        let reservation = &mut self.volumes[volume.0 as usize];
+        let before = reservation.claim();
+        change(reservation);
+        self.claims = self.claims - before + reservation.claim();
     }
 
     /// A block of `volume` gets a place, loses one, or gets another: its births then and now.
     #[inline]
-    pub(super) fn is_replaced(
+    pub(super) fn record_replacement(
         &mut self,
         volume: VolumeId,
         is_metadata: bool,
         before: Option<u32>,
         now: Option<u32>,
     ) {
-        self.change(volume, |promise| {
+        self.change(volume, |reservation| {
             if let Some(birth) = before {
-                promise.remove(birth, is_metadata);
+                reservation.remove(birth, is_metadata);
             }
             if let Some(birth) = now {
-                promise.add(birth, is_metadata);
+                reservation.add(birth, is_metadata);
             }
         });
     }
 
     /// A block of the other metadata gets its first place.
-    pub(super) fn is_placed_first(&mut self) {
+    pub(super) fn record_first_placement(&mut self) {
         self.unplaced -= 1;
         self.claims -= 1;
     }
@@ -173,7 +173,7 @@ impl Promises {
 
     /// Snapshots of `volume` have the blocks born before `birth`, and only those.
     pub(super) fn own_from(&mut self, volume: VolumeId, birth: u32) {
-        self.change(volume, |promise| promise.own_from(birth));
+        self.change(volume, |reservation| reservation.own_from(birth));
     }
 
     /// What may be claimed once these volumes own nothing: of each of them, and of all together.
@@ -181,24 +181,24 @@ impl Promises {
         &'v self,
         of: &'v [VolumeId],
     ) -> (impl Iterator<Item = (VolumeId, u64)> + 'v, u64) {
-        let promise = |volume: &VolumeId| &self.volumes[volume.0 as usize];
-        let without = of.iter().map(|volume| promise(volume).claim()).sum::<u64>();
+        let reservation = |volume: &VolumeId| &self.volumes[volume.0 as usize];
+        let without = of.iter().map(|volume| reservation(volume).claim()).sum::<u64>();
         let each = of
             .iter()
-            .map(move |volume| (*volume, promise(volume).claim_if_owning(Owned::default())));
+            .map(move |volume| (*volume, reservation(volume).claim_if_owning(Owned::default())));
         let with = each.clone().map(|(_, claim)| claim).sum::<u64>();
         (each, self.claims - without + with)
     }
 
-    /// Nothing is dirty any more.
-    pub(super) fn nothing_is_dirty(&mut self) {
+    /// A consistency point takes all that is dirty: no growth is outstanding.
+    pub(super) fn reset_growth(&mut self) {
         self.growth = 0;
     }
 }
 
 impl<P: Payload> WriteAnywhere<P> {
     /// Counts what volumes may claim from now on, if there is a thin one, or a snapshot. O(all blocks), like
-    /// [`count_promises`](Self::count_promises).
+    /// [`count_reservations`](Self::count_reservations).
     pub(super) fn begin_to_count(&mut self) {
         if self.config.volumes.iter().any(VolumeConfig::is_thin) {
             self.snapshots_mut();
@@ -208,28 +208,34 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Counts again what has been counted.
     pub(super) fn count_again(&mut self) {
-        let promises = self.snapshots.is_some().then(|| self.count_promises());
-        if let (Some(snapshots), Some(promises)) = (&mut self.snapshots, promises) {
-            snapshots.promises = promises;
+        let reservations = self.snapshots.is_some().then(|| self.count_reservations());
+        if let (Some(snapshots), Some(reservations)) = (&mut self.snapshots, reservations) {
+            snapshots.reservations = reservations;
         }
         self.note_room();
     }
 
     /// What volumes may claim, counted block by block.
-    pub(super) fn count_promises(&self) -> Promises {
+    pub(super) fn count_reservations(&self) -> Reservations {
         let held = self.held_keys_end();
-        let mut promises = Promises::new(&self.config.volumes, &self.held_metadata_of_volumes());
+        let mut reservations =
+            Reservations::new(&self.config.volumes, &self.held_metadata_of_volumes());
         let space = self.snapshots.as_ref().map(|snapshots| &snapshots.space);
         for key in (0..held).filter(|key| self.map.get(*key).is_some()) {
             let birth = space.map_or(0, |space| space.birth(key));
             let is_metadata = key >= self.keys.data().end;
-            promises.is_replaced(self.keys.volume_of(key), is_metadata, None, Some(birth));
+            reservations.record_replacement(
+                self.keys.volume_of(key),
+                is_metadata,
+                None,
+                Some(birth),
+            );
         }
-        promises.set_unplaced(self.unplaced_metadata());
+        reservations.set_unplaced(self.unplaced_metadata());
         for volume in self.volume_ids() {
-            promises.own_from(volume, self.own_from(volume));
+            reservations.own_from(volume, self.own_from(volume));
         }
-        promises
+        reservations
     }
 
     /// Blocks of metadata that no snapshot ever holds, and that have no place yet; those of groups that are yet to be
@@ -255,7 +261,7 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn count_added_group(&mut self) {
         let unplaced = self.unplaced_metadata();
         if let Some(snapshots) = &mut self.snapshots {
-            snapshots.promises.set_unplaced(unplaced);
+            snapshots.reservations.set_unplaced(unplaced);
         }
     }
 
@@ -313,25 +319,25 @@ impl<P: Payload> WriteAnywhere<P> {
         self.note_room();
     }
 
-    /// Whether what has been promised leaves room for a write of `blocks`, with `dirty` blocks dirty then: for the
+    /// Whether what is reserved leaves room for a write of `blocks`, with `dirty` blocks dirty then: for the
     /// numbers of its volume, and of a thin volume for what it takes for good.
     #[inline(never)]
-    pub(super) fn promises_leave_room(&self, blocks: RangeInclusive<u32>, dirty: u64) -> bool {
+    pub(super) fn reservations_leave_room(&self, blocks: RangeInclusive<u32>, dirty: u64) -> bool {
         let Some(snapshots) = &self.snapshots else { return true };
         let volume = self.keys.volume_of(*blocks.start());
-        let promises = &snapshots.promises;
+        let reservations = &snapshots.reservations;
         let is_thin = self.config.volumes[volume.0 as usize].is_thin();
-        dirty <= promises.most_dirty[volume.0 as usize]
+        dirty <= reservations.most_dirty[volume.0 as usize]
             && (!is_thin
                 // What is replayed has been admitted.
                 || self.is_replaying
-                || promises.growth + self.growth_of(volume, blocks) <= promises.most_growth)
+                || reservations.growth + self.growth_of(volume, blocks) <= reservations.most_growth)
     }
 
     /// How many of `blocks`, which are of `volume`, take a free block for good once they are written.
     fn growth_of(&self, volume: VolumeId, blocks: RangeInclusive<u32>) -> u64 {
         let Some(snapshots) = &self.snapshots else { return 0 };
-        let own_from = snapshots.promises.volumes[volume.0 as usize].own_from;
+        let own_from = snapshots.reservations.volumes[volume.0 as usize].own_from;
         let is_own = |key| self.map.get(key).is_some() && snapshots.space.birth(key) >= own_from;
         blocks.filter(|key| !self.dirty.contains((*key).into()) && !is_own(*key)).count() as u64
     }
@@ -343,38 +349,38 @@ impl<P: Payload> WriteAnywhere<P> {
         if self.config.volumes[volume.0 as usize].is_thin() {
             let growth = self.growth_of(volume, blocks);
             if let Some(snapshots) = &mut self.snapshots {
-                snapshots.promises.growth += growth;
+                snapshots.reservations.growth += growth;
             }
         }
     }
 
-    /// Notes what promises leave of `places`, those that what is dirty may take.
-    pub(super) fn note_promises(&mut self, places: u64) {
+    /// Notes what reservations leave of `places`, those that what is dirty may take.
+    pub(super) fn note_reservations(&mut self, places: u64) {
         let numbers = self.volume_ids().zip(self.keys.metadata_of_volumes());
         let numbers: Vec<u64> = numbers
             .map(|(volume, metadata)| self.numbers_for_dirty(volume, metadata.into()))
             .collect();
         let reserve = self.kept_beside_claims();
         if let Some(snapshots) = &mut self.snapshots {
-            let promises = &mut snapshots.promises;
-            promises.most_growth = places.saturating_sub(promises.claims + reserve);
-            promises.most_dirty = numbers;
+            let reservations = &mut snapshots.reservations;
+            reservations.most_growth = places.saturating_sub(reservations.claims + reserve);
+            reservations.most_dirty = numbers;
         }
     }
 
     /// Free blocks that thick volumes, and the metadata of all, may claim; 0 as long as nothing has to be counted.
     #[must_use]
     pub fn claimed_blocks(&self) -> u64 {
-        self.snapshots.as_ref().map_or(0, |snapshots| snapshots.promises.claims)
+        self.snapshots.as_ref().map_or(0, |snapshots| snapshots.reservations.claims)
     }
 
     /// What `volume` has and may claim; `None` as long as nothing has to be counted.
     pub(super) fn measure_volume(&self, volume: VolumeId) -> Option<VolumeMeasures> {
         let snapshots = self.snapshots.as_ref()?;
-        let promise = &snapshots.promises.volumes[volume.0 as usize];
+        let reservation = &snapshots.reservations.volumes[volume.0 as usize];
         Some(VolumeMeasures {
-            blocks: promise.born.iter().map(|born| born.data + born.metadata).sum(),
-            claimed: promise.claim(),
+            blocks: reservation.born.iter().map(|born| born.data + born.metadata).sum(),
+            claimed: reservation.claim(),
             snapshots: snapshots.space.kept(volume).count() as u32,
             held: snapshots.space.blocks_of(volume),
         })
@@ -383,16 +389,16 @@ impl<P: Payload> WriteAnywhere<P> {
     /// The blocks of each volume that no snapshot has as well.
     pub(super) fn owned(&self) -> Vec<Owned> {
         let counted = match &self.snapshots {
-            Some(snapshots) => snapshots.promises.clone(),
-            None => self.count_promises(),
+            Some(snapshots) => snapshots.reservations.clone(),
+            None => self.count_reservations(),
         };
-        counted.volumes.iter().map(|promise| promise.own).collect()
+        counted.volumes.iter().map(|reservation| reservation.own).collect()
     }
 
     /// What has been counted is what there is.
-    pub(super) fn assert_promises_agree(&self) {
+    pub(super) fn assert_reservations_agree(&self) {
         let Some(snapshots) = &self.snapshots else { return };
-        let (counted, known) = (self.count_promises(), &snapshots.promises);
+        let (counted, known) = (self.count_reservations(), &snapshots.reservations);
         assert_eq!(
             (known.claims, known.unplaced),
             (counted.claims, counted.unplaced),

@@ -13,8 +13,8 @@ use strewn_raid::{Parity, ParityGroup};
 
 const LUN_BLOCKS: u32 = 400;
 
-/// What thick volumes promise.
-const PROMISED: u64 = 500;
+/// What each thick volume reserves, in blocks.
+const RESERVED: u64 = 500;
 
 /// How many of a LUN's blocks are laid out.
 const LAID_OUT: u32 = 150;
@@ -53,10 +53,10 @@ impl Driver<()> for Spindles {
     fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &()) -> Logged {
         self.log.append(&record)
     }
-    fn checkpoint_begins(&mut self) {
+    fn consistency_point_begins(&mut self) {
         self.log.switch();
     }
-    fn checkpoint_ends(&mut self) {
+    fn consistency_point_ends(&mut self) {
         self.log.release();
     }
 }
@@ -74,7 +74,7 @@ impl Bench {
     fn new(format: Format, stripes: u64, delayed_free_blocks: u64, are_thick: &[bool]) -> Self {
         let log = LogSize { half_bytes: 1 << 18, record_header_bytes: 160 };
         let volume = |is_thick: &bool| VolumeConfig {
-            promised_blocks: Some(if *is_thick { PROMISED } else { 0 }),
+            reservation_blocks: Some(if *is_thick { RESERVED } else { 0 }),
             laid_out: vec![LAID_OUT],
             ..VolumeConfig::of_one_lun(64_000, LUN_BLOCKS)
         };
@@ -87,7 +87,7 @@ impl Bench {
             volumes: are_thick.iter().map(volume).collect(),
             format,
             log,
-            checkpoint_interval_ns: 1_000_000_000,
+            consistency_point_interval_ns: 1_000_000_000,
             cache_blocks: 500,
             protected_blocks: 100,
             dirty_limit_blocks: 100,
@@ -202,7 +202,7 @@ fn a_write_to_a_thick_volume_finds_room_whatever_thin_volumes_and_snapshots_take
         let format = *rng.pick(&[Format::Modelled, Format::Durable]);
         let are_thick: Vec<bool> = (0..rng.within(2..5)).map(|_| rng.one_in(2)).collect();
         let thick = are_thick.iter().filter(|is_thick| **is_thick).count() as u64;
-        // From what is promised and hardly more to room for some snapshots.
+        // From what is reserved and hardly more to room for some snapshots.
         let stripes = rng.within(340 + thick * 130..900 + thick * 130);
         let mut bench = Bench::new(format, stripes, *rng.pick(&[0, 100]), &are_thick);
         let volumes = bench.array.snapshot_volumes();
@@ -253,7 +253,7 @@ fn a_snapshot_of_a_thick_volume_needs_room_to_overwrite_it_and_one_of_a_thin_vol
     let (thick, thin) = (VolumeId(0), VolumeId(1));
     let mut bench = Bench::new(Format::Modelled, 330, 0, &[true, false]);
     let claimed = bench.array.claimed_blocks();
-    assert!(claimed >= PROMISED - u64::from(LAID_OUT), "{claimed} blocks are claimed");
+    assert!(claimed >= RESERVED - u64::from(LAID_OUT), "{claimed} blocks are claimed");
     bench.snapshot(&[thin]).unwrap();
     bench.rest();
     let refused = bench.snapshot(&[thick]);

@@ -25,7 +25,7 @@ const METADATA_READS_IN_FLIGHT: u32 = 32;
 /// A consistency point in progress. Its blocks are placed; it reads the metadata that it changes and the cache lacks,
 /// then writes tetris after tetris, the superblock last.
 #[derive(SavedValue)]
-pub(super) struct Checkpoint<P> {
+pub(super) struct ConsistencyPoint<P> {
     /// Data blocks, ascending.
     pub(super) data: Vec<u32>,
     /// Blocks of the file that lose their places, ascending.
@@ -63,11 +63,11 @@ pub(super) struct TetrisInFlight<P> {
     pub(super) again: bool,
     /// Blocks XORed into its parities, if that costs anything.
     pub(super) xored_blocks: u64,
-    /// The data read.
+    /// What its reads have brought: contents that parity is computed from.
     pub(super) old: StripeReads<P>,
 }
 
-impl<P: Payload> Checkpoint<P> {
+impl<P: Payload> ConsistencyPoint<P> {
     /// The run that a tetris's read asked for.
     pub(super) fn read_of_tetris(&self, fields: TagFields) -> Option<Run> {
         let in_flight = self.in_flight.get(fields.slot as usize).filter(|one| one.reading)?;
@@ -97,8 +97,8 @@ impl<P: Payload> Checkpoint<P> {
 impl<P: Payload> WriteAnywhere<P> {
     /// Begins a consistency point with all that is dirty now. None may be in progress.
     #[inline(never)]
-    pub(super) fn begin_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
+    pub(super) fn begin_consistency_point(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        self.consistency_point_due_ns = now_ns + self.config.consistency_point_interval_ns;
         self.set_timer(now_ns, driver);
         let unmapped = self.stored.as_mut().map(Stored::take_unmapped).unwrap_or_default();
         let for_snapshots = self.snapshots.as_ref().is_some_and(|snapshots| snapshots.has_work());
@@ -107,7 +107,7 @@ impl<P: Payload> WriteAnywhere<P> {
             return;
         }
         let before = driver.turn_to(Work::WriteBack);
-        driver.checkpoint_begins();
+        driver.consistency_point_begins();
         self.reads.begin_epoch();
         let mut data = Vec::with_capacity(self.dirty.count() as usize);
         self.dirty.drain(|block| data.push(block as u32));
@@ -123,13 +123,13 @@ impl<P: Payload> WriteAnywhere<P> {
             }
         }
         if let Some(relocation) = &mut self.relocation {
-            relocation.nothing_is_dirty(data.len() as u64);
+            relocation.on_consistency_point(data.len() as u64);
         }
         assert!(
             self.dirty.is_empty() && self.cache.dirty_blocks() == 0,
             "a consistency point leaves dirty blocks behind"
         );
-        let mut checkpoint = Checkpoint {
+        let mut consistency_point = ConsistencyPoint {
             data,
             unmapped,
             metadata: Vec::new(),
@@ -146,27 +146,30 @@ impl<P: Payload> WriteAnywhere<P> {
             frees_to_charge: 0,
             began_ns: now_ns,
         };
-        self.take_stock_of_frees(now_ns);
-        if let Err(full) = self.place_all(&mut checkpoint) {
+        self.account_frees(now_ns);
+        if let Err(full) = self.place_all(&mut consistency_point) {
             panic!("{full} during a consistency point, though each write was admitted by its room");
         }
         self.note_room();
-        self.seal(&mut checkpoint);
-        self.checkpoint = Some(checkpoint);
-        self.advance_checkpoint(now_ns, driver);
+        self.seal(&mut consistency_point);
+        self.consistency_point = Some(consistency_point);
+        self.advance_consistency_point(now_ns, driver);
         driver.turn_to(before);
     }
 
     /// Saves the contents of `block` for the consistency point that is writing it, before they are overwritten in
     /// memory.
-    pub(super) fn freeze_for_checkpoint(&mut self, block: u32) {
+    pub(super) fn freeze_for_consistency_point(&mut self, block: u32) {
         let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
         if P::CARRIES_DATA
             && self.map.get(block).is_some()
-            && let Some(checkpoint) = &mut self.checkpoint
+            && let Some(consistency_point) = &mut self.consistency_point
         {
             let contents = &self.contents;
-            checkpoint.frozen.entry(block).or_insert_with(|| contents.load(sector, BLOCK_SECTORS));
+            consistency_point
+                .frozen
+                .entry(block)
+                .or_insert_with(|| contents.load(sector, BLOCK_SECTORS));
         }
     }
 
@@ -181,23 +184,23 @@ impl<P: Payload> WriteAnywhere<P> {
         if let Some(payload) = payload {
             self.fill(fields.first_key, fields.blocks, payload, false);
         }
-        let Some(checkpoint) = &mut self.checkpoint else {
+        let Some(consistency_point) = &mut self.consistency_point else {
             unreachable!("metadata was read for a consistency point, and none is in progress")
         };
-        assert!(checkpoint.reads_out > 0, "metadata was read that was not asked for");
-        checkpoint.reads_out -= 1;
-        self.advance_checkpoint(now_ns, driver);
+        assert!(consistency_point.reads_out > 0, "metadata was read that was not asked for");
+        consistency_point.reads_out -= 1;
+        self.advance_consistency_point(now_ns, driver);
     }
 
     /// Sends the commands that the consistency point can send now. Commits it when all is written and no read is in
     /// flight to a block that the commit frees.
     #[inline(never)]
-    pub(super) fn advance_checkpoint(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        let Some(mut checkpoint) = self.checkpoint.take() else { return };
-        while checkpoint.reads_out < METADATA_READS_IN_FLIGHT {
-            let Some((key, vbn)) = checkpoint.to_read.pop_front() else { break };
+    pub(super) fn advance_consistency_point(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        let Some(mut consistency_point) = self.consistency_point.take() else { return };
+        while consistency_point.reads_out < METADATA_READS_IN_FLIGHT {
+            let Some((key, vbn)) = consistency_point.to_read.pop_front() else { break };
             let fields = TagFields {
-                owner: Owner::CheckpointRead,
+                owner: Owner::ConsistencyPointRead,
                 slot: 0,
                 first_key: key,
                 blocks: 1,
@@ -205,79 +208,87 @@ impl<P: Payload> WriteAnywhere<P> {
             };
             self.send_read(driver, fields, self.run_at(vbn));
             self.counters.metadata_reads += 1;
-            checkpoint.reads_out += 1;
+            consistency_point.reads_out += 1;
         }
-        if checkpoint.reads_out == 0 {
-            while checkpoint.in_flight.len() < self.config.tetrises_in_flight as usize {
-                let Some(tetris) = self.next_tetris(&mut checkpoint.tetrises) else { break };
-                self.begin_tetris(&mut checkpoint, tetris, driver);
+        if consistency_point.reads_out == 0 {
+            while consistency_point.in_flight.len() < self.config.tetrises_in_flight as usize {
+                let Some(tetris) = self.next_tetris(&mut consistency_point.tetrises) else { break };
+                self.begin_tetris(&mut consistency_point, tetris, driver);
             }
-            if checkpoint.in_flight.is_empty() && checkpoint.tetrises.is_empty() {
-                if !checkpoint.superblock_written {
+            if consistency_point.in_flight.is_empty() && consistency_point.tetrises.is_empty() {
+                if !consistency_point.superblock_written {
                     if self.config.format.is_durable() {
                         driver.commit(self.root());
-                        checkpoint.superblock_written = true;
-                        checkpoint.commit_asked = true;
-                        self.checkpoint = Some(checkpoint);
+                        consistency_point.superblock_written = true;
+                        consistency_point.commit_asked = true;
+                        self.consistency_point = Some(consistency_point);
                         return;
                     }
                     let superblock = self.superblock_tetris();
                     if self.may_write(&superblock) {
-                        checkpoint.superblock_written = true;
-                        self.begin_tetris(&mut checkpoint, superblock, driver);
+                        consistency_point.superblock_written = true;
+                        self.begin_tetris(&mut consistency_point, superblock, driver);
                     }
-                } else if self.reads.are_back() && !checkpoint.commit_asked {
-                    self.commit(now_ns, checkpoint, driver);
+                } else if self.reads.are_back() && !consistency_point.commit_asked {
+                    self.commit(now_ns, consistency_point, driver);
                     return;
                 }
             }
         }
-        self.checkpoint = Some(checkpoint);
+        self.consistency_point = Some(consistency_point);
     }
 
     /// The driver has made the consistency point durable.
-    pub(super) fn is_committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        if let Some(checkpoint) = &mut self.checkpoint {
-            checkpoint.commit_asked = false;
+    pub(super) fn on_committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        if let Some(consistency_point) = &mut self.consistency_point {
+            consistency_point.commit_asked = false;
         }
-        self.advance_checkpoint(now_ns, driver);
+        self.advance_consistency_point(now_ns, driver);
     }
 
     /// Everything is on the spindles, the superblock last: frees the blocks that the consistency point no longer uses.
-    fn commit(&mut self, now_ns: u64, checkpoint: Checkpoint<P>, driver: &mut impl Driver<P>) {
-        assert!(checkpoint.is_written(), "a consistency point commits before all of it is written");
+    fn commit(
+        &mut self,
+        now_ns: u64,
+        consistency_point: ConsistencyPoint<P>,
+        driver: &mut impl Driver<P>,
+    ) {
+        assert!(
+            consistency_point.is_written(),
+            "a consistency point commits before all of it is written"
+        );
         self.aggregate.commit().expect("the plan of an open consistency point has been written");
-        for (index, &block) in checkpoint.data.iter().enumerate() {
-            self.prefetch_buffer_ahead(&checkpoint.data, index);
+        for (index, &block) in consistency_point.data.iter().enumerate() {
+            self.prefetch_buffer_ahead(&consistency_point.data, index);
             let evicted = self.cache.end_flush(block);
             self.forget(evicted);
         }
-        for (index, &metadata) in checkpoint.metadata.iter().enumerate() {
-            self.prefetch_buffer_ahead(&checkpoint.metadata, index);
+        for (index, &metadata) in consistency_point.metadata.iter().enumerate() {
+            self.prefetch_buffer_ahead(&consistency_point.metadata, index);
             let evicted = self.cache.release(metadata);
             self.forget(evicted);
         }
-        self.snapshots_are_committed(&checkpoint.snapshots_of);
-        self.counters.checkpoints += 1;
-        self.counters.checkpoint_ns += now_ns.saturating_sub(checkpoint.began_ns);
-        self.counters.checkpoint_blocks +=
-            (checkpoint.data.len() + checkpoint.metadata.len()) as u64;
-        self.counters.checkpoint_data_blocks += checkpoint.data.len() as u64;
+        self.on_snapshots_committed(&consistency_point.snapshots_of);
+        self.counters.consistency_points += 1;
+        self.counters.consistency_point_ns += now_ns.saturating_sub(consistency_point.began_ns);
+        self.counters.consistency_point_blocks +=
+            (consistency_point.data.len() + consistency_point.metadata.len()) as u64;
+        self.counters.consistency_point_data_blocks += consistency_point.data.len() as u64;
         self.note_room();
-        driver.checkpoint_ends();
+        driver.consistency_point_ends();
         let before = driver.turn_to(Work::Service);
         self.admit_waiting(now_ns, driver);
         if self.relocation.is_some() {
             self.relocate_after_commit(now_ns, driver);
         }
         driver.turn_to(before);
-        if self.checkpoint.is_some() {
-            self.counters.back_to_back_checkpoints += 1;
-        } else if now_ns >= self.checkpoint_due_ns
+        if self.consistency_point.is_some() {
+            self.counters.back_to_back_consistency_points += 1;
+        } else if now_ns >= self.consistency_point_due_ns
             || self.is_much_dirty()
             || self.snapshots.as_ref().is_some_and(|snapshots| snapshots.is_asked())
         {
-            self.begin_checkpoint(now_ns, driver);
+            self.begin_consistency_point(now_ns, driver);
         }
     }
 }

@@ -1,13 +1,14 @@
-//! The log's halves, and the checkpoints that free them.
+//! The log's halves, and the drains that free them.
 //!
-//! A write is logged before it is acknowledged. A log has two halves: when the one in use is full, a checkpoint begins,
-//! and writes go to the other. A checkpoint writes back all that was dirty when it began; then the first half is free,
-//! once the driver has made that durable. Writes that find both halves full wait.
+//! A write is logged before it is acknowledged. When the half in use is full, the log switches halves and a *log drain*
+//! begins: it destages all that was dirty at that moment. Once the driver has made that durable, the full half is free.
+//! Writes that find both halves full wait. The driver is told of a drain as of a consistency point, because log and
+//! superblock treat both alike. It is none: no block moves, and blocks reach their places one by one.
 //!
-//! What is written again while a checkpoint is at it may go out with it: the log that is left has that write, and
-//! laying it over once more changes nothing.
+//! What is written again during a drain may go out with it: the log's other half has that write, and replaying it
+//! changes nothing.
 //!
-//! An array that has no log can be checkpointed too.
+//! An array without a log is drained too, when it shuts down.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,9 +22,9 @@ use crate::payload::Payload;
 
 use super::InPlace;
 
-/// A checkpoint in progress.
+/// A log drain in progress.
 #[derive(Debug, Default, SavedValue)]
-pub(super) struct Checkpoint {
+pub(super) struct LogDrain {
     /// Sectors that were dirty when it began, and that no destage has taken since: runs by their disk group and their
     /// first, with their end.
     dirty: BTreeMap<(GroupIndex, u64), u64>,
@@ -33,14 +34,14 @@ pub(super) struct Checkpoint {
     is_committing: bool,
 }
 
-impl Checkpoint {
-    /// Whether some of what it has to write is of `group`.
+impl LogDrain {
+    /// Whether it still has sectors of `group` to write.
     pub(super) fn has_to_destage(&self, group: GroupIndex) -> bool {
         self.dirty.range((group, 0)..).next().is_some_and(|((of, _), _)| *of == group)
     }
 
-    /// A destage takes these runs of sectors of `group`; whether some of them are the checkpoint's, which then waits
-    /// for it.
+    /// A destage takes these runs of sectors of `group`; whether some of them are the drain's, which then
+    /// waits for it.
     #[inline]
     pub(super) fn take(&mut self, group: GroupIndex, runs: &[Range<u64>]) -> bool {
         let mut is_waited_for = false;
@@ -73,7 +74,7 @@ impl Checkpoint {
 
     /// A destage that it waited for has ended.
     pub(super) fn destage_ended(&mut self) {
-        assert!(self.destages > 0, "a destage has ended that its checkpoint did not wait for");
+        assert!(self.destages > 0, "a destage has ended that its log drain did not wait for");
         self.destages -= 1;
     }
 
@@ -89,13 +90,13 @@ impl Checkpoint {
 }
 
 impl<P: Payload> InPlace<P> {
-    /// Begins a checkpoint, unless one is in progress or there is nothing to write. A shutdown calls it until the array
+    /// Begins a log drain, unless one is in progress or there is nothing to write. A shutdown calls it until the array
     /// [is clean](Self::is_clean).
-    pub fn begin_checkpoint(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
-        if self.checkpoint.is_none() && !self.is_clean() {
-            self.open_checkpoint(driver);
+    pub fn begin_log_drain(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
+        if self.log_drain.is_none() && !self.is_clean() {
+            self.open_log_drain(driver);
             self.destage(driver);
-            self.finish_checkpoint(driver);
+            self.finish_log_drain(driver);
         }
     }
 
@@ -104,13 +105,13 @@ impl<P: Payload> InPlace<P> {
     pub fn is_clean(&self) -> bool {
         self.groups.iter().all(|group| group.cache.is_empty() && group.partial_writes.is_empty())
             && self.waiting_for_room.is_empty()
-            && self.checkpoint.is_none()
+            && self.log_drain.is_none()
             && !self.log_has_records
     }
 
-    /// Logs a write, with a checkpoint begun if it takes one; false if it has to wait for one.
+    /// Logs a write, and begins a drain if its half is full. Returns false if both halves are: the write waits.
     #[inline(never)]
-    pub(super) fn is_logged(
+    pub(super) fn log_write(
         &mut self,
         host: &HostOperation<P>,
         driver: &mut impl Driver<P>,
@@ -125,56 +126,56 @@ impl<P: Payload> InPlace<P> {
                     return true;
                 }
                 Logged::BothFull => return false,
-                Logged::HalfFull => self.open_checkpoint(driver),
+                Logged::HalfFull => self.open_log_drain(driver),
             }
         }
     }
 
-    fn open_checkpoint(&mut self, driver: &mut impl Driver<P>) {
-        assert!(self.checkpoint.is_none(), "a checkpoint begins while another is in progress");
-        driver.checkpoint_begins();
+    fn open_log_drain(&mut self, driver: &mut impl Driver<P>) {
+        assert!(self.log_drain.is_none(), "a log drain begins while another is in progress");
+        driver.consistency_point_begins();
         self.log_has_records = false;
-        let mut checkpoint = Checkpoint::default();
+        let mut log_drain = LogDrain::default();
         for (index, group) in self.groups.indices().zip(self.groups.iter_mut()) {
             // What is dirty beside being on its way is newer than what is on its way: it goes out once more.
             for destage in group.destages.iter_mut() {
-                destage.of_checkpoint = true;
+                destage.of_log_drain = true;
             }
-            checkpoint.destages += group.destages.len();
+            log_drain.destages += group.destages.len();
             let runs = group.cache.dirty_runs();
-            checkpoint.dirty.extend(runs.map(|run| ((index, run.start), run.end)));
+            log_drain.dirty.extend(runs.map(|run| ((index, run.start), run.end)));
         }
-        self.checkpoint = Some(Box::new(checkpoint));
+        self.log_drain = Some(Box::new(log_drain));
     }
 
-    /// Has the checkpoint committed if all of it is written.
-    pub(super) fn finish_checkpoint(&mut self, driver: &mut impl Driver<P>) {
-        while let Some(checkpoint) = &mut self.checkpoint {
-            if checkpoint.is_committing || !checkpoint.is_written() {
+    /// Ends the drain if all of it is written: in the durable format, once the driver has committed it.
+    pub(super) fn finish_log_drain(&mut self, driver: &mut impl Driver<P>) {
+        while let Some(log_drain) = &mut self.log_drain {
+            if log_drain.is_committing || !log_drain.is_written() {
                 return;
             }
             if self.config.format.is_durable() {
-                checkpoint.is_committing = true;
+                log_drain.is_committing = true;
                 driver.commit(Root::default());
                 return;
             }
-            self.checkpoint_is_committed(driver);
+            self.end_log_drain(driver);
         }
     }
 
     /// What the driver was asked to commit is safe.
-    pub(super) fn commit_is_safe(&mut self, driver: &mut impl Driver<P>) {
-        if self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.is_committing) {
-            self.checkpoint_is_committed(driver);
-            self.finish_checkpoint(driver);
+    pub(super) fn on_committed(&mut self, driver: &mut impl Driver<P>) {
+        if self.log_drain.as_ref().is_some_and(|log_drain| log_drain.is_committing) {
+            self.end_log_drain(driver);
+            self.finish_log_drain(driver);
         }
     }
 
-    fn checkpoint_is_committed(&mut self, driver: &mut impl Driver<P>) {
-        let written = self.checkpoint.take().is_some_and(|checkpoint| checkpoint.is_written());
-        assert!(written, "a checkpoint commits before all of it is written");
-        self.counters.checkpoints += 1;
-        driver.checkpoint_ends();
+    fn end_log_drain(&mut self, driver: &mut impl Driver<P>) {
+        let written = self.log_drain.take().is_some_and(|log_drain| log_drain.is_written());
+        assert!(written, "a log drain commits before all of it is written");
+        self.counters.consistency_points += 1;
+        driver.consistency_point_ends();
         self.admit_waiting(driver);
         self.destage(driver);
     }
@@ -191,22 +192,22 @@ mod tests {
             runs.iter().map(|(start, end)| ((first, *start), *end)).collect()
         };
         let dirty = runs(&[(10, 20), (24, 30), (40, 50)]);
-        let mut checkpoint = Checkpoint { dirty, ..Checkpoint::default() };
+        let mut log_drain = LogDrain { dirty, ..LogDrain::default() };
         let runs_of = |runs: Range<u64>| [runs];
-        assert!(!checkpoint.take(first, &runs_of(20..24)));
-        assert!(!checkpoint.take(second, &runs_of(10..20)) && !checkpoint.has_to_destage(second));
-        assert!(checkpoint.take(first, &runs_of(15..26)));
-        assert_eq!(checkpoint.dirty, runs(&[(10, 15), (26, 30), (40, 50)]));
+        assert!(!log_drain.take(first, &runs_of(20..24)));
+        assert!(!log_drain.take(second, &runs_of(10..20)) && !log_drain.has_to_destage(second));
+        assert!(log_drain.take(first, &runs_of(15..26)));
+        assert_eq!(log_drain.dirty, runs(&[(10, 15), (26, 30), (40, 50)]));
         // Several runs of one destage are waited for once.
-        assert!(checkpoint.take(first, &[0..12, 12..100]) && !checkpoint.is_written());
-        checkpoint.give_back(first, &runs_of(0..100));
-        checkpoint.dirty.insert((second, 5), 6);
-        assert!(checkpoint.has_to_destage(first) && checkpoint.has_to_destage(second));
-        assert!(checkpoint.take(first, &runs_of(0..100)));
-        assert!(checkpoint.take(second, &runs_of(0..100)));
-        (0..2).for_each(|_| checkpoint.destage_ended());
-        assert!(!checkpoint.is_written());
-        checkpoint.destage_ended();
-        assert!(checkpoint.is_written());
+        assert!(log_drain.take(first, &[0..12, 12..100]) && !log_drain.is_written());
+        log_drain.give_back(first, &runs_of(0..100));
+        log_drain.dirty.insert((second, 5), 6);
+        assert!(log_drain.has_to_destage(first) && log_drain.has_to_destage(second));
+        assert!(log_drain.take(first, &runs_of(0..100)));
+        assert!(log_drain.take(second, &runs_of(0..100)));
+        (0..2).for_each(|_| log_drain.destage_ended());
+        assert!(!log_drain.is_written());
+        log_drain.destage_ended();
+        assert!(log_drain.is_written());
     }
 }

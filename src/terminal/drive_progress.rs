@@ -1,7 +1,7 @@
-//! Progress of a study, when standard error is a terminal.
+//! Progress of a characterization of drives, when standard error is a terminal.
 
 use strewn_run::Observer;
-use strewn_run::study::StudyObserver;
+use strewn_run::characterization::CharacterizationObserver;
 
 use crate::terminal::interrupt;
 use crate::terminal::late_bar::LateBar;
@@ -9,15 +9,14 @@ use crate::terminal::late_bar::LateBar;
 const CLOSED_LOOPS: &str = "[{bar:24}] {pos} of {len} closed loops{msg}, {eta} left";
 const PREDICTIONS: &str = "[{bar:24}] {pos} of {len} predictions{msg}, {eta} left";
 
-/// A [`StudyObserver`] for programs on a terminal, and an [`Observer`] of predictions that are made again: it shows a
-/// bar if the study takes longer than a second, and stops the study on Ctrl-C. Dropping it removes the bar; drop it
-/// before printing figures.
+/// A [`CharacterizationObserver`] for programs on a terminal, and an [`Observer`] of predictions that are made again: a
+/// bar that appears after a second, and a stop on Ctrl-C. Dropping it removes the bar; drop it before printing figures.
 ///
-/// While one exists, a first Ctrl-C (or SIGTERM) asks the study to stop, and a second ends the program at once.
-pub struct StudyTerminal(LateBar);
+/// While one exists, a first Ctrl-C (or SIGTERM) asks it to stop, and a second ends the program at once.
+pub struct DriveTerminal(LateBar);
 
-impl StudyTerminal {
-    /// Watches a study of drives from now until dropped.
+impl DriveTerminal {
+    /// Watches a characterization of drives from now until dropped.
     #[must_use]
     pub fn watch() -> Self {
         Self::watch_with(CLOSED_LOOPS)
@@ -45,13 +44,13 @@ impl StudyTerminal {
     }
 }
 
-impl Observer for StudyTerminal {
+impl Observer for DriveTerminal {
     fn stop(&self) -> bool {
         interrupt::asked_to_stop()
     }
 }
 
-impl StudyObserver for StudyTerminal {
+impl CharacterizationObserver for DriveTerminal {
     fn progress(&self, done: usize, of: usize) {
         self.done(done, of);
     }

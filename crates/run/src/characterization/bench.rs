@@ -11,9 +11,9 @@ use crate::parallel;
 
 use super::curves::figure;
 use super::load::{RandomLoad, warm_up_commands};
-use super::{DriveStudyError, Watched};
+use super::{CharacterizationError, Watched};
 
-/// The schedulers that a study compares.
+/// The schedulers that a characterization compares.
 const SCHEDULERS: [Scheduler; 5] = [
     Scheduler::Fcfs,
     Scheduler::Sstf,
@@ -60,7 +60,7 @@ impl Bench<'_> {
         2 * (SCHEDULERS.len() * DEPTHS.len() + loads * (SPANS_PERCENT.len() + sizes))
     }
 
-    pub(super) fn by_depth(&self) -> Result<Vec<LoopPoint>, DriveStudyError> {
+    pub(super) fn by_depth(&self) -> Result<Vec<LoopPoint>, CharacterizationError> {
         let whole = |operation, scheduler, outstanding| Loop {
             operation,
             scheduler,
@@ -76,7 +76,7 @@ impl Bench<'_> {
         self.measure_all(loops.collect())
     }
 
-    pub(super) fn by_span(&self) -> Result<Vec<LoopPoint>, DriveStudyError> {
+    pub(super) fn by_span(&self) -> Result<Vec<LoopPoint>, CharacterizationError> {
         let sectors = self.block_sectors();
         let loops = Direction::ALL.into_iter().flat_map(|operation| {
             loads().flat_map(move |(scheduler, outstanding)| {
@@ -92,7 +92,7 @@ impl Bench<'_> {
         self.measure_all(loops.collect())
     }
 
-    pub(super) fn by_block(&self) -> Result<Vec<LoopPoint>, DriveStudyError> {
+    pub(super) fn by_block(&self) -> Result<Vec<LoopPoint>, CharacterizationError> {
         let drive = &self.drive;
         let loops = Direction::ALL.into_iter().flat_map(|operation| {
             loads().flat_map(move |(scheduler, outstanding)| {
@@ -108,18 +108,18 @@ impl Bench<'_> {
         self.measure_all(loops.collect())
     }
 
-    fn measure_all(&self, loops: Vec<Loop>) -> Result<Vec<LoopPoint>, DriveStudyError> {
+    fn measure_all(&self, loops: Vec<Loop>) -> Result<Vec<LoopPoint>, CharacterizationError> {
         parallel::over_threads(0, loops, |wanted| self.measure(wanted))
     }
 
-    fn measure(&self, wanted: Loop) -> Result<LoopPoint, DriveStudyError> {
+    fn measure(&self, wanted: Loop) -> Result<LoopPoint, CharacterizationError> {
         self.watched.begin()?;
         let Loop { operation, scheduler, outstanding, span_percent, sectors } = wanted;
         let end_lba = self.span_end(span_percent).max(sectors.into());
         let lbas: Range<u64> = 0..end_lba;
         let reads_percent = if operation == Direction::Read { 100.0 } else { 0.0 };
         let load = RandomLoad::new(&lbas, sectors, reads_percent, self.seed);
-        let mut load = load.ok_or_else(|| DriveStudyError::too_small(&self.drive))?;
+        let mut load = load.ok_or_else(|| CharacterizationError::too_small(&self.drive))?;
         let drive = Arc::clone(&self.drive);
         let mut spindle = if self.cache {
             SimulatedSpindle::with_cache(drive, scheduler, MAX_DEPTH)

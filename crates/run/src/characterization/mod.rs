@@ -1,15 +1,15 @@
-//! Studies drives: by seek distance, by place, by load and by command size.
+//! Characterizes drives: by seek distance, by place, by load and by command size.
 //!
 //! Everything but the seek curve and the sequential rate is measured on the simulated drive as on a real one: by
 //! closed loops of random commands.
 //!
 //! ```
 //! use strewn_spindle::Profile;
-//! use strewn_run::study::{StudyOptions, study};
+//! use strewn_run::characterization::{CharacterizationOptions, characterize};
 //!
 //! let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").ok_or("no such drive")?;
-//! let study = study(&[profile], &StudyOptions::default(), &())?;
-//! let alone = &study.drives[0].by_depth[0];
+//! let measured = characterize(&[profile], &CharacterizationOptions::default(), &())?;
+//! let alone = &measured.drives[0].by_depth[0];
 //! assert_eq!((alone.scheduler.as_str(), alone.outstanding), ("fcfs", 1));
 //! assert!((165.0..180.0).contains(&alone.iops), "{}", alone.iops);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -22,7 +22,7 @@ mod load;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use strewn_results::{DRIVE_STUDY_SCHEMA, DriveFigures, DriveStudy};
+use strewn_results::{DRIVE_CHARACTERIZATION_SCHEMA, DriveCharacterization, DriveFigures};
 use strewn_spindle::{CommandError, Drive, Profile, ProfileError, SpindleError};
 use thiserror::Error;
 
@@ -36,24 +36,24 @@ pub use load::{RandomLoad, warm_up_commands};
 /// A drive with fewer sectors is too small to measure in hundredths.
 const FEWEST_SECTORS: u64 = 10_000;
 
-/// Options of a study.
+/// Options of a characterization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StudyOptions {
+pub struct CharacterizationOptions {
     /// Seed of the random commands.
     pub seed: u64,
     /// Whether to turn the drives' own caches on.
     pub cache: bool,
 }
 
-impl Default for StudyOptions {
+impl Default for CharacterizationOptions {
     /// Seed 1, caches off.
     fn default() -> Self {
         Self { seed: 1, cache: false }
     }
 }
 
-/// Watches a study from the threads that it runs on; `()` watches nothing.
-pub trait StudyObserver: Sync {
+/// Watches a characterization from the threads that it runs on; `()` watches nothing.
+pub trait CharacterizationObserver: Sync {
     /// `_done` of `_of` closed loops are done.
     fn progress(&self, _done: usize, _of: usize) {}
 
@@ -63,11 +63,11 @@ pub trait StudyObserver: Sync {
     }
 }
 
-impl StudyObserver for () {}
+impl CharacterizationObserver for () {}
 
 /// Why a drive cannot be studied.
 #[derive(Debug, Error)]
-pub enum DriveStudyError {
+pub enum CharacterizationError {
     /// The profile does not describe a drive.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -91,7 +91,7 @@ pub enum DriveStudyError {
     TooSmall {
         /// Name of the profile.
         profile: String,
-        /// Its capacity.
+        /// Capacity of the drive.
         sectors: u64,
     },
     /// The observer asked to stop.
@@ -99,22 +99,22 @@ pub enum DriveStudyError {
     Stopped,
 }
 
-impl DriveStudyError {
+impl CharacterizationError {
     fn too_small(drive: &Drive) -> Self {
         Self::TooSmall { profile: drive.name().to_owned(), sectors: drive.capacity_sectors() }
     }
 }
 
-/// A study's progress, reported to its observer.
+/// A characterization's progress, reported to its observer.
 struct Watched<'a> {
-    observer: &'a dyn StudyObserver,
+    observer: &'a dyn CharacterizationObserver,
     done: AtomicUsize,
     of: usize,
 }
 
 impl Watched<'_> {
-    fn begin(&self) -> Result<(), DriveStudyError> {
-        if self.observer.stop() { Err(DriveStudyError::Stopped) } else { Ok(()) }
+    fn begin(&self) -> Result<(), CharacterizationError> {
+        if self.observer.stop() { Err(CharacterizationError::Stopped) } else { Ok(()) }
     }
 
     fn end(&self) {
@@ -122,25 +122,26 @@ impl Watched<'_> {
     }
 }
 
-/// Studies drives, on one thread per core; the figures depend only on the profiles and the options.
+/// Characterizes drives, on one thread per core; the figures depend only on the profiles and the options.
 ///
 /// # Errors
-/// See [`DriveStudyError`]. Every error but [`DriveStudyError::Stopped`] is found before the first closed loop.
-pub fn study(
+/// See [`CharacterizationError`]. Every error but [`CharacterizationError::Stopped`] is found before the first closed
+/// loop.
+pub fn characterize(
     profiles: &[Profile],
-    options: &StudyOptions,
-    observer: &dyn StudyObserver,
-) -> Result<DriveStudy, DriveStudyError> {
+    options: &CharacterizationOptions,
+    observer: &dyn CharacterizationObserver,
+) -> Result<DriveCharacterization, CharacterizationError> {
     let drives: Vec<Arc<Drive>> =
         profiles.iter().map(|profile| checked(profile, options)).collect::<Result<_, _>>()?;
     let of = drives.iter().map(|drive| Bench::loops(drive)).sum();
     let watched = Watched { observer, done: AtomicUsize::new(0), of };
     let figures = profiles.iter().zip(drives).map(|(profile, drive)| {
-        let StudyOptions { seed, cache } = *options;
+        let CharacterizationOptions { seed, cache } = *options;
         figures(profile, &Bench { drive, seed, cache, watched: &watched })
     });
-    Ok(DriveStudy {
-        schema: DRIVE_STUDY_SCHEMA,
+    Ok(DriveCharacterization {
+        schema: DRIVE_CHARACTERIZATION_SCHEMA,
         strewn: env!("CARGO_PKG_VERSION").to_owned(),
         seed: options.seed,
         cache: if options.cache { "on" } else { "off" }.to_owned(),
@@ -150,19 +151,22 @@ pub fn study(
 }
 
 /// Returns the drive of a profile, if it can be studied.
-fn checked(profile: &Profile, options: &StudyOptions) -> Result<Arc<Drive>, DriveStudyError> {
+fn checked(
+    profile: &Profile,
+    options: &CharacterizationOptions,
+) -> Result<Arc<Drive>, CharacterizationError> {
     let drive = Drive::new(profile)?;
     let fewest = u64::from(2 * LARGEST_BLOCK_BYTES / drive.sector_bytes()).max(FEWEST_SECTORS);
     if drive.capacity_sectors() < fewest {
-        return Err(DriveStudyError::too_small(&drive));
+        return Err(CharacterizationError::too_small(&drive));
     }
     if options.cache && profile.cache.is_none() {
-        return Err(DriveStudyError::NoCache { profile: profile.name.clone() });
+        return Err(CharacterizationError::NoCache { profile: profile.name.clone() });
     }
     Ok(Arc::new(drive))
 }
 
-fn figures(profile: &Profile, bench: &Bench<'_>) -> Result<DriveFigures, DriveStudyError> {
+fn figures(profile: &Profile, bench: &Bench<'_>) -> Result<DriveFigures, CharacterizationError> {
     let drive = &bench.drive;
     Ok(DriveFigures {
         profile: profile.name.clone(),

@@ -1,8 +1,8 @@
-//! `strewn spindle PROFILE`: the study of drives, and its files.
+//! `strewn spindle PROFILE`: the characterization of drives, and its files.
 
 use std::fs;
 
-use strewn::results::DriveStudy;
+use strewn::results::DriveCharacterization;
 use strewn::spindle::Profile;
 use strewn_base::Direction;
 
@@ -25,7 +25,7 @@ const CHARTS: [&str; 11] = [
 ];
 
 #[test]
-fn a_study_has_every_table_and_the_same_figures_each_time() {
+fn a_characterization_has_every_table_and_the_same_figures_each_time() {
     let folder = Folder::new();
     let tables = folder.strewn(&["spindle", CHEETAH]).succeeded();
     for part in [
@@ -48,14 +48,14 @@ fn a_study_has_every_table_and_the_same_figures_each_time() {
 }
 
 #[test]
-fn a_study_is_written_as_json_and_charts() {
+fn a_characterization_is_written_as_json_and_charts() {
     let folder = Folder::new();
     let words = ["spindle", CHEETAH, "nearline-7200-16tb", "--json", "--out", "out"];
     let printed = folder.strewn(&words).succeeded();
     assert_eq!(folder.read("out/drives.json"), printed);
-    let study: DriveStudy = serde_json::from_str(&printed).unwrap();
-    assert_eq!(study.drives.len(), 2);
-    for drive in &study.drives {
+    let measured: DriveCharacterization = serde_json::from_str(&printed).unwrap();
+    assert_eq!(measured.drives.len(), 2);
+    for drive in &measured.drives {
         // Reads and writes; 5 schedulers at 9 depths; by span and size 1 outstanding, and 16 under each scheduler.
         assert_eq!((drive.by_depth.len(), drive.by_span.len()), (2 * 5 * 9, 2 * 6 * 7));
         assert_eq!((drive.transfer.len(), drive.by_block.is_empty()), (100, false));
@@ -103,13 +103,14 @@ fn a_study_is_written_as_json_and_charts() {
 }
 
 #[test]
-fn a_study_has_the_cache_on_where_it_is_asked_for() {
+fn a_characterization_has_the_cache_on_where_it_is_asked_for() {
     let folder = Folder::new();
-    let study = |cache: &[&str]| -> DriveStudy {
+    let characterized = |cache: &[&str]| -> DriveCharacterization {
         let words = [&["spindle", CHEETAH, "--json"], cache].concat();
         serde_json::from_str(&folder.strewn(&words).succeeded()).unwrap()
     };
-    let (plain, off, on) = (study(&[]), study(&["--cache", "off"]), study(&["--cache", "on"]));
+    let (plain, off, on) =
+        (characterized(&[]), characterized(&["--cache", "off"]), characterized(&["--cache", "on"]));
     assert_eq!(plain, off);
     assert_eq!((off.cache.as_str(), on.cache.as_str()), ("off", "on"));
     assert_eq!(off.drives[0].transfer, on.drives[0].transfer);
@@ -119,7 +120,7 @@ fn a_study_has_the_cache_on_where_it_is_asked_for() {
     let mut points = on.drives[0].by_depth.iter();
     let alone = points.find(|point| point.operation == Direction::Write).unwrap();
     let iops = closed_loop(&folder, &words)["iops"].as_f64().unwrap();
-    // To the digits that a study has.
+    // To the digits that a characterization has.
     assert!((alone.iops / iops - 1.0).abs() < 1e-5, "{alone:?} {iops}");
 
     let shipped = format!("{}/crates/spindle/profiles/{NEARLINE}.toml", crate::common::PROJECT);

@@ -10,9 +10,9 @@ use super::verdict::Verdict;
 use super::workload::{FileWorkload, Order};
 use crate::{AddressSpace, Extent, FileError};
 
-/// What a study of a file's cost assumes.
+/// What an analysis of a file's cost assumes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StudyOptions {
+pub struct CostAnalysisOptions {
     /// The requests drawn of each workload. 1,000 do for each of many files.
     pub requests: u32,
     /// What they follow from.
@@ -21,7 +21,7 @@ pub struct StudyOptions {
     pub cost: CostOptions,
 }
 
-impl Default for StudyOptions {
+impl Default for CostAnalysisOptions {
     fn default() -> Self {
         Self { requests: DEFAULT_REQUESTS, seed: 1, cost: CostOptions::default() }
     }
@@ -32,7 +32,7 @@ impl Default for StudyOptions {
 ///
 /// ```
 /// use strewn_file::{
-///     Address, AddressSpace, CostStudy, Device, Extent, FileWorkload, Place, SpindleModel, StudyOptions,
+///     Address, AddressSpace, CostAnalysis, Device, Extent, FileWorkload, Place, SpindleModel, CostAnalysisOptions,
 /// };
 ///
 /// // A file of 64 MiB in extents of 64 KiB, each in its own MiB of the device.
@@ -45,19 +45,20 @@ impl Default for StudyOptions {
 /// }]);
 /// let file_bytes = 64 << 20;
 /// let workload = FileWorkload::default();
-/// let mut study = CostStudy::new(&workload, file_bytes, &space, StudyOptions::default())?.ok_or("empty")?;
+/// let options = CostAnalysisOptions::default();
+/// let mut analysis = CostAnalysis::new(&workload, file_bytes, &space, options)?.ok_or("empty")?;
 /// for number in 0..1024u64 {
 ///     let place = Place::At(Address::new(number << 20));
-///     study.add(&Extent { offset: number << 16, bytes: 1 << 16, place, shared: false });
+///     analysis.add(&Extent { offset: number << 16, bytes: 1 << 16, place, shared: false });
 /// }
-/// let report = study.finish(&SpindleModel::shipped("nearline-7200-16tb")?)?;
+/// let report = analysis.finish(&SpindleModel::shipped("nearline-7200-16tb")?)?;
 /// let scan = &report.costs[2];
 /// assert_eq!(scan.as_it_lies.counts.commands_per_request, 16.0);
 /// assert!(report.verdict.to_string().contains("sequential 1 MiB reads"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct CostStudy<'a> {
+pub struct CostAnalysis<'a> {
     passes: Vec<CostPass<'a>>,
     space: &'a AddressSpace,
     file_bytes: u64,
@@ -72,8 +73,8 @@ pub struct CostReport {
     pub verdict: Verdict,
 }
 
-impl<'a> CostStudy<'a> {
-    /// A study of `workload` and the extremes on a file of `file_bytes`. `None` if the file is empty.
+impl<'a> CostAnalysis<'a> {
+    /// An analysis of `workload` and the extremes on a file of `file_bytes`. `None` if the file is empty.
     ///
     /// # Errors
     ///
@@ -82,7 +83,7 @@ impl<'a> CostStudy<'a> {
         workload: &FileWorkload,
         file_bytes: u64,
         space: &'a AddressSpace,
-        options: StudyOptions,
+        options: CostAnalysisOptions,
     ) -> Result<Option<Self>, FileError> {
         let mut passes = Vec::new();
         let extremes = Self::extremes();

@@ -1,10 +1,9 @@
-//! Reading through holes: runs of one host read that lie close together on one spindle are read with one command, which
-//! reads what lies between them as well and drops it.
+//! Read-gap aggregation: runs of one host read that lie close together on one spindle are read with one command, which
+//! reads the gaps between them as well and drops them.
 //!
-//! NetApp's name for such a read is a dummy read: "coalesced multi-block read", US 7,549,014 and US 7,827,349, filed in
-//! 2005. To the operation, and to the consistency point that waits for late reads, a command through holes is as many
-//! reads as it has runs. So whatever happens to a hole (it is overwritten, lost, unreadable or wrong) matters to
-//! nobody.
+//! NetApp's name for reading a gap is a dummy read: "coalesced multi-block read", US 7,549,014 and US 7,827,349, filed
+//! in 2005. To the operation, and to the consistency point that waits for late reads, an aggregated read is as many
+//! reads as it has runs. So whatever becomes of a gap (it is overwritten, lost, unreadable or wrong) matters to nobody.
 
 use strewn_base::Direction;
 use strewn_base::state::SavedValue;
@@ -17,14 +16,14 @@ use crate::units::BLOCK_SECTORS;
 use super::tag::{Owner, TagFields};
 use super::{COMMAND_BLOCKS, Run, WriteAnywhere};
 
-/// How host reads go on through holes, and those in flight.
+/// How reads are aggregated, and the aggregated reads in flight.
 #[derive(SavedValue)]
-pub(super) struct ThroughHoles {
-    /// Most blocks of a hole.
-    most_blocks: u32,
+pub(super) struct ReadAggregation {
+    /// Blocks of the largest gap that is read.
+    most_gap_blocks: u32,
     /// The runs of the operation at hand; empty between operations.
     runs: Vec<Wanted>,
-    in_flight: Slots<Read>,
+    in_flight: Slots<AggregatedRead>,
 }
 
 /// A run that an operation wants.
@@ -34,10 +33,10 @@ struct Wanted {
     run: Run,
 }
 
-/// A command through holes.
+/// A command for several runs and the gaps between them.
 #[derive(SavedValue)]
-struct Read {
-    /// The operation.
+struct AggregatedRead {
+    /// Slot of the host operation.
     slot: u32,
     epoch_parity: bool,
     first_dbn: u64,
@@ -46,7 +45,7 @@ struct Read {
     wanted: Vec<Wanted>,
 }
 
-impl Read {
+impl AggregatedRead {
     /// The tag that a read of only `wanted` would have.
     fn fields_of(&self, wanted: &Wanted) -> TagFields {
         TagFields {
@@ -59,7 +58,7 @@ impl Read {
     }
 }
 
-impl ThroughHoles {
+impl ReadAggregation {
     /// The operation at hand wants a run.
     pub(super) fn note_run(&mut self, first_key: u32, run: Run) {
         self.runs.push(Wanted { first_key, run });
@@ -67,29 +66,29 @@ impl ThroughHoles {
 }
 
 impl<P: Payload> WriteAnywhere<P> {
-    /// Has host reads go on through holes of at most so many blocks; 0 for never. Holes are what lies on a spindle
-    /// between two runs that one operation wants.
+    /// Aggregates runs of a host read across gaps of at most `most_gap_blocks` blocks; never, if that is 0. A gap is
+    /// what lies on a spindle between two runs that one operation wants.
     #[must_use]
-    pub fn with_reads_through_holes(self, most_blocks: u32) -> Self {
-        let through_holes = (most_blocks > 0).then(|| {
-            Box::new(ThroughHoles { most_blocks, runs: Vec::new(), in_flight: Slots::new() })
+    pub fn with_read_gap_aggregation(self, most_gap_blocks: u32) -> Self {
+        let read_aggregation = (most_gap_blocks > 0).then(|| {
+            Box::new(ReadAggregation { most_gap_blocks, runs: Vec::new(), in_flight: Slots::new() })
         });
-        Self { through_holes, ..self }
+        Self { read_aggregation, ..self }
     }
 
     /// Reads the runs that the operation in `slot` wants, those that lie close together with one command. Returns the
     /// number of commands.
     pub(super) fn read_noted_runs(&mut self, slot: u32, driver: &mut impl Driver<P>) -> u64 {
-        let Some(state) = &mut self.through_holes else { return 0 };
-        let (most_blocks, mut runs) = (state.most_blocks, std::mem::take(&mut state.runs));
+        let Some(state) = &mut self.read_aggregation else { return 0 };
+        let (most_gap_blocks, mut runs) = (state.most_gap_blocks, std::mem::take(&mut state.runs));
         let place = |wanted: &Wanted| (wanted.run.group, wanted.run.spindle, wanted.run.dbn);
         runs.sort_unstable_by_key(place);
         let commands = runs
-            .chunk_by(|one, next| is_close(&one.run, &next.run, most_blocks))
+            .chunk_by(|one, next| is_close(&one.run, &next.run, most_gap_blocks))
             .map(|close| self.read_close(slot, close, driver))
             .sum();
         runs.clear();
-        if let Some(state) = &mut self.through_holes {
+        if let Some(state) = &mut self.read_aggregation {
             state.runs = runs;
         }
         commands
@@ -115,14 +114,14 @@ impl<P: Payload> WriteAnywhere<P> {
                 }
                 commands += together.len() as u64;
             } else {
-                self.send_through_holes(slot, together, whole, driver);
+                self.send_aggregated(slot, together, whole, driver);
                 commands += 1;
             }
         }
         commands
     }
 
-    fn send_through_holes(
+    fn send_aggregated(
         &mut self,
         slot: u32,
         wanted: &[Wanted],
@@ -130,8 +129,8 @@ impl<P: Payload> WriteAnywhere<P> {
         driver: &mut impl Driver<P>,
     ) {
         let parities: Vec<bool> = wanted.iter().map(|_| self.awaits_read(slot)).collect();
-        let Some(state) = &mut self.through_holes else { return };
-        let read = Read {
+        let Some(state) = &mut self.read_aggregation else { return };
+        let read = AggregatedRead {
             slot,
             epoch_parity: parities.last().copied().unwrap_or_default(),
             first_dbn: whole.dbn,
@@ -140,19 +139,19 @@ impl<P: Payload> WriteAnywhere<P> {
         };
         let wanted_blocks: u32 = wanted.iter().map(|wanted| wanted.run.blocks).sum();
         let fields = TagFields {
-            owner: Owner::ThroughHoles,
+            owner: Owner::AggregatedRead,
             slot: state.in_flight.insert(read) as u32,
             first_key: wanted.first().map_or(0, |wanted| wanted.first_key),
             blocks: whole.blocks,
             epoch_parity: false,
         };
-        self.counters.reads_through_holes += 1;
-        self.counters.hole_blocks += u64::from(whole.blocks - wanted_blocks);
+        self.counters.aggregated_reads += 1;
+        self.counters.gap_blocks += u64::from(whole.blocks - wanted_blocks);
         self.send(driver, fields, Direction::Read, whole, P::default());
     }
 
-    /// A command through holes has completed: each run that it has read is, to the operation, a read that is done.
-    pub(super) fn on_read_through_holes(
+    /// An aggregated read has completed: each run that it has read is, to the operation, a read that is done.
+    pub(super) fn on_aggregated_read(
         &mut self,
         now_ns: u64,
         fields: TagFields,
@@ -175,9 +174,9 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// A command through holes has failed with its spindle: each run is recovered by itself.
+    /// An aggregated read has failed with its spindle: each run is recovered by itself.
     #[cold]
-    pub(super) fn read_without_holes(&mut self, fields: TagFields, driver: &mut impl Driver<P>) {
+    pub(super) fn read_runs_apart(&mut self, fields: TagFields, driver: &mut impl Driver<P>) {
         let Some(read) = self.take_read(fields) else { return };
         if self.degraded.is_none() {
             self.degraded = Some(self.no_longer_whole());
@@ -189,10 +188,10 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    /// Some blocks of a command through holes are unreadable. Those that are wanted are noted, and each run is read by
+    /// Some blocks of an aggregated read are unreadable. Those that are wanted are noted, and each run is read by
     /// itself.
     #[cold]
-    pub(super) fn on_bad_among_holes(
+    pub(super) fn on_bad_in_aggregated(
         &mut self,
         fields: TagFields,
         bad: &[bool],
@@ -200,7 +199,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let mut degraded = self.degraded.take().unwrap_or_else(|| self.no_longer_whole());
         let slot = fields.slot as usize;
-        let read = self.through_holes.as_ref().and_then(|state| state.in_flight.get(slot));
+        let read = self.read_aggregation.as_ref().and_then(|state| state.in_flight.get(slot));
         for Wanted { run, .. } in read.iter().flat_map(|read| &read.wanted) {
             let known = &mut degraded.groups[run.group.index()].bad;
             let before = known.len();
@@ -211,21 +210,21 @@ impl<P: Payload> WriteAnywhere<P> {
             self.counters.bad_blocks += (known.len() - before) as u64;
         }
         self.degraded = Some(degraded);
-        self.read_without_holes(fields, driver);
+        self.read_runs_apart(fields, driver);
     }
 
-    fn take_read(&mut self, fields: TagFields) -> Option<Read> {
-        let state = self.through_holes.as_mut()?;
+    fn take_read(&mut self, fields: TagFields) -> Option<AggregatedRead> {
+        let state = self.read_aggregation.as_mut()?;
         let read = state.in_flight.remove(fields.slot as usize);
         debug_assert_eq!(read.blocks, fields.blocks, "a tag names another command");
         Some(read)
     }
 }
 
-/// Whether `next` lies behind `one` on the same spindle, with a hole of at most `most_blocks` between them.
-fn is_close(one: &Run, next: &Run, most_blocks: u32) -> bool {
+/// Whether `next` lies behind `one` on the same spindle, with a gap of at most `most_gap_blocks` between them.
+fn is_close(one: &Run, next: &Run, most_gap_blocks: u32) -> bool {
     let end = one.dbn + u64::from(one.blocks);
     (one.group, one.spindle) == (next.group, next.spindle)
         && next.dbn >= end
-        && next.dbn - end <= u64::from(most_blocks)
+        && next.dbn - end <= u64::from(most_gap_blocks)
 }
