@@ -48,6 +48,7 @@ mod client_raid;
 mod cost;
 mod export;
 mod gateway;
+mod kinds;
 mod layout_map;
 #[cfg(all(unix, feature = "live"))]
 pub mod live;

@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use strewn_array::{Counters, FailedSpindle, LunLayoutMeasures};
 use strewn_results::{
-    AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, ControllerFigures,
-    CoresFigures, DataLoss, DiskGroupCapacity, FittedSetting, FreeSpace, GroupFigures, HostFigures,
-    HostLoad, HostProcessor, HostReadHits, Housekeeping, LayoutKind, MachineFigures,
-    OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
-    PageCacheFigures, Parameter, ParityGroup, Phase, Published, ReadAhead, ReallocationScan,
-    Redundancy, Relocated, Relocation, ResponseTime, Results, SIGNIFICANT_DIGITS, SegmentLayout,
-    Setting, Snapshots, SpindleCommands, SpindleFailure, Spindles, StripeDestages, Utilization,
-    VolumeFigures, Workload, WorkloadFigures, rounded,
+    AccessMix, ArrayResults, Cache, Checks, ConsistencyPoints, ControllerFigures, CoresFigures,
+    DataLoss, FittedSetting, FreeSpace, GroupFigures, HostFigures, HostLoad, HostProcessor,
+    HostReadHits, Housekeeping, MachineFigures, OperationFigures, OverheadArray,
+    OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter, ParityGroup,
+    Phase, Published, ReadAhead, ReallocationScan, Redundancy, Relocated, Relocation, ResponseTime,
+    Results, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
+    SpindleFailure, Spindles, StripeDestages, Utilization, VolumeFigures, Workload,
+    WorkloadFigures, rounded,
 };
 use strewn_scenario::{
-    Array, ArrayLayout, ArrayParameter, FittedRows, InPlaceLayout, Origin, ProtectionLevel,
-    Scenario, SettingValue,
+    Array, ArrayParameter, FittedRows, Origin, ProtectionLevel, Scenario, SettingValue,
 };
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
 
@@ -23,6 +22,7 @@ use crate::array_run::ArrayRun;
 use crate::build;
 use crate::client_raid;
 use crate::gateway;
+use crate::kinds;
 use crate::machine;
 use crate::machine_events;
 
@@ -42,18 +42,11 @@ pub(crate) fn of_array(
     let bought = scenario.overhead.as_ref().and_then(|overhead| {
         overhead.configurations.iter().find(|one| one.array == array.name && one.used_by_results)
     });
-    let (layout, data, parity) = match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => {
-            let groups = layout.groups();
-            let data = groups.iter().map(|group| u32::from(group.data_spindles)).sum();
-            let parity = groups.iter().map(|group| u32::from(group.parity.spindles())).sum();
-            (LayoutKind::WriteAnywhere, data, parity)
-        }
-        ArrayLayout::InPlace(layout) => (LayoutKind::InPlace, u32::from(layout.spindles()), 0),
-    };
+    let kind = kinds::of(&array.layout);
+    let own = kind.spindles();
     // Both arrays of a pair.
     let arrays = machine::parts(array).len() as u32;
-    let (data, parity) = (data * arrays, parity * arrays);
+    let (data, parity) = (own.data * arrays, own.parity * arrays);
     let mut end_ns = 0;
     let starting = done.segments.iter().map(|segment| {
         let start_ns = end_ns;
@@ -61,14 +54,11 @@ pub(crate) fn of_array(
         (start_ns, segment)
     });
     // The purchased configuration may include more spares than the array has.
-    let at_hand = match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => u32::from(layout.spares) * arrays,
-        ArrayLayout::InPlace(_) => 0,
-    };
+    let at_hand = own.spares * arrays;
     let (spare, root) = bought.map_or((at_hand, 0), |one| (one.spare.max(at_hand), one.root));
     ArrayResults {
         name: array.name.clone(),
-        layout,
+        layout: kind.layout(),
         outstanding: array.outstanding,
         lun_bytes: Some(array.lun_bytes()),
         spindles: Spindles { data, parity, spare, root, purchased: data + parity + spare + root },
@@ -90,28 +80,14 @@ pub(crate) fn of_array(
     }
 }
 
+/// Returns a time in seconds.
+pub(crate) fn seconds(ns: u64) -> f64 {
+    rounded(ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS)
+}
+
 /// Returns the parity groups or disk groups of an array that has several.
 fn parity_groups(array: &Array) -> Vec<ParityGroup> {
-    let groups: Vec<ParityGroup> = match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => {
-            let groups = layout.groups().into_iter().map(|group| ParityGroup {
-                first_spindle: group.first_spindle,
-                data: group.data_spindles,
-                parity: group.parity.spindles(),
-                added_at_seconds: rounded(group.from_ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS),
-            });
-            groups.collect()
-        }
-        ArrayLayout::InPlace(layout) => {
-            let groups = layout.placed_groups().map(|(first_spindle, group)| ParityGroup {
-                first_spindle,
-                data: group.spindles,
-                parity: 0,
-                added_at_seconds: 0.0,
-            });
-            groups.collect()
-        }
-    };
+    let groups = kinds::of(&array.layout).groups();
     if groups.len() > 1 { groups } else { Vec::new() }
 }
 
@@ -234,9 +210,8 @@ fn snapshots(segment: &Segment) -> Option<Snapshots> {
 
 /// Returns what was relocated in a segment, in an array that relocates anything.
 fn relocation(array: &Array, segment: &Segment) -> Option<Relocation> {
-    let ArrayLayout::WriteAnywhere(layout) = &array.layout else { return None };
     let counters = &segment.counters;
-    (layout.relocation != strewn_scenario::Relocation::NONE).then(|| Relocation {
+    kinds::of(&array.layout).relocates().then(|| Relocation {
         after_reads: Relocated::new(
             counters.read_reallocation_blocks,
             counters.read_reallocation_reads,
@@ -659,9 +634,7 @@ pub(crate) fn overhead(
 
 /// Returns the protection level of an array; none if it has no redundancy sets.
 fn own_level(scenario: &Scenario, array: &str) -> Option<ProtectionLevel> {
-    let groups = &scenario.array(array)?.layout.in_place()?.groups;
-    let with_sets = groups.iter().find(|group| group.layout == InPlaceLayout::Vraid5);
-    with_sets.map(|group| group.protection_level)
+    kinds::of(&scenario.array(array)?.layout).protection_level()
 }
 
 /// Returns the purchases for each array of which `first_and_last` gives the IOPS.
@@ -684,26 +657,7 @@ fn overhead_of(
                 iops_fresh,
                 iops_end,
                 capacity_per_spindle_bytes: build::capacity_bytes(array),
-                capacity: match &array.layout {
-                    ArrayLayout::WriteAnywhere(layout) => CapacityRule::WriteAnywhere {
-                        right_sized_bytes: layout.right_sized_bytes,
-                        reserve_percent: layout.reserve_percent,
-                    },
-                    ArrayLayout::InPlace(layout) => {
-                        let groups = layout.groups.iter().map(|group| match group.layout {
-                            InPlaceLayout::Vraid5 => {
-                                DiskGroupCapacity::Vraid5 { spindles: group.spindles }
-                            }
-                            InPlaceLayout::Raid5 => {
-                                DiskGroupCapacity::Raid5 { spindles: group.spindles }
-                            }
-                            InPlaceLayout::Raid0 => {
-                                DiskGroupCapacity::Raid0 { spindles: group.spindles }
-                            }
-                        });
-                        CapacityRule::InPlace(groups.collect())
-                    }
-                },
+                capacity: kinds::of(&array.layout).capacity(),
             })
         })
         .collect();
