@@ -7,14 +7,12 @@ use strewn_alloc::{FileLayout, FreeSpace};
 use strewn_base::Direction;
 use strewn_base::state::SavedValue;
 use strewn_raid::{SpindleIndex, Vbn};
-use strewn_volume::{SnapshotId, VolumeId};
 
 use crate::counters::Counters;
 use crate::failure::{DataLost, FailedSpindle};
-use crate::log::{LogRecord, LogSize, Logged};
+use crate::log::{LogRecord, Logged};
 use crate::payload::Payload;
 use crate::processor::{ProcessorCosts, ProcessorWork};
-use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 use crate::write_anywhere::{CATALOG_BLOCKS, ScanProgress};
 
 /// Identifies a host operation. The host chooses it; the acknowledgement carries it.
@@ -245,6 +243,9 @@ impl LayoutMeasures {
 
 /// A controller as a state machine, without I/O and without a clock. The driver tells it what happens and when; the
 /// array requests work through the [`Driver`].
+///
+/// What only some arrays can do is in traits of their own: [`Snapshots`](crate::Snapshots),
+/// [`Growable`](crate::Growable) and [`Durable`](crate::Durable). An array that cannot implements them with nothing.
 pub trait Array<P: Payload> {
     /// Number of spindles. Commands number them from 0.
     fn spindles(&self) -> u16;
@@ -253,11 +254,6 @@ pub trait Array<P: Payload> {
     fn is_parity(&self, spindle: SpindleIndex) -> bool {
         let _ = spindle;
         false
-    }
-
-    /// The parity groups or disk groups of an array that has several, or will have; empty for any other array.
-    fn groups(&self) -> Vec<GroupMeasures> {
-        Vec::new()
     }
 
     /// Starts the array at `now_ns`, which sets the first timer.
@@ -305,33 +301,8 @@ pub trait Array<P: Payload> {
         driver: &mut impl Driver<P>,
     );
 
-    /// A read could not return all of its blocks, or some are not what was written. `bad` has one flag for each 4 KiB
-    /// block of `command`. The array computes the bad blocks from the rest of their stripes and rewrites them. The
-    /// command's payload holds the good blocks, if they are known.
-    fn blocks_failed(
-        &mut self,
-        now_ns: u64,
-        command: SpindleCommand<P>,
-        bad: &[bool],
-        driver: &mut impl Driver<P>,
-    ) {
-        let _ = (now_ns, command, bad, driver);
-    }
-
-    /// The commit requested by [`Durability::commit`] is durable.
-    fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        let _ = (now_ns, driver);
-    }
-
     /// The spindles that have failed, in order of failure.
     fn failures(&self) -> &[FailedSpindle];
-
-    /// Adds the next of the parity groups that the array was configured with and does not have yet. Returns whether
-    /// there was one.
-    fn add_group(&mut self, now_ns: u64, driver: &mut impl Driver<P>) -> bool {
-        let _ = (now_ns, driver);
-        false
-    }
 
     /// The controller was replaced by its partner: blocks that are clean and that nothing is using leave the cache.
     fn forget_cache(&mut self) {}
@@ -339,53 +310,10 @@ pub trait Array<P: Payload> {
     /// The timer has expired.
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
 
-    /// The volumes that it takes snapshots of; none in an array without snapshots.
-    fn snapshot_volumes(&self) -> Vec<VolumeId> {
-        Vec::new()
-    }
-
-    /// Asks for a snapshot of each of `volumes` as acknowledged now. They are taken together with the next consistency
-    /// point, which begins at once or as soon as the one in progress ends, and take effect with its commit. Two of a
-    /// volume that are asked for before that are one.
-    ///
-    /// # Errors
-    /// If the array simulates no snapshots, or with these what is reserved could not be overwritten in full. Then none
-    /// is taken.
-    fn begin_snapshots(
-        &mut self,
-        now_ns: u64,
-        volumes: &[VolumeId],
-        driver: &mut impl Driver<P>,
-    ) -> Result<Vec<(VolumeId, SnapshotId)>, SnapshotRefusal> {
-        let _ = (now_ns, volumes, driver);
-        Err(SnapshotRefusal::NotSimulated)
-    }
-
-    /// Deletes a snapshot. It disappears at once, and the blocks that only it held become free in the background, some
-    /// with each consistency point. False if there is no such snapshot, or it is not taken yet.
-    fn expire_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> bool {
-        let _ = (volume, snapshot);
-        false
-    }
-
-    /// What the array's snapshots hold; `None` in an array that never had any.
-    fn snapshot_measures(&self) -> Option<SnapshotMeasures> {
-        None
-    }
-
-    /// Each volume as it is now; none in an array that counts no reservations, since all its volumes are thick and none
-    /// ever had a snapshot.
-    fn volume_measures(&self) -> Vec<VolumeMeasures> {
-        Vec::new()
-    }
-
     /// How far reallocation scans are; `None` in an array without them.
     fn scan_progress(&self) -> Option<ScanProgress> {
         None
     }
-
-    /// The log that the array needs; `None` for an array whose cache protects what it acknowledges.
-    fn log_size(&self) -> Option<LogSize>;
 
     /// The processor cost of each operation and command. Nothing else costs processor time.
     fn processor_costs(&self) -> &ProcessorCosts;

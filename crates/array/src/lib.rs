@@ -116,6 +116,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod abilities;
 mod buffer_cache;
 mod counters;
 mod crc;
@@ -135,6 +136,7 @@ mod snapshot;
 mod units;
 pub mod write_anywhere;
 
+pub use abilities::{AnyArray, Durable, Growable, Snapshots};
 pub use counters::Counters;
 pub use crc::{crc32c, crc32c_of_parts};
 pub use driver::{

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use strewn_array::{Array, LunId, ProcessorWork, VolumeId};
+use strewn_array::{AnyArray, LunId, ProcessorWork, VolumeId};
 use strewn_raid::SpindleIndex;
 use strewn_results::LinkFigures;
 use strewn_scenario as scenario;
@@ -60,7 +60,7 @@ pub(crate) fn of_parts<'s>(scenario: &'s Scenario, array: &scenario::Array) -> C
 }
 
 /// Sets up a machine of arrays that were built of the [`parts`], under `host`.
-pub(crate) fn build<A: Array<()>, H: Host>(
+pub(crate) fn build<A: AnyArray<()>, H: Host>(
     scenario: &Scenario,
     array: &scenario::Array,
     built: Vec<A>,
@@ -125,7 +125,7 @@ pub(crate) fn host_cores(scenario: &Scenario, array: &scenario::Array) -> Vec<u3
 }
 
 /// Schedules what the scenario has happen to arrays.
-fn schedule<A: Array<()>, H: Host>(
+fn schedule<A: AnyArray<()>, H: Host>(
     machine: &mut Machine<A, H>,
     array: &scenario::Array,
     parts: &[scenario::Array],
@@ -181,7 +181,7 @@ fn processor_cores(processor: &scenario::Processor) -> ProcessorCores {
 }
 
 /// Adds the links, and each host's ports: one, or one for each blade.
-fn add_ports<A: Array<()>, H: Host>(
+fn add_ports<A: AnyArray<()>, H: Host>(
     machine: &mut Machine<A, H>,
     scenario: &Scenario,
     array: &scenario::Array,

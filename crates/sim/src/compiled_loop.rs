@@ -1,6 +1,6 @@
 //! The event loops of one kind of array, compiled once.
 
-use strewn_array::Array;
+use strewn_array::AnyArray;
 
 use crate::any_host::AnyHost;
 use crate::driven_array::Spindles;
@@ -15,7 +15,7 @@ use crate::simulation::{Simulation, SimulationError};
 /// what runs arrays of all kinds calls it once a segment, through [`Simulated`].
 pub trait CompiledLoop {
     /// The kind of array.
-    type Array: Array<()> + 'static;
+    type Array: AnyArray<()> + 'static;
 
     /// Sets `array` up on `spindles` under `host`, which share memory.
     ///

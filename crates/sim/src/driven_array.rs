@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use strewn_array::{
-    Array, Counters, DataLost, Driver, GroupMeasures, HostOperation, LogLedger, OperationId,
+    AnyArray, Counters, DataLost, Driver, GroupMeasures, HostOperation, LogLedger, OperationId,
     ProcessorWork, SnapshotId, SpindleCommand, Tag, VolumeId, WriteBackCosts,
 };
 use strewn_base::state::{SavedState, SavedValue};
@@ -130,7 +130,7 @@ impl ProcessorMeasures {
     }
 }
 
-impl<A: Array<()>> DrivenArray<A> {
+impl<A: AnyArray<()>> DrivenArray<A> {
     /// Sets `array` up on `spindles` and starts it at time zero.
     pub(crate) fn new(array: A, spindles: &Spindles) -> Result<Self, SpindleError> {
         let count = usize::from(array.spindles());

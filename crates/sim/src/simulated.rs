@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::ops::ControlFlow;
 
-use strewn_array::{Array, Counters, FailedSpindle};
+use strewn_array::{AnyArray, Counters, FailedSpindle};
 use strewn_base::state::SavedState;
 
 use crate::component::ComponentProbe;
@@ -45,7 +45,7 @@ pub trait Simulated: SavedState {
     fn component_probe(&self) -> ComponentProbe;
 }
 
-impl<A: Array<()> + SavedState + 'static, H: Host> Simulated for Simulation<A, H> {
+impl<A: AnyArray<()> + SavedState + 'static, H: Host> Simulated for Simulation<A, H> {
     fn run_segment(
         &mut self,
         length_ns: u64,
@@ -79,7 +79,7 @@ impl<A: Array<()> + SavedState + 'static, H: Host> Simulated for Simulation<A, H
     }
 }
 
-impl<A: Array<()> + SavedState + 'static, H: Host> Simulated for Machine<A, H> {
+impl<A: AnyArray<()> + SavedState + 'static, H: Host> Simulated for Machine<A, H> {
     fn run_segment(
         &mut self,
         length_ns: u64,

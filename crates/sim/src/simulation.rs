@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use strewn_array::{Array, DataLost, VolumeId};
+use strewn_array::{AnyArray, DataLost, VolumeId};
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
 use strewn_spindle::{CommandError, SpindleError};
@@ -73,7 +73,7 @@ pub struct Simulation<A, H = ClosedLoop> {
     is_in_segment: bool,
 }
 
-impl<A: Array<()>> Simulation<A> {
+impl<A: AnyArray<()>> Simulation<A> {
     /// Sets `array` up on `spindles` under `outstanding` operations drawn from `stream`. Virtual time begins at 0.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl<A: Array<()>> Simulation<A> {
     }
 }
 
-impl<A: Array<()>, H: Host> Simulation<A, H> {
+impl<A: AnyArray<()>, H: Host> Simulation<A, H> {
     /// Sets `array` up on `spindles` under the operations of `host`. Virtual time begins at 0.
     ///
     /// # Errors
@@ -343,7 +343,7 @@ impl<A: SavedState, H> Simulation<A, H> {
 
 /// What a simulation has come to: its array, spindles and host. It is restored into a simulation that was built from
 /// the same configuration and has not run, and goes on as the one that was saved would have.
-impl<A: Array<()> + SavedState, H: Host> SavedState for Simulation<A, H> {
+impl<A: AnyArray<()> + SavedState, H: Host> SavedState for Simulation<A, H> {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         self.save_fields(to)?;
         self.host.save_state(to)

@@ -43,6 +43,7 @@ use strewn_alloc::GroupIndex;
 use strewn_base::{BLOCK_SECTORS, Direction, SECTOR_BYTES};
 use strewn_raid::{SpindleIndex, StripedLayout};
 
+use crate::abilities;
 use crate::counters::Counters;
 use crate::driver::{
     Acknowledge, Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, LunId,
@@ -292,27 +293,6 @@ impl<P: Payload> Array<P> for InPlace<P> {
         self.on_command_done(now_ns, tag, &payload, &BlockSet::EMPTY, driver);
     }
 
-    /// `bad` has one flag for each block of the spindle that the command touches, even in part. The command's payload
-    /// is the data read; its contents at a bad block are ignored. A partial write of a bad block counts as done: the
-    /// block stays bad, and is computed when it is read.
-    fn blocks_failed(
-        &mut self,
-        now_ns: u64,
-        command: SpindleCommand<P>,
-        bad: &[bool],
-        driver: &mut impl Driver<P>,
-    ) {
-        if P::CARRIES_DATA {
-            self.on_bad_blocks(now_ns, command, bad, driver);
-        } else {
-            self.command_completed(now_ns, command.tag, command.payload, driver);
-        }
-    }
-
-    fn committed(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
-        self.on_committed(driver);
-    }
-
     #[inline]
     fn hint_operation(&self, lun: LunId, _direction: Direction, first_sector: u64, sectors: u32) {
         let lun = &self.luns[usize::from(lun.0)];
@@ -367,10 +347,6 @@ impl<P: Payload> Array<P> for InPlace<P> {
 
     fn timer_fired(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}
 
-    fn log_size(&self) -> Option<LogSize> {
-        self.config.log
-    }
-
     fn processor_costs(&self) -> &ProcessorCosts {
         &self.config.processor
     }
@@ -398,6 +374,18 @@ impl<P: Payload> Array<P> for InPlace<P> {
         }
     }
 
+    fn layout(&self) -> LayoutMeasures {
+        let luns = self.luns.iter().zip(&self.config.luns).map(|(placed, lun)| {
+            let (group, first_sector) = (&self.groups[lun.group], placed.sectors.start);
+            let file =
+                group.file_layout(first_sector, lun.file_sectors, self.config.spindle_sectors);
+            LunLayoutMeasures { file, rewritten: None }
+        });
+        LayoutMeasures { luns: luns.collect(), free_space: None }
+    }
+}
+
+impl<P: Payload> abilities::Growable<P> for InPlace<P> {
     fn groups(&self) -> Vec<GroupMeasures> {
         let groups = (0..).map(GroupIndex).zip(&self.config.groups);
         let measured = groups.map(|(index, group)| {
@@ -413,15 +401,34 @@ impl<P: Payload> Array<P> for InPlace<P> {
         });
         measured.filter(|_| self.config.groups.len() > 1).collect()
     }
+}
 
-    fn layout(&self) -> LayoutMeasures {
-        let luns = self.luns.iter().zip(&self.config.luns).map(|(placed, lun)| {
-            let (group, first_sector) = (&self.groups[lun.group], placed.sectors.start);
-            let file =
-                group.file_layout(first_sector, lun.file_sectors, self.config.spindle_sectors);
-            LunLayoutMeasures { file, rewritten: None }
-        });
-        LayoutMeasures { luns: luns.collect(), free_space: None }
+impl<P: Payload> abilities::Snapshots<P> for InPlace<P> {}
+
+impl<P: Payload> abilities::Durable<P> for InPlace<P> {
+    fn log_size(&self) -> Option<LogSize> {
+        self.config.log
+    }
+
+    fn committed(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
+        self.on_committed(driver);
+    }
+
+    /// `bad` has one flag for each block of the spindle that the command touches, even in part. The command's payload
+    /// is the data read; its contents at a bad block are ignored. A partial write of a bad block counts as done: the
+    /// block stays bad, and is computed when it is read.
+    fn blocks_failed(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<P>,
+        bad: &[bool],
+        driver: &mut impl Driver<P>,
+    ) {
+        if P::CARRIES_DATA {
+            self.on_bad_blocks(now_ns, command, bad, driver);
+        } else {
+            self.command_completed(now_ns, command.tag, command.payload, driver);
+        }
     }
 }
 

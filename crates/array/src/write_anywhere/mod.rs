@@ -45,6 +45,7 @@ mod views;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use crate::abilities;
 use crate::slots::Slots;
 use strewn_alloc::{
     Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, SummaryBitmap,
@@ -512,16 +513,6 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         spindle.0 >= self.group(group).data_spindles()
     }
 
-    fn groups(&self) -> Vec<GroupMeasures> {
-        self.measure_groups()
-    }
-
-    fn add_group(&mut self, now_ns: u64, driver: &mut impl Driver<P>) -> bool {
-        let added = self.take_next_group(now_ns, driver);
-        self.end_recoveries(now_ns, driver);
-        added
-    }
-
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         self.consistency_point_due_ns = now_ns + self.config.consistency_point_interval_ns;
         self.start_relocation(now_ns);
@@ -603,23 +594,6 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         self.end_recoveries(now_ns, driver);
     }
 
-    fn blocks_failed(
-        &mut self,
-        now_ns: u64,
-        command: SpindleCommand<P>,
-        bad: &[bool],
-        driver: &mut impl Driver<P>,
-    ) {
-        let (tag, run) = (command.tag, self.run_of(&command));
-        self.on_bad_blocks(now_ns, tag, run, bad, command.payload, driver);
-        self.end_recoveries(now_ns, driver);
-    }
-
-    fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        self.on_committed(now_ns, driver);
-        self.end_recoveries(now_ns, driver);
-    }
-
     fn failures(&self) -> &[FailedSpindle] {
         self.degraded.as_ref().map_or(&[], |degraded| &degraded.failures)
     }
@@ -641,37 +615,8 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         // While one is in progress, its end sees that the next is due.
     }
 
-    fn snapshot_volumes(&self) -> Vec<VolumeId> {
-        self.volume_ids().collect()
-    }
-
-    fn begin_snapshots(
-        &mut self,
-        now_ns: u64,
-        volumes: &[VolumeId],
-        driver: &mut impl Driver<P>,
-    ) -> Result<Vec<(VolumeId, SnapshotId)>, SnapshotRefusal> {
-        self.ask_for_snapshots(now_ns, volumes, driver)
-    }
-
-    fn expire_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> bool {
-        self.delete_snapshot(volume, snapshot)
-    }
-
-    fn snapshot_measures(&self) -> Option<SnapshotMeasures> {
-        self.measure_snapshots()
-    }
-
-    fn volume_measures(&self) -> Vec<VolumeMeasures> {
-        self.volume_ids().filter_map(|volume| self.measure_volume(volume)).collect()
-    }
-
     fn scan_progress(&self) -> Option<ScanProgress> {
         self.measure_scan()
-    }
-
-    fn log_size(&self) -> Option<LogSize> {
-        Some(self.config.log)
     }
 
     fn processor_costs(&self) -> &ProcessorCosts {
@@ -707,6 +652,68 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
             luns: (0..self.keys.luns()).map(LunId).map(of_lun).collect(),
             free_space: Some(FreeSpace::of(&self.aggregate)),
         }
+    }
+}
+
+impl<P: Payload> abilities::Growable<P> for WriteAnywhere<P> {
+    fn groups(&self) -> Vec<GroupMeasures> {
+        self.measure_groups()
+    }
+
+    fn add_group(&mut self, now_ns: u64, driver: &mut impl Driver<P>) -> bool {
+        let added = self.take_next_group(now_ns, driver);
+        self.end_recoveries(now_ns, driver);
+        added
+    }
+}
+
+impl<P: Payload> abilities::Snapshots<P> for WriteAnywhere<P> {
+    fn snapshot_volumes(&self) -> Vec<VolumeId> {
+        self.volume_ids().collect()
+    }
+
+    fn begin_snapshots(
+        &mut self,
+        now_ns: u64,
+        volumes: &[VolumeId],
+        driver: &mut impl Driver<P>,
+    ) -> Result<Vec<(VolumeId, SnapshotId)>, SnapshotRefusal> {
+        self.ask_for_snapshots(now_ns, volumes, driver)
+    }
+
+    fn expire_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> bool {
+        self.delete_snapshot(volume, snapshot)
+    }
+
+    fn snapshot_measures(&self) -> Option<SnapshotMeasures> {
+        self.measure_snapshots()
+    }
+
+    fn volume_measures(&self) -> Vec<VolumeMeasures> {
+        self.volume_ids().filter_map(|volume| self.measure_volume(volume)).collect()
+    }
+}
+
+impl<P: Payload> abilities::Durable<P> for WriteAnywhere<P> {
+    fn log_size(&self) -> Option<LogSize> {
+        Some(self.config.log)
+    }
+
+    fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        self.on_committed(now_ns, driver);
+        self.end_recoveries(now_ns, driver);
+    }
+
+    fn blocks_failed(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<P>,
+        bad: &[bool],
+        driver: &mut impl Driver<P>,
+    ) {
+        let (tag, run) = (command.tag, self.run_of(&command));
+        self.on_bad_blocks(now_ns, tag, run, bad, command.payload, driver);
+        self.end_recoveries(now_ns, driver);
     }
 }
 

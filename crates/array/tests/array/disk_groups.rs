@@ -7,9 +7,9 @@ use strewn_array::in_place::{
     DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid5Layout,
 };
 use strewn_array::{
-    Acknowledge, Array, ArrayConfigError, DataLost, Direction, Driver, Durability, FirstSpindles,
-    Format, HostOperation, LogLedger, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
-    ProcessorWork, Rebuild, Root, SpindleCommand,
+    Acknowledge, Array, ArrayConfigError, DataLost, Direction, Driver, Durability, Durable,
+    FirstSpindles, Format, Growable, HostOperation, LogLedger, LogRecord, LogSize, Logged,
+    OperationId, ProcessorCosts, ProcessorWork, Rebuild, Root, SpindleCommand,
 };
 use strewn_base::Rng;
 use strewn_raid::{SpindleIndex, StripedLayout, VraidConfig, VraidLayout};

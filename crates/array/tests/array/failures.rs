@@ -10,9 +10,9 @@ use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
-    Acknowledge, Array, DataLost, Direction, Driver, Durability, Format, HostOperation, LogLedger,
-    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Rebuild, Root,
-    SpindleCommand,
+    Acknowledge, AnyArray, Array, DataLost, Direction, Driver, Durability, Format, HostOperation,
+    LogLedger, LogRecord, LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork,
+    Rebuild, Root, SpindleCommand,
 };
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
 
@@ -117,7 +117,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-impl<A: Array<()>> Harness<A> {
+impl<A: AnyArray<()>> Harness<A> {
     fn new(mut array: A, lun_sectors: u64, reserve_from: u64) -> Self {
         let mut driver = MemoryDriver {
             lost: BTreeSet::new(),
@@ -276,7 +276,7 @@ fn rebuilds() -> impl Strategy<Value = Rebuild> {
 }
 
 /// The array goes through `steps`, and at the given ones spindles fail.
-fn run<A: Array<()>>(harness: &mut Harness<A>, steps: &[Step], failures: &[(usize, u16)]) {
+fn run<A: AnyArray<()>>(harness: &mut Harness<A>, steps: &[Step], failures: &[(usize, u16)]) {
     for (number, step) in steps.iter().enumerate() {
         for (_, spindle) in failures.iter().filter(|(at, _)| *at == number) {
             harness.fail(*spindle).unwrap();

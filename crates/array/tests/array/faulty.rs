@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use strewn_array::in_place::{InPlace, LunLayout};
 use strewn_array::{
-    Acknowledge, Array, BlockContents, Contents, Direction, Driver, Durability, HostOperation,
-    LogLedger, LogRecord, Logged, OperationId, Payload, ProcessorWork, Refusal, Root,
-    SpindleCommand,
+    Acknowledge, Array, BlockContents, Contents, Direction, Driver, Durability, Durable,
+    HostOperation, LogLedger, LogRecord, Logged, OperationId, Payload, ProcessorWork, Refusal,
+    Root, SpindleCommand,
 };
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{SpindleIndex, StripeCodec, StripeMember, StripedLayout};

@@ -1,8 +1,8 @@
 //! An array on a harness: spindles in memory, and the time at a standstill until something is let happen.
 
 use strewn_array::{
-    Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogLedger, LogRecord, Logged,
-    OperationId, ProcessorWork, SpindleCommand, Tag,
+    Acknowledge, AnyArray, Direction, Driver, Durability, HostOperation, LogLedger, LogRecord,
+    Logged, OperationId, ProcessorWork, SpindleCommand, Tag,
 };
 
 use crate::host::Host;
@@ -153,7 +153,7 @@ pub struct Harness<A, W = ()> {
     seen: usize,
 }
 
-impl<A: Array<Bytes>, W: Watch<A>> Harness<A, W> {
+impl<A: AnyArray<Bytes>, W: Watch<A>> Harness<A, W> {
     /// Spindles full of zeros, and a host that expects version 0 of every sector of the LUN.
     pub fn new(array: A, watch: W, sectors_per_spindle: u64, lun_sectors: u64) -> Self {
         let spindle = vec![0; sectors_per_spindle as usize * SECTOR_BYTES];

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_array::Array;
+use strewn_array::AnyArray;
 
 use crate::cases::cases_that_test;
 use crate::harness::{Harness, Watch};
@@ -48,7 +48,7 @@ fn any_window() -> impl Strategy<Value = u64> {
 }
 
 /// Does them, and returns how many blocks were read ahead and used.
-fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, steps: &[Step]) -> u32 {
+fn run<A: AnyArray<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, steps: &[Step]) -> u32 {
     let lun_sectors = harness.driver.host.acknowledged.len();
     let mut streams = [0; 3];
     // What does not fit its LUN ends with it.
@@ -86,7 +86,7 @@ fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, steps: &[Step]
     counts.read_ahead_used as u32
 }
 
-fn read_in_order<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>) {
+fn read_in_order<A: AnyArray<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>) {
     for lun in harness.driver.host.luns.clone() {
         for first in lun.clone().step_by(24) {
             harness.read(first, 24.min(lun.end - first) as u32);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_array::Array;
+use strewn_array::AnyArray;
 use strewn_array::in_place::InPlace;
 use strewn_array::write_anywhere::{BackgroundScan, BackgroundWork, WriteAnywhere};
 use strewn_testing::cases;
@@ -53,12 +53,12 @@ fn steps_completed_by_lot(of_thirty: u32) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..400)
 }
 
-fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, steps: &[Step]) {
+fn run<A: AnyArray<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, steps: &[Step]) {
     apply_steps(harness, steps);
     harness.run_to_quiescence();
 }
 
-pub fn apply_steps<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, steps: &[Step]) {
+pub fn apply_steps<A: AnyArray<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, steps: &[Step]) {
     let lun_sectors = harness.driver.host.acknowledged.len();
     for step in steps {
         let commands = harness.commands_out();
@@ -92,7 +92,7 @@ pub fn apply_steps<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, st
     }
 }
 
-pub fn read_everything<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>) {
+pub fn read_everything<A: AnyArray<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>) {
     for lun in harness.driver.host.luns.clone() {
         for first_sector in lun.clone().step_by(64) {
             harness.read(first_sector, 64.min(lun.end - first_sector) as u32);

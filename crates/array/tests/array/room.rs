@@ -6,9 +6,9 @@ use strewn_array::write_anywhere::{
     CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
 };
 use strewn_array::{
-    Acknowledge, Array, Direction, Driver, Durability, Format, HostOperation, LogLedger, LogRecord,
-    LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Refusal, SpindleCommand,
-    Tag,
+    Acknowledge, Array, Direction, Driver, Durability, Format, Growable, HostOperation, LogLedger,
+    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Refusal,
+    SpindleCommand, Tag,
 };
 use strewn_raid::{Parity, ParityGroup};
 

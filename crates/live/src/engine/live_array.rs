@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use strewn_array::in_place::{InPlace, LunLayout};
 use strewn_array::write_anywhere::WriteAnywhere;
-use strewn_array::{Array, Driver, LunId, OperationId};
+use strewn_array::{AnyArray, Driver, LunId, OperationId};
 use strewn_raid::SpindleIndex;
 
 use crate::data::Data;
@@ -19,7 +19,7 @@ pub enum Controller<'a> {
 }
 
 /// A controller that a [`LiveArrayEngine`](super::LiveArrayEngine) can run.
-pub trait LiveArray: Array<Data> {
+pub trait LiveArray: AnyArray<Data> {
     /// Starts to write all acknowledged data to the spindles, unless that is in progress.
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>);
 

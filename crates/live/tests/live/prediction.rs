@@ -17,9 +17,10 @@ use strewn_array::in_place::{
 };
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
-    Acknowledge, Array, Counters, DataLost, Direction, Driver, Durability, FailedSpindle, Format,
-    HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
-    ProcessorWork, Refusal, Root, SpindleCommand, Tag, Work,
+    Acknowledge, AnyArray, Array, Counters, DataLost, Direction, Driver, Durability, Durable,
+    FailedSpindle, Format, Growable, HostOperation, LayoutMeasures, LogRecord, LogSize, Logged,
+    OperationId, ProcessorCosts, ProcessorWork, Refusal, Root, Snapshots, SpindleCommand, Tag,
+    Work,
 };
 use strewn_base::Rng;
 use strewn_live::device::{DeviceIndex, SimulatedDevices};
@@ -113,7 +114,7 @@ impl<D: Durability> Durability for NotingDriver<'_, D> {
     }
 }
 
-impl<A: Array<()>> Array<()> for Noted<A> {
+impl<A: AnyArray<()>> Array<()> for Noted<A> {
     fn spindles(&self) -> u16 {
         self.array.spindles()
     }
@@ -142,9 +143,7 @@ impl<A: Array<()>> Array<()> for Noted<A> {
         let mut driver = NotingDriver { driver, sent: &self.sent };
         self.array.command_completed(now_ns, tag, payload, &mut driver);
     }
-    fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
-        self.array.committed(now_ns, &mut NotingDriver { driver, sent: &self.sent });
-    }
+
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
         self.array.timer_fired(now_ns, &mut NotingDriver { driver, sent: &self.sent });
     }
@@ -169,9 +168,7 @@ impl<A: Array<()>> Array<()> for Noted<A> {
     fn failures(&self) -> &[FailedSpindle] {
         self.array.failures()
     }
-    fn log_size(&self) -> Option<LogSize> {
-        self.array.log_size()
-    }
+
     fn processor_costs(&self) -> &ProcessorCosts {
         self.array.processor_costs()
     }
@@ -183,6 +180,19 @@ impl<A: Array<()>> Array<()> for Noted<A> {
     }
     fn layout(&self) -> LayoutMeasures {
         self.array.layout()
+    }
+}
+
+impl<A: AnyArray<()>> Growable<()> for Noted<A> {}
+
+impl<A: AnyArray<()>> Snapshots<()> for Noted<A> {}
+
+impl<A: AnyArray<()>> Durable<()> for Noted<A> {
+    fn log_size(&self) -> Option<LogSize> {
+        self.array.log_size()
+    }
+    fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        self.array.committed(now_ns, &mut NotingDriver { driver, sent: &self.sent });
     }
 }
 
@@ -218,7 +228,7 @@ impl Accesses for Timed {
 }
 
 /// The commands of a simulation.
-fn simulated<A: Array<()>>(array: A, seed: u64, lost: Option<u16>) -> SentBySpindle {
+fn simulated<A: AnyArray<()>>(array: A, seed: u64, lost: Option<u16>) -> SentBySpindle {
     let sent = Rc::new(RefCell::new(Vec::new()));
     let array = Noted { array, sent: Rc::clone(&sent) };
     let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();

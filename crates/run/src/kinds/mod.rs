@@ -105,7 +105,10 @@ fn simulate<L: CompiledLoop>(
 }
 
 /// Schedules what the scenario has happen to an array.
-fn schedule<A: strewn_array::Array<()>, H: Host>(simulation: &mut Simulation<A, H>, array: &Array) {
+fn schedule<A: strewn_array::AnyArray<()>, H: Host>(
+    simulation: &mut Simulation<A, H>,
+    array: &Array,
+) {
     // A spindle may fail at the time at which its group is added.
     for at_ns in of(&array.layout).groups_added_ns() {
         simulation.add_group_at(at_ns);

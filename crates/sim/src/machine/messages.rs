@@ -1,6 +1,6 @@
 //! Messages of operations: from a host to an array's controller and back.
 
-use strewn_array::{Array, Direction, HostOperation, LunId, OperationId, ProcessorWork};
+use strewn_array::{AnyArray, Direction, HostOperation, LunId, OperationId, ProcessorWork};
 use strewn_transport::{Lost, SubRequest, SubRequestKind, Toward};
 use strewn_workload::Access;
 
@@ -13,7 +13,7 @@ use super::requests::{Operation, Request};
 use super::rounds::{RoundCosts, RoundKey};
 use super::{Machine, Target, TimeIn};
 
-impl<A: Array<()>, H: Host> Machine<A, H> {
+impl<A: AnyArray<()>, H: Host> Machine<A, H> {
     /// The host issues an operation.
     #[inline(always)]
     pub(super) fn issue(&mut self, now_ns: u64, operation: HostOperation<()>) {

@@ -17,7 +17,7 @@ mod segment;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use strewn_array::{Array, DataLost, Direction, FailedSpindle, LunId, VolumeId};
+use strewn_array::{AnyArray, DataLost, Direction, FailedSpindle, LunId, VolumeId};
 use strewn_base::state::{SavedState, SavedValue, StateError, StateReader, StateWriter};
 use strewn_raid::SpindleIndex;
 use strewn_transport::{Connection, FrontEnd, Network};
@@ -197,7 +197,7 @@ pub struct Machine<A, H = ClosedLoop> {
     routers_before: Vec<u64>,
 }
 
-impl<A: Array<()>, H: Host> Machine<A, H> {
+impl<A: AnyArray<()>, H: Host> Machine<A, H> {
     /// A machine of nothing but a host, whose processor is never busy.
     #[must_use]
     pub fn new(host: H) -> Self {
@@ -593,7 +593,7 @@ impl<A: SavedState, H> Machine<A, H> {
 }
 
 /// What a machine has come to. It is restored into one that was built from the same configuration and has not run.
-impl<A: Array<()> + SavedState, H: Host> SavedState for Machine<A, H> {
+impl<A: AnyArray<()> + SavedState, H: Host> SavedState for Machine<A, H> {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         self.save_fields(to)?;
         self.host.save_state(to)

@@ -1,6 +1,6 @@
 //! Two controllers that mirror each other's log and take over from each other.
 
-use strewn_array::{Array, ProcessorWork};
+use strewn_array::{AnyArray, ProcessorWork};
 use strewn_base::state::SavedValue;
 
 use crate::host::Host;
@@ -28,7 +28,7 @@ pub(super) enum FailoverStep {
     Serve(ControllerId, ControllerId),
 }
 
-impl<A: Array<()>, H: Host> Machine<A, H> {
+impl<A: AnyArray<()>, H: Host> Machine<A, H> {
     /// Makes the machine's two controllers a pair.
     ///
     /// # Panics

@@ -1,6 +1,6 @@
 //! What a host does with an answer that arrives: all at once when it is complete, or piece by piece.
 
-use strewn_array::Array;
+use strewn_array::AnyArray;
 use strewn_transport::Toward;
 
 use super::events::Event;
@@ -41,7 +41,7 @@ impl Receiving {
     }
 }
 
-impl<A: Array<()>, H: Host> Machine<A, H> {
+impl<A: AnyArray<()>, H: Host> Machine<A, H> {
     /// Says how the host of `port` takes in what arrives over it.
     ///
     /// # Panics

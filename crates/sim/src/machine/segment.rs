@@ -1,7 +1,7 @@
 //! The measurements of a machine's segment.
 
 use strewn_array::write_anywhere::ScanProgress;
-use strewn_array::{Array, Counters, LayoutMeasures, SnapshotMeasures};
+use strewn_array::{AnyArray, Counters, LayoutMeasures, SnapshotMeasures};
 use strewn_base::state::SavedValue;
 use strewn_transport::{Link, LinkId, Network, Toward};
 
@@ -65,7 +65,7 @@ impl LinkSegment {
     }
 }
 
-impl<A: Array<()>, H: Host> Machine<A, H> {
+impl<A: AnyArray<()>, H: Host> Machine<A, H> {
     /// Measures and closes the segment that ends at `end_ns`.
     pub(super) fn measure(&mut self, end_ns: u64) -> Segment {
         let start_ns = std::mem::replace(&mut self.segment_start_ns, end_ns);

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::{
-    Acknowledge, Array, Counters, DataLost, Driver, Durability, FailedSpindle, Format,
-    HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId, ProcessorCosts,
-    ProcessorWork, SpindleCommand, Tag,
+    Acknowledge, AnyArray, Array, Counters, DataLost, Driver, Durability, Durable, FailedSpindle,
+    Format, Growable, HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId,
+    ProcessorCosts, ProcessorWork, Snapshots, SpindleCommand, Tag,
 };
 use strewn_raid::{SpindleIndex, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles};
@@ -86,7 +86,7 @@ impl<A> Watched<A> {
     }
 }
 
-impl<A: Array<()>> Array<()> for Watched<A> {
+impl<A: AnyArray<()>> Array<()> for Watched<A> {
     fn spindles(&self) -> u16 {
         self.array.spindles()
     }
@@ -151,9 +151,7 @@ impl<A: Array<()>> Array<()> for Watched<A> {
     fn failures(&self) -> &[FailedSpindle] {
         self.array.failures()
     }
-    fn log_size(&self) -> Option<LogSize> {
-        self.array.log_size()
-    }
+
     fn processor_costs(&self) -> &ProcessorCosts {
         self.array.processor_costs()
     }
@@ -165,6 +163,16 @@ impl<A: Array<()>> Array<()> for Watched<A> {
     }
     fn layout(&self) -> LayoutMeasures {
         self.array.layout()
+    }
+}
+
+impl<A: AnyArray<()>> Growable<()> for Watched<A> {}
+
+impl<A: AnyArray<()>> Snapshots<()> for Watched<A> {}
+
+impl<A: AnyArray<()>> Durable<()> for Watched<A> {
+    fn log_size(&self) -> Option<LogSize> {
+        self.array.log_size()
     }
 }
 

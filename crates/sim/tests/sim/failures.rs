@@ -9,7 +9,7 @@ use strewn_array::in_place::{
     DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid0Layout,
 };
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
+use strewn_array::{AnyArray, Format, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
 use strewn_sim::{Host, Segment, Simulation, SimulationError, Spindles};
 use strewn_spindle::{Drive, Profile, Scheduler};
@@ -82,7 +82,7 @@ fn on_layout(layout: LunLayout, spindle_sectors: u64, rebuild: Rebuild) -> InPla
     array.unwrap()
 }
 
-pub fn simulation<A: Array<()>>(array: A, outstanding: u32, seed: u64) -> Simulation<A> {
+pub fn simulation<A: AnyArray<()>>(array: A, outstanding: u32, seed: u64) -> Simulation<A> {
     let spindles = Spindles {
         drive: drive(),
         scheduler: Scheduler::Sptf,
@@ -94,7 +94,7 @@ pub fn simulation<A: Array<()>>(array: A, outstanding: u32, seed: u64) -> Simula
     Simulation::new(array, &spindles, accesses, outstanding).unwrap()
 }
 
-pub fn segment<A: Array<()>, H: Host>(
+pub fn segment<A: AnyArray<()>, H: Host>(
     simulation: &mut Simulation<A, H>,
     seconds: u64,
 ) -> Result<Segment, SimulationError> {

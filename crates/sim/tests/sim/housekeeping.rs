@@ -8,7 +8,7 @@ use strewn_array::in_place::{
 use strewn_array::write_anywhere::{
     BackgroundScan, BackgroundWork, WriteAnywhere, WriteAnywhereConfig,
 };
-use strewn_array::{Array, Format, LunId, ProcessorCosts, ProcessorWork, WriteBackCosts};
+use strewn_array::{AnyArray, Format, LunId, ProcessorCosts, ProcessorWork, WriteBackCosts};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{ClosedLoop, Machine, ProcessorCores, Segment, Simulation, Spindles};
 use strewn_spindle::Scheduler;
@@ -45,7 +45,7 @@ fn spindles() -> Spindles {
 }
 
 /// Runs `segments` segments of 5 s; each must obey the laws. Returns the last.
-fn run(array: impl Array<()>, read_percent: u8, outstanding: u32, segments: u32) -> Segment {
+fn run(array: impl AnyArray<()>, read_percent: u8, outstanding: u32, segments: u32) -> Segment {
     let stream = accesses(read_percent);
     let mut simulation = Simulation::new(array, &spindles(), stream, outstanding).unwrap();
     let mut last = None;

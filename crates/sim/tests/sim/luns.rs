@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Array, Format, LunId, LunLayoutMeasures, ProcessorCosts};
+use strewn_array::{AnyArray, Format, LunId, LunLayoutMeasures, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles, Worker, Workers};
 use strewn_spindle::Scheduler;
@@ -56,7 +56,7 @@ pub fn worker(lun: u16, name: &str, read_percent: u8, random_percent: u8) -> Wor
 }
 
 /// The first LUN is read, the second written at random, the third written in order.
-fn run(array: impl Array<()>) -> (Vec<LunLayoutMeasures>, Segment) {
+fn run(array: impl AnyArray<()>) -> (Vec<LunLayoutMeasures>, Segment) {
     let before = array.layout().luns;
     let spindles = Spindles {
         drive: drive(),

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Array, Counters, Format, LunId, ProcessorCosts};
+use strewn_array::{AnyArray, Counters, Format, LunId, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles, Worker, Workers};
 use strewn_spindle::Scheduler;
@@ -67,7 +67,7 @@ fn streams(count: u64, kib: u32, outstanding: u32) -> Vec<Worker> {
     (0..count).map(stream).collect()
 }
 
-fn simulation<A: Array<()>>(array: A, workers: Vec<Worker>) -> Simulation<A, Workers> {
+fn simulation<A: AnyArray<()>>(array: A, workers: Vec<Worker>) -> Simulation<A, Workers> {
     let spindles = Spindles {
         drive: drive(),
         scheduler: Scheduler::Sptf,
@@ -77,7 +77,7 @@ fn simulation<A: Array<()>>(array: A, workers: Vec<Worker>) -> Simulation<A, Wor
     Simulation::with_host(array, &spindles, Workers::new(workers)).unwrap()
 }
 
-fn segment<A: Array<()>>(simulation: &mut Simulation<A, Workers>, seconds: u64) -> Segment {
+fn segment<A: AnyArray<()>>(simulation: &mut Simulation<A, Workers>, seconds: u64) -> Segment {
     let mut look = |_| ControlFlow::Continue(());
     let segment = simulation.run_segment(seconds * SECOND_NS, &mut look).unwrap();
     assert!(segment.laws.hold(), "{:?}", segment.laws);
@@ -85,7 +85,7 @@ fn segment<A: Array<()>>(simulation: &mut Simulation<A, Workers>, seconds: u64) 
 }
 
 /// MiB a second of these streams once they are under way, and what the array counted.
-fn rate<A: Array<()>>(array: A, workers: Vec<Worker>) -> (f64, Counters) {
+fn rate<A: AnyArray<()>>(array: A, workers: Vec<Worker>) -> (f64, Counters) {
     let mut simulation = simulation(array, workers);
     segment(&mut simulation, 1);
     let segment = segment(&mut simulation, 4);

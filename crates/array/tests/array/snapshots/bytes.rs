@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use strewn_array::write_anywhere::WriteAnywhere;
-use strewn_array::{Array, SnapshotId, VolumeId};
+use strewn_array::{Array, SnapshotId, Snapshots, VolumeId};
 use strewn_base::{BLOCK_SECTORS, Rng};
 use strewn_raid::{Dbn, ParityGroup, SpindleIndex, Vbn};
 

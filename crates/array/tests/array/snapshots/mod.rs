@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use strewn_alloc::BlockMap;
 use strewn_array::write_anywhere::{BlockKeys, WriteAnywhere};
-use strewn_array::{Array, Driver, Payload, SnapshotId, SnapshotRefusal};
+use strewn_array::{Driver, Payload, SnapshotId, SnapshotRefusal, Snapshots};
 use strewn_raid::Vbn;
 
 /// Asks for a snapshot of all volumes, which have the same number.

@@ -4,9 +4,9 @@
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
-    Acknowledge, Array, Direction, Driver, Durability, Format, HostOperation, LogLedger, LogRecord,
-    LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Refusal, Root,
-    SnapshotRefusal, SpindleCommand, Tag,
+    Acknowledge, Array, Direction, Driver, Durability, Durable, Format, HostOperation, LogLedger,
+    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Refusal, Root,
+    SnapshotRefusal, Snapshots, SpindleCommand, Tag,
 };
 use strewn_base::Rng;
 use strewn_raid::{Parity, ParityGroup, Vbn};

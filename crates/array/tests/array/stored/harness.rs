@@ -8,8 +8,8 @@ use proptest::sample::Index;
 use strewn_array::write_anywhere::metadata::{checksum, decode_pointers};
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
-    Acknowledge, Array, DataLost, Direction, Driver, Durability, HostOperation, LogLedger,
-    LogRecord, Logged, LunId, OperationId, ProcessorWork, Refusal, Root, SpindleCommand,
+    Acknowledge, Array, DataLost, Direction, Driver, Durability, Durable, Growable, HostOperation,
+    LogLedger, LogRecord, Logged, LunId, OperationId, ProcessorWork, Refusal, Root, SpindleCommand,
 };
 use strewn_raid::{ParityGroup, SpindleIndex, StripeCodec, Vbn};
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use strewn_alloc::{AllocationShape, Chunks, PolicyName};
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Array, Format, LogSize, ProcessorCosts};
+use strewn_array::{AnyArray, Format, LogSize, ProcessorCosts};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Parity, ParityGroup, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles};
@@ -62,11 +62,11 @@ impl Load {
 }
 
 /// Runs a load on all of a file of `file_bytes`, in segments of so many seconds each.
-fn run<A: Array<()>>(array: A, load: Load, file_bytes: u64, seconds: &[u64]) -> Vec<Segment> {
+fn run<A: AnyArray<()>>(array: A, load: Load, file_bytes: u64, seconds: &[u64]) -> Vec<Segment> {
     run_lines(array, vec![load.line(100)], load, file_bytes, seconds)
 }
 
-fn run_lines<A: Array<()>>(
+fn run_lines<A: AnyArray<()>>(
     array: A,
     lines: Vec<AccessLine>,
     load: Load,
