@@ -16,7 +16,9 @@ pub enum Format {
 }
 
 impl Format {
-    pub(crate) fn is_durable(self) -> bool {
-        self == Self::Durable
+    /// Whether this is the format of a live array.
+    #[must_use]
+    pub const fn is_durable(self) -> bool {
+        matches!(self, Self::Durable)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use strewn_array::{ArrayConfigError, Format, LunId, ProcessorCosts, WriteBackCosts};
+use strewn_array::{ArrayConfigError, LunId, ProcessorCosts, WriteBackCosts};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::LayoutError;
 use strewn_scenario::{Array, CacheWrites, Lun, Processor, Scenario, SpindleChoice, Workload};
@@ -54,14 +54,6 @@ pub enum BuildError {
 /// Returns the LUNs of an array in the order of their ids.
 pub(crate) fn luns(array: &Array) -> Vec<&Lun> {
     array.luns_by_volume().into_iter().flat_map(|volume| volume.luns).collect()
-}
-
-/// Returns the format of an array.
-pub(crate) fn on_disk_format(format: strewn_scenario::Format) -> Format {
-    match format {
-        strewn_scenario::Format::Modelled => Format::Modelled,
-        strewn_scenario::Format::Durable => Format::Durable,
-    }
 }
 
 /// Returns the spindles that an array runs on.

@@ -141,15 +141,11 @@ pub use fields::{ArrayParameter, Control, Setting, Takes, schema_json, settings_
 pub use files::{Disk, Files, NoFiles, ProfileFile};
 pub use fitted::Fitted;
 pub use fitted_rows::{FittedRows, with_settings};
-pub use format::Format;
 pub use front_end::{FrontEnd, HostReceives, PerKib};
 pub use gateway::Gateway;
 pub use host::Host;
 pub use kinds::in_place::{DiskGroup, InPlace, InPlaceLayout};
-pub use kinds::write_anywhere::{
-    BackgroundScan, CacheStart, FurtherGroup, OtherData, PlacedGroup, ReallocationScan, Relocation,
-    WriteAnywhere,
-};
+pub use kinds::write_anywhere::{FurtherGroup, OtherData, PlacedGroup, WriteAnywhere};
 pub use kinds::{ArrayLayout, MOST_GROUPS};
 pub use machine::{Link, Pair};
 pub use origin::Origin;
@@ -167,6 +163,10 @@ pub use settings::SettingValue;
 pub use snapshots::SnapshotSchedule;
 pub use source_text::SourceText;
 pub use strewn_alloc::{Chunks, PolicyName};
+pub use strewn_array::Format;
+pub use strewn_array::write_anywhere::{
+    BackgroundScan, BackgroundWork, CacheStart, ReallocationScan, RelocationConfig,
+};
 pub use strewn_raid::{Parity, ProtectionLevel};
 pub use strewn_spindle::Scheduler;
 pub use strewn_transport::{

@@ -8,10 +8,11 @@ use strewn_transport::{
     SlowStart, TcpSettings, Transport,
 };
 
-use crate::fields::{Fields, Multiple, Slot, Table, Words, choice, count, flag, size, table, time};
+use crate::fields::{
+    Fields, Limit, Multiple, Table, Words, choice, count, flag, size, table, time,
+};
 use crate::quantity::Bytes;
 use crate::section::Section;
-use crate::settings::SettingValue;
 use crate::surroundings::Surroundings;
 
 /// A protocol, without its settings.
@@ -213,19 +214,6 @@ struct FcpAndCarrier<'p> {
     carrier: &'p mut FibreChannelSettings,
 }
 
-/// The place of a limit; `u64::MAX` is none, and is not listed.
-struct Limit<'l>(&'l mut u64);
-
-impl Slot for Limit<'_> {
-    fn get(&self) -> Option<SettingValue> {
-        (*self.0 < u64::MAX).then(|| (*self.0).into())
-    }
-
-    fn set(&mut self, value: SettingValue) {
-        Slot::set(self.0, value);
-    }
-}
-
 impl Table for FcpAndCarrier<'_> {
     fn fields(&mut self, f: &mut Fields<'_>) {
         let Fcp { largest_command_bytes, largest_burst_bytes, commands_in_flight } = &mut *self.fcp;
@@ -235,7 +223,16 @@ impl Table for FcpAndCarrier<'_> {
                 .present("chosen"),
             largest_command_bytes,
         );
-        f.value(size("largest_burst", "Largest data that one FCP_XFER_RDY asks for, whole sectors up to 16 MiB. No limit unless given.").sized(COMMAND_BYTES, Multiple::Sector).present("chosen"), &mut Limit(largest_burst_bytes));
+        f.value(
+            size(
+                "largest_burst",
+                "Largest data that one FCP_XFER_RDY asks for, whole sectors up to 16 MiB. \
+                 No limit unless given.",
+            )
+            .sized(COMMAND_BYTES, Multiple::Sector)
+            .present("chosen"),
+            &mut Limit(largest_burst_bytes),
+        );
         f.value(
             count("commands_in_flight", "Commands of one operation in progress.")
                 .within(IN_FLIGHT)
@@ -243,14 +240,33 @@ impl Table for FcpAndCarrier<'_> {
             commands_in_flight,
         );
         let FibreChannelSettings { retry_timeout_ns } = &mut *self.carrier;
-        f.value(time("retry_timeout", "After a frame was lost, the initiator starts the operation again this much later: 1 ms to 1 h.").within(TIMEOUTS).present("chosen"), retry_timeout_ns);
+        f.value(
+            time(
+                "retry_timeout",
+                "After a frame was lost, the initiator starts the operation again this much \
+                 later: 1 ms to 1 h.",
+            )
+            .within(TIMEOUTS)
+            .present("chosen"),
+            retry_timeout_ns,
+        );
     }
 }
 
 impl Table for Iscsi {
     fn fields(&mut self, f: &mut Fields<'_>) {
         let mut preset = IscsiPreset::Rfc7143;
-        f.value(choice::<IscsiPreset>("preset", "Where the other keys begin: the defaults of the RFC, or what open-iscsi proposes if the target agrees (segments of 256 KiB, max_burst 16,776,192 B, first_burst 256 KiB, no initial_r2t).").default("\"rfc-7143\"", "RFC 7143").listed(false), &mut preset);
+        f.value(
+            choice::<IscsiPreset>(
+                "preset",
+                "Where the other keys begin: the defaults of the RFC, or what open-iscsi \
+                 proposes if the target agrees (segments of 256 KiB, max_burst 16,776,192 \
+                 B, first_burst 256 KiB, no initial_r2t).",
+            )
+            .default("\"rfc-7143\"", "RFC 7143")
+            .listed(false),
+            &mut preset,
+        );
         if preset == IscsiPreset::OpenIscsi {
             *self = Self::open_iscsi();
         }
@@ -276,15 +292,42 @@ impl Table for Iscsi {
             flag("data_digest", "A CRC32C behind the data of each PDU.").present("RFC 7143"),
             data_digest,
         );
-        f.value(size("host_data_segment", "MaxRecvDataSegmentLength that the host declares, 512 B to 16 MiB, a multiple of 4 B: the largest data of a Data-In.").sized(ISCSI_LENGTHS, Multiple::Word).present("RFC 7143"), host_data_segment_bytes);
-        f.value(size("target_data_segment", "MaxRecvDataSegmentLength that the target declares, likewise: the largest data of a Data-Out or a command.").sized(ISCSI_LENGTHS, Multiple::Word).present("RFC 7143"), target_data_segment_bytes);
+        f.value(
+            size(
+                "host_data_segment",
+                "MaxRecvDataSegmentLength that the host declares, 512 B to 16 MiB, a \
+                 multiple of 4 B: the largest data of a Data-In.",
+            )
+            .sized(ISCSI_LENGTHS, Multiple::Word)
+            .present("RFC 7143"),
+            host_data_segment_bytes,
+        );
+        f.value(
+            size(
+                "target_data_segment",
+                "MaxRecvDataSegmentLength that the target declares, likewise: the largest \
+                 data of a Data-Out or a command.",
+            )
+            .sized(ISCSI_LENGTHS, Multiple::Word)
+            .present("RFC 7143"),
+            target_data_segment_bytes,
+        );
         f.value(
             size("max_burst", "MaxBurstLength: the largest data that an R2T asks for.")
                 .sized(ISCSI_LENGTHS, Multiple::Word)
                 .present("RFC 7143"),
             max_burst_bytes,
         );
-        f.value(size("first_burst", "FirstBurstLength: the most data of a write before the first R2T. At most max_burst.").sized(ISCSI_LENGTHS, Multiple::Word).present("RFC 7143"), first_burst_bytes);
+        f.value(
+            size(
+                "first_burst",
+                "FirstBurstLength: the most data of a write before the first R2T. At most \
+                 max_burst.",
+            )
+            .sized(ISCSI_LENGTHS, Multiple::Word)
+            .present("RFC 7143"),
+            first_burst_bytes,
+        );
         f.value(
             flag("immediate_data", "The command itself may carry data.").present("RFC 7143"),
             immediate_data,
@@ -368,7 +411,15 @@ impl Table for Nfs {
                 .present("chosen, as clients and filers of the time had it"),
             slots,
         );
-        f.value(choice::<WriteStability>("stability", "When data is on stable storage: when the file is closed, after a COMMIT for each operation, or before each reply.").present("chosen, as clients and filers of the time had it"), stability);
+        f.value(
+            choice::<WriteStability>(
+                "stability",
+                "When data is on stable storage: when the file is closed, after a COMMIT \
+                 for each operation, or before each reply.",
+            )
+            .present("chosen, as clients and filers of the time had it"),
+            stability,
+        );
         f.value(
             flag("pre_op_attributes", "Replies to writes carry the attributes from before.")
                 .present("chosen, as clients and filers of the time had it"),
@@ -442,7 +493,15 @@ impl Table for Smb1 {
 impl Table for Smb2 {
     fn fields(&mut self, f: &mut Fields<'_>) {
         let Smb2 { dialect, read_bytes, write_bytes, credits, file_name_bytes } = self;
-        f.value(choice::<Smb2Dialect>("dialect", "The version: 2.0.2 reads and writes at most 64 KiB, 2.1 and later take several credits for more.").present("chosen, as clients and filers of the time had it"), dialect);
+        f.value(
+            choice::<Smb2Dialect>(
+                "dialect",
+                "The version: 2.0.2 reads and writes at most 64 KiB, 2.1 and later take \
+                 several credits for more.",
+            )
+            .present("chosen, as clients and filers of the time had it"),
+            dialect,
+        );
         f.value(
             size("read_size", "MaxReadSize, whole sectors up to 8 MiB.")
                 .sized(SMB2_BYTES, Multiple::Sector)
@@ -519,9 +578,25 @@ impl Table for TcpSettings {
         let mut initial_window = slow_start.map(|slow_start| slow_start.initial_window);
         let mut idle_restart =
             slow_start.map_or(IdleRestart::Rfc2861, |before| before.idle_restart);
-        f.value(choice::<Option<InitialWindow>>("slow_start", "The congestion window: opened long ago, or beginning at 2 to 4 segments (RFC 3390) or 10 (RFC 6928).").present("chosen, as hosts of the time had it"), &mut initial_window);
+        f.value(
+            choice::<Option<InitialWindow>>(
+                "slow_start",
+                "The congestion window: opened long ago, or beginning at 2 to 4 segments \
+                 (RFC 3390) or 10 (RFC 6928).",
+            )
+            .present("chosen, as hosts of the time had it"),
+            &mut initial_window,
+        );
         if initial_window.is_some() || f.describes() {
-            f.value(choice::<IdleRestart>("idle_restart", "What an idle connection keeps of its congestion window: all of it, the initial window, or half for each timeout. Only with slow_start.").present("chosen, as hosts of the time had it"), &mut idle_restart);
+            f.value(
+                choice::<IdleRestart>(
+                    "idle_restart",
+                    "What an idle connection keeps of its congestion window: all of it, the \
+                 initial window, or half for each timeout. Only with slow_start.",
+                )
+                .present("chosen, as hosts of the time had it"),
+                &mut idle_restart,
+            );
         } else {
             let key = "idle_restart";
             f.passes_over(key);

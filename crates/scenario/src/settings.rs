@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use strewn_array::Format;
+
 use crate::array::Array;
 use crate::digest;
-use crate::fields::{Context, listed};
-use crate::format::{FORMAT, Format};
+use crate::fields::{Context, Words, listed};
+use crate::format::FORMAT;
 use crate::scenario::Scenario;
 
 /// The value of a setting, as a scenario's file writes it.
@@ -94,7 +96,7 @@ impl Scenario {
     #[must_use]
     pub fn settings(&self) -> Vec<(String, SettingValue)> {
         let mut settings = self.every_setting();
-        let default = SettingValue::from(Format::default().as_str());
+        let default = SettingValue::from(Format::default().word());
         settings
             .retain(|(name, value)| *value != default || name.rsplit('.').next() != Some(FORMAT));
         settings.retain(|(name, _)| !digest::is_of_uncertainty(name));

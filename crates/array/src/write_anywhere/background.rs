@@ -37,10 +37,16 @@ pub struct BackgroundWork {
 pub struct BackgroundScan {
     /// Blocks that it looks at in a second, at least one.
     pub blocks_per_second: u32,
-    /// When it begins and ends, in nanoseconds since the array started.
+    /// When it begins, in nanoseconds since the array started.
     pub begins_ns: u64,
-    /// See `begins_ns`.
+    /// When it ends; `u64::MAX` if it never does.
     pub ends_ns: u64,
+}
+
+impl Default for BackgroundScan {
+    fn default() -> Self {
+        Self { blocks_per_second: 1, begins_ns: 0, ends_ns: u64::MAX }
+    }
 }
 
 /// The state of what is done in the background.

@@ -22,8 +22,8 @@ const MILLISECOND_NS: u64 = 1_000_000;
 
 /// One scan of everything that is not as good as new, from `begins_ns` on.
 fn scan(begins_ns: u64, threshold: f64) -> ReallocationScan {
-    let (every_ns, blocks_per_s, stretch_blocks) = (None, 1e6, 512);
-    ReallocationScan { begins_ns, every_ns, blocks_per_s, stretch_blocks, threshold }
+    let (every_ns, bytes_per_s, stretch_blocks) = (None, 4_096_000_000, 512);
+    ReallocationScan { begins_ns, every_ns, bytes_per_s, stretch_blocks, threshold }
 }
 
 fn any_relocation() -> impl Strategy<Value = RelocationConfig> {
@@ -31,7 +31,7 @@ fn any_relocation() -> impl Strategy<Value = RelocationConfig> {
         .prop_map(|(begins_ns, every_ns, stretch_blocks, threshold)| ReallocationScan {
             begins_ns,
             every_ns,
-            blocks_per_s: 1e6,
+            bytes_per_s: 4_096_000_000,
             stretch_blocks,
             threshold: threshold.into(),
         });

@@ -118,7 +118,7 @@ fn build_array(
         write_cache_sectors,
         destage_low_sectors: (write_cache_sectors as f64 * layout.destage_low_percent / 100.0)
             as u64,
-        format: build::on_disk_format(layout.format),
+        format: layout.format,
         // The cache of the modelled array is mirrored, and protects what is acknowledged.
         log: layout.format.is_durable().then_some(LogSize {
             half_bytes: layout.log_half_bytes,

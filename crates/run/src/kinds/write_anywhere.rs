@@ -4,8 +4,7 @@ use std::any::Any;
 
 use strewn_alloc::{AllocationShape, MapPicture, REGION_BLOCKS};
 use strewn_array::write_anywhere::{
-    BackgroundScan, BackgroundWork, CacheStart, OtherData, POINTERS, ReallocationScan,
-    RelocationConfig, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
+    OtherData, POINTERS, RelocationConfig, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
 };
 use strewn_array::{Counters, LogSize, Payload, Rebuild};
 use strewn_base::BLOCK_BYTES;
@@ -80,7 +79,7 @@ impl Kind for Settings {
     }
 
     fn relocates(&self) -> bool {
-        self.relocation != strewn_scenario::Relocation::NONE
+        self.relocation != RelocationConfig::NONE
     }
 
     fn capacity(&self) -> CapacityRule {
@@ -137,7 +136,7 @@ fn build_array(
             seed: scenario.seed,
         }),
         volumes,
-        format: build::on_disk_format(layout.format),
+        format: layout.format,
         log: LogSize {
             half_bytes: layout.log_half_bytes,
             record_header_bytes: layout.log_record_header_bytes,
@@ -148,10 +147,7 @@ fn build_array(
         dirty_limit_blocks: percent_of_cache(layout.dirty_limit_percent),
         tetrises_in_flight: layout.tetrises_in_flight,
         delayed_free_blocks: delayed_free_blocks(array, layout),
-        cache_start: match layout.cache_start {
-            strewn_scenario::CacheStart::Empty => CacheStart::Empty,
-            strewn_scenario::CacheStart::Metadata => CacheStart::Metadata,
-        },
+        cache_start: layout.cache_start,
         chunks: layout.chunks,
         processor,
     })?;
@@ -159,8 +155,8 @@ fn build_array(
     let built = built
         .with_rebuild(Rebuild { spares, steps_in_flight })
         .with_read_gap_aggregation(layout.read_through_blocks)
-        .with_background(background_work(layout))
-        .with_relocation(relocation(&layout.relocation));
+        .with_background(layout.background)
+        .with_relocation(layout.relocation);
     let mut built = built;
     built.set_read_ahead(layout.read_ahead_bytes);
     built.set_stream_matches(stream_matches(scenario, array));
@@ -219,21 +215,6 @@ fn volumes(
     by_volume.into_iter().map(of_volume).collect()
 }
 
-fn relocation(relocation: &strewn_scenario::Relocation) -> RelocationConfig {
-    RelocationConfig {
-        after_reads: relocation.read_reallocation,
-        scan: relocation.scan.map(|scan| ReallocationScan {
-            begins_ns: scan.begins_ns,
-            every_ns: scan.every_ns,
-            blocks_per_s: scan.bytes_per_s as f64 / BLOCK_BYTES as f64,
-            stretch_blocks: scan.stretch_blocks,
-            threshold: scan.threshold,
-        }),
-        cleaned_blocks: relocation.cleaned_blocks,
-        reads_in_flight: relocation.reads_in_flight,
-    }
-}
-
 fn cache_blocks(layout: &Settings) -> u32 {
     (layout.buffer_cache_bytes / BLOCK_BYTES) as u32
 }
@@ -241,17 +222,6 @@ fn cache_blocks(layout: &Settings) -> u32 {
 fn delayed_free_blocks(array: &Array, layout: &Settings) -> u64 {
     let lun_blocks = array.stored_lun_bytes().div_ceil(BLOCK_BYTES);
     (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64
-}
-
-fn background_work(layout: &Settings) -> BackgroundWork {
-    BackgroundWork {
-        reclaim_interval_ns: layout.reclaim_interval_ns.unwrap_or(0),
-        scan: layout.background_scan.map(|scan| BackgroundScan {
-            blocks_per_second: scan.blocks_per_second,
-            begins_ns: scan.begins_ns,
-            ends_ns: scan.ends_ns.unwrap_or(u64::MAX),
-        }),
-    }
 }
 
 /// Returns the memory that snapshots need, and the count of what volumes may claim, in bytes.

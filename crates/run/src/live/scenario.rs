@@ -9,9 +9,9 @@ use strewn_live::configuration::{
 use strewn_live::format::LogLayout;
 use strewn_raid::ProtectionLevel;
 use strewn_scenario::{
-    AccessSpecificationChoice, Array, ArrayLayout, CacheStart, DiskGroup, Format, FurtherGroup,
-    InPlace, InPlaceLayout, Lun, Processor, Relocation, Scenario, SpindleChoice, Workload,
-    WriteAnywhere,
+    AccessSpecificationChoice, Array, ArrayLayout, BackgroundWork, CacheStart, DiskGroup, Format,
+    FurtherGroup, InPlace, InPlaceLayout, Lun, Processor, RelocationConfig, Scenario,
+    SpindleChoice, Workload, WriteAnywhere,
 };
 use strewn_spindle::Scheduler;
 
@@ -163,10 +163,9 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         spares: 0,
         snapshots: None,
         read_through_blocks: 0,
-        reclaim_interval_ns: None,
-        background_scan: None,
+        background: BackgroundWork::default(),
         read_ahead_bytes: 0,
-        relocation: Relocation::NONE,
+        relocation: RelocationConfig::NONE,
     }
 }
 

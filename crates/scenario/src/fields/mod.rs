@@ -39,7 +39,7 @@ pub use reference::settings_markdown;
 pub(crate) use scale::{change, divided_size, scale};
 pub use schema::schema_json;
 pub use setting::{Control, Setting, Takes};
-pub(crate) use slot::{Slot, Words};
+pub(crate) use slot::{Limit, Slot, UnlessZero, Words};
 
 use crate::presets::Controller;
 use crate::section::Section;

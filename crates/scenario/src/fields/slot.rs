@@ -150,3 +150,37 @@ macro_rules! slots {
 }
 
 slots!(u8 u16 u32 u64 f64 bool String);
+
+/// The place of a limit, of which `u64::MAX` is none.
+pub(crate) struct Limit<'l>(pub(crate) &'l mut u64);
+
+impl Slot for Limit<'_> {
+    fn get(&self) -> Option<SettingValue> {
+        (*self.0 < u64::MAX).then(|| (*self.0).into())
+    }
+
+    fn set(&mut self, value: SettingValue) {
+        Slot::set(self.0, value);
+    }
+
+    fn clear(&mut self) {
+        *self.0 = u64::MAX;
+    }
+}
+
+/// The place of a number that is not there if it is zero.
+pub(crate) struct UnlessZero<'n>(pub(crate) &'n mut u64);
+
+impl Slot for UnlessZero<'_> {
+    fn get(&self) -> Option<SettingValue> {
+        (*self.0 > 0).then(|| (*self.0).into())
+    }
+
+    fn set(&mut self, value: SettingValue) {
+        Slot::set(self.0, value);
+    }
+
+    fn clear(&mut self) {
+        *self.0 = 0;
+    }
+}

@@ -3,8 +3,8 @@
 use strewn_raid::Parity;
 use strewn_scenario::{
     ArrayLayout, BackgroundScan, DiskGroup, FrontEnd, FurtherGroup, HostReceives, InPlaceLayout,
-    Link, NoFiles, OtherData, PerKib, ProcessorWork, ProtectionLevel, ReallocationScan, Relocation,
-    Scenario, SnapshotSchedule, SpindleFailure, Template,
+    Link, NoFiles, OtherData, PerKib, ProcessorWork, ProtectionLevel, ReallocationScan,
+    RelocationConfig, Scenario, SnapshotSchedule, SpindleFailure, Template,
 };
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
 use strewn_transport::{
@@ -125,8 +125,8 @@ fn every_scenario() -> Vec<Scenario> {
         FurtherGroup { parity: Parity::RaidDp, data_spindles: 3, at_ns: Some(1_000_000_001) },
     ];
     layout.snapshots = Some(SnapshotSchedule { every_ns: 7_000_000_001, keep: 255 });
-    layout.relocation = Relocation {
-        read_reallocation: true,
+    layout.relocation = RelocationConfig {
+        after_reads: true,
         reads_in_flight: 5,
         scan: Some(ReallocationScan {
             begins_ns: 1_000_000_003,
@@ -138,9 +138,9 @@ fn every_scenario() -> Vec<Scenario> {
         cleaned_blocks: Some(77),
     };
     layout.read_through_blocks = 126;
-    layout.reclaim_interval_ns = Some(300_000_000_001);
-    layout.background_scan =
-        Some(BackgroundScan { blocks_per_second: 17, begins_ns: 3, ends_ns: Some(5) });
+    layout.background.reclaim_interval_ns = 300_000_000_001;
+    layout.background.scan =
+        Some(BackgroundScan { blocks_per_second: 17, begins_ns: 3, ends_ns: 5 });
     let processor = &mut full.arrays[0].processor;
     processor.allocated_block_ns = 1.0;
     processor.freed_block_ns = 2.0;

@@ -1,7 +1,7 @@
 //! What controllers do besides serving hosts: read, refused, scaled, and set by name.
 
 use strewn_scenario::{
-    ArrayLayout, BackgroundScan, NoFiles, ProcessorWork, Scenario, WriteAnywhere,
+    ArrayLayout, BackgroundScan, BackgroundWork, NoFiles, ProcessorWork, Scenario, WriteAnywhere,
 };
 
 use crate::common::{GOOD, NAME, changed, good, refusal};
@@ -28,8 +28,8 @@ fn nothing_of_it_is_done_unless_it_is_given() {
     let scenario = good();
     assert_eq!(scenario.arrays[0].processor.interrupt_ns, 0.0);
     let layout = layout(&scenario);
-    assert_eq!((layout.read_through_blocks, layout.reclaim_interval_ns), (0, None));
-    assert_eq!(layout.background_scan, None);
+    assert_eq!(layout.read_through_blocks, 0);
+    assert_eq!(layout.background, BackgroundWork::default());
     let names = |scenario: &Scenario| -> Vec<String> {
         scenario.settings().into_iter().map(|(name, _)| name).collect()
     };
@@ -48,13 +48,13 @@ fn times_are_scaled_and_rates_are_not() {
     let (smaller, what) = scenario.scaled_down(8);
     let layout = layout(&smaller);
     assert_eq!(layout.read_through_blocks, 16);
-    assert_eq!(layout.reclaim_interval_ns, Some(300 * SECOND_NS / 8));
+    assert_eq!(layout.background.reclaim_interval_ns, 300 * SECOND_NS / 8);
     let scan = BackgroundScan {
         blocks_per_second: 40,
         begins_ns: 10 * SECOND_NS,
-        ends_ns: Some(150 * SECOND_NS),
+        ends_ns: 150 * SECOND_NS,
     };
-    assert_eq!(layout.background_scan, Some(scan));
+    assert_eq!(layout.background.scan, Some(scan));
     let line = "interval of reclamation of anywhere 5 min -> 37.5 s";
     assert!(what.iter().any(|one| one == line), "{what:?}");
 }
@@ -119,7 +119,7 @@ fn they_are_set_by_name() {
     assert_eq!(set.arrays[0].processor.freed_block_ns, 1_000.0);
     assert_eq!(set.arrays[1].processor.parity_per_kib_ns, 500.0);
     assert_eq!(layout(&set).read_through_blocks, 16);
-    assert_eq!(layout(&set).background_scan.unwrap().ends_ns, None);
+    assert_eq!(layout(&set).background.scan.unwrap().ends_ns, u64::MAX);
 }
 
 #[test]

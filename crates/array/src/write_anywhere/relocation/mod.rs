@@ -61,6 +61,12 @@ impl RelocationConfig {
     }
 }
 
+impl Default for RelocationConfig {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
 /// Why blocks are relocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 enum Cause {

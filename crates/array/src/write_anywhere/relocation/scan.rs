@@ -4,6 +4,7 @@
 //! threshold says how bad the layout must be; a full reallocation moves all but what would not gain. It runs in the
 //! background, once or at an interval.
 
+use strewn_base::BLOCK_BYTES;
 use strewn_base::state::SavedValue;
 
 use crate::payload::Payload;
@@ -16,14 +17,14 @@ const STRETCHES_LOOKED_AT: u32 = 64;
 const NS_PER_S: f64 = 1e9;
 
 /// A scan that goes through all LUNs and relocates what lies scattered.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ReallocationScan {
     /// When it begins, from the start of the array.
     pub begins_ns: u64,
     /// The time from one scan's beginning to the next; `None` if there is one scan.
     pub every_ns: Option<u64>,
-    /// Most blocks that it relocates in a second.
-    pub blocks_per_s: f64,
+    /// Most bytes that it relocates in a second.
+    pub bytes_per_s: u64,
     /// Blocks that are judged and relocated together.
     pub stretch_blocks: u32,
     /// Runs of a stretch, as a multiple of those expected, above which it is relocated. 1 and less relocate all that is
@@ -122,7 +123,8 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Asks for the next stretch that lies scattered to be relocated, and notes when the one after is due.
     fn scan_on(&self, relocation: &mut Relocation, config: ReallocationScan, now_ns: u64) {
-        let step_ns = f64::from(config.stretch_blocks) / config.blocks_per_s * NS_PER_S;
+        let blocks_per_s = config.bytes_per_s as f64 / BLOCK_BYTES as f64;
+        let step_ns = f64::from(config.stretch_blocks) / blocks_per_s * NS_PER_S;
         relocation.scan.due_ns = Some(now_ns + (step_ns as u64).max(1));
         // It cannot keep its pace.
         if relocation.asked(Cause::Scan) > 1 {

@@ -9,7 +9,7 @@ fn busy(mut harness: Harness) -> Harness {
     let scan = ReallocationScan {
         begins_ns: 1,
         every_ns: Some(1_000_000),
-        blocks_per_s: 1e6,
+        bytes_per_s: 4_096_000_000,
         stretch_blocks: 16,
         threshold: 0.0,
     };

@@ -2,11 +2,11 @@
 
 use std::ops::RangeInclusive;
 
+use strewn_array::Format;
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{ProtectionLevel, VraidConfig};
 
 use crate::fields::{Field, Fields, Table, Text, Words, choice, list_of, size, spindles, table};
-use crate::format::Format;
 use crate::kinds::MOST_GROUPS;
 use crate::quantity::Bytes;
 use crate::section::Section;

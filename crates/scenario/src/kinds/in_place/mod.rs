@@ -2,11 +2,12 @@
 
 mod disk_group;
 
+use strewn_array::Format;
 use strewn_base::BLOCK_BYTES;
 
 use crate::array::Lun;
 use crate::fields::{Fields, Scales, Table, Text, flag, number, percent, size};
-use crate::format::{self, Format};
+use crate::format;
 use crate::kinds::{self, Kind, Part, check_size};
 use crate::presets::Controller;
 use crate::quantity::Bytes;

@@ -1,20 +1,11 @@
 //! What a write-anywhere array does beside its hosts.
 
-use crate::fields::{Fields, Scales, Table, count, time};
+use strewn_array::write_anywhere::BackgroundScan;
+
+use crate::fields::{Fields, Limit, Scales, Table, count, time};
 use crate::quantity::Nanoseconds;
 use crate::section::Section;
 use crate::surroundings::Surroundings;
-
-/// A scan that reads the map files of an array over and over, at a set rate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct BackgroundScan {
-    /// Map blocks that it looks at in a second.
-    pub blocks_per_second: u32,
-    /// When it begins, in nanoseconds of the run.
-    pub begins_ns: u64,
-    /// When it ends; `None` if it goes on to the end of the run.
-    pub ends_ns: Option<u64>,
-}
 
 /// Most map blocks in a second. A scan has eight reads out at most; at a rate that no drive can follow, all eight may
 /// wait at one of them, whose scheduler then finds something nearer than a host's command for as long as the scan goes
@@ -39,14 +30,12 @@ impl Table for BackgroundScan {
             time("ends", "When it ends; with the run unless given.")
                 .positive()
                 .scales(Scales::Whole, "end of the background scan of {}"),
-            &mut self.ends_ns,
+            &mut Limit(&mut self.ends_ns),
         );
     }
 
     fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
-        if s.are_right(&["begins", "ends"])
-            && self.ends_ns.is_some_and(|ends_ns| ends_ns <= self.begins_ns)
-        {
+        if s.are_right(&["begins", "ends"]) && self.ends_ns <= self.begins_ns {
             s.problem(
                 "ends",
                 format!("the scan begins at {} and ends no later", Nanoseconds(self.begins_ns)),

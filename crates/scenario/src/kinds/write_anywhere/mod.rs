@@ -5,14 +5,17 @@ mod group;
 mod relocation;
 
 use strewn_alloc::{Chunks, PolicyName};
+use strewn_array::Format;
+use strewn_array::write_anywhere::{BackgroundWork, CacheStart, RelocationConfig};
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
 
 use crate::array::Lun;
 use crate::fields::{
-    Fields, Scales, Table, Text, Words, choice, count, percent, size, spindles, table, time,
+    Fields, Scales, Table, Text, UnlessZero, Words, choice, count, percent, size, spindles, table,
+    time,
 };
-use crate::format::{self, Format};
+use crate::format;
 use crate::kinds::{Kind, MOST_GROUPS, Part, check_size};
 use crate::machine::Pair;
 use crate::presets::Controller;
@@ -24,10 +27,8 @@ use crate::snapshots::SnapshotSchedule;
 use crate::surroundings::Surroundings;
 use crate::volume::Volume;
 
-pub use background::BackgroundScan;
 pub use group::{FurtherGroup, PlacedGroup};
 use group::{check_group, check_total};
-pub use relocation::{ReallocationScan, Relocation};
 
 /// A copy-on-write layout over one or more parity groups.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -80,15 +81,12 @@ pub struct WriteAnywhere {
     pub snapshots: Option<SnapshotSchedule>,
     /// Most blocks of a hole that a host read goes on through; 0 for none.
     pub read_through_blocks: u32,
-    /// How long a scan takes that reclaims freed blocks region by region; `None` if they are reclaimed only above
-    /// `delayed_free_percent`.
-    pub reclaim_interval_ns: Option<u64>,
-    /// A scan that reads map files, if there is one.
-    pub background_scan: Option<BackgroundScan>,
+    /// What it does beside its hosts.
+    pub background: BackgroundWork,
     /// The most that a sequential stream of reads is read ahead of its host, in bytes; 0 for no read-ahead.
     pub read_ahead_bytes: u64,
     /// What it relocates.
-    pub relocation: Relocation,
+    pub relocation: RelocationConfig,
 }
 
 /// Most blocks of a gap that a read goes on through: a command has 128, and reads one on either side.
@@ -104,16 +102,6 @@ pub struct OtherData {
     pub full_percent: f64,
     /// Its contiguous blocks on a spindle.
     pub run_blocks: u32,
-}
-
-/// The contents of a buffer cache at the start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum CacheStart {
-    /// Nothing.
-    Empty,
-    /// All metadata of the file, and no data: the state after the file has been laid out in full.
-    #[default]
-    Metadata,
 }
 
 impl Words for Chunks {
@@ -168,15 +156,32 @@ impl WriteAnywhere {
 
 impl Table for WriteAnywhere {
     fn fields(&mut self, f: &mut Fields<'_>) {
-        f.value(format::field("The on-disk format: modelled, that of the array of its time; or durable, Strewn's own, as a live array has it: a \
-             directory and superblocks, and parity that is never computed from what a free block held before."), &mut self.format);
+        f.value(
+            format::field(
+                "The on-disk format: modelled, that of the array of its time; or durable, \
+                 Strewn's own, as a live array has it: a directory and superblocks, and \
+                 parity that is never computed from what a free block held before.",
+            ),
+            &mut self.format,
+        );
         f.value(
             choice::<Parity>("parity", "The group's parity scheme.")
                 .default("\"raid-dp\"", "published: the FAS2050's")
                 .page(3, "Parity"),
             &mut self.parity,
         );
-        f.value(spindles("data_spindles", "Spindles that hold data; parity spindles are additional. Required unless the controller has it.").required_unless("18").page(4, "Data spindles").in_unit("spindles").about("Spindles that hold data; those of parity come on top."), &mut self.data_spindles);
+        f.value(
+            spindles(
+                "data_spindles",
+                "Spindles that hold data; parity spindles are additional. Required unless the \
+                 controller has it.",
+            )
+            .required_unless("18")
+            .page(4, "Data spindles")
+            .in_unit("spindles")
+            .about("Spindles that hold data; those of parity come on top."),
+            &mut self.data_spindles,
+        );
         f.value(
             size(
                 "right_sized",
@@ -294,7 +299,16 @@ impl Table for WriteAnywhere {
                 .default("\"metadata\"", "inferred from \"after full reallocation\""),
             &mut self.cache_start,
         );
-        f.value(choice::<Chunks>("chunks", "Where chunks begin: aligned, a freshly laid-out file and each large consistency point begin with a whole chunk, so that chunks are in step with the blocks they hold; or packed, with the part of a chunk that the last one left.").default("\"aligned\"", "published: US 7,930,475"), &mut self.chunks);
+        f.value(
+            choice::<Chunks>(
+                "chunks",
+                "Where chunks begin: aligned, a freshly laid-out file and each large consistency \
+                 point begin with a whole chunk, so that chunks are in step with the blocks they \
+                 hold; or packed, with the part of a chunk that the last one left.",
+            )
+            .default("\"aligned\"", "published: US 7,930,475"),
+            &mut self.chunks,
+        );
         f.value(
             spindles(
                 "spares",
@@ -327,16 +341,42 @@ impl Table for WriteAnywhere {
             table("other_data", "Other data that shares the aggregate and never changes."),
             &mut self.other_data,
         );
-        f.table(SnapshotSchedule::field("Snapshots of all volumes that have no schedule of their own. None without the table."), &mut self.snapshots);
-        f.value(count("read_through_blocks", "Most blocks between two runs of one host read on one spindle that are read with them, to save a command, and dropped; 0 for none.").within(0..=MOST_READ_THROUGH)
-.refusing(refuse_gap).default("0", "off: sourced as a mechanism, not in its figures").unless_default(), &mut self.read_through_blocks);
-        f.value(time("reclaim_interval", "How long a scan takes that reclaims freed blocks, region by region; the next follows at once. Without it, they are reclaimed only above delayed_free_percent.").positive().scales(Scales::Whole, "interval of reclamation of {}"), &mut self.reclaim_interval_ns);
+        f.table(
+            SnapshotSchedule::field(
+                "Snapshots of all volumes that have no schedule of their own. None without \
+                 the table.",
+            ),
+            &mut self.snapshots,
+        );
+        f.value(
+            count(
+                "read_through_blocks",
+                "Most blocks between two runs of one host read on one spindle that are read with \
+                 them, to save a command, and dropped; 0 for none.",
+            )
+            .within(0..=MOST_READ_THROUGH)
+            .refusing(refuse_gap)
+            .default("0", "off: sourced as a mechanism, not in its figures")
+            .unless_default(),
+            &mut self.read_through_blocks,
+        );
+        f.value(
+            time(
+                "reclaim_interval",
+                "How long a scan takes that reclaims freed blocks, region by region; the \
+                 next follows at once. Without it, they are reclaimed only above \
+                 delayed_free_percent.",
+            )
+            .positive()
+            .scales(Scales::Whole, "interval of reclamation of {}"),
+            &mut UnlessZero(&mut self.background.reclaim_interval_ns),
+        );
         f.table(
             table(
                 "background_scan",
                 "A scan that reads the map files over and over. None without the table.",
             ),
-            &mut self.background_scan,
+            &mut self.background.scan,
         );
         self.relocation.fields(f);
     }
@@ -393,7 +433,18 @@ const POLICIES: &str = "emptiest-area: the one with most free blocks; sequential
 
 impl Table for OtherData {
     fn fields(&mut self, f: &mut Fields<'_>) {
-        f.value(percent("full_percent", "How full the aggregate becomes, file and metadata included, in percent of its usable capacity.").required("80.0").page(5, "How full, with other data").in_unit("%").more(WITHOUT_OTHER_DATA), &mut self.full_percent);
+        f.value(
+            percent(
+                "full_percent",
+                "How full the aggregate becomes, file and metadata included, in percent of \
+                 its usable capacity.",
+            )
+            .required("80.0")
+            .page(5, "How full, with other data")
+            .in_unit("%")
+            .more(WITHOUT_OTHER_DATA),
+            &mut self.full_percent,
+        );
         f.value(
             count("run_blocks", "Length of its contiguous runs, in blocks.")
                 .required("8")

@@ -2,39 +2,13 @@
 
 use std::ops::RangeInclusive;
 
+use strewn_array::write_anywhere::{ReallocationScan, RelocationConfig};
+
 use crate::fields::{Fields, Scales, Table, Text, count, flag, number, size, table, time};
 use crate::quantity::Nanoseconds;
 use crate::section::Section;
 use crate::settings::SettingValue;
 use crate::surroundings::Surroundings;
-
-/// What an array relocates, and how hard it works on it. By default it relocates nothing.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Relocation {
-    /// Whether blocks that a host reads in order are relocated if they lie scattered.
-    pub read_reallocation: bool,
-    /// Reads in flight for relocation, of all spindles together.
-    pub reads_in_flight: u32,
-    /// The reallocation scan, if there is one.
-    pub scan: Option<ReallocationScan>,
-    /// Most blocks that the cleaning of free space moves for each consistency point, if free space is cleaned.
-    pub cleaned_blocks: Option<u32>,
-}
-
-/// A scan that goes through all LUNs and relocates what lies scattered.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ReallocationScan {
-    /// When it begins, in nanoseconds from the start of the run.
-    pub begins_ns: u64,
-    /// Time from one scan's beginning to the next, in nanoseconds; none if there is one scan.
-    pub every_ns: Option<u64>,
-    /// Most bytes that it relocates in a second.
-    pub bytes_per_s: u64,
-    /// Blocks that are judged and relocated together.
-    pub stretch_blocks: u32,
-    /// Pieces of a stretch, as a multiple of those that new blocks form, above which it is relocated.
-    pub threshold: f64,
-}
 
 /// The least time from one scan to the next, in nanoseconds.
 const LEAST_EVERY_NS: u64 = 1_000_000_000;
@@ -42,20 +16,8 @@ const LEAST_EVERY_NS: u64 = 1_000_000_000;
 /// Fewest and most blocks of a stretch.
 const STRETCH_BLOCKS: RangeInclusive<u64> = 16..=512;
 
-impl Relocation {
-    /// Nothing is relocated.
-    pub const NONE: Self =
-        Self { read_reallocation: false, reads_in_flight: 8, scan: None, cleaned_blocks: None };
-}
-
-impl Default for Relocation {
-    fn default() -> Self {
-        Self::NONE
-    }
-}
-
 /// Its settings are among those of `[array.write_anywhere]`.
-impl Table for Relocation {
+impl Table for RelocationConfig {
     fn fields(&mut self, f: &mut Fields<'_>) {
         f.value(
             flag(
@@ -64,7 +26,7 @@ impl Table for Relocation {
             )
             .default("false", "published: off by default since ONTAP 7.3.1")
             .unless_default(),
-            &mut self.read_reallocation,
+            &mut self.after_reads,
         );
         f.value(
             count(
