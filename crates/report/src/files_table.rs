@@ -1,8 +1,7 @@
 //! Real files, their free space and their comparison as text, and files as CSV.
 
-use crate::columns::{Columns, optional};
+use crate::columns::{Columns, FileColumn, optional, write_csv};
 use crate::shown::shown_path;
-use crate::table_column::{TableColumn, write_csv};
 use std::io::Write;
 use strewn_results::words::{about, fixed, with_commas};
 use strewn_results::{
@@ -431,12 +430,12 @@ pub fn write_files_csv(files: &[FileRecord], writer: impl Write) -> Result<(), R
 }
 
 /// Returns the columns of files.
-fn file_columns(files: &[FileRecord]) -> Vec<TableColumn> {
+fn file_columns(files: &[FileRecord]) -> Vec<FileColumn> {
     let words = |name: &str, of: &dyn Fn(&FileRecord) -> String| {
-        TableColumn::words(name, files.iter().map(of))
+        FileColumn::words(name, files.iter().map(of))
     };
     let number = |name: &str, of: &dyn Fn(&FileRecord) -> Option<f64>| {
-        TableColumn::numbers(name, files.iter().map(of))
+        FileColumn::numbers(name, files.iter().map(of))
     };
     let cost = |name: &str, of: fn(&FileCost) -> f64| {
         number(name, &|file: &FileRecord| file.cost.as_ref().map(of))

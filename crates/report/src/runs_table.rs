@@ -1,7 +1,6 @@
 //! Runs side by side, as text and as CSV.
 
-use crate::columns::{Columns, optional, percent_of_one, response_decimals};
-use crate::csv::csv_text;
+use crate::columns::{Columns, csv_text, optional, percent_of_one, response_decimals};
 use strewn_results::words::{fixed, signed};
 use strewn_results::{
     ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison, SegmentOfRuns,

@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod analysis;
+mod columns;
 mod data;
 
 pub use analysis::bands::{BandSources, add_bands};
@@ -24,6 +25,7 @@ pub use analysis::phases::{PhaseFigures, phase_figures};
 pub use analysis::runs::{CompareError, compare_runs};
 pub use analysis::study::{JudgedPrediction, PredictionVerdict, place_among};
 pub use analysis::sweep::{differences, mean_and_interval, noise_sentence, students_t};
+pub use columns::{COLUMNS, Column, Group, Place, Table, Unit, glossary};
 pub use data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,

@@ -1,14 +1,12 @@
 //! The sections of a report.
 
 mod behaviour;
-mod client_raid;
 mod controller_work;
 mod failures;
 mod groups;
 mod loss;
 mod machine;
 mod map;
-mod page_cache;
 mod phases;
 mod prediction;
 mod price;
@@ -19,35 +17,12 @@ mod summary;
 
 use crate::beside::Beside;
 use crate::chart::ChartError;
-use crate::client_raid_table::CLIENT_RAID_HEADING;
 use crate::controller_work::CONTROLLER_WORK_HEADING;
+use crate::group_tables::{CLIENT_RAID_HEADING, PAGE_CACHE_HEADING, group_columns, group_rows};
 use crate::html::block::{Block, Section};
-use crate::html::table::Cell;
-use crate::page_cache_table::PAGE_CACHE_HEADING;
 use crate::results_chart::ResultsChart;
 use crate::rows_table::ROWS_HEADING;
-use strewn_results::{LayoutMap, Results, Segment};
-
-/// The heading of [`cache_hits`], for these results.
-fn cache_hits_heading(results: &Results) -> &'static str {
-    let mut segments = results.arrays.iter().flat_map(|array| &array.segments);
-    match segments.any(|segment| segment.cache.host_reads.is_some()) {
-        true => "host reads from the cache %",
-        // Older versions counted metadata in.
-        false => "cache hits %",
-    }
-}
-
-/// Returns the share of the blocks of host reads that were in the cache.
-fn cache_hits(position: usize, number: usize, segment: &Segment) -> Cell {
-    let path = format!("arrays/{position}/segments/{number}/cache");
-    match segment.cache.host_reads {
-        Some(reads) => {
-            Cell::optional(reads.hit_percent, 1, format!("{path}/host_reads/hit_percent"))
-        }
-        None => Cell::figure(segment.cache.hit_percent, 1, format!("{path}/hit_percent")),
-    }
-}
+use strewn_results::{Group, LayoutMap, Results};
 
 /// Returns the sections for which these results have something to show.
 pub(super) fn all(
@@ -109,6 +84,9 @@ pub(super) fn all(
         pictures.extend(chart(ResultsChart::Map, true)?);
         pictures.push(map::by_spindle(map, last_segment));
     }
+    let of_group = |group: Group, caption: &str| {
+        group_columns(group).block(caption, &group_rows(results, group)).into_iter().collect()
+    };
     let configured = match results.real_spindles {
         Some(_) => "The array",
         None => "The scenario",
@@ -126,8 +104,19 @@ pub(super) fn all(
             controller_work::controller_work(results),
         ),
         section("time-in", "Where the time of an operation went", machine),
-        section("page-cache", PAGE_CACHE_HEADING, page_cache::page_cache(results)),
-        section("client-raid", CLIENT_RAID_HEADING, client_raid::client_raid(results)),
+        section(
+            "page-cache",
+            PAGE_CACHE_HEADING,
+            of_group(Group::PageCache, "What the caches read from LUNs and wrote to them"),
+        ),
+        section(
+            "client-raid",
+            CLIENT_RAID_HEADING,
+            of_group(
+                Group::ClientRaid,
+                "Requests of clients to blades for each operation, and MiB/s",
+            ),
+        ),
         section("groups", results.group_words().heading, groups),
         section("failures", "Spindles that failed", failures::failures(results)),
         section("prediction", "Fitted and predicted", prediction::prediction(results)),
