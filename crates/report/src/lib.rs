@@ -67,7 +67,7 @@ pub use beside::{Beside, Curve};
 pub use chart::{ChartError, ChartSize, ChartStyle};
 pub use claims_table::claims_table;
 pub use cost_table::cost_tables;
-pub use csv::write_segments_csv;
+pub use csv::{segments_markdown, write_segments_csv};
 pub use drive_chart::{DRIVE_CHARTS, DriveChart};
 pub use drive_table::{closed_loop_text, drive_tables, replay_text};
 pub use failures_table::failures_table;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use strewn_results::{Results, Sweep};
+use strewn_results::{Column, Results, Sweep};
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
@@ -23,9 +23,10 @@ use crate::sweep_csv::sweep_columns;
 /// If `writer` fails.
 pub fn write_segments_parquet(
     results: &Results,
+    chosen: &[&'static Column],
     writer: impl Write + Send,
 ) -> Result<(), ParquetError> {
-    write_table("segments", &segment_columns(results), writer)
+    write_table("segments", &segment_columns(results, chosen), writer)
 }
 
 /// Writes the table of [`write_sweep_csv`](crate::write_sweep_csv) as Parquet, as [`write_segments_parquet`] does.

@@ -2,8 +2,8 @@
 //!
 //! A table has no escape sequences, and no letters outside ASCII except in names.
 
-use crate::band_words::{ends, range};
-use crate::columns::{Columns, optional, segment_list};
+use crate::band_words::range;
+use crate::columns::{Cell, Columns, optional, segment_list};
 use crate::controller_work::{CONTROLLER_WORK_HEADING, controller_work_lines};
 use crate::failures_table::failures_table;
 use crate::group_tables::{
@@ -87,8 +87,7 @@ fn ratio_columns(ratios: &[Ratio]) -> Columns<'_, Ratio> {
         .number("published %", |row| fixed(row.published_percent, 1))
         .number("simulated %", |row| fixed(row.simulated_percent, 1));
     let columns = match any_band {
-        true => columns
-            .number("band %", |row| row.band.map_or_else(|| "-".to_owned(), |band| ends(&band, 1))),
+        true => columns.number("band %", |row| Some(Cell::band(row.band.as_ref()?, 1))),
         false => columns,
     };
     columns.words("", |row| fitted_or_predicted(row.fitted))

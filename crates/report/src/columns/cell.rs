@@ -1,6 +1,5 @@
 //! A cell of a table, before it is known where it is shown.
 
-use crate::band_words::ends;
 use strewn_results::FigureBand;
 use strewn_results::words::{fixed, gib_of, signed};
 
@@ -71,7 +70,8 @@ impl Figure {
 
 impl Cell {
     pub(crate) fn band(band: &FigureBand, decimals: usize) -> Self {
-        Self::Range { ends: [band.low, band.high], decimals, text: ends(band, decimals) }
+        let text = format!("{}-{}", fixed(band.low, decimals), fixed(band.high, decimals));
+        Self::Range { ends: [band.low, band.high], decimals, text }
     }
 }
 

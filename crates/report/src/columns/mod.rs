@@ -2,6 +2,7 @@
 
 mod cell;
 mod file;
+mod markdown;
 
 mod segments;
 mod text;
@@ -12,6 +13,7 @@ use strewn_results::words::fixed;
 
 pub(crate) use cell::{Cell, Figure};
 pub(crate) use file::{FileColumn, csv_text, write_csv};
+pub(crate) use markdown::escaped;
 pub(crate) use segments::{SegmentRow, declared, segment_columns};
 
 /// A table under construction: its columns, left to right.
@@ -47,8 +49,13 @@ impl From<(&str, &str)> for Heading {
 /// A heading that is the same on a terminal, in lines, and on a page.
 impl From<&str> for Heading {
     fn from(short: &str) -> Self {
-        Self { short: short.to_owned(), long: short.replace("-\n", "").replace('\n', " ") }
+        Self { short: short.to_owned(), long: in_one_line(short) }
     }
+}
+
+/// Returns a heading of several lines in one, with words that were divided whole again.
+fn in_one_line(heading: &str) -> String {
+    heading.replace("-\n", "").replace('\n', " ")
 }
 
 impl From<String> for Heading {

@@ -124,8 +124,12 @@ impl<'a> Columns<'a, SegmentRow<'a>> {
     }
 }
 
-/// Returns the table of all segments for a file: the columns of the groups that the results have, group by group.
-pub(crate) fn segment_columns(results: &Results) -> Vec<FileColumn> {
+/// Returns the table of all segments for a file: array, segment and the chosen columns or, if none are, those of the
+/// groups that the results have, group by group.
+pub(crate) fn segment_columns(results: &Results, chosen: &[&'static Column]) -> Vec<FileColumn> {
+    if !chosen.is_empty() {
+        return file_columns(results, &[declared!["array", "segment"], chosen].concat());
+    }
     let is_there = |column: &&Column| {
         column.is_in_files && results.arrays.iter().any(|array| column.group.is_in(array))
     };

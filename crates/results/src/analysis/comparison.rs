@@ -3,14 +3,14 @@
 //! A segment that a parameter was fitted to says nothing about how well the model predicts, so the
 //! root-mean-square error leaves it out.
 
-use crate::columns::Unit;
+use crate::data::array::ArrayResults;
+use crate::data::columns::Unit;
 use crate::data::comparison::{
     ComparedRow, ComparedSegment, Metric, PublishedComparison, Ratio, RowStatus,
 };
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::published::{Published, PublishedArray};
 use crate::data::published_row::PublishedRow;
-use crate::data::results::ArrayResults;
 use std::collections::BTreeMap;
 
 /// Returns the segments that each array was fitted to, by array name, as its parameters declare

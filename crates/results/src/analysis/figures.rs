@@ -1,13 +1,12 @@
 //! Single figures out of results.
 
 use crate::analysis::trend;
-use crate::columns::{OverSegments, Place, Unit};
+use crate::data::array::ArrayResults;
+use crate::data::columns::{OverSegments, Place, Unit};
 use crate::data::figure::{FigureOf, SegmentChoice, Statistic};
-use crate::data::results::ArrayResults;
+use crate::data::number::MB_PER_MIB;
 use crate::data::segment::{Segment, is_a_moment};
 
-/// MB of a MiB.
-pub const MB_PER_MIB: f64 = 1.048_576;
 /// A segment is busy if it reaches this share of the highest.
 const BUSY_SHARE: f64 = 0.1;
 

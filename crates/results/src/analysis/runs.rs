@@ -3,10 +3,11 @@
 
 use crate::analysis::beyond_bands::{beside_bands, notes};
 use crate::analysis::verdicts::verdicts;
+use crate::data::array::{ArrayResults, LayoutKind};
 use crate::data::comparison::Metric;
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::quantity;
-use crate::data::results::{ArrayResults, LayoutKind, Results, Setting};
+use crate::data::results::{Results, Setting};
 use crate::data::runs::{
     COMPARISON_SCHEMA, ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison,
     SegmentOfRuns,

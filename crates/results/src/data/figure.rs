@@ -1,6 +1,6 @@
 //! What a single figure of a run is of: whose it is, what it counts, and how it is taken from the segments.
 
-use crate::columns::{COLUMNS, Column, Figure, OverSegments, Place, Unit};
+use crate::data::columns::{COLUMNS, Column, Figure, OverSegments, Place, Unit};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;

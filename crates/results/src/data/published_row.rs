@@ -1,6 +1,6 @@
 //! Rows of published tables: single figures, each of its own array, phase or workload.
 
-use crate::columns::Unit;
+use crate::data::columns::Unit;
 use crate::data::figure::{FigureMetric, FigureOf, Statistic};
 use crate::data::published::Reader;
 use crate::data::toml_text::TomlError;

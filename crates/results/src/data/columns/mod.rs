@@ -5,8 +5,8 @@ mod builder;
 mod declared;
 mod glossary;
 
+use crate::data::array::ArrayResults;
 use crate::data::machine::CoresFigures;
-use crate::data::results::ArrayResults;
 use crate::data::segment::Segment;
 use crate::data::workload::{OperationFigures, WorkloadFigures};
 
@@ -14,6 +14,7 @@ pub use declared::COLUMNS;
 pub use glossary::glossary;
 
 /// A column of tables with a row for each segment.
+#[derive(Debug)]
 pub struct Column {
     /// Its name in CSV, Parquet and `--columns`. It ends in the unit.
     pub key: &'static str,
@@ -36,6 +37,7 @@ pub struct Column {
 }
 
 /// Where a value is in a segment.
+#[derive(Debug)]
 struct Source {
     /// The field as Rust reads it; empty if the value is computed.
     field: &'static str,
@@ -44,12 +46,14 @@ struct Source {
     is_of_workloads: bool,
 }
 
+#[derive(Debug)]
 enum Value {
     Words(fn(&Place<'_>) -> String),
     Number(fn(&Place<'_>) -> Option<f64>),
 }
 
 /// What a column is as a figure of sweeps, claims and published rows.
+#[derive(Debug)]
 pub(crate) struct Figure {
     pub(crate) name: &'static str,
     pub(crate) over_segments: OverSegments,
@@ -59,7 +63,7 @@ pub(crate) struct Figure {
 }
 
 /// How a figure of several segments follows from those of each.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum OverSegments {
     MeanOverTime,
     MeanOfOperations,

@@ -11,7 +11,7 @@ use super::builder::{
     percent, relocated, response, share, shared_field, words,
 };
 use super::{Column, Source, Unit, Value};
-use crate::analysis::figures::MB_PER_MIB;
+use crate::data::number::MB_PER_MIB;
 use crate::data::snapshots::gib_of;
 
 columns! {
@@ -132,7 +132,7 @@ columns! {
     percent("rewritten_percent", field!(layout.rewritten_percent));
     /// free blocks that lie right behind another free block, 0 to 1
     number("free_space_score_0_to_1", Unit::Score, field!(free_space?.score)).with_decimals(4)
-        .headed("free-\nspace\nscore", "free-space score").on(&[Array]);
+        .headed("free-space\nscore", "free-space score").on(&[Array]);
     /// longest run of free blocks on one spindle, of 4 KiB
     count("largest_free_run_blocks", field!(free_space?.largest_run_blocks));
     /// consistency points begun
