@@ -21,8 +21,7 @@ pub fn client_raid_table(results: &Results) -> String {
 }
 
 fn group_table(results: &Results, group: Group) -> String {
-    let rows = group_rows(results, group);
-    if rows.is_empty() { String::new() } else { group_columns(group).render(&rows) }
+    group_columns(group).render_any(&group_rows(results, group))
 }
 
 /// Returns the columns of a group with a table for all arrays.

@@ -30,6 +30,7 @@ mod loss_table;
 mod machine_table;
 mod map_chart;
 mod marker;
+mod overhead_table;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod phases_table;
@@ -37,6 +38,7 @@ mod plot;
 #[cfg(feature = "png")]
 mod png;
 mod prediction_words;
+mod published_tables;
 mod rank_correlation;
 mod results_chart;
 mod rows_chart;
@@ -85,12 +87,14 @@ pub use html::{
 };
 pub use loss_table::loss_table;
 pub use machine_table::machine_table;
+pub use overhead_table::overhead_table;
 #[cfg(feature = "parquet")]
 pub use parquet::{write_segments_parquet, write_sweep_parquet};
 pub use phases_table::phases_table;
 #[cfg(feature = "png")]
 pub use png::{PNG_SCALE, png};
 pub use prediction_words::predictions_sentence;
+pub use published_tables::{fitted_table, summary_table};
 pub use results_chart::{RESULTS_CHARTS, ResultsChart};
 pub use rows_table::rows_table;
 pub use runs_chart::runs_chart;
@@ -103,7 +107,7 @@ pub use study_summary::study_summary;
 pub use sweep_chart::{SweepChart, sweep_charts};
 pub use sweep_csv::{write_differences_csv, write_sweep_csv};
 pub use sweep_table::sweep_table;
-pub use table::{all_tables, fitted_table, overhead_table, summary_table};
+pub use table::all_tables;
 pub use theme::Theme;
 pub use volumes_table::volumes_table;
 pub use workloads_table::workloads_table;

@@ -2,8 +2,6 @@
 //!
 //! A table has no escape sequences, and no letters outside ASCII except in names.
 
-use crate::band_words::range;
-use crate::columns::{Cell, Columns, optional, segment_list};
 use crate::controller_work::{CONTROLLER_WORK_HEADING, controller_work_lines};
 use crate::failures_table::failures_table;
 use crate::group_tables::{
@@ -13,153 +11,14 @@ use crate::groups_table::groups_table;
 use crate::headline::headline;
 use crate::loss_table::losses_and_others;
 use crate::machine_table::{machine_heading, machine_table};
+use crate::overhead_table::overhead_table;
 use crate::phases_table::phases_table;
+use crate::published_tables::{fitted_table, summary_table};
 use crate::rows_table::{ROWS_HEADING, rows_table};
 use crate::segments_table::segments_table;
 use crate::volumes_table::volumes_table;
 use crate::workloads_table::workloads_table;
-use strewn_results::words::{fixed, kind_in_words, signed};
-use strewn_results::{Metric, Origin, OverheadRow, Parameter, PublishedComparison, Ratio, Results};
-
-fn fitted_or_predicted(fitted: bool) -> String {
-    if fitted { Origin::Fitted } else { Origin::Predicted }.as_str().to_owned()
-}
-
-/// Returns how close the simulated figures are to the published ones: errors by array and metric,
-/// and the ratios of arrays. Empty if nothing is published.
-#[must_use]
-pub fn summary_table(results: &Results) -> String {
-    let mut summary = String::new();
-    if !results.published.is_empty() {
-        summary.push_str(&comparison_columns(&results.published).render(&results.published));
-    }
-    if !results.ratios.is_empty() {
-        if !summary.is_empty() {
-            summary.push('\n');
-        }
-        summary.push_str(&ratio_columns(&results.ratios).render(&results.ratios));
-    }
-    summary
-}
-
-fn comparison_columns(compared: &[PublishedComparison]) -> Columns<'_, PublishedComparison> {
-    let columns = Columns::<PublishedComparison>::new()
-        .words("array", |row| row.array.clone())
-        .words("metric", |row| {
-            let name = match row.metric {
-                Metric::Iops => "IOPS",
-                Metric::MibPerS => "MiB/s",
-                Metric::ResponseMs => "mean response, ms",
-            };
-            name.to_owned()
-        })
-        .words("fitted to\nsegments", |row| segment_list(&row.fitted_segments))
-        .number("segments\ncompared", |row| row.segments.len().to_string())
-        .number("segments\npredicted", |row| {
-            row.segments.iter().filter(|segment| !segment.fitted).count().to_string()
-        })
-        .number("RMS error of\npredicted, %", |row| {
-            optional(row.predicted_rms_error_percent, |error| fixed(error, 2))
-        })
-        .number("worst error\nof all, %", |row| signed(row.worst_error_percent, 2))
-        .number("in\nsegment", |row| row.worst_segment.to_string());
-    if compared.iter().all(|row| row.over_seeds.is_none()) {
-        return columns;
-    }
-    columns
-        .number("seeds", |row| row.over_seeds.map_or(1, |errors| errors.seeds).to_string())
-        .number("RMS error\nover seeds, %", |row| {
-            let errors = row.over_seeds.and_then(|errors| errors.predicted_rms_error_percent);
-            errors.map_or_else(|| "-".to_owned(), |errors| range(&errors, false))
-        })
-        .number("worst error\nover seeds, %", |row| {
-            let errors = row.over_seeds.map(|errors| errors.worst_error_percent);
-            errors.map_or_else(|| "-".to_owned(), |errors| range(&errors, true))
-        })
-}
-
-fn ratio_columns(ratios: &[Ratio]) -> Columns<'_, Ratio> {
-    let any_band = ratios.iter().any(|ratio| ratio.band.is_some());
-    let columns = Columns::<Ratio>::new()
-        .words("ratio of IOPS", |row| format!("{} over {}", row.of, row.over))
-        .words("", |row| row.name.clone())
-        .number("segment", |row| row.segment.to_string())
-        .number("published %", |row| fixed(row.published_percent, 1))
-        .number("simulated %", |row| fixed(row.simulated_percent, 1));
-    let columns = match any_band {
-        true => columns.number("band %", |row| Some(Cell::band(row.band.as_ref()?, 1))),
-        false => columns,
-    };
-    columns.words("", |row| fitted_or_predicted(row.fitted))
-}
-
-/// Returns the spindles to be bought for each array, and what each of them delivers. The
-/// configuration that the other results use has an asterisk. Empty if there is no configuration.
-#[must_use]
-pub fn overhead_table(results: &Results) -> String {
-    if results.overhead.is_empty() {
-        return String::new();
-    }
-    let has_phases = results.overhead.iter().any(|row| !row.workloads.is_empty());
-    let mut table = overhead_columns(has_phases).render(&results.overhead);
-    table.push_str(match has_phases {
-        true => "\nfresh, end: first and last segment of phases with these workloads.",
-        false => "\nfresh: first segment; end: last segment.",
-    });
-    table.push_str(
-        " % of in-place: IOPS per spindle, of the in-place \
-         array's.\n* the configuration used in all other tables\n",
-    );
-    table
-}
-
-fn overhead_columns(has_phases: bool) -> Columns<'static, OverheadRow> {
-    let mut columns = Columns::<OverheadRow>::new().words("array", |row| row.array.clone());
-    if has_phases {
-        columns = columns.words("workloads", |row| kind_in_words(&row.workloads));
-    }
-    columns
-        .words("spindles to buy", |row| {
-            format!("{}{}", row.name, if row.used_by_results { " *" } else { "" })
-        })
-        .number("spin-\ndles", |row| row.purchased.to_string())
-        .number("usable\nGiB", |row| fixed(row.usable_gib, 0))
-        .number("% of\nraw", |row| fixed(row.usable_percent_of_raw, 1))
-        .number("IOPS/\nspindle\nfresh", |row| fixed(row.iops_per_spindle_fresh, 1))
-        .number("\n\nend", |row| fixed(row.iops_per_spindle_end, 1))
-        .number("IOPS/\n1000 USD\nfresh", |row| fixed(row.iops_per_1000_usd_fresh, 1))
-        .number("\n\nend", |row| fixed(row.iops_per_1000_usd_end, 1))
-        .number("% of\nin-place\nfresh", |row| {
-            optional(row.percent_of_in_place_fresh, |percent| fixed(percent, 1))
-        })
-        .number("\n\nend", |row| optional(row.percent_of_in_place_end, |percent| fixed(percent, 1)))
-}
-
-/// Returns the numbers that were fitted to published segments. Empty if none was.
-#[must_use]
-pub fn fitted_table(results: &Results) -> String {
-    let fitted: Vec<(String, Parameter)> = results
-        .arrays
-        .iter()
-        .flat_map(|array| {
-            let fitted = array.parameters.iter();
-            let fitted = fitted.filter(|parameter| !parameter.fitted_to_segments.is_empty());
-            fitted.map(|parameter| (array.name.clone(), parameter.clone()))
-        })
-        .collect();
-    if fitted.is_empty() {
-        return String::new();
-    }
-    Columns::<(String, Parameter)>::new()
-        .words("array", |(array, _)| array.clone())
-        .words("fitted parameter", |(_, parameter)| parameter.name.clone())
-        .number("value", |(_, parameter)| parameter.value.to_string())
-        .words("unit", |(_, parameter)| parameter.unit.clone())
-        .words("to published\nsegments", |(_, parameter)| {
-            segment_list(&parameter.fitted_to_segments)
-        })
-        .render(&fitted)
-}
+use strewn_results::Results;
 
 /// Returns the finding of the run in a sentence ([`headline`](crate::headline())), and all tables, each under a line
 /// that describes it, with what a reader must know about the run.

@@ -13,8 +13,7 @@ pub(crate) struct VolumeRow<'a> {
 /// Returns what each volume had when each segment ended. Empty if the scenario describes none.
 #[must_use]
 pub fn volumes_table(results: &Results, array: &ArrayResults) -> String {
-    let rows = volume_rows(results, array);
-    if rows.is_empty() { String::new() } else { volume_columns().render(&rows) }
+    volume_columns().render_any(&volume_rows(results, array))
 }
 
 pub(crate) fn volume_rows<'a>(results: &'a Results, array: &'a ArrayResults) -> Vec<VolumeRow<'a>> {

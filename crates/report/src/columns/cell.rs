@@ -20,36 +20,41 @@ pub(crate) enum Cell {
 /// A number in a cell.
 pub(crate) struct Figure {
     pub(crate) value: f64,
-    decimals: usize,
-    is_change: bool,
+    /// The number in its own unit.
+    digits: String,
     /// Its form in plain text, if that is another.
-    said: Option<String>,
+    plain: Option<String>,
     /// Its place in `results.json`: keys and positions separated by slashes.
     pub(crate) path: Option<String>,
 }
 
 impl Figure {
-    pub(crate) const fn new(value: f64, decimals: usize) -> Self {
-        Self { value, decimals, is_change: false, said: None, path: None }
+    pub(crate) fn new(value: f64, decimals: usize) -> Self {
+        Self::said(value, fixed(value, decimals))
     }
 
-    pub(crate) const fn count(count: u64) -> Self {
+    pub(crate) fn count(count: u64) -> Self {
         Self::new(count as f64, 0)
+    }
+
+    /// Creates a number that is shown with its sign.
+    pub(crate) fn change(value: f64, decimals: usize) -> Self {
+        Self::said(value, signed(value, decimals))
+    }
+
+    /// Creates a number that is shown in these words.
+    pub(crate) const fn said(value: f64, digits: String) -> Self {
+        Self { value, digits, plain: None, path: None }
     }
 
     /// Creates a share from 0 to 1, which plain text has in percent.
     pub(crate) fn share(share: f64) -> Self {
-        Self { said: Some(fixed(100.0 * share, 1)), ..Self::new(share, 3) }
+        Self { plain: Some(fixed(100.0 * share, 1)), ..Self::new(share, 3) }
     }
 
     /// Creates a number of blocks, which plain text has in GiB.
     pub(crate) fn blocks(blocks: u64) -> Self {
-        Self { said: Some(fixed(gib_of(blocks), 1)), ..Self::count(blocks) }
-    }
-
-    /// Creates a number with its sign.
-    pub(crate) const fn change(value: f64, decimals: usize) -> Self {
-        Self { value, decimals, is_change: true, said: None, path: None }
+        Self { plain: Some(fixed(gib_of(blocks), 1)), ..Self::count(blocks) }
     }
 
     /// Makes it a figure of the results, from that place in `results.json`.
@@ -57,14 +62,14 @@ impl Figure {
         Self { path: Some(path.into()), ..self }
     }
 
-    pub(super) fn text(&self) -> String {
-        self.said.clone().unwrap_or_else(|| self.digits())
+    /// Returns the number in plain text.
+    pub(super) fn text(&self) -> &str {
+        self.plain.as_deref().unwrap_or(&self.digits)
     }
 
     /// Returns the number in its own unit.
-    pub(crate) fn digits(&self) -> String {
-        let show = if self.is_change { signed } else { fixed };
-        show(self.value, self.decimals)
+    pub(crate) fn digits(&self) -> &str {
+        &self.digits
     }
 }
 

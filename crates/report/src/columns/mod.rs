@@ -92,6 +92,12 @@ impl<'a, Row> Columns<'a, Row> {
         if condition { more(self) } else { self }
     }
 
+    /// Adds the columns of another table.
+    pub(crate) fn followed_by(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Column<'a, Row>> {
         self.0.iter()
     }

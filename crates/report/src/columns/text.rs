@@ -8,6 +8,11 @@ const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
 
 impl<Row> Columns<'_, Row> {
+    /// Returns the table of `rows`; empty without rows.
+    pub(crate) fn render_any(&self, rows: &[Row]) -> String {
+        if rows.is_empty() { String::new() } else { self.render(rows) }
+    }
+
     /// Returns the table of `rows`. Every line ends in a newline, without trailing space.
     pub(crate) fn render(&self, rows: &[Row]) -> String {
         // Headers are aligned at the bottom: short ones get blank lines above.
@@ -42,7 +47,7 @@ impl Cell {
         match self {
             Self::Missing => "-".to_owned(),
             Self::Text(text) | Self::Range { text, .. } => text.clone(),
-            Self::Number(figure) => figure.text(),
+            Self::Number(figure) => figure.text().to_owned(),
             Self::Sparkline(_) => String::new(),
         }
     }

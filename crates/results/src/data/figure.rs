@@ -155,8 +155,7 @@ impl FigureMetric {
 
     /// Returns its value at a place; none if there is none.
     pub(crate) fn value(self, at: &Place<'_>) -> Option<f64> {
-        let value = self.column.number(at).or(self.figure.if_absent)?;
-        Some(if self.unit() == Unit::Share { 100.0 * value } else { value })
+        self.column.in_percent(at).or(self.figure.if_absent)
     }
 
     /// Returns the weight of a place in a mean over several.

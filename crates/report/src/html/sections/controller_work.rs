@@ -8,7 +8,7 @@ use strewn_results::{ArrayResults, Results};
 pub(super) fn controller_work(results: &Results) -> Vec<Block> {
     let table = |array: &ArrayResults| {
         let caption = format!("{}: background work in each segment", array.name);
-        work_columns().block(&caption, &work_rows(results, array))
+        work_columns().block(caption, &work_rows(results, array))
     };
     let mut blocks: Vec<Block> = results.arrays.iter().filter_map(table).collect();
     if !blocks.is_empty() {

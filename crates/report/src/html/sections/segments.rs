@@ -13,14 +13,14 @@ pub(super) fn segments(results: &Results) -> Vec<Block> {
     for array in &results.arrays {
         let name = &array.name;
         let caption = format!("{name}: by workload");
-        blocks.extend(workload_columns().block(&caption, &workload_rows(results, array)));
+        blocks.extend(workload_columns().block(caption, &workload_rows(results, array)));
         blocks.extend(missed_rates(results, array).into_iter().map(Block::paragraph));
         let rows = SegmentRow::of(results, array).filter(|row| row.segment.snapshots.is_some());
         let columns = Columns::new().all(declared!["segment"]).of_group(Group::Snapshots);
         let caption = format!("{name}: what its snapshots held");
-        blocks.extend(columns.block(&caption, &rows.collect::<Vec<_>>()));
+        blocks.extend(columns.block(caption, &rows.collect::<Vec<_>>()));
         let caption = format!("{name}: its volumes, in blocks of 4 KiB");
-        blocks.extend(volume_columns().block(&caption, &volume_rows(results, array)));
+        blocks.extend(volume_columns().block(caption, &volume_rows(results, array)));
     }
     if !blocks.is_empty() {
         let all = "Everything that was measured is in segments.csv and results.json.";

@@ -72,6 +72,9 @@ columns! {
     number("commands_per_op", Unit::Commands, computed(|at| Some(at.segment.commands_per_host_op())))
         .headed("spindle\ncommands\nper op", "spindle commands per op").on(&[Terminal, Array])
         .unlisted().figure("commands_per_op", MeanOfOperations);
+    /// read commands for host reads, for each host operation
+    number("data_reads_per_op", Unit::Commands, computed(|at| at.per_op(at.segment.spindle_commands.data_reads)))
+        .headed("for host\nreads", "commands for host reads per op").unlisted();
     /// spindle commands for parity for each host operation
     number("parity_commands_per_op", Unit::Commands, computed(|at| at.parity_commands_per_op()))
         .headed("of these\nparity", "parity commands per op").unlisted();
@@ -146,7 +149,7 @@ columns! {
         .headed("full\nstripes\n%", "full stripes %").on(&[TerminalIfRoom, Array])
         .figure("full_stripe_percent", MeanOverTime);
     /// read commands to update parity, for each host operation
-    per_op("parity_reads_per_op", computed(|at| Some(at.per_op(at.segment.spindle_commands.parity_update_reads))))
+    per_op("parity_reads_per_op", computed(|at| at.per_op(at.segment.spindle_commands.parity_update_reads)))
         .headed("parity\nreads\nper op", "parity reads per op").on(&[TerminalIfRoom]).unlisted();
     /// share of the time in consistency points, %
     percent("checkpoint_percent", computed(|at| at.percent_in_consistency_points()))

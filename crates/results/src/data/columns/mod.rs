@@ -239,6 +239,13 @@ impl Column {
         }
     }
 
+    /// Returns its number at a place for a reader, who wants a share in percent.
+    #[must_use]
+    pub fn in_percent(&self, at: &Place<'_>) -> Option<f64> {
+        let value = self.number(at)?;
+        Some(if self.unit == Unit::Share { 100.0 * value } else { value })
+    }
+
     /// Returns its entry in a table in a file, with all digits; empty where there is none.
     #[must_use]
     pub fn entry(&self, at: &Place<'_>) -> String {
@@ -370,7 +377,7 @@ impl Place<'_> {
 
     fn parity_commands_per_op(&self) -> Option<f64> {
         let commands = &self.segment.spindle_commands;
-        Some(self.per_op(commands.parity_update_reads + commands.parity_writes))
+        self.per_op(commands.parity_update_reads + commands.parity_writes)
     }
 
     fn cores_busy(&self) -> Option<f64> {
@@ -392,7 +399,8 @@ impl Place<'_> {
         Some(ms as f64 / (10.0 * self.segment.seconds))
     }
 
-    fn per_op(&self, commands: u64) -> f64 {
-        commands as f64 / self.segment.ops.max(1) as f64
+    /// Returns commands for each operation; none without operations.
+    fn per_op(&self, commands: u64) -> Option<f64> {
+        (self.segment.ops > 0).then(|| commands as f64 / self.segment.ops as f64)
     }
 }
