@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use strewn::results::root_mean_square;
 use strewn::scenario::Scenario;
-use strewn::terminal::{self, Ending, Failure, StudyTerminal};
+use strewn::terminal::{self, DriveTerminal, Ending, Failure};
 use strewn::{Prediction, RefitOptions, Variation, refit};
 
 const SCENARIO: &str = "scenarios/making-sense-of-wafl-4.toml";
@@ -109,7 +109,7 @@ fn experiment() -> Result<Ending, Failure> {
     let (names, mut variations): (Vec<String>, Vec<Variation>) = rows.unzip();
     variations.iter_mut().for_each(|variation| variation.arrays = vec![array]);
     let options = RefitOptions { scale_down, ..RefitOptions::default() };
-    let progress = StudyTerminal::of_predictions();
+    let progress = DriveTerminal::of_predictions();
     let on_done = |done, of| progress.done(done, of);
     let refits = refit(&text, Path::new(SCENARIO), &variations, options, &progress, &on_done)?;
     let published = strewn::published(&scenario)?;

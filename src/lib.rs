@@ -20,7 +20,8 @@
 //! ```
 //!
 //! [`run_with_map`] also records where the file lies, [`calibrate()`] fits a scenario to published figures, and a
-//! [`Load`] replaces the scenario's workload by one from Iometer, fio or a trace. [`study`] measures single drives.
+//! [`Load`] replaces the scenario's workload by one from Iometer, fio or a trace. [`characterization`] measures
+//! single drives.
 //!
 //! Each part is a crate of its own, with a front page that teaches it:
 //!

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use strewn::scenario::{Disk, SCHEMA_JSON};
+use strewn::scenario::{Disk, schema_json};
 
 use crate::errors::{failed, raised, unset};
 use crate::value;
@@ -115,5 +115,5 @@ impl Scenario {
 /// The JSON schema of a scenario's file.
 #[pyfunction]
 pub(crate) fn schema() -> &'static str {
-    SCHEMA_JSON
+    schema_json()
 }

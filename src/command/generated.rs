@@ -2,16 +2,19 @@
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
-use strewn::scenario::SCHEMA_JSON;
+use strewn::scenario::{schema_json, settings_markdown};
 use strewn::terminal::{self, Ending, Failure};
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, SchemaArguments};
 
 const NAME: &str = "strewn";
 
-/// Prints the JSON schema of scenarios.
-pub(crate) fn schema() -> Result<Ending, Failure> {
-    print(SCHEMA_JSON.as_bytes())
+/// Prints the JSON schema of scenarios, or the reference of their settings.
+pub(crate) fn schema(arguments: &SchemaArguments) -> Result<Ending, Failure> {
+    if arguments.markdown {
+        return print(settings_markdown().as_bytes());
+    }
+    print(schema_json().as_bytes())
 }
 
 /// Prints completions for `shell`.

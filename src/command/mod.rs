@@ -58,7 +58,7 @@ pub(crate) fn main() -> ExitCode {
         Action::Bench(arguments) => bench::bench(arguments),
         Action::Calibrate(arguments) => calibrate::calibrate(arguments),
         Action::Sensitivity(arguments) => sensitivity::sensitivity(arguments),
-        Action::Schema => generated::schema(),
+        Action::Schema(arguments) => generated::schema(arguments),
         Action::Completions(arguments) => generated::completions(arguments.shell),
         Action::Man => generated::man(),
         Action::Playground(arguments) => playground::playground(arguments),

@@ -8,7 +8,7 @@ use strewn::results::{
     root_mean_square,
 };
 use strewn::scenario::{Array, ParameterUnit, Scenario};
-use strewn::terminal::{self, Ending, Failure, StudyTerminal};
+use strewn::terminal::{self, DriveTerminal, Ending, Failure};
 use strewn::{QUICK_SCALE_DOWN, RefitOptions, Replacement};
 
 use super::arguments::SensitivityArguments;
@@ -38,7 +38,7 @@ pub(crate) fn sensitivity(arguments: &SensitivityArguments) -> Result<Ending, Fa
         jobs: arguments.jobs.unwrap_or_default(),
         scale_down: if arguments.quick { QUICK_SCALE_DOWN } else { 1 },
     };
-    let progress = StudyTerminal::of_predictions();
+    let progress = DriveTerminal::of_predictions();
     let on_done = |done, of| progress.done(done, of);
     let name = scenario_file::name(path);
     let measured = strewn::sensitivity(&text, name, options, &progress, &on_done);

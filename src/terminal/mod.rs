@@ -23,6 +23,7 @@
 //! }
 //! ```
 
+mod drive_progress;
 mod ending;
 mod file_progress;
 mod interrupt;
@@ -30,16 +31,15 @@ mod late_bar;
 mod progress;
 mod reading;
 mod report;
-mod study_progress;
 mod sweep_progress;
 
 pub use crate::failure::Failure;
+pub use drive_progress::DriveTerminal;
 pub use ending::{Ending, exit_code, print, say, say_to_person};
 pub use file_progress::FileTerminal;
 pub use progress::Terminal;
 pub use reading::ReadingTerminal;
 pub use report::color_messages;
-pub use study_progress::StudyTerminal;
 pub use sweep_progress::{SweepTerminal, roughly, run_plan, study_program};
 
 /// Watches for Ctrl-C from now on. The returned function tells whether there was one. A second Ctrl-C ends the

@@ -11,6 +11,14 @@ fn the_schema_is_json_and_of_this_version() {
     assert!(schema["properties"]["array"]["items"]["properties"]["write_anywhere"].is_object());
 }
 
+/// The page of the documentation is written by the command.
+#[test]
+fn the_reference_of_settings_is_of_this_version() {
+    let text = Folder::new().strewn(&["schema", "--markdown"]).succeeded();
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/settings.md"));
+    assert_eq!(page.unwrap(), text, "write it again: strewn schema --markdown > docs/settings.md");
+}
+
 #[test]
 fn completions_and_the_manual_know_every_verb() {
     let folder = Folder::new();

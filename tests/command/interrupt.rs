@@ -101,7 +101,7 @@ fn a_fit_that_is_stopped_leaves_the_scenario_as_it_is() {
 }
 
 #[test]
-fn a_study_of_drives_that_is_stopped_writes_nothing() {
+fn a_characterization_that_is_stopped_writes_nothing() {
     let folder = Folder::new();
     let before = folder.contents();
     let drive = "nearline-7200-16tb";

@@ -12,15 +12,15 @@ fn is_harmful(letter: char) -> bool {
 }
 
 #[track_caller]
-fn is_harmless(text: &str) {
+fn assert_harmless(text: &str) {
     let found = text.find(is_harmful);
     let near = found.map(|at| text[at..].chars().take(20).collect::<String>());
     assert_eq!(near.map(|near| near.escape_debug().to_string()), None);
 }
 
 fn of_run(ran: &Ran) -> &str {
-    is_harmless(&ran.stdout);
-    is_harmless(&ran.stderr);
+    assert_harmless(&ran.stdout);
+    assert_harmless(&ran.stderr);
     &ran.stdout
 }
 
@@ -42,7 +42,7 @@ fn of_a_scenario_are_harmless_in_every_output() {
         pictures.iter().filter(|(name, _)| name.ends_with(".svg") || name.ends_with(".html"));
     let mut count = 0;
     for (name, bytes) in drawn {
-        is_harmless(&String::from_utf8_lossy(bytes).replace('\r', ""));
+        assert_harmless(&String::from_utf8_lossy(bytes).replace('\r', ""));
         assert!(!name.is_empty());
         count += 1;
     }

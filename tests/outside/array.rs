@@ -117,7 +117,7 @@ impl Array {
 
     /// Scrubs it; nothing may have been wrong.
     #[track_caller]
-    pub fn is_right(&self) {
+    pub fn assert_scrubs_clean(&self) {
         let text = self.done(&["scrub", "aged"]);
         let nothing = "0 bad blocks, 0 of them repaired; parity repaired in 0 stripes";
         assert!(text.contains(nothing) && !text.contains("gone"), "{text}");

@@ -41,7 +41,7 @@ pub fn a_file_system_comes_back_as_it_was() -> Result<(), Missing> {
     }
     run(folder, "e2fsck", &["-fn", "ended"]);
     served.terminate();
-    array.is_right();
+    array.assert_scrubs_clean();
 
     // And from a snapshot, when the LUN has been written over and the server killed.
     array.done(&["snapshot", "create", "aged", "file system"]);
@@ -53,7 +53,7 @@ pub fn a_file_system_comes_back_as_it_was() -> Result<(), Missing> {
     array.done(&["snapshot", "copy", "aged", "file system", "kept"]);
     assert!(fs::read(folder.join("kept")).unwrap() == image, "the snapshot differs");
     run(folder, "e2fsck", &["-fn", "kept"]);
-    array.is_right();
+    array.assert_scrubs_clean();
     Ok(())
 }
 

@@ -87,7 +87,7 @@ fn killed(layout: &str, rounds: u64) -> Result<(), Missing> {
     }
     println!("{layout}: {} changes were answered", load.model.answered);
     served.terminate();
-    load.array.is_right();
+    load.array.assert_scrubs_clean();
     load.check(&load.array.serve(&[]));
     load.fio
 }
@@ -138,7 +138,7 @@ pub fn spindles_that_are_lost_with_the_server_are_made_good() -> Result<(), Miss
     }
     load.array.done(&["replace", "aged", &second.to_string()]);
     assert_eq!(load.array.status()["condition"], "whole");
-    load.array.is_right();
+    load.array.assert_scrubs_clean();
     load.check(&load.array.serve(&[]));
 
     // Both are of use: without two others everything is still there.

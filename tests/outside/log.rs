@@ -78,7 +78,7 @@ pub fn regression_a_log_that_has_lost_acknowledged_writes_is_not_taken_for_whole
         assert_eq!(blocks_kept(&served), 39, "{layout}");
         write_blocks(&served, 39..100);
         served.terminate();
-        array.is_right();
+        array.assert_scrubs_clean();
     }
     Ok(())
 }
@@ -119,7 +119,7 @@ pub fn a_log_that_is_not_needed_is_replaced_and_one_that_is_only_when_told_to()
         served.terminate();
         // What a redo record alone had of a stripe is missing.
         array.done(&["scrub", "aged"]);
-        array.is_right();
+        array.assert_scrubs_clean();
 
         // One that is whole, to another device.
         let other = array.folder().join("other log");

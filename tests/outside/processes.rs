@@ -71,7 +71,7 @@ pub fn asked_to_end_it_leaves_everything_on_the_spindles() -> Result<(), Missing
         model.check(&served);
         served.terminate();
     }
-    array.is_right();
+    array.assert_scrubs_clean();
     Ok(())
 }
 
@@ -127,7 +127,7 @@ pub fn asked_to_end_under_load_it_answers_what_it_took() -> Result<(), Missing> 
         models.iter_mut().for_each(|model| model.check(&served));
         served.terminate();
     }
-    array.is_right();
+    array.assert_scrubs_clean();
     Ok(())
 }
 

@@ -53,7 +53,7 @@ impl Sweeps {
 
     /// Makes the table of a directory whose runs are all there, and compares all its files.
     #[track_caller]
-    fn is_the_same(&self, name: &str) {
+    fn assert_same(&self, name: &str) {
         let ran = self.0.strewn(&["sweep", "--resume", name]);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         assert!(ran.stderr.contains("all 8 runs are there"), "{}", ran.stderr);
@@ -156,7 +156,7 @@ pub fn a_slurm_array_that_loses_a_task_and_a_node_gives_the_same_bytes() -> Resu
     let logs = (0..RUNS).map(|index| sweeps.0.path(name).join(format!("sweep-{index}.log")));
     let logs = logs.map(|log| fs::read_to_string(log).unwrap()).collect::<String>();
     assert_eq!(logs.matches("1 runs done, 0 were there").count(), RUNS, "{logs}");
-    sweeps.is_the_same(name);
+    sweeps.assert_same(name);
     Ok(())
 }
 
@@ -211,6 +211,6 @@ pub fn tasks_by_an_index_of_the_environment_in_any_order_give_the_same_bytes() -
     // What is there is not run again, and what no run has is refused.
     assert!(task(&sweeps, name, 3).status().unwrap().success());
     assert_eq!(task(&sweeps, name, RUNS).status().unwrap().code(), Some(2));
-    sweeps.is_the_same(name);
+    sweeps.assert_same(name);
     Ok(())
 }

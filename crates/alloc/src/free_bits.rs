@@ -34,7 +34,7 @@ impl FreeBits {
         Self { words, marks }
     }
 
-    /// The words themselves.
+    /// 64 blocks a word, the lowest bit first; a set bit is a block in use.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }

@@ -49,7 +49,7 @@ impl MapPosition {
         Self((u64::from(group.0) << Self::POSITION_BITS) | (word * WORD_BITS) | bit)
     }
 
-    /// The group.
+    /// The parity group that the position is in, counted from 0.
     #[inline]
     #[must_use]
     pub fn group(self) -> GroupIndex {
@@ -166,7 +166,7 @@ impl FreeMap {
         self.areas.free_blocks()
     }
 
-    /// The allocation areas.
+    /// How the map is divided into allocation areas.
     #[must_use]
     pub fn areas(&self) -> &Areas {
         &self.areas

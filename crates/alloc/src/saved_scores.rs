@@ -51,9 +51,9 @@ pub enum MountError {
     Score {
         /// The group, counted from 0.
         group: usize,
-        /// The area.
+        /// The area within the group, counted from 0.
         area: u32,
-        /// The score.
+        /// Free blocks, as saved.
         score: u32,
         /// Blocks of the area.
         blocks: u64,

@@ -22,9 +22,9 @@ pub struct Tetris<T> {
 /// Consecutive blocks on one spindle: one write command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run<'a, T> {
-    /// The spindle.
+    /// Data spindle within the group, counted from 0.
     pub spindle: SpindleIndex,
-    /// The first block.
+    /// First block of the run on its spindle.
     pub first: Dbn,
     /// The contents of each block.
     pub contents: &'a [T],

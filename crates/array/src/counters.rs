@@ -30,13 +30,13 @@ pub struct Counters {
     /// Host writes that were refused for lack of space.
     pub refused_writes: u64,
     /// Consistency points committed.
-    pub checkpoints: u64,
+    pub consistency_points: u64,
     /// Consistency points that began the moment the previous one ended, because the log was full.
-    pub back_to_back_checkpoints: u64,
+    pub back_to_back_consistency_points: u64,
     /// Blocks that committed consistency points wrote, metadata included.
-    pub checkpoint_blocks: u64,
+    pub consistency_point_blocks: u64,
     /// Those of them that contain the file's data.
-    pub checkpoint_data_blocks: u64,
+    pub consistency_point_data_blocks: u64,
     /// Stripes written, in full or in part.
     pub stripes_written: u64,
     /// Stripes written in full: every data block at once.
@@ -73,10 +73,10 @@ pub struct Counters {
     pub changed_metadata_blocks: u64,
     /// Sectors XORed into parities that the processor was charged for.
     pub parity_sectors: u64,
-    /// Of the data reads: those that went on through holes.
-    pub reads_through_holes: u64,
+    /// Of the data reads: those that aggregated several runs across gaps.
+    pub aggregated_reads: u64,
     /// Blocks that these brought and nobody wanted.
-    pub hole_blocks: u64,
+    pub gap_blocks: u64,
     /// Regions whose delayed frees a paced scan reclaimed.
     pub paced_regions: u64,
     /// Map blocks that a background scan read from spindles.
@@ -107,7 +107,7 @@ pub struct Counters {
     /// Spindle reads for those, of data.
     pub cleaning_reads: u64,
     /// Nanoseconds from begin to commit of those consistency points that have committed.
-    pub checkpoint_ns: u64,
+    pub consistency_point_ns: u64,
 }
 
 macro_rules! counters_of {
@@ -120,17 +120,17 @@ macro_rules! each_count {
     ($left:ident, $right:ident, $op:tt) => {
         counters_of!($left, $right, $op;
             data_reads, edge_reads, metadata_reads, parity_update_reads, data_writes, parity_writes,
-            cache_lookups, cache_hits, host_read_blocks, host_read_hits, stalled_writes, refused_writes, checkpoints,
-            back_to_back_checkpoints,
-            checkpoint_blocks, checkpoint_data_blocks, stripes_written, full_stripes, destages,
+            cache_lookups, cache_hits, host_read_blocks, host_read_hits, stalled_writes, refused_writes,
+            consistency_points, back_to_back_consistency_points, consistency_point_blocks,
+            consistency_point_data_blocks, stripes_written, full_stripes, destages,
             coalesced_sectors, degraded_reads, recovery_reads, rebuild_reads, rebuild_writes,
             snapshots_taken, snapshots_refused, snapshot_blocks_freed, bad_blocks, repairs,
             blocks_gone, allocated_blocks, freed_blocks, changed_metadata_blocks, parity_sectors,
-            reads_through_holes, hole_blocks, paced_regions, map_scan_reads, map_scan_hits,
+            aggregated_reads, gap_blocks, paced_regions, map_scan_reads, map_scan_hits,
             full_stripe_destages, reconstruct_destages,
             read_ahead_blocks, read_ahead_used, read_ahead_dropped,
             read_reallocation_blocks, read_reallocation_reads, scan_blocks, scan_reads,
-            cleaning_blocks, cleaning_reads, checkpoint_ns,
+            cleaning_blocks, cleaning_reads, consistency_point_ns,
         )
     };
 }

@@ -36,7 +36,7 @@ impl fmt::Display for LunId {
 pub struct HostOperation<P> {
     /// Identifies the operation in its acknowledgement.
     pub id: OperationId,
-    /// The LUN.
+    /// LUN that the host reads or writes.
     pub lun: LunId,
     /// Read or write.
     pub direction: Direction,
@@ -155,9 +155,9 @@ pub trait Driver<P>: Durability {
     /// operation next. Never called if [`Array::log_size`] is `None`.
     fn log(&mut self, operation: OperationId, record: LogRecord, data: &P) -> Logged;
     /// A consistency point begins. Operations logged from now on are not part of it, and go to the log's other half.
-    fn checkpoint_begins(&mut self);
+    fn consistency_point_begins(&mut self);
     /// The consistency point in progress is committed: the half of the log that protected it is free.
-    fn checkpoint_ends(&mut self);
+    fn consistency_point_ends(&mut self);
 }
 
 /// What an array of format [`Durable`](crate::Format::Durable) asks of its driver besides. A driver that only runs
@@ -189,7 +189,7 @@ pub struct LayoutMeasures {
 pub struct GroupMeasures {
     /// Its spindles, as commands number them.
     pub spindles: Range<u16>,
-    /// Its data blocks.
+    /// Data blocks of the group, free or in use.
     pub blocks: u64,
     /// Those that are free, or that no LUN takes; `None` as long as the group has not been added.
     pub free_blocks: Option<u64>,
@@ -198,7 +198,7 @@ pub struct GroupMeasures {
 /// How a LUN is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, SavedValue)]
 pub struct LunLayoutMeasures {
-    /// Its contiguity.
+    /// Its contiguity over the spindles.
     pub file: FileLayout,
     /// Share of its blocks written at least once since the array was created, 0 to 1. `None` for an in-place array,
     /// where rewriting moves nothing.
@@ -349,7 +349,7 @@ pub trait Array<P: Payload> {
     /// volume that are asked for before that are one.
     ///
     /// # Errors
-    /// If the array simulates no snapshots, or with these what is promised could not be overwritten in full. Then none
+    /// If the array simulates no snapshots, or with these what is reserved could not be overwritten in full. Then none
     /// is taken.
     fn begin_snapshots(
         &mut self,
@@ -373,7 +373,7 @@ pub trait Array<P: Payload> {
         None
     }
 
-    /// Each volume as it is now; none in an array that counts no promises, since all its volumes are thick and none
+    /// Each volume as it is now; none in an array that counts no reservations, since all its volumes are thick and none
     /// ever had a snapshot.
     fn volume_measures(&self) -> Vec<VolumeMeasures> {
         Vec::new()

@@ -82,7 +82,7 @@ pub enum ArrayConfigError {
     VolumeTooSmall {
         /// The volume, counted from 0.
         volume: u32,
-        /// Its blocks.
+        /// Block numbers that the volume has.
         volume_blocks: u64,
         /// Blocks of its LUNs.
         lun_blocks: u64,
@@ -92,9 +92,9 @@ pub enum ArrayConfigError {
     TooManyLuns {
         /// The volume, counted from 0.
         volume: u32,
-        /// Its LUNs.
+        /// LUNs that the volume was to have.
         luns: usize,
-        /// The most.
+        /// Most LUNs that its inode block has pointers for.
         most: usize,
     },
     /// Keys of 32 bits do not suffice.
@@ -126,11 +126,11 @@ pub enum ArrayConfigError {
     },
     /// Thick volumes reserve more than what is laid out, and other data, leave free.
     #[error(
-        "thick volumes reserve {promised} blocks beside what they have, and {free} are left: make volumes smaller or thin"
+        "thick volumes reserve {reserved} blocks beside what they have, and {free} are left: make volumes smaller or thin"
     )]
-    PromisedTooMuch {
+    ReservedTooMuch {
         /// Blocks that thick volumes reserve beside those that are laid out.
-        promised: u64,
+        reserved: u64,
         /// Blocks left free, less those that metadata may take.
         free: u64,
     },

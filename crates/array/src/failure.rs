@@ -27,7 +27,7 @@ impl Default for Rebuild {
 /// A spindle that failed, and the progress of its rebuild.
 #[derive(Debug, Clone, Copy, PartialEq, SavedValue)]
 pub struct FailedSpindle {
-    /// The spindle.
+    /// Its number in the array, as commands have it.
     pub spindle: SpindleIndex,
     /// When it failed.
     pub at_ns: u64,

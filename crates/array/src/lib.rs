@@ -50,10 +50,10 @@
 //!     fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &()) -> Logged {
 //!         self.log.append(&record)
 //!     }
-//!     fn checkpoint_begins(&mut self) {
+//!     fn consistency_point_begins(&mut self) {
 //!         self.log.switch();
 //!     }
-//!     fn checkpoint_ends(&mut self) {
+//!     fn consistency_point_ends(&mut self) {
 //!         self.log.release();
 //!     }
 //! }
@@ -68,7 +68,7 @@
 //!     volumes: vec![VolumeConfig::of_one_lun(100_000, 10_000)],
 //!     format: Format::Modelled,
 //!     log,
-//!     checkpoint_interval_ns: 10_000_000_000,
+//!     consistency_point_interval_ns: 10_000_000_000,
 //!     cache_blocks: 4_096,
 //!     protected_blocks: 2_048,
 //!     dirty_limit_blocks: 1_000,
@@ -95,7 +95,7 @@
 //! while let Some(tag) = printer.done.pop() {
 //!     array.command_completed(10_000_000_000, tag, (), &mut printer);
 //! }
-//! assert_eq!(array.counters().checkpoints, 1);
+//! assert_eq!(array.counters().consistency_points, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -21,7 +21,7 @@ pub struct LogSize {
 pub enum LogRecord {
     /// Sectors of a LUN have been written; the record has their data.
     Write {
-        /// The LUN.
+        /// LUN that was written.
         lun: LunId,
         /// First sector of the LUN.
         first_sector: u64,
@@ -30,7 +30,7 @@ pub enum LogRecord {
     },
     /// Sectors of a LUN have been unmapped. The record has no data.
     Unmap {
-        /// The LUN.
+        /// LUN that was unmapped.
         lun: LunId,
         /// First sector of the LUN.
         first_sector: u64,
@@ -70,7 +70,7 @@ pub struct LogLedger {
 }
 
 impl LogLedger {
-    /// An empty log.
+    /// A ledger of a log of that size without records.
     #[must_use]
     pub fn new(size: LogSize) -> Self {
         Self { size, filled_bytes: 0, other_in_use: false }

@@ -84,7 +84,7 @@ impl<T> Slots<T> {
             self.next = slot;
             return element;
         }
-        is_free(slot)
+        panic_for_free(slot)
     }
 
     /// Takes out the elements that `is_kept` refuses, from the lowest slot on.
@@ -120,7 +120,7 @@ impl<T> Slots<T> {
 /// Apart, so that the number of a slot can stay in a register where one is used.
 #[cold]
 #[inline(never)]
-fn is_free(slot: usize) -> ! {
+fn panic_for_free(slot: usize) -> ! {
     panic!("slot {slot} is free")
 }
 
@@ -131,7 +131,7 @@ impl<T> Index<usize> for Slots<T> {
     fn index(&self, slot: usize) -> &T {
         match self.slots.get(slot) {
             Some(Slot::Used(element)) => element,
-            _ => is_free(slot),
+            _ => panic_for_free(slot),
         }
     }
 }
@@ -141,7 +141,7 @@ impl<T> IndexMut<usize> for Slots<T> {
     fn index_mut(&mut self, slot: usize) -> &mut T {
         match self.slots.get_mut(slot) {
             Some(Slot::Used(element)) => element,
-            _ => is_free(slot),
+            _ => panic_for_free(slot),
         }
     }
 }

@@ -9,7 +9,7 @@ pub enum SnapshotRefusal {
     /// This kind of array simulates no snapshots.
     #[error("only a simulated write-anywhere array takes snapshots this way")]
     NotSimulated,
-    /// The snapshot would leave too little room to overwrite what is promised.
+    /// The snapshot would leave too little room to overwrite what is reserved.
     #[error(
         "a snapshot would leave too little room to overwrite what is promised: {lacking} more blocks must be free"
     )]
@@ -27,7 +27,7 @@ pub enum SnapshotRefusal {
 pub struct VolumeMeasures {
     /// Blocks of its LUNs and their metadata.
     pub blocks: u64,
-    /// Free blocks that it may claim: all that it is promised and does not own.
+    /// Free blocks that it may claim: its reservation, less the blocks that it owns.
     pub claimed: u64,
     /// Its snapshots that are not being deleted.
     pub snapshots: u32,

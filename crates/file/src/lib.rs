@@ -2,13 +2,13 @@
 //!
 //! A file is a list of [`Extent`]s: bytes of the file and their [`Place`], an [`Address`] of the file system. An
 //! [`AddressSpace`] translates addresses to pieces of devices. What is to be known of a file is found in one pass over
-//! its extents, in memory that does not depend on their number: a [`LayoutPass`] measures the layout, a [`CostStudy`]
-//! finds what requests cost.
+//! its extents, in memory that does not depend on their number: a [`LayoutPass`] measures the layout, a
+//! [`CostAnalysis`] finds what requests cost.
 //!
 //! ```
 //! use strewn_file::{
-//!     Address, AddressSpace, CostStudy, Device, Extent, FileWorkload, LayoutPass, Order, Place,
-//!     SpindleModel, StudyOptions,
+//!     Address, AddressSpace, CostAnalysis, Device, Extent, FileWorkload, LayoutPass, Order, Place,
+//!     SpindleModel, CostAnalysisOptions,
 //! };
 //!
 //! // 64 MiB in pieces of 64 KiB, each 1 MiB behind the one before.
@@ -22,14 +22,14 @@
 //! let space = AddressSpace::direct(vec![device]);
 //! let scan = FileWorkload::simple(1 << 20, Order::Sequential, 100);
 //! let mut layout = LayoutPass::new(64 << 20, 4096);
-//! let study = CostStudy::new(&scan, 64 << 20, &space, StudyOptions::default())?;
-//! let mut study = study.ok_or("an empty file")?;
+//! let analysis = CostAnalysis::new(&scan, 64 << 20, &space, CostAnalysisOptions::default())?;
+//! let mut analysis = analysis.ok_or("an empty file")?;
 //! for extent in extents {
 //!     layout.add(&extent);
-//!     study.add(&extent);
+//!     analysis.add(&extent);
 //! }
 //! assert_eq!(layout.finish().extents, 1024);
-//! let report = study.finish(&SpindleModel::shipped("nearline-7200-16tb")?)?;
+//! let report = analysis.finish(&SpindleModel::shipped("nearline-7200-16tb")?)?;
 //! assert_eq!(report.costs[0].as_it_lies.counts.commands_per_request, 16.0);
 //! assert_eq!(report.costs[0].contiguous.counts.commands_per_request, 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -70,10 +70,10 @@ mod zfs;
 
 pub use cost::{
     AddressShift, Advice, AgingOptions, BTRFS_BATCH_WRITES, Change, CommandCounts, Comparison,
-    ContiguousPlacement, CostOptions, CostPass, CostReport, CostStudy, DEFAULT_MAX_COMMAND_BYTES,
-    DEFAULT_OUTSTANDING, DEFAULT_REQUESTS, FileCommands, FileCost, FileStream, FileWorkload,
-    LayoutCost, LunRequest, LunRequests, Merging, Order, PredictedLayout, Prediction, Request,
-    RequestPlan, SimulatedFigures, SpeedUnit, SpindleModel, StudyOptions, TRIFLE_S,
+    ContiguousPlacement, CostAnalysis, CostAnalysisOptions, CostOptions, CostPass, CostReport,
+    DEFAULT_MAX_COMMAND_BYTES, DEFAULT_OUTSTANDING, DEFAULT_REQUESTS, FileCommands, FileCost,
+    FileStream, FileWorkload, LayoutCost, LunRequest, LunRequests, Merging, Order, PredictedLayout,
+    Prediction, Request, RequestPlan, SimulatedFigures, SpeedUnit, SpindleModel, TRIFLE_S,
     UNCHANGED_SHARE, Verdict, WritePolicy, XFS_COPIED_UNIT_BYTES,
 };
 pub use error::FileError;

@@ -26,61 +26,61 @@ pub use names::{
 pub enum Change {
     /// Creates a volume without LUNs.
     CreateVolume {
-        /// Its name.
+        /// Name of the new volume.
         volume: VolumeName,
         /// Its size: the most that its LUNs have together. `None` for as much as the aggregate has.
         bytes: Option<u64>,
-        /// Whether it may promise more than the aggregate has free.
+        /// Whether it is created without a reservation: it may be larger than what the aggregate has free.
         thin: bool,
     },
     /// Makes a volume larger or smaller.
     ResizeVolume {
-        /// The volume.
+        /// Volume to resize.
         volume: VolumeName,
-        /// Its new size.
+        /// New size in bytes, a multiple of 4 KiB.
         bytes: u64,
     },
     /// Deletes a volume that has neither LUNs nor snapshots.
     DeleteVolume {
-        /// The volume.
+        /// Volume to delete.
         volume: VolumeName,
     },
     /// Creates a LUN that was never written.
     CreateLun {
-        /// Its name.
+        /// Name of the new LUN, with that of its volume.
         lun: LunName,
-        /// Its size.
+        /// Size in bytes, a multiple of 4 KiB.
         bytes: u64,
     },
     /// Makes a LUN larger or smaller.
     ResizeLun {
-        /// The LUN.
+        /// LUN to resize.
         lun: LunName,
-        /// Its new size.
+        /// New size in bytes, a multiple of 4 KiB.
         bytes: u64,
     },
     /// Deletes a LUN. Snapshots keep it as it was.
     DeleteLun {
-        /// The LUN.
+        /// LUN to delete.
         lun: LunName,
     },
     /// Takes a snapshot of all LUNs of a volume, with everything that was acknowledged.
     TakeSnapshot {
-        /// Its name.
+        /// Name of the new snapshot, with that of its volume.
         snapshot: SnapshotName,
         /// The time, in seconds since 1970 (UTC).
         taken_unix_seconds: u64,
     },
     /// Deletes a snapshot of which there is no clone.
     DeleteSnapshot {
-        /// The snapshot.
+        /// Snapshot to delete.
         snapshot: SnapshotName,
     },
     /// Creates a volume with the LUNs of a snapshot, which it shares until they are written.
     CreateClone {
         /// The name of the new volume.
         volume: VolumeName,
-        /// The snapshot.
+        /// Snapshot whose LUNs the clone has.
         of: SnapshotName,
     },
 }

@@ -42,17 +42,17 @@ pub struct Catalog {
     pub volumes: Vec<CatalogVolume>,
 }
 
-/// A volume.
+/// A volume, as catalog blocks store it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogVolume {
-    /// Its number.
+    /// Number, never reused.
     pub number: u32,
-    /// Its name.
+    /// Name, unique in the array.
     pub name: String,
     /// Its size, in blocks: the most that its LUNs have together.
     pub blocks: u64,
-    /// Whether it may promise more than the aggregate has.
+    /// Whether it has no reservation: it may be larger than the aggregate.
     #[serde(default, skip_serializing_if = "is_false")]
     pub thin: bool,
     /// Numbers for its blocks. Fixed when it gets its size.
@@ -72,25 +72,25 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// A LUN.
+/// A LUN, as catalog blocks store it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogLun {
     /// The number of its file.
     pub file: u32,
-    /// Its name.
+    /// Name, unique in its volume.
     pub name: String,
     /// Its size, in blocks.
     pub blocks: u32,
 }
 
-/// A snapshot.
+/// A snapshot, as catalog blocks store it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogSnapshot {
     /// Its number. Those of a volume ascend.
     pub number: u32,
-    /// Its name.
+    /// Name, unique in its volume.
     pub name: String,
     /// When it was taken, in seconds since 1970 (UTC).
     pub taken_unix_seconds: u64,
@@ -165,7 +165,7 @@ impl Catalog {
     #[must_use]
     pub fn volumes(&self) -> Vec<VolumeConfig> {
         let of = |volume: &CatalogVolume| VolumeConfig {
-            promised_blocks: Some(if volume.thin { 0 } else { volume.blocks }),
+            reservation_blocks: Some(if volume.thin { 0 } else { volume.blocks }),
             is_clone: volume.origin.is_some(),
             ..volume_config(volume.numbers, &volume.luns)
         };

@@ -45,7 +45,7 @@ pub struct CheckReport {
 pub enum Inconsistency {
     /// A label is damaged, or not the newest.
     Label {
-        /// The device.
+        /// Device with the label.
         device: DeviceIndex,
         /// The block of the device.
         block: u64,
@@ -58,7 +58,7 @@ pub enum Inconsistency {
     NoInitializationMap,
     /// A spindle does not have the newest superblock.
     Superblock {
-        /// The spindle.
+        /// Spindle without it.
         spindle: SpindleIndex,
         /// What is wrong with it.
         why: String,
@@ -70,9 +70,9 @@ pub enum Inconsistency {
     },
     /// A device of a mirrored log lacks records that the other has, or does not answer.
     LogDevice {
-        /// The device.
+        /// Device that lacks them.
         device: DeviceIndex,
-        /// Its role.
+        /// Which of the two devices it is.
         role: DeviceRole,
         /// What is wrong.
         why: String,
@@ -81,7 +81,7 @@ pub enum Inconsistency {
     Block {
         /// The contents expected there.
         holds: BlockContents,
-        /// Its place.
+        /// Where it lies.
         place: SpindleBlock,
         /// What is wrong with it.
         why: String,
@@ -95,16 +95,16 @@ pub enum Inconsistency {
     Lost {
         /// The contents expected there.
         holds: BlockContents,
-        /// Its place.
+        /// Where it lies.
         place: SpindleBlock,
     },
     /// Two blocks have the same place.
     SharedPlace {
-        /// The place.
+        /// Where both lie.
         vbn: Vbn,
         /// One block.
         one: BlockContents,
-        /// The other.
+        /// The other block.
         other: BlockContents,
     },
     /// A pointer leads out of the aggregate.
@@ -116,9 +116,9 @@ pub enum Inconsistency {
     },
     /// The aggregate's bitmap marks a block in use as free.
     MarkedFree {
-        /// Its place.
+        /// Where it lies.
         vbn: Vbn,
-        /// Its contents.
+        /// What is stored there.
         holds: BlockContents,
     },
     /// The aggregate's bitmap counts a different number of blocks in use than there are.
@@ -134,7 +134,7 @@ pub enum Inconsistency {
     Parity {
         /// The spindles of its parity group.
         spindles: Range<u16>,
-        /// The stripe.
+        /// Stripe within the group, counted from 0.
         stripe: u64,
         /// Which of the parities match.
         check: ParityCheck,
@@ -142,14 +142,14 @@ pub enum Inconsistency {
     /// The parity of a stripe of an in-place array does not match its blocks. Each block is consistent in itself, and
     /// no metadata tells which one is stale.
     ParityInPlace {
-        /// The parity block.
+        /// Where the parity block lies.
         parity: SpindleBlock,
         /// The LUN blocks that it covers.
         of: Vec<u64>,
     },
     /// An unused block in a stripe with blocks in use is bad, so the stripe's parity is unreliable.
     UnusedBlock {
-        /// The block.
+        /// Where the block lies.
         place: SpindleBlock,
         /// What is wrong.
         why: String,
@@ -306,7 +306,7 @@ fn check<D: Devices>(
     let mut offline = OfflineArray::new(devices, store);
     for record in redo {
         report.redo_blocks += record.blocks.len() as u64;
-        offline.overlay_redo(record, superblock.checkpoint + 1);
+        offline.overlay_redo(record, superblock.consistency_point + 1);
     }
     blocks(&mut offline, &superblock, &mut report);
     report
@@ -406,20 +406,20 @@ fn check_superblocks<D: Devices>(
         }
         let slots = SUPERBLOCK_SLOTS.map(|slot| read(slot).unwrap_or_default());
         let there = Superblock::newest(slots.iter().map(Vec::as_slice), newest.array);
-        let before = there.map(|one| one.checkpoint);
+        let before = there.map(|one| one.consistency_point);
         let why = match (found, before) {
             (Err(error), _) => error.to_string(),
             (Ok(_), Some(before)) => format!(
                 "the newest is that of consistency point {before}, not {}",
-                newest.checkpoint
+                newest.consistency_point
             ),
             (Ok(_), None) => {
-                format!("that of consistency point {} is not there", newest.checkpoint)
+                format!("that of consistency point {} is not there", newest.consistency_point)
             }
         };
         // The newest was being written to all spindles, and may be torn. Once an array is shut down, all have it.
         let is_interrupted =
-            !newest.clean && before.is_some_and(|before| before + 1 == newest.checkpoint);
+            !newest.clean && before.is_some_and(|before| before + 1 == newest.consistency_point);
         let found = Inconsistency::Superblock { spindle, why };
         match is_interrupted {
             true => report.interrupted.push(found),

@@ -35,7 +35,7 @@ pub struct OfflineArray<'a, D> {
 /// A block of a spindle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SpindleBlock {
-    /// The spindle.
+    /// Spindle by its position, counted from 0.
     pub spindle: SpindleIndex,
     /// The block on it.
     pub dbn: Dbn,
@@ -55,15 +55,15 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         Self { devices, store, overlay: BTreeMap::new() }
     }
 
-    /// Makes the blocks of a redo record read as if they were written with consistency point `checkpoint`, as a
-    /// restart would write them. Later records take precedence.
-    pub fn overlay_redo(&mut self, record: RedoRecord, checkpoint: u64) {
+    /// Makes the blocks of a redo record read as if they were written with consistency point
+    /// `consistency_point`, as a restart would write them. Later records take precedence.
+    pub fn overlay_redo(&mut self, record: RedoRecord, consistency_point: u64) {
         for block in record.blocks {
             let place = SpindleBlock { spindle: block.spindle, dbn: block.dbn };
             let (block_tag, crc) = (block.block_tag, crc32c(&block.bytes));
             let state = match block_tag.holds {
                 BlockContents::Gone => BlockState::Bad(BadBlock::Gone),
-                _ => BlockState::Good { block_tag, checkpoint, crc },
+                _ => BlockState::Good { block_tag, consistency_point, crc },
             };
             self.overlay.insert(place, (state, block.bytes));
         }
@@ -189,11 +189,11 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     ///
     /// # Errors
     /// If a spindle that is present refuses a write. [`SpindleWriteError::SpindleLost`] if a write waits until the loss
-    /// of another spindle is recorded: see [`Store::losses_are_recorded`].
+    /// of another spindle is recorded: see [`Store::on_losses_recorded`].
     pub fn write_blocks(
         &mut self,
         blocks: &[(SpindleBlock, BlockTag, Vec<u8>)],
-        checkpoint: u64,
+        consistency_point: u64,
     ) -> Result<(), SpindleWriteError> {
         for (place, block_tag, bytes) in blocks {
             if !self.store.is_present(place.spindle) {
@@ -206,7 +206,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
                 first_sector,
                 &[bytes],
                 &[*block_tag],
-                checkpoint,
+                consistency_point,
             );
             let mut is_done = false;
             for finished in self.run_to_quiescence() {
@@ -247,8 +247,8 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
     }
 
     /// Goes on with writes that waited until all losses were recorded in the labels.
-    pub(crate) fn losses_are_recorded(&mut self) {
-        self.store.losses_are_recorded();
+    pub(crate) fn on_losses_recorded(&mut self) {
+        self.store.on_losses_recorded();
         self.run_to_quiescence();
     }
 

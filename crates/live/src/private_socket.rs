@@ -22,10 +22,10 @@ pub enum SocketError {
     /// The path exists and is not a socket.
     #[error("{} exists and is not a socket", .0.display())]
     NotASocket(PathBuf),
-    /// The system refused.
+    /// The system refused to create the socket, or to listen at it.
     #[error("cannot listen at {}: {error}", .path.display())]
     Listen {
-        /// The socket.
+        /// Path of the socket.
         path: PathBuf,
         /// The system's error.
         #[source]

@@ -291,7 +291,7 @@ fn record_losses<D: Devices>(
         }
         label.sequence += 1;
         propagate_labels(offline.devices_mut(), label)?;
-        offline.losses_are_recorded();
+        offline.on_losses_recorded();
     }
     Ok(())
 }
@@ -360,7 +360,7 @@ impl<'a, D: Devices> OfflineArray<'a, D> {
         let store = store_of(devices, label)?;
         let mut offline = Self::new(devices, store);
         for record in redo {
-            offline.overlay_redo(record, superblock.checkpoint + 1);
+            offline.overlay_redo(record, superblock.consistency_point + 1);
         }
         Ok((offline, superblock))
     }
@@ -552,13 +552,13 @@ fn store_with(label: &Label, maps: Vec<MapOfGroup>) -> Store {
             store.drop_spindle(position);
         }
     }
-    store.losses_are_recorded();
+    store.on_losses_recorded();
     store
 }
 
 /// The parameters of a restart.
 pub struct RestartOptions {
-    /// The newest label.
+    /// The label with the highest sequence.
     pub label: Label,
     /// Size of the LUN, in sectors.
     pub lun_sectors: u64,
@@ -699,11 +699,11 @@ fn restart<D: Devices, A: LiveArray>(
                 (place, block.block_tag, block.bytes)
             })
             .collect();
-        let checkpoint = superblock.checkpoint + 1;
-        let mut written = offline.write_blocks(&blocks, checkpoint);
+        let consistency_point = superblock.consistency_point + 1;
+        let mut written = offline.write_blocks(&blocks, consistency_point);
         while written == Err(SpindleWriteError::SpindleLost) && offline.waits_for_labels() {
             record_losses(&mut offline, label, survives)?;
-            written = offline.write_blocks(&blocks, checkpoint);
+            written = offline.write_blocks(&blocks, consistency_point);
         }
         written.map_err(RestartError::Redo)?;
     }

@@ -59,7 +59,7 @@ pub struct ScrubReport {
 /// parity, was reported as done and never happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostWrite {
-    /// The parity block.
+    /// Where the parity block lies.
     pub parity: SpindleBlock,
     /// The LUN blocks that it covers.
     pub among: Vec<u64>,
@@ -86,7 +86,7 @@ pub fn scrub<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &WriteAnywhereConfig,
     blocks: &[(BlockContents, Pointer)],
-    checkpoint: u64,
+    consistency_point: u64,
     mut progress: impl FnMut(f64) -> bool,
 ) -> Result<ScrubReport, SpindleWriteError> {
     let in_use: HashMap<Vbn, (BlockContents, u32)> =
@@ -101,7 +101,7 @@ pub fn scrub<D: Devices>(
             let stripes = first..(first + ROW_STRIPES).min(group.stripes());
             let runs: Vec<_> =
                 placed.spindles().map(|spindle| (SpindleIndex(spindle), stripes.clone())).collect();
-            repair(offline, checkpoint, &mut scrubbed, |offline| {
+            repair(offline, consistency_point, &mut scrubbed, |offline| {
                 let read = offline.read_runs(&runs);
                 let mut found = Found::default();
                 for stripe in stripes.clone() {
@@ -127,7 +127,7 @@ pub fn scrub<D: Devices>(
                     // In a stripe without blocks in use, a crash may leave anything; nothing there is read before it
                     // is written.
                     if members.iter().any(|one| one.is_used) {
-                        found.scrub_stripe(group.stripe_shape(), &members, checkpoint);
+                        found.scrub_stripe(group.stripe_shape(), &members, consistency_point);
                     }
                 }
                 found
@@ -150,13 +150,13 @@ pub fn scrub<D: Devices>(
 pub fn scrub_in_place<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
     config: &InPlaceConfig,
-    checkpoint: u64,
+    consistency_point: u64,
     mut progress: impl FnMut(f64) -> bool,
 ) -> Result<ScrubReport, SpindleWriteError> {
     let mut scrubbed = ScrubReport::default();
     let stripes = stripes_of_lun(config);
     for stripe in 0..stripes {
-        repair(offline, checkpoint, &mut scrubbed, |offline| {
+        repair(offline, consistency_point, &mut scrubbed, |offline| {
             let read = InPlaceStripe::read(offline, config, stripe);
             let mut found = Found::default();
             for members in read.rows() {
@@ -167,7 +167,11 @@ pub fn scrub_in_place<D: Devices>(
                     continue;
                 }
                 let before = found.writes.len();
-                found.scrub_stripe(config.single_group().layout.shape(), &members, checkpoint);
+                found.scrub_stripe(
+                    config.single_group().layout.shape(),
+                    &members,
+                    consistency_point,
+                );
                 keep_sums(&members, &mut found.writes[before..]);
             }
             found
@@ -212,7 +216,7 @@ fn keep_sums(members: &[MemberRead<'_>], writes: &mut [(SpindleBlock, BlockTag, 
 /// If a spindle refuses a write.
 fn repair<D: Devices>(
     offline: &mut OfflineArray<'_, D>,
-    checkpoint: u64,
+    consistency_point: u64,
     scrubbed: &mut ScrubReport,
     mut look: impl FnMut(&mut OfflineArray<'_, D>) -> Found,
 ) -> Result<(), SpindleWriteError> {
@@ -232,7 +236,7 @@ fn repair<D: Devices>(
             found.writes.into_iter().partition(|(_, block_tag, _)| is_parity(block_tag.holds));
         for writes in [data, parity] {
             if !writes.is_empty() {
-                offline.write_blocks(&writes, checkpoint)?;
+                offline.write_blocks(&writes, consistency_point)?;
             }
         }
         found = look(offline);
@@ -261,12 +265,17 @@ struct Found {
 
 impl Found {
     /// Finds the errors in a stripe, and the writes that repair it.
-    fn scrub_stripe(&mut self, shape: StripeShape, members: &[MemberRead<'_>], checkpoint: u64) {
+    fn scrub_stripe(
+        &mut self,
+        shape: StripeShape,
+        members: &[MemberRead<'_>],
+        consistency_point: u64,
+    ) {
         self.stripes += 1;
         let that = |is: &dyn Fn(&MemberRead<'_>) -> bool| -> MemberSet {
             shape.members().iter().filter(|member| is(&members[member.index()])).collect()
         };
-        let bad = that(&|one| one.problem(checkpoint).is_some());
+        let bad = that(&|one| one.problem(consistency_point).is_some());
         // The pointer vouches for the contents; only the entry is wrong.
         let mislabelled = bad.intersection(that(&|one| one.is_vouched_for()));
         for member in mislabelled.iter() {

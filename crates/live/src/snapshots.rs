@@ -2,7 +2,7 @@
 //!
 //! A snapshot is a volume's inode at a consistency point, recorded in the catalog. Its blocks stay in use when LUNs are
 //! overwritten: a snapshot costs nothing to take, and later one block for each block that is overwritten. A snapshot is
-//! taken only if all that volumes promise can still be overwritten once more.
+//! taken only if all that volumes reserve can still be overwritten once more.
 
 use strewn_array::write_anywhere::WriteAnywhereConfig;
 use strewn_array::write_anywhere::metadata::Pointer;

@@ -161,13 +161,13 @@ impl StartedArray {
                 scrub_stopped(*running, progress, |offline, superblock, progress| {
                     let tree = read_tree(offline, config, superblock)?;
                     let blocks: Vec<_> = tree.in_use().collect();
-                    scrub(offline, config, &blocks, superblock.checkpoint, progress)
+                    scrub(offline, config, &blocks, superblock.consistency_point, progress)
                         .map_err(StartError::Scrub)
                 })
             }
             (Self::InPlace(running), ArrayConfig::InPlace(config)) => {
                 scrub_stopped(*running, progress, |offline, superblock, progress| {
-                    scrub_in_place(offline, config, superblock.checkpoint, progress)
+                    scrub_in_place(offline, config, superblock.consistency_point, progress)
                         .map_err(StartError::Scrub)
                 })
             }

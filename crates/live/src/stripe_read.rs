@@ -15,7 +15,7 @@ use crate::store::{BadBlock, BlockState};
 /// A block of a stripe as read.
 pub(crate) struct MemberRead<'a> {
     pub(crate) place: SpindleBlock,
-    /// The expected contents.
+    /// What the block should contain.
     pub(crate) holds: BlockContents,
     /// Whether the block is referenced, so that its contents matter.
     pub(crate) is_used: bool,
@@ -27,13 +27,13 @@ pub(crate) struct MemberRead<'a> {
 }
 
 impl MemberRead<'_> {
-    /// Returns what is wrong with the block, if anything, in an array whose newest superblock is that of consistency
-    /// point `checkpoint`. Of a free block, only the checksum matters.
-    pub(crate) fn problem(&self, checkpoint: u64) -> Option<String> {
+    /// Returns what is wrong with the block, if anything, in an array whose newest superblock has number
+    /// `consistency_point`. Of a free block, only the checksum matters.
+    pub(crate) fn problem(&self, consistency_point: u64) -> Option<String> {
         match (self.state?, self.holds) {
             (BlockState::Bad(bad), BlockContents::Nothing) => Some(bad.to_string()),
             (_, BlockContents::Nothing) => None,
-            (state, holds) => problem_of(&state, holds, self.checksum, checkpoint),
+            (state, holds) => problem_of(&state, holds, self.checksum, consistency_point),
         }
     }
 
@@ -51,13 +51,13 @@ impl MemberRead<'_> {
 }
 
 /// Returns what is wrong with a block that was read, if anything. `crc` is the checksum in the pointer to it; an
-/// in-place array has none, and a block of it may never have been written. The newest superblock is that of consistency
-/// point `checkpoint`.
+/// in-place array has none, and a block of it may never have been written. The newest superblock has number
+/// `consistency_point`.
 pub(crate) fn problem_of(
     state: &BlockState,
     expected: BlockContents,
     crc: Option<u32>,
-    checkpoint: u64,
+    consistency_point: u64,
 ) -> Option<String> {
     match state {
         BlockState::Bad(bad) => Some(bad.to_string()),
@@ -69,8 +69,8 @@ pub(crate) fn problem_of(
             let crc = crc.unwrap_or_default();
             Some(format!("it has CRC-32C {found:08x}, and its pointer says {crc:08x}"))
         }
-        BlockState::Good { checkpoint: of, .. } if *of > checkpoint + 1 => {
-            Some(format!("it is of consistency point {of}, behind {checkpoint}"))
+        BlockState::Good { consistency_point: of, .. } if *of > consistency_point + 1 => {
+            Some(format!("it is of consistency point {of}, behind {consistency_point}"))
         }
         BlockState::Good { .. } => None,
     }

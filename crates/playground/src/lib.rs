@@ -18,7 +18,6 @@ mod catalog;
 mod checked;
 mod controls;
 mod edit;
-mod limits;
 mod mix;
 #[cfg(not(target_family = "wasm"))]
 mod module;

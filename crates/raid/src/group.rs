@@ -7,7 +7,7 @@ use std::fmt;
 use strewn_base::state::SavedValue;
 
 /// The kind of parity of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parity {
     /// None: striping alone (RAID-0). Any lost spindle is data loss.
     None,
@@ -18,6 +18,7 @@ pub enum Parity {
     ///
     /// The diagonals run inside a block: each 4 KiB block is cut into the rows of one RDP
     /// stripe, so a change of one block changes exactly one block of each parity.
+    #[default]
     RaidDp,
 }
 

@@ -6,11 +6,12 @@ use std::fmt;
 ///
 /// An EVA has no spare drives: the reserve is spread over the group, and is twice the largest
 /// drive for each level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProtectionLevel {
     /// Nothing reserved.
     None,
     /// Room for one failure: two drives' worth.
+    #[default]
     Single,
     /// Room for two failures: four drives' worth.
     Double,

@@ -5,7 +5,7 @@ use crate::drive_table::{bytes, plural};
 use crate::line_chart::{Across, Line, LineChart, Up};
 use crate::marker::Appearance;
 use strewn_base::Direction;
-use strewn_results::{DriveFigures, DriveStudy, LoopPoint};
+use strewn_results::{DriveCharacterization, DriveFigures, LoopPoint};
 
 /// The only scheduler drawn by span and by size. The tables have the others, and the charts by depth compare them.
 const DRAWN_SCHEDULER: &str = "sptf";
@@ -81,7 +81,7 @@ impl DriveChart {
     /// If there is nothing to draw, a figure cannot be drawn, or the size is out of bounds.
     pub fn draw(
         self,
-        study: &DriveStudy,
+        study: &DriveCharacterization,
         style: impl Into<ChartStyle>,
     ) -> Result<String, ChartError> {
         let Picture { title, across, up, lines, load } = self.picture(study);
@@ -93,7 +93,7 @@ impl DriveChart {
         LineChart { title, subtitles, across, up, lines, legend_columns }.draw(style.into())
     }
 
-    fn picture(self, study: &DriveStudy) -> Picture {
+    fn picture(self, study: &DriveCharacterization) -> Picture {
         match self {
             Self::Seek => seek(study),
             Self::Transfer => transfer(study),
@@ -146,7 +146,7 @@ struct Picture {
     load: Option<String>,
 }
 
-fn seek(study: &DriveStudy) -> Picture {
+fn seek(study: &DriveCharacterization) -> Picture {
     let alone = study.drives.len() == 1;
     let lines = by_drive(study, |drive| {
         // Drives differ in cylinders, so distances are relative to the full stroke.
@@ -166,7 +166,7 @@ fn seek(study: &DriveStudy) -> Picture {
     }
 }
 
-fn transfer(study: &DriveStudy) -> Picture {
+fn transfer(study: &DriveCharacterization) -> Picture {
     Picture {
         title: "Sequential read rate by address",
         across: Across::FromZero("first sector (% of the addresses)"),
@@ -181,7 +181,7 @@ fn transfer(study: &DriveStudy) -> Picture {
 }
 
 fn by_depth(
-    study: &DriveStudy,
+    study: &DriveCharacterization,
     operation: Direction,
     title: &'static str,
     up: Up,
@@ -211,7 +211,7 @@ fn by_depth(
 }
 
 fn by_span(
-    study: &DriveStudy,
+    study: &DriveCharacterization,
     title: &'static str,
     up: Up,
     figure: fn(&LoopPoint) -> f64,
@@ -240,7 +240,7 @@ fn by_span(
 }
 
 fn by_block(
-    study: &DriveStudy,
+    study: &DriveCharacterization,
     title: &'static str,
     up: Up,
     figure: fn(&LoopPoint) -> f64,
@@ -264,7 +264,7 @@ fn by_block(
 }
 
 /// Describes the load on the drives, and what applies to the whole study.
-fn under(study: &DriveStudy, load: &str) -> String {
+fn under(study: &DriveCharacterization, load: &str) -> String {
     format!("{load}, cache {}, seed {}", study.cache, study.seed)
 }
 
@@ -290,7 +290,10 @@ fn ticks(values: impl Iterator<Item = u32>, label: impl Fn(u32) -> String) -> Ve
     values.into_iter().map(|value| (f64::from(value), label(value))).collect()
 }
 
-fn by_drive(study: &DriveStudy, points: impl Fn(&DriveFigures) -> Vec<(f64, f64)>) -> Vec<Line> {
+fn by_drive(
+    study: &DriveCharacterization,
+    points: impl Fn(&DriveFigures) -> Vec<(f64, f64)>,
+) -> Vec<Line> {
     let line = |(position, drive): (usize, &DriveFigures)| Line {
         name: drive.profile.clone(),
         appearance: Appearance::of(position),
@@ -303,7 +306,7 @@ fn by_drive(study: &DriveStudy, points: impl Fn(&DriveFigures) -> Vec<(f64, f64)
 /// Returns a line for each load on each drive. A load has one colour on all drives; the legend has a row for each load
 /// and a column for each drive.
 fn by_load(
-    study: &DriveStudy,
+    study: &DriveCharacterization,
     points: impl Fn(&DriveFigures) -> Vec<LoopPoint>,
     load: impl Fn(&LoopPoint) -> String,
     place: impl Fn(&LoopPoint) -> (f64, f64),

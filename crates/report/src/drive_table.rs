@@ -3,7 +3,9 @@
 use crate::columns::Columns;
 use strewn_base::Direction;
 use strewn_results::words::fixed;
-use strewn_results::{ClosedLoopFigures, DriveFigures, DriveStudy, LoopPoint, ReplayFigures};
+use strewn_results::{
+    ClosedLoopFigures, DriveCharacterization, DriveFigures, LoopPoint, ReplayFigures,
+};
 
 /// Distances of the seek table, as far as the drives reach. The longest seek is given below the table.
 const SEEK_DISTANCES: [u32; 10] =
@@ -47,7 +49,7 @@ pub fn closed_loop_text(figures: &ClosedLoopFigures) -> String {
 
 /// Returns all tables of a study, each under a line that describes it.
 #[must_use]
-pub fn drive_tables(study: &DriveStudy) -> String {
+pub fn drive_tables(study: &DriveCharacterization) -> String {
     let drives = &study.drives;
     let size = bytes(study.block_bytes);
     let mut all = overview(drives);

@@ -38,8 +38,8 @@ pub use data::comparison::{
 };
 pub use data::cost::{PartShare, SimulationCost};
 pub use data::drive::{
-    ClosedLoopFigures, DRIVE_STUDY_SCHEMA, DriveFigures, DriveStudy, LoopPoint, ReplayFigures,
-    SeekPoint, TransferPoint,
+    ClosedLoopFigures, DRIVE_CHARACTERIZATION_SCHEMA, DriveCharacterization, DriveFigures,
+    LoopPoint, ReplayFigures, SeekPoint, TransferPoint,
 };
 pub use data::figure::{FigureMetric, FigureOf, Last, SegmentChoice, Statistic};
 pub use data::file::{

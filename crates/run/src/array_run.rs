@@ -14,7 +14,6 @@ use crate::save_error::SaveError;
 /// done nothing yet.
 #[derive(Default)]
 pub struct ArrayRun {
-    /// The complete segments.
     pub(crate) segments: Vec<Segment>,
     /// The spindles that failed.
     pub(crate) failures: Vec<FailedSpindle>,

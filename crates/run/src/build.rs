@@ -4,35 +4,20 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use strewn_alloc::{AllocationShape, GroupIndex};
-use strewn_array::in_place::{
-    DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid0Layout, Raid5Layout,
-};
-use strewn_array::write_anywhere::{
-    BackgroundScan, BackgroundWork, CacheStart, OtherData, ReallocationScan, RelocationConfig,
-    VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
-};
-use strewn_array::{
-    ArrayConfigError, Format, LogSize, LunId, ProcessorCosts, Rebuild, WriteBackCosts,
-};
+use strewn_array::{ArrayConfigError, Format, LunId, ProcessorCosts, WriteBackCosts};
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
-use strewn_raid::{LayoutError, ParityGroup, VraidConfig, VraidLayout};
-use strewn_scenario::{
-    Array, ArrayLayout, CacheWrites, DiskGroup, InPlaceLayout, Lun, Processor, Scenario,
-    SpindleChoice, VolumeLuns, Workload,
-};
+use strewn_raid::LayoutError;
+use strewn_scenario::{Array, CacheWrites, Lun, Processor, Scenario, SpindleChoice, Workload};
 use strewn_sim::{
     AnyHost, CachedHost, ClosedLoop, HostError, PageCacheSettings, Rate, Spindles, WakeUps, Worker,
     Workers, WriteBehind, WritePolicy,
 };
 use strewn_spindle::{Drive, Profile, ProfileError};
-use strewn_volume::VirtualSpace;
 use strewn_workload::{AccessStream, Pattern, PatternStream, WorkloadError};
 use thiserror::Error;
 
 use crate::client_raid;
 use crate::load::seed_of_worker;
-use crate::random_streams::stream_matches;
 
 /// Why a scenario's array cannot be set up, although the file itself is valid.
 #[derive(Debug, Error)]
@@ -66,224 +51,13 @@ pub enum BuildError {
     FileTooLarge(u64),
 }
 
-/// A write-anywhere or in-place array, ready to run.
-pub(crate) enum BuiltArray {
-    /// Copy on write.
-    WriteAnywhere(Box<WriteAnywhere<()>>),
-    /// Update in place.
-    InPlace(Box<InPlace<()>>),
-}
-
-/// Builds one array of a scenario.
-pub(crate) fn array(scenario: &Scenario, array: &Array) -> Result<BuiltArray, BuildError> {
-    let processor = processor_costs(&array.processor);
-    let steps_in_flight = array.rebuild_steps_in_flight;
-    Ok(match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => {
-            let cache_blocks = cache_blocks(layout);
-            let percent_of_cache =
-                |percent: f64| ((f64::from(cache_blocks) * percent / 100.0) as u32).max(1);
-            let placed = layout.groups();
-            let blocks_per_spindle =
-                layout.right_sized_bytes / BLOCK_BYTES / u64::from(scenario.spindle_stretch);
-            let groups = placed
-                .iter()
-                .map(|one| ParityGroup::new(one.parity, one.data_spindles, blocks_per_spindle))
-                .collect::<Result<Vec<_>, _>>()?;
-            let groups_at_start = placed.iter().filter(|group| group.from_ns == 0).count();
-            let at_start = groups.iter().take(groups_at_start);
-            let blocks_at_start: u64 = at_start.map(ParityGroup::total_blocks).sum();
-            let usable = blocks_at_start as f64 * (1.0 - layout.reserve_percent / 100.0);
-            let volumes = volumes(scenario, array, layout, &groups)?;
-            let built = strewn_write_anywhere::array(WriteAnywhereConfig {
-                groups,
-                groups_at_start,
-                shape: AllocationShape {
-                    area_stripes: layout.area_stripes.into(),
-                    tetris_stripes: layout.tetris_stripes.into(),
-                    chunk_blocks: layout.chunk_blocks.into(),
-                },
-                policy: layout.policy,
-                other_data: layout.other_data.map(|other| OtherData {
-                    full_to_blocks: (usable * other.full_percent / 100.0) as u64,
-                    run_blocks: other.run_blocks,
-                    seed: scenario.seed,
-                }),
-                volumes,
-                format: on_disk_format(layout.format),
-                log: LogSize {
-                    half_bytes: layout.log_half_bytes,
-                    record_header_bytes: layout.log_record_header_bytes,
-                },
-                checkpoint_interval_ns: layout.checkpoint_interval_ns,
-                cache_blocks,
-                protected_blocks: percent_of_cache(layout.protected_percent),
-                dirty_limit_blocks: percent_of_cache(layout.dirty_limit_percent),
-                tetrises_in_flight: layout.tetrises_in_flight,
-                delayed_free_blocks: delayed_free_blocks(array, layout),
-                cache_start: match layout.cache_start {
-                    strewn_scenario::CacheStart::Empty => CacheStart::Empty,
-                    strewn_scenario::CacheStart::Metadata => CacheStart::Metadata,
-                },
-                chunks: layout.chunks,
-                processor,
-            })?;
-            let spares = layout.spares;
-            let built = built
-                .with_rebuild(Rebuild { spares, steps_in_flight })
-                .with_reads_through_holes(layout.read_through_blocks)
-                .with_background(background_work(layout))
-                .with_relocation(relocation(&layout.relocation));
-            let mut built = Box::new(built);
-            built.set_read_ahead(layout.read_ahead_bytes);
-            built.set_stream_matches(stream_matches(scenario, array));
-            built.set_reserve(layout.reserve_percent);
-            BuiltArray::WriteAnywhere(built)
-        }
-        ArrayLayout::InPlace(layout) => {
-            let spindle_sectors =
-                drive(&array.spindle)?.capacity_sectors() / u64::from(scenario.spindle_stretch);
-            let write_cache_sectors = layout.write_cache_bytes / SECTOR_BYTES;
-            let full_stripes = layout.full_stripe_destage;
-            let disk_group = |group: &DiskGroup| {
-                let in_flight = layout.destages_per_spindle * f64::from(group.spindles);
-                let layout = lun_layout(group, spindle_sectors * SECTOR_BYTES)?;
-                // The array reserves two drives' capacity per failure.
-                let spares = group.protection_level.reserved_drives() / 2;
-                let config = DiskGroupConfig::new(layout, (in_flight.round() as u32).max(1));
-                let rebuild = Rebuild { spares, steps_in_flight };
-                Ok::<_, BuildError>(config.with_rebuild(rebuild).with_full_stripes(full_stripes))
-            };
-            let built = strewn_in_place::array(InPlaceConfig {
-                groups: layout.groups.iter().map(disk_group).collect::<Result<_, _>>()?,
-                luns: array
-                    .luns
-                    .iter()
-                    .map(|lun| LunConfig {
-                        group: GroupIndex(lun.group.saturating_sub(1)),
-                        sectors: lun.bytes / SECTOR_BYTES,
-                        file_sectors: scenario.file_bytes_of(array, lun) / SECTOR_BYTES,
-                    })
-                    .collect(),
-                spindle_sectors,
-                write_cache_sectors,
-                destage_low_sectors: (write_cache_sectors as f64 * layout.destage_low_percent
-                    / 100.0) as u64,
-                format: on_disk_format(layout.format),
-                // The cache of the modelled array is mirrored, and protects what is acknowledged.
-                log: layout.format.is_durable().then_some(LogSize {
-                    half_bytes: layout.log_half_bytes,
-                    record_header_bytes: layout.log_record_header_bytes,
-                }),
-                processor,
-            })?;
-            let mut built = Box::new(built);
-            built.set_read_cache(layout.read_ahead_bytes, layout.read_cache_bytes);
-            built.set_stream_matches(stream_matches(scenario, array));
-            BuiltArray::InPlace(built)
-        }
-    })
-}
-
-/// Returns the volumes of a write-anywhere array: those that its LUNs name, in the order of the first LUN of each.
-fn volumes(
-    scenario: &Scenario,
-    array: &Array,
-    layout: &strewn_scenario::WriteAnywhere,
-    groups: &[ParityGroup],
-) -> Result<Vec<VolumeConfig>, BuildError> {
-    let by_volume = array.luns_by_volume();
-    let aggregate_blocks: u64 = groups.iter().map(ParityGroup::total_blocks).sum();
-    let most_blocks = VirtualSpace::MOST_BLOCKS / by_volume.len().max(1) as u64;
-    let in_blocks = |bytes: u64| {
-        u32::try_from(bytes.div_ceil(BLOCK_BYTES)).map_err(|_| BuildError::FileTooLarge(bytes))
-    };
-    let of_volume = |volume: VolumeLuns<'_>| {
-        let luns = || volume.luns.iter();
-        let files: Vec<u32> = luns()
-            .map(|lun| in_blocks(scenario.file_bytes_of(array, lun)))
-            .collect::<Result<_, _>>()?;
-        let laid_out: Vec<u32> = luns()
-            .map(|lun| in_blocks(scenario.laid_out_bytes_of(array, lun)))
-            .collect::<Result<_, _>>()?;
-        let lun_blocks: u64 = luns().map(|lun| lun.bytes.div_ceil(BLOCK_BYTES)).sum();
-        // Each snapshot, and one that is being deleted, may hold all files as they were. Files that are small beside
-        // their LUNs leave that much in the volume.
-        let images = array.snapshots_of(&volume).map_or(0, |schedule| u64::from(schedule.keep) + 2);
-        let file_blocks: u64 = files.iter().map(|blocks| u64::from(*blocks)).sum();
-        let held = (file_blocks * images).min(aggregate_blocks);
-        let volume_for = |blocks| {
-            let delayed_free_blocks = delayed_free_blocks(array, layout);
-            WriteAnywhereConfig::volume_blocks_for(
-                blocks,
-                delayed_free_blocks,
-                cache_blocks(layout),
-            )
-        };
-        // LUNs of a thin volume may be larger than the aggregate. It never has more blocks than that.
-        let own = match volume.is_thin() {
-            true => volume_for(lun_blocks.min(aggregate_blocks)).min(most_blocks),
-            false => volume_for(lun_blocks),
-        };
-        Ok(VolumeConfig {
-            // Without a description there is no other claim to the space, and no need to count.
-            promised_blocks: (!array.volumes.is_empty())
-                .then(|| volume.reserved_bytes().div_ceil(BLOCK_BYTES)),
-            laid_out,
-            ..VolumeConfig::new(own.max(volume_for(held).min(most_blocks)), files)
-        })
-    };
-    by_volume.into_iter().map(of_volume).collect()
-}
-
-fn relocation(relocation: &strewn_scenario::Relocation) -> RelocationConfig {
-    RelocationConfig {
-        after_reads: relocation.read_reallocation,
-        scan: relocation.scan.map(|scan| ReallocationScan {
-            begins_ns: scan.begins_ns,
-            every_ns: scan.every_ns,
-            blocks_per_s: scan.bytes_per_s as f64 / BLOCK_BYTES as f64,
-            stretch_blocks: scan.stretch_blocks,
-            threshold: scan.threshold,
-        }),
-        cleaned_blocks: relocation.cleaned_blocks,
-        reads_in_flight: relocation.reads_in_flight,
-    }
-}
-
-fn cache_blocks(layout: &strewn_scenario::WriteAnywhere) -> u32 {
-    (layout.buffer_cache_bytes / BLOCK_BYTES) as u32
-}
-
-fn delayed_free_blocks(array: &Array, layout: &strewn_scenario::WriteAnywhere) -> u64 {
-    let lun_blocks = array.stored_lun_bytes().div_ceil(BLOCK_BYTES);
-    (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64
-}
-
 /// Returns the LUNs of an array in the order of their ids.
 pub(crate) fn luns(array: &Array) -> Vec<&Lun> {
     array.luns_by_volume().into_iter().flat_map(|volume| volume.luns).collect()
 }
 
-/// Returns the layout of a disk group's LUNs on spindles of `spindle_bytes`.
-fn lun_layout(group: &DiskGroup, spindle_bytes: u64) -> Result<LunLayout, BuildError> {
-    let (chunk_bytes, segment_bytes) = (group.chunk_bytes, group.segment_bytes);
-    Ok(match group.layout {
-        InPlaceLayout::Vraid5 => {
-            let redundancy_sets = group.redundancy_sets.clone();
-            let config = VraidConfig { redundancy_sets, chunk_bytes, segment_bytes };
-            VraidLayout::new(config, spindle_bytes)?.into()
-        }
-        InPlaceLayout::Raid5 => {
-            Raid5Layout::new(group.spindles, chunk_bytes, segment_bytes, spindle_bytes)?.into()
-        }
-        InPlaceLayout::Raid0 => {
-            Raid0Layout::new(group.spindles, chunk_bytes, segment_bytes, spindle_bytes)?.into()
-        }
-    })
-}
-
-fn on_disk_format(format: strewn_scenario::Format) -> Format {
+/// Returns the format of an array.
+pub(crate) fn on_disk_format(format: strewn_scenario::Format) -> Format {
     match format {
         strewn_scenario::Format::Modelled => Format::Modelled,
         strewn_scenario::Format::Durable => Format::Durable,
@@ -450,7 +224,7 @@ pub(crate) fn capacity_bytes(array: &Array) -> u64 {
 
 /// Returns the tables of a drive. Those of a shipped one are made once: a sweep has thousands of short runs, and making
 /// them takes as long as the tenth part of one.
-fn drive(choice: &SpindleChoice) -> Result<Arc<Drive>, BuildError> {
+pub(crate) fn drive(choice: &SpindleChoice) -> Result<Arc<Drive>, BuildError> {
     static SHIPPED: Mutex<BTreeMap<String, Arc<Drive>>> = Mutex::new(BTreeMap::new());
     match choice {
         SpindleChoice::Shipped(name) => {
@@ -469,18 +243,8 @@ fn drive(choice: &SpindleChoice) -> Result<Arc<Drive>, BuildError> {
     }
 }
 
-fn background_work(layout: &strewn_scenario::WriteAnywhere) -> BackgroundWork {
-    BackgroundWork {
-        reclaim_interval_ns: layout.reclaim_interval_ns.unwrap_or(0),
-        scan: layout.background_scan.map(|scan| BackgroundScan {
-            blocks_per_second: scan.blocks_per_second,
-            begins_ns: scan.begins_ns,
-            ends_ns: scan.ends_ns.unwrap_or(u64::MAX),
-        }),
-    }
-}
-
-fn processor_costs(processor: &Processor) -> ProcessorCosts {
+/// Returns what work costs the processor of a controller.
+pub(crate) fn processor_costs(processor: &Processor) -> ProcessorCosts {
     let whole = |ns: f64| ns.round() as u64;
     let interrupt_ns = whole(processor.interrupt_ns);
     ProcessorCosts {

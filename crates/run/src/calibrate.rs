@@ -41,9 +41,9 @@ const CLOSE_ENOUGH_FOR_A_COUNT: f64 = 0.005;
 /// The fit of one array.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration {
-    /// The array.
+    /// Name of the array in the scenario.
     pub array: String,
-    /// The fitted parameters.
+    /// Each parameter with its value before and after the fit.
     pub parameters: Vec<FittedParameter>,
     /// The published segments that they were fitted to.
     pub segments: Vec<FittedSegment>,
@@ -56,11 +56,11 @@ pub struct Calibration {
 pub struct FittedParameter {
     /// Its name in the scenario.
     pub name: String,
-    /// Its unit.
+    /// Unit of both values.
     pub unit: ParameterUnit,
     /// The value in the scenario before the fit.
     pub before: f64,
-    /// The fitted value.
+    /// The value that fits the published IOPS.
     pub after: f64,
 }
 
@@ -87,9 +87,9 @@ pub enum CalibrateError {
     /// The published figures lack a segment that the scenario fits to.
     #[error("the published figures have no IOPS of \"{array}\" for segment {segment}")]
     NoFigure {
-        /// The array.
+        /// Name of the array in the scenario.
         array: String,
-        /// The segment.
+        /// Number of the segment, counted from 1.
         segment: u32,
     },
     /// A parameter cannot take a value that the fit tried.
@@ -98,15 +98,15 @@ pub enum CalibrateError {
     /// Threads cannot be started.
     #[error(transparent)]
     Threads(#[from] ThreadsError),
-    /// A simulation failed.
+    /// A simulation of the fit failed.
     #[error(transparent)]
     Run(#[from] RunError),
     /// An array lost data before its last segment.
     #[error("array \"{array}\" loses data in the segments that are fitted: {lost}")]
     DataLost {
-        /// The array.
+        /// Name of the array in the scenario.
         array: String,
-        /// The loss.
+        /// What failed, and when.
         lost: DataLost,
     },
     /// The fit did not converge.
@@ -117,7 +117,7 @@ pub enum CalibrateError {
         reached(errors)
     )]
     NotConverged {
-        /// The array.
+        /// Name of the array in the scenario.
         array: String,
         /// The names of the parameters.
         parameters: Vec<String>,

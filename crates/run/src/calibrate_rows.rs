@@ -33,7 +33,7 @@ pub struct RowCalibration {
     pub parameter: String,
     /// The value before the fit, as in the file.
     pub before: String,
-    /// The fitted value.
+    /// The fitted value, to the digits that are written into the scenario.
     pub after: String,
     /// The rows: name, published figure, simulated figure.
     pub rows: Vec<(String, f64, f64)>,
@@ -55,25 +55,25 @@ pub enum CalibrateRowsError {
     /// The setting cannot be changed.
     #[error(transparent)]
     Set(#[from] SetError),
-    /// A simulation failed.
+    /// A simulation of the fit failed.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The text does not give the setting, or not as a number.
     #[error("`{parameter}` is fitted, and the scenario's text gives no number for it")]
     NotGiven {
-        /// The setting.
+        /// Name of the setting in the scenario.
         parameter: String,
     },
     /// The scenario names no published figures, or none of a row.
     #[error("there are no published figures of what `{parameter}` is fitted to")]
     NoRow {
-        /// The setting.
+        /// Name of the setting in the scenario.
         parameter: String,
     },
     /// A run did not come to the figures of a row.
     #[error("no run has a figure for row `{row}`")]
     NoFigure {
-        /// The row.
+        /// Name of the published row.
         row: String,
     },
     /// No value was found.
@@ -82,7 +82,7 @@ pub enum CalibrateRowsError {
         .nearest, 100.0 * .error
     )]
     NotConverged {
-        /// The setting.
+        /// Name of the setting in the scenario.
         parameter: String,
         /// The nearest value, with its unit.
         nearest: String,

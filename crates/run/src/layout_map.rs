@@ -3,15 +3,13 @@
 use std::any::Any;
 
 use strewn_alloc::MapPicture;
-use strewn_array::Payload;
-use strewn_array::in_place::InPlace;
-use strewn_array::write_anywhere::WriteAnywhere;
 use strewn_base::BLOCK_BYTES;
-use strewn_raid::{ParityGroup, SpindleIndex};
+use strewn_raid::SpindleIndex;
 use strewn_results::ArrayMap;
-use strewn_scenario::{Array, Scenario};
+use strewn_scenario::{Array, ArrayLayout, Scenario};
 
 use crate::build;
+use crate::kinds;
 use crate::machine;
 
 /// An array whose layout can be recorded.
@@ -52,34 +50,7 @@ pub(crate) fn map_of_groups(
     }
 }
 
-/// Returns a simulated array of any kind as one whose layout can be recorded.
-pub(crate) fn mapped(array: &dyn Any) -> &dyn Mapped {
-    let write_anywhere = array.downcast_ref().map(|array: &WriteAnywhere<()>| array as _);
-    let in_place = || array.downcast_ref().map(|array: &InPlace<()>| array as _);
-    write_anywhere.or_else(in_place).unwrap_or_else(|| unreachable!("an array of another kind"))
-}
-
-impl<P: Payload> Mapped for WriteAnywhere<P> {
-    fn empty_map(&self, _scenario: &Scenario, array: &Array) -> ArrayMap {
-        let groups = self.parity_groups();
-        let longest = groups.iter().map(ParityGroup::blocks_per_spindle).max().unwrap_or(0);
-        let is_parity = |spindle| strewn_array::Array::is_parity(self, spindle);
-        let spindles = groups.iter().map(ParityGroup::spindles).sum();
-        map_of_groups(&array.name, longest, groups.len() > 1, spindles, is_parity)
-    }
-
-    fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {
-        self.map_picture(map.columns, map.blocks_per_spindle, files)
-    }
-}
-
-impl<P: Payload> Mapped for InPlace<P> {
-    fn empty_map(&self, scenario: &Scenario, array: &Array) -> ArrayMap {
-        let bytes = build::capacity_bytes(array) / u64::from(scenario.spindle_stretch);
-        ArrayMap::new(&array.name, bytes / BLOCK_BYTES, None)
-    }
-
-    fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {
-        self.map_picture(map.columns, map.blocks_per_spindle, files)
-    }
+/// Returns a simulated array of a scenario as one whose layout can be recorded.
+pub(crate) fn mapped<'a>(layout: &ArrayLayout, array: &'a dyn Any) -> &'a dyn Mapped {
+    kinds::of(layout).mapped(array).unwrap_or_else(|| unreachable!("an array of another kind"))
 }

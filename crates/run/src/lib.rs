@@ -20,7 +20,7 @@
 //! - [`RunInParts`] runs each array on its own, wherever that may be, and puts what they did together.
 //! - [`calibrate()`] fits a scenario to published figures.
 //! - A [`Load`] replaces the scenario's workload by one from Iometer, fio or a trace.
-//! - [`study`] measures single drives.
+//! - [`characterization`] measures single drives.
 //! - The `live` module runs a workload on an array of real bytes, and measures it with the same instruments.
 //!
 //! The `strewn` crate has all of this beside the crates it is made of.
@@ -42,11 +42,13 @@ mod build;
 mod calibrate;
 mod calibrate_rows;
 mod causes;
+pub mod characterization;
 mod client_raid;
 #[cfg(feature = "clock")]
 mod cost;
 mod export;
 mod gateway;
+mod kinds;
 mod layout_map;
 #[cfg(all(unix, feature = "live"))]
 pub mod live;
@@ -69,7 +71,6 @@ mod save_error;
 mod saved_run;
 mod scale_limits;
 mod sensitivity;
-pub mod study;
 mod wall_clock;
 
 pub use array_run::ArrayRun;

@@ -1,9 +1,9 @@
 //! Checks before a run that it fits the machine's memory.
 
-use crate::{machine, parallel};
+use crate::{kinds, machine, parallel};
+use strewn_base::BLOCK_BYTES;
 pub use strewn_base::memory::available_bytes;
-use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
-use strewn_scenario::{Array, ArrayLayout, Scenario, VolumeLuns};
+use strewn_scenario::{Array, Scenario};
 use thiserror::Error;
 
 /// Memory that the program needs besides its arrays, in bytes: code, drive tables, results.
@@ -46,51 +46,7 @@ fn machine_bytes(scenario: &Scenario, array: &Array) -> u64 {
 
 /// Returns the memory that one array needs, in bytes.
 pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
-    let file_bytes = scenario.file_bytes(array);
-    match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => {
-            let file_blocks = file_bytes / BLOCK_BYTES;
-            let volume_blocks = array.stored_lun_bytes() / BLOCK_BYTES;
-            let data_spindles: u64 =
-                layout.groups().iter().map(|group| u64::from(group.data_spindles)).sum();
-            let aggregate_blocks = data_spindles * layout.right_sized_bytes / BLOCK_BYTES;
-            // Block map and regions; dirty, rewritten and resident bits; the free map; delayed frees; buffers with
-            // the queues of their uses.
-            file_blocks * 6
-                + file_blocks * 3 / 8
-                + aggregate_blocks / 8
-                + (volume_blocks as f64 * layout.delayed_free_percent / 100.0 * 8.0) as u64
-                + layout.buffer_cache_bytes / BLOCK_BYTES * 128
-                + snapshot_bytes(scenario, array, aggregate_blocks)
-        }
-        // Dirty and in-flight bits of every sector that the file covers; buffers of the read cache.
-        ArrayLayout::InPlace(layout) => {
-            file_bytes / SECTOR_BYTES / 4 + layout.read_cache_bytes / BLOCK_BYTES * 128
-        }
-    }
-}
-
-/// Returns the memory that snapshots need, and the count of what volumes may claim, in bytes.
-fn snapshot_bytes(scenario: &Scenario, array: &Array, aggregate_blocks: u64) -> u64 {
-    let length_ns = u64::from(scenario.segments).saturating_mul(scenario.segment_ns);
-    let volumes = array.luns_by_volume();
-    // An entry of eight bytes for each block that snapshots hold, at most the whole file for each of them and for one
-    // being deleted, in lists that grow by doubling.
-    let held = volumes.iter().filter_map(|volume| {
-        let schedule = array.snapshots_of(volume)?;
-        let taken = length_ns / schedule.every_ns.max(1);
-        let images = (u64::from(schedule.keep) + 1).min(taken);
-        let files = volume.luns.iter().map(|lun| scenario.file_bytes_of(array, lun) / BLOCK_BYTES);
-        Some(images.saturating_mul(files.sum()))
-    });
-    match held.reduce(u64::saturating_add) {
-        None if !volumes.iter().any(VolumeLuns::is_thin) => 0,
-        // Births of all blocks.
-        held => {
-            scenario.file_bytes(array) / BLOCK_BYTES * 2
-                + held.unwrap_or_default().min(aggregate_blocks) * 16
-        }
-    }
+    kinds::of(&array.layout).memory_bytes(scenario, array)
 }
 
 /// Checks that a run fits, with `further_bytes` beside it.

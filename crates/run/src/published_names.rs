@@ -14,7 +14,7 @@ pub enum PublishedNameError {
     /// The published figures name something that the scenario does not have.
     #[error("{}: there are figures of `{name}`, and the scenario has no such {kind}", .path.display())]
     NotInScenario {
-        /// The file.
+        /// Path of the published figures.
         path: PathBuf,
         /// What it is: `array`, `phase`, `workload` or `link`.
         kind: &'static str,
@@ -26,11 +26,11 @@ pub enum PublishedNameError {
     /// The published figures are of a workload that does not run on their array.
     #[error("{}: there are figures of workload `{name}` on array `{array}`, where it does not run", .path.display())]
     NotOnArray {
-        /// The file.
+        /// Path of the published figures.
         path: PathBuf,
-        /// The workload.
+        /// Name of the workload.
         name: String,
-        /// The array.
+        /// Name of the array.
         array: String,
         /// The workloads that run on it.
         known: Vec<String>,
@@ -38,11 +38,11 @@ pub enum PublishedNameError {
     /// The published figures are of a link that does not lead to their array.
     #[error("{}: there are figures of link `{name}` on the way to array `{array}`, which does not have it", .path.display())]
     LinkElsewhere {
-        /// The file.
+        /// Path of the published figures.
         path: PathBuf,
-        /// The link.
+        /// Name of the link.
         name: String,
-        /// The array.
+        /// Name of the array.
         array: String,
         /// The links that lead to it.
         known: Vec<String>,
@@ -50,29 +50,29 @@ pub enum PublishedNameError {
     /// A setting is fitted to a row that is not in the file.
     #[error("{}: there is no row `{row}`, to which `{parameter}` is fitted", .path.display())]
     NoRow {
-        /// The file.
+        /// Path of the published figures.
         path: PathBuf,
-        /// The row.
+        /// Name of the row.
         row: String,
-        /// The setting.
+        /// Name of the setting in the scenario.
         parameter: String,
     },
     /// A setting is fitted to a row that has no figure.
     #[error("{}: row `{row}` has no figure to which `{parameter}` could be fitted", .path.display())]
     NoFigure {
-        /// The file.
+        /// Path of the published figures.
         path: PathBuf,
-        /// The row.
+        /// Name of the row.
         row: String,
-        /// The setting.
+        /// Name of the setting in the scenario.
         parameter: String,
     },
     /// There are figures by segment, and the scenario has phases.
     #[error("{}: there are figures of array `{array}` by segment, and the scenario has phases", .path.display())]
     BySegmentInPhases {
-        /// The file.
+        /// Path of the published figures.
         path: PathBuf,
-        /// The array.
+        /// Name of the array.
         array: String,
     },
 }

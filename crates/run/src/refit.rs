@@ -79,7 +79,7 @@ pub enum RefitError {
         off_percent.iter().map(|off| format!("{off:+.2}")).collect::<Vec<_>>().join(" and ")
     )]
     NoBaseline {
-        /// The array.
+        /// Name of the array in the scenario.
         array: String,
         /// How far the IOPS of each fitted segment remain off at the closest, in percent.
         off_percent: Vec<f64>,
@@ -95,7 +95,7 @@ pub enum RefitError {
     /// A fit failed otherwise than by not converging.
     #[error(transparent)]
     Calibrate(#[from] CalibrateError),
-    /// A simulation failed.
+    /// A simulation of a prediction failed.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The runs would not fit the machine's memory.

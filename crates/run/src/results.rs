@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use strewn_array::{Counters, FailedSpindle, LunLayoutMeasures};
 use strewn_results::{
-    AccessMix, ArrayResults, Cache, CapacityRule, Checks, ConsistencyPoints, ControllerFigures,
-    CoresFigures, DataLoss, DiskGroupCapacity, FittedSetting, FreeSpace, GroupFigures, HostFigures,
-    HostLoad, HostProcessor, HostReadHits, Housekeeping, LayoutKind, MachineFigures,
-    OperationFigures, OverheadArray, OverheadConfiguration, OverheadError, OverheadRow,
-    PageCacheFigures, Parameter, ParityGroup, Phase, Published, ReadAhead, ReallocationScan,
-    Redundancy, Relocated, Relocation, ResponseTime, Results, SIGNIFICANT_DIGITS, SegmentLayout,
-    Setting, Snapshots, SpindleCommands, SpindleFailure, Spindles, StripeDestages, Utilization,
-    VolumeFigures, Workload, WorkloadFigures, rounded,
+    AccessMix, ArrayResults, Cache, Checks, ConsistencyPoints, ControllerFigures, CoresFigures,
+    DataLoss, FittedSetting, FreeSpace, GroupFigures, HostFigures, HostLoad, HostProcessor,
+    HostReadHits, Housekeeping, MachineFigures, OperationFigures, OverheadArray,
+    OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter, ParityGroup,
+    Phase, Published, ReadAhead, ReallocationScan, Redundancy, Relocated, Relocation, ResponseTime,
+    Results, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
+    SpindleFailure, Spindles, StripeDestages, Utilization, VolumeFigures, Workload,
+    WorkloadFigures, rounded,
 };
 use strewn_scenario::{
-    Array, ArrayLayout, FittedRows, InPlaceLayout, Origin, ProtectionLevel, Scenario, SettingValue,
+    Array, ArrayParameter, FittedRows, Origin, ProtectionLevel, Scenario, SettingValue,
 };
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
 
@@ -22,6 +22,7 @@ use crate::array_run::ArrayRun;
 use crate::build;
 use crate::client_raid;
 use crate::gateway;
+use crate::kinds;
 use crate::machine;
 use crate::machine_events;
 
@@ -41,18 +42,11 @@ pub(crate) fn of_array(
     let bought = scenario.overhead.as_ref().and_then(|overhead| {
         overhead.configurations.iter().find(|one| one.array == array.name && one.used_by_results)
     });
-    let (layout, data, parity) = match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => {
-            let groups = layout.groups();
-            let data = groups.iter().map(|group| u32::from(group.data_spindles)).sum();
-            let parity = groups.iter().map(|group| u32::from(group.parity.spindles())).sum();
-            (LayoutKind::WriteAnywhere, data, parity)
-        }
-        ArrayLayout::InPlace(layout) => (LayoutKind::InPlace, u32::from(layout.spindles()), 0),
-    };
+    let kind = kinds::of(&array.layout);
+    let own = kind.spindles();
     // Both arrays of a pair.
     let arrays = machine::parts(array).len() as u32;
-    let (data, parity) = (data * arrays, parity * arrays);
+    let (data, parity) = (own.data * arrays, own.parity * arrays);
     let mut end_ns = 0;
     let starting = done.segments.iter().map(|segment| {
         let start_ns = end_ns;
@@ -60,20 +54,17 @@ pub(crate) fn of_array(
         (start_ns, segment)
     });
     // The purchased configuration may include more spares than the array has.
-    let at_hand = match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => u32::from(layout.spares) * arrays,
-        ArrayLayout::InPlace(_) => 0,
-    };
+    let at_hand = own.spares * arrays;
     let (spare, root) = bought.map_or((at_hand, 0), |one| (one.spare.max(at_hand), one.root));
     ArrayResults {
         name: array.name.clone(),
-        layout,
+        layout: kind.layout(),
         outstanding: array.outstanding,
         lun_bytes: Some(array.lun_bytes()),
         spindles: Spindles { data, parity, spare, root, purchased: data + parity + spare + root },
         parity_groups: parity_groups(array),
         phases: phases(scenario, array),
-        parameters: parameters(scenario, origins, array),
+        parameters: parameters(origins, array),
         segments: starting
             .map(|(start_ns, segment)| of_segment(scenario, array, start_ns, segment))
             .collect(),
@@ -89,28 +80,14 @@ pub(crate) fn of_array(
     }
 }
 
+/// Returns a time in seconds.
+pub(crate) fn seconds(ns: u64) -> f64 {
+    rounded(ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS)
+}
+
 /// Returns the parity groups or disk groups of an array that has several.
 fn parity_groups(array: &Array) -> Vec<ParityGroup> {
-    let groups: Vec<ParityGroup> = match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => {
-            let groups = layout.groups().into_iter().map(|group| ParityGroup {
-                first_spindle: group.first_spindle,
-                data: group.data_spindles,
-                parity: group.parity.spindles(),
-                added_at_seconds: rounded(group.from_ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS),
-            });
-            groups.collect()
-        }
-        ArrayLayout::InPlace(layout) => {
-            let groups = layout.placed_groups().map(|(first_spindle, group)| ParityGroup {
-                first_spindle,
-                data: group.spindles,
-                parity: 0,
-                added_at_seconds: 0.0,
-            });
-            groups.collect()
-        }
-    };
+    let groups = kinds::of(&array.layout).groups();
     if groups.len() > 1 { groups } else { Vec::new() }
 }
 
@@ -207,14 +184,14 @@ fn housekeeping(counters: &Counters) -> Option<Housekeeping> {
         freed_blocks: counters.freed_blocks,
         changed_metadata_blocks: counters.changed_metadata_blocks,
         parity_kib: counters.parity_sectors / 2,
-        reads_through_holes: counters.reads_through_holes,
-        hole_blocks: counters.hole_blocks,
+        reads_through_holes: counters.aggregated_reads,
+        hole_blocks: counters.gap_blocks,
         reclaimed_regions: counters.paced_regions,
         map_scan_reads: counters.map_scan_reads,
         map_scan_hits: counters.map_scan_hits,
         checkpoint_ms: 0,
     };
-    let checkpoint_ms = counters.checkpoint_ns / 1_000_000;
+    let checkpoint_ms = counters.consistency_point_ns / 1_000_000;
     (done != Housekeeping::default()).then_some(Housekeeping { checkpoint_ms, ..done })
 }
 
@@ -233,9 +210,8 @@ fn snapshots(segment: &Segment) -> Option<Snapshots> {
 
 /// Returns what was relocated in a segment, in an array that relocates anything.
 fn relocation(array: &Array, segment: &Segment) -> Option<Relocation> {
-    let ArrayLayout::WriteAnywhere(layout) = &array.layout else { return None };
     let counters = &segment.counters;
-    (layout.relocation != strewn_scenario::Relocation::NONE).then(|| Relocation {
+    kinds::of(&array.layout).relocates().then(|| Relocation {
         after_reads: Relocated::new(
             counters.read_reallocation_blocks,
             counters.read_reallocation_reads,
@@ -349,26 +325,18 @@ pub(crate) fn fitted_settings(
 }
 
 /// Returns every parameter of the array, and where it comes from.
-fn parameters(
-    scenario: &Scenario,
-    origins: &BTreeMap<String, Origin>,
-    array: &Array,
-) -> Vec<Parameter> {
-    let named = array.parameter_names().into_iter();
-    named
-        .filter_map(|name| {
-            let (value, unit) = scenario.parameter(&array.name, name).ok()?;
-            if value == 0.0 && Array::is_optional_cost(name) {
-                return None;
-            }
+fn parameters(origins: &BTreeMap<String, Origin>, array: &Array) -> Vec<Parameter> {
+    let all = array.parameters().into_iter();
+    all.filter(|one| one.value != 0.0 || !one.is_optional)
+        .map(|ArrayParameter { name, unit, value, .. }| {
             let to_segments = array
                 .fitted
                 .as_ref()
-                .filter(|fitted| fitted.parameters.iter().any(|parameter| parameter == name));
+                .filter(|fitted| fitted.parameters.iter().any(|parameter| *parameter == name));
             let origin = origins.get(&format!("array.{}.{name}", array.name));
             let origin = origin.unwrap_or(&Origin::Default);
-            Some(Parameter {
-                name: name.to_owned(),
+            Parameter {
+                name,
                 unit: unit.to_string(),
                 // Not rounded: this was set, not measured.
                 value,
@@ -377,7 +345,7 @@ fn parameters(
                     .map(|fitted| fitted.segments.clone())
                     .unwrap_or_default(),
                 source: origin.to_string(),
-            })
+            }
         })
         .collect()
 }
@@ -485,9 +453,9 @@ fn of_segment(
         }),
         // Only a write-anywhere array has consistency points.
         consistency_points: segment.layout.free_space.map(|_| ConsistencyPoints {
-            count: counters.checkpoints,
-            back_to_back: counters.back_to_back_checkpoints,
-            blocks_per_cp: share(counters.checkpoint_blocks, counters.checkpoints),
+            count: counters.consistency_points,
+            back_to_back: counters.back_to_back_consistency_points,
+            blocks_per_cp: share(counters.consistency_point_blocks, counters.consistency_points),
             full_stripe_percent: (counters.stripes_written > 0)
                 .then(|| 100.0 * share(counters.full_stripes, counters.stripes_written)),
         }),
@@ -666,9 +634,7 @@ pub(crate) fn overhead(
 
 /// Returns the protection level of an array; none if it has no redundancy sets.
 fn own_level(scenario: &Scenario, array: &str) -> Option<ProtectionLevel> {
-    let groups = &scenario.array(array)?.layout.in_place()?.groups;
-    let with_sets = groups.iter().find(|group| group.layout == InPlaceLayout::Vraid5);
-    with_sets.map(|group| group.protection_level)
+    kinds::of(&scenario.array(array)?.layout).protection_level()
 }
 
 /// Returns the purchases for each array of which `first_and_last` gives the IOPS.
@@ -691,26 +657,7 @@ fn overhead_of(
                 iops_fresh,
                 iops_end,
                 capacity_per_spindle_bytes: build::capacity_bytes(array),
-                capacity: match &array.layout {
-                    ArrayLayout::WriteAnywhere(layout) => CapacityRule::WriteAnywhere {
-                        right_sized_bytes: layout.right_sized_bytes,
-                        reserve_percent: layout.reserve_percent,
-                    },
-                    ArrayLayout::InPlace(layout) => {
-                        let groups = layout.groups.iter().map(|group| match group.layout {
-                            InPlaceLayout::Vraid5 => {
-                                DiskGroupCapacity::Vraid5 { spindles: group.spindles }
-                            }
-                            InPlaceLayout::Raid5 => {
-                                DiskGroupCapacity::Raid5 { spindles: group.spindles }
-                            }
-                            InPlaceLayout::Raid0 => {
-                                DiskGroupCapacity::Raid0 { spindles: group.spindles }
-                            }
-                        });
-                        CapacityRule::InPlace(groups.collect())
-                    }
-                },
+                capacity: kinds::of(&array.layout).capacity(),
             })
         })
         .collect();

@@ -5,25 +5,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use strewn_array::VolumeId;
-use strewn_raid::SpindleIndex;
 use strewn_results::{
     ArrayMap, ArrayResults, FittedSetting, LayoutMap, MAP_SCHEMA, Published, Results, SCHEMA,
     Scaled, TomlError,
 };
-use strewn_scenario::{Array, Scenario, ScenarioError};
-use strewn_sim::{
-    AnyHost, Host, Progress, Segment, Simulated, Simulation, SimulationError, Watched,
-};
+use strewn_scenario::{Scenario, ScenarioError};
+use strewn_sim::{AnyHost, Progress, Segment, Simulated, SimulationError, Watched};
 use thiserror::Error;
 
 use crate::array_run::ArrayRun;
-use crate::build::{self, BuildError, BuiltArray};
+use crate::build::{self, BuildError};
 use crate::client_raid;
 use crate::gateway;
+use crate::kinds::{self, SetUp};
 use crate::layout_map;
 use crate::load::{Load, LoadError};
-use crate::machine::{self, SetUpError};
+use crate::machine::SetUpError;
 use crate::memory::{self, NotEnoughMemory};
 use crate::parallel::{self, ThreadsError};
 use crate::published_names::{self, PublishedNameError};
@@ -119,17 +116,17 @@ pub enum RunError {
     /// An array of the scenario cannot be set up.
     #[error("array \"{array}\" cannot be set up: {source}")]
     Build {
-        /// The array.
+        /// Name of the array in the scenario.
         array: String,
-        /// The error.
+        /// Why it cannot be built.
         source: BuildError,
     },
     /// The simulation of an array failed.
     #[error("the simulation of array \"{array}\" failed: {source}")]
     Simulation {
-        /// The array.
+        /// Name of the array in the scenario.
         array: String,
-        /// The error.
+        /// Why the simulation stopped.
         source: SimulationError,
     },
     /// A segment violates an operational law, so its figures cannot be trusted.
@@ -138,9 +135,9 @@ pub enum RunError {
          utilization law by {utilization_percent:.3} %; 0.1 % is allowed"
     )]
     LawBroken {
-        /// The array.
+        /// Name of the array in the scenario.
         array: String,
-        /// The segment.
+        /// Number of the segment, counted from 1.
         segment: u32,
         /// How far Little's law is off, in percent.
         littles_percent: f64,
@@ -162,9 +159,9 @@ pub enum RunError {
     /// The published figures cannot be read.
     #[error("{}: the published figures cannot be read: {source}", .path.display())]
     PublishedFile {
-        /// The file.
+        /// Path of the published figures.
         path: PathBuf,
-        /// The error.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The published figures name something that the scenario does not have, or the other way round.
@@ -176,9 +173,9 @@ pub enum RunError {
     /// The sensitivities cannot be read.
     #[error("{}: the sensitivities cannot be read: {source}", .path.display())]
     SensitivityFile {
-        /// The file.
+        /// Path of the sensitivities.
         path: PathBuf,
-        /// The error.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The sensitivities are wrong.
@@ -592,79 +589,12 @@ pub(crate) fn simulate_under(
         .and_then(|host| build::with_page_cache(scenario, host, array))
         .and_then(|host| client_raid::with_client_raid(scenario, host, array))
         .map_err(SetUpError::Build)
-        .and_then(|host| match machine::is_needed(array) {
-            true => simulate_machine(scenario, array, host),
-            false => simulate_alone(scenario, array, host),
-        });
+        .and_then(|host| kinds::of(&array.layout).simulate(SetUp { scenario, array, host }));
     simulated.map_err(|error| match error {
         SetUpError::Build(source) => RunError::Build { array: array.name.clone(), source },
         SetUpError::Simulation(source) => {
             RunError::Simulation { array: array.name.clone(), source }
         }
-    })
-}
-
-/// Simulates an array and a host that share memory.
-fn simulate_alone(
-    scenario: &Scenario,
-    array: &Array,
-    host: AnyHost,
-) -> Result<Box<dyn Simulated>, SetUpError> {
-    let spindles = build::spindles(scenario, array)?;
-    Ok(match build::array(scenario, array)? {
-        BuiltArray::WriteAnywhere(built) => {
-            let mut simulation = strewn_write_anywhere::under_host(*built, &spindles, host)?;
-            schedule(&mut simulation, array);
-            strewn_write_anywhere::runs_alone(simulation)
-        }
-        BuiltArray::InPlace(built) => {
-            let mut simulation = strewn_in_place::under_host(*built, &spindles, host)?;
-            schedule(&mut simulation, array);
-            strewn_in_place::runs_alone(simulation)
-        }
-    })
-}
-
-/// Schedules what the scenario has happen to an array.
-fn schedule<A: strewn_array::Array<()>, H: Host>(simulation: &mut Simulation<A, H>, array: &Array) {
-    // A spindle may fail at the time at which its group is added.
-    let groups =
-        array.layout.write_anywhere().into_iter().flat_map(|layout| &layout.further_groups);
-    for at_ns in groups.filter_map(|group| group.at_ns) {
-        simulation.add_group_at(at_ns);
-    }
-    for failure in &array.failures {
-        simulation.fail_at(failure.at_ns, SpindleIndex(failure.spindle));
-    }
-    for (schedule, volumes) in array.snapshot_schedules() {
-        let volumes = volumes.into_iter().map(|volume| VolumeId(volume as u32)).collect();
-        simulation.snapshot_volumes_every(volumes, schedule.every_ns, schedule.keep.into());
-    }
-}
-
-/// Simulates hosts, a network and controllers.
-fn simulate_machine(
-    scenario: &Scenario,
-    array: &Array,
-    host: AnyHost,
-) -> Result<Box<dyn Simulated>, SetUpError> {
-    let of_parts = machine::of_parts(scenario, array);
-    let (mut write_anywhere, mut in_place) = (Vec::new(), Vec::new());
-    for part in machine::parts(array) {
-        match build::array(&of_parts, &part)? {
-            BuiltArray::WriteAnywhere(built) => write_anywhere.push(*built),
-            BuiltArray::InPlace(built) => in_place.push(*built),
-        }
-    }
-    // The parts of an array are of one kind.
-    Ok(match in_place.is_empty() {
-        true => strewn_write_anywhere::runs_machine(machine::build(
-            scenario,
-            array,
-            write_anywhere,
-            host,
-        )?),
-        false => strewn_in_place::runs_machine(machine::build(scenario, array, in_place, host)?),
     })
 }
 
@@ -687,17 +617,20 @@ impl Segments<'_> {
     fn run(self, mut simulation: Box<dyn Simulated>) -> Result<ArrayRun, RunError> {
         let Self { scenario, index, with_map, save, observer } = self;
         let array = scenario.arrays[index].name.clone();
+        let layout = &scenario.arrays[index].layout;
         let files = layout_map::files(scenario, index);
         let empty_map = |simulation: &dyn Simulated| {
-            layout_map::mapped(simulation.array()).empty_map(scenario, &scenario.arrays[index])
+            layout_map::mapped(layout, simulation.array())
+                .empty_map(scenario, &scenario.arrays[index])
         };
-        let look_at_file =
-            |simulation: &dyn Simulated, map: &mut Option<ArrayMap>, segment: u32| {
-                if let Some(map) = map {
-                    let picture = layout_map::mapped(simulation.array()).picture(map, &files);
-                    map.add(segment, &picture);
-                }
-            };
+        let look_at_file = |simulation: &dyn Simulated,
+                            map: &mut Option<ArrayMap>,
+                            segment: u32| {
+            if let Some(map) = map {
+                let picture = layout_map::mapped(layout, simulation.array()).picture(map, &files);
+                map.add(segment, &picture);
+            }
+        };
         // What will be looked at after each segment, of a state that may be damaged.
         let check = |simulation: &dyn Simulated| {
             simulation.assert_invariants();

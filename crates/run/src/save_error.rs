@@ -12,67 +12,67 @@ pub enum SaveError {
     /// The directory has other files.
     #[error("{}: the directory is not empty", .path.display())]
     Occupied {
-        /// The directory.
+        /// Path of the directory that was to have the saved run.
         path: PathBuf,
     },
     /// The directory has a saved run already.
     #[error("{}: a run is saved there already", .path.display())]
     Present {
-        /// The directory.
+        /// Path of the directory that was to have the saved run.
         path: PathBuf,
     },
     /// The path is something else than a directory.
     #[error("{} is not a directory", .path.display())]
     NoDirectory {
-        /// The path.
+        /// Path that was given as a directory.
         path: PathBuf,
     },
     /// Nothing is saved in the directory.
     #[error("{}: no run is saved there", .path.display())]
     Nothing {
-        /// The directory.
+        /// Path of the directory that was searched.
         path: PathBuf,
     },
     /// Another process has the run.
     #[error("{}: another process is running it", .path.display())]
     InUse {
-        /// The directory.
+        /// Path of the directory with the saved run.
         path: PathBuf,
     },
     /// A file cannot be written.
     #[error("{} cannot be written: {source}", .path.display())]
     Write {
-        /// The file.
+        /// Path of the file, or of the directory that was to have it.
         path: PathBuf,
-        /// The error.
+        /// The system's error.
         source: io::Error,
     },
     /// A file cannot be read.
     #[error("{} cannot be read: {source}", .path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The error.
+        /// The system's error.
         source: io::Error,
     },
     /// A file is something else.
     #[error("{} is not a file of a saved run", .path.display())]
     NotSaved {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// A file has a header of another layout.
     #[error("{} has format {format}, which this version of Strewn does not read", .path.display())]
     Format {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its format.
+        /// Number of the format in its header.
         format: u64,
     },
     /// A file is shorter than it was.
     #[error("{} is truncated: it had {needed} bytes", .path.display())]
     Truncated {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The bytes that it must have, at least.
         needed: u64,
@@ -80,13 +80,13 @@ pub enum SaveError {
     /// A file has changed since it was written.
     #[error("{} is damaged: its checksum is wrong", .path.display())]
     Checksum {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// A file was written by another version.
     #[error("{} was saved by Strewn {saved}, and this is {here}", .path.display())]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The version that wrote it.
         saved: String,
@@ -96,13 +96,13 @@ pub enum SaveError {
     /// A file belongs to another run.
     #[error("{} belongs to another run", .path.display())]
     Foreign {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// A file is complete, but what it says cannot be.
     #[error("{} is inconsistent: {problem}", .path.display())]
     Inconsistent {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong, and where.
         problem: String,
@@ -110,7 +110,7 @@ pub enum SaveError {
     /// A drive profile is not what it was when the run began.
     #[error("the drive profile {} is not the one that the run began with", .path.display())]
     Profile {
-        /// The profile.
+        /// Path of the profile.
         path: PathBuf,
     },
     /// The state has no saved form.

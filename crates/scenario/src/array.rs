@@ -4,33 +4,34 @@ use std::error::Error;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use strewn_spindle::{Profile, ProfileError, Scheduler};
+use strewn_spindle::{MAX_DEPTH, Profile, ProfileError, Scheduler};
 
 use crate::catalog;
-use crate::client_raid::{ClientRaid, Surroundings};
+use crate::client_raid::{ClientRaid, OfArray};
 use crate::failure::SpindleFailure;
+use crate::fields::{
+    Fields, Naming, Own, Scales, Slot, Table, Text, choice, count, name, own, size, spindles, table,
+};
 use crate::files::{ProfileFile, Profiles};
-use crate::fitted::Fitted;
+use crate::fitted::{self, Fitted};
 use crate::front_end::FrontEnd;
 use crate::gateway::Gateway;
 use crate::host::Host;
-use crate::layout::ArrayLayout;
-use crate::machine::{Link, Pair};
+use crate::kinds::{ArrayLayout, Kind, MOST_GROUPS, Part, WriteAnywhere};
+use crate::machine::Pair;
 use crate::page_cache::PageCache;
-use crate::phase::Phase;
-use crate::presets::{self, CONTROLLER_WORDS, Controller};
+use crate::presets::Controller;
 use crate::processor::Processor;
 use crate::section::Section;
+use crate::settings::SettingValue;
+use crate::surroundings::Surroundings;
 use crate::value;
 use crate::volume::{Volume, VolumeLuns};
-use crate::workload::{NamedWorkload, Workload};
+use crate::workload;
 
 /// Most host operations that may be outstanding at an array. A spindle command's tag has room for no more than twice as
 /// many.
 pub const MOST_OUTSTANDING: u32 = 500_000;
-
-/// Rebuild steps in flight if the scenario does not set them. Chosen: no source says how many a controller has.
-const DEFAULT_REBUILD_STEPS: u32 = 2;
 
 /// An array under test.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,87 +93,101 @@ pub struct Lun {
     pub controller: u16,
 }
 
+impl Default for Lun {
+    fn default() -> Self {
+        Self {
+            name: Some(String::new()),
+            bytes: 0,
+            volume: None,
+            laid_out_bytes: None,
+            group: 1,
+            controller: 1,
+        }
+    }
+}
+
+impl Table for Lun {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            name("name", "The name by which workloads refer to it.").required("\"database\""),
+            &mut self.name,
+        );
+        f.value(
+            size("size", "Its length.")
+                .positive()
+                .required("\"200 GB\"")
+                .scales(Scales::Whole, "{}"),
+            &mut self.bytes,
+        );
+        f.value(
+            name(
+                "volume",
+                "The volume that it is in, of a write-anywhere array. LUNs that name none share one.",
+            ),
+            &mut self.volume,
+        );
+        f.value(
+            size(
+                "laid_out",
+                "How much of its file is laid out before the run, in a write-anywhere array; all of it unless given.",
+            )
+            .scales(Scales::Whole, "laid out of {}"),
+            &mut self.laid_out_bytes,
+        );
+        f.value(
+            spindles(
+                "group",
+                "The disk group that it lies in, of an array in place: 1, the default, is [array.in_place] itself, 2 the \
+                 first [[array.in_place.group]].",
+            )
+            .within(1..=MOST_GROUPS as u64)
+            .refusing(refuse_no_group)
+            .chosen("1")
+            .listed(f.context.has_disk_groups),
+            &mut self.group,
+        );
+        f.value(
+            count("controller", "The controller of a pair that owns it.")
+                .within(1..=2)
+                .chosen("1")
+                .listed(f.context.is_pair),
+            &mut self.controller,
+        );
+    }
+}
+
+fn refuse_no_group(value: &SettingValue) -> Option<(String, String)> {
+    let help = "disk groups have numbers: 1 is [array.in_place] itself, 2 the first [[array.in_place.group]]";
+    (*value == SettingValue::Count(0)).then(|| ("is zero".to_owned(), help.to_owned()))
+}
+
 impl Lun {
-    /// Reads `lun = "1000 GB"`, or each `[[array.lun]]`. Returns `None` if one has a problem.
-    fn read_all(section: &mut Section<'_>, workloads_are_named: bool) -> Option<Vec<Self>> {
-        if workloads_are_named && !section.has("lun") {
-            section.require_one_of(
-                &["lun"],
-                "add [[array.lun]] with the name and the size of each LUN that workloads work on",
-            );
-            return None;
-        }
-        if !section.is_list("lun") {
-            let bytes = section.required("lun", "\"1000 GB\"", value::positive_bytes)?;
-            return Some(vec![Self {
-                name: None,
-                bytes,
-                volume: None,
-                laid_out_bytes: None,
-                group: 1,
-                controller: 1,
-            }]);
-        }
-        let mut luns: Vec<Option<Self>> = Vec::new();
-        let in_place = section.has("in_place");
-        let section_has_pair = section.has(Pair::KEY);
-        for mut table in section.sections("lun")? {
-            let name = table.required("name", "\"database\"", value::name);
-            let bytes = table.required("size", "\"200 GB\"", value::positive_bytes);
-            let volume_is_given = table.has("volume");
-            let volume = table.optional("volume", value::name);
-            let laid_out_is_given = table.has("laid_out");
-            let laid_out_bytes = table.optional("laid_out", value::bytes);
-            if laid_out_is_given && in_place {
-                table.problem(
-                    "laid_out",
-                    "an array in place lays out nothing: each block has a fixed place",
-                    "leave the key out",
-                );
+    /// Checks the LUNs of an array against what else the array has.
+    fn check_all(section: &Section<'_>, kind: &dyn Kind) {
+        section.check_names("lun", |_| {
+            (
+                "another LUN of this array has the same name".to_owned(),
+                "workloads refer to LUNs by name: give each its own",
+            )
+        });
+        for table in section.inner("lun") {
+            for (key, part) in [
+                ("laid_out", Part::LaidOut),
+                ("volume", Part::VolumeOfLun),
+                ("group", Part::DiskGroups),
+            ] {
+                if let Some((message, help)) = kind.refusal(part).filter(|_| table.gives(key)) {
+                    table.problem(key, message, help);
+                }
             }
-            if volume_is_given && in_place {
-                table.problem(
-                    "volume",
-                    "an array in place has no volumes",
-                    "leave the key out: each LUN has chunks of its own",
-                );
-            }
-            let group = table.optional_or("group", 1, value::group_number);
-            if table.gives("group") && !in_place {
-                table.problem(
-                    "group",
-                    "only an array in place has disk groups",
-                    "leave the key out: the LUNs of a write-anywhere array lie on all of its parity groups",
-                );
-            }
-            let controller = table.optional_or("controller", 1, value::controller_number);
-            if table.gives("controller") && !section_has_pair {
+            if table.gives("controller") && !section.has(Pair::KEY) {
                 table.problem(
                     "controller",
                     "only a pair has several controllers",
                     "leave the key out, or add [array.pair]",
                 );
             }
-            let mut others = luns.iter().flatten().map(|lun| &lun.name);
-            if name.is_some() && others.any(|other| *other == name) {
-                table.problem(
-                    "name",
-                    "another LUN of this array has the same name",
-                    "workloads refer to LUNs by name: give each its own",
-                );
-            }
-            table.finish();
-            let is_good = volume_is_given == volume.is_some()
-                && laid_out_is_given == laid_out_bytes.is_some();
-            luns.push(match (name, bytes, group, controller) {
-                (Some(name), Some(bytes), Some(group), Some(controller)) if is_good => {
-                    let name = Some(name);
-                    Some(Self { name, bytes, volume, laid_out_bytes, group, controller })
-                }
-                _ => None,
-            });
         }
-        luns.into_iter().collect()
     }
 }
 
@@ -274,203 +289,413 @@ impl Array {
     }
 }
 
-/// What reading an array must know about the rest of the scenario.
-pub(crate) struct Context<'c> {
-    /// The folder from which paths in the scenario start.
-    pub(crate) folder: &'c Path,
-    /// The drive profiles that are files.
-    pub(crate) profiles: &'c Profiles<'c>,
-    /// The scenario's segments, if they are known.
-    pub(crate) segments: Option<u32>,
-    /// The length of the run in nanoseconds, if it is known.
-    pub(crate) length_ns: Option<u64>,
-    /// The workloads, if they have names.
-    pub(crate) named_workloads: Option<&'c [Workload]>,
-    /// The phases, without those of a scenario in which one has a problem.
-    pub(crate) phases: &'c [Phase],
-    /// The links; `None` if one has a problem.
-    pub(crate) links: Option<&'c [Link]>,
-    /// The hosts, if they have names; `None` if one has a problem.
-    pub(crate) hosts: Option<&'c [Host]>,
+/// An array without anything, which takes what a text has.
+impl Default for Array {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            outstanding: 0,
+            luns: Vec::new(),
+            volumes: Vec::new(),
+            spindle: SpindleChoice::Shipped(String::new()),
+            commands_per_spindle: 0,
+            scheduler: Scheduler::default(),
+            processor: Processor::default(),
+            fitted: None,
+            layout: ArrayLayout::WriteAnywhere(WriteAnywhere::default()),
+            failures: Vec::new(),
+            rebuild_steps_in_flight: 0,
+            front_end: None,
+            pair: None,
+            page_cache: None,
+            client_raid: None,
+            gateway: None,
+        }
+    }
 }
 
-impl Context<'_> {
-    /// Returns the operations that these workloads keep outstanding on the array of a name.
-    fn outstanding(&self, workloads: &[Workload], array: &str) -> u32 {
-        let together = |runs: &dyn Fn(&Workload) -> bool| -> u32 {
-            let here = workloads.iter().filter(|one| one.runs_on(array) && runs(one));
-            here.filter_map(|one| one.named.as_ref()).map(NamedWorkload::all_outstanding).sum()
-        };
-        let of_phases = self.phases.iter().map(|phase| together(&|one| phase.runs(one)));
-        of_phases.max().unwrap_or_else(|| together(&|_| true))
+impl Table for Array {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        self.begin(f);
+        f.value(
+            name("name", "Its name in results and charts; no two arrays share one.")
+                .required("\"FAS2050\"")
+                .listed(false),
+            &mut self.name,
+        );
+        self.outstanding(f);
+        self.controller(f);
+        self.luns(f);
+        f.tables(
+            table(
+                Volume::KEY,
+                "Volumes of a write-anywhere array. One that only LUNs name is thick, and as large as they are.",
+            )
+            .each("A volume.")
+            .named(Naming::InProblems)
+            .owner("volume {name} of {}"),
+            &mut self.volumes,
+        );
+        f.value(
+            own(
+                "spindle",
+                "Its drives: the name of a profile that ships, or the path of a profile's TOML file, relative to the \
+                 scenario's folder.",
+                &SPINDLE,
+            )
+            .default(
+                "\"seagate-cheetah-15k5-st3146855fc\"",
+                "published: the drive of the test, measured by CMU PDL",
+            )
+            .page(16, "Drive")
+            .about("The model of the drives."),
+            &mut self.spindle,
+        );
+        f.value(
+            count("commands_per_spindle", "Queued commands from which a drive chooses the next.")
+                .at_most(MAX_DEPTH.into())
+                .default("8", "chosen: unknown for the FAS2050")
+                .refusing(refuse_depth)
+                .fit(3)
+                .page(18, "Queue of a drive")
+                .in_unit("commands"),
+            &mut self.commands_per_spindle,
+        );
+        f.value(
+            own(
+                "scheduler",
+                "Scheduler of a drive: fcfs, sstf, c-look, sptf, aged-sptf or aged-sptf:N.",
+                &SCHEDULER,
+            )
+            .chosen("\"sptf\"")
+            .page(17, "Scheduler of a drive")
+            .about("The order in which a drive serves what it has queued."),
+            &mut self.scheduler,
+        );
+        f.value(
+            count(
+                "rebuild_steps_in_flight",
+                "Rebuild steps in flight: more steps give the rebuild priority over the host. 2 unless given, a chosen \
+                 number.",
+            )
+            .default("2", "chosen: no source says how many a controller has"),
+            &mut self.rebuild_steps_in_flight,
+        );
+        f.part(
+            table(
+                "processor",
+                "The processor of each controller: what work costs it, and its cores.",
+            )
+            .required_unless("add [array.processor] and its keys"),
+            &mut self.processor,
+        );
+        f.table(
+            table(
+                FrontEnd::KEY,
+                "How hosts reach the array. Without it, hosts and array share memory, and nothing crosses a wire.",
+            )
+            .apart(),
+            &mut self.front_end,
+        );
+        f.table(
+            table(
+                Pair::KEY,
+                "A second controller like the first, with an array of its own. The two mirror each other's log and take \
+                 over from each other.",
+            )
+            .apart(),
+            &mut self.pair,
+        );
+        f.table(
+            table(
+                PageCache::KEY,
+                "A page cache of the hosts, between the workload and the array. Without it, every operation goes to the \
+                 array.",
+            )
+            .apart(),
+            &mut self.page_cache,
+        );
+        f.table(
+            table(
+                ClientRaid::KEY,
+                "Hosts that are clients of a parallel file system: each LUN is a file over the objects of several blades, \
+                 and clients compute its parity. The rest of the array describes one blade.",
+            )
+            .apart(),
+            &mut self.client_raid,
+        );
+        f.table(
+            table(
+                Gateway::KEY,
+                "A gateway: the host of the array, which serves its LUNs to a client over a network of their own. The \
+                 page cache is then the gateway's, and front_end is the network behind it.",
+            )
+            .apart(),
+            &mut self.gateway,
+        );
+        f.table(
+            table("fitted", "What calibration may fit, and to which published figures.").apart(),
+            &mut self.fitted,
+        );
+        self.layout.fields(f);
+        f.tables(
+            table("failure", "Spindles that fail during the run.").each("A spindle that fails."),
+            &mut self.failures,
+        );
     }
 
-    /// Returns the hosts with a workload on the array of a name; all of them if the workloads are not known.
-    fn hosts_of(&self, array: Option<&str>) -> Option<Vec<Host>> {
-        let hosts = self.hosts?;
-        match (self.named_workloads, array) {
-            (Some(workloads), Some(array)) if !workloads.is_empty() => {
-                Some(Host::of_array(hosts, workloads, array).into_iter().cloned().collect())
-            }
-            _ => Some(hosts.to_vec()),
+    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+        let hosts = around.hosts_of(&self.name, s.is_right("name"));
+        let hosts = hosts.as_deref();
+        let kinds = ArrayLayout::all();
+        let is_right = kinds.iter().all(|kind| s.is_right(kind.kind().table().0));
+        let layout = is_right.then_some(&self.layout);
+        let drive_bytes = s.is_right("spindle").then(|| self.spindle.drive_bytes()).flatten();
+        Lun::check_all(s, self.layout.kind());
+        s.check_names(Volume::KEY, |_| {
+            (
+                "another volume of this array has the same name".to_owned(),
+                "LUNs refer to volumes by name: give each its own",
+            )
+        });
+        self.check_form(s, hosts);
+        SpindleFailure::check_all(s, &self.failures, layout);
+        let kind = self.layout.kind();
+        if let (Some(drive_bytes), [table]) = (drive_bytes, s.inner(kind.table().0)) {
+            kind.check_drive(table, drive_bytes);
         }
+        let front_end = self.front_end.as_ref().filter(|_| s.is_right(FrontEnd::KEY));
+        if let (Some(front_end), [table]) = (&self.front_end, s.inner(FrontEnd::KEY)) {
+            let blade_link = s.peek_within(ClientRaid::KEY, ClientRaid::BLADE_LINK);
+            front_end.check_way(table, around.links, hosts, blade_link.as_deref());
+        }
+        if let (Some(gateway), [table]) = (&self.gateway, s.inner(Gateway::KEY)) {
+            gateway.front_end.check_way(table, around.links, Some(&[]), None);
+            if table.is_good() {
+                gateway.check_array(s, hosts, front_end, self.page_cache.as_ref());
+            }
+        }
+        if let Some(raid) = self.client_raid.as_ref().filter(|_| s.is_right(ClientRaid::KEY)) {
+            let around = OfArray {
+                hosts,
+                luns: s.is_right("lun").then_some(&self.luns),
+                layout,
+                front_end,
+                drive_bytes: drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES),
+            };
+            raid.check_array(s, &around);
+        }
+        if let (Some(fitted), [table], Some(layout)) = (&self.fitted, s.inner("fitted"), layout)
+            && table.is_right("parameters")
+        {
+            fitted::check_parameters(table, &fitted.parameters, layout);
+        }
+        // A blade has only a part of its LUNs.
+        if let Some(layout) = layout.filter(|_| self.client_raid.is_none() && s.is_right("lun")) {
+            self.check_room(s, layout, drive_bytes);
+        }
+    }
+
+    fn rules(&self) -> String {
+        let keys: Vec<String> = ArrayLayout::all()
+            .iter()
+            .map(|kind| format!("\"{}\"", kind.kind().table().0))
+            .collect();
+        let complete = keys.iter().map(|key| format!("{{ \"required\": [\"processor\", {key}] }}"));
+        format!(
+            r#""anyOf": [{{ "required": ["controller"] }}, {}], "not": {{ "required": [{}] }}"#,
+            complete.collect::<Vec<_>>().join(", "),
+            keys.join(", ")
+        )
     }
 }
 
 impl Array {
-    /// Reads one `[[array]]`.
-    pub(crate) fn read(mut section: Section<'_>, context: &Context<'_>) -> Option<Self> {
-        let name = section.required("name", "\"FAS2050\"", value::name);
-        if let Some(name) = &name {
-            section.rename(format!("array[{name}]"));
+    /// Takes the form that the text has: its layout, and what decides which settings it has.
+    fn begin(&mut self, f: &mut Fields<'_>) {
+        if f.reads() {
+            self.layout.begin(f);
+            f.context.has_blade_link =
+                f.peek_within(ClientRaid::KEY, ClientRaid::BLADE_LINK).is_some();
+            return;
         }
-        let outstanding = match context.named_workloads {
-            None => section.required("outstanding", "150", value::outstanding),
-            Some(workloads) => {
-                if section.optional("outstanding", value::outstanding).is_some() {
-                    section.problem(
-                        "outstanding",
-                        "is given beside the outstanding operations of each [[workload]]",
-                        "leave it out here",
-                    );
-                }
-                Some(name.as_ref().map_or(0, |name| context.outstanding(workloads, name)))
-            }
-        };
-        let controller_is_given = section.has("controller");
-        let controller = section.optional("controller", |v| value::choice(v, &CONTROLLER_WORDS));
-        // One that is not known is named by itself. The array is not read, so that any defaults will do.
-        let stand_in = match section.has("in_place") {
-            true => Controller::Eva4400,
-            false => Controller::Fas2050,
-        };
-        section.set_defaults(presets::of_array(
-            controller.or(controller_is_given.then_some(stand_in)),
-        ));
-        let luns = Lun::read_all(&mut section, context.named_workloads.is_some());
-        let volumes = Volume::read_all(&mut section, context.length_ns);
-        let spindle = SpindleChoice::read(&mut section, context);
-        let commands = section.required("commands_per_spindle", "8", value::queue_depth);
-        let scheduler = read_scheduler(&mut section);
-        section.require_one_of(&["processor"], "add [array.processor] and its keys");
-        let is_in_place = section.has("in_place") && !section.has("write_anywhere");
-        let processor = section.section("processor");
-        let processor = processor.and_then(|table| Processor::read(table, is_in_place));
-        let (spindle, drive_bytes) = spindle.unzip();
-        let layout = ArrayLayout::read(&mut section, drive_bytes, context.length_ns);
-        let failures = SpindleFailure::read_all(&mut section, layout.as_ref(), context.length_ns);
-        let steps = section.optional_or(
-            "rebuild_steps_in_flight",
-            DEFAULT_REBUILD_STEPS,
-            value::positive_count,
+        f.context.no_consistency_points = self.layout.kind().refusal(Part::ConsistencyPoints);
+        f.context.has_disk_groups =
+            self.layout.in_place().is_some_and(|layout| layout.groups.len() > 1);
+        f.context.is_pair = self.pair.is_some();
+    }
+
+    fn outstanding(&mut self, f: &mut Fields<'_>) {
+        let outstanding = workload::outstanding(
+            "Host operations kept outstanding against the array. Required unless each [[workload]] has its own.",
         );
-        let hosts = context.hosts_of(name.as_deref());
-        let hosts = hosts.as_deref();
-        let front_end_is_given = section.has(FrontEnd::KEY);
-        let front_end = section.section(FrontEnd::KEY);
-        let blade_link = ClientRaid::peek_blade_link(&section);
-        let blade_link = blade_link.as_deref();
-        let front_end =
-            front_end.and_then(|table| FrontEnd::read(table, context.links, hosts, blade_link));
-        if !front_end_is_given && hosts.is_some_and(|hosts| !hosts.is_empty()) {
-            section.problem(
+        let outstanding =
+            outstanding.page(0, "Outstanding operations").about(workload::OUTSTANDING_ABOUT);
+        if !f.context.workloads_are_named {
+            f.value(outstanding.required_unless("150"), &mut self.outstanding);
+        } else if f.reads() {
+            f.passes_over(outstanding.key);
+            f.refuses(
+                outstanding.key,
+                "is given beside the outstanding operations of each [[workload]]",
+                "leave it out here",
+            );
+        }
+    }
+
+    /// Goes over the controller that ships, whose constants are from here on those of the array.
+    fn controller(&mut self, f: &mut Fields<'_>) {
+        let mut controller = None;
+        f.value(
+            choice::<Controller>(
+                "controller",
+                "A controller that ships: its processor, spindle and layout are those of docs/model.md unless the array \
+                 gives its own.",
+            ),
+            &mut controller,
+        );
+        if !f.reads() {
+            return;
+        }
+        if f.has("controller") {
+            // One that is not known is named by itself. The array is not read, so that any defaults will do.
+            f.set_defaults(controller.unwrap_or(self.layout.kind().stand_in()));
+        }
+        self.layout.begin(f);
+        f.context.no_consistency_points = self.layout.kind().refusal(Part::ConsistencyPoints);
+    }
+
+    /// Goes over `lun = "1000 GB"`, or each `[[array.lun]]`.
+    fn luns(&mut self, f: &mut Fields<'_>) {
+        const KEY: &str = "lun";
+        let is_list = match f.is_list(KEY) {
+            Some(is_list) => is_list,
+            None => self.luns.iter().any(|lun| lun.name.is_some()),
+        };
+        if f.reads() && f.context.workloads_are_named && !f.has(KEY) {
+            f.passes_over(KEY);
+            f.requires_one_of(
+                &[KEY],
+                "add [[array.lun]] with the name and the size of each LUN that workloads work on",
+            );
+            return;
+        }
+        if !is_list || f.describes() {
+            let mut bytes = self.luns.first().map_or(0, |lun| lun.bytes);
+            f.value(
+                size(KEY, "Length of the LUN that holds the file.")
+                    .positive()
+                    .required("\"1000 GB\"")
+                    .scales(Scales::Whole, "LUN of {}")
+                    .page(1, "LUN")
+                    .about("Length of the LUN."),
+                &mut bytes,
+            );
+            self.luns = vec![Lun { name: None, bytes, ..Lun::default() }];
+        }
+        if is_list || f.describes() {
+            f.tables(
+                table(KEY, "")
+                    .each("A LUN.")
+                    .either("The LUNs: the length of the only one, or [[array.lun]] with names.")
+                    .owner("LUN {name} of {}"),
+                &mut self.luns,
+            );
+        }
+    }
+
+    /// Checks which tables the array may have beside each other.
+    fn check_form(&self, s: &Section<'_>, hosts: Option<&[Host]>) {
+        if !s.has(FrontEnd::KEY) && hosts.is_some_and(|hosts| !hosts.is_empty()) {
+            s.problem(
                 FrontEnd::KEY,
                 "there are several hosts, and no way from them to the array",
                 "add [array.front_end] with a protocol and a path, or leave [[host]] out",
             );
         }
-        let pair_is_given = section.has(Pair::KEY);
-        let pair = section.section(Pair::KEY);
-        let pair = pair.and_then(|table| Pair::read(table, context.length_ns));
-        if pair_is_given && section.has("in_place") {
-            section.problem(
-                Pair::KEY,
-                "an array that updates in place is simulated behind one controller",
-                "leave the table out: its write cache is mirrored in any case, and costs nothing",
-            );
-        }
-        let page_cache_is_given = section.has(PageCache::KEY);
-        let page_cache = section.section(PageCache::KEY).and_then(PageCache::read);
-        let client_raid_is_given = section.has(ClientRaid::KEY);
-        let around = Surroundings {
-            links: context.links,
-            hosts,
-            luns: luns.as_deref(),
-            layout: layout.as_ref(),
-            front_end: front_end.as_ref(),
-            drive_bytes: drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES),
-            length_ns: context.length_ns,
-        };
-        let client_raid = section.section(ClientRaid::KEY);
-        let client_raid = client_raid.and_then(|table| ClientRaid::read(table, &around));
-        if let Some(raid) = &client_raid {
-            raid.check(&section, &around);
-        }
-        let gateway_is_given = section.has(Gateway::KEY);
-        let gateway = section.section(Gateway::KEY);
-        let gateway = gateway.and_then(|table| Gateway::read(table, context.links));
-        if let Some(gateway) = &gateway {
-            let page_cache = page_cache.as_ref();
-            gateway.check(&section, hosts, front_end.as_ref(), page_cache);
-        }
-        let fitted_is_given = section.has("fitted");
-        let fitted = section
-            .section("fitted")
-            .and_then(|fitted| Fitted::read(fitted, layout.as_ref(), context.segments));
-        // Each controller of a pair has an aggregate of its own.
-        let of_controllers = [1, 2].map(|controller| -> Option<Vec<Lun>> {
-            let luns = luns.as_ref()?.iter().filter(|lun| lun.controller == controller).cloned();
-            Some(luns.collect()).filter(|luns: &Vec<Lun>| !luns.is_empty())
-        });
-        for luns in of_controllers.iter().flatten() {
-            match (volumes.as_deref(), &layout) {
-                // A blade has only a part of them.
-                _ if client_raid_is_given => {}
-                (Some([]), Some(layout)) => layout.check_luns(&section, luns, drive_bytes),
-                (Some(volumes), Some(ArrayLayout::WriteAnywhere(layout))) => {
-                    let mut volumes = volumes.to_vec();
-                    if pair_is_given {
-                        let is_named = |volume: &Volume| {
-                            luns.iter().any(|lun| lun.volume.as_ref() == Some(&volume.name))
-                        };
-                        volumes.retain(is_named);
-                    }
-                    Volume::check_all(&section, &volumes, luns, layout);
-                }
-                _ => {}
+        for (key, part) in [(Pair::KEY, Part::Pair), (Volume::KEY, Part::Volumes)] {
+            let refusal = self.layout.kind().refusal(part);
+            if let Some((message, help)) = refusal.filter(|_| s.has(key)) {
+                s.problem(key, message, help);
             }
         }
-        section.finish();
-        Some(Self {
-            name: name?,
-            outstanding: outstanding?,
-            luns: luns?,
-            volumes: volumes?,
-            spindle: spindle?,
-            commands_per_spindle: commands?,
-            scheduler: scheduler?,
-            processor: processor?,
-            fitted: if fitted_is_given { Some(fitted?) } else { None },
-            layout: layout?,
-            failures: failures?,
-            rebuild_steps_in_flight: steps?,
-            front_end: if front_end_is_given { Some(front_end?) } else { None },
-            pair: if pair_is_given { Some(pair?) } else { None },
-            page_cache: if page_cache_is_given { Some(page_cache?) } else { None },
-            client_raid: if client_raid_is_given { Some(client_raid?) } else { None },
-            gateway: if gateway_is_given { Some(gateway?) } else { None },
-        })
-        .filter(|_| !controller_is_given || controller.is_some())
+    }
+
+    /// Checks that the LUNs, and what volumes reserve, fit the array.
+    fn check_room(&self, s: &Section<'_>, layout: &ArrayLayout, drive_bytes: Option<u64>) {
+        let drive_bytes = drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES);
+        // Each controller of a pair has an aggregate of its own.
+        for controller in [1, 2] {
+            let luns = self.luns.iter().filter(|lun| lun.controller == controller).cloned();
+            let luns: Vec<Lun> = luns.collect();
+            if !luns.is_empty() && s.is_right(Volume::KEY) {
+                layout.kind().check_room(s, &luns, &self.volumes, drive_bytes);
+            }
+        }
     }
 }
 
-fn read_scheduler(section: &mut Section<'_>) -> Option<Scheduler> {
-    let scheduler = section.required("scheduler", "\"sptf\"", value::text)?;
-    if let Ok(scheduler) = scheduler.parse() {
-        return Some(scheduler);
+/// Reads a scheduler.
+static SCHEDULER: Own = Own {
+    read: |value| {
+        let name = value::text(value)?;
+        match name.parse::<Scheduler>() {
+            Ok(_) => Ok(name.into()),
+            Err(_) => value::refuse(
+                format!("there is no scheduler `{name}`"),
+                value::one_of(&name, &catalog::SCHEDULERS),
+            ),
+        }
+    },
+    schema: r#""type": "string", "minLength": 1"#,
+};
+
+impl Slot for Scheduler {
+    fn get(&self) -> Option<SettingValue> {
+        Some(self.to_string().into())
     }
-    section.unknown_name("scheduler", "scheduler", &scheduler, &catalog::SCHEDULERS);
-    None
+
+    fn set(&mut self, value: SettingValue) {
+        if let SettingValue::Text(name) = value
+            && let Ok(scheduler) = name.parse()
+        {
+            *self = scheduler;
+        }
+    }
+}
+
+/// Reads a profile's name, or the path of its file, which is not read with it.
+static SPINDLE: Own = Own {
+    read: |value| {
+        let name = value::text(value)?;
+        if name.ends_with(".toml") || Profile::shipped(&name).is_some() {
+            return Ok(name.into());
+        }
+        let known = catalog::spindle_profiles();
+        value::refuse(format!("there is no spindle profile `{name}`"), value::one_of(&name, &known))
+    },
+    schema: r#""type": "string", "minLength": 1"#,
+};
+
+impl Slot for SpindleChoice {
+    fn get(&self) -> Option<SettingValue> {
+        Some(match self {
+            Self::Shipped(name) => name.as_str().into(),
+            Self::File(file) => file.path().display().to_string().into(),
+        })
+    }
+
+    fn set(&mut self, value: SettingValue) {
+        if let SettingValue::Text(name) = value {
+            *self = Self::Shipped(name);
+        }
+    }
+}
+
+fn refuse_depth(value: &SettingValue) -> Option<(String, String)> {
+    let SettingValue::Count(depth) = *value else { return None };
+    (depth > MAX_DEPTH.into())
+        .then(|| (format!("is {depth}"), format!("a spindle's queue takes at most {MAX_DEPTH}")))
 }
 
 impl SpindleChoice {
@@ -489,28 +714,29 @@ impl SpindleChoice {
         }
     }
 
-    /// Reads the choice. Returns it with the capacity of that drive in bytes.
-    fn read(section: &mut Section<'_>, context: &Context<'_>) -> Option<(Self, u64)> {
-        let example = "\"seagate-cheetah-15k5-st3146855fc\"";
-        let name = section.required("spindle", example, value::text)?;
-        if name.ends_with(".toml") {
-            return match context.profiles.profile(&context.folder.join(name)) {
-                Ok(file) => {
-                    let bytes = catalog::drive_bytes(file.profile());
-                    Some((Self::File(file), bytes))
-                }
-                Err(error) => {
-                    section.problem("spindle", with_causes(&error), profile_remedy(&error));
-                    None
-                }
-            };
+    /// Returns the bytes of the drive, if it is known.
+    fn drive_bytes(&self) -> Option<u64> {
+        self.profile().ok().as_ref().map(catalog::drive_bytes)
+    }
+
+    /// Reads the profile's file, if that is what was chosen.
+    pub(crate) fn read_file(
+        &mut self,
+        section: &mut Section<'_>,
+        folder: &Path,
+        profiles: &Profiles<'_>,
+    ) {
+        let Self::Shipped(name) = &*self else { return };
+        if !name.ends_with(".toml") {
+            return;
         }
-        let Some(profile) = Profile::shipped(&name) else {
-            let known = catalog::spindle_profiles();
-            section.unknown_name("spindle", "spindle profile", &name, &known);
-            return None;
-        };
-        Some((Self::Shipped(name), catalog::drive_bytes(&profile)))
+        match profiles.profile(&folder.join(name)) {
+            Ok(file) => *self = Self::File(file),
+            Err(error) => {
+                section.problem("spindle", with_causes(&error), profile_remedy(&error));
+                section.spoil("spindle");
+            }
+        }
     }
 }
 

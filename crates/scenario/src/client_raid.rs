@@ -5,14 +5,14 @@ use std::ops::RangeInclusive;
 use strewn_raid::{LayoutError, ObjectLayout, ObjectLayoutConfig};
 
 use crate::array::Lun;
+use crate::fields::{Fields, Multiple, Table, Text, cost, count, name, size, time};
 use crate::front_end::FrontEnd;
 use crate::host::Host;
-use crate::key_list::{KeyList, Multiple, ReadKeys};
-use crate::layout::ArrayLayout;
-use crate::machine::{self, Link, Pair};
-use crate::quantity::{Bytes, Nanoseconds};
+use crate::kinds::{ArrayLayout, Part};
+use crate::machine::{self, Pair};
+use crate::quantity::Bytes;
 use crate::section::Section;
-use crate::value;
+use crate::surroundings::Surroundings;
 
 /// Clients that compute parity. Each LUN is then a file, laid out over the objects of several blades, each of which is
 /// an array as the scenario describes it.
@@ -48,34 +48,32 @@ pub struct LostBlade {
 }
 
 /// The most blades. Chosen: 25 shelves of ten.
-const BLADES: RangeInclusive<u16> = 3..=256;
+const BLADES: RangeInclusive<u64> = 3..=256;
 /// Objects of a parity group: as many as RAID-5 has spindles.
-const WIDTHS: RangeInclusive<u32> = 3..=64;
+const WIDTHS: RangeInclusive<u64> = 3..=64;
 /// A parity group unless a scenario says otherwise: 8 + 1 objects, so that a stripe has 512 KiB.
 const DEFAULT_WIDTH: u16 = 9;
 /// What a stripe unit and a request may be.
 const SIZES: RangeInclusive<u64> = 4 << 10..=64 << 20;
 /// Chosen: no file has more stripes.
-const DEPTHS: RangeInclusive<u32> = 1..=1_000_000;
+const DEPTHS: RangeInclusive<u64> = 1..=1_000_000;
 /// LUN numbers of a machine have 16 bits.
 const MOST_OBJECTS: usize = u16::MAX as usize;
 
-/// What reading the table must know about the rest of the array.
-pub(crate) struct Surroundings<'c> {
-    pub(crate) links: Option<&'c [Link]>,
+/// What checking the table must know about the rest of the array.
+pub(crate) struct OfArray<'c> {
     pub(crate) hosts: Option<&'c [Host]>,
     pub(crate) luns: Option<&'c [Lun]>,
     pub(crate) layout: Option<&'c ArrayLayout>,
     pub(crate) front_end: Option<&'c FrontEnd>,
     pub(crate) drive_bytes: u64,
-    pub(crate) length_ns: Option<u64>,
 }
 
 impl ClientRaid {
     /// The key of the table.
     pub(crate) const KEY: &str = "client_raid";
     /// The key of the link that each blade has one like.
-    const BLADE_LINK: &str = "blade_link";
+    pub(crate) const BLADE_LINK: &str = "blade_link";
 
     /// Returns how a file is laid out: the LUN of an array that has so many others before it.
     ///
@@ -110,82 +108,8 @@ impl ClientRaid {
         self.stripe_unit_bytes * u64::from(self.width.saturating_sub(1))
     }
 
-    /// Goes over the keys that every such table has, but those of blades.
-    pub(crate) fn of_keys(&mut self, keys: &mut impl KeyList) {
-        let mut width = self.width.into();
-        keys.count("width", &mut width, WIDTHS);
-        self.width = width as u16;
-        keys.size("stripe_unit", &mut self.stripe_unit_bytes, SIZES, Multiple::Block);
-        keys.count("group_depth", &mut self.group_depth, DEPTHS);
-        keys.size("largest_request", &mut self.largest_request_bytes, SIZES, Multiple::Block);
-        keys.time("parity_per_kib", &mut self.parity_kib_ns, 0..=1_000_000_000);
-        keys.time("copy_per_kib", &mut self.copy_kib_ns, 0..=1_000_000_000);
-    }
-
-    /// Returns the link of a blade that `[array.client_raid]` names, before the table is read.
-    pub(crate) fn peek_blade_link(section: &Section<'_>) -> Option<String> {
-        section.peek_within(Self::KEY, Self::BLADE_LINK)
-    }
-
-    /// Reads `[array.client_raid]`.
-    pub(crate) fn read(mut section: Section<'_>, around: &Surroundings<'_>) -> Option<Self> {
-        let s = &mut section;
-        let blades = s.required("blades", "10", |v| match value::count(v)? {
-            blades if u16::try_from(blades).is_ok_and(|blades| BLADES.contains(&blades)) => {
-                Ok(blades as u16)
-            }
-            blades => value::refuse(
-                format!("is {blades}"),
-                format!("give {} to {}", BLADES.start(), BLADES.end()),
-            ),
-        });
-        let mut raid = Self {
-            blades: blades.unwrap_or(*BLADES.end()),
-            width: blades.unwrap_or(DEFAULT_WIDTH).min(DEFAULT_WIDTH),
-            // From memory of Welch and others, "Scalable Performance of the Panasas Parallel File System" (FAST 2008).
-            stripe_unit_bytes: 64 << 10,
-            group_depth: 1,
-            largest_request_bytes: 512 << 10,
-            parity_kib_ns: 0,
-            blade_link: None,
-            lost: None,
-            copy_kib_ns: 0,
-        };
-        let mut keys = ReadKeys::new(s);
-        raid.of_keys(&mut keys);
-        let is_good = keys.is_good;
-        raid.blade_link = s.optional(Self::BLADE_LINK, value::name);
-        if let (Some(link), Some(links)) = (&raid.blade_link, around.links) {
-            let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
-            if known.is_empty() {
-                let message = format!("there is no link `{link}`, nor any other");
-                s.problem(Self::BLADE_LINK, message, "add [[link]] with a name and a kind");
-            } else if !known.contains(&link.as_str()) {
-                s.unknown_name(Self::BLADE_LINK, "link", link, &known);
-            }
-        }
-        let link_is_good = s.has(Self::BLADE_LINK) == raid.blade_link.is_some();
-        let lost = read_lost(s, &raid, around.length_ns);
-        if let Some(blades) = blades.filter(|blades| is_good && raid.width > *blades) {
-            s.problem(
-                "width",
-                format!(
-                    "a parity group of {} objects needs as many blades, and there are {blades}",
-                    raid.width
-                ),
-                format!("give {} to {blades}", WIDTHS.start()),
-            );
-            section.finish();
-            return None;
-        }
-        section.finish();
-        blades?;
-        raid.lost = lost?;
-        (is_good && link_is_good).then_some(raid)
-    }
-
     /// Checks what the rest of the array must be like.
-    pub(crate) fn check(&self, section: &Section<'_>, around: &Surroundings<'_>) {
+    pub(crate) fn check_array(&self, section: &Section<'_>, around: &OfArray<'_>) {
         for (key, message, help) in [
             (Pair::KEY, "a blade has one controller", "leave the table out"),
             (
@@ -198,15 +122,17 @@ impl ClientRaid {
                 "a blade has no volumes",
                 "leave it out: each LUN is a file over all blades",
             ),
-            (
-                "write_anywhere",
-                "a blade is simulated as an array that updates in place",
-                "give [array.in_place]",
-            ),
         ] {
             if section.has(key) {
                 section.problem(key, message, help);
             }
+        }
+        let refusal = around
+            .layout
+            .map(ArrayLayout::kind)
+            .and_then(|kind| kind.refusal(Part::Blades).map(|refusal| (kind.table().0, refusal)));
+        if let Some((key, (message, help))) = refusal {
+            section.problem(key, message, help);
         }
         if !section.has(FrontEnd::KEY) {
             section.problem(
@@ -267,41 +193,150 @@ impl ClientRaid {
     }
 }
 
-/// Reads the blade that is lost. `None` if there is a problem.
-fn read_lost(
-    section: &mut Section<'_>,
-    raid: &ClientRaid,
-    length_ns: Option<u64>,
-) -> Option<Option<LostBlade>> {
-    let most = raid.blades;
-    let blade = section.optional("lost_blade", |v| match value::count(v)? {
-        blade if (1..=u32::from(most)).contains(&blade) => Ok(blade as u16),
-        blade => value::refuse(format!("there is no blade {blade}"), format!("give 1 to {most}")),
-    });
-    let at_ns = section.optional_or("lost_at", 0, value::nanoseconds);
-    if section.gives("lost_at") && !section.has("lost_blade") {
-        section.problem("lost_at", "no blade is lost", "give `lost_blade` too, or leave it out");
-        return None;
-    }
-    if let (Some(at_ns), Some(length_ns)) = (at_ns, length_ns) {
-        machine::check_before_end(section, "lost_at", at_ns, length_ns);
-    }
-    match (section.has("lost_blade"), blade) {
-        (true, None) => None,
-        (false, _) => Some(None),
-        (true, Some(blade)) => Some(Some(LostBlade { blade, at_ns: at_ns? })),
+impl Default for ClientRaid {
+    fn default() -> Self {
+        Self {
+            blades: 0,
+            width: DEFAULT_WIDTH,
+            stripe_unit_bytes: 0,
+            group_depth: 1,
+            largest_request_bytes: 0,
+            parity_kib_ns: 0,
+            blade_link: None,
+            lost: None,
+            copy_kib_ns: 0,
+        }
     }
 }
 
-/// Lists the settings of the table, in the order in which [`ClientRaid::read`] takes them.
-pub(crate) fn listed(raid: &ClientRaid, settings: &mut crate::settings::Settings) {
-    settings.add("blades", raid.blades);
-    raid.clone().of_keys(settings);
-    if let Some(link) = &raid.blade_link {
-        settings.add(ClientRaid::BLADE_LINK, link.as_str());
+impl Table for ClientRaid {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            count("blades", "The blades. Each has one object of every file.")
+                .within(BLADES)
+                .required("10"),
+            &mut self.blades,
+        );
+        if f.reads() && f.is_right("blades") {
+            self.width = self.blades.min(DEFAULT_WIDTH);
+        }
+        f.value(
+            count(
+                "width",
+                "Objects of a parity group, that of parity included. Unless given, 9, or as many as there are blades if \
+                 they are fewer.",
+            )
+            .within(WIDTHS)
+            .inherited(),
+            &mut self.width,
+        );
+        f.value(
+            size(
+                "stripe_unit",
+                "What goes to one object before the next one has its turn: a multiple of 4 KiB.",
+            )
+            .sized(SIZES, Multiple::Block)
+            .default(
+                "\"64 KiB\"",
+                "recalled from Welch and others, \"Scalable Performance of the Panasas Parallel File System\", FAST 2008",
+            ),
+            &mut self.stripe_unit_bytes,
+        );
+        f.value(
+            count(
+                "group_depth",
+                "Stripes that go to a parity group before the next one, of the blades that follow, has its turn.",
+            )
+            .within(DEPTHS)
+            .chosen("1"),
+            &mut self.group_depth,
+        );
+        f.value(
+            size(
+                "largest_request",
+                "The largest request to a blade. Neighbouring stripe units of an object are one request up to this.",
+            )
+            .sized(SIZES, Multiple::Block)
+            .chosen("\"512 KiB\""),
+            &mut self.largest_request_bytes,
+        );
+        f.value(
+            cost("parity_per_kib", "What a KiB that goes into parity takes of a client's core.")
+                .chosen("\"0 s\""),
+            &mut self.parity_kib_ns,
+        );
+        f.value(
+            cost(
+                "copy_per_kib",
+                "What a KiB that an application reads or writes takes of a client's core: of a read when all of it has \
+                 arrived, of a write before its parity is computed.",
+            )
+            .chosen("\"0 s\""),
+            &mut self.copy_kib_ns,
+        );
+        f.value(
+            name(
+                Self::BLADE_LINK,
+                "Name of a link: each blade has one like it, behind the path of the front end.",
+            ),
+            &mut self.blade_link,
+        );
+        let mut blade = self.lost.map(|lost| lost.blade);
+        let mut at_ns = self.lost.map_or(0, |lost| lost.at_ns);
+        f.value(
+            count(
+                "lost_blade",
+                "A blade that clients cannot reach, counted from 1: what it had is computed from the others.",
+            )
+            .within(1..=*BLADES.end()),
+            &mut blade,
+        );
+        f.value(
+            time("lost_at", "From when on, from the start of the run.")
+                .chosen("\"0 s\"")
+                .moment(format!("loss of blade {} of {{}}", blade.unwrap_or_default()))
+                .listed(blade.is_some()),
+            &mut at_ns,
+        );
+        self.lost = blade.map(|blade| LostBlade { blade, at_ns });
     }
-    if let Some(LostBlade { blade, at_ns }) = raid.lost {
-        settings.add("lost_blade", blade);
-        settings.add("lost_at", Nanoseconds(at_ns).to_string());
+
+    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+        if let (Some(link), Some(links)) = (&self.blade_link, around.links)
+            && s.is_right(Self::BLADE_LINK)
+        {
+            let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+            if known.is_empty() {
+                let message = format!("there is no link `{link}`, nor any other");
+                s.problem(Self::BLADE_LINK, message, "add [[link]] with a name and a kind");
+            } else if !known.contains(&link.as_str()) {
+                s.unknown_name(Self::BLADE_LINK, "link", link, &known);
+            }
+        }
+        let blades = self.blades;
+        if s.are_right(&["blades", "width"]) && self.width > blades {
+            s.problem(
+                "width",
+                format!(
+                    "a parity group of {} objects needs as many blades, and there are {blades}",
+                    self.width
+                ),
+                format!("give {} to {blades}", WIDTHS.start()),
+            );
+        }
+        if let Some(LostBlade { blade, at_ns }) = self.lost.filter(|_| s.is_right("lost_blade")) {
+            if s.is_right("blades") && blade > blades {
+                s.problem(
+                    "lost_blade",
+                    format!("there is no blade {blade}"),
+                    format!("give 1 to {blades}"),
+                );
+            }
+            if let Some(length_ns) = around.length_ns.filter(|_| s.is_right("lost_at")) {
+                machine::check_before_end(s, "lost_at", at_ns, length_ns);
+            }
+        } else if s.gives("lost_at") && !s.has("lost_blade") {
+            s.problem("lost_at", "no blade is lost", "give `lost_blade` too, or leave it out");
+        }
     }
 }

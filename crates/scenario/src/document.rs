@@ -7,6 +7,7 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use toml::{Table, Value};
 
+use crate::fields::moments;
 use crate::files::Profiles;
 use crate::problem::ScenarioError;
 use crate::scenario::{SCHEMA, Scenario};
@@ -64,24 +65,7 @@ impl Scenario {
     fn segments_spoken_of(&self) -> u32 {
         let fitted = self.arrays.iter().filter_map(|array| array.fitted.as_ref());
         let fitted = fitted.flat_map(|fitted| fitted.segments.iter().copied()).max();
-        let failures = self.arrays.iter().flat_map(|array| &array.failures);
-        let layouts = self.arrays.iter().filter_map(|array| array.layout.write_anywhere());
-        let groups = layouts.clone().flat_map(|layout| &layout.further_groups);
-        let scans = layouts.clone().filter_map(|layout| layout.relocation.scan);
-        let schedules = layouts.filter_map(|layout| layout.snapshots);
-        let raids = self.arrays.iter().filter_map(|array| array.client_raid.as_ref());
-        let lost = raids.filter_map(|raid| raid.lost);
-        let links = self.links.iter().flat_map(|link| [link.down_ns, link.up_ns]);
-        let pairs = self.arrays.iter().filter_map(|array| array.pair.as_ref());
-        let takeovers = pairs.flat_map(|pair| [pair.takeover_ns, pair.giveback_ns]);
-        let happens = failures
-            .map(|failure| failure.at_ns)
-            .chain(lost.map(|lost| lost.at_ns))
-            .chain(links.chain(takeovers).flatten())
-            .chain(groups.filter_map(|group| group.at_ns))
-            .chain(schedules.map(|schedule| schedule.every_ns))
-            .chain(scans.map(|scan| scan.begins_ns))
-            .max();
+        let happens = moments(&mut self.clone()).into_iter().max();
         let happens = happens.map_or(0, |at_ns| at_ns / self.segment_ns + 1);
         let happens = u32::try_from(happens).unwrap_or(u32::MAX);
         happens.max(fitted.unwrap_or(0))

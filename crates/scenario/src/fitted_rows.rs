@@ -2,18 +2,17 @@
 
 use std::ops::Range;
 
-use toml::Spanned;
 use toml::de::DeTable;
 
+use crate::fields::{Fields, Table, list_of, name};
 use crate::place::place_of;
 use crate::scenario::Scenario;
 use crate::section::Section;
 use crate::set::{OF_ARRAYS, SetError};
 use crate::settings::SettingValue;
-use crate::value;
 
 /// A setting, and the published rows that it is fitted to. Every other row is a prediction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FittedRows {
     /// The setting, by the name that [`Scenario::parse_with`](crate::Scenario::parse_with) takes. If several arrays
     /// have it, it is one number, the same in all of them.
@@ -23,58 +22,54 @@ pub struct FittedRows {
 }
 
 /// The most settings that a scenario may fit to rows. Few keep the rest a prediction.
-const MOST_FITTED: usize = 4;
+pub(crate) const MOST_FITTED: usize = 4;
 
 impl FittedRows {
     /// The key of the tables.
     pub(crate) const KEY: &str = "fitted";
 
-    /// Reads every `[[fitted]]`, with the place of its setting; a scenario may have none.
-    pub(crate) fn read_all(section: &mut Section<'_>) -> Option<Vec<(Self, Range<usize>)>> {
-        let is_given = section.has(Self::KEY);
-        let sections = section.sections(Self::KEY);
-        if !is_given {
-            return Some(Vec::new());
-        }
-        let sections = sections?;
-        if sections.len() > MOST_FITTED {
+    /// Checks every `[[fitted]]` against the others.
+    pub(crate) fn check_all(section: &Section<'_>, all: &[Self]) {
+        if all.len() > MOST_FITTED {
             section.problem(
                 Self::KEY,
-                format!("{} settings are fitted", sections.len()),
+                format!("{} settings are fitted", all.len()),
                 format!(
                     "few fitted numbers keep the rest a prediction: list at most {MOST_FITTED}"
                 ),
             );
         }
-        let mut all: Vec<(Self, Range<usize>)> = Vec::new();
-        let mut all_good = true;
-        for mut section in sections {
-            let at = section.get("parameter").map(Spanned::span).unwrap_or_default();
-            let parameter =
-                section.required("parameter", "\"link.adapter.per_second\"", value::name);
-            let rows = section.list("rows", "[\"iSCSI, read\"]", value::name);
-            let is_listed = |row: &Spanned<String>| {
-                let listed = all.iter().flat_map(|(fitted, _)| &fitted.rows);
-                listed.into_iter().any(|other| other == row.get_ref())
-            };
-            if let Some(row) = rows.iter().flatten().find(|row| is_listed(row)) {
-                section.problem_at(
-                    row.span(),
+        for (position, (fitted, table)) in all.iter().zip(section.inner(Self::KEY)).enumerate() {
+            let others = || all[..position].iter().flat_map(|other| &other.rows);
+            let twice = fitted.rows.iter().position(|row| others().any(|other| other == row));
+            if let Some(index) = twice {
+                table.problem_at(
+                    table.element("rows", index),
                     "rows",
-                    format!("`{}` is fitted to already", row.get_ref()),
+                    format!("`{}` is fitted to already", fitted.rows[index]),
                     "a row has one setting that is fitted to it",
                 );
             }
-            section.finish();
-            match (parameter, rows) {
-                (Some(parameter), Some(rows)) => {
-                    let rows = rows.into_iter().map(Spanned::into_inner).collect();
-                    all.push((Self { parameter, rows }, at));
-                }
-                _ => all_good = false,
-            }
         }
-        all_good.then_some(all)
+    }
+}
+
+impl Table for FittedRows {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            name(
+                "parameter",
+                "The name of a setting, as `--set` takes it. If several arrays have it, it is one number, the same in all \
+                 of them.",
+            )
+            .required("\"link.adapter.per_second\""),
+            &mut self.parameter,
+        );
+        f.value(
+            list_of(name("rows", "The names of the rows, as in the file of published figures."))
+                .required("[\"iSCSI, read\"]"),
+            &mut self.rows,
+        );
     }
 }
 

@@ -2,9 +2,9 @@
 
 use strewn_base::BLOCK_BYTES;
 
+use crate::fields::{Field, Words, choice};
 use crate::quantity::Bytes;
 use crate::section::Section;
-use crate::value;
 
 /// The on-disk format of an array.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -17,11 +17,13 @@ pub enum Format {
     Durable,
 }
 
-/// The words for a format.
-const WORDS: [(&str, Format); 2] = [("modelled", Format::Modelled), ("durable", Format::Durable)];
-
 /// The key of a format, in both layouts.
 pub(crate) const FORMAT: &str = "format";
+
+impl Words for Format {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("modelled", Self::Modelled), ("durable", Self::Durable)];
+}
 
 impl Format {
     /// Returns whether this is the format of a live array.
@@ -32,54 +34,24 @@ impl Format {
 
     /// Returns its word in a scenario's file.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Modelled => WORDS[0].0,
-            Self::Durable => WORDS[1].0,
-        }
-    }
-
-    /// Reads the format of a layout.
-    pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
-        section.required(FORMAT, "\"modelled\"", |v| value::choice(v, &WORDS))
+    pub fn as_str(self) -> &'static str {
+        self.word()
     }
 }
 
-/// The size of an array's log.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LogSize {
-    pub(crate) half_bytes: u64,
-    pub(crate) record_header_bytes: u64,
+/// The format of a layout.
+pub(crate) fn field(help: &'static str) -> Field {
+    choice::<Format>(FORMAT, help).default("\"modelled\"", "that of the published experiment")
 }
 
-impl LogSize {
-    /// The keys of a log.
-    pub(crate) const KEYS: [&'static str; 2] = ["log_half", "log_record_header"];
-
-    /// Reads the log of a layout.
-    pub(crate) fn read(section: &mut Section<'_>) -> Option<Self> {
-        let [half, header] = Self::KEYS;
-        let half_bytes = section.required(half, "\"64 MiB\"", value::positive_bytes);
-        let record_header_bytes = section.required(header, "\"160 B\"", value::bytes);
-        let (half_bytes, record_header_bytes) = (half_bytes?, record_header_bytes?);
-        let least = record_header_bytes.saturating_add(BLOCK_BYTES);
-        if half_bytes < least {
-            section.problem(
-                half,
-                "does not hold one record of a block",
-                format!("give at least {}, a header and a block", Bytes(least)),
-            );
-        }
-        Some(Self { half_bytes, record_header_bytes })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_format_has_its_word() {
-        assert!(WORDS.iter().all(|(word, format)| format.as_str() == *word));
+/// Notes a problem if half of a log holds no record.
+pub(crate) fn check_log(section: &Section<'_>, half_bytes: u64, record_header_bytes: u64) {
+    let least = record_header_bytes.saturating_add(BLOCK_BYTES);
+    if section.are_right(&["log_half", "log_record_header"]) && half_bytes < least {
+        section.problem(
+            "log_half",
+            "does not hold one record of a block",
+            format!("give at least {}, a header and a block", Bytes(least)),
+        );
     }
 }

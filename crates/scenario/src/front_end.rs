@@ -2,11 +2,11 @@
 
 use strewn_transport::{Forwarding, LinkProfile, Protocol, RouterSettings, Transport};
 
+use crate::fields::{Fields, Table, Text, Words, choice, cost, count, list_of, name, table};
 use crate::host::Host;
 use crate::machine::{self, Link};
-use crate::protocol;
+use crate::protocol::{self, ProtocolName};
 use crate::section::Section;
-use crate::value;
 
 /// How hosts reach an array. Without one they share memory with it, and nothing crosses a wire.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,25 +66,27 @@ impl PerKib {
         self.write_ns.unwrap_or(self.both_ns)
     }
 
-    /// Reads the keys `<of>_per_kib`, `<of>_read_per_kib` and `<of>_write_per_kib`.
-    fn read(section: &mut Section<'_>, [both, read, write]: [&'static str; 3]) -> Option<Self> {
-        let both_ns = section.optional_or(both, 0, value::at_most_a_second);
-        let mut own = |key| {
-            let ns = section.optional(key, value::at_most_a_second);
-            let is_good = section.has(key) == ns.is_some();
-            is_good.then(|| ns.map(|ns| ns as f64))
-        };
-        let (read_ns, write_ns) = (own(read), own(write));
-        Some(Self { both_ns: both_ns? as f64, read_ns: read_ns?, write_ns: write_ns? })
+    /// Goes over the cost of a side: of either direction, and of reads and writes if these are others.
+    fn fields(
+        &mut self,
+        f: &mut Fields<'_>,
+        [both, read, write]: [&'static str; 3],
+        help: &'static str,
+    ) {
+        f.value(cost(both, help).default("\"0 s\"", FREE), &mut self.both_ns);
+        f.value(
+            cost(read, "The same of data that is read, if that costs something else."),
+            &mut self.read_ns,
+        );
+        f.value(
+            cost(write, "The same of data that is written, if that costs something else."),
+            &mut self.write_ns,
+        );
     }
 }
 
-/// The keys of what a KiB costs a host.
-pub(crate) const HOST_PER_KIB: [&str; 3] =
-    ["host_per_kib", "host_read_per_kib", "host_write_per_kib"];
-/// The keys of what a KiB costs a controller.
-pub(crate) const CONTROLLER_PER_KIB: [&str; 3] =
-    ["controller_per_kib", "controller_read_per_kib", "controller_write_per_kib"];
+/// Where the costs of a protocol come from that a scenario does not give.
+const FREE: &str = "nothing, unless it is measured";
 
 /// When a host begins with an answer that arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,67 +97,167 @@ pub enum HostReceives {
     AsItArrives,
 }
 
-/// The words for when a host begins with an answer.
-pub(crate) const HOST_RECEIVES: [(&str, HostReceives); 2] =
-    [("when-complete", HostReceives::WhenComplete), ("as-it-arrives", HostReceives::AsItArrives)];
+impl Words for HostReceives {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("when-complete", Self::WhenComplete), ("as-it-arrives", Self::AsItArrives)];
+}
 
-/// The words for how switches pass frames on.
-pub(crate) const FORWARDINGS: [(&str, Forwarding); 2] =
-    [("store-and-forward", Forwarding::StoreAndForward), ("cut-through", Forwarding::CutThrough)];
+impl Words for Forwarding {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("store-and-forward", Self::StoreAndForward), ("cut-through", Self::CutThrough)];
+}
 
-/// What a switch of the machine room adds unless a scenario says: a store-and-forward gigabit switch's data sheets say
-/// 2 to 6 us.
-const SWITCH_LATENCY_NS: u64 = 4_000;
+impl Default for FrontEnd {
+    fn default() -> Self {
+        Self {
+            protocol: ProtocolName::Iscsi.protocol(),
+            transport: ProtocolName::Iscsi.transport(),
+            path: Vec::new(),
+            switch_latency_ns: 0,
+            switch_forwarding: Forwarding::StoreAndForward,
+            router: None,
+            connections: 1,
+            host_cores: 1,
+            host_pdu_ns: 0.0,
+            host_per_kib: PerKib::default(),
+            controller_pdu_ns: 0.0,
+            controller_per_kib: PerKib::default(),
+            host_interrupt_delay_ns: 0,
+            host_receives: HostReceives::WhenComplete,
+        }
+    }
+}
+
+/// What the settings of a front end mean on either side of a gateway.
+pub(crate) struct Sides {
+    pub(crate) host_cores: &'static str,
+    pub(crate) host_pdu: &'static str,
+    pub(crate) host_per_kib: &'static str,
+    pub(crate) controller_pdu: &'static str,
+    pub(crate) controller_per_kib: &'static str,
+}
+
+const HOST_AND_CONTROLLER: Sides = Sides {
+    host_cores: "Cores of the host for what the protocol costs it.",
+    host_pdu: "What a PDU costs the host's processor, at most 1 s.",
+    host_per_kib: "What a KiB of data costs the host's processor, at most 1 s.",
+    controller_pdu: "What a PDU costs the controller's processor, at most 1 s.",
+    controller_per_kib: "What a KiB of data costs the controller's processor, at most 1 s.",
+};
 
 impl FrontEnd {
     /// The key of the table.
     pub(crate) const KEY: &str = "front_end";
 
-    /// Reads `[array.front_end]`.
-    pub(crate) fn read(
-        mut section: Section<'_>,
+    /// Takes the defaults of a protocol, if a text is read.
+    pub(crate) fn begin(&mut self, f: &mut Fields<'_>, name: ProtocolName) {
+        if f.reads() {
+            self.protocol = name.protocol();
+            self.transport = name.transport();
+        }
+    }
+
+    /// Goes over what a front end has in front of a gateway and behind it.
+    pub(crate) fn common(&mut self, f: &mut Fields<'_>, sides: &Sides) {
+        f.value(
+            cost("switch_latency", "What a switch adds to a frame, at most 1 s.").default(
+                "\"4 us\"",
+                "a store-and-forward gigabit switch's data sheets say 2 to 6 us",
+            ),
+            &mut self.switch_latency_ns,
+        );
+        f.value(
+            choice::<Forwarding>(
+                "switch_forwarding",
+                "When a switch passes a frame on: when all of it has arrived, or its header.",
+            )
+            .default("\"store-and-forward\"", "switches of the time"),
+            &mut self.switch_forwarding,
+        );
+        f.value(
+            count("connections", "Connections that operations use in turn.").chosen("1"),
+            &mut self.connections,
+        );
+        let host_cores = count("host_cores", sides.host_cores).chosen("1");
+        f.value(host_cores.listed(!f.context.hosts_are_named), &mut self.host_cores);
+        f.value(cost("host_pdu", sides.host_pdu).default("\"0 s\"", FREE), &mut self.host_pdu_ns);
+        let host = ["host_per_kib", "host_read_per_kib", "host_write_per_kib"];
+        self.host_per_kib.fields(f, host, sides.host_per_kib);
+        f.value(
+            cost("controller_pdu", sides.controller_pdu).default("\"0 s\"", FREE),
+            &mut self.controller_pdu_ns,
+        );
+        let controller =
+            ["controller_per_kib", "controller_read_per_kib", "controller_write_per_kib"];
+        self.controller_per_kib.fields(f, controller, sides.controller_per_kib);
+    }
+}
+
+impl Table for FrontEnd {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        let mut protocol = ProtocolName::of(&self.protocol);
+        f.value(
+            choice::<ProtocolName>("protocol", "The protocol.").required("\"iscsi\""),
+            &mut protocol,
+        );
+        self.begin(f, protocol);
+        let path = list_of(name(
+            "path",
+            "The links from the host to the array, by name, with a switch between two of them, or the router. Required \
+             unless each blade of client_raid has a link.",
+        ));
+        let path = match f.context.has_blade_link {
+            true => path,
+            false => path.required_unless("[\"gigabit\"]"),
+        };
+        f.value(path.each("[\"gigabit\"]"), &mut self.path);
+        self.common(f, &HOST_AND_CONTROLLER);
+        // Where they are as they always were, results list what they always did.
+        f.value(
+            cost(
+                "host_interrupt_delay",
+                "How long the host's adapter collects frames of an answer before it interrupts the host, at most 1 s; 0 s \
+                 without moderation.",
+            )
+            .chosen("\"0 s\"")
+            .unless_default(),
+            &mut self.host_interrupt_delay_ns,
+        );
+        f.value(
+            choice::<HostReceives>(
+                "host_receives",
+                "When the host begins with an answer: when all of it is there, or with its first frames.",
+            )
+            .chosen("\"when-complete\"")
+            .unless_default(),
+            &mut self.host_receives,
+        );
+        protocol::of_protocols(f, &mut self.protocol, &mut self.transport, &ProtocolName::ALL);
+        f.table(
+            table(
+                protocol::ROUTER,
+                "A block router where the path changes from Ethernet or InfiniBand to Fibre Channel; the protocol is \
+                 iscsi. Each time is at most 1 s.",
+            )
+            .apart(),
+            &mut self.router,
+        );
+    }
+}
+
+impl FrontEnd {
+    /// Checks the way from hosts to what is behind it, with the link that each blade has one like.
+    pub(crate) fn check_way(
+        &self,
+        s: &Section<'_>,
         links: Option<&[Link]>,
         hosts: Option<&[Host]>,
         blade_link: Option<&str>,
-    ) -> Option<Self> {
-        let s = &mut section;
-        let protocol =
-            s.required("protocol", "\"iscsi\"", |v| value::choice(v, &protocol::protocols()));
-        let path = match blade_link.is_some() && !s.has("path") {
-            true => {
-                s.get("path");
-                Some(Vec::new())
-            }
-            false => s.list("path", "[\"gigabit\"]", value::name),
-        };
-        let path: Option<Vec<String>> =
-            path.map(|path| path.into_iter().map(|name| name.into_inner()).collect());
-        let switch_latency_ns =
-            s.optional_or("switch_latency", SWITCH_LATENCY_NS, value::at_most_a_second);
-        let forwarding = s.optional_or("switch_forwarding", Forwarding::StoreAndForward, |v| {
-            value::choice(v, &FORWARDINGS)
-        });
-        let connections = s.optional_or("connections", 1, value::positive_count);
-        let host_cores = s.optional_or("host_cores", 1, value::positive_count);
-        let mut cost = |key| {
-            let ns = s.optional_or(key, 0, value::at_most_a_second);
-            ns.map(|ns| ns as f64)
-        };
-        let host_pdu_ns = cost("host_pdu");
-        let controller_pdu_ns = cost("controller_pdu");
-        let host_per_kib = PerKib::read(s, HOST_PER_KIB);
-        let controller_per_kib = PerKib::read(s, CONTROLLER_PER_KIB);
-        let host_interrupt_delay_ns =
-            s.optional_or("host_interrupt_delay", 0, value::at_most_a_second);
-        let host_receives = s.optional_or("host_receives", HostReceives::WhenComplete, |v| {
-            value::choice(v, &HOST_RECEIVES)
-        });
-        let settings = protocol::read(s, protocol.unwrap_or(Protocol::Direct));
-        let router = protocol::read_router(s);
-        if let (Some(path), Some(links), Some(hosts), Some(protocol)) =
-            (&path, links, hosts, protocol)
+    ) {
+        if let (Some(links), Some(hosts)) = (links, hosts)
+            && s.are_right(&["path", "protocol"])
         {
-            check_path(s, path, blade_link, links, hosts, &protocol);
+            check_path(s, &self.path, blade_link, links, hosts, &self.protocol);
         }
         if hosts.is_some_and(|hosts| !hosts.is_empty()) && s.gives("host_cores") {
             s.problem(
@@ -164,25 +266,6 @@ impl FrontEnd {
                 "leave it out here, and give `cores` there",
             );
         }
-        section.finish();
-        protocol?;
-        let (protocol, transport) = settings?;
-        Some(Self {
-            protocol,
-            transport,
-            path: path?,
-            switch_latency_ns: switch_latency_ns?,
-            switch_forwarding: forwarding?,
-            router: router?,
-            connections: connections?,
-            host_cores: host_cores?,
-            host_pdu_ns: host_pdu_ns?,
-            host_per_kib: host_per_kib?,
-            controller_pdu_ns: controller_pdu_ns?,
-            controller_per_kib: controller_per_kib?,
-            host_interrupt_delay_ns: host_interrupt_delay_ns?,
-            host_receives: host_receives?,
-        })
     }
 }
 

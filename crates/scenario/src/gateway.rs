@@ -4,13 +4,13 @@ use strewn_transport::Protocol;
 use strewn_transport::front_end::WriteStability;
 
 use crate::client_raid::ClientRaid;
-use crate::front_end::FrontEnd;
+use crate::fields::{Fields, Table, Text, Words, choice, count, list_of, name};
+use crate::front_end::{FrontEnd, Sides};
 use crate::host::Host;
-use crate::machine::Link;
 use crate::page_cache::{CacheWrites, PageCache};
+use crate::protocol::{self, ProtocolName};
 use crate::section::Section;
-use crate::settings::Settings;
-use crate::value;
+use crate::settings::SettingValue;
 
 /// A gateway between the workload and the array. The page cache is then the gateway's, and the front end is the network
 /// behind it.
@@ -25,32 +25,78 @@ pub struct Gateway {
 /// Keys of a front end that have no meaning in front of a gateway.
 const OTHERS: [&str; 3] = ["router", "host_interrupt_delay", "host_receives"];
 
-impl Gateway {
-    /// The key of the table.
-    pub(crate) const KEY: &str = "gateway";
-    /// The key of the gateway's cores.
-    const CORES: &str = "cores";
+/// The protocols of files.
+const OF_FILES: [ProtocolName; 3] = [ProtocolName::Nfs, ProtocolName::Smb1, ProtocolName::Smb2];
 
-    /// Reads `[array.gateway]`.
-    pub(crate) fn read(mut section: Section<'_>, links: Option<&[Link]>) -> Option<Self> {
-        let s = &mut section;
-        let cores = s.optional_or(Self::CORES, 1, value::positive_count);
-        for key in OTHERS.into_iter().filter(|key| s.has(key)) {
-            s.problem(
+const CLIENT_AND_GATEWAY: Sides = Sides {
+    host_cores: "Cores of the client for what the protocol costs it.",
+    host_pdu: "What a PDU costs the client's processor, at most 1 s.",
+    host_per_kib: "What a KiB of data costs the client's processor, at most 1 s.",
+    controller_pdu: "What a PDU costs the gateway's processor, at most 1 s.",
+    controller_per_kib: "What a KiB of data costs the gateway's processor, at most 1 s.",
+};
+
+impl Default for Gateway {
+    fn default() -> Self {
+        let name = ProtocolName::Nfs;
+        let (protocol, transport) = (name.protocol(), name.transport());
+        Self { front_end: FrontEnd { protocol, transport, ..FrontEnd::default() }, cores: 1 }
+    }
+}
+
+impl Table for Gateway {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            count("cores", "Cores of the gateway for what the protocol costs it.").chosen("1"),
+            &mut self.cores,
+        );
+        for key in OTHERS {
+            f.refuses(
                 key,
                 "a client reaches a gateway without this",
                 "leave it out, or give it in [array.front_end]",
             );
         }
-        if s.peek("protocol").is_some_and(|word| matches!(word.as_str(), "fcp" | "iscsi")) {
-            s.problem("protocol", "a gateway serves files", "give \"nfs\", \"smb1\" or \"smb2\"");
-        }
-        let front_end = FrontEnd::read(section, links, Some(&[]), None);
-        Some(Self { front_end: front_end?, cores: cores? })
+        let mut protocol = ProtocolName::of(&self.front_end.protocol);
+        let words = OF_FILES.map(Words::word);
+        f.value(
+            choice::<ProtocolName>("protocol", "The protocol of files.")
+                .required("\"nfs\"")
+                .of_words(&words)
+                .refusing(refuse_blocks),
+            &mut protocol,
+        );
+        self.front_end.begin(f, protocol);
+        f.value(
+            list_of(name(
+                "path",
+                "The links from the client to the gateway, by name, with a switch between two of them.",
+            ))
+            .required("[\"gigabit\"]"),
+            &mut self.front_end.path,
+        );
+        // A gateway is the only host of its array, and has one client.
+        f.context.hosts_are_named = false;
+        self.front_end.common(f, &CLIENT_AND_GATEWAY);
+        let FrontEnd { protocol, transport, .. } = &mut self.front_end;
+        protocol::of_protocols(f, protocol, transport, &OF_FILES);
     }
+}
+
+fn refuse_blocks(value: &SettingValue) -> Option<(String, String)> {
+    let SettingValue::Text(word) = value else { return None };
+    matches!(word.as_str(), "fcp" | "iscsi").then(|| {
+        let help = "give \"nfs\", \"smb1\" or \"smb2\"";
+        ("a gateway serves files".to_owned(), help.to_owned())
+    })
+}
+
+impl Gateway {
+    /// The key of the table.
+    pub(crate) const KEY: &str = "gateway";
 
     /// Checks what the rest of the array must be like.
-    pub(crate) fn check(
+    pub(crate) fn check_array(
         &self,
         section: &Section<'_>,
         hosts: Option<&[Host]>,
@@ -95,10 +141,5 @@ impl Gateway {
     fn is_stable_before_close(&self) -> bool {
         let Protocol::Nfs(nfs) = self.front_end.protocol else { return false };
         nfs.stability != WriteStability::CommitOnClose
-    }
-
-    /// Lists the settings of the table besides those of a front end.
-    pub(crate) fn listed(&self, settings: &mut Settings) {
-        settings.add(Self::CORES, self.cores);
     }
 }

@@ -87,25 +87,21 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod array;
-mod background;
 mod catalog;
 mod client_raid;
 mod digest;
-mod disk_group;
 mod document;
 mod edit;
 mod failure;
+mod fields;
 mod files;
 mod fitted;
 mod fitted_rows;
 mod format;
 mod front_end;
 mod gateway;
-mod group;
 mod host;
-mod in_place;
-mod key_list;
-mod layout;
+mod kinds;
 mod machine;
 mod nearest;
 mod origin;
@@ -122,7 +118,6 @@ mod protocol;
 mod quantity;
 mod read_ahead;
 mod record;
-mod relocation;
 mod scale;
 mod scenario;
 mod section;
@@ -130,30 +125,32 @@ mod set;
 mod settings;
 mod snapshots;
 mod source_text;
+mod surroundings;
 mod template;
 mod unknown;
 mod value;
 mod volume;
 mod warnings;
 mod workload;
-mod write_anywhere;
 
 pub use array::{Array, Lun, MOST_OUTSTANDING, SpindleChoice};
-pub use background::BackgroundScan;
 pub use catalog::SCHEDULERS;
 pub use client_raid::{ClientRaid, LostBlade};
-pub use disk_group::{DiskGroup, InPlaceLayout};
 pub use failure::SpindleFailure;
+pub use fields::{ArrayParameter, Control, Setting, Takes, schema_json, settings_markdown};
 pub use files::{Disk, Files, NoFiles, ProfileFile};
 pub use fitted::Fitted;
 pub use fitted_rows::{FittedRows, with_settings};
 pub use format::Format;
 pub use front_end::{FrontEnd, HostReceives, PerKib};
 pub use gateway::Gateway;
-pub use group::{FurtherGroup, MOST_GROUPS, PlacedGroup};
 pub use host::Host;
-pub use in_place::InPlace;
-pub use layout::ArrayLayout;
+pub use kinds::in_place::{DiskGroup, InPlace, InPlaceLayout};
+pub use kinds::write_anywhere::{
+    BackgroundScan, CacheStart, FurtherGroup, OtherData, PlacedGroup, ReallocationScan, Relocation,
+    WriteAnywhere,
+};
+pub use kinds::{ArrayLayout, MOST_GROUPS};
 pub use machine::{Link, Pair};
 pub use origin::Origin;
 pub use overhead::{Overhead, OverheadConfiguration};
@@ -164,7 +161,6 @@ pub use problem::{Problem, ProblemKind, ScenarioError};
 pub use processor::{Processor, ProcessorWork};
 pub use quantity::{Bytes, Nanoseconds, QuantityError};
 pub use record::{RecordFittedError, record_fitted};
-pub use relocation::{ReallocationScan, Relocation};
 pub use scenario::Scenario;
 pub use set::SetError;
 pub use settings::SettingValue;
@@ -181,10 +177,6 @@ pub use template::Template;
 pub use unknown::Unknown;
 pub use volume::{Volume, VolumeLuns};
 pub use workload::{AccessSpecificationChoice, NamedWorkload, Workload};
-pub use write_anywhere::{CacheStart, OtherData, WriteAnywhere};
-
-/// The JSON schema of a scenario's file, for editors that check TOML against a schema.
-pub const SCHEMA_JSON: &str = include_str!("scenario.schema.json");
 
 /// The example of the README, compiled and run with the documentation's.
 #[cfg(doctest)]

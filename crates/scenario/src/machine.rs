@@ -2,12 +2,15 @@
 
 use strewn_transport::{Framing, LaneRule, LinkProfile};
 
+use crate::fields::{
+    Fields, Scales, Table, Text, Words, choice, cost, count, known, name, size, time,
+};
 use crate::quantity::Nanoseconds;
 use crate::section::Section;
-use crate::value;
+use crate::surroundings::Surroundings;
 
 /// A link, by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Link {
     /// The name by which arrays refer to it.
     pub name: String,
@@ -33,114 +36,117 @@ pub struct Link {
     pub bytes_per_second: Option<u64>,
 }
 
-/// The key of a link's own rate.
-pub(crate) const PER_SECOND: &str = "per_second";
-
-/// The words for the rules by which lanes are chosen.
-pub(crate) const LANE_RULES: [(&str, LaneRule); 3] = [
-    ("flow-hash", LaneRule::FlowHash),
-    ("round-robin", LaneRule::RoundRobin),
-    ("least-queue", LaneRule::LeastQueue),
-];
+impl Words for LaneRule {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("flow-hash", Self::FlowHash),
+        ("round-robin", Self::RoundRobin),
+        ("least-queue", Self::LeastQueue),
+    ];
+}
 
 /// Most lanes of a link: as many as LACP joins (IEEE 802.1AX).
-const MOST_LANES: u32 = 8;
+const MOST_LANES: u64 = 8;
 
-/// How long a lane that has failed is still used, unless a scenario says: LACP with short timeouts loses three PDUs,
-/// one a second.
-const DETECTION_NS: u64 = 3_000_000_000;
+impl Table for Link {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            name("name", "The name by which arrays refer to it.").required("\"gigabit\""),
+            &mut self.name,
+        );
+        f.value(
+            known(
+                "kind",
+                "What it is. Jumbo frames have an MTU of 9,000 bytes, others one of 1,500.",
+                "kind of link",
+                || LinkProfile::shipped_names().collect(),
+            )
+            .required("\"ethernet-1g\""),
+            &mut self.kind,
+        );
+        f.value(
+            count("lanes", "Parallel links that serve as one.")
+                .within(1..=MOST_LANES)
+                .default("1", "no LACP"),
+            &mut self.lanes,
+        );
+        f.value(
+            choice::<LaneRule>(
+                "lane_rule",
+                "How lanes share what is sent: a connection stays on one (LACP), each message takes the next one (MPIO \
+                 round robin), or the one that is free first.",
+            )
+            .default("\"flow-hash\"", "LACP: IEEE 802.1AX"),
+            &mut self.lane_rule,
+        );
+        f.value(
+            time(
+                "down",
+                "When the link, or some of its lanes, fails, from the start of the run; never unless given.",
+            )
+            .moment("{} fails"),
+            &mut self.down_ns,
+        );
+        f.value(
+            count("down_lanes", "How many lanes fail, the first one first. Only beside down.")
+                .within(1..=MOST_LANES)
+                .chosen("1")
+                .listed(self.down_ns.is_some()),
+            &mut self.down_lanes,
+        );
+        f.value(
+            time("up", "When it works again; never unless given.").moment("{} is back"),
+            &mut self.up_ns,
+        );
+        f.value(
+            time("detection", "How long a lane that has failed is still used.")
+                .default("\"3 s\"", "LACP with short timeouts loses three PDUs, one a second"),
+            &mut self.detection_ns,
+        );
+        f.value(
+            cost("propagation", "From one end to the other, at most 1 s: 5 ns a metre.")
+                .of_kind("\"50 ns\"", "10 m of cable"),
+            &mut self.propagation_ns,
+        );
+        f.value(
+            count(
+                "buffer_credits",
+                "Frames that may be on the way before the receiver has a free buffer again; only of Fibre Channel. Unless \
+                 given, as many as never bind.",
+            ),
+            &mut self.buffer_credits,
+        );
+        f.value(
+            size(
+                "per_second",
+                "Bytes a second on the wire, headers included, instead of the kind's rate: an adapter or a bus that \
+                 passes no more.",
+            )
+            .positive(),
+            &mut self.bytes_per_second,
+        );
+    }
 
-impl Link {
-    /// Reads every `[[link]]`; a scenario may have none.
-    pub(crate) fn read_all(section: &mut Section<'_>, length_ns: Option<u64>) -> Option<Vec<Self>> {
-        if !section.has("link") {
-            section.get("link");
-            return Some(Vec::new());
+    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+        if s.is_right("kind") && !is_fibre_channel(&self.kind) && s.has("buffer_credits") {
+            s.problem(
+                "buffer_credits",
+                "only Fibre Channel has them",
+                "leave this out, or give a kind of fc-1g to fc-8g",
+            );
         }
-        let mut links: Vec<Option<Self>> = Vec::new();
-        for mut table in section.sections("link")? {
-            let name = table.required("name", "\"gigabit\"", value::name);
-            if let Some(name) = &name {
-                table.rename(format!("link[{name}]"));
-            }
-            let kind = read_kind(&mut table);
-            let lanes = table.optional_or("lanes", 1, value::positive_count);
-            let lane_rule = table
-                .optional_or("lane_rule", LaneRule::FlowHash, |v| value::choice(v, &LANE_RULES));
-            let down_ns = table.optional("down", value::nanoseconds);
-            let down_lanes = table.optional_or("down_lanes", 1, value::positive_count);
-            let up_ns = table.optional("up", value::nanoseconds);
-            let detection_ns = table.optional_or("detection", DETECTION_NS, value::nanoseconds);
-            let propagation_ns = table.optional("propagation", value::at_most_a_second);
-            let buffer_credits = table.optional("buffer_credits", value::positive_count);
-            let per_second = table.optional(PER_SECOND, value::positive_bytes);
-            let is_ethernet = kind.as_deref().is_some_and(|kind| !is_fibre_channel(kind));
-            if is_ethernet && table.has("buffer_credits") {
-                table.problem(
-                    "buffer_credits",
-                    "only Fibre Channel has them",
-                    "leave this out, or give a kind of fc-1g to fc-8g",
-                );
-            }
-            check_times(&table, down_ns, up_ns, length_ns);
-            if lanes.is_some_and(|lanes| lanes > MOST_LANES) {
-                table.problem(
-                    "lanes",
-                    format!("is more than {MOST_LANES}"),
-                    format!("give 1 to {MOST_LANES}"),
-                );
-            }
-            if let (Some(lanes), Some(down_lanes)) = (lanes, down_lanes)
-                && down_lanes > lanes
-            {
-                table.problem(
-                    "down_lanes",
-                    format!("is {down_lanes}, and the link has {lanes}"),
-                    format!("give at most {lanes}"),
-                );
-            }
-            if table.gives("down_lanes") && !table.has("down") {
-                table.problem(
-                    "down_lanes",
-                    "no lane fails",
-                    "give `down` as well, or leave this out",
-                );
-            }
-            if name.is_some()
-                && links.iter().flatten().any(|link| Some(&link.name) == name.as_ref())
-            {
-                table.problem("name", "another link has the same name", "give each its own");
-            }
-            let is_good = table.has("down") == down_ns.is_some()
-                && table.has("up") == up_ns.is_some()
-                && table.has("propagation") == propagation_ns.is_some()
-                && table.has("buffer_credits") == buffer_credits.is_some()
-                && table.has(PER_SECOND) == per_second.is_some();
-            table.finish();
-            let of_lanes = lanes.zip(down_lanes).zip(lane_rule);
-            links.push(match (name, kind, of_lanes, detection_ns) {
-                (
-                    Some(name),
-                    Some(kind),
-                    Some(((lanes, down_lanes), lane_rule)),
-                    Some(detection_ns),
-                ) if is_good => Some(Self {
-                    name,
-                    kind,
-                    lanes,
-                    lane_rule,
-                    down_ns,
-                    down_lanes,
-                    up_ns,
-                    detection_ns,
-                    propagation_ns,
-                    buffer_credits,
-                    bytes_per_second: per_second,
-                }),
-                _ => None,
-            });
+        if s.are_right(&["down", "up"]) {
+            check_times(s, self.down_ns, self.up_ns, around.length_ns);
         }
-        links.into_iter().collect()
+        if s.are_right(&["lanes", "down_lanes"]) && self.down_lanes > self.lanes {
+            s.problem(
+                "down_lanes",
+                format!("is {}, and the link has {}", self.down_lanes, self.lanes),
+                format!("give at most {}", self.lanes),
+            );
+        }
+        if s.gives("down_lanes") && !s.has("down") {
+            s.problem("down_lanes", "no lane fails", "give `down` as well, or leave this out");
+        }
     }
 }
 
@@ -177,16 +183,6 @@ impl Link {
 /// Returns whether a kind of link is Fibre Channel.
 pub(crate) fn is_fibre_channel(kind: &str) -> bool {
     LinkProfile::shipped(kind).is_some_and(|profile| profile.framing == Framing::Sequences)
-}
-
-fn read_kind(section: &mut Section<'_>) -> Option<String> {
-    let kind = section.required("kind", "\"ethernet-1g\"", value::text)?;
-    let known: Vec<&str> = LinkProfile::shipped_names().collect();
-    if known.contains(&kind.as_str()) {
-        return Some(kind);
-    }
-    section.unknown_name("kind", "kind of link", &kind, &known);
-    None
 }
 
 fn check_times(
@@ -232,7 +228,7 @@ pub(crate) fn check_before_end(
 
 /// A second controller like the first, with an array of its own. The two mirror each other's log and take over from
 /// each other.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pair {
     /// Bytes a second between the two, in each direction.
     pub interconnect_bytes_per_second: u64,
@@ -250,79 +246,88 @@ pub struct Pair {
     pub giveback_pause_ns: u64,
 }
 
-/// Until a partner is declared dead: `cf.takeover.detection.seconds`, 15 s unless set.
-const TAKEOVER_DETECTION_NS: u64 = 15_000_000_000;
-/// Chosen: clients of the time had to bear 120 s, and givebacks are reported to take some tens of seconds.
-const GIVEBACK_PAUSE_NS: u64 = 30_000_000_000;
-/// Chosen: InfiniBand SDR with four lanes, 8 Gb/s. A host's writes are a tenth of it.
-const INTERCONNECT_BYTES_PER_SECOND: u64 = 1_000_000_000;
-/// Chosen: an RDMA write and its completion.
-const INTERCONNECT_LATENCY_NS: u64 = 10_000;
-
 impl Pair {
     /// The key of the table.
     pub(crate) const KEY: &str = "pair";
+}
 
-    /// Reads `[array.pair]`.
-    pub(crate) fn read(mut section: Section<'_>, length_ns: Option<u64>) -> Option<Self> {
-        let s = &mut section;
-        let per_second = s.optional_or(
-            "interconnect_per_second",
-            INTERCONNECT_BYTES_PER_SECOND,
-            value::positive_bytes,
+impl Table for Pair {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            size("interconnect_per_second", "Bytes a second between the two, in each direction.")
+                .positive()
+                // A host's writes are a tenth of it.
+                .default("\"1 GB\"", "chosen: InfiniBand SDR with four lanes, 8 Gb/s"),
+            &mut self.interconnect_bytes_per_second,
         );
-        let latency =
-            s.optional_or("interconnect_latency", INTERCONNECT_LATENCY_NS, value::nanoseconds);
-        let failing = s.optional_or("failing", 1, value::controller_number);
-        let takeover_ns = s.optional("takeover", value::nanoseconds);
-        let giveback_ns = s.optional("giveback", value::nanoseconds);
-        let detection = s.optional_or("detection", TAKEOVER_DETECTION_NS, value::nanoseconds);
-        let pause = s.optional_or("giveback_pause", GIVEBACK_PAUSE_NS, value::nanoseconds);
-        let is_good = s.has("takeover") == takeover_ns.is_some()
-            && s.has("giveback") == giveback_ns.is_some();
-        if let (Some(takeover_ns), Some(length_ns)) = (takeover_ns, length_ns) {
+        f.value(
+            time("interconnect_latency", "Until the partner confirms a record of the log.")
+                .default("\"10 us\"", "chosen: an RDMA write and its completion"),
+            &mut self.interconnect_latency_ns,
+        );
+        f.value(
+            count("failing", "The controller that fails.")
+                .within(1..=2)
+                .chosen("1")
+                .listed(self.takeover_ns.is_some()),
+            &mut self.failing,
+        );
+        f.value(
+            time("takeover", "When it fails, from the start of the run; never unless given.")
+                .moment("takeover of {}"),
+            &mut self.takeover_ns,
+        );
+        f.value(
+            time("giveback", "When it gets its array back; never unless given.")
+                .moment("giveback of {}"),
+            &mut self.giveback_ns,
+        );
+        f.value(
+            time("detection", "From the failure until the partner takes over.")
+                .default("\"15 s\"", "`cf.takeover.detection.seconds`")
+                .scales(Scales::Whole, "detection of a failed controller of {}"),
+            &mut self.detection_ns,
+        );
+        f.value(
+            time("giveback_pause", "How long nobody serves the array during a giveback.")
+                .default(
+                    "\"30 s\"",
+                    "chosen: clients of the time had to bear 120 s, and givebacks are reported to take some tens of \
+                     seconds",
+                )
+                .scales(Scales::Whole, "pause of a giveback of {}"),
+            &mut self.giveback_pause_ns,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+        let takeover_ns = self.takeover_ns.filter(|_| s.is_right("takeover"));
+        if let (Some(takeover_ns), Some(length_ns)) = (takeover_ns, around.length_ns) {
             check_before_end(s, "takeover", takeover_ns, length_ns);
         }
-        match (takeover_ns, giveback_ns, detection) {
-            (None, Some(_), _) if is_good => s.problem(
-                "giveback",
-                "nothing was taken over",
-                "give `takeover` as well, or leave this out",
-            ),
-            (Some(takeover_ns), Some(giveback_ns), Some(detection_ns))
-                if giveback_ns <= takeover_ns.saturating_add(detection_ns) =>
-            {
-                s.problem(
+        if s.are_right(&["takeover", "giveback", "detection"]) {
+            let taken_over_ns =
+                takeover_ns.map(|takeover_ns| takeover_ns.saturating_add(self.detection_ns));
+            match (taken_over_ns, self.giveback_ns) {
+                (None, Some(_)) => s.problem(
                     "giveback",
-                    format!(
-                        "is {}, and the partner takes over at {}",
-                        Nanoseconds(giveback_ns),
-                        Nanoseconds(takeover_ns.saturating_add(detection_ns))
-                    ),
-                    "give a later time",
-                );
+                    "nothing was taken over",
+                    "give `takeover` as well, or leave this out",
+                ),
+                (Some(taken_over_ns), Some(giveback_ns)) if giveback_ns <= taken_over_ns => {
+                    let (back, over) = (Nanoseconds(giveback_ns), Nanoseconds(taken_over_ns));
+                    let message = format!("is {back}, and the partner takes over at {over}");
+                    s.problem("giveback", message, "give a later time");
+                }
+                _ => {}
             }
-            _ => {}
         }
-        if failing.is_some() && s.gives("failing") && !s.has("takeover") {
+        if s.is_right("failing") && s.gives("failing") && !s.has("takeover") {
             s.problem(
                 "failing",
                 "no controller fails",
                 "give `takeover` as well, or leave this out",
             );
         }
-        section.finish();
-        if !is_good {
-            return None;
-        }
-        Some(Self {
-            interconnect_bytes_per_second: per_second?,
-            interconnect_latency_ns: latency?,
-            failing: failing?,
-            takeover_ns,
-            giveback_ns,
-            detection_ns: detection?,
-            giveback_pause_ns: pause?,
-        })
     }
 }

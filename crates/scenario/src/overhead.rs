@@ -2,14 +2,15 @@
 
 use strewn_raid::ProtectionLevel;
 
-use crate::array::Array;
-use crate::disk_group::PROTECTION_WORDS;
-use crate::layout::ArrayLayout;
+use crate::fields::{
+    Fields, Slot, Table, Text, Words, choice, count, flag, name, number, table, text,
+};
 use crate::section::Section;
-use crate::value;
+use crate::settings::SettingValue;
+use crate::surroundings::Surroundings;
 
 /// The cost of overhead in a comparison: spindles bought, and their price.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overhead {
     /// Price of a spindle in US dollars.
     pub usd_per_spindle: f64,
@@ -18,7 +19,7 @@ pub struct Overhead {
 }
 
 /// One way to count the spindles that an array needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OverheadConfiguration {
     /// The array's name.
     pub array: String,
@@ -36,100 +37,114 @@ pub struct OverheadConfiguration {
     pub used_by_results: bool,
 }
 
-impl Overhead {
-    /// Reads `[overhead]`. All arrays are known only if none of them has a problem.
-    pub(crate) fn read(mut section: Section<'_>, arrays: &ArrayNames<'_>) -> Option<Self> {
-        let usd_per_spindle = section.required("usd_per_spindle", "1000.0", value::number);
-        let mut used: Vec<String> = Vec::new();
-        let mut configurations = Some(Vec::new());
-        for configuration in section.sections("configuration").unwrap_or_default() {
-            let read = OverheadConfiguration::read(configuration, arrays, &mut used);
-            configurations = configurations.zip(read).map(|(mut list, read)| {
-                list.push(read);
-                list
-            });
+impl Table for Overhead {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            number("usd_per_spindle", "Price of a spindle, in US dollars.").required("1000.0"),
+            &mut self.usd_per_spindle,
+        );
+        f.tables(
+            table("configuration", "Ways to buy.")
+                .each("A way to buy the spindles that an array needs."),
+            &mut self.configurations,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+        let mut used: Vec<&str> = Vec::new();
+        for (configuration, table) in self.configurations.iter().zip(s.inner("configuration")) {
+            let array = configuration.array.as_str();
+            if !table.are_right(&["array", "used_by_results"]) || !configuration.used_by_results {
+                continue;
+            }
+            if used.contains(&array) {
+                table.problem(
+                    "used_by_results",
+                    format!("a second configuration of {array} is used by results"),
+                    "of an array's configurations, mark one",
+                );
+            }
+            used.push(array);
         }
-        section.finish();
-        Some(Self { usd_per_spindle: usd_per_spindle?, configurations: configurations? })
     }
 }
 
-/// What is known about a scenario's arrays when its overhead is read.
-pub(crate) struct ArrayNames<'a> {
-    /// The names of all arrays, including those with problems.
-    pub(crate) names: &'a [String],
-    /// The arrays without problems.
-    pub(crate) arrays: &'a [Array],
-}
+impl Table for OverheadConfiguration {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(name("array", "The array.").required("\"FAS2050\""), &mut self.array);
+        f.value(
+            name("name", "Name of the configuration.").required("\"working spindles alone\""),
+            &mut self.name,
+        );
+        f.value(
+            text("source", "Source of the configuration.").required("\"reserve rule\""),
+            &mut self.source,
+        );
+        f.value(
+            count("spare", "Spare spindles to buy; none unless given.")
+                .or_zero()
+                .default("0", "none"),
+            &mut self.spare,
+        );
+        f.value(
+            count("root", "Spindles to buy for root volumes; none unless given.")
+                .or_zero()
+                .default("0", "none"),
+            &mut self.root,
+        );
+        f.value(
+            choice::<ProtectionLevel>(
+                "protection_level",
+                "Number of failures for which an in-place array reserves space.",
+            ),
+            &mut self.protection_level,
+        );
+        f.value(
+            flag("used_by_results", "Whether the other tables use this configuration.")
+                .default("false", "none is"),
+            &mut self.used_by_results,
+        );
+    }
 
-impl ArrayNames<'_> {
-    fn layout(&self, name: &str) -> Option<&ArrayLayout> {
-        self.arrays.iter().find(|array| array.name == name).map(|array| &array.layout)
+    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+        let array = &self.array;
+        if !s.is_right("array") {
+            return;
+        }
+        if !around.array_names.contains(array) {
+            s.unknown_name("array", "array", array, around.array_names);
+        }
+        let Some(known) = around.arrays.iter().find(|one| one.name == *array) else { return };
+        if known.client_raid.is_some() {
+            s.problem(
+                "array",
+                format!("{array} is many blades, and parity between them is the clients'"),
+                "leave the configuration out",
+            );
+        }
+        let without_level = known.layout.kind().without_protection_level();
+        if let Some(kind) = without_level.filter(|_| s.gives("protection_level")) {
+            s.problem(
+                "protection_level",
+                format!("{array} is a {kind} array, which has no protection level"),
+                "give it spare spindles instead: spare = 1",
+            );
+        }
     }
 }
 
-impl OverheadConfiguration {
-    fn read(
-        mut section: Section<'_>,
-        arrays: &ArrayNames<'_>,
-        used: &mut Vec<String>,
-    ) -> Option<Self> {
-        let array = section.required("array", "\"FAS2050\"", value::name);
-        let name = section.required("name", "\"working spindles alone\"", value::name);
-        let source = section.required("source", "\"reserve rule\"", value::text);
-        let spare = section.optional_or("spare", 0, value::count);
-        let root = section.optional_or("root", 0, value::count);
-        let level_is_given = section.has("protection_level");
-        let level = section.optional("protection_level", |v| value::choice(v, &PROTECTION_WORDS));
-        let used_by_results = section.optional_or("used_by_results", false, value::flag);
-        if let Some(array) = &array {
-            if !arrays.names.contains(array) {
-                section.unknown_name("array", "array", array, arrays.names);
-            }
-            let is_blades = |one: &&Array| one.name == *array && one.client_raid.is_some();
-            if arrays.arrays.iter().any(|one| is_blades(&one)) {
-                section.problem(
-                    "array",
-                    format!("{array} is many blades, and parity between them is the clients'"),
-                    "leave the configuration out",
-                );
-            }
-            let without_level = match arrays.layout(array) {
-                Some(ArrayLayout::WriteAnywhere(_)) => Some("write-anywhere"),
-                Some(ArrayLayout::InPlace(layout))
-                    if !layout.groups.iter().any(|one| one.layout.has_sets()) =>
-                {
-                    layout.groups.first().map(|one| one.layout.title())
-                }
-                _ => None,
-            };
-            if let Some(kind) = without_level.filter(|_| level_is_given) {
-                section.problem(
-                    "protection_level",
-                    format!("{array} is a {kind} array, which has no protection level"),
-                    "give it spare spindles instead: spare = 1",
-                );
-            }
-            if used_by_results == Some(true) {
-                if used.contains(array) {
-                    section.problem(
-                        "used_by_results",
-                        format!("a second configuration of {array} is used by results"),
-                        "of an array's configurations, mark one",
-                    );
-                }
-                used.push(array.clone());
-            }
-        }
-        section.finish();
-        Some(Self {
-            array: array?,
-            name: name?,
-            source: source?,
-            spare: spare?,
-            root: root?,
-            protection_level: if level_is_given { Some(level?) } else { None },
-            used_by_results: used_by_results?,
-        })
+impl Slot for Option<ProtectionLevel> {
+    fn get(&self) -> Option<SettingValue> {
+        self.map(|level| level.word().into())
+    }
+
+    fn set(&mut self, value: SettingValue) {
+        let mut level = ProtectionLevel::None;
+        Slot::set(&mut level, value);
+        *self = Some(level);
+    }
+
+    fn clear(&mut self) {
+        *self = None;
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::layout::ArrayLayout;
+use crate::array::Array;
+use crate::fields::{ArrayParameter, numbers};
+use crate::kinds::ArrayLayout;
 
 /// The base unit of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,51 +69,12 @@ impl ParameterError {
     }
 }
 
-/// The name of a parameter, from the keys of the scenario's file, and its base unit.
-type Parameter = (&'static str, ParameterUnit);
-
-/// The parameters of every array.
-const COMMON: [Parameter; 6] = [
-    ("processor.host_operation", ParameterUnit::Nanoseconds),
-    ("processor.spindle_command", ParameterUnit::Nanoseconds),
-    ("processor.per_kib", ParameterUnit::Nanoseconds),
-    ("commands_per_spindle", ParameterUnit::Count),
-    ("processor.parity_per_kib", ParameterUnit::Nanoseconds),
-    ("processor.interrupt", ParameterUnit::Nanoseconds),
-];
-const WRITE_ANYWHERE: [Parameter; 10] = [
-    ("write_anywhere.tetrises_in_flight", ParameterUnit::Count),
-    ("write_anywhere.checkpoint_interval", ParameterUnit::Nanoseconds),
-    ("write_anywhere.buffer_cache", ParameterUnit::Bytes),
-    ("write_anywhere.protected_percent", ParameterUnit::Percent),
-    ("write_anywhere.dirty_limit_percent", ParameterUnit::Percent),
-    ("write_anywhere.delayed_free_percent", ParameterUnit::Percent),
-    ("processor.allocated_block", ParameterUnit::Nanoseconds),
-    ("processor.freed_block", ParameterUnit::Nanoseconds),
-    ("processor.metadata_block", ParameterUnit::Nanoseconds),
-    ("write_anywhere.read_ahead", ParameterUnit::Bytes),
-];
-const IN_PLACE: [Parameter; 5] = [
-    ("in_place.write_cache", ParameterUnit::Bytes),
-    ("in_place.destage_low_percent", ParameterUnit::Percent),
-    ("in_place.destages_per_spindle", ParameterUnit::Number),
-    ("in_place.read_ahead", ParameterUnit::Bytes),
-    ("in_place.read_cache", ParameterUnit::Bytes),
-];
-
-/// Returns the names of the parameters of an array with this layout.
-pub(crate) fn names(layout: &ArrayLayout) -> Vec<&'static str> {
-    let of_layout = match layout {
-        ArrayLayout::WriteAnywhere(_) => WRITE_ANYWHERE.as_slice(),
-        ArrayLayout::InPlace(_) => IN_PLACE.as_slice(),
-    };
-    COMMON.iter().chain(of_layout).map(|(name, _)| *name).collect()
-}
-
-/// Returns the base unit of a parameter, if there is one of this name.
-pub(crate) fn unit(name: &str) -> Option<ParameterUnit> {
-    let mut all = COMMON.iter().chain(&WRITE_ANYWHERE).chain(&IN_PLACE);
-    all.find(|(known, _)| *known == name).map(|(_, unit)| *unit)
+/// Returns the parameter of a name, of an array with either layout; none if there is no such parameter.
+pub(crate) fn named(name: &str) -> Option<ArrayParameter> {
+    ArrayLayout::all().into_iter().find_map(|layout| {
+        let all = numbers(&mut Array { layout, ..Array::default() }, None);
+        all.into_iter().find(|number| number.name == name)
+    })
 }
 
 impl ParameterUnit {

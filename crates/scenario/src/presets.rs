@@ -1,9 +1,12 @@
-//! Values that a scenario need not give: defaults, and those of the controllers that ship.
+//! Constants of the controllers that ship, which a scenario need not give.
 
 use std::sync::LazyLock;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
+
+use crate::fields::{Slot, Words};
+use crate::settings::SettingValue;
 
 /// A controller whose constants ship, for `controller` of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,17 +17,33 @@ pub(crate) enum Controller {
     PanasasSb1000,
 }
 
-/// The words for a controller.
-pub(crate) const CONTROLLER_WORDS: [(&str, Controller); 4] = [
-    ("fas2050", Controller::Fas2050),
-    ("eva4400", Controller::Eva4400),
-    ("fas3040c", Controller::Fas3040c),
-    ("panasas-sb1000", Controller::PanasasSb1000),
-];
+impl Words for Controller {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("fas2050", Self::Fas2050),
+        ("eva4400", Self::Eva4400),
+        ("fas3040c", Self::Fas3040c),
+        ("panasas-sb1000", Self::PanasasSb1000),
+    ];
+}
+
+impl Slot for Option<Controller> {
+    fn get(&self) -> Option<SettingValue> {
+        self.map(|controller| controller.word().into())
+    }
+
+    fn set(&mut self, value: SettingValue) {
+        let mut controller = Controller::Fas2050;
+        Slot::set(&mut controller, value);
+        *self = Some(controller);
+    }
+
+    fn clear(&mut self) {
+        *self = None;
+    }
+}
 
 type Document = LazyLock<Spanned<DeTable<'static>>>;
 
-static DEFAULTS: Document = LazyLock::new(|| read(include_str!("../presets/defaults.toml")));
 static FAS2050: Document = LazyLock::new(|| read(include_str!("../presets/fas2050.toml")));
 static EVA4400: Document = LazyLock::new(|| read(include_str!("../presets/eva4400.toml")));
 static FAS3040C: Document = LazyLock::new(|| read(include_str!("../presets/fas3040c.toml")));
@@ -41,24 +60,18 @@ fn read(text: &'static str) -> Spanned<DeTable<'static>> {
 
 /// Returns the constants of the controller of this name.
 pub(crate) fn named(controller: &str) -> Option<&'static DeTable<'static>> {
-    let known = CONTROLLER_WORDS.iter().find(|(word, _)| *word == controller);
-    known.and_then(|(_, controller)| of_array(Some(*controller)))
+    let known = Controller::WORDS.iter().find(|(word, _)| *word == controller);
+    known.map(|(_, controller)| of(*controller))
 }
 
-/// Returns the constants of a controller, or the defaults of any array.
-pub(crate) fn of_array(controller: Option<Controller>) -> Option<&'static DeTable<'static>> {
+/// Returns the constants of a controller.
+pub(crate) fn of(controller: Controller) -> &'static DeTable<'static> {
     match controller {
-        Some(Controller::Fas2050) => Some(FAS2050.get_ref()),
-        Some(Controller::Eva4400) => Some(EVA4400.get_ref()),
-        Some(Controller::Fas3040c) => Some(FAS3040C.get_ref()),
-        Some(Controller::PanasasSb1000) => Some(PANASAS_SB1000.get_ref()),
-        None => table("array"),
+        Controller::Fas2050 => FAS2050.get_ref(),
+        Controller::Eva4400 => EVA4400.get_ref(),
+        Controller::Fas3040c => FAS3040C.get_ref(),
+        Controller::PanasasSb1000 => PANASAS_SB1000.get_ref(),
     }
-}
-
-/// Returns the defaults of a table: of `array`, or of one of its layouts.
-pub(crate) fn table(name: &str) -> Option<&'static DeTable<'static>> {
-    DEFAULTS.get_ref().get(name).map(Spanned::get_ref).and_then(DeValue::as_table)
 }
 
 #[cfg(test)]
@@ -68,7 +81,6 @@ mod tests {
     #[test]
     fn every_preset_is_toml_with_a_table() {
         for text in [
-            include_str!("../presets/defaults.toml"),
             include_str!("../presets/fas2050.toml"),
             include_str!("../presets/eva4400.toml"),
             include_str!("../presets/fas3040c.toml"),
@@ -76,6 +88,5 @@ mod tests {
         ] {
             DeTable::parse(text).unwrap();
         }
-        assert!(["array", "write_anywhere", "in_place"].iter().all(|name| table(name).is_some()));
     }
 }

@@ -2,11 +2,16 @@
 
 use toml::de::DeValue;
 
+use crate::fields::{
+    Field, Fields, Own, Slot, Table, Text, Words, cost, count, own, whole_percent,
+};
 use crate::section::Section;
-use crate::value::{self, ValueError};
+use crate::settings::SettingValue;
+use crate::surroundings::Surroundings;
+use crate::value::{self, Reading};
 
 /// The processor of each of an array's controllers: what work costs it, and its cores.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Processor {
     /// For a host operation, in nanoseconds.
     pub host_operation_ns: f64,
@@ -51,159 +56,221 @@ pub enum ProcessorWork {
     Scans,
 }
 
-/// The share of write-back where a scenario gives none: equal to the host's, as Data ONTAP weighs system operations
-/// against a user's unless told otherwise.
-const WRITE_BACK_PERCENT: u8 = 50;
-
 /// Most cores of a controller.
-const MOST_CORES: u32 = 1_024;
+const MOST_CORES: u64 = 1_024;
 
-/// The kinds of work as scenarios write them.
-pub(crate) const WORK_WORDS: [(&str, ProcessorWork); 7] = [
-    ("operations", ProcessorWork::Operations),
-    ("commands", ProcessorWork::Commands),
-    ("network", ProcessorWork::Network),
-    ("allocation", ProcessorWork::Allocation),
-    ("frees", ProcessorWork::Frees),
-    ("parity", ProcessorWork::Parity),
-    ("scans", ProcessorWork::Scans),
-];
+impl Words for ProcessorWork {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("operations", Self::Operations),
+        ("commands", Self::Commands),
+        ("network", Self::Network),
+        ("allocation", Self::Allocation),
+        ("frees", Self::Frees),
+        ("parity", Self::Parity),
+        ("scans", Self::Scans),
+    ];
+}
 
 const DOMAINS_EXAMPLE: &str =
     "write serial_domains = [[\"operations\", \"commands\"]], or [] if nothing is serialized";
 
-impl Processor {
-    /// The keys of costs that nothing is charged for unless they are given. The first three are of consistency points.
-    pub(crate) const OPTIONAL_COSTS: [&str; 5] =
-        ["allocated_block", "freed_block", "metadata_block", "parity_per_kib", "interrupt"];
-
-    /// Those that an array has.
-    pub(crate) fn optional_costs(is_in_place: bool) -> &'static [&'static str] {
-        match is_in_place {
-            true => &Self::OPTIONAL_COSTS[3..],
-            false => &Self::OPTIONAL_COSTS,
-        }
-    }
-
-    /// What these are, in their order.
-    pub(crate) fn optional_costs_ns(&self) -> [f64; 5] {
-        [
-            self.allocated_block_ns,
-            self.freed_block_ns,
-            self.metadata_block_ns,
-            self.parity_per_kib_ns,
-            self.interrupt_ns,
-        ]
-    }
-
-    /// Refuses what only consistency points cost, in an array that updates in place.
-    pub(crate) fn refuse_in_place(section: &Section<'_>) {
-        for key in &Self::OPTIONAL_COSTS[..3] {
-            if section.gives(key) {
-                section.problem(
-                    key,
-                    "an array that updates in place has no consistency points",
-                    "leave it out: parity_per_kib and interrupt are what such an array may have",
-                );
+impl Table for Processor {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            cost("host_operation", "Per host operation. Required unless the controller has it.")
+                .required_unless("\"76 us\"")
+                .fit(0),
+            &mut self.host_operation_ns,
+        );
+        f.value(
+            cost(
+                "spindle_command",
+                "Per command to a spindle. Required unless the controller has it.",
+            )
+            .required_unless("\"110 us\"")
+            .fit(1),
+            &mut self.spindle_command_ns,
+        );
+        f.value(
+            cost(
+                "per_kib",
+                "Per KiB moved between host and memory, or between memory and spindle. Required unless the controller has \
+                 it.",
+            )
+            .required_unless("\"0.5 us\"")
+            .fit(2),
+            &mut self.per_kib_ns,
+        );
+        f.value(
+            whole_percent(
+                "write_back_percent",
+                "Share of the processor that write-back has while host operations wait for it too, a whole percentage; 0 \
+                 serves all work in order of arrival.",
+            )
+            .default("50", "published: Data ONTAP weighs system operations against a user's equally"),
+            &mut self.write_back_percent,
+        );
+        // Results of arrays with one core list what they always did.
+        let has_several = self.cores > 1;
+        f.value(
+            count("cores", "Cores of each controller.")
+                .at_most(MOST_CORES)
+                .default("1", "that of the published arrays")
+                .listed(has_several),
+            &mut self.cores,
+        );
+        f.value(
+            own(
+                "serial_domains",
+                "Work of which only one core at a time does any, by domains; work in none is done by any core. Without \
+                 it, operations and commands are one domain. Allocation, frees, parity and scans are where commands are, \
+                 unless a domain names them. Only with several cores.",
+                &SERIAL_DOMAINS,
+            )
+            .default(
+                "[[\"operations\", \"commands\"]]",
+                "a filer's: its file system and RAID run on one core at a time, with the network beside",
+            )
+            .listed(has_several),
+            &mut self.serial_domains,
+        );
+        if let Some((message, help)) = f.context.no_consistency_points {
+            for key in ["allocated_block", "freed_block", "metadata_block"] {
+                f.refuses(key, message, help);
             }
+        } else {
+            f.value(
+                optional(
+                    "allocated_block",
+                    "Per block that a consistency point places. Nothing unless given. Only with consistency points.",
+                )
+                .fit(16),
+                &mut self.allocated_block_ns,
+            );
+            f.value(
+                optional(
+                    "freed_block",
+                    "Per block that becomes free in the aggregate. Nothing unless given. Only with consistency points.",
+                )
+                .fit(17),
+                &mut self.freed_block_ns,
+            );
+            f.value(
+                optional(
+                    "metadata_block",
+                    "Per metadata block that a consistency point changes. Nothing unless given. Only with consistency \
+                     points.",
+                )
+                .fit(18),
+                &mut self.metadata_block_ns,
+            );
         }
+        f.value(
+            optional(
+                "parity_per_kib",
+                "Per KiB XORed into a parity: of n data blocks of a full stripe, n - 1 for each parity. Nothing unless \
+                 given.",
+            )
+            .fit(4),
+            &mut self.parity_per_kib_ns,
+        );
+        f.value(
+            optional(
+                "interrupt",
+                "The part of spindle_command that is paid once for all commands that complete while the processor is at \
+                 one piece of work. Nothing unless given. Only with one core.",
+            )
+            .fit(5),
+            &mut self.interrupt_ns,
+        );
     }
 
-    /// The serial domains where a scenario gives none: those of a filer, whose file system and RAID run on one core at
-    /// a time, with the network beside.
-    pub(crate) fn serial_domains_of_a_filer() -> Vec<Vec<ProcessorWork>> {
-        vec![vec![ProcessorWork::Operations, ProcessorWork::Commands]]
-    }
-
-    pub(crate) fn read(mut section: Section<'_>, is_in_place: bool) -> Option<Self> {
-        let host = section.required("host_operation", "\"76 us\"", value::cost_nanoseconds);
-        let spindle = section.required("spindle_command", "\"110 us\"", value::cost_nanoseconds);
-        let per_kib = section.required("per_kib", "\"0.5 us\"", value::cost_nanoseconds);
-        let write_back_percent =
-            section.optional_or("write_back_percent", WRITE_BACK_PERCENT, value::whole_percent);
-        let cores = section.optional_or("cores", 1, cores);
-        let domains = Self::serial_domains_of_a_filer();
-        let serial_domains = section.optional_or("serial_domains", domains, serial_domains);
-        if section.gives("serial_domains") && cores == Some(1) {
-            section.problem(
+    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+        if s.gives("serial_domains") && s.is_right("cores") && self.cores == 1 {
+            s.problem(
                 "serial_domains",
                 "one core does one thing at a time in any case",
                 "leave the key out, or give cores = 2 or more",
             );
         }
-        let [allocated_block, freed_block, metadata_block, parity_per_kib, interrupt] =
-            Self::OPTIONAL_COSTS.map(|key| section.optional_or(key, 0.0, value::cost_nanoseconds));
-        if is_in_place {
-            Self::refuse_in_place(&section);
-        }
-        if let (Some(interrupt), Some(spindle)) = (interrupt, spindle)
-            && interrupt > spindle
+        if s.are_right(&["interrupt", "spindle_command"])
+            && self.interrupt_ns > self.spindle_command_ns
         {
-            section.problem(
+            s.problem(
                 "interrupt",
                 "is more than a whole command costs",
                 "give at most spindle_command, of which it is a part",
             );
         }
-        if let (Some(interrupt), Some(cores)) = (interrupt, cores)
-            && interrupt > 0.0
-            && cores > 1
-        {
-            section.problem(
+        if s.are_right(&["interrupt", "cores"]) && self.interrupt_ns > 0.0 && self.cores > 1 {
+            s.problem(
                 "interrupt",
                 "completions are taken together on one core only",
                 "leave the key out, or give cores = 1",
             );
         }
-        section.finish();
-        Some(Self {
-            host_operation_ns: host?,
-            spindle_command_ns: spindle?,
-            per_kib_ns: per_kib?,
-            write_back_percent: write_back_percent?,
-            cores: cores?,
-            serial_domains: serial_domains?,
-            allocated_block_ns: allocated_block?,
-            freed_block_ns: freed_block?,
-            metadata_block_ns: metadata_block?,
-            parity_per_kib_ns: parity_per_kib?,
-            interrupt_ns: interrupt?,
-        })
     }
 }
 
-fn cores(value: &DeValue<'_>) -> Result<u32, ValueError> {
-    match value::positive_count(value)? {
-        cores if cores > MOST_CORES => {
-            value::refuse(format!("is {cores}"), format!("give at most {MOST_CORES}"))
-        }
-        cores => Ok(cores),
+/// A cost of which nothing is charged unless it is given.
+fn optional(key: &'static str, help: &'static str) -> Field {
+    cost(key, help).default("\"0 s\"", "unknown: included in the fitted costs").unless_default()
+}
+
+static SERIAL_DOMAINS: Own = Own {
+    read: serial_domains,
+    schema: r#""type": "array", "items": { "type": "array", "minItems": 1, "items": { "enum": ["operations", "commands",
+        "network", "allocation", "frees", "parity", "scans"] } }"#,
+};
+
+impl Slot for Vec<Vec<ProcessorWork>> {
+    fn get(&self) -> Option<SettingValue> {
+        let domain = |domain: &Vec<ProcessorWork>| {
+            SettingValue::List(domain.iter().map(|work| work.word().into()).collect())
+        };
+        Some(SettingValue::List(self.iter().map(domain).collect()))
+    }
+
+    fn set(&mut self, value: SettingValue) {
+        let SettingValue::List(domains) = value else { return };
+        let of_word = |word: SettingValue| {
+            let mut work = ProcessorWork::Operations;
+            Slot::set(&mut work, word);
+            work
+        };
+        let domains = domains.into_iter().map(|domain| match domain {
+            SettingValue::List(words) => words.into_iter().map(of_word).collect(),
+            _ => Vec::new(),
+        });
+        *self = domains.collect();
     }
 }
 
-fn serial_domains(value: &DeValue<'_>) -> Result<Vec<Vec<ProcessorWork>>, ValueError> {
+fn serial_domains(value: &DeValue<'_>) -> Reading<SettingValue> {
     let Some(domains) = value.as_array() else {
         let message = format!("is {}, not an array of arrays", value::type_of(value));
         return value::refuse(message, DOMAINS_EXAMPLE);
     };
-    let mut read: Vec<Vec<ProcessorWork>> = Vec::new();
+    let known: Vec<&str> = ProcessorWork::WORDS.iter().map(|(word, _)| *word).collect();
+    let mut all: Vec<&str> = Vec::new();
+    let mut read = Vec::new();
     for domain in domains {
         let Some(words) = domain.get_ref().as_array().filter(|words| !words.is_empty()) else {
             return value::refuse("has a domain that is not an array of words", DOMAINS_EXAMPLE);
         };
-        let mut kinds = Vec::new();
+        let mut of_domain = Vec::new();
         for word in words {
-            let kind = value::choice(word.get_ref(), &WORK_WORDS)?;
-            if kinds.contains(&kind) || read.iter().any(|domain| domain.contains(&kind)) {
-                let word = word.get_ref().as_str().unwrap_or_default();
+            let word = value::word(word.get_ref(), &known)?;
+            if all.contains(&word) {
                 return value::refuse(
                     format!("has `{word}` twice"),
                     "give each kind of work to one domain",
                 );
             }
-            kinds.push(kind);
+            all.push(word);
+            of_domain.push(word.into());
         }
-        read.push(kinds);
+        read.push(SettingValue::List(of_domain));
     }
-    Ok(read)
+    Ok(SettingValue::List(read))
 }

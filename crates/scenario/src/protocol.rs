@@ -1,342 +1,605 @@
 //! The settings of protocols between hosts and arrays, of what carries them, and of routers.
 
+use std::ops::RangeInclusive;
+
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
 use strewn_transport::{
     FibreChannelSettings, IdleRestart, InitialWindow, Protocol, RouterSettings, RouterStorage,
     SlowStart, TcpSettings, Transport,
 };
 
-use crate::key_list::{KeyList, Multiple, ReadKeys};
+use crate::fields::{Fields, Multiple, Slot, Table, Words, choice, count, flag, size, table, time};
 use crate::quantity::Bytes;
 use crate::section::Section;
+use crate::settings::SettingValue;
+use crate::surroundings::Surroundings;
 
-/// The words for protocols, and their defaults.
-pub(crate) fn protocols() -> [(&'static str, Protocol); 5] {
-    [
-        ("fcp", Protocol::Fcp(Fcp::default())),
-        ("iscsi", Protocol::Iscsi(Iscsi::default())),
-        ("nfs", Protocol::Nfs(Nfs::default())),
-        ("smb1", Protocol::Smb1(Smb1::default())),
-        ("smb2", Protocol::Smb2(Smb2::default())),
-    ]
+/// A protocol, without its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProtocolName {
+    Fcp,
+    Iscsi,
+    Nfs,
+    Smb1,
+    Smb2,
 }
 
-/// Returns the word for a protocol, which is also the key of its table.
-pub(crate) fn word_for(protocol: &Protocol) -> &'static str {
-    match protocol {
-        // A front end of a scenario has wires.
-        Protocol::Direct => "",
-        Protocol::Fcp(_) => "fcp",
-        Protocol::Iscsi(_) => "iscsi",
-        Protocol::Nfs(_) => "nfs",
-        Protocol::Smb1(_) => "smb1",
-        Protocol::Smb2(_) => "smb2",
+impl Words for ProtocolName {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("fcp", Self::Fcp),
+        ("iscsi", Self::Iscsi),
+        ("nfs", Self::Nfs),
+        ("smb1", Self::Smb1),
+        ("smb2", Self::Smb2),
+    ];
+}
+
+impl ProtocolName {
+    pub(crate) const ALL: [Self; 5] = [Self::Fcp, Self::Iscsi, Self::Nfs, Self::Smb1, Self::Smb2];
+
+    /// Returns the name of a protocol. A front end of a scenario has wires, and so one of these.
+    pub(crate) const fn of(protocol: &Protocol) -> Self {
+        match protocol {
+            Protocol::Direct | Protocol::Iscsi(_) => Self::Iscsi,
+            Protocol::Fcp(_) => Self::Fcp,
+            Protocol::Nfs(_) => Self::Nfs,
+            Protocol::Smb1(_) => Self::Smb1,
+            Protocol::Smb2(_) => Self::Smb2,
+        }
+    }
+
+    /// Returns the protocol with its defaults.
+    pub(crate) fn protocol(self) -> Protocol {
+        match self {
+            Self::Fcp => Protocol::Fcp(Fcp::default()),
+            Self::Iscsi => Protocol::Iscsi(Iscsi::default()),
+            Self::Nfs => Protocol::Nfs(Nfs::default()),
+            Self::Smb1 => Protocol::Smb1(Smb1::default()),
+            Self::Smb2 => Protocol::Smb2(Smb2::default()),
+        }
+    }
+
+    /// Returns what carries the protocol unless a scenario says more.
+    pub(crate) fn transport(self) -> Transport {
+        match self {
+            Self::Fcp => Transport::FibreChannel(FibreChannelSettings::default()),
+            _ => Transport::Tcp(TcpSettings::default()),
+        }
+    }
+
+    /// Returns the key of the protocol's table, which is the word for it, and what the table has.
+    const fn key(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Fcp => ("fcp", "Settings of FCP."),
+            Self::Iscsi => {
+                ("iscsi", "Settings of iSCSI: the keys of its login (RFC 7143, section 13).")
+            }
+            Self::Nfs => ("nfs", "Settings of NFS version 3."),
+            Self::Smb1 => ("smb1", "Settings of SMB 1."),
+            Self::Smb2 => ("smb2", "Settings of SMB 2."),
+        }
     }
 }
 
-/// What carries a protocol unless a scenario says more.
-pub(crate) fn transport_of(protocol: &Protocol) -> Transport {
-    match protocol {
-        Protocol::Fcp(_) => Transport::FibreChannel(FibreChannelSettings::default()),
-        _ => Transport::Tcp(TcpSettings::default()),
-    }
-}
-
-/// The key of the table of TCP's settings.
-pub(crate) const TCP: &str = "tcp";
 /// The key of the table of a router's settings.
 pub(crate) const ROUTER: &str = "router";
 
 /// Lengths that RFC 7143, section 13, allows for data segments and bursts, in bytes.
-const ISCSI_LENGTHS: std::ops::RangeInclusive<u64> = 512..=(1 << 24) - 1;
+const ISCSI_LENGTHS: RangeInclusive<u64> = 512..=(1 << 24) - 1;
 /// Data of a SCSI command: 16 MiB is more than any initiator of a disk sends at once.
-const COMMAND_BYTES: std::ops::RangeInclusive<u64> = 512..=16 << 20;
+const COMMAND_BYTES: RangeInclusive<u64> = 512..=16 << 20;
 /// Data of a READ or WRITE of NFS. Linux offers up to 1 MiB, other servers more.
-const NFS_BYTES: std::ops::RangeInclusive<u32> = 512..=64 << 20;
+const NFS_BYTES: RangeInclusive<u64> = 512..=64 << 20;
 /// What a message of SMB 1 holds, in whole sectors (\[MS-SMB\] 2.2.4.2.1).
-const SMB1_BYTES: std::ops::RangeInclusive<u32> = 512..=130_560;
+const SMB1_BYTES: RangeInclusive<u64> = 512..=130_560;
 /// Data of a request of SMB 2: 8 MiB is the most that servers offer.
-const SMB2_BYTES: std::ops::RangeInclusive<u32> = 512..=8 << 20;
+const SMB2_BYTES: RangeInclusive<u64> = 512..=8 << 20;
 /// Requests in progress.
-const IN_FLIGHT: std::ops::RangeInclusive<u32> = 1..=65_535;
+const IN_FLIGHT: RangeInclusive<u64> = 1..=65_535;
 /// A second, in nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
 /// What a router adds.
-const ROUTER_TIMES: std::ops::RangeInclusive<u64> = 0..=SECOND_NS;
+const ROUTER_TIMES: RangeInclusive<u64> = 0..=SECOND_NS;
+/// From a millisecond to an hour.
+const TIMEOUTS: RangeInclusive<u64> = 1_000_000..=3_600 * SECOND_NS;
 
-const ROUTER_STORAGES: [(&str, RouterStorage); 2] =
-    [("pdu", RouterStorage::Pdu), ("frame", RouterStorage::Frame)];
+impl Words for RouterStorage {
+    const WORDS: &'static [(&'static str, Self)] = &[("pdu", Self::Pdu), ("frame", Self::Frame)];
+}
 
-const DIALECTS: [(&str, Smb2Dialect); 2] =
-    [("2.0.2", Smb2Dialect::Smb202), ("2.1", Smb2Dialect::Smb210)];
+impl Words for Smb2Dialect {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("2.0.2", Self::Smb202), ("2.1", Self::Smb210)];
+}
 
-const STABILITIES: [(&str, WriteStability); 3] = [
-    ("commit-on-close", WriteStability::CommitOnClose),
-    ("commit", WriteStability::Commit),
-    ("file-sync", WriteStability::FileSync),
-];
+impl Words for WriteStability {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("commit-on-close", Self::CommitOnClose),
+        ("commit", Self::Commit),
+        ("file-sync", Self::FileSync),
+    ];
+}
 
-const INITIAL_WINDOWS: [(&str, Option<InitialWindow>); 3] = [
-    ("off", None),
-    ("rfc-3390", Some(InitialWindow::Rfc3390)),
-    ("rfc-6928", Some(InitialWindow::Rfc6928)),
-];
+impl Words for Option<InitialWindow> {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("off", None),
+        ("rfc-3390", Some(InitialWindow::Rfc3390)),
+        ("rfc-6928", Some(InitialWindow::Rfc6928)),
+    ];
+}
 
-const IDLE_RESTARTS: [(&str, IdleRestart); 3] = [
-    ("keeps", IdleRestart::Keeps),
-    ("rfc-5681", IdleRestart::Rfc5681),
-    ("rfc-2861", IdleRestart::Rfc2861),
-];
+impl Words for IdleRestart {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("keeps", Self::Keeps), ("rfc-5681", Self::Rfc5681), ("rfc-2861", Self::Rfc2861)];
+}
 
-/// Goes over the keys of a protocol's table. Fibre Channel's transport has its keys there too.
-pub(crate) fn of_protocol(
-    keys: &mut impl KeyList,
+/// Where the settings of iSCSI begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IscsiPreset {
+    Rfc7143,
+    OpenIscsi,
+}
+
+impl Words for IscsiPreset {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("rfc-7143", Self::Rfc7143), ("open-iscsi", Self::OpenIscsi)];
+}
+
+/// Goes over the tables of a front end that belong to its protocol, and refuses those of others.
+pub(crate) fn of_protocols(
+    f: &mut Fields<'_>,
+    protocol: &mut Protocol,
+    transport: &mut Transport,
+    known: &[ProtocolName],
+) {
+    let own = ProtocolName::of(protocol);
+    for name in known {
+        let (key, help) = name.key();
+        if f.describes() {
+            let (mut protocol, mut transport) = (name.protocol(), name.transport());
+            of_protocol(f, key, help, &mut protocol, &mut transport);
+        } else if *name == own && f.is_right("protocol") {
+            of_protocol(f, key, help, protocol, transport);
+        } else if f.is_right("protocol") {
+            let message = format!("the protocol is `{}`", own.word());
+            let help = format!("leave the table out, or give protocol = \"{key}\"");
+            f.passes_over(key);
+            f.refuses(key, &message, &help);
+        } else {
+            // Of a protocol that is not known, no table is wrong.
+            f.passes_over(key);
+        }
+    }
+    const TCP: &str = "tcp";
+    match transport {
+        Transport::Tcp(tcp) => {
+            let help = "Settings of TCP, which carries every protocol but fcp.";
+            f.part(table(TCP, help), tcp);
+        }
+        _ => {
+            f.passes_over(TCP);
+            f.refuses(
+                TCP,
+                "Fibre Channel is not carried by TCP",
+                "leave the table out, or give protocol = \"iscsi\"",
+            );
+        }
+    }
+}
+
+fn of_protocol(
+    f: &mut Fields<'_>,
+    key: &'static str,
+    help: &'static str,
     protocol: &mut Protocol,
     transport: &mut Transport,
 ) {
-    match protocol {
-        Protocol::Direct => {}
-        Protocol::Fcp(fcp) => {
-            of_fcp(keys, fcp);
-            if let Transport::FibreChannel(FibreChannelSettings { retry_timeout_ns }) = transport {
-                keys.time("retry_timeout", retry_timeout_ns, 1_000_000..=3_600 * SECOND_NS);
-            }
+    let field = table(key, help);
+    match (protocol, transport) {
+        (Protocol::Fcp(fcp), Transport::FibreChannel(carrier)) => {
+            f.part(field, &mut FcpAndCarrier { fcp, carrier });
         }
-        Protocol::Iscsi(iscsi) => of_iscsi(keys, iscsi),
-        Protocol::Nfs(nfs) => of_nfs(keys, nfs),
-        Protocol::Smb1(smb) => of_smb1(keys, smb),
-        Protocol::Smb2(smb) => of_smb2(keys, smb),
+        (Protocol::Iscsi(iscsi), _) => f.part(field, iscsi),
+        (Protocol::Nfs(nfs), _) => f.part(field, nfs),
+        (Protocol::Smb1(smb), _) => f.part(field, smb),
+        (Protocol::Smb2(smb), _) => f.part(field, smb),
+        _ => {}
     }
 }
 
-fn of_fcp(keys: &mut impl KeyList, fcp: &mut Fcp) {
-    let Fcp { largest_command_bytes, largest_burst_bytes, commands_in_flight } = fcp;
-    keys.size("largest_command", largest_command_bytes, COMMAND_BYTES, Multiple::Sector);
-    keys.size("largest_burst", largest_burst_bytes, COMMAND_BYTES, Multiple::Sector);
-    keys.count("commands_in_flight", commands_in_flight, IN_FLIGHT);
+/// FCP has the settings of its transport in its own table.
+struct FcpAndCarrier<'p> {
+    fcp: &'p mut Fcp,
+    carrier: &'p mut FibreChannelSettings,
 }
 
-fn of_iscsi(keys: &mut impl KeyList, iscsi: &mut Iscsi) {
-    let Iscsi {
-        header_digest,
-        data_digest,
-        host_data_segment_bytes,
-        target_data_segment_bytes,
-        max_burst_bytes,
-        first_burst_bytes,
-        immediate_data,
-        initial_r2t,
-        max_outstanding_r2t,
-        status_in_data,
-        largest_command_bytes,
-        commands_in_flight,
-    } = iscsi;
-    let segments = *ISCSI_LENGTHS.start() as u32..=*ISCSI_LENGTHS.end() as u32;
-    keys.flag("header_digest", header_digest);
-    keys.flag("data_digest", data_digest);
-    keys.small_size("host_data_segment", host_data_segment_bytes, segments.clone(), Multiple::Word);
-    keys.small_size("target_data_segment", target_data_segment_bytes, segments, Multiple::Word);
-    keys.size("max_burst", max_burst_bytes, ISCSI_LENGTHS, Multiple::Word);
-    keys.size("first_burst", first_burst_bytes, ISCSI_LENGTHS, Multiple::Word);
-    keys.flag("immediate_data", immediate_data);
-    keys.flag("initial_r2t", initial_r2t);
-    keys.count("max_outstanding_r2t", max_outstanding_r2t, IN_FLIGHT);
-    keys.flag("status_in_data", status_in_data);
-    keys.size("largest_command", largest_command_bytes, COMMAND_BYTES, Multiple::Sector);
-    keys.count("commands_in_flight", commands_in_flight, IN_FLIGHT);
-}
+/// The place of a limit; `u64::MAX` is none, and is not listed.
+struct Limit<'l>(&'l mut u64);
 
-fn of_nfs(keys: &mut impl KeyList, nfs: &mut Nfs) {
-    let Nfs {
-        read_bytes,
-        write_bytes,
-        slots,
-        stability,
-        pre_op_attributes,
-        post_op_attributes,
-        file_handle_bytes,
-        machine_name_bytes,
-        groups,
-        file_name_bytes,
-    } = nfs;
-    keys.small_size("read_size", read_bytes, NFS_BYTES, Multiple::Sector);
-    keys.small_size("write_size", write_bytes, NFS_BYTES, Multiple::Sector);
-    keys.count("slots", slots, IN_FLIGHT);
-    keys.choice("stability", stability, &STABILITIES);
-    keys.flag("pre_op_attributes", pre_op_attributes);
-    keys.flag("post_op_attributes", post_op_attributes);
-    keys.small_size("file_handle", file_handle_bytes, 1..=64, Multiple::Byte);
-    keys.small_size("machine_name", machine_name_bytes, 0..=255, Multiple::Byte);
-    keys.count("groups", groups, 0..=16);
-    keys.small_size("file_name", file_name_bytes, 1..=255, Multiple::Byte);
-}
-
-fn of_smb1(keys: &mut impl KeyList, smb: &mut Smb1) {
-    let Smb1 { read_bytes, write_bytes, requests_in_flight, file_name_bytes } = smb;
-    keys.small_size("read_size", read_bytes, SMB1_BYTES, Multiple::Sector);
-    keys.small_size("write_size", write_bytes, SMB1_BYTES, Multiple::Sector);
-    keys.count("requests_in_flight", requests_in_flight, IN_FLIGHT);
-    keys.small_size("file_name", file_name_bytes, 1..=510, Multiple::Byte);
-}
-
-fn of_smb2(keys: &mut impl KeyList, smb: &mut Smb2) {
-    let Smb2 { dialect, read_bytes, write_bytes, credits, file_name_bytes } = smb;
-    keys.choice("dialect", dialect, &DIALECTS);
-    keys.small_size("read_size", read_bytes, SMB2_BYTES, Multiple::Sector);
-    keys.small_size("write_size", write_bytes, SMB2_BYTES, Multiple::Sector);
-    keys.count("credits", credits, IN_FLIGHT);
-    keys.small_size("file_name", file_name_bytes, 1..=510, Multiple::Byte);
-}
-
-/// Goes over the keys of TCP's table.
-pub(crate) fn of_tcp(keys: &mut impl KeyList, tcp: &mut TcpSettings) {
-    let TcpSettings {
-        timestamps,
-        window_bytes,
-        window_scaling,
-        slow_start,
-        minimum_timeout_ns,
-        maximum_timeout_ns,
-        retransmissions,
-    } = tcp;
-    let timeouts = 1_000_000..=3_600 * SECOND_NS;
-    keys.flag("timestamps", timestamps);
-    // RFC 7323, 2.2: a window may be 1 GiB.
-    keys.size("window", window_bytes, 1 << 10..=1 << 30, Multiple::Byte);
-    keys.flag("window_scaling", window_scaling);
-    let mut initial_window = slow_start.map(|slow_start| slow_start.initial_window);
-    let mut idle_restart = slow_start.map_or(IdleRestart::Rfc2861, |before| before.idle_restart);
-    keys.choice("slow_start", &mut initial_window, &INITIAL_WINDOWS);
-    match initial_window {
-        Some(_) => keys.choice("idle_restart", &mut idle_restart, &IDLE_RESTARTS),
-        None => keys.refuse(
-            "idle_restart",
-            "there is no slow start that could begin again",
-            "give slow_start = \"rfc-3390\" or \"rfc-6928\", or leave this out",
-        ),
+impl Slot for Limit<'_> {
+    fn get(&self) -> Option<SettingValue> {
+        (*self.0 < u64::MAX).then(|| (*self.0).into())
     }
-    *slow_start = initial_window.map(|initial_window| SlowStart { initial_window, idle_restart });
-    keys.time("minimum_timeout", minimum_timeout_ns, timeouts.clone());
-    keys.time("maximum_timeout", maximum_timeout_ns, timeouts);
-    keys.count("retransmissions", retransmissions, 0..=255);
-}
 
-/// Goes over the keys of a router's table.
-pub(crate) fn of_router(keys: &mut impl KeyList, router: &mut RouterSettings) {
-    let RouterSettings { latency_ns, command_ns, pdu_ns, kib_ns, storage } = router;
-    keys.time("latency", latency_ns, ROUTER_TIMES);
-    keys.time("command", command_ns, ROUTER_TIMES);
-    keys.time("pdu", pdu_ns, ROUTER_TIMES);
-    keys.time("per_kib", kib_ns, ROUTER_TIMES);
-    keys.choice("storage", storage, &ROUTER_STORAGES);
-}
-
-/// Reads the tables of a front end that belong to `protocol`, and refuses those of others. `None` if something is
-/// wrong.
-pub(crate) fn read(section: &mut Section<'_>, protocol: Protocol) -> Option<(Protocol, Transport)> {
-    let (mut protocol, mut transport) = (protocol, transport_of(&protocol));
-    let own = word_for(&protocol);
-    let mut is_good = true;
-    for (word, _) in protocols() {
-        let is_given = section.has(word);
-        let table = section.section(word);
-        if word != own {
-            // Of a protocol that is not known, no table is wrong.
-            if is_given && !own.is_empty() {
-                is_good = false;
-                section.problem(
-                    word,
-                    format!("the protocol is `{own}`"),
-                    format!("leave the table out, or give protocol = \"{word}\""),
-                );
-            }
-            continue;
-        }
-        let Some(mut table) = table else {
-            is_good &= !is_given;
-            continue;
-        };
-        if let Protocol::Iscsi(iscsi) = &mut protocol {
-            let presets = [("rfc-7143", Iscsi::default()), ("open-iscsi", Iscsi::open_iscsi())];
-            let mut keys = ReadKeys::new(&mut table);
-            keys.choice("preset", iscsi, &presets);
-            is_good &= keys.is_good;
-        }
-        let mut keys = ReadKeys::new(&mut table);
-        of_protocol(&mut keys, &mut protocol, &mut transport);
-        is_good &= keys.is_good && check(&table, &protocol);
-        table.finish();
+    fn set(&mut self, value: SettingValue) {
+        Slot::set(self.0, value);
     }
-    is_good &= read_tcp(section, &mut transport);
-    is_good.then_some((protocol, transport))
 }
 
-/// Checks what keys of a protocol's table say together.
-fn check(section: &Section<'_>, protocol: &Protocol) -> bool {
-    match protocol {
-        Protocol::Iscsi(iscsi) if iscsi.first_burst_bytes > iscsi.max_burst_bytes => {
-            let most = Bytes(iscsi.max_burst_bytes);
-            section.problem(
+impl Table for FcpAndCarrier<'_> {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        let Fcp { largest_command_bytes, largest_burst_bytes, commands_in_flight } = &mut *self.fcp;
+        f.value(
+            size("largest_command", "Largest data of a command, whole sectors up to 16 MiB.")
+                .sized(COMMAND_BYTES, Multiple::Sector)
+                .present("chosen"),
+            largest_command_bytes,
+        );
+        f.value(size("largest_burst", "Largest data that one FCP_XFER_RDY asks for, whole sectors up to 16 MiB. No limit unless given.").sized(COMMAND_BYTES, Multiple::Sector).present("chosen"), &mut Limit(largest_burst_bytes));
+        f.value(
+            count("commands_in_flight", "Commands of one operation in progress.")
+                .within(IN_FLIGHT)
+                .present("chosen"),
+            commands_in_flight,
+        );
+        let FibreChannelSettings { retry_timeout_ns } = &mut *self.carrier;
+        f.value(time("retry_timeout", "After a frame was lost, the initiator starts the operation again this much later: 1 ms to 1 h.").within(TIMEOUTS).present("chosen"), retry_timeout_ns);
+    }
+}
+
+impl Table for Iscsi {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        let mut preset = IscsiPreset::Rfc7143;
+        f.value(choice::<IscsiPreset>("preset", "Where the other keys begin: the defaults of the RFC, or what open-iscsi proposes if the target agrees (segments of 256 KiB, max_burst 16,776,192 B, first_burst 256 KiB, no initial_r2t).").default("\"rfc-7143\"", "RFC 7143").listed(false), &mut preset);
+        if preset == IscsiPreset::OpenIscsi {
+            *self = Self::open_iscsi();
+        }
+        let Iscsi {
+            header_digest,
+            data_digest,
+            host_data_segment_bytes,
+            target_data_segment_bytes,
+            max_burst_bytes,
+            first_burst_bytes,
+            immediate_data,
+            initial_r2t,
+            max_outstanding_r2t,
+            status_in_data,
+            largest_command_bytes,
+            commands_in_flight,
+        } = self;
+        f.value(
+            flag("header_digest", "A CRC32C behind each header.").present("RFC 7143"),
+            header_digest,
+        );
+        f.value(
+            flag("data_digest", "A CRC32C behind the data of each PDU.").present("RFC 7143"),
+            data_digest,
+        );
+        f.value(size("host_data_segment", "MaxRecvDataSegmentLength that the host declares, 512 B to 16 MiB, a multiple of 4 B: the largest data of a Data-In.").sized(ISCSI_LENGTHS, Multiple::Word).present("RFC 7143"), host_data_segment_bytes);
+        f.value(size("target_data_segment", "MaxRecvDataSegmentLength that the target declares, likewise: the largest data of a Data-Out or a command.").sized(ISCSI_LENGTHS, Multiple::Word).present("RFC 7143"), target_data_segment_bytes);
+        f.value(
+            size("max_burst", "MaxBurstLength: the largest data that an R2T asks for.")
+                .sized(ISCSI_LENGTHS, Multiple::Word)
+                .present("RFC 7143"),
+            max_burst_bytes,
+        );
+        f.value(size("first_burst", "FirstBurstLength: the most data of a write before the first R2T. At most max_burst.").sized(ISCSI_LENGTHS, Multiple::Word).present("RFC 7143"), first_burst_bytes);
+        f.value(
+            flag("immediate_data", "The command itself may carry data.").present("RFC 7143"),
+            immediate_data,
+        );
+        f.value(
+            flag("initial_r2t", "Without an R2T, nothing but immediate data may be sent.")
+                .present("RFC 7143"),
+            initial_r2t,
+        );
+        f.value(
+            count("max_outstanding_r2t", "MaxOutstandingR2T.")
+                .within(IN_FLIGHT)
+                .present("RFC 7143"),
+            max_outstanding_r2t,
+        );
+        f.value(
+            flag(
+                "status_in_data",
+                "The last Data-In carries the status; if not, a SCSI Response follows it.",
+            )
+            .present("RFC 7143"),
+            status_in_data,
+        );
+        f.value(
+            size("largest_command", "Largest data of a command, whole sectors up to 16 MiB.")
+                .sized(COMMAND_BYTES, Multiple::Sector)
+                .present("RFC 7143"),
+            largest_command_bytes,
+        );
+        f.value(
+            count("commands_in_flight", "Commands of one operation in progress.")
+                .within(IN_FLIGHT)
+                .present("RFC 7143"),
+            commands_in_flight,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+        if s.are_right(&["first_burst", "max_burst"])
+            && self.first_burst_bytes > self.max_burst_bytes
+        {
+            let most = Bytes(self.max_burst_bytes);
+            s.problem(
                 "first_burst",
-                format!("is {}, and max_burst is {most}", Bytes(iscsi.first_burst_bytes)),
+                format!("is {}, and max_burst is {most}", Bytes(self.first_burst_bytes)),
                 format!("give at most {most} (RFC 7143, 13.14), or a larger max_burst"),
             );
-            false
         }
-        Protocol::Smb2(smb) => {
-            let largest_bytes = u64::from(smb.read_bytes.max(smb.write_bytes));
-            let needed = match smb.dialect {
-                Smb2Dialect::Smb202 => 1,
-                Smb2Dialect::Smb210 => Smb2::credit_charge(largest_bytes),
-            };
-            if u64::from(smb.credits) < needed {
-                section.problem(
-                    "credits",
-                    format!("a request of {} takes {needed}", Bytes(largest_bytes)),
-                    format!("give at least {needed}, or a smaller read_size and write_size"),
-                );
-            }
-            u64::from(smb.credits) >= needed
-        }
-        _ => true,
     }
 }
 
-/// Reads the table of TCP's settings into `transport`. Returns whether all is right.
-fn read_tcp(section: &mut Section<'_>, transport: &mut Transport) -> bool {
-    let is_given = section.has(TCP);
-    let Some(mut table) = section.section(TCP) else { return !is_given };
-    let Transport::Tcp(tcp) = transport else {
-        section.problem(
-            TCP,
-            "Fibre Channel is not carried by TCP",
-            "leave the table out, or give protocol = \"iscsi\"",
+impl Table for Nfs {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        let Nfs {
+            read_bytes,
+            write_bytes,
+            slots,
+            stability,
+            pre_op_attributes,
+            post_op_attributes,
+            file_handle_bytes,
+            machine_name_bytes,
+            groups,
+            file_name_bytes,
+        } = self;
+        f.value(
+            size("read_size", "Mount option rsize: the largest READ, whole sectors up to 64 MiB.")
+                .sized(NFS_BYTES, Multiple::Sector)
+                .present("chosen, as clients and filers of the time had it"),
+            read_bytes,
         );
-        return false;
-    };
-    let mut keys = ReadKeys::new(&mut table);
-    of_tcp(&mut keys, tcp);
-    let mut is_good = keys.is_good;
-    if is_good && tcp.maximum_timeout_ns < tcp.minimum_timeout_ns {
-        is_good = false;
-        table.problem(
-            "maximum_timeout",
-            "is less than minimum_timeout",
-            "give a longer time, or a shorter minimum_timeout",
+        f.value(
+            size("write_size", "Mount option wsize: the largest WRITE, likewise.")
+                .sized(NFS_BYTES, Multiple::Sector)
+                .present("chosen, as clients and filers of the time had it"),
+            write_bytes,
+        );
+        f.value(
+            count("slots", "Calls of one operation in progress.")
+                .within(IN_FLIGHT)
+                .present("chosen, as clients and filers of the time had it"),
+            slots,
+        );
+        f.value(choice::<WriteStability>("stability", "When data is on stable storage: when the file is closed, after a COMMIT for each operation, or before each reply.").present("chosen, as clients and filers of the time had it"), stability);
+        f.value(
+            flag("pre_op_attributes", "Replies to writes carry the attributes from before.")
+                .present("chosen, as clients and filers of the time had it"),
+            pre_op_attributes,
+        );
+        f.value(
+            flag("post_op_attributes", "Replies carry the attributes from after the operation.")
+                .present("chosen, as clients and filers of the time had it"),
+            post_op_attributes,
+        );
+        f.value(
+            size("file_handle", "Length of a file handle, at most 64 B.")
+                .sized(1..=64, Multiple::Byte)
+                .present("chosen, as clients and filers of the time had it"),
+            file_handle_bytes,
+        );
+        f.value(
+            size("machine_name", "Length of the client's name in its credentials, at most 255 B.")
+                .sized(0..=255, Multiple::Byte)
+                .present("chosen, as clients and filers of the time had it"),
+            machine_name_bytes,
+        );
+        f.value(
+            count("groups", "Groups in the credentials.")
+                .within(0..=16)
+                .present("chosen, as clients and filers of the time had it"),
+            groups,
+        );
+        f.value(
+            size("file_name", "Length of a file's name, at most 255 B. Operations do not send it.")
+                .sized(1..=255, Multiple::Byte)
+                .present("chosen, as clients and filers of the time had it"),
+            file_name_bytes,
         );
     }
-    table.finish();
-    is_good
 }
 
-/// Reads the table of a router. `None` if something is wrong; `Some(None)` if there is none.
-pub(crate) fn read_router(section: &mut Section<'_>) -> Option<Option<RouterSettings>> {
-    let is_given = section.has(ROUTER);
-    let Some(mut table) = section.section(ROUTER) else { return (!is_given).then_some(None) };
-    let mut router = RouterSettings::default();
-    let mut keys = ReadKeys::new(&mut table);
-    of_router(&mut keys, &mut router);
-    let is_good = keys.is_good;
-    table.finish();
-    is_good.then_some(Some(router))
+impl Table for Smb1 {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        let Smb1 { read_bytes, write_bytes, requests_in_flight, file_name_bytes } = self;
+        f.value(
+            size("read_size", "The largest read, whole sectors up to 127.5 KiB.")
+                .sized(SMB1_BYTES, Multiple::Sector)
+                .present("chosen, as clients and filers of the time had it"),
+            read_bytes,
+        );
+        f.value(
+            size("write_size", "The largest write, likewise.")
+                .sized(SMB1_BYTES, Multiple::Sector)
+                .present("chosen, as clients and filers of the time had it"),
+            write_bytes,
+        );
+        f.value(
+            count("requests_in_flight", "Requests of one operation in progress.")
+                .within(IN_FLIGHT)
+                .present("chosen, as clients and filers of the time had it"),
+            requests_in_flight,
+        );
+        f.value(
+            size(
+                "file_name",
+                "Length of a file's name as sent, at most 510 B. Operations do not send it.",
+            )
+            .sized(1..=510, Multiple::Byte)
+            .present("chosen, as clients and filers of the time had it"),
+            file_name_bytes,
+        );
+    }
+}
+
+impl Table for Smb2 {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        let Smb2 { dialect, read_bytes, write_bytes, credits, file_name_bytes } = self;
+        f.value(choice::<Smb2Dialect>("dialect", "The version: 2.0.2 reads and writes at most 64 KiB, 2.1 and later take several credits for more.").present("chosen, as clients and filers of the time had it"), dialect);
+        f.value(
+            size("read_size", "MaxReadSize, whole sectors up to 8 MiB.")
+                .sized(SMB2_BYTES, Multiple::Sector)
+                .present("chosen, as clients and filers of the time had it"),
+            read_bytes,
+        );
+        f.value(
+            size("write_size", "MaxWriteSize, likewise.")
+                .sized(SMB2_BYTES, Multiple::Sector)
+                .present("chosen, as clients and filers of the time had it"),
+            write_bytes,
+        );
+        f.value(
+            count("credits", "Credits of an operation; a request takes one for each 64 KiB.")
+                .within(IN_FLIGHT)
+                .present("chosen, as clients and filers of the time had it"),
+            credits,
+        );
+        f.value(
+            size(
+                "file_name",
+                "Length of a file's name as sent, at most 510 B. Operations do not send it.",
+            )
+            .sized(1..=510, Multiple::Byte)
+            .present("chosen, as clients and filers of the time had it"),
+            file_name_bytes,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+        let largest_bytes = u64::from(self.read_bytes.max(self.write_bytes));
+        let needed = match self.dialect {
+            Smb2Dialect::Smb202 => 1,
+            Smb2Dialect::Smb210 => Self::credit_charge(largest_bytes),
+        };
+        if s.is_good() && u64::from(self.credits) < needed {
+            s.problem(
+                "credits",
+                format!("a request of {} takes {needed}", Bytes(largest_bytes)),
+                format!("give at least {needed}, or a smaller read_size and write_size"),
+            );
+        }
+    }
+}
+
+impl Table for TcpSettings {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        let TcpSettings {
+            timestamps,
+            window_bytes,
+            window_scaling,
+            slow_start,
+            minimum_timeout_ns,
+            maximum_timeout_ns,
+            retransmissions,
+        } = self;
+        f.value(
+            flag("timestamps", "Segments carry timestamps, 12 bytes.")
+                .present("chosen, as hosts of the time had it"),
+            timestamps,
+        );
+        // RFC 7323, 2.2: a window may be 1 GiB.
+        f.value(
+            size("window", "Receive window, 1 KiB to 1 GiB.")
+                .sized(1 << 10..=1 << 30, Multiple::Byte)
+                .present("chosen, as hosts of the time had it"),
+            window_bytes,
+        );
+        f.value(
+            flag("window_scaling", "The window may exceed 65,535 bytes.")
+                .present("chosen, as hosts of the time had it"),
+            window_scaling,
+        );
+        let mut initial_window = slow_start.map(|slow_start| slow_start.initial_window);
+        let mut idle_restart =
+            slow_start.map_or(IdleRestart::Rfc2861, |before| before.idle_restart);
+        f.value(choice::<Option<InitialWindow>>("slow_start", "The congestion window: opened long ago, or beginning at 2 to 4 segments (RFC 3390) or 10 (RFC 6928).").present("chosen, as hosts of the time had it"), &mut initial_window);
+        if initial_window.is_some() || f.describes() {
+            f.value(choice::<IdleRestart>("idle_restart", "What an idle connection keeps of its congestion window: all of it, the initial window, or half for each timeout. Only with slow_start.").present("chosen, as hosts of the time had it"), &mut idle_restart);
+        } else {
+            let key = "idle_restart";
+            f.passes_over(key);
+            f.refuses(
+                key,
+                "there is no slow start that could begin again",
+                "give slow_start = \"rfc-3390\" or \"rfc-6928\", or leave this out",
+            );
+        }
+        *slow_start =
+            initial_window.map(|initial_window| SlowStart { initial_window, idle_restart });
+        f.value(
+            time("minimum_timeout", "Shortest retransmission timeout, 1 ms to 1 h.")
+                .within(TIMEOUTS)
+                .present("chosen, as hosts of the time had it"),
+            minimum_timeout_ns,
+        );
+        f.value(
+            time("maximum_timeout", "Longest retransmission timeout, likewise.")
+                .within(TIMEOUTS)
+                .present("chosen, as hosts of the time had it"),
+            maximum_timeout_ns,
+        );
+        f.value(
+            count("retransmissions", "Retransmissions before the connection breaks.")
+                .within(0..=255)
+                .present("chosen, as hosts of the time had it"),
+            retransmissions,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+        if s.are_right(&["minimum_timeout", "maximum_timeout"])
+            && self.maximum_timeout_ns < self.minimum_timeout_ns
+        {
+            s.problem(
+                "maximum_timeout",
+                "is less than minimum_timeout",
+                "give a longer time, or a shorter minimum_timeout",
+            );
+        }
+    }
+}
+
+impl Table for RouterSettings {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        let RouterSettings { latency_ns, command_ns, pdu_ns, kib_ns, storage } = self;
+        f.value(
+            time("latency", "What each PDU spends in it besides its processor's time.")
+                .within(ROUTER_TIMES)
+                .present("a router that costs nothing"),
+            latency_ns,
+        );
+        f.value(
+            time("command", "Time of its processor for a SCSI command.")
+                .within(ROUTER_TIMES)
+                .present("a router that costs nothing"),
+            command_ns,
+        );
+        f.value(
+            time("pdu", "Time of its processor for a PDU, commands included.")
+                .within(ROUTER_TIMES)
+                .present("a router that costs nothing"),
+            pdu_ns,
+        );
+        f.value(
+            time("per_kib", "Time of its processor for a KiB of data.")
+                .within(ROUTER_TIMES)
+                .present("a router that costs nothing"),
+            kib_ns,
+        );
+        f.value(
+            choice::<RouterStorage>(
+                "storage",
+                "What it has to have before it passes on any of it: a whole PDU, or a frame.",
+            )
+            .present("a router that costs nothing"),
+            storage,
+        );
+    }
 }

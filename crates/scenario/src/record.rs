@@ -70,7 +70,7 @@ pub fn record_fitted(
         array: array.to_owned(),
         parameter: parameter.to_owned(),
     };
-    let unit = parameter::unit(parameter).ok_or_else(unknown)?;
+    let unit = parameter::named(parameter).ok_or_else(unknown)?.unit;
     let nearest = unit.nearest(value).ok_or_else(|| RecordFittedError::OutOfRange {
         parameter: parameter.to_owned(),
         value,

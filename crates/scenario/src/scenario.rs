@@ -1,24 +1,29 @@
 //! A whole scenario: reading its file, and the checks that concern more than one part.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
-use crate::array::{Array, Context, Lun};
+use crate::array::{Array, Lun};
+use crate::fields::{
+    self, Context, Fields, Naming, Own, Scales, Slot, Table, Text, count, name, own, table, time,
+    whole,
+};
 use crate::files::{Disk, Files, NoFiles, Profiles};
-use crate::fitted_rows::FittedRows;
-use crate::host::Host;
+use crate::fitted_rows::{FittedRows, MOST_FITTED};
+use crate::host::{Host, MOST_HOSTS};
 use crate::machine::Link;
-use crate::overhead::{ArrayNames, Overhead};
-use crate::phase::Phase;
+use crate::overhead::Overhead;
+use crate::phase::{self, MOST_PHASES, Phase};
 use crate::problem::{Problem, ProblemKind, ScenarioError};
 use crate::quantity::Bytes;
 use crate::section::{Problems, Section};
+use crate::settings::SettingValue;
 use crate::source_text::SourceText;
+use crate::surroundings::Surroundings;
 use crate::unknown::Unknown;
-use crate::value::{self, ValueError};
-use crate::workload::Workload;
+use crate::value;
+use crate::workload::{self, NamedWorkload, Workload};
 
 /// An experiment that has passed every check, so that it can be run.
 ///
@@ -128,12 +133,10 @@ impl Scenario {
             );
         }
         // After a syntax error, tables may be cut short: a missing key would be a false report.
-        let scenario = if errors.is_empty() {
+        let scenario = errors.is_empty().then(|| {
             let folder = path.parent().unwrap_or(Path::new(""));
-            Self::read(text, Section::root(&table, &problems), folder, profiles)
-        } else {
-            None
-        };
+            Self::read(text, &mut Section::root(&table, &problems), folder, profiles)
+        });
         let problems = problems.into_found();
         match scenario {
             Some(scenario) if problems.is_empty() => Ok(scenario),
@@ -141,98 +144,84 @@ impl Scenario {
         }
     }
 
-    fn read(
-        text: &str,
-        mut section: Section<'_>,
-        folder: &Path,
-        profiles: &Profiles<'_>,
-    ) -> Option<Self> {
-        let s = &mut section;
-        let schema = s.required("schema", "1", check_schema);
-        let name = s.required("name", "\"my-experiment\"", value::name);
-        let title = s.required("title", "\"What it shows\"", value::name);
-        let seed = s.required("seed", "1", value::whole);
-        let own_segments = read_segments(s);
-        let segment_ns = s.required("segment", "\"20 min\"", value::positive_nanoseconds);
-        let published = s.optional("published", value::name).map(|path| folder.join(path));
-        s.require_one_of(&["workload"], "add [workload] and its keys");
-        let workloads = Workload::read_all(s);
-        let phases = Phase::read_all(s, workloads.as_deref());
-        let segments = match phases.as_deref() {
-            Some([]) => own_segments,
-            Some(phases) => total_segments(s, phases),
-            None => None,
-        };
-        if let (Some(segments), Some(segment)) = (segments, segment_ns)
-            && u64::from(segments).checked_mul(segment).is_none()
-        {
-            s.problem(
-                if s.has("phase") { "phase" } else { "segments" },
-                format!("{segments} segments last longer than 64-bit nanoseconds can count"),
-                format!("give at most {}", u64::MAX / segment.max(1)),
-            );
+    /// Returns a scenario without anything, which takes what a text has.
+    pub(crate) fn blank() -> Self {
+        Self {
+            name: String::new(),
+            title: String::new(),
+            seed: 0,
+            segments: 0,
+            segment_ns: 0,
+            spindle_stretch: 1,
+            published: None,
+            workloads: Vec::new(),
+            phases: Vec::new(),
+            hosts: Vec::new(),
+            links: Vec::new(),
+            arrays: Vec::new(),
+            overhead: None,
+            unknowns: Vec::new(),
+            fitted: Vec::new(),
+            text: "".into(),
         }
-        let length_ns = segments
-            .zip(segment_ns)
-            .and_then(|(segments, segment_ns)| u64::from(segments).checked_mul(segment_ns));
-        let named_workloads =
-            s.is_list("workload").then(|| workloads.as_deref().unwrap_or_default());
-        let known_phases = phases.as_deref().unwrap_or_default();
-        let links = Link::read_all(s, length_ns);
-        let hosts = Host::read_all(s, links.as_deref());
-        check_hosts(s, workloads.as_deref(), hosts.as_deref());
-        let context = Context {
-            folder,
-            profiles,
-            segments,
-            length_ns,
-            named_workloads,
-            phases: known_phases,
-            links: links.as_deref(),
-            hosts: hosts.as_deref(),
-        };
-        let (names, arrays) = read_arrays(s, &context);
-        check_files(s, workloads.as_deref(), &arrays);
-        check_array_names(s, workloads.as_deref(), &names);
-        check_phases(s, known_phases, workloads.as_deref(), &arrays);
-        let overhead_is_given = s.has("overhead");
-        let known = ArrayNames { names: &names, arrays: &arrays };
-        let overhead = s.section("overhead").and_then(|section| Overhead::read(section, &known));
-        let unknowns = Unknown::read_all(s).map(|read| read.into_iter().unzip());
-        let (unknowns, places): (Option<Vec<_>>, Option<Vec<_>>) = unknowns.unzip();
-        let fitted = FittedRows::read_all(s).map(|read| read.into_iter().unzip());
-        let (fitted, fitted_places): (Option<Vec<_>>, Option<Vec<_>>) = fitted.unzip();
-        let scenario = (|| {
-            schema?;
-            Some(Self {
-                name: name?,
-                title: title?,
-                seed: seed?,
-                segments: segments?,
-                segment_ns: segment_ns?,
-                spindle_stretch: 1,
-                published,
-                workloads: workloads?,
-                phases: phases?,
-                hosts: hosts?,
-                links: links?,
-                arrays,
-                overhead: if overhead_is_given { Some(overhead?) } else { None },
-                unknowns: unknowns?,
-                fitted: fitted?,
-                text: text.into(),
-            })
-        })();
-        // Names of settings of an array that could not be read would be false reports.
-        let scenario = scenario.filter(|scenario| scenario.arrays.len() == names.len());
-        if let (Some(scenario), Some(places)) = (&scenario, places) {
-            check_unknowns(&section, scenario, places);
+    }
+
+    fn read(text: &str, section: &mut Section<'_>, folder: &Path, profiles: &Profiles<'_>) -> Self {
+        let mut scenario = Self { text: text.into(), ..Self::blank() };
+        fields::read(section, &mut scenario, Naming::Numbers, Context::default());
+        scenario.published = scenario.published.map(|path| folder.join(path));
+        for (array, table) in scenario.arrays.iter_mut().zip(section.inner_mut("array")) {
+            array.spindle.read_file(table, folder, profiles);
         }
-        if let (Some(scenario), Some(places)) = (&scenario, fitted_places) {
-            check_fitted(&section, scenario, places);
+        if section.inner("array").iter().any(|table| !table.is_good()) {
+            section.spoil("array");
         }
-        section.finish();
+        if scenario.phases.is_empty() {
+            // Phases have the segments.
+        } else if let Some(segments) = total_segments(section, &scenario.phases) {
+            scenario.segments = segments;
+        }
+        scenario.count_outstanding();
+        scenario.check_read(section);
         scenario
+    }
+
+    /// Sets the operations that each array has outstanding to those of its workloads, if these have names.
+    fn count_outstanding(&mut self) {
+        if !self.is_named() {
+            return;
+        }
+        let (workloads, phases) = (&self.workloads, &self.phases);
+        for array in &mut self.arrays {
+            let together = |runs: &dyn Fn(&Workload) -> bool| -> u32 {
+                let here = workloads.iter().filter(|one| one.runs_on(&array.name) && runs(one));
+                here.filter_map(|one| one.named.as_ref()).map(NamedWorkload::all_outstanding).sum()
+            };
+            let of_phases = phases.iter().map(|phase| together(&|one| phase.runs(one)));
+            array.outstanding = of_phases.max().unwrap_or_else(|| together(&|_| true));
+        }
+    }
+
+    /// Checks a scenario that was read.
+    fn check_read(&mut self, section: &Section<'_>) {
+        let length_ns = u64::from(self.segments).checked_mul(self.segment_ns);
+        let has_length = section.are_right(&["segments", "segment", "phase"]);
+        let array_names: Vec<String> =
+            section.inner("array").iter().filter_map(|table| table.peek("name")).collect();
+        let good = self.arrays.iter().zip(section.inner("array"));
+        let good = good.filter(|(_, table)| table.is_good()).map(|(array, _)| array.clone());
+        let arrays: Vec<Array> = good.collect();
+        let known = self.clone();
+        let around = Surroundings {
+            segments: section.are_right(&["segments", "phase"]).then_some(self.segments),
+            length_ns: length_ns.filter(|_| has_length),
+            workloads: section.is_right("workload").then_some(&known.workloads),
+            links: section.is_right("link").then_some(&known.links),
+            hosts: section.is_right("host").then_some(&known.hosts),
+            arrays: &arrays,
+            array_names: &array_names,
+        };
+        fields::check(section, self, &around);
     }
 
     /// Returns the array of a name.
@@ -298,51 +287,305 @@ fn laid_out_bytes_of(workloads: &[Workload], array: &Array, lun: &Lun) -> u64 {
 /// Settings that are not of the experiment, or of how long it is.
 const LABELS: [&str; 6] = ["name", "title", "seed", "segments", "segment", "published"];
 
+impl Table for Scenario {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        let mut schema = SCHEMA;
+        f.value(
+            own("schema", "Version of this format.", &VERSION).required("1").listed(false),
+            &mut schema,
+        );
+        f.value(
+            name("name", "A short name, for file names and results.").required("\"my-experiment\""),
+            &mut self.name,
+        );
+        f.value(
+            name("title", "What the experiment shows, in a sentence.")
+                .required("\"What it shows\""),
+            &mut self.title,
+        );
+        f.value(
+            whole("seed", "Seed of every random choice.").required("1").page(2, "Seed"),
+            &mut self.seed,
+        );
+        self.segments(f);
+        f.value(
+            time("segment", "Length of a segment.")
+                .positive()
+                .required("\"20 min\"")
+                .scales(Scales::Whole, "segment")
+                .page(1, "Length of a segment"),
+            &mut self.segment_ns,
+        );
+        if self.spindle_stretch > 1 && !f.reads() {
+            let help = "How many times as far apart blocks of a spindle are, in a scenario that is scaled down.";
+            f.value(count("spindle_stretch", help), &mut self.spindle_stretch);
+        }
+        f.value(
+            name(
+                "published",
+                "Path of the file with published figures, relative to the scenario's folder.",
+            ),
+            &mut self.published,
+        );
+        self.workloads(f);
+        f.tables(
+            table(
+                "phase",
+                "Parts of the run, one after another on the same arrays; without them, all workloads run from its start \
+                 to its end.",
+            )
+            .each("A part of the run with workloads of its own.")
+            .at_most_tables(MOST_PHASES)
+            .named(Naming::InProblems),
+            &mut self.phases,
+        );
+        f.tables(
+            table(
+                "host",
+                "The hosts, if there are several. Each reaches every LUN, and has a page cache of its own if the array's \
+                 hosts have one.",
+            )
+            .each("A host, to which workloads refer by name.")
+            .at_most_tables(MOST_HOSTS)
+            .named(Naming::InProblems),
+            &mut self.hosts,
+        );
+        f.context.hosts_are_named = !self.hosts.is_empty();
+        f.tables(
+            table(
+                "link",
+                "Links between hosts and arrays. An array's [array.front_end] names those that lead to it.",
+            )
+            .each("A link.")
+            .named(Naming::InProblems)
+            .owner("link {name}"),
+            &mut self.links,
+        );
+        f.tables(
+            table("array", "The arrays. Each is run on its own.")
+                .each("An array under test.")
+                .required("add [[array]] and its keys, once for each array")
+                .named(Naming::Everywhere)
+                .owner("{name}"),
+            &mut self.arrays,
+        );
+        f.table(
+            table("overhead", "The spindles to be bought in addition to the working ones.").apart(),
+            &mut self.overhead,
+        );
+        f.tables(
+            table(
+                Unknown::KEY,
+                "Constants that nobody published, and what else they might have been. `strewn sensitivity` changes each \
+                 of them alone. No run depends on them.",
+            )
+            .each("A constant, with other values that it might have had."),
+            &mut self.unknowns,
+        );
+        f.tables(
+            table(
+                FittedRows::KEY,
+                "Settings that are fitted to rows of the published tables, as `strewn calibrate` does. Every other row is \
+                 a prediction.",
+            )
+            .each("A setting, and the rows that it is fitted to.")
+            .at_most_tables(MOST_FITTED),
+            &mut self.fitted,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+        self.check_segments(s, around);
+        check_duplicates(s);
+        let workloads = around.workloads;
+        if let Some(workloads) = workloads {
+            workload::check_all(s, workloads);
+        }
+        if s.is_right("phase") {
+            check_phase_count(s, &self.phases);
+            if let Some(workloads) = workloads.filter(|_| !self.phases.is_empty()) {
+                phase::check_workloads(s, &self.phases, workloads);
+            }
+        }
+        if self.hosts.len() > MOST_HOSTS {
+            s.problem(
+                Host::KEY,
+                format!("there are {} hosts", self.hosts.len()),
+                format!("give at most {MOST_HOSTS}"),
+            );
+        }
+        check_hosts(s, workloads, around.hosts);
+        check_files(s, workloads, around.arrays);
+        check_array_names(s, workloads, around.array_names);
+        let phases = if s.is_right("phase") { self.phases.as_slice() } else { &[] };
+        check_phases(s, phases, workloads, around.arrays);
+        FittedRows::check_all(s, &self.fitted);
+        // Names of settings of a scenario that could not be read would be false reports.
+        if s.is_good() {
+            check_unknowns(s, self);
+            check_fitted(s, self);
+        }
+    }
+
+    fn rules(&self) -> String {
+        r#""oneOf": [{ "required": ["segments"] }, { "required": ["phase"] }]"#.to_owned()
+    }
+}
+
+impl Scenario {
+    /// Goes over `segments`, which phases have themselves.
+    fn segments(&mut self, f: &mut Fields<'_>) {
+        const KEY: &str = "segments";
+        let field = count(
+            KEY,
+            "Number of segments to run, one after another. Required unless each [[phase]] has its own.",
+        );
+        let field = field
+            .required_unless("14")
+            .page(0, "Segments")
+            .about("Segments to run, one after another. Each is measured by itself.");
+        let has_phases =
+            if f.reads() { f.has("phase") } else { !self.phases.is_empty() && !f.describes() };
+        if has_phases {
+            f.passes_over(KEY);
+            f.refuses(
+                KEY,
+                "is given beside [[phase]], each of which has its own",
+                "leave it out here: the run is as long as its phases together",
+            );
+        } else {
+            f.value(field, &mut self.segments);
+        }
+    }
+
+    /// Goes over `[workload]`, or each `[[workload]]`.
+    fn workloads(&mut self, f: &mut Fields<'_>) {
+        const KEY: &str = "workload";
+        let is_list = f.is_list(KEY).unwrap_or_else(|| self.is_named());
+        if !is_list || f.describes() {
+            let mut only = self.workloads.pop().unwrap_or_default();
+            let help = "The workload of every array, in a closed loop of the array's outstanding operations.";
+            f.part(table(KEY, help).required("add [workload] and its keys"), &mut only);
+            self.workloads = vec![only];
+        }
+        if is_list || f.describes() {
+            let new = || Workload { named: Some(NamedWorkload::default()), ..Workload::default() };
+            f.tables_like(
+                table(KEY, "")
+                    .each("One of several workloads, on the LUN that it names.")
+                    .either("The load on every array: one [workload], or several [[workload]] with names.")
+                    .named(Naming::InProblems),
+                &mut self.workloads,
+                &new,
+            );
+        }
+        f.context.workloads_are_named = is_list;
+    }
+
+    fn check_segments(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+        let is_known = s.are_right(&["segments", "segment", "phase"]);
+        if is_known && around.length_ns.is_none() {
+            s.problem(
+                if s.has("phase") { "phase" } else { "segments" },
+                format!("{} segments last longer than 64-bit nanoseconds can count", self.segments),
+                format!("give at most {}", u64::MAX / self.segment_ns.max(1)),
+            );
+        }
+    }
+}
+
+impl Slot for Option<PathBuf> {
+    fn get(&self) -> Option<SettingValue> {
+        self.as_ref().map(|path| path.display().to_string().into())
+    }
+
+    fn set(&mut self, value: SettingValue) {
+        if let SettingValue::Text(path) = value {
+            *self = Some(path.into());
+        }
+    }
+
+    fn clear(&mut self) {
+        *self = None;
+    }
+}
+
+static VERSION: Own = Own {
+    read: |value| match value::whole(value)? {
+        SCHEMA => Ok(SCHEMA.into()),
+        other => value::refuse(
+            format!("is {other}, a format that this version cannot read"),
+            format!("write schema = {SCHEMA}, or use the version that the file is for"),
+        ),
+    },
+    schema: r#""const": 1"#,
+};
+
+/// Checks that entries of lists that are told apart by name have names of their own.
+fn check_duplicates(s: &Section<'_>) {
+    for (key, why) in [
+        ("array", "results tell arrays apart by name: give each its own"),
+        (
+            "phase",
+            "results tell phases apart by name: give each its own, such as \"first scan\" and \"second scan\"",
+        ),
+    ] {
+        s.check_names(key, |name| (format!("there is another {key} `{name}`"), why));
+    }
+    for key in ["link", "host"] {
+        let message = || format!("another {key} has the same name");
+        s.check_names(key, |_| (message(), "give each its own"));
+    }
+}
+
+fn check_phase_count(s: &Section<'_>, phases: &[Phase]) {
+    if phases.len() > MOST_PHASES {
+        s.problem(
+            "phase",
+            format!("there are {} phases", phases.len()),
+            format!("give at most {MOST_PHASES}"),
+        );
+    }
+}
+
 /// Checks that the constants said to be unknown are settings.
-fn check_unknowns(section: &Section<'_>, scenario: &Scenario, places: Vec<Range<usize>>) {
-    if places.is_empty() {
+fn check_unknowns(section: &Section<'_>, scenario: &Scenario) {
+    if scenario.unknowns.is_empty() {
         return;
     }
     let names = scenario.setting_names();
-    for ((number, unknown), place) in (1..).zip(&scenario.unknowns).zip(places) {
-        let key = format!("{}[{number}].constant", Unknown::KEY);
-        if LABELS.contains(&unknown.constant.as_str()) {
-            let message = format!("`{}` is no constant of the experiment", unknown.constant);
-            let help = "give a setting of the workload or of an array; seeds are tried in any case";
-            section.problem_at(place, &key, message, help);
-        } else if let Err(error) = scenario.named_among_all(&unknown.constant, &names) {
-            section.problem_at(place, &key, error.to_string(), error.help().unwrap_or_default());
+    for (unknown, table) in scenario.unknowns.iter().zip(section.inner(Unknown::KEY)) {
+        let constant = unknown.constant.as_str();
+        if LABELS.contains(&constant) {
+            table.problem(
+                "constant",
+                format!("`{constant}` is no constant of the experiment"),
+                "give a setting of the workload or of an array; seeds are tried in any case",
+            );
+        } else if let Err(error) = scenario.named_among_all(constant, &names) {
+            table.problem("constant", error.to_string(), error.help().unwrap_or_default());
+        }
+        let earlier = scenario.unknowns.iter().take_while(|other| !std::ptr::eq(*other, unknown));
+        if earlier.into_iter().any(|other| other.constant == constant) {
+            table.problem(
+                "constant",
+                format!("`{constant}` is given twice"),
+                "put the values of both into one list",
+            );
         }
     }
 }
 
 /// Checks that what is fitted to rows are settings, and that there are rows.
-fn check_fitted(section: &Section<'_>, scenario: &Scenario, places: Vec<Range<usize>>) {
-    for ((number, fitted), place) in (1..).zip(&scenario.fitted).zip(places) {
-        let key = format!("{}[{number}].parameter", FittedRows::KEY);
+fn check_fitted(section: &Section<'_>, scenario: &Scenario) {
+    for (fitted, table) in scenario.fitted.iter().zip(section.inner(FittedRows::KEY)) {
         if scenario.published.is_none() {
             let message = "there are no published figures to fit to";
-            section.problem_at(place, &key, message, "add `published` with the name of their file");
+            table.problem("parameter", message, "add `published` with the name of their file");
         } else if let Err(error) = scenario.fitted_values(&fitted.parameter) {
-            section.problem_at(place, &key, error.to_string(), error.help().unwrap_or_default());
+            table.problem("parameter", error.to_string(), error.help().unwrap_or_default());
         }
     }
-}
-
-/// Reads `segments`, which phases have themselves.
-fn read_segments(section: &mut Section<'_>) -> Option<u32> {
-    if !section.has("phase") {
-        return section.required("segments", "14", value::positive_count);
-    }
-    section.get("segments");
-    if section.has("segments") {
-        section.problem(
-            "segments",
-            "is given beside [[phase]], each of which has its own",
-            "leave it out here: the run is as long as its phases together",
-        );
-    }
-    None
 }
 
 /// Returns the segments of all phases together.
@@ -405,16 +648,6 @@ pub(crate) fn syntax_remedy(text: &str, at: usize, message: &str) -> &'static st
     }
 }
 
-fn check_schema(value: &DeValue<'_>) -> Result<(), ValueError> {
-    match value::whole(value)? {
-        SCHEMA => Ok(()),
-        other => Err(ValueError {
-            message: format!("is {other}, a format that this version cannot read"),
-            help: format!("write schema = {SCHEMA}, or use the version that the file is for"),
-        }),
-    }
-}
-
 fn no_published(text: &str, path: &Path) -> Problem {
     let table = DeTable::parse(text).ok();
     let value = table.as_ref().and_then(|table| table.get_ref().get("published"));
@@ -428,27 +661,6 @@ fn no_published(text: &str, path: &Path) -> Problem {
          key out"
             .to_owned(),
     )
-}
-
-/// Reads every `[[array]]`. Returns the names of all arrays, and the arrays without problems.
-fn read_arrays(section: &mut Section<'_>, context: &Context<'_>) -> (Vec<String>, Vec<Array>) {
-    section.require_one_of(&["array"], "add [[array]] and its keys, once for each array");
-    let mut names: Vec<String> = Vec::new();
-    let mut arrays = Vec::new();
-    for table in section.sections("array").unwrap_or_default() {
-        if let Some(name) = table.peek("name") {
-            if names.contains(&name) {
-                table.problem(
-                    "name",
-                    format!("there is another array `{name}`"),
-                    "results tell arrays apart by name: give each its own",
-                );
-            }
-            names.push(name);
-        }
-        arrays.extend(Array::read(table, context));
-    }
-    (names, arrays)
 }
 
 /// Checks that every workload names a host, if hosts have names, and that every host has a workload.

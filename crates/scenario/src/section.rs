@@ -10,10 +10,11 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::fields::Text;
 use crate::nearest::nearest;
-use crate::presets;
+use crate::presets::{self, Controller};
 use crate::problem::{Problem, ProblemKind};
-use crate::value::{self, ValueError, one_of};
+use crate::value::{self, one_of};
 
 /// The problems of one text.
 pub(crate) struct Problems<'t> {
@@ -83,6 +84,10 @@ pub(crate) struct Section<'t> {
     problems: &'t Problems<'t>,
     known: Vec<&'static str>,
     missing: Vec<Missing>,
+    /// Keys whose values are wrong or missing.
+    spoilt: Vec<&'static str>,
+    /// The tables in it that were read, by key.
+    inner: Vec<(&'static str, Vec<Section<'t>>)>,
 }
 
 impl<'t> Section<'t> {
@@ -96,37 +101,50 @@ impl<'t> Section<'t> {
         table: &'t DeTable<'t>,
         problems: &'t Problems<'t>,
     ) -> Self {
-        Self { path, span, table, defaults: None, problems, known: Vec::new(), missing: Vec::new() }
+        Self {
+            path,
+            span,
+            table,
+            defaults: None,
+            problems,
+            known: Vec::new(),
+            missing: Vec::new(),
+            spoilt: Vec::new(),
+            inner: Vec::new(),
+        }
     }
 
-    /// Sets the name of this table in the fields of its problems.
-    pub(crate) fn rename(&mut self, path: String) {
-        self.path = path;
+    /// Gives this table, an entry of a list, a name in place of its number in the fields of its problems.
+    pub(crate) fn rename_entry(&mut self, name: &str) {
+        if let Some(at) = self.path.rfind('[') {
+            self.path.truncate(at);
+            self.path.push_str(&format!("[{name}]"));
+        }
     }
 
-    /// Takes the values of keys that the table does not give from `defaults`, which are valid. Tables in it are those
-    /// of this table's tables.
-    pub(crate) fn set_defaults(&mut self, defaults: Option<&'t DeTable<'t>>) {
-        self.defaults = defaults;
+    /// Notes that the value of a key is not to be relied on.
+    pub(crate) fn spoil(&mut self, key: &'static str) {
+        self.spoilt.push(key);
     }
 
-    pub(crate) fn has_defaults(&self) -> bool {
-        self.defaults.is_some()
+    /// Returns whether the values of all these keys are right by themselves, or rightly absent.
+    pub(crate) fn are_right(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|key| self.is_right(key))
     }
 
-    /// Returns whether the table, or its defaults, have the key.
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.value_of(key).is_some()
+    /// Returns whether that is true of all keys.
+    pub(crate) fn is_good(&self) -> bool {
+        self.spoilt.is_empty()
     }
 
-    /// Returns whether the table itself has the key: a default does not count.
-    pub(crate) fn gives(&self, key: &str) -> bool {
-        self.table.contains_key(key)
+    /// Keeps tables in it, once they are read.
+    pub(crate) fn keep(&mut self, key: &'static str, sections: Vec<Self>) {
+        self.inner.push((key, sections));
     }
 
-    /// Returns whether the value of a key is a list, as `[[key]]` makes one.
-    pub(crate) fn is_list(&self, key: &str) -> bool {
-        self.value_of(key).is_some_and(|value| value.get_ref().as_array().is_some())
+    /// Returns the tables of a key that were read: one, or the entries of a list.
+    pub(crate) fn inner(&self, key: &str) -> &[Self] {
+        self.inner.iter().find(|(own, _)| *own == key).map_or(&[], |(_, sections)| sections)
     }
 
     /// Returns the value of a key, or its default.
@@ -138,84 +156,6 @@ impl<'t> Section<'t> {
     pub(crate) fn get(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.known.push(key);
         self.value_of(key)
-    }
-
-    /// Reads a required value. Notes the problem and returns `None` if it is missing or wrong.
-    pub(crate) fn required<T>(
-        &mut self,
-        key: &'static str,
-        example: &'static str,
-        read: impl FnOnce(&DeValue<'_>) -> Result<T, ValueError>,
-    ) -> Option<T> {
-        self.require(key, example);
-        self.optional(key, read)
-    }
-
-    /// Reads an optional value. Returns `None` if it is missing or wrong.
-    pub(crate) fn optional<T>(
-        &mut self,
-        key: &'static str,
-        read: impl FnOnce(&DeValue<'_>) -> Result<T, ValueError>,
-    ) -> Option<T> {
-        let value = self.get(key)?;
-        match read(value.get_ref()) {
-            Ok(read) => Some(read),
-            Err(wrong) => {
-                self.problem_at(value.span(), key, wrong.message, wrong.help);
-                None
-            }
-        }
-    }
-
-    /// Reads an optional value or takes its default. Returns `None` if it is wrong.
-    pub(crate) fn optional_or<T>(
-        &mut self,
-        key: &'static str,
-        default: T,
-        read: impl FnOnce(&DeValue<'_>) -> Result<T, ValueError>,
-    ) -> Option<T> {
-        if self.has(key) {
-            self.optional(key, read)
-        } else {
-            self.known.push(key);
-            Some(default)
-        }
-    }
-
-    /// Reads the elements of an array of values, each with its span. Returns `None` if a value is
-    /// wrong.
-    pub(crate) fn list<T>(
-        &mut self,
-        key: &'static str,
-        example: &'static str,
-        mut read: impl FnMut(&DeValue<'_>) -> Result<T, ValueError>,
-    ) -> Option<Vec<Spanned<T>>> {
-        self.require(key, example);
-        let value = self.get(key)?;
-        let Some(elements) = value.get_ref().as_array() else {
-            let message = format!("is not an array but {}", value::type_of(value.get_ref()));
-            self.problem_at(value.span(), key, message, format!("write {key} = {example}"));
-            return None;
-        };
-        if elements.is_empty() {
-            self.problem_at(value.span(), key, "is empty", format!("write {key} = {example}"));
-            return None;
-        }
-        let mut list = Some(Vec::new());
-        for element in elements {
-            match read(element.get_ref()) {
-                Ok(read) => {
-                    if let Some(list) = &mut list {
-                        list.push(Spanned::new(element.span(), read));
-                    }
-                }
-                Err(wrong) => {
-                    self.problem_at(element.span(), key, wrong.message, wrong.help);
-                    list = None;
-                }
-            }
-        }
-        list
     }
 
     /// Returns the table of a key, if there is one.
@@ -230,7 +170,7 @@ impl<'t> Section<'t> {
                 };
                 let mut section = Section::new(self.field(key), span, table, self.problems);
                 let defaults = self.defaults.and_then(|defaults| defaults.get(key));
-                section.set_defaults(defaults.and_then(|defaults| defaults.get_ref().as_table()));
+                section.defaults = defaults.and_then(|defaults| defaults.get_ref().as_table());
                 Some(section)
             }
             other => {
@@ -264,20 +204,11 @@ impl<'t> Section<'t> {
     }
 
     /// Notes a required key that is missing, with a value it could have.
-    fn require(&mut self, key: &'static str, example: &str) {
+    pub(crate) fn require(&mut self, key: &'static str, example: &str) {
         if !self.has(key) {
+            self.spoil(key);
             let help = format!("add a line such as {key} = {example}");
             self.missing.push(Missing { field: key, keys: vec![key], help });
-        }
-    }
-
-    /// Notes that one of some keys is required, if none is there, with what to add.
-    pub(crate) fn require_one_of(&mut self, keys: &[&'static str], help: &str) {
-        if let Some(first) = keys.first()
-            && !keys.iter().any(|key| self.has(key))
-        {
-            let help = help.to_owned();
-            self.missing.push(Missing { field: first, keys: keys.to_vec(), help });
         }
     }
 
@@ -307,10 +238,32 @@ impl<'t> Section<'t> {
         self.table.get(key)?.get_ref().as_str().map(str::to_owned)
     }
 
-    /// Returns the text of a key of a table in this one, if it has one.
-    pub(crate) fn peek_within(&self, table: &str, key: &str) -> Option<String> {
-        let inner = value_in(self.table, table)?.get_ref().as_table()?;
-        inner.get(key)?.get_ref().as_str().map(str::to_owned)
+    /// The same, to be changed.
+    pub(crate) fn inner_mut(&mut self, key: &str) -> &mut [Self] {
+        let inner = self.inner.iter_mut().find(|(own, _)| *own == key);
+        inner.map_or(&mut [], |(_, sections)| sections)
+    }
+
+    /// Returns the place of an element of a list, counted from 0.
+    pub(crate) fn element(&self, key: &str, index: usize) -> Range<usize> {
+        let list = self.value_of(key).and_then(|value| value.get_ref().as_array());
+        let element = list.and_then(|list| list.get(index));
+        element.map_or_else(|| self.span.clone(), Spanned::span)
+    }
+
+    /// Notes a problem for each entry of a list of tables that has the name of another one.
+    pub(crate) fn check_names(&self, key: &str, refusal: impl Fn(&str) -> (String, &'static str)) {
+        let mut names = Vec::new();
+        for (number, entry) in (1..).zip(self.inner(key)) {
+            let Some(name) = entry.peek("name") else { continue };
+            if names.contains(&name) {
+                let (message, help) = refusal(&name);
+                let at = entry.table.get("name").map_or(entry.span.clone(), Spanned::span);
+                // Its name would not tell it from the other one.
+                self.problem_at(at, &format!("{key}[{number}].name"), message, help);
+            }
+            names.push(name);
+        }
     }
 
     /// Notes what is wrong with a part of the value of a key.
@@ -342,7 +295,7 @@ impl<'t> Section<'t> {
 
     /// Reports the keys that are unknown and those that are missing. A misspelt key is one
     /// problem, not two: the key it was meant to be is not reported as missing.
-    pub(crate) fn finish(mut self) {
+    pub(crate) fn finish(&mut self) {
         for (key, _) in self.table.iter() {
             let name: &str = key.get_ref().as_ref();
             if self.known.contains(&name) {
@@ -366,6 +319,55 @@ impl<'t> Section<'t> {
         for Missing { field, help, .. } in &self.missing {
             let (span, field) = (self.span.clone(), self.field(field));
             self.problems.add(ProblemKind::Missing, span, field, "is missing", help);
+        }
+    }
+}
+
+impl Text for Section<'_> {
+    fn gives(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.value_of(key).is_some()
+    }
+
+    fn is_right(&self, key: &str) -> bool {
+        !self.spoilt.contains(&key)
+    }
+
+    fn is_list(&self, key: &str) -> bool {
+        self.value_of(key).is_some_and(|value| value.get_ref().as_array().is_some())
+    }
+
+    fn set_defaults(&mut self, controller: Controller) {
+        self.defaults = Some(presets::of(controller));
+    }
+
+    fn peek_within(&self, table: &str, key: &str) -> Option<String> {
+        let inner = value_in(self.table, table)?.get_ref().as_table()?;
+        inner.get(key)?.get_ref().as_str().map(str::to_owned)
+    }
+
+    fn require_one_of(&mut self, keys: &[&'static str], help: &str) {
+        if let Some(first) = keys.first()
+            && !keys.iter().any(|key| self.has(key))
+        {
+            let help = help.to_owned();
+            self.spoilt.extend(keys);
+            self.missing.push(Missing { field: first, keys: keys.to_vec(), help });
+        }
+    }
+
+    fn knows(&mut self, key: &'static str) {
+        self.known.push(key);
+    }
+
+    fn refuse(&mut self, key: &'static str, message: &str, help: &str) {
+        if self.gives(key) {
+            self.known.push(key);
+            self.problem(key, message, help);
+            self.spoilt.push(key);
         }
     }
 }

@@ -4,23 +4,13 @@ use std::path::Path;
 
 use toml_edit::TomlError;
 
-use crate::background::BackgroundScan;
 use crate::edit::{self, EditedText, SettingPath};
+use crate::fields::{Context, absent_names};
 use crate::files::{Files, Profiles};
-use crate::format::LogSize;
-use crate::front_end::{CONTROLLER_PER_KIB, FrontEnd, HOST_PER_KIB};
-use crate::gateway::Gateway;
-use crate::layout::ArrayLayout;
-use crate::machine::PER_SECOND;
 use crate::nearest::near;
-use crate::page_cache::PageCache;
 use crate::problem::{Problem, ProblemKind, ScenarioError};
-use crate::processor::Processor;
-use crate::relocation::Relocation;
 use crate::scenario::{Scenario, syntax_remedy};
-use crate::snapshots::SnapshotSchedule;
 use crate::workload::AccessSpecificationChoice;
-use crate::write_anywhere::{READ_THROUGH, RECLAIM_INTERVAL};
 
 /// The beginning of the names of an array's settings, before its name.
 pub(crate) const OF_ARRAYS: &str = "array.";
@@ -269,77 +259,30 @@ impl Scenario {
         found
     }
 
-    /// Returns the names of settings that arrays do not have and may be given: costs that are nothing otherwise, the
-    /// log of one in place, which is refused with its remedy if it has no use for it, and what one that writes anywhere
-    /// does only if it is told to.
+    /// Returns the names of settings that it does not have and may be given.
     fn absent_names(&self) -> Vec<String> {
-        let within = |table: &str, keys: &[&str]| -> Vec<String> {
-            keys.iter().map(|key| format!("{table}.{key}")).collect()
-        };
-        let names = self.arrays.iter().flat_map(|array| {
-            let is_in_place = matches!(array.layout, ArrayLayout::InPlace(_));
-            let mut names = within("processor", Processor::optional_costs(is_in_place));
-            names.extend(within("processor", &["cores", "serial_domains"]));
-            match &array.layout {
-                ArrayLayout::InPlace(_) => names.extend(within("in_place", &LogSize::KEYS)),
-                ArrayLayout::WriteAnywhere(_) => {
-                    let table = "write_anywhere";
-                    names.extend(within(table, &[READ_THROUGH, RECLAIM_INTERVAL]));
-                    let snapshots = format!("{table}.{}", SnapshotSchedule::KEY);
-                    names.extend(within(&snapshots, &SnapshotSchedule::KEYS));
-                    let scan = format!("{table}.{}", BackgroundScan::KEY);
-                    names.extend(within(&scan, &BackgroundScan::KEYS));
-                    names.extend(within(table, &[Relocation::READ_KEY, Relocation::IN_FLIGHT_KEY]));
-                    let scan = format!("{table}.{}", Relocation::SCAN_KEY);
-                    names.extend(within(&scan, &Relocation::SCAN_KEYS));
-                    let cleaning = format!("{table}.{}", Relocation::CLEANING_KEY);
-                    names.extend(within(&cleaning, &[Relocation::CLEANED_KEY]));
-                    let other_data = format!("{table}.other_data");
-                    names.extend(within(&other_data, &["full_percent", "run_blocks"]));
-                }
-            }
-            if array.front_end.is_some() {
-                let optional =
-                    [HOST_PER_KIB, CONTROLLER_PER_KIB].map(|[_, read, write]| [read, write]);
-                names.extend(within(FrontEnd::KEY, &optional.concat()));
-            }
-            if array.page_cache.is_some() {
-                names.extend(within(PageCache::KEY, &[PageCache::WAKE_UPS]));
-            }
-            if array.gateway.is_some() {
-                let optional =
-                    [HOST_PER_KIB, CONTROLLER_PER_KIB].map(|[_, read, write]| [read, write]);
-                names.extend(within(Gateway::KEY, &optional.concat()));
-            }
-            names.into_iter().map(|name| format!("{OF_ARRAYS}{}.{name}", array.name))
-        });
-        let of_links =
-            (1..=self.links.len()).map(|number| format!("{OF_LINKS}{number}.{PER_SECOND}"));
-        let of_workloads = (1..).zip(&self.workloads).flat_map(|(number, workload)| {
-            let (of_it, keys) = match workload.named {
-                None => ("workload".to_owned(), &["total", "offset"][..]),
-                Some(_) => (
-                    format!("{OF_WORKLOADS}{number}"),
-                    &["total", "offset", "threads", "operations_per_second"][..],
-                ),
-            };
-            within(&of_it, keys)
-        });
+        let mut names = absent_names(&mut self.clone(), Context::default());
         // Either, and the other one is what the workload has.
-        let of_accesses = (1..).zip(&self.workloads).flat_map(|(number, workload)| {
-            let of_it = match workload.named {
-                None => "workload".to_owned(),
-                Some(_) => format!("{OF_WORKLOADS}{number}"),
-            };
-            match workload.access_specification {
-                AccessSpecificationChoice::Shipped(_) => {
-                    let keys = ["bytes", "percent", "read_percent", "random_percent"];
-                    within(&format!("{of_it}.access.1"), &keys)
-                }
-                AccessSpecificationChoice::Inline(_) => within(&of_it, &["access_specification"]),
-            }
-        });
-        names.chain(of_links).chain(of_workloads).chain(of_accesses).collect()
+        names.extend(
+            (1..)
+                .zip(&self.workloads)
+                .filter_map(|(number, workload)| {
+                    let of_it = match workload.named {
+                        None => "workload".to_owned(),
+                        Some(_) => format!("{OF_WORKLOADS}{number}"),
+                    };
+                    let is_shipped = matches!(
+                        workload.access_specification,
+                        AccessSpecificationChoice::Shipped(_)
+                    );
+                    is_shipped.then(|| {
+                        let keys = ["bytes", "percent", "read_percent", "random_percent"];
+                        keys.map(|key| format!("{of_it}.access.1.{key}"))
+                    })
+                })
+                .flatten(),
+        );
+        names
     }
 
     /// Returns the one of `names` that `path` names, if any is.

@@ -4,10 +4,8 @@
 use std::ops::RangeInclusive;
 
 use strewn_base::SECTOR_BYTES;
-use strewn_spindle::MAX_DEPTH;
 use toml::de::DeValue;
 
-use crate::array::MOST_OUTSTANDING;
 use crate::nearest::nearest;
 use crate::quantity::{Bytes, Nanoseconds};
 
@@ -19,7 +17,7 @@ pub(crate) struct ValueError {
 }
 
 /// The value read, or why it was refused.
-type Reading<T> = Result<T, ValueError>;
+pub(crate) type Reading<T> = Result<T, ValueError>;
 
 pub(crate) fn refuse<T>(message: impl Into<String>, help: impl Into<String>) -> Reading<T> {
     Err(ValueError { message: message.into(), help: help.into() })
@@ -122,18 +120,18 @@ pub(crate) fn nanoseconds_of(value: &DeValue<'_>, range: &RangeInclusive<u64>) -
     }
 }
 
-/// Reads what a part of a network adds: at most a second, in nanoseconds.
-pub(crate) fn at_most_a_second(value: &DeValue<'_>) -> Reading<u64> {
-    nanoseconds_of(value, &(0..=1_000_000_000))
+/// Reads a number that is neither negative nor infinite nor NaN, nor zero if it must be above.
+pub(crate) fn number(value: &DeValue<'_>, above_zero: bool) -> Reading<f64> {
+    if !above_zero {
+        return finite(value);
+    }
+    match finite(value).map_err(|wrong| refuse_zero_too(wrong, ABOVE_ZERO))? {
+        0.0 => refuse("is zero", ABOVE_ZERO),
+        number => Ok(number),
+    }
 }
 
-/// Reads what work costs a processor: at most a second, in nanoseconds, for arithmetic on fractions of them.
-pub(crate) fn cost_nanoseconds(value: &DeValue<'_>) -> Reading<f64> {
-    at_most_a_second(value).map(|time| time as f64)
-}
-
-/// Reads a number that is neither negative nor infinite nor NaN.
-pub(crate) fn number(value: &DeValue<'_>) -> Reading<f64> {
+fn finite(value: &DeValue<'_>) -> Reading<f64> {
     let number = match value {
         DeValue::Float(float) => float.as_str().parse::<f64>().ok(),
         DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
@@ -161,17 +159,9 @@ fn refuse_zero_too(wrong: ValueError, help: &str) -> ValueError {
     if wrong.help == ZERO_OR_MORE { ValueError { help: help.to_owned(), ..wrong } } else { wrong }
 }
 
-/// Reads a number above zero.
-pub(crate) fn positive_number(value: &DeValue<'_>) -> Reading<f64> {
-    match number(value).map_err(|wrong| refuse_zero_too(wrong, ABOVE_ZERO))? {
-        0.0 => refuse("is zero", ABOVE_ZERO),
-        number => Ok(number),
-    }
-}
-
 /// Reads a percentage of 0 to 100.
 pub(crate) fn percent(value: &DeValue<'_>) -> Reading<f64> {
-    let percent = number(value).map_err(|wrong| ValueError {
+    let percent = finite(value).map_err(|wrong| ValueError {
         message: wrong.message,
         help: "give a percentage from 0 to 100, as a plain number".to_owned(),
     })?;
@@ -195,93 +185,16 @@ pub(crate) fn whole(value: &DeValue<'_>) -> Reading<u64> {
     }
 }
 
-/// Reads a count, which may be zero.
-pub(crate) fn count(value: &DeValue<'_>) -> Reading<u32> {
-    let number = whole(value)?;
-    match u32::try_from(number) {
-        Ok(count) => Ok(count),
-        Err(_) => refuse(format!("is {number}"), format!("give at most {}", u32::MAX)),
-    }
-}
-
-/// Reads a count of one or more.
-pub(crate) fn positive_count(value: &DeValue<'_>) -> Reading<u32> {
-    match count(value).map_err(|wrong| refuse_zero_too(wrong, ONE_OR_MORE))? {
-        0 => refuse("is zero", ONE_OR_MORE),
-        count => Ok(count),
-    }
-}
-
-/// Reads a number of operations outstanding.
-pub(crate) fn outstanding(value: &DeValue<'_>) -> Reading<u32> {
-    let outstanding = positive_count(value)?;
-    if outstanding > MOST_OUTSTANDING {
-        return refuse(
-            format!("is {outstanding}"),
-            format!("give at most {MOST_OUTSTANDING}; hosts have some hundreds outstanding"),
-        );
-    }
-    Ok(outstanding)
-}
-
-/// Reads how many snapshots are kept.
-pub(crate) fn kept_snapshots(value: &DeValue<'_>) -> Reading<u8> {
-    match u8::try_from(count(value)?) {
-        Ok(0) => refuse("is zero", "give 1 to 255, or leave `snapshots` out"),
-        Ok(keep) => Ok(keep),
-        Err(_) => refuse("is more than an array keeps", "give 1 to 255"),
-    }
-}
-
-/// Reads a depth of a spindle's queue.
-pub(crate) fn queue_depth(value: &DeValue<'_>) -> Reading<u32> {
-    let depth = positive_count(value)?;
-    if depth > MAX_DEPTH {
-        return refuse(
-            format!("is {depth}"),
-            format!("a spindle's queue takes at most {MAX_DEPTH}"),
-        );
-    }
-    Ok(depth)
-}
-
-/// Reads the number of a spindle, counted from 0.
-pub(crate) fn spindle(value: &DeValue<'_>) -> Reading<u16> {
-    let number = count(value)?;
-    match u16::try_from(number) {
-        Ok(spindle) => Ok(spindle),
-        Err(_) => refuse(format!("is {number}"), format!("give at most {}", u16::MAX)),
-    }
-}
-
-/// Reads a number of spares, which may be zero.
-pub(crate) fn spares(value: &DeValue<'_>) -> Reading<u16> {
-    spindle(value)
-}
-
-/// Reads a number of spindles, one or more.
-pub(crate) fn positive_spindles(value: &DeValue<'_>) -> Reading<u16> {
-    let number = positive_count(value)?;
-    match u16::try_from(number) {
-        Ok(spindles) => Ok(spindles),
-        Err(_) => refuse(format!("is {number}"), format!("give at most {}", u16::MAX)),
-    }
-}
-
-/// Reads the number of a disk group, one or more.
-pub(crate) fn group_number(value: &DeValue<'_>) -> Reading<u16> {
-    let help = "disk groups have numbers: 1 is [array.in_place] itself, 2 the first [[array.in_place.group]]";
-    match positive_spindles(value) {
-        Ok(number) => Ok(number),
-        Err(wrong) => refuse(wrong.message, help),
-    }
-}
-
-/// Reads the number of a controller of a pair.
-pub(crate) fn controller_number(value: &DeValue<'_>) -> Reading<u16> {
-    match positive_count(value)? {
-        number @ 1..=2 => Ok(number as u16),
-        number => refuse(format!("is {number}"), "a pair has controllers 1 and 2"),
+/// Reads a whole number from `least`, 0 or 1, to `most`.
+pub(crate) fn count(value: &DeValue<'_>, least: u64, most: u64) -> Reading<u64> {
+    let number = match least {
+        0 => whole(value)?,
+        _ => whole(value).map_err(|wrong| refuse_zero_too(wrong, ONE_OR_MORE))?,
+    };
+    match number {
+        0 if least > 0 => refuse("is zero", ONE_OR_MORE),
+        number if number > most => refuse(format!("is {number}"), format!("give at most {most}")),
+        number => Ok(number),
     }
 }
 
@@ -294,9 +207,9 @@ pub(crate) fn whole_percent(value: &DeValue<'_>) -> Reading<u8> {
     Ok(percent as u8)
 }
 
-/// Reads the length or the alignment of an operation: whole sectors, in bytes.
-pub(crate) fn whole_sectors(value: &DeValue<'_>) -> Reading<u32> {
-    let bytes = positive_bytes(value)?;
+/// Reads the length or the alignment of an operation: whole sectors, in bytes, from `least` on.
+pub(crate) fn whole_sectors(value: &DeValue<'_>, least: u64) -> Reading<u32> {
+    let bytes = if least == 0 { bytes(value)? } else { positive_bytes(value)? };
     match u32::try_from(bytes) {
         Ok(bytes) if u64::from(bytes).is_multiple_of(SECTOR_BYTES) => Ok(bytes),
         Ok(_) => refuse(
@@ -315,14 +228,13 @@ pub(crate) fn flag(value: &DeValue<'_>) -> Reading<bool> {
     }
 }
 
-/// Reads one of a few words, and returns the value that belongs to it.
-pub(crate) fn choice<T: Copy>(value: &DeValue<'_>, words: &[(&str, T)]) -> Reading<T> {
+/// Reads one of a few words.
+pub(crate) fn word(value: &DeValue<'_>, known: &[&'static str]) -> Reading<&'static str> {
     let text = text(value)?;
-    if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == text) {
-        return Ok(*meaning);
+    match known.iter().find(|word| **word == text) {
+        Some(word) => Ok(word),
+        None => refuse(format!("`{text}` is not known here"), one_of(&text, known)),
     }
-    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    refuse(format!("`{text}` is not known here"), one_of(&text, &known))
 }
 
 /// Returns what to write instead of `word`: the nearest of `known`, and all of them.

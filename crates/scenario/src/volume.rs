@@ -1,15 +1,15 @@
 //! Volumes of a write-anywhere array: their sizes, whether they reserve them, and their snapshots.
 
 use crate::array::{Array, Lun};
+use crate::fields::{Fields, Scales, Table, flag, name, size};
+use crate::kinds::WriteAnywhere;
 use crate::quantity::Bytes;
 use crate::section::Section;
 use crate::snapshots::SnapshotSchedule;
-use crate::value;
-use crate::write_anywhere::WriteAnywhere;
 
 /// A volume that a scenario describes with `[[array.volume]]`. One that only LUNs name is thick, and as large as they
 /// are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Volume {
     /// The name by which LUNs refer to it.
     pub name: String,
@@ -24,55 +24,6 @@ pub struct Volume {
 impl Volume {
     /// The key of the tables.
     pub(crate) const KEY: &str = "volume";
-
-    /// Reads every `[[array.volume]]`; an array may have none. `length_ns` is the length of the run, if it is known.
-    pub(crate) fn read_all(section: &mut Section<'_>, length_ns: Option<u64>) -> Option<Vec<Self>> {
-        let (is_given, in_place) = (section.has(Self::KEY), section.has("in_place"));
-        let tables = section.sections(Self::KEY);
-        if !is_given {
-            return Some(Vec::new());
-        }
-        if in_place {
-            section.problem(
-                Self::KEY,
-                "an array in place has no volumes",
-                "leave [[array.volume]] out: each LUN has chunks of its own",
-            );
-        }
-        let mut volumes: Vec<Option<Self>> = Vec::new();
-        for mut table in tables? {
-            let name = table.required("name", "\"databases\"", value::name);
-            if let Some(name) = &name {
-                table.rename(section.field(&format!("{}[{name}]", Self::KEY)));
-            }
-            let size_is_given = table.has("size");
-            let bytes = table.optional("size", value::positive_bytes);
-            let thin = table.optional_or("thin", false, value::flag);
-            let snapshots_are_given = table.has(SnapshotSchedule::KEY);
-            let snapshots = table.section(SnapshotSchedule::KEY);
-            let snapshots = snapshots.and_then(|one| SnapshotSchedule::read(one, length_ns));
-            let mut others = volumes.iter().flatten().map(|volume| &volume.name);
-            if let Some(name) = &name
-                && others.any(|other| other == name)
-            {
-                table.problem(
-                    "name",
-                    "another volume of this array has the same name",
-                    "LUNs refer to volumes by name: give each its own",
-                );
-            }
-            table.finish();
-            let is_good =
-                size_is_given == bytes.is_some() && snapshots_are_given == snapshots.is_some();
-            volumes.push(name.zip(thin).filter(|_| is_good).map(|(name, thin)| Self {
-                name,
-                bytes,
-                thin,
-                snapshots,
-            }));
-        }
-        volumes.into_iter().collect()
-    }
 
     /// Checks volumes against the LUNs in them, and what they reserve against the array.
     pub(crate) fn check_all(
@@ -127,6 +78,30 @@ impl Volume {
                 ),
             );
         }
+    }
+}
+
+impl Table for Volume {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            name("name", "The name by which LUNs refer to it.").required("\"databases\""),
+            &mut self.name,
+        );
+        f.value(
+            size("size", "Its size; as large as its LUNs unless given.")
+                .positive()
+                .scales(Scales::Whole, "{}"),
+            &mut self.bytes,
+        );
+        f.value(
+            flag("thin", "Whether it reserves nothing. A thick volume reserves its size.")
+                .chosen("false"),
+            &mut self.thin,
+        );
+        f.table(
+            SnapshotSchedule::field("Its snapshots; those of the array unless given.").apart(),
+            &mut self.snapshots,
+        );
     }
 }
 

@@ -1,7 +1,6 @@
 //! Values that can be run, and that hardly anyone can mean or want.
 
 use crate::array::Array;
-use crate::layout::ArrayLayout;
 use crate::page_cache::CacheWrites;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::scenario::Scenario;
@@ -100,21 +99,13 @@ fn of_array(array: &Array) -> Vec<String> {
             ));
         }
     }
-    let percentages = match &array.layout {
-        ArrayLayout::WriteAnywhere(layout) => vec![
-            ("write_anywhere.reserve_percent", layout.reserve_percent),
-            ("write_anywhere.protected_percent", layout.protected_percent),
-            ("write_anywhere.dirty_limit_percent", layout.dirty_limit_percent),
-        ],
-        ArrayLayout::InPlace(layout) => {
-            vec![("in_place.destage_low_percent", layout.destage_low_percent)]
-        }
-    };
-    for (name, percent) in percentages {
+    let kind = array.layout.kind();
+    for (name, percent) in kind.shares() {
         if percent > 0.0 && percent < LEAST_PERCENT {
             warnings.push(format!(
-                "array[{}].{name} is {percent} %: are {} % meant?",
+                "array[{}].{}.{name} is {percent} %: are {} % meant?",
                 array.name,
+                kind.table().0,
                 percent * 100.0
             ));
         }

@@ -1,13 +1,16 @@
 //! The workloads: the operations that hosts send to the arrays.
 
-use strewn_base::SECTOR_BYTES;
 use strewn_workload::{AccessLine, AccessSpecification, WorkloadError};
-use toml::Spanned;
 
 use crate::array::{Lun, MOST_OUTSTANDING};
 use crate::catalog;
+use crate::fields::{
+    Field, Fields, Own, Table, Text, count, list_of, name, own, size, table, whole_percent,
+};
 use crate::quantity::Bytes;
 use crate::section::Section;
+use crate::settings::SettingValue;
+use crate::surroundings::Surroundings;
 use crate::value;
 
 /// A load on every array of a scenario, in a closed loop.
@@ -32,7 +35,7 @@ pub struct Workload {
 }
 
 /// What makes a workload one of several, each `[[workload]]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamedWorkload {
     /// Its name in results; no two workloads share one.
     pub name: String,
@@ -63,7 +66,7 @@ pub enum AccessSpecificationChoice {
 const MOST_WORKLOADS: usize = 64;
 
 /// Most threads of a workload. Chosen: more than any benchmark of a file system runs on a client.
-const MOST_THREADS: u32 = 1024;
+const MOST_THREADS: u64 = 1024;
 
 /// The name of a specification written in a scenario.
 const INLINE_NAME: &str = "inline";
@@ -107,52 +110,6 @@ impl Workload {
         AccessSpecification::new(choice.name(), choice.lines(), self.alignment_bytes)
     }
 
-    /// Reads `[workload]`, or each `[[workload]]`. Returns `None` if one of them has a problem.
-    pub(crate) fn read_all(section: &mut Section<'_>) -> Option<Vec<Self>> {
-        if !section.is_list("workload") {
-            let only = section.section("workload")?;
-            return Self::read(only, |_| Some(None)).map(|only| vec![only]);
-        }
-        let mut names: Vec<String> = Vec::new();
-        let mut workloads = Vec::new();
-        for table in section.sections("workload")? {
-            if let Some(name) = table.peek("name") {
-                if names.contains(&name) {
-                    table.problem(
-                        "name",
-                        format!("there is another workload `{name}`"),
-                        "results tell workloads apart by name: give each its own",
-                    );
-                }
-                names.push(name);
-            }
-            // Every workload is read before the first failure is returned, so that each reports its problems.
-            workloads.push(Self::read(table, |section| NamedWorkload::read(section).map(Some)));
-        }
-        let workloads: Vec<Self> = workloads.into_iter().collect::<Option<_>>()?;
-        if workloads.len() > MOST_WORKLOADS {
-            section.problem(
-                "workload",
-                format!("there are {} workloads", workloads.len()),
-                format!(
-                    "{MOST_WORKLOADS} are the most that are measured by themselves: give fewer"
-                ),
-            );
-            return None;
-        }
-        let outstanding = workloads.iter().filter_map(|one| one.named.as_ref());
-        let outstanding: u64 = outstanding.map(|named| u64::from(named.all_outstanding())).sum();
-        if outstanding > MOST_OUTSTANDING.into() {
-            section.problem(
-                "workload",
-                format!("{outstanding} operations are to be outstanding"),
-                format!("{MOST_OUTSTANDING} are the most, of all workloads together"),
-            );
-            return None;
-        }
-        Some(workloads)
-    }
-
     /// Returns whether it runs on the array of this name.
     #[must_use]
     pub fn runs_on(&self, array: &str) -> bool {
@@ -184,57 +141,235 @@ impl Workload {
         let is_its_lun = |named: &NamedWorkload| lun.name.as_ref() == Some(&named.lun);
         self.runs_on(array) && self.named.as_ref().is_none_or(is_its_lun)
     }
+}
 
-    fn read(
-        mut section: Section<'_>,
-        read_name: impl FnOnce(&mut Section<'_>) -> Option<Option<NamedWorkload>>,
-    ) -> Option<Self> {
-        let named = read_name(&mut section);
-        if let Some(Some(NamedWorkload { name, .. })) = &named {
-            section.rename(format!("workload[{name}]"));
+impl Default for Workload {
+    fn default() -> Self {
+        Self {
+            named: None,
+            access_specification: AccessSpecificationChoice::Shipped(String::new()),
+            alignment_bytes: 0,
+            file_bytes: 0,
+            offset_bytes: 0,
+            total_bytes: None,
         }
-        let shipped = section.optional("access_specification", value::text);
-        let lines = section.sections("access");
-        section.require_one_of(
+    }
+}
+
+impl Table for Workload {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        if let Some(named) = &mut self.named {
+            named.fields(f);
+        }
+        self.access_specification.fields(f);
+        f.value(
+            size(
+                "alignment",
+                "Offsets of random operations are multiples of this; 512 B unless given.",
+            )
+            .of_sectors()
+            .default("\"512 B\"", "published: Iometer's")
+            .page(4, "Alignment"),
+            &mut self.alignment_bytes,
+        );
+        f.value(
+            size("file", "Length of the file under load, at the lowest addresses of the LUN.")
+                .positive()
+                .required("\"100 GiB\"")
+                .page(6, "File under load"),
+            &mut self.file_bytes,
+        );
+        f.value(
+            size(
+                "offset",
+                "Where in the file its operations begin, whole sectors, as in a partition; alignment counts from there. \
+                 0 B unless given.",
+            )
+            .of_sectors()
+            .or_zero()
+            .default("\"0 B\"", "no partition")
+            .unless_default()
+            .page(5, "Offset of the partition"),
+            &mut self.offset_bytes,
+        );
+        f.value(
+            size(
+                "total",
+                "Bytes after which it has ended; without it, it goes on to the end of the run. A run whose workloads have \
+                 all ended is over.",
+            )
+            .positive(),
+            &mut self.total_bytes,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+        self.access_specification.check(s);
+        if s.are_right(&["file", "offset", "threads", "access", "access_specification"]) {
+            let (file, offset) = (self.file_bytes, self.offset_bytes);
+            check_longest(s, file, &self.access_specification, self.threads(), offset);
+        }
+        if s.are_right(&["threads", "operations_per_second"])
+            && self.threads() > 1
+            && s.has("operations_per_second")
+        {
+            s.problem(
+                "threads",
+                "is given beside operations_per_second, which is one limit",
+                "leave one of them out, or write a [[workload]] for each thread",
+            );
+        }
+    }
+
+    fn rules(&self) -> String {
+        r#""oneOf": [{ "required": ["access_specification"] }, { "required": ["access"] }]"#
+            .to_owned()
+    }
+}
+
+/// Checks the workloads of a scenario together.
+pub(crate) fn check_all(section: &Section<'_>, workloads: &[Workload]) {
+    section.check_names("workload", |name| {
+        (
+            format!("there is another workload `{name}`"),
+            "results tell workloads apart by name: give each its own",
+        )
+    });
+    if workloads.len() > MOST_WORKLOADS {
+        section.problem(
+            "workload",
+            format!("there are {} workloads", workloads.len()),
+            format!("{MOST_WORKLOADS} are the most that are measured by themselves: give fewer"),
+        );
+    }
+    let outstanding = workloads.iter().filter_map(|one| one.named.as_ref());
+    let outstanding: u64 = outstanding.map(|named| u64::from(named.all_outstanding())).sum();
+    if outstanding > MOST_OUTSTANDING.into() {
+        section.problem(
+            "workload",
+            format!("{outstanding} operations are to be outstanding"),
+            format!("{MOST_OUTSTANDING} are the most, of all workloads together"),
+        );
+    }
+}
+
+impl AccessSpecificationChoice {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        let mut shipped = match self {
+            Self::Shipped(name) => Some(name.clone()).filter(|name| !name.is_empty()),
+            Self::Inline(_) => None,
+        };
+        let mut lines = match self {
+            Self::Shipped(_) => Vec::new(),
+            Self::Inline(lines) => lines.clone(),
+        };
+        f.value(
+            own(
+                "access_specification",
+                "An access specification that ships, such as file-server. Use either this or [[workload.access]] lines.",
+                &SHIPPED,
+            )
+            .page(0, "Mix of operations"),
+            &mut shipped,
+        );
+        f.tables(
+            table("access", "Lines of an access specification of your own.")
+                .each("A size of operation and its share. The shares of all lines sum to 100."),
+            &mut lines,
+        );
+        f.requires_one_of(
             &["access_specification", "access"],
             "add a line such as access_specification = \"file-server\", or [[workload.access]] lines",
         );
-        let choice = match (section.has("access_specification"), section.has("access")) {
-            (true, true) => {
-                section.problem(
-                    "access_specification",
-                    "is given beside [[workload.access]] lines",
-                    "keep the name of a shipped specification or the lines, not both",
-                );
-                None
-            }
-            (true, false) => shipped
-                .filter(|name| is_known(&section, name))
-                .map(AccessSpecificationChoice::Shipped),
-            (false, true) => lines
-                .and_then(|lines| read_lines(&section, lines))
-                .map(AccessSpecificationChoice::Inline),
-            (false, false) => None,
+        *self = match (shipped, lines) {
+            (Some(name), _) => Self::Shipped(name),
+            (None, lines) if lines.is_empty() => Self::Shipped(String::new()),
+            (None, lines) => Self::Inline(lines),
         };
-        let alignment = section.optional_or("alignment", SECTOR_BYTES as u32, value::whole_sectors);
-        let file = section.required("file", "\"100 GiB\"", value::positive_bytes);
-        let offset = section.optional_or("offset", 0, value::whole_sectors);
-        let total = section.optional("total", value::positive_bytes);
-        let total_is_good = section.has("total") == total.is_some();
-        if let (Some(file), Some(choice), Some(offset)) = (file, &choice, offset) {
-            let threads = named.as_ref().and_then(Option::as_ref).map_or(1, |named| named.threads);
-            check_longest(&section, file, choice, threads, offset.into());
-        }
-        section.finish();
-        Some(Self {
-            named: named?,
-            access_specification: choice?,
-            alignment_bytes: alignment?,
-            file_bytes: file?,
-            offset_bytes: offset?.into(),
-            total_bytes: if total_is_good { total } else { return None },
-        })
     }
+
+    fn check(&self, s: &Section<'_>) {
+        if s.has("access_specification") && s.has("access") {
+            s.problem(
+                "access_specification",
+                "is given beside [[workload.access]] lines",
+                "keep the name of a shipped specification or the lines, not both",
+            );
+        } else if let Self::Inline(lines) = self
+            && s.is_right("access")
+        {
+            check_lines(s, lines);
+        }
+    }
+}
+
+static SHIPPED: Own = Own {
+    read: |value| {
+        let name = value::text(value)?;
+        let known = catalog::access_specifications();
+        match known.contains(&name.as_str()) {
+            true => Ok(name.into()),
+            false => value::refuse(
+                format!("there is no access specification `{name}`"),
+                value::one_of(&name, known),
+            ),
+        }
+    },
+    schema: r#""type": "string", "minLength": 1"#,
+};
+
+impl Table for AccessLine {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            size("bytes", "Size of the operation: a whole number of 512-byte sectors.")
+                .of_sectors()
+                .required("\"4 KiB\"")
+                .page(1, "Size of an operation"),
+            &mut self.bytes,
+        );
+        f.value(
+            whole_percent("percent", "Percentage of all operations that have this size.")
+                .required("60"),
+            &mut self.percent_of_accesses,
+        );
+        f.value(
+            whole_percent(
+                "read_percent",
+                "Percentage of these that are reads; the others are writes.",
+            )
+            .required("80")
+            .page(2, "Reads")
+            .in_unit("%"),
+            &mut self.read_percent,
+        );
+        f.value(
+            whole_percent(
+                "random_percent",
+                "Percentage of these that go to a random place; the others start where the previous operation ended.",
+            )
+            .required("100")
+            .page(3, "Random")
+            .in_unit("%"),
+            &mut self.random_percent,
+        );
+    }
+}
+
+/// What the page says of outstanding operations.
+pub(crate) const OUTSTANDING_ABOUT: &str =
+    "Operations that hosts keep in flight: each answer brings the next one.";
+
+/// Operations that a workload, or an array, keeps outstanding.
+pub(crate) fn outstanding(help: &'static str) -> Field {
+    count("outstanding", help).at_most(MOST_OUTSTANDING.into()).refusing(|value| {
+        let SettingValue::Count(outstanding) = *value else { return None };
+        (outstanding > MOST_OUTSTANDING.into()).then(|| {
+            (
+                format!("is {outstanding}"),
+                format!("give at most {MOST_OUTSTANDING}; hosts have some hundreds outstanding"),
+            )
+        })
+    })
 }
 
 impl NamedWorkload {
@@ -244,58 +379,52 @@ impl NamedWorkload {
         self.outstanding.saturating_mul(self.threads)
     }
 
-    fn read(section: &mut Section<'_>) -> Option<Self> {
-        let name = section.required("name", "\"database\"", value::name);
-        let lun = section.required("lun", "\"database\"", value::name);
-        let arrays_are_given = section.has("arrays");
-        let arrays = match arrays_are_given {
-            true => section.list("arrays", "[\"FAS2050\"]", value::name),
-            false => {
-                section.get("arrays");
-                Some(Vec::new())
-            }
-        };
-        let host_is_given = section.has("host");
-        let host = section.optional("host", value::name);
-        let outstanding = section.required("outstanding", "32", value::outstanding);
-        let limited = section.has("operations_per_second");
-        let per_second = section.optional("operations_per_second", value::positive_count);
-        let threads = section.optional_or("threads", 1, value::positive_count);
-        if let (Some(threads), true) = (threads, limited)
-            && threads > 1
-        {
-            section.problem(
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(name("name", "Its name in results.").required("\"database\""), &mut self.name);
+        f.value(
+            name("lun", "The LUN that it works on, by name. Every array that it runs on has it.")
+                .required("\"database\""),
+            &mut self.lun,
+        );
+        f.value(
+            list_of(name(
+                "arrays",
+                "The names of the arrays that it runs on; all arrays unless given.",
+            ))
+            .each("[\"FAS2050\"]"),
+            &mut self.arrays,
+        );
+        f.value(
+            name("host", "The host that has it, by name. Required if there are hosts."),
+            &mut self.host,
+        );
+        f.value(
+            outstanding("Host operations that it keeps outstanding, by each thread.")
+                .required("32")
+                .page(7, "Outstanding operations")
+                .about(OUTSTANDING_ABOUT),
+            &mut self.outstanding,
+        );
+        f.value(
+            count(
+                "operations_per_second",
+                "Most operations that it issues a second in the long run: what was delayed is caught up with; without \
+                 it, as many as are answered.",
+            )
+            .page(8, "Most operations a second"),
+            &mut self.operations_per_second,
+        );
+        f.value(
+            count(
                 "threads",
-                "is given beside operations_per_second, which is one limit",
-                "leave one of them out, or write a [[workload]] for each thread",
-            );
-        }
-        if let Some(threads) = threads.filter(|threads| *threads > MOST_THREADS) {
-            section.problem(
-                "threads",
-                format!("{threads} are too many"),
-                format!("give at most {MOST_THREADS}"),
-            );
-        }
-        Some(Self {
-            name: name?,
-            lun: lun?,
-            arrays: arrays?.into_iter().map(Spanned::into_inner).collect(),
-            host: if host_is_given { Some(host?) } else { None },
-            outstanding: outstanding?,
-            operations_per_second: if limited { Some(per_second?) } else { None },
-            threads: threads?,
-        })
+                "Threads of the application. Each is a loop of its own over an equal part of the file.",
+            )
+            .at_most(MOST_THREADS)
+            .chosen("1")
+            .unless_default(),
+            &mut self.threads,
+        );
     }
-}
-
-fn is_known(section: &Section<'_>, name: &str) -> bool {
-    let known = catalog::access_specifications();
-    if !known.contains(&name) {
-        section.unknown_name("access_specification", "access specification", name, known);
-        return false;
-    }
-    true
 }
 
 /// Checks that every operation fits into the file behind the offset, or into each thread's part of it.
@@ -321,11 +450,8 @@ fn check_longest(
     }
 }
 
-/// Reads `[[workload.access]]`, whose percentages must sum to 100.
-fn read_lines(section: &Section<'_>, lines: Vec<Section<'_>>) -> Option<Vec<AccessLine>> {
-    // Every line is read before the first failure is returned, so that each reports its problems.
-    let read: Vec<Option<AccessLine>> = lines.into_iter().map(read_line).collect();
-    let lines: Vec<AccessLine> = read.into_iter().collect::<Option<_>>()?;
+/// Checks `[[workload.access]]`, whose percentages must sum to 100.
+fn check_lines(section: &Section<'_>, lines: &[AccessLine]) {
     let sum: u64 = lines.iter().map(|line| u64::from(line.percent_of_accesses)).sum();
     if sum != 100 {
         let amount = if sum > 100 { "much" } else { "little" };
@@ -334,21 +460,5 @@ fn read_lines(section: &Section<'_>, lines: Vec<Section<'_>>) -> Option<Vec<Acce
             format!("the percentages of the sizes sum to {sum} %"),
             format!("they must sum to 100 %: this is {} % too {amount}", sum.abs_diff(100)),
         );
-        return None;
     }
-    Some(lines)
-}
-
-fn read_line(mut section: Section<'_>) -> Option<AccessLine> {
-    let bytes = section.required("bytes", "\"4 KiB\"", value::whole_sectors);
-    let percent = section.required("percent", "60", value::whole_percent);
-    let read_percent = section.required("read_percent", "80", value::whole_percent);
-    let random_percent = section.required("random_percent", "100", value::whole_percent);
-    section.finish();
-    Some(AccessLine {
-        bytes: bytes?,
-        percent_of_accesses: percent?,
-        read_percent: read_percent?,
-        random_percent: random_percent?,
-    })
 }

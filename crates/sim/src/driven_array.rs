@@ -20,9 +20,9 @@ use crate::segment::{GroupSegment, SpindleGroup, relative};
 /// The spindles of an array, all of one kind.
 #[derive(Debug, Clone)]
 pub struct Spindles {
-    /// The drive.
+    /// Drive model of every spindle.
     pub drive: Arc<Drive>,
-    /// Its scheduler.
+    /// How each drive orders its queue.
     pub scheduler: Scheduler,
     /// Commands that the array keeps at a drive. Further commands wait in the array, in order.
     pub commands_per_spindle: u32,
@@ -30,10 +30,9 @@ pub struct Spindles {
     pub stretch: u32,
 }
 
-/// What happens to an array at a set time.
+/// An event at an array, at a set time.
 #[derive(SavedValue)]
-pub(crate) enum Scheduled {
-    /// A spindle fails.
+pub(crate) enum ScheduledEvent {
     Failure(SpindleIndex),
     /// A parity group is added.
     AddedGroup,
@@ -68,8 +67,8 @@ pub(crate) struct DrivenArray<A> {
     used_from_ns: Vec<u64>,
     /// Reads and writes of each spindle in earlier segments.
     commands_before: Vec<[u64; 2]>,
-    /// What is to happen when, the next one last.
-    scheduled: Vec<(u64, Scheduled)>,
+    /// Events to come and their times, the next one last.
+    scheduled: Vec<(u64, ScheduledEvent)>,
 }
 
 /// When an array's own next events occur: `u64::MAX` for never.
@@ -166,11 +165,11 @@ impl<A: Array<()>> DrivenArray<A> {
 
     pub(crate) fn fail_at(&mut self, at_ns: u64, spindle: SpindleIndex) {
         assert!(spindle.index() < self.driver.spindles.len(), "the array has no {spindle}");
-        self.schedule(at_ns, Scheduled::Failure(spindle));
+        self.schedule(at_ns, ScheduledEvent::Failure(spindle));
     }
 
     pub(crate) fn add_group_at(&mut self, at_ns: u64) {
-        self.schedule(at_ns, Scheduled::AddedGroup);
+        self.schedule(at_ns, ScheduledEvent::AddedGroup);
     }
 
     pub(crate) fn snapshot_volumes_every(
@@ -182,32 +181,32 @@ impl<A: Array<()>> DrivenArray<A> {
         assert!(every_ns > 0 && keep > 0, "snapshots every {every_ns} ns, {keep} of them kept");
         let (keep, kept) = (keep as usize, VecDeque::new());
         let schedule = SnapshotSchedule { volumes, every_ns, keep, kept };
-        self.schedule(self.driver.now_ns + every_ns, Scheduled::Snapshots(schedule));
+        self.schedule(self.driver.now_ns + every_ns, ScheduledEvent::Snapshots(schedule));
     }
 
-    fn schedule(&mut self, at_ns: u64, what: Scheduled) {
+    fn schedule(&mut self, at_ns: u64, event: ScheduledEvent) {
         let later = self.scheduled.partition_point(|other| other.0 > at_ns);
-        self.scheduled.insert(later, (at_ns, what));
+        self.scheduled.insert(later, (at_ns, event));
     }
 
-    /// When the next scheduled happening is.
+    /// When the next scheduled event occurs.
     pub(crate) fn next_scheduled_ns(&self) -> Option<u64> {
         self.scheduled.last().map(|next| next.0)
     }
 
-    /// The next scheduled happening before `end_ns`, which is no longer scheduled.
-    pub(crate) fn take_scheduled(&mut self, end_ns: u64) -> Option<(u64, Scheduled)> {
+    /// Removes and returns the next scheduled event, if it occurs before `end_ns`.
+    pub(crate) fn take_scheduled(&mut self, end_ns: u64) -> Option<(u64, ScheduledEvent)> {
         self.scheduled.pop_if(|next| next.0 < end_ns)
     }
 
-    /// What was scheduled happens now.
-    pub(crate) fn happen(&mut self, now_ns: u64, what: Scheduled) -> Result<(), DataLost> {
+    /// Applies a scheduled event now.
+    pub(crate) fn apply(&mut self, now_ns: u64, event: ScheduledEvent) -> Result<(), DataLost> {
         assert!(now_ns >= self.driver.now_ns, "virtual time goes back");
         self.driver.now_ns = now_ns;
-        match what {
-            Scheduled::Failure(spindle) => self.fail(now_ns, spindle)?,
-            Scheduled::AddedGroup => self.add_group(now_ns),
-            Scheduled::Snapshots(schedule) => self.snapshot(now_ns, schedule),
+        match event {
+            ScheduledEvent::Failure(spindle) => self.fail(now_ns, spindle)?,
+            ScheduledEvent::AddedGroup => self.add_group(now_ns),
+            ScheduledEvent::Snapshots(schedule) => self.snapshot(now_ns, schedule),
         }
         Ok(())
     }
@@ -248,7 +247,7 @@ impl<A: Array<()>> DrivenArray<A> {
                 driver.components.turn_to(Component::Service);
                 driver.interrupt();
                 if completion.tag == Tag::OF_DRIVER {
-                    if driver.superblock_is_done() {
+                    if driver.on_superblock_done() {
                         self.array.committed(next_ns, driver);
                     }
                 } else {
@@ -310,7 +309,7 @@ impl<A: Array<()>> DrivenArray<A> {
         let mut is_committed = false;
         for command in commands {
             match command.tag {
-                Tag::OF_DRIVER => is_committed |= self.driver.superblock_is_done(),
+                Tag::OF_DRIVER => is_committed |= self.driver.on_superblock_done(),
                 _ => self.array.command_failed(now_ns, command, &mut self.driver),
             }
         }
@@ -380,7 +379,7 @@ impl<A: Array<()>> DrivenArray<A> {
         {
             schedule.kept.push_back(taken);
         }
-        self.schedule(now_ns + schedule.every_ns, Scheduled::Snapshots(schedule));
+        self.schedule(now_ns + schedule.every_ns, ScheduledEvent::Snapshots(schedule));
     }
 
     fn processor_at(&self, now_ns: u64, operations: Moved) -> ProcessorAt {

@@ -180,7 +180,7 @@ impl SimDriver {
 
     /// A superblock is written, or its spindle has failed. Returns whether the commit is done with it.
     #[cold]
-    pub(crate) fn superblock_is_done(&mut self) -> bool {
+    pub(crate) fn on_superblock_done(&mut self) -> bool {
         assert!(self.superblocks_out > 0, "a superblock is written that no commit asked for");
         self.superblocks_out -= 1;
         self.superblocks_out == 0
@@ -313,21 +313,21 @@ impl Driver<()> for SimDriver {
         }
     }
 
-    fn checkpoint_begins(&mut self) {
+    fn consistency_point_begins(&mut self) {
         if let Some(log) = &mut self.log {
             log.switch();
         }
         if let Some(mirror) = &mut self.mirror {
-            mirror.checkpoint_begins();
+            mirror.consistency_point_begins();
         }
     }
 
-    fn checkpoint_ends(&mut self) {
+    fn consistency_point_ends(&mut self) {
         if let Some(log) = &mut self.log {
             log.release();
         }
         if let Some(mirror) = &mut self.mirror {
-            mirror.checkpoint_ends();
+            mirror.consistency_point_ends();
         }
     }
 }

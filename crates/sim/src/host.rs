@@ -41,7 +41,7 @@ pub enum HostError {
     /// A blade is lost that does not exist.
     #[error("blade {lost} is lost, and there are {blades}, from 0")]
     NoBlade {
-        /// The lost blade.
+        /// Number of the blade, counted from 0.
         lost: u16,
         /// The number of blades.
         blades: u16,
@@ -153,7 +153,7 @@ impl Moved {
 pub struct HostMeasures {
     /// Operations answered.
     pub operations: u64,
-    /// Their sectors.
+    /// Sectors of 512 bytes that these read or wrote.
     pub sectors: u64,
     /// Sum of their response times.
     pub response_sum_ns: u128,
@@ -191,7 +191,7 @@ pub struct HostMeasures {
 /// What a host measured of one of its workloads in a segment.
 #[derive(Debug, Clone, SavedValue)]
 pub struct WorkloadMeasures {
-    /// Its name.
+    /// Name of the workload in the scenario.
     pub name: Arc<str>,
     /// The response times of its operations; known once the segment has ended.
     pub response: Response,

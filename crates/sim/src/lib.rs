@@ -73,6 +73,7 @@ mod any_host;
 mod cached_host;
 mod client_raid;
 mod closed_loop;
+mod compiled_loop;
 mod component;
 mod driven_array;
 mod driver;
@@ -96,6 +97,7 @@ pub use any_host::AnyHost;
 pub use cached_host::CachedHost;
 pub use client_raid::{ClientRaid, ClientRaidMeasures, ClientRaidSettings, LostBlade};
 pub use closed_loop::ClosedLoop;
+pub use compiled_loop::CompiledLoop;
 pub use component::{Component, ComponentProbe};
 pub use driven_array::Spindles;
 pub use host::{

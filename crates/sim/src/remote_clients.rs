@@ -8,14 +8,14 @@ use strewn_transport::{Connection, FrontEnd, Lost, Network, SubRequest, SubReque
 use crate::host::{Host, HostMeasures};
 use crate::layered_host::{HostLayer, LayeredHost};
 use crate::machine::{
-    Cores, EventQueue, HostId, LinkSegment, Operation, Operations, Port, Request, Requests,
-    RoundCosts, RoundKey, Rounds, TimeIn, Word, links_since,
+    Cores, Event, EventQueue, HostId, LinkSegment, Operation, Operations, Port, Request, Requests,
+    RoundCosts, RoundKey, Rounds, TimeIn, links_since,
 };
 
 /// What lies between clients and a gateway.
 #[derive(Debug, Clone)]
 pub struct RemoteClientsSettings {
-    /// The links.
+    /// Links between clients and gateway.
     pub network: Network,
     /// The protocol, and what it costs: the clients as its host, the gateway as its target.
     pub front_end: FrontEnd,
@@ -155,12 +155,12 @@ impl LayeredHost<ClientNetwork> {
         request.costs = round.costs;
         let leaves_ns = layer.client_cores.serve(now_ns, round.costs.host_sends_ns);
         request.time.host_ns += leaves_ns - now_ns;
-        layer.events.schedule(leaves_ns, Word::Leaves(slot));
+        layer.events.schedule(leaves_ns, Event::Leaves(slot));
     }
 
     /// Sends a train of a request, and schedules what follows when all of it is there. If it is lost, the request
     /// begins again later, or fails.
-    fn send(&mut self, now_ns: u64, slot: u32, toward: Toward, then: Word) {
+    fn send(&mut self, now_ns: u64, slot: u32, toward: Toward, then: Event) {
         let layer = &mut self.layer;
         let request = layer.requests.get_mut(slot);
         let round = layer.rounds.of(request.round, &layer.port, request.connection, &layer.network);
@@ -177,38 +177,38 @@ impl LayeredHost<ClientNetwork> {
                 layer.lost += 1;
                 let at_ns = retry_ns.unwrap_or(lost_ns).max(now_ns);
                 request.time.wire_ns += at_ns - now_ns;
-                let word = match retry_ns {
-                    Some(_) => Word::Retry(slot),
+                let event = match retry_ns {
+                    Some(_) => Event::Retry(slot),
                     None => {
                         layer.operations.get_mut(request.operation).is_refused = true;
-                        Word::Done(slot)
+                        Event::Done(slot)
                     }
                 };
-                layer.events.schedule(at_ns, word);
+                layer.events.schedule(at_ns, event);
             }
         }
     }
 
-    fn hear(&mut self, now_ns: u64, word: Word) {
+    fn dispatch(&mut self, now_ns: u64, event: Event) {
         let layer = &mut self.layer;
-        match word {
-            Word::Leaves(slot) => self.send(now_ns, slot, Toward::Target, Word::Arrived(slot)),
-            Word::Arrived(slot) => {
+        match event {
+            Event::Leaves(slot) => self.send(now_ns, slot, Toward::Target, Event::Arrived(slot)),
+            Event::Arrived(slot) => {
                 let request = layer.requests.get_mut(slot);
                 let done_ns = layer.gateway_cores.serve(now_ns, request.costs.target_receives_ns);
                 request.time.front_end_ns += done_ns - now_ns;
-                layer.events.schedule(done_ns, Word::Received(slot));
+                layer.events.schedule(done_ns, Event::Received(slot));
             }
-            Word::Received(slot) => self.received(now_ns, slot),
-            Word::Answered(slot) => self.send(now_ns, slot, Toward::Host, Word::Replied(slot)),
-            Word::Replied(slot) => {
+            Event::Received(slot) => self.received(now_ns, slot),
+            Event::Answered(slot) => self.send(now_ns, slot, Toward::Host, Event::Replied(slot)),
+            Event::Replied(slot) => {
                 let request = layer.requests.get_mut(slot);
                 let done_ns = layer.client_cores.serve(now_ns, request.costs.host_receives_ns);
                 request.time.host_ns += done_ns - now_ns;
-                layer.events.schedule(done_ns, Word::Done(slot));
+                layer.events.schedule(done_ns, Event::Done(slot));
             }
-            Word::Done(slot) => self.round_done(now_ns, slot),
-            Word::Retry(slot) => {
+            Event::Done(slot) => self.round_done(now_ns, slot),
+            Event::Retry(slot) => {
                 let request = layer.requests.get_mut(slot);
                 request.round = request.round.again();
                 self.send_to_gateway(now_ns, slot);
@@ -243,7 +243,7 @@ impl LayeredHost<ClientNetwork> {
         let request = layer.requests.get_mut(slot);
         let leaves_ns = layer.gateway_cores.serve(now_ns, request.costs.target_sends_ns);
         request.time.front_end_ns += leaves_ns - now_ns;
-        layer.events.schedule(leaves_ns, Word::Answered(slot));
+        layer.events.schedule(leaves_ns, Event::Answered(slot));
     }
 
     /// The client has all of an answer: the next round begins, or the next sub-request, or the operation has ended.
@@ -311,9 +311,9 @@ impl HostLayer for RemoteClients {
     fn run_due(&mut self, now_ns: u64) {
         while self.layer.events.next_ns() <= now_ns
             && self.requests.is_empty()
-            && let Some(word) = self.layer.events.take()
+            && let Some(event) = self.layer.events.take()
         {
-            self.hear(now_ns, word);
+            self.dispatch(now_ns, event);
         }
     }
 

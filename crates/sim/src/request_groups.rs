@@ -20,7 +20,7 @@ pub struct RequestGroup {
 /// A request that was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnsweredGroup {
-    /// Its index.
+    /// Its index among the requests that were given.
     pub request: usize,
     /// When it was issued, in nanoseconds of virtual time.
     pub issued_ns: u64,

@@ -27,7 +27,7 @@ pub struct Segment {
     pub bytes: u64,
     /// Operations outstanding, averaged over time.
     pub mean_outstanding: f64,
-    /// Their response times.
+    /// Response times of the operations that were answered.
     pub response: Response,
     /// The array's counters over the segment.
     pub counters: Counters,
@@ -90,7 +90,7 @@ pub struct Response {
     pub p95_ns: u64,
     /// 99th percentile.
     pub p99_ns: u64,
-    /// The longest.
+    /// The longest response time.
     pub max_ns: u64,
 }
 
@@ -171,7 +171,7 @@ pub struct GroupSegment {
     pub reads: u64,
     /// Writes that its spindles began.
     pub writes: u64,
-    /// Its data blocks.
+    /// Data blocks of the group, free or in use.
     pub blocks: u64,
     /// Those that are free at the end; `None` as long as it is not added.
     pub free_blocks: Option<u64>,

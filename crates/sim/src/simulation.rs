@@ -33,7 +33,7 @@ pub enum SimulationError {
     /// Operations are outstanding, but no event is left that could answer them.
     #[error("nothing is left to happen at {at_ns} ns while operations are outstanding")]
     Stuck {
-        /// The present time.
+        /// Virtual time of the last event, in nanoseconds.
         at_ns: u64,
     },
     /// Events follow each other at the same time without end.
@@ -42,7 +42,7 @@ pub enum SimulationError {
          operation"
     )]
     StandsStill {
-        /// The present time.
+        /// Virtual time at which events repeat, in nanoseconds.
         at_ns: u64,
     },
     /// The host's next access cannot be read.
@@ -201,9 +201,9 @@ impl<A: Array<()>, H: Host> Simulation<A, H> {
             if self.host.is_done() {
                 return Ok(());
             }
-            let Some((_, what)) = self.driven.take_scheduled(end_ns) else { break };
+            let Some((_, event)) = self.driven.take_scheduled(end_ns) else { break };
             let now_ns = at_ns.max(self.segment_start_ns);
-            self.driven.happen(now_ns, what)?;
+            self.driven.apply(now_ns, event)?;
             self.answer_ready(now_ns)?;
         }
         self.run_until(end_ns, observer)

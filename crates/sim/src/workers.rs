@@ -46,7 +46,7 @@ pub trait Accesses: Send {
 /// An access, and when it may be issued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub struct TimedAccess {
-    /// The access.
+    /// Where it goes and how large it is.
     pub access: Access,
     /// The earliest time, in nanoseconds of virtual time.
     pub not_before_ns: u64,
@@ -106,7 +106,7 @@ pub struct Worker {
     pub accesses: Box<dyn Accesses>,
     /// How many are outstanding.
     pub outstanding: Outstanding,
-    /// Its pauses.
+    /// Pauses between its operations; `None` for a worker without pauses.
     pub think_time: Option<ThinkTime>,
     /// Rate limits of reads and of writes.
     pub rates: [Option<Rate>; 2],

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A rule that chooses among the commands that a drive has admitted. The oldest of equals wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scheduler {
     /// First come, first served.
     Fcfs,
@@ -13,6 +13,7 @@ pub enum Scheduler {
     /// The next cylinder inward; after the innermost requested cylinder, the outermost: circular LOOK.
     CLook,
     /// Shortest positioning time: overhead, seek and rotation together.
+    #[default]
     Sptf,
     /// SPTF with a credit for the time waited, which prevents starvation (Jacobson and Wilkes, "Disk scheduling
     /// algorithms based on rotational position", HP Labs, 1991).

@@ -38,7 +38,7 @@ impl Schedule {
             }
             let own = newest_superblock(&mut devices, &label);
             let (Some(own), Some(newest)) = (own, newest) else { return Ok(()) };
-            if own.checkpoint + 1 >= newest.checkpoint {
+            if own.consistency_point + 1 >= newest.consistency_point {
                 return Ok(());
             }
             self.stale.insert(device);

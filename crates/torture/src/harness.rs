@@ -92,7 +92,7 @@ impl Harness {
         self.cut();
     }
 
-    fn happen(&mut self) {
+    fn apply_events(&mut self) {
         while let Some((at, event)) = self.events.first().copied()
             && at <= self.steps
         {
@@ -165,7 +165,7 @@ impl Devices for &mut Harness {
             );
             return;
         }
-        self.happen();
+        self.apply_events();
         match self.devices.next_ns() {
             Some(next_ns) if until_ns.is_none_or(|until_ns| next_ns <= until_ns) => {
                 self.idle_waits = 0;

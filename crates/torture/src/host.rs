@@ -20,7 +20,7 @@ pub(crate) struct NamedTarget {
 /// What a read has found: the LUN, the first sector and the versions.
 pub(crate) type Found = (ImageName, u64, Vec<Version>);
 
-/// An unanswered request.
+/// A request that was not answered yet, with what may be found when it is.
 enum Outstanding {
     Read {
         of: ImageName,
@@ -36,7 +36,7 @@ enum Outstanding {
     Flush,
 }
 
-/// The host.
+/// Reads and writes LUNs, and knows what reads may find.
 pub(crate) struct Host {
     next_id: u64,
     outstanding: BTreeMap<u64, Outstanding>,
@@ -220,7 +220,7 @@ impl Host {
                 shadow.model.image_mut(&of).unknown.extend(pieces);
             }
             (Outstanding::Write { of, pieces }, Err(RequestError::ArrayFull))
-                if shadow.model.promises_too_much() =>
+                if shadow.model.is_overcommitted() =>
             {
                 self.refused_when_full += 1;
                 shadow.model.image_mut(&of).unknown.extend(pieces);

@@ -31,7 +31,7 @@ const SCAN_SECTORS: u64 = 512;
 /// How an incarnation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The power failed.
+    /// The power failed while the array was running.
     Crash,
     /// The power failed before the array had started.
     CrashAtStart,
@@ -55,7 +55,7 @@ impl From<String> for Stop {
 
 type Array<'a, A> = RunningArray<&'a mut Harness, A>;
 
-/// A running incarnation.
+/// The array from one start to the next crash, stop or shutdown.
 pub(crate) struct Incarnation<'a> {
     schedule: &'a mut Schedule,
     rng: Rng,
@@ -142,7 +142,7 @@ impl<'a> Incarnation<'a> {
                 return Err(Stop::Wrong(format!("the old copy of spindle {spindle} is trusted")));
             }
         }
-        let before = array.engine().superblock().checkpoint;
+        let before = array.engine().superblock().consistency_point;
         self.host.piece_sectors = array.engine().piece_sectors();
         self.adopt(&array)?;
         self.scan(&mut array)?;
@@ -183,7 +183,8 @@ impl<'a> Incarnation<'a> {
                 replace_in = self.rng.spread(1..400);
             }
         }
-        self.schedule.summary.checkpoints += array.engine().superblock().checkpoint - before;
+        self.schedule.summary.consistency_points +=
+            array.engine().superblock().consistency_point - before;
         if self.is_last || self.rng.one_in(2) {
             self.rebuild(&mut array)?;
         }

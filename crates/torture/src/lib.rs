@@ -155,12 +155,12 @@ pub struct Summary {
     /// I/Os of devices.
     pub ios: u64,
     /// Consistency points.
-    pub checkpoints: u64,
+    pub consistency_points: u64,
     /// Changes to volumes, LUNs and snapshots.
     pub changes: u64,
     /// Changes that were refused.
     pub changes_refused: u64,
-    /// Requests that were answered since a thin volume had promised too much.
+    /// Requests refused because thin volumes had filled the array.
     pub refused_when_full: u64,
     /// Snapshots taken.
     pub snapshots: u64,
@@ -196,7 +196,7 @@ impl std::ops::AddAssign for Summary {
         self.stops += other.stops;
         self.refused_for_space += other.refused_for_space;
         self.ios += other.ios;
-        self.checkpoints += other.checkpoints;
+        self.consistency_points += other.consistency_points;
         self.changes += other.changes;
         self.changes_refused += other.changes_refused;
         self.refused_when_full += other.refused_when_full;
@@ -218,13 +218,13 @@ impl std::ops::AddAssign for Summary {
 pub struct ScheduleFailure {
     /// The schedule's seed.
     pub seed: u64,
-    /// Its kind.
+    /// Which faults it draws.
     pub kind: ScheduleKind,
-    /// Its layout.
+    /// Layout of its array.
     pub layout: LayoutName,
     /// Whether it was restricted to one LUN.
     pub single_lun: bool,
-    /// The array.
+    /// Sizes and settings of the array, as text.
     pub array: String,
     /// The incarnation, from 0.
     pub incarnation: u64,

@@ -31,7 +31,7 @@ impl fmt::Display for ImageName {
     }
 }
 
-/// A volume.
+/// A volume as the host expects it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Volume {
     pub(crate) bytes: u64,
@@ -140,8 +140,8 @@ impl Model {
         self.images.get(&ImageName::Lun(lun.clone()))
     }
 
-    /// Returns whether writes may find the array full.
-    pub(crate) fn promises_too_much(&self) -> bool {
+    /// Returns whether volumes may together be larger than the array: writes may find it full.
+    pub(crate) fn is_overcommitted(&self) -> bool {
         self.volumes.values().any(|volume| volume.thin)
     }
 

@@ -174,7 +174,7 @@ impl Plan {
     pub(crate) fn disks(&self) -> Vec<SimulatedDisk> {
         let superblock = Superblock {
             array: self.label.array,
-            checkpoint: 0,
+            consistency_point: 0,
             log_start: 1,
             log_durable: 0,
             map_sequences: [0; MAXIMUM_GROUPS],
@@ -344,7 +344,7 @@ fn write_anywhere(
             half_bytes: log_half_bytes,
             record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
         },
-        checkpoint_interval_ns: 10_000_000_000,
+        consistency_point_interval_ns: 10_000_000_000,
         cache_blocks,
         protected_blocks: cache_blocks / 2,
         dirty_limit_blocks,

@@ -130,14 +130,16 @@ fn scrub_all(
     let superblock = newest_superblock(devices, label).ok_or("there is no superblock")?;
     let store = store_of(devices, label).map_err(|error| error.to_string())?;
     let mut offline = OfflineArray::new(devices, store);
-    let checkpoint = superblock.checkpoint;
+    let consistency_point = superblock.consistency_point;
     let scrubbed = match config {
         ArrayConfig::WriteAnywhere(config) => {
             let tree = read_tree(&mut offline, config, &superblock);
             let blocks: Vec<_> = tree.map_err(|error| error.to_string())?.in_use().collect();
-            scrub(&mut offline, config, &blocks, checkpoint, |_| true)
+            scrub(&mut offline, config, &blocks, consistency_point, |_| true)
         }
-        ArrayConfig::InPlace(config) => scrub_in_place(&mut offline, config, checkpoint, |_| true),
+        ArrayConfig::InPlace(config) => {
+            scrub_in_place(&mut offline, config, consistency_point, |_| true)
+        }
     };
     scrubbed.map_err(|error| error.to_string())
 }

@@ -6,13 +6,14 @@ use crate::link::Link;
 use crate::{LinkId, Toward};
 
 /// How lanes share trains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, SavedValue)]
 pub enum LaneRule {
     /// A flow stays on one lane, that of its number modulo lanes, as with LACP (IEEE 802.1AX) or NIC teaming.
     ///
     /// Switches and drivers hash addresses and ports, each in its own way. Linux's bonding (`layer3+4`) takes their
     /// exclusive or modulo lanes, so connections with successive ports take lanes in turn, as flows with successive
     /// numbers do here. Flows that a particular switch puts on one lane are modelled by giving them numbers that do.
+    #[default]
     FlowHash,
     /// Each train takes the next lane: MPIO round robin.
     RoundRobin,

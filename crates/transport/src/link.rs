@@ -213,7 +213,7 @@ impl Link {
             left_ns = (start_ns + frames.run_ns).max(last_arrival_ns + frames.frame_ns);
             *run = RunTimes { first_ns: start_ns + frames.frame_ns, last_ns: left_ns };
         }
-        self.has_left(frames, progress, booking.start_ns, least_last_ns)
+        self.finish_train(frames, progress, booking.start_ns, least_last_ns)
     }
 
     /// As [`carry`](Self::carry), frame by frame: each one waits for a credit.
@@ -253,12 +253,12 @@ impl Link {
         let start_ns = first_start_ns.unwrap_or(left_ns);
         let booking = calendar.book(now_ns, start_ns, left_ns - start_ns);
         let least_last_ns = booking.finish_ns.max(progress.last_stored_ns);
-        self.has_left(frames, progress, booking.start_ns, least_last_ns)
+        self.finish_train(frames, progress, booking.start_ns, least_last_ns)
     }
 
-    /// A train has left, its last frame not before `least_last_ns`. Returns `start_ns`, or when the train is lost.
+    /// A train leaves, its last frame not before `least_last_ns`. Returns `start_ns`, or when the train is lost.
     #[inline(always)]
-    fn has_left<const MOST: usize>(
+    fn finish_train<const MOST: usize>(
         &self,
         frames: &Frames,
         progress: &mut Progress<MOST>,

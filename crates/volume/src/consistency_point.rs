@@ -73,7 +73,7 @@ impl Volumes {
     ///
     /// # Errors
     /// With nothing changed: outside a consistency point; if there is no such file; [`VolumeError::VolumeFull`];
-    /// [`VolumeError::OutOfSpace`] if fewer blocks are free and not promised to other volumes.
+    /// [`VolumeError::OutOfSpace`] if fewer blocks are free and not reserved for other volumes.
     pub fn write_all(
         &mut self,
         id: VolumeId,
@@ -88,20 +88,20 @@ impl Volumes {
         if needed > room {
             return Err(VolumeError::VolumeFull { volume: id, needed, free: room });
         }
-        let free = self.free_beyond(self.promised - volume.promised);
+        let free = self.free_beyond(self.reserved - volume.reserved);
         if needed > free {
             return Err(OutOfSpace { needed, free }.into());
         }
         let places = self.places(id, file, &new)?;
 
-        let Self { aggregate, volumes, promised, .. } = self;
+        let Self { aggregate, volumes, reserved, .. } = self;
         let volume = volumes.get_mut(&id).ok_or(VolumeError::NoSuchVolume(id))?;
         let mut locals: Vec<Local> = Vec::with_capacity(new.len());
         volume.touch();
         volume.container.take_numbers(new.len(), |local| locals.push(local))?;
-        let own_promise = volume.promised.min(needed);
-        volume.promised -= own_promise;
-        *promised -= own_promise;
+        let own_reservation = volume.reserved.min(needed);
+        volume.reserved -= own_reservation;
+        *reserved -= own_reservation;
         for ((fbn, vbn), local) in new.iter().zip(places).zip(locals) {
             volume.container.put(local, Entry::written(vbn, volume.snapshots.time()));
             volume.touch().written.push(local);
@@ -268,7 +268,7 @@ impl Volumes {
     ///
     /// # Errors
     /// With nothing changed: outside a consistency point; [`VolumeError::OutOfSpace`] if fewer blocks are free and not
-    /// promised.
+    /// reserved.
     pub fn relocate(&mut self, moves: &[Move]) -> Result<u64, VolumeError> {
         self.in_consistency_point()?;
         let mut seen = HashSet::new();
@@ -282,7 +282,7 @@ impl Volumes {
             .filter(|one| still_there(one) == Some(true) && seen.insert(one.from))
             .copied()
             .collect();
-        let (needed, free) = (moves.len() as u64, self.free_beyond(self.promised));
+        let (needed, free) = (moves.len() as u64, self.free_beyond(self.reserved));
         if needed > free {
             return Err(OutOfSpace { needed, free }.into());
         }
@@ -330,7 +330,7 @@ impl Volumes {
     /// ([`finish`](Self::finish)); [`VolumeError::NotFinished`] if a persistent store has not finished it.
     pub fn commit(&mut self) -> Result<u64, VolumeError> {
         if self.phase == Phase::Closed {
-            return Err(VolumeError::NoCheckpoint);
+            return Err(VolumeError::NoConsistencyPoint);
         }
         if self.metadata.as_ref().is_some_and(|metadata| !metadata.is_placed()) {
             return Err(VolumeError::NotFinished);
@@ -349,12 +349,12 @@ impl Volumes {
     /// If none is open.
     pub fn abandon(&mut self) -> Result<(), VolumeError> {
         if self.phase == Phase::Closed {
-            return Err(VolumeError::NoCheckpoint);
+            return Err(VolumeError::NoConsistencyPoint);
         }
         self.aggregate.abandon()?;
         let volumes = self.volumes.values_mut().map(Volume::abandon);
-        let (promised, files): (Vec<u64>, Vec<Files>) = volumes.unzip();
-        self.promised += promised.into_iter().sum::<u64>();
+        let (reserved, files): (Vec<u64>, Vec<Files>) = volumes.unzip();
+        self.reserved += reserved.into_iter().sum::<u64>();
         self.abandon_metadata(files);
         self.phase = Phase::Closed;
         self.assert_counts_agree();
@@ -362,35 +362,35 @@ impl Volumes {
     }
 
     /// Asserts what every consistency point must leave behind: volumes own no more blocks than are in use, dead lists
-    /// have no more than their volume unless it is being destroyed, and promises add up and can be kept. O(volumes).
+    /// have no more than their volume unless it is being destroyed; reservations add up and can be kept. O(volumes).
     fn assert_counts_agree(&self) {
-        let (mut owned, mut promised) = (0, 0);
+        let (mut owned, mut reserved) = (0, 0);
         for (id, volume) in &self.volumes {
             let (dead, blocks) = (volume.snapshots.blocks(), volume.container.blocks());
             // A destroyed volume's container is emptied before its lists are dropped.
             let agrees = dead <= blocks || volume.is_destroyed;
             assert!(agrees, "{id}: {dead} blocks on dead lists, {blocks} in all");
             owned += blocks;
-            promised += volume.promised;
+            reserved += volume.reserved;
         }
         let counts = self.aggregate.counts();
         assert!(owned <= counts.used, "volumes own {owned} blocks, {} are in use", counts.used);
-        assert!(promised == self.promised, "{promised} blocks promised, {} counted", self.promised);
-        assert!(promised <= counts.free, "{promised} blocks promised, {} are free", counts.free);
+        assert!(reserved == self.reserved, "{reserved} blocks reserved, {} counted", self.reserved);
+        assert!(reserved <= counts.free, "{reserved} blocks reserved, {} are free", counts.free);
     }
 
-    /// Blocks that can be written: free, not among `promised`, and not kept for metadata.
-    pub(crate) fn free_beyond(&self, promised: u64) -> u64 {
+    /// Blocks that can be written: free, not among `reserved`, and not kept for metadata.
+    pub(crate) fn free_beyond(&self, reserved: u64) -> u64 {
         self.aggregate
             .free_blocks()
-            .saturating_sub(promised)
+            .saturating_sub(reserved)
             .saturating_sub(self.metadata_reserve())
     }
 
     fn in_consistency_point(&self) -> Result<(), VolumeError> {
         match self.phase {
             Phase::Open => Ok(()),
-            Phase::Closed => Err(VolumeError::NoCheckpoint),
+            Phase::Closed => Err(VolumeError::NoConsistencyPoint),
             Phase::Finished => Err(VolumeError::Finished),
         }
     }

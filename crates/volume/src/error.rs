@@ -19,9 +19,9 @@ pub enum VolumeError {
     /// There is no such snapshot of the volume, or it is being deleted.
     NoSuchSnapshot(VolumeId, SnapshotId),
     /// A consistency point is open, and the operation is allowed only between consistency points.
-    CheckpointOpen,
+    ConsistencyPointOpen,
     /// No consistency point is open, and the operation needs one.
-    NoCheckpoint,
+    NoConsistencyPoint,
     /// The consistency point is finished: its write plan has been returned.
     Finished,
     /// The store is persistent, and the consistency point was not finished: its metadata has no places.
@@ -31,13 +31,13 @@ pub enum VolumeError {
         /// Tetrises not taken, including those being filled.
         tetrises: usize,
     },
-    /// Fewer blocks are free and not promised to others than are needed.
+    /// Fewer blocks are free and not reserved for others than are needed.
     OutOfSpace(OutOfSpace),
     /// The aggregate was mounted with scores that are not those of its maps.
     Scores(ScoreMismatch),
     /// The volume has fewer block numbers left than are needed.
     VolumeFull {
-        /// The volume.
+        /// Volume that has run out of block numbers.
         volume: VolumeId,
         /// Block numbers needed.
         needed: u64,
@@ -67,10 +67,10 @@ impl fmt::Display for VolumeError {
             Self::NoSuchSnapshot(volume, snapshot) => {
                 write!(formatter, "there is no {snapshot} of {volume}")
             }
-            Self::CheckpointOpen => {
+            Self::ConsistencyPointOpen => {
                 formatter.write_str("a consistency point is open: commit or abandon it first")
             }
-            Self::NoCheckpoint => {
+            Self::NoConsistencyPoint => {
                 formatter.write_str("no consistency point is open: begin one first")
             }
             Self::Finished => formatter.write_str(
@@ -116,8 +116,8 @@ impl Error for VolumeError {}
 impl From<ConsistencyPointError> for VolumeError {
     fn from(inner: ConsistencyPointError) -> Self {
         match inner {
-            ConsistencyPointError::Open => Self::CheckpointOpen,
-            ConsistencyPointError::NotOpen => Self::NoCheckpoint,
+            ConsistencyPointError::Open => Self::ConsistencyPointOpen,
+            ConsistencyPointError::NotOpen => Self::NoConsistencyPoint,
             ConsistencyPointError::PlanLeft { tetrises } => Self::PlanLeft { tetrises },
         }
     }
@@ -133,7 +133,7 @@ impl From<AllocateError> for VolumeError {
     fn from(inner: AllocateError) -> Self {
         match inner {
             AllocateError::OutOfSpace(inner) => Self::OutOfSpace(inner),
-            AllocateError::NoCheckpoint => Self::NoCheckpoint,
+            AllocateError::NoConsistencyPoint => Self::NoConsistencyPoint,
             AllocateError::Scores(inner) => Self::Scores(inner),
         }
     }

@@ -18,7 +18,7 @@ pub(crate) struct Inode {
     pub(crate) stored_as: StoredAs,
 }
 
-/// The inode file.
+/// The inode file: each file of an image by its number.
 pub(crate) type Files = Tree<Arc<Inode>>;
 
 /// A flexible volume. Each block that it owns is in its active image or on exactly one dead list.
@@ -33,8 +33,8 @@ pub(crate) struct Volume {
     pub(crate) mapped: u64,
     /// The snapshots, and the owned blocks that only they hold.
     pub(crate) snapshots: DeadLists<Local, Snapshot>,
-    /// Free blocks promised to it.
-    pub(crate) promised: u64,
+    /// Free blocks reserved for it.
+    pub(crate) reserved: u64,
     pub(crate) is_destroyed: bool,
     /// The number of its destruction ([`TeardownJob`](super::teardown::TeardownJob)); 0 without one.
     pub(crate) destruction: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Undo {
     pub(crate) files: Files,
     pub(crate) next_file: u64,
     pub(crate) mapped: u64,
-    pub(crate) promised: u64,
+    pub(crate) reserved: u64,
     pub(crate) dead: usize,
     pub(crate) written: Vec<Local>,
     pub(crate) moved: Vec<(Local, Vbn)>,
@@ -74,7 +74,7 @@ impl Volume {
             next_file: 0,
             mapped: 0,
             snapshots: DeadLists::default(),
-            promised: 0,
+            reserved: 0,
             is_destroyed: false,
             destruction: 0,
             undo: None,
@@ -89,7 +89,7 @@ impl Volume {
                 files: self.files.clone(),
                 next_file: self.next_file,
                 mapped: self.mapped,
-                promised: self.promised,
+                reserved: self.reserved,
                 dead: self.snapshots.active.len(),
                 written: Vec::new(),
                 moved: Vec::new(),
@@ -131,7 +131,7 @@ impl Volume {
         undo.files
     }
 
-    /// Undoes the changes of the open consistency point. Returns how many promised blocks it had used, and the files
+    /// Undoes the changes of the open consistency point. Returns how many reserved blocks it had used, and the files
     /// that it leaves.
     pub(crate) fn abandon(&mut self) -> (u64, Files) {
         let Some(undo) = self.undo.take() else { return (0, Files::default()) };
@@ -154,8 +154,8 @@ impl Volume {
             self.container.remove(local);
         }
         self.container.abandon();
-        let returned = undo.promised - self.promised;
-        self.promised = undo.promised;
+        let returned = undo.reserved - self.reserved;
+        self.reserved = undo.reserved;
         (returned, files)
     }
 }

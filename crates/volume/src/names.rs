@@ -32,9 +32,9 @@ pub struct SnapshotId(pub u32);
 /// A block of the active image of a volume, by file and position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockName {
-    /// The volume.
+    /// Volume that has the file.
     pub volume: VolumeId,
-    /// The file.
+    /// File that has the block.
     pub file: FileId,
     /// The block within the file.
     pub fbn: Fbn,

@@ -27,7 +27,7 @@ pub struct Space {
     pub pending_free: u64,
     /// Blocks that can be allocated.
     pub free: u64,
-    /// The free blocks that are promised to volumes.
+    /// The free blocks that are reserved for volumes.
     pub reserved: u64,
     /// The free blocks that a persistent store keeps for its maps, so that blocks can be freed when it is full. It can
     /// write `free - reserved - metadata_reserve` blocks.
@@ -45,7 +45,7 @@ pub struct VolumeSpace {
     pub snapshots: u64,
     /// Blocks in its active image that the volume it was cloned from owns.
     pub inherited: u64,
-    /// Free blocks of the aggregate promised to it.
+    /// Free blocks of the aggregate reserved for it.
     pub reserved: u64,
     /// Room left: block numbers that can be allocated now, whether or not the aggregate has free blocks for them.
     pub free: u64,
@@ -62,7 +62,7 @@ impl Volumes {
             pending_free: counts.freed_at_commit + counts.held_back,
             metadata: self.metadata_blocks(),
             elsewhere: counts.used - self.metadata_blocks(),
-            reserved: self.promised,
+            reserved: self.reserved,
             metadata_reserve: self.metadata_reserve(),
             ..Space::default()
         };
@@ -91,7 +91,7 @@ impl Volumes {
             active,
             snapshots: volume.snapshots.blocks(),
             inherited: volume.mapped - active,
-            reserved: volume.promised,
+            reserved: volume.reserved,
             free: volume.container.numbers().free_blocks(),
         })
     }
@@ -107,22 +107,22 @@ impl Volumes {
         held.ok_or(VolumeError::NoSuchSnapshot(id, snapshot))
     }
 
-    /// Promises `blocks` free blocks to `volume`, replacing the rest of an earlier promise. Every block that the volume
-    /// writes uses one of them; other volumes and defragmentation cannot. The promise is of writes, not of size: renew
-    /// it after a commit.
+    /// Reserves `blocks` free blocks for `volume`, replacing the rest of an earlier reservation. Every block that the
+    /// volume writes uses one of them; other volumes and defragmentation cannot. The reservation is of writes, not of
+    /// size: renew it after a commit.
     ///
     /// # Errors
     /// During a consistency point; if there is no such volume; [`VolumeError::OutOfSpace`] if fewer are free and not
-    /// promised to others. The earlier promise then stands.
+    /// reserved for others. The earlier reservation then stands.
     pub fn reserve(&mut self, volume: VolumeId, blocks: u64) -> Result<(), VolumeError> {
         self.between_consistency_points()?;
-        let others = self.promised - self.volume(volume)?.promised;
+        let others = self.reserved - self.volume(volume)?.reserved;
         let free = self.free_beyond(others);
         if blocks > free {
             return Err(OutOfSpace { needed: blocks, free }.into());
         }
-        self.volume_mut(volume)?.promised = blocks;
-        self.promised = others + blocks;
+        self.volume_mut(volume)?.reserved = blocks;
+        self.reserved = others + blocks;
         Ok(())
     }
 }

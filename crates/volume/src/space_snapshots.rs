@@ -23,7 +23,7 @@ struct DeadBlock {
 ///
 /// The mechanism is that of [`Volumes`](crate::Volumes): [`DeadLists`], one for each volume. A block keeps its place in
 /// the aggregate while a snapshot holds it. Nothing else of a snapshot is kept: whoever wants to read one must remember
-/// what [`is_replaced`](Self::is_replaced) tells.
+/// what [`record_replacement`](Self::record_replacement) tells.
 ///
 /// Memory: 2 bytes for each block of the volumes, touched as blocks are written; 8 bytes for each block that only
 /// snapshots hold.
@@ -39,7 +39,7 @@ struct DeadBlock {
 /// let first = snapshots.take(volume).unwrap();
 ///
 /// // Block 0 moves. The snapshot holds it where it was.
-/// assert!(snapshots.is_replaced(volume, 0, Some((region, Vbn(7)))));
+/// assert!(snapshots.record_replacement(volume, 0, Some((region, Vbn(7)))));
 /// assert_eq!(snapshots.blocks(), 1);
 ///
 /// // The snapshot is deleted, and the block's free is delayed like any other.
@@ -144,7 +144,7 @@ impl SpaceSnapshots {
         Some(self.lists[volume.0 as usize].take(()))
     }
 
-    /// Announces an [`is_replaced`](Self::is_replaced) of `block`.
+    /// Announces a [`record_replacement`](Self::record_replacement) of `block`.
     #[inline]
     pub fn prefetch(&self, block: u32) {
         strewn_base::memory::prefetch(&self.births, block as usize);
@@ -163,7 +163,7 @@ impl SpaceSnapshots {
     /// # Panics
     /// If there is no such block.
     #[inline]
-    pub fn is_replaced(
+    pub fn record_replacement(
         &mut self,
         volume: VolumeId,
         block: u32,
@@ -259,8 +259,8 @@ mod tests {
         let mut snapshots = SpaceSnapshots::new(2, 2);
         let first = snapshots.take(one).unwrap();
         let at = |vbn| Some((Region(0), Vbn(vbn)));
-        assert!(snapshots.is_replaced(one, 0, at(7)));
-        assert!(!snapshots.is_replaced(other, 1, at(8)), "no snapshot of its volume");
+        assert!(snapshots.record_replacement(one, 0, at(7)));
+        assert!(!snapshots.record_replacement(other, 1, at(8)), "no snapshot of its volume");
         assert_eq!((snapshots.birth(0), snapshots.birth(1)), (2, 1));
         assert_eq!((snapshots.blocks_of(one), snapshots.blocks_of(other)), (1, 0));
         assert_eq!(snapshots.held_by_alone(one, first), Some(1));

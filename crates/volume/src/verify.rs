@@ -45,8 +45,8 @@ pub enum VolumeViolation {
     DeadCount(VolumeId, u64, u64),
     /// The clone count of a snapshot is wrong.
     Clones(VolumeId, SnapshotId, u32, u32),
-    /// More blocks are promised than are free, or the promises to volumes do not add up.
-    Promised(u64, u64, u64),
+    /// More blocks are reserved than are free, or the reservations of volumes do not add up.
+    Reserved(u64, u64, u64),
 }
 
 impl fmt::Display for VolumeViolation {
@@ -103,9 +103,9 @@ impl fmt::Display for VolumeViolation {
             Self::Clones(id, snapshot, counted, clones) => {
                 write!(formatter, "{id}, {snapshot}: {counted} clones counted, there are {clones}")
             }
-            Self::Promised(promised, to_volumes, free) => write!(
+            Self::Reserved(reserved, to_volumes, free) => write!(
                 formatter,
-                "{promised} blocks are promised, {to_volumes} to volumes, {free} are free"
+                "{reserved} blocks are promised, {to_volumes} to volumes, {free} are free"
             ),
         }
     }
@@ -148,10 +148,10 @@ impl Volumes {
                 self.verify_images(*id, volume)?;
             }
         }
-        let promised = self.volumes.values().map(|volume| volume.promised).sum();
+        let reserved = self.volumes.values().map(|volume| volume.reserved).sum();
         let free = self.aggregate.free_blocks();
-        if self.promised != promised || promised > free {
-            return Err(VolumeViolation::Promised(self.promised, promised, free));
+        if self.reserved != reserved || reserved > free {
+            return Err(VolumeViolation::Reserved(self.reserved, reserved, free));
         }
         Ok(())
     }
@@ -367,6 +367,6 @@ mod tests {
             found(|_, volume| volume.snapshots.get_mut(SnapshotId(1)).unwrap().clones += 1),
             VolumeViolation::Clones(VOLUME, SnapshotId(1), 1, 0)
         );
-        assert_eq!(found(|_, volume| volume.promised += 1), VolumeViolation::Promised(0, 1, 500));
+        assert_eq!(found(|_, volume| volume.reserved += 1), VolumeViolation::Reserved(0, 1, 500));
     }
 }

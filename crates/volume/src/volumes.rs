@@ -89,8 +89,8 @@ pub struct Volumes {
     pub(crate) next_teardown: u64,
     pub(crate) phase: Phase,
     pub(crate) jobs: VecDeque<TeardownJob>,
-    /// Free blocks promised to volumes.
-    pub(crate) promised: u64,
+    /// Free blocks reserved for volumes.
+    pub(crate) reserved: u64,
     pub(crate) withheld: Vec<Withheld>,
     /// Of a persistent store.
     pub(crate) metadata: Option<Box<Metadata>>,
@@ -101,7 +101,7 @@ impl Volumes {
     /// counted as [`elsewhere`](crate::Space::elsewhere).
     ///
     /// # Errors
-    /// [`VolumeError::CheckpointOpen`] if the aggregate has an open consistency point.
+    /// [`VolumeError::ConsistencyPointOpen`] if the aggregate has an open consistency point.
     pub fn new(aggregate: Aggregate<BlockSource>) -> Result<Self, VolumeError> {
         aggregate.scores()?;
         Ok(Self {
@@ -111,13 +111,13 @@ impl Volumes {
             next_teardown: 1,
             phase: Phase::Closed,
             jobs: VecDeque::new(),
-            promised: 0,
+            reserved: 0,
             withheld: Vec::new(),
             metadata: None,
         })
     }
 
-    /// The aggregate.
+    /// Where the blocks of all volumes are allocated.
     #[must_use]
     pub fn aggregate(&self) -> &Aggregate<BlockSource> {
         &self.aggregate
@@ -231,8 +231,8 @@ impl Volumes {
         }
         volume.is_destroyed = true;
         volume.destruction = number;
-        let promised = std::mem::take(&mut volume.promised);
-        self.promised -= promised;
+        let reserved = std::mem::take(&mut volume.reserved);
+        self.reserved -= reserved;
         self.next_teardown += 1;
         self.jobs.push_back(TeardownJob::destroy(id));
         Ok(())
@@ -321,7 +321,7 @@ impl Volumes {
     }
 
     pub(crate) fn between_consistency_points(&self) -> Result<(), VolumeError> {
-        if self.phase == Phase::Closed { Ok(()) } else { Err(VolumeError::CheckpointOpen) }
+        if self.phase == Phase::Closed { Ok(()) } else { Err(VolumeError::ConsistencyPointOpen) }
     }
 
     pub(crate) fn volume(&self, id: VolumeId) -> Result<&Volume, VolumeError> {

@@ -4,7 +4,7 @@ use crate::WorkloadError;
 use strewn_base::SECTOR_BYTES;
 
 /// One kind of access within a specification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AccessLine {
     /// Bytes of an access: a positive multiple of 512.
     pub bytes: u32,

@@ -136,13 +136,21 @@ pub(crate) enum Action {
     Array(ArrayArguments),
     /// Print the JSON schema of scenarios, for editors
     #[command(after_help = SCHEMA_HELP)]
-    Schema,
+    Schema(SchemaArguments),
     /// Print shell completions
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArguments),
     /// Print the manual page
     #[command(after_help = MAN_HELP)]
     Man,
+}
+
+/// `strewn schema`.
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArguments {
+    /// Print the reference of all settings as Markdown instead
+    #[arg(long)]
+    pub(crate) markdown: bool,
 }
 
 /// `strewn completions`.

@@ -71,8 +71,8 @@ pub(super) fn lines(inventory: &Inventory, kind: Kind) -> String {
                 for snapshot in &volume.snapshots {
                     let (volume, name, taken) = (&volume.name, &snapshot.name, taken(snapshot));
                     let _ = write!(text, "snapshot           {volume}@{name}, taken {taken}");
-                    if let Some(checkpoint) = snapshot.consistency_point {
-                        let _ = write!(text, " at consistency point {checkpoint}");
+                    if let Some(consistency_point) = snapshot.consistency_point {
+                        let _ = write!(text, " at consistency point {consistency_point}");
                     }
                     let _ = writeln!(text, "{}", some(snapshot.held_bytes, "held"));
                 }

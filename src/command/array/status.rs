@@ -76,7 +76,7 @@ fn lines(status: &Status, inventory: &Inventory) -> String {
         None => "none: no spindle has a superblock that is whole".to_owned(),
         Some(superblock) => {
             let end = if superblock.clean { "shut down with it" } else { "not shut down" };
-            format!("{}, {end}", superblock.checkpoint)
+            format!("{}, {end}", superblock.consistency_point)
         }
     };
     let path = |path: Option<&Path>| path.map_or("-".to_owned(), |path| path.display().to_string());

@@ -54,7 +54,7 @@ pub(super) fn json(status: &Status, inventory: &Inventory) -> String {
         "in_use": status.in_use.is_some(),
         "process": status.in_use.as_ref().and_then(|(_, process)| *process),
         "label_sequence": status.label.sequence,
-        "consistency_point": superblock.map(|superblock| superblock.checkpoint),
+        "consistency_point": superblock.map(|superblock| superblock.consistency_point),
         "clean": superblock.map(|superblock| superblock.clean),
         "log": status.logs.iter().find_map(|log| log.path.as_ref()),
         "logs": logs.collect::<Vec<_>>(),

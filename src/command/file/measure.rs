@@ -1,9 +1,9 @@
 //! A file's figures: its layout, its cost, a prediction.
 
 use strewn::file::{
-    AddressSpace, AgingOptions, BTRFS_BATCH_WRITES, CommandCounts, CostOptions, CostPass,
-    CostReport, CostStudy, Extent, FileError, LayoutMeasures, LayoutPass, Prediction, RequestPlan,
-    SimulatedFigures, StudyOptions, WritePolicy, XFS_COPIED_UNIT_BYTES,
+    AddressSpace, AgingOptions, BTRFS_BATCH_WRITES, CommandCounts, CostAnalysis,
+    CostAnalysisOptions, CostOptions, CostPass, CostReport, Extent, FileError, LayoutMeasures,
+    LayoutPass, Prediction, RequestPlan, SimulatedFigures, WritePolicy, XFS_COPIED_UNIT_BYTES,
 };
 use strewn::results::{
     FileCost, FileDevice, FileLayoutFigures, FileOther, FilePerformance, FilePrediction,
@@ -130,12 +130,12 @@ impl Measuring {
                 plan.map(|plan| CostOf::Quick(Box::new(pass(plan))))
             }
             Depth::Full => {
-                let options = StudyOptions {
+                let options = CostAnalysisOptions {
                     seed: self.seed,
                     cost: self.options(space),
-                    ..StudyOptions::default()
+                    ..CostAnalysisOptions::default()
                 };
-                CostStudy::new(&workload, bytes, space, options)?.map(CostOf::Full)
+                CostAnalysis::new(&workload, bytes, space, options)?.map(CostOf::Full)
             }
         })
     }
@@ -259,14 +259,14 @@ impl Measuring {
 /// A pass that finds the cost of a file.
 enum CostOf<'a> {
     Quick(Box<CostPass<'a>>),
-    Full(CostStudy<'a>),
+    Full(CostAnalysis<'a>),
 }
 
 impl CostOf<'_> {
     fn add(&mut self, extent: &Extent) {
         match self {
             Self::Quick(pass) => pass.add(extent),
-            Self::Full(study) => study.add(extent),
+            Self::Full(analysis) => analysis.add(extent),
         }
     }
 
@@ -284,11 +284,11 @@ impl CostOf<'_> {
                 let access = commands.plan().workload().to_owned();
                 Ok(cost(access, mean_bytes(commands.plan()), bytes, &now, &contiguous))
             }
-            Self::Full(study) => {
-                let mean_bytes = mean_bytes(study.plan());
+            Self::Full(analysis) => {
+                let mean_bytes = mean_bytes(analysis.plan());
                 let options = measuring.options(space);
-                let CostReport { costs, verdict } =
-                    study.finish_with(|commands| measuring.target.simulate(commands, options))?;
+                let CostReport { costs, verdict } = analysis
+                    .finish_with(|commands| measuring.target.simulate(commands, options))?;
                 let others = costs.iter().skip(1).filter_map(other).collect();
                 let of = costs.into_iter().next().ok_or_else(|| {
                     FileError::input("no requests were counted", "give other requests")

@@ -190,7 +190,7 @@ fn sort_out(
                 continue;
             }
         };
-        if metadata.is_ok_and(|metadata| !found.is_new(&metadata)) {
+        if metadata.is_ok_and(|metadata| !found.record_seen(&metadata)) {
             found.linked += 1;
             continue;
         }

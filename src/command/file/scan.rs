@@ -144,7 +144,7 @@ impl<'a> Scan<'a> {
 
 impl Found {
     /// Notes a file by its numbers. Returns whether it is new.
-    pub(super) fn is_new(&mut self, metadata: &Metadata) -> bool {
+    pub(super) fn record_seen(&mut self, metadata: &Metadata) -> bool {
         self.seen.insert((metadata.dev(), metadata.ino()))
     }
 
@@ -236,7 +236,7 @@ impl Scan<'_> {
         if metadata.nlink() == 1 {
             !found.seen.contains(&(metadata.dev(), metadata.ino()))
         } else {
-            found.is_new(metadata)
+            found.record_seen(metadata)
         }
     }
 }

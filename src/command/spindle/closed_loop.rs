@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use strewn::characterization::{RandomLoad, warm_up_commands};
 use strewn::results::ClosedLoopFigures;
 use strewn::spindle::{Drive, Profile, closed_loop};
-use strewn::study::{RandomLoad, warm_up_commands};
 use strewn::terminal::{self, Ending, Failure};
 
 use super::{idle_spindle, on_or_off};

@@ -1,11 +1,11 @@
-//! `strewn spindle`: studies and measures drives.
+//! `strewn spindle`: characterizes and measures drives.
 
+mod characterize;
 mod closed_loop;
 mod lba_range;
 mod profile;
 mod replay;
 mod responses_file;
-mod study;
 mod trace;
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) use profile::load as load_profile;
 
 const NO_CACHE_HELP: &str = "leave --cache on out, or add a [cache] table to the profile";
 
-/// Fits a drive, replays a trace, runs a closed loop, or studies one or two drives.
+/// Fits a drive, replays a trace, runs a closed loop, or characterizes one or two drives.
 pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
     if let Some((flag, needs)) = arguments.stray_flag() {
         return Err(Failure::bad_input(
@@ -40,7 +40,7 @@ pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
     } else {
         let second = arguments.beside.as_deref().map(profile::load).transpose()?;
         let profiles: Vec<_> = [Some(profile), second].into_iter().flatten().collect();
-        study::run(&profiles, arguments)
+        characterize::run(&profiles, arguments)
     }
 }
 

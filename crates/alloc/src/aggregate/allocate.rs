@@ -32,7 +32,7 @@ impl<T: Copy> Aggregate<T> {
         contents: &[T],
         mut placed: impl FnMut(T, Vbn),
     ) -> Result<(), AllocateError> {
-        self.checkpoint_open()?;
+        self.in_consistency_point()?;
         let (needed, free) = (contents.len() as u64, self.free_blocks());
         if needed > free {
             return Err(OutOfSpace { needed, free }.into());
@@ -68,7 +68,7 @@ impl<T: Copy> Aggregate<T> {
         what: T,
         neighbour: Option<Vbn>,
     ) -> Result<Vbn, AllocateError> {
-        self.checkpoint_open()?;
+        self.in_consistency_point()?;
         if self.keeps_near
             && let Some(place) = neighbour.and_then(|neighbour| self.locate(neighbour))
             && let Some(dbn) = self.free_close_behind(place.group, place.location)
@@ -88,8 +88,8 @@ impl<T: Copy> Aggregate<T> {
         self.allocate(what)
     }
 
-    fn checkpoint_open(&self) -> Result<(), AllocateError> {
-        if self.is_open { Ok(()) } else { Err(AllocateError::NoCheckpoint) }
+    fn in_consistency_point(&self) -> Result<(), AllocateError> {
+        if self.is_open { Ok(()) } else { Err(AllocateError::NoConsistencyPoint) }
     }
 
     fn free_close_behind(&self, group: GroupIndex, behind: BlockLocation) -> Option<u64> {
@@ -156,7 +156,7 @@ impl<T: Copy> Aggregate<T> {
     #[inline(never)]
     fn next_chunk(&mut self) -> Result<(), AllocateError> {
         // While none is open, no spindle of a window is being filled, so that every allocation comes here.
-        self.checkpoint_open()?;
+        self.in_consistency_point()?;
         let Group { cursor, map, .. } = &mut self.groups[self.turn];
         if cursor.fill_next(map) {
             return Ok(());

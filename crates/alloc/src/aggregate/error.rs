@@ -63,9 +63,9 @@ const NOT_OPEN: &str = "no consistency point is open: begin one first";
 /// them is damaged. Nothing is allocated from such an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScoreMismatch {
-    /// The group.
+    /// Parity group, counted from 0.
     pub group: GroupIndex,
-    /// The area.
+    /// Allocation area within the group, counted from 0.
     pub area: u32,
     /// Free blocks by its score.
     pub score: u32,
@@ -92,7 +92,7 @@ pub enum AllocateError {
     /// Fewer blocks are free than needed.
     OutOfSpace(OutOfSpace),
     /// No consistency point is open: begin one first.
-    NoCheckpoint,
+    NoConsistencyPoint,
     /// The aggregate was mounted with scores that are not those of its maps.
     Scores(ScoreMismatch),
 }
@@ -101,7 +101,7 @@ impl fmt::Display for AllocateError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfSpace(inner) => inner.fmt(formatter),
-            Self::NoCheckpoint => formatter.write_str(NOT_OPEN),
+            Self::NoConsistencyPoint => formatter.write_str(NOT_OPEN),
             Self::Scores(inner) => inner.fmt(formatter),
         }
     }

@@ -30,7 +30,7 @@ pub use verify::AggregateViolation;
 /// Where a block of an aggregate lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AggregateLocation {
-    /// The parity group.
+    /// Parity group, counted from 0.
     pub group: GroupIndex,
     /// The spindle and DBN within the group.
     pub location: BlockLocation,

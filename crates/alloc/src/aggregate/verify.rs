@@ -46,16 +46,16 @@ impl<T: Copy> Aggregate<T> {
 pub enum AggregateViolation {
     /// A summary level of the map marks words as full that have a free block.
     MarkedFull {
-        /// The group.
+        /// Parity group of the map.
         group: GroupIndex,
         /// The first stripe that the mark covers.
         stripe: u64,
     },
     /// The score of an area differs from its map.
     AreaCount {
-        /// The group.
+        /// Parity group of the area.
         group: GroupIndex,
-        /// The area.
+        /// Allocation area within the group, counted from 0.
         area: u32,
         /// Free blocks by its score.
         score: u32,
@@ -64,7 +64,7 @@ pub enum AggregateViolation {
     },
     /// The count of a group is not the sum of its areas.
     GroupCount {
-        /// The group.
+        /// Parity group that was counted.
         group: GroupIndex,
         /// Free blocks of the group, as counted.
         counted: u64,
@@ -73,9 +73,9 @@ pub enum AggregateViolation {
     },
     /// A block allocated by the open consistency point is free.
     TakenIsFree {
-        /// The group.
+        /// Parity group of the block.
         group: GroupIndex,
-        /// The spindle.
+        /// Data spindle within the group, counted from 0.
         spindle: SpindleIndex,
         /// The stripe (and DBN).
         stripe: u64,

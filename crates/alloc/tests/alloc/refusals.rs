@@ -166,11 +166,11 @@ fn frees_between_consistency_points_outlive_an_abandoned_one() {
 #[test]
 fn a_consistency_point_is_opened_once_and_ended_once() {
     let mut aggregate = aggregate(300, options());
-    let closed = Err(AllocateError::NoCheckpoint);
+    let closed = Err(AllocateError::NoConsistencyPoint);
     assert_eq!(aggregate.allocate(1), closed);
     assert_eq!(aggregate.allocate_behind(1, Some(Vbn(3))), closed);
     let all = aggregate.allocate_all(&[1], |_, _| panic!("something was placed"));
-    assert_eq!(all, Err(AllocateError::NoCheckpoint));
+    assert_eq!(all, Err(AllocateError::NoConsistencyPoint));
     assert_eq!(aggregate.commit(), Err(ConsistencyPointError::NotOpen));
     assert_eq!(aggregate.abandon(), Err(ConsistencyPointError::NotOpen));
 

@@ -6,7 +6,7 @@ pub(super) const PLACES_PER_LINE: u32 = 16;
 /// Places in which buffers lie in the order of their last uses: a ring.
 #[derive(Debug)]
 pub(super) struct List {
-    /// The first place.
+    /// Number of the first of its places.
     pub(super) first: u32,
     /// Places less one: a power of two of them.
     pub(super) mask: u32,

@@ -97,8 +97,8 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// Parity of some of a destage's blocks cannot be computed. Where the data have no other place, and will have one
-    /// when their chunk is rebuilt, the destage ends with nothing written.
-    pub(super) fn is_set_aside(&mut self, id: GroupIndex, slot: usize) -> bool {
+    /// when their chunk is rebuilt, ends the destage with nothing written, and returns true.
+    pub(super) fn set_destage_aside(&mut self, id: GroupIndex, slot: usize) -> bool {
         let group = &mut self.groups[id];
         let destage = &group.destages[slot];
         let layout = &group.layout;
@@ -123,10 +123,10 @@ impl<P: Payload> InPlace<P> {
     pub(super) fn give_up_destage(&mut self, id: GroupIndex, slot: usize) {
         let group = &mut self.groups[id];
         let destage = group.remove_destage(slot);
-        if destage.of_checkpoint
-            && let Some(checkpoint) = &mut self.checkpoint
+        if destage.of_log_drain
+            && let Some(log_drain) = &mut self.log_drain
         {
-            checkpoint.give_back(id, destage.taken());
+            log_drain.give_back(id, destage.taken());
         }
         for sectors in destage.taken() {
             group.cache.put_back(sectors.clone());
@@ -160,10 +160,10 @@ impl<P: Payload> InPlace<P> {
 
 impl<P: Payload> DiskGroup<P> {
     /// A destage's read has come, but for what is gone.
-    pub(super) fn destage_has_read(&mut self, tag: TagFields, payload: &P, gone: &BlockSet) {
+    pub(super) fn on_destage_read(&mut self, tag: TagFields, payload: &P, gone: &BlockSet) {
         let destage = &mut self.destages[tag.slot];
         if destage.stripes.is_some() {
-            return self.partial_stripe_has_read(tag, payload, gone);
+            return self.add_partial_stripe_read(tag, payload, gone);
         }
         let (_, changed) = self.layout.stripe_of(destage.sectors.start);
         let Some(bytes) = &mut destage.bytes else { return };

@@ -123,7 +123,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// Resumes what waited for a stripe: recoveries, then the rebuild, then destages.
-    pub(super) fn stripes_are_free(&mut self, group: GroupIndex, driver: &mut impl Driver<P>) {
+    pub(super) fn on_stripes_free(&mut self, group: GroupIndex, driver: &mut impl Driver<P>) {
         if let Some(degraded) = &mut self.groups[group].degraded {
             for slot in std::mem::take(&mut degraded.waiting) {
                 self.begin_recovery(group, slot, driver);

@@ -37,8 +37,8 @@ pub(super) struct Destage<P> {
     pub(super) awaited: u32,
     /// A spindle failed during its reads: they are sent again.
     pub(super) again: bool,
-    /// A checkpoint waits for it.
-    pub(super) of_checkpoint: bool,
+    /// A log drain waits for it.
+    pub(super) of_log_drain: bool,
     /// The data to write.
     pub(super) data: P,
     /// `None` if the payload carries no data.
@@ -99,12 +99,12 @@ impl<P: Payload> InPlace<P> {
             assert!(is_new, "two destages are about to change the parity of one stripe");
             let count = (sectors.end - sectors.start) as u32;
             let data = group.contents.load(sectors.start, count);
-            let of_checkpoint = self
-                .checkpoint
+            let of_log_drain = self
+                .log_drain
                 .as_mut()
-                .is_some_and(|checkpoint| checkpoint.take(id, std::slice::from_ref(&sectors)));
+                .is_some_and(|log_drain| log_drain.take(id, std::slice::from_ref(&sectors)));
             let destage =
-                Destage { of_checkpoint, ..Destage::of_extent(sectors, Some(place), data) };
+                Destage { of_log_drain, ..Destage::of_extent(sectors, Some(place), data) };
             let slot = group.destages.insert(destage);
             self.counters.destages += 1;
             self.send_reads(id, slot, driver);
@@ -112,14 +112,14 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// Whether a disk group may begin a destage, and it has enough to write back, or a write waits for room
-    /// that only a destage can make, or a checkpoint is in progress.
+    /// that only a destage can make, or a log drain is in progress.
     #[inline(always)]
     fn has_to_destage(&self, id: GroupIndex) -> bool {
         let group = &self.groups[id];
         group.destage_load + COMMANDS_OF_EXTENT <= group.most_commands
             && (group.cache.dirty_sectors() > group.destage_low_sectors
                 || !self.waiting_for_room.is_empty()
-                || self.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.has_to_destage(id)))
+                || self.log_drain.as_ref().is_some_and(|log_drain| log_drain.has_to_destage(id)))
     }
 
     /// A command of a destage has completed, a read with all but the blocks that are gone; or it failed. Returns
@@ -141,7 +141,7 @@ impl<P: Payload> InPlace<P> {
             && let Some((payload, gone)) = outcome
             && !destage.writing
         {
-            self.groups[id].destage_has_read(tag, payload, gone);
+            self.groups[id].on_destage_read(tag, payload, gone);
         }
         let destage = &mut self.groups[id].destages[slot];
         if destage.awaited > 0 {
@@ -149,11 +149,11 @@ impl<P: Payload> InPlace<P> {
         }
         if !destage.writing {
             if destage.stripes.is_some() {
-                return self.partial_stripe_is_read(id, slot, driver);
+                return self.on_partial_stripe_read(id, slot, driver);
             }
             if std::mem::take(&mut destage.again) {
                 self.send_reads(id, slot, driver);
-            } else if destage.lacks_something() && self.is_set_aside(id, slot) {
+            } else if destage.lacks_something() && self.set_destage_aside(id, slot) {
                 return true;
             } else {
                 self.send_writes(id, slot, driver);
@@ -165,10 +165,10 @@ impl<P: Payload> InPlace<P> {
         for sectors in destage.taken() {
             group.cache.end_destage(sectors.clone());
         }
-        if destage.of_checkpoint
-            && let Some(checkpoint) = &mut self.checkpoint
+        if destage.of_log_drain
+            && let Some(log_drain) = &mut self.log_drain
         {
-            checkpoint.destage_ended();
+            log_drain.destage_ended();
         }
         if P::CARRIES_DATA {
             let sectors = destage.taken().iter().flat_map(Clone::clone);
@@ -432,7 +432,7 @@ impl<P> Destage<P> {
             writing: false,
             awaited: 0,
             again: false,
-            of_checkpoint: false,
+            of_log_drain: false,
             data,
             bytes: None,
             stripes: None,

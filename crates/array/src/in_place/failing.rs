@@ -39,7 +39,7 @@ impl<P: Payload> InPlace<P> {
         }
         let index = self.failures.len();
         let mut failure = FailedSpindle::new(spindle, now_ns);
-        if group.has_lost(in_group, index, &mut failure) {
+        if group.record_loss(in_group, index, &mut failure) {
             self.failures.push(failure);
         }
         let Some(degraded) = &mut group.degraded else { return Ok(()) };
@@ -167,9 +167,9 @@ impl<P: Payload> DiskGroup<P> {
         self.reads[tag.slot].host.first_sector + u64::from(tag.detail)
     }
 
-    /// A spindle has failed, or the device that replaced it; `failure` will be that of number `index`. False if it had
-    /// failed already.
-    fn has_lost(
+    /// Records that a spindle has failed, or the device that replaced it; `failure` will be that of number `index`.
+    /// Returns false if it had failed already.
+    fn record_loss(
         &mut self,
         spindle: SpindleIndex,
         index: usize,
@@ -212,7 +212,7 @@ impl<P: Payload> DiskGroup<P> {
 
     /// Drops a spindle that is fully rebuilt in place, and frees its reserve. While other spindles use reserve, its
     /// room stays assigned, in case it fails again.
-    pub(super) fn is_home(&mut self, spindle: SpindleIndex) {
+    pub(super) fn drop_rebuilt_spindle(&mut self, spindle: SpindleIndex) {
         let Some(degraded) = &mut self.degraded else { return };
         let at_home = |lost: &LostSpindle| lost.spindle == spindle && lost.segments.are_at_home();
         let Some(position) = degraded.lost.iter().position(at_home) else { return };

@@ -110,7 +110,7 @@ impl<P: Payload> InPlace<P> {
         let reads = &mut self.groups[id].reads;
         if reads[slot].awaited == 0 {
             let read = reads.remove(slot);
-            self.read_is_over(id, read, Acknowledge::AfterProcessor, driver);
+            self.end_read(id, read, Acknowledge::AfterProcessor, driver);
         }
     }
 
@@ -154,7 +154,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     #[inline(always)]
-    fn read_is_over(
+    fn end_read(
         &mut self,
         group: GroupIndex,
         read: HostRead<P>,
@@ -164,7 +164,7 @@ impl<P: Payload> InPlace<P> {
         match read.edge_of {
             None => driver.acknowledge(read.host.id, when, read.answer),
             Some(write) => {
-                self.edge_is_read(group, write, read.host.first_sector, Some(read.answer), driver);
+                self.on_edge_read(group, write, read.host.first_sector, Some(read.answer), driver);
             }
         }
     }
@@ -193,7 +193,7 @@ impl<P: Payload> InPlace<P> {
             }));
         }
         if read.awaited == 0 {
-            self.read_has_all(group, slot, driver);
+            self.on_read_complete(group, slot, driver);
         }
     }
 
@@ -208,20 +208,20 @@ impl<P: Payload> InPlace<P> {
         let read = &mut self.groups[group].reads[slot];
         read.awaited -= awaited;
         if read.awaited == 0 {
-            self.read_has_all(group, slot, driver);
+            self.on_read_complete(group, slot, driver);
         }
     }
 
     /// Everything that a read waited for has come.
     #[inline(always)]
-    fn read_has_all(&mut self, group: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
+    fn on_read_complete(&mut self, group: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
         let mut read = self.groups[group].reads.remove(slot);
         if !read.gone.is_empty() && read.needs_gone() {
             self.bad_blocks.refused += 1;
             match read.edge_of {
                 None => driver.refuse(read.host.id, Refusal::BlocksGone),
                 Some(write) => {
-                    self.edge_is_read(group, write, read.host.first_sector, None, driver)
+                    self.on_edge_read(group, write, read.host.first_sector, None, driver)
                 }
             }
             return;
@@ -232,7 +232,7 @@ impl<P: Payload> InPlace<P> {
         if read.is_kept && read.gone.is_empty() {
             self.keep_read(group, &read.sectors(), &read.answer);
         }
-        self.read_is_over(group, read, Acknowledge::Now, driver);
+        self.end_read(group, read, Acknowledge::Now, driver);
     }
 
     /// Takes a write into the cache, or has it wait for room.
@@ -265,7 +265,7 @@ impl<P: Payload> InPlace<P> {
     ) -> Result<(), HostOperation<P>> {
         let group = self.group_of(host.lun);
         let Some(coalesced) = self.room_for(group, range_of(&host)) else { return Err(host) };
-        if self.config.log.is_some() && !self.is_logged(&host, driver) {
+        if self.config.log.is_some() && !self.log_write(&host, driver) {
             return Err(host);
         }
         self.counters.coalesced_sectors += coalesced;
@@ -275,7 +275,7 @@ impl<P: Payload> InPlace<P> {
         self.drop_old_reads(group, &range_of(&host));
         driver.acknowledge(host.id, when, P::default());
         if self.config.format.is_durable() {
-            self.blocks_are_free(group, &range_of(&host), driver);
+            self.on_blocks_free(group, &range_of(&host), driver);
         }
         Ok(())
     }
@@ -326,8 +326,8 @@ impl<P: Payload> HostRead<P> {
         self.answer.splice(at_sector, part);
     }
 
-    /// Some of `blocks` are written: what it brings of them is old.
-    pub(super) fn is_not_kept_if_among(&mut self, blocks: &Range<u64>) {
+    /// Blocks are written. If the read has some of them, what it brings is old, and is not kept.
+    pub(super) fn on_blocks_written(&mut self, blocks: &Range<u64>) {
         let own = blocks_of(&range_of(&self.host));
         self.is_kept &= own.end <= blocks.start || blocks.end <= own.start;
     }

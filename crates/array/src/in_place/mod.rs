@@ -14,7 +14,6 @@
 
 mod bad_blocks;
 mod blocks;
-mod checkpoint;
 mod config;
 mod degraded;
 mod destage;
@@ -23,6 +22,7 @@ mod full_stripes;
 mod group;
 mod host;
 mod layout;
+mod log_drain;
 mod partial_stripes;
 mod partial_writes;
 mod read_ahead;
@@ -58,10 +58,10 @@ use crate::read_ahead::Streams;
 
 pub use bad_blocks::BadBlocks;
 use blocks::BlockSet;
-use checkpoint::Checkpoint;
 pub use config::{DiskGroupConfig, InPlaceConfig, LunConfig};
 use group::{DiskGroup, DiskGroups};
 pub use layout::{LunLayout, Raid0Layout, Raid5Layout};
+use log_drain::LogDrain;
 use tag::{Kind, TagFields};
 
 /// Where a LUN is.
@@ -83,7 +83,7 @@ pub struct InPlace<P: Payload> {
     failures: Vec<FailedSpindle>,
     /// Whether the half of the log in use has records.
     log_has_records: bool,
-    checkpoint: Option<Box<Checkpoint>>,
+    log_drain: Option<Box<LogDrain>>,
     bad_blocks: BadBlocks,
     counters: Counters,
 }
@@ -152,7 +152,7 @@ impl<P: Payload> InPlace<P> {
             waiting_for_room: VecDeque::new(),
             failures: Vec::new(),
             log_has_records: false,
-            checkpoint: None,
+            log_drain: None,
             bad_blocks: BadBlocks::default(),
             counters: Counters::default(),
             config,
@@ -175,11 +175,11 @@ impl<P: Payload> InPlace<P> {
     fn destage_ended(&mut self, group: GroupIndex, driver: &mut impl Driver<P>) {
         self.admit_waiting(driver);
         if self.groups[group].degraded.is_some() {
-            self.stripes_are_free(group, driver);
+            self.on_stripes_free(group, driver);
         } else {
             self.destage(driver);
         }
-        self.finish_checkpoint(driver);
+        self.finish_log_drain(driver);
     }
 
     /// A command has completed. A read has brought its data, except for the blocks that are gone.
@@ -275,8 +275,8 @@ impl<P: Payload> Array<P> for InPlace<P> {
                     self.write_or_wait(operation, Acknowledge::AfterProcessor, driver);
                 }
                 self.destage(driver);
-                if self.checkpoint.is_some() {
-                    self.finish_checkpoint(driver);
+                if self.log_drain.is_some() {
+                    self.finish_log_drain(driver);
                 }
             }
         }
@@ -310,7 +310,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     fn committed(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
-        self.commit_is_safe(driver);
+        self.on_committed(driver);
     }
 
     #[inline]
@@ -428,7 +428,7 @@ impl<P: Payload> Array<P> for InPlace<P> {
 strewn_base::saved_state! {
     impl for InPlace<()> {
         parts: groups;
-        values: streams, waiting_for_room, failures, log_has_records, checkpoint, bad_blocks, counters;
+        values: streams, waiting_for_room, failures, log_has_records, log_drain, bad_blocks, counters;
         built: config, luns, first_spindles;
     }
 }

@@ -170,7 +170,7 @@ impl<P: Payload> InPlace<P> {
     /// meanwhile, nothing is written, and the elevator will come to the sectors again.
     #[cold]
     #[inline(never)]
-    pub(super) fn partial_stripe_is_read(
+    pub(super) fn on_partial_stripe_read(
         &mut self,
         id: GroupIndex,
         slot: usize,
@@ -285,7 +285,7 @@ impl<P: Payload> DiskGroup<P> {
     }
 
     /// A read of a partial stripe has come, but for what is gone.
-    pub(super) fn partial_stripe_has_read(&mut self, tag: TagFields, payload: &P, gone: &BlockSet) {
+    pub(super) fn add_partial_stripe_read(&mut self, tag: TagFields, payload: &P, gone: &BlockSet) {
         let destage = &mut self.destages[tag.slot];
         let Some(one) = destage.stripes.as_ref().and_then(|one| one.partial.as_ref()) else {
             return;

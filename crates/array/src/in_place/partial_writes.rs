@@ -147,7 +147,7 @@ impl<P: Payload> InPlace<P> {
 
     /// An edge block has been read, or is gone.
     #[inline(never)]
-    pub(super) fn edge_is_read(
+    pub(super) fn on_edge_read(
         &mut self,
         group: GroupIndex,
         slot: u32,
@@ -177,17 +177,17 @@ impl<P: Payload> InPlace<P> {
         let write = reading.remove(slot as usize);
         if write.is_lost {
             driver.refuse(write.host.id, Refusal::BlocksGone);
-            self.blocks_are_free(group, &sectors, driver);
+            self.on_blocks_free(group, &sectors, driver);
         } else {
             self.write_or_wait(write.completed(), Acknowledge::Now, driver);
         }
         self.destage(driver);
-        self.finish_checkpoint(driver);
+        self.finish_log_drain(driver);
     }
 
     /// A write has been acknowledged or refused: the writes that waited for its blocks go on.
     #[inline(never)]
-    pub(super) fn blocks_are_free(
+    pub(super) fn on_blocks_free(
         &mut self,
         group: GroupIndex,
         sectors: &Range<u64>,

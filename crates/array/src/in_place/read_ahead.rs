@@ -127,12 +127,12 @@ impl<P: Payload> InPlace<P> {
         let blocks = (run.start / BLOCK_SECTORS) as u32..(run.end / BLOCK_SECTORS) as u32;
         let group = &mut self.groups[id];
         let Some(cache) = &mut group.read_cache else { return };
-        cache.are_on_their_way(&blocks);
+        cache.on_reads_sent(&blocks);
         // The spindles have old sectors where the write cache has some: a command is not cut up for these.
         if group.cache.holds_any(run.clone()) {
             for block in blocks.clone() {
                 if group.cache.holds_any(sectors_of(block)) {
-                    cache.is_written_meanwhile(block);
+                    cache.on_overwritten(block);
                 }
             }
         }
@@ -166,7 +166,7 @@ impl<P: Payload> InPlace<P> {
             let from = number as u32 * BLOCK_SECTORS as u32;
             let payload = payload.filter(|_| !gone.contains(number));
             let part = payload.map(|payload| payload.slice(from, BLOCK_SECTORS as u32));
-            cache.has_come(block, part.as_ref());
+            cache.on_block_read(block, part.as_ref());
         }
         while let Some((read, waited)) = self.next_waiter(id, &blocks) {
             let numbers = waited.start - blocks.start..waited.end - blocks.start;
@@ -219,7 +219,7 @@ impl<P: Payload> InPlace<P> {
         for block in blocks_of(sectors) {
             self.counters.read_ahead_used += u64::from(cache.use_block(block as u32));
         }
-        cache.are_read(sectors);
+        cache.on_host_read(sectors);
     }
 
     /// Reads a part of a chunk that may be in the read cache, or on its way there. `at` is where it begins on its
@@ -303,13 +303,13 @@ impl<P: Payload> InPlace<P> {
         if let Some(cache) = &mut group.read_cache {
             let keeps_reads = cache.keeps_reads();
             if cache.has_any() {
-                cache.are_written(blocks_of(sectors));
+                cache.on_written(blocks_of(sectors));
                 self.note_dropped();
             }
             if keeps_reads {
                 let blocks = blocks_of(sectors);
                 for read in self.groups[id].reads.iter_mut() {
-                    read.is_not_kept_if_among(&blocks);
+                    read.on_blocks_written(&blocks);
                 }
             }
         }

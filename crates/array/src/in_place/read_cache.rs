@@ -106,12 +106,12 @@ impl<P: Payload> ReadCache<P> {
     }
 
     /// `blocks` are being read ahead.
-    pub(super) fn are_on_their_way(&mut self, blocks: &Range<u32>) {
+    pub(super) fn on_reads_sent(&mut self, blocks: &Range<u32>) {
         self.on_their_way.insert_range(blocks.start.into()..blocks.end.into());
     }
 
-    /// Block `block` is on its way, and what comes is old.
-    pub(super) fn is_written_meanwhile(&mut self, block: u32) {
+    /// Block `block` is overwritten while it is on its way: what comes is old.
+    pub(super) fn on_overwritten(&mut self, block: u32) {
         self.overwritten.insert(block.into());
     }
 
@@ -131,7 +131,7 @@ impl<P: Payload> ReadCache<P> {
 
     /// A host has read `sectors` out of the cache: those of its blocks that it has read to the end make room, unless
     /// they are kept.
-    pub(super) fn are_read(&mut self, sectors: &Range<u64>) {
+    pub(super) fn on_host_read(&mut self, sectors: &Range<u64>) {
         if !self.keeps_reads {
             for block in sectors.start / BLOCK_SECTORS..sectors.end / BLOCK_SECTORS {
                 self.discard(block as u32);
@@ -141,7 +141,7 @@ impl<P: Payload> ReadCache<P> {
 
     /// A block that was on its way has come, with `contents` unless it could not be read. Returns false if it is not
     /// wanted any more.
-    pub(super) fn has_come(&mut self, block: u32, contents: Option<&P>) -> bool {
+    pub(super) fn on_block_read(&mut self, block: u32, contents: Option<&P>) -> bool {
         self.on_their_way.remove(block.into());
         let is_overwritten = self.overwritten.remove(block.into());
         let Some(contents) = contents.filter(|_| !is_overwritten) else {
@@ -169,7 +169,7 @@ impl<P: Payload> ReadCache<P> {
     }
 
     /// `blocks` are written: what is here of them, or comes, is old.
-    pub(super) fn are_written(&mut self, blocks: Range<u64>) {
+    pub(super) fn on_written(&mut self, blocks: Range<u64>) {
         let has_some_on_their_way = self.on_their_way.count_range(blocks.clone()) > 0;
         for block in blocks {
             self.discard(block as u32);

@@ -83,11 +83,11 @@ impl<P: Payload> InPlace<P> {
         }
         if step.given_up {
             group.drop_given_up();
-            self.stripes_are_free(id, driver);
+            self.on_stripes_free(id, driver);
             return;
         }
         if step.stage == Stage::Reading {
-            self.slice_is_read(id, slot, driver);
+            self.on_slice_read(id, slot, driver);
             return;
         }
         let StripeUnit { spindle, sector: first_sector } = step.target;
@@ -103,9 +103,9 @@ impl<P: Payload> InPlace<P> {
             lost.segments.put(step.segment as usize, spindle, first_sector);
             let (share, is_whole) = (lost.segments.rebuilt(), lost.segments.are_whole());
             self.failures[lost.failure].note_rebuilt(share, is_whole, now_ns);
-            group.is_home(step.spindle);
+            group.drop_rebuilt_spindle(step.spindle);
         }
-        self.stripes_are_free(id, driver);
+        self.on_stripes_free(id, driver);
     }
 }
 

@@ -212,15 +212,20 @@ impl<P: Payload> InPlace<P> {
         if P::CARRIES_DATA {
             recovery.sum = vec![0; blocks::bytes_of(&(0..recovery.sectors)).len()];
         }
-        if !self.looks_again(id, slot, driver) {
-            self.recovery_is_over(id, slot, driver);
+        if !self.reread_gone_blocks(id, slot, driver) {
+            self.end_recovery(id, slot, driver);
         }
     }
 
-    /// Reads bad blocks once more that cannot be computed, if there are any and it has not done so. The stripe stays
-    /// as it is until they have come.
+    /// Reads bad blocks once more that cannot be computed. Returns false if there are none, or it has done so before.
+    /// The stripe stays as it is until they have come.
     #[cold]
-    fn looks_again(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) -> bool {
+    fn reread_gone_blocks(
+        &mut self,
+        id: GroupIndex,
+        slot: usize,
+        driver: &mut impl Driver<P>,
+    ) -> bool {
         let Some(degraded) = &mut self.groups[id].degraded else { return false };
         let recovery = &mut degraded.recoveries[slot];
         if recovery.is_second_look || recovery.bad.is_none() || recovery.gone.is_empty() {
@@ -249,7 +254,7 @@ impl<P: Payload> InPlace<P> {
             match outcome {
                 Some((payload, gone)) => {
                     if recovery.is_second_look {
-                        recovery.has_looked_again(payload, gone);
+                        recovery.on_reread(payload, gone);
                     } else {
                         if detail == DIRECT {
                             recovery.answer.splice(0, payload);
@@ -271,14 +276,15 @@ impl<P: Payload> InPlace<P> {
             recovery.is_second_look = false;
             self.begin_recovery(id, slot, driver);
         } else if recovery.writing
-            || !(self.looks_again(id, slot, driver) || self.is_written_back(id, slot, driver))
+            || !(self.reread_gone_blocks(id, slot, driver)
+                || self.write_back_computed(id, slot, driver))
         {
-            self.recovery_is_over(id, slot, driver);
+            self.end_recovery(id, slot, driver);
         }
     }
 
-    /// Sends the computed blocks back to where they were found bad, if there are any.
-    fn is_written_back(
+    /// Sends the computed blocks back to where they were found bad. Returns false if there are none.
+    fn write_back_computed(
         &mut self,
         id: GroupIndex,
         slot: usize,
@@ -308,7 +314,7 @@ impl<P: Payload> InPlace<P> {
     }
 
     /// Answers the read that waited with what there is.
-    fn recovery_is_over(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
+    fn end_recovery(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
         let Some(degraded) = &mut self.groups[id].degraded else { return };
         let Recovery { requester, mut answer, sum, mut gone, bad, .. } =
             degraded.recoveries.remove(slot);
@@ -332,7 +338,7 @@ impl<P: Payload> InPlace<P> {
                 }
             }
         }
-        self.stripes_are_free(id, driver);
+        self.on_stripes_free(id, driver);
     }
 }
 
@@ -413,7 +419,7 @@ impl<P: Payload> DiskGroup<P> {
 
 impl<P: Payload> Recovery<P> {
     /// What could not be computed has been read once more, all but the blocks that are `bad` still.
-    fn has_looked_again(&mut self, payload: &P, bad: &BlockSet) {
+    fn on_reread(&mut self, payload: &P, bad: &BlockSet) {
         let Some(read) = &mut self.bad else { return };
         for block in std::mem::take(&mut self.gone).iter() {
             if bad.contains(block) {

@@ -53,7 +53,7 @@ impl<P: Payload> InPlace<P> {
         let Some(degraded) = &mut group.degraded else { return };
         let bytes = &mut degraded.steps[slot].bytes;
         bytes.gone = BlockSet::all(blocks_touched(0, sectors));
-        self.slice_is_read(id, slot, driver);
+        self.on_slice_read(id, slot, driver);
     }
 
     fn send_slice(
@@ -95,7 +95,7 @@ impl<P: Payload> InPlace<P> {
 
     /// Everything that a slice is computed from has been read. Blocks that are bad on reserve are computed from the
     /// rest of the stripe.
-    pub(super) fn slice_is_read(
+    pub(super) fn on_slice_read(
         &mut self,
         id: GroupIndex,
         slot: usize,

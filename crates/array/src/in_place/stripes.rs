@@ -77,11 +77,11 @@ impl<P: Payload> InPlace<P> {
             assert!(is_new, "two destages are about to change the parity of one stripe");
         }
         group.destage_load += load;
-        let checkpoint = self.checkpoint.as_mut();
-        let of_checkpoint = checkpoint.is_some_and(|checkpoint| checkpoint.take(id, &taken));
+        let log_drain = self.log_drain.as_mut();
+        let of_log_drain = log_drain.is_some_and(|log_drain| log_drain.take(id, &taken));
         self.counters.destages += 1;
         let begin =
-            |partial| Destage::of_stripes(StripeDestage { taken, load, partial }, of_checkpoint);
+            |partial| Destage::of_stripes(StripeDestage { taken, load, partial }, of_log_drain);
         match stripes {
             Stripes::Full(full) => {
                 let slot = group.destages.insert(begin(None));
@@ -193,14 +193,14 @@ impl<P: Payload> Stripes<P> {
 
 impl<P> Destage<P> {
     /// A destage that takes what `stripes` took.
-    fn of_stripes(stripes: StripeDestage<P>, of_checkpoint: bool) -> Self
+    fn of_stripes(stripes: StripeDestage<P>, of_log_drain: bool) -> Self
     where
         P: Payload,
     {
         let start = stripes.taken.first().map_or(0, |sectors| sectors.start);
         let end = stripes.taken.last().map_or(0, |sectors| sectors.end);
         Self {
-            of_checkpoint,
+            of_log_drain,
             stripes: Some(Box::new(stripes)),
             ..Self::of_extent(start..end, None, P::default())
         }

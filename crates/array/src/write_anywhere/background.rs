@@ -11,7 +11,7 @@ use crate::payload::Payload;
 use crate::processor::ProcessorWork;
 use crate::units::BLOCK_SECTORS;
 
-use super::checkpoint::Checkpoint;
+use super::consistency_point::ConsistencyPoint;
 use super::placement::MetadataSet;
 use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
@@ -71,7 +71,7 @@ struct Scan {
 
 impl Reclamation {
     /// Notes how far the scan must have come at `now_ns`.
-    fn take_stock(&mut self, now_ns: u64, regions: u32) {
+    fn set_due(&mut self, now_ns: u64, regions: u32) {
         let end_ns = self.began_ns.saturating_add(self.interval_ns);
         if self.next == regions && now_ns >= end_ns {
             // A consistency point may come late. What was missed is not made up for.
@@ -118,11 +118,11 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// A consistency point begins: notes how far the scan for delayed frees must have come.
     #[inline]
-    pub(super) fn take_stock_of_frees(&mut self, now_ns: u64) {
+    pub(super) fn account_frees(&mut self, now_ns: u64) {
         if let Some(background) = &mut self.background
             && let Some(reclamation) = &mut background.reclamation
         {
-            reclamation.take_stock(now_ns, self.volumes.regions());
+            reclamation.set_due(now_ns, self.volumes.regions());
         }
     }
 
@@ -130,14 +130,14 @@ impl<P: Payload> WriteAnywhere<P> {
     #[cold]
     pub(super) fn reclaim_at_pace(
         &mut self,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         changed: &mut MetadataSet,
     ) {
         while let Some(region) = self.next_region_due() {
             let blocks = self.volumes.reclaim_region(region);
             if !blocks.is_empty() {
                 self.counters.paced_regions += 1;
-                self.free_region(region, blocks, checkpoint, changed);
+                self.free_region(region, blocks, consistency_point, changed);
             }
         }
     }

@@ -24,7 +24,7 @@ pub struct WriteAnywhereConfig {
     pub groups_at_start: usize,
     /// Sizes of allocation area, tetris and chunk.
     pub shape: AllocationShape,
-    /// The allocation policy.
+    /// Decides which allocation area is written next.
     pub policy: PolicyName,
     /// Other data in the aggregate, besides the LUNs and their metadata.
     pub other_data: Option<OtherData>,
@@ -35,7 +35,7 @@ pub struct WriteAnywhereConfig {
     /// The NVRAM log, whose halves bound how much is dirty.
     pub log: LogSize,
     /// The longest time between the beginnings of two consistency points, in nanoseconds.
-    pub checkpoint_interval_ns: u64,
+    pub consistency_point_interval_ns: u64,
     /// The buffer cache, in blocks.
     pub cache_blocks: u32,
     /// Most blocks of the cache's protected segment, which holds blocks used more than once.
@@ -65,7 +65,7 @@ pub struct VolumeConfig {
     pub files: Vec<u32>,
     /// Blocks that its LUNs may have together, and are sure to find room for; `None` if those that there are may and
     /// will.
-    pub promised_blocks: Option<u64>,
+    pub reservation_blocks: Option<u64>,
     /// Whether it was made from a snapshot of another volume, and shares blocks with it.
     pub is_clone: bool,
     /// For each LUN, the number of blocks that [`WriteAnywhere::new`](super::WriteAnywhere::new) lays out, counted from
@@ -78,7 +78,7 @@ impl VolumeConfig {
     #[must_use]
     pub fn new(blocks: u64, luns: Vec<u32>) -> Self {
         let (files, laid_out) = (Vec::new(), Vec::new());
-        Self { blocks, luns, files, promised_blocks: None, is_clone: false, laid_out }
+        Self { blocks, luns, files, reservation_blocks: None, is_clone: false, laid_out }
     }
 
     /// A volume of so many blocks with one LUN.
@@ -90,12 +90,12 @@ impl VolumeConfig {
     /// Whether it reserves nothing, so that its LUNs may be larger than what there is.
     #[must_use]
     pub fn is_thin(&self) -> bool {
-        self.promised_blocks == Some(0)
+        self.reservation_blocks == Some(0)
     }
 
     /// Blocks of its LUNs that are sure to find room.
-    pub(super) fn promised(&self) -> u64 {
-        self.promised_blocks.unwrap_or(self.lun_blocks())
+    pub(super) fn reservation(&self) -> u64 {
+        self.reservation_blocks.unwrap_or(self.lun_blocks())
     }
 
     fn lun_blocks(&self) -> u64 {
@@ -220,8 +220,8 @@ impl WriteAnywhereConfig {
     }
 
     /// Blocks that the volumes are sure to find room for.
-    fn promised_blocks(&self) -> u64 {
-        self.volumes.iter().map(VolumeConfig::promised).sum()
+    fn reservation_blocks(&self) -> u64 {
+        self.volumes.iter().map(VolumeConfig::reservation).sum()
     }
 
     /// Blocks that an aggregate needs for its LUNs to be overwritten indefinitely: both superblocks, every
@@ -234,7 +234,7 @@ impl WriteAnywhereConfig {
         let metadata = u64::from(self.block_keys().metadata_blocks());
         let written_anew = self.most_dirty_blocks() + metadata;
         Self::SUPERBLOCK_BLOCKS
-            + self.promised_blocks()
+            + self.reservation_blocks()
             + metadata
             + written_anew.max(2 * u64::from(self.cache_blocks))
             + self.delayed_free_blocks

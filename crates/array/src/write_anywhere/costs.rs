@@ -9,7 +9,7 @@ use crate::driver::Driver;
 use crate::payload::Payload;
 use crate::processor::{ProcessorWork, WriteBackCosts};
 
-use super::checkpoint::Checkpoint;
+use super::consistency_point::ConsistencyPoint;
 use super::{SUPERBLOCK, WriteAnywhere};
 
 /// Blocks XORed into the parities of the stripes that a tetris writes in full. Of n data blocks, each parity takes one
@@ -39,19 +39,19 @@ impl<P: Payload> WriteAnywhere<P> {
     #[inline]
     pub(super) fn charge_placement(
         &mut self,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         tetris: &Tetris<u32>,
         driver: &mut impl Driver<P>,
     ) {
         if self.config.processor.write_back != WriteBackCosts::NONE {
-            self.charge_blocks(checkpoint, tetris, driver);
+            self.charge_blocks(consistency_point, tetris, driver);
         }
     }
 
     #[cold]
     fn charge_blocks(
         &mut self,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         tetris: &Tetris<u32>,
         driver: &mut impl Driver<P>,
     ) {
@@ -69,9 +69,9 @@ impl<P: Payload> WriteAnywhere<P> {
         if cost_ns > 0 {
             driver.processor(ProcessorWork::Allocation, cost_ns);
         }
-        let tetrises = checkpoint.tetrises.len() as u64 + 1;
-        let freed = checkpoint.frees_to_charge.div_ceil(tetrises);
-        checkpoint.frees_to_charge -= freed;
+        let tetrises = consistency_point.tetrises.len() as u64 + 1;
+        let freed = consistency_point.frees_to_charge.div_ceil(tetrises);
+        consistency_point.frees_to_charge -= freed;
         self.counters.freed_blocks += freed;
         if freed * costs.freed_block_ns > 0 {
             driver.processor(ProcessorWork::Frees, freed * costs.freed_block_ns);

@@ -215,8 +215,8 @@ impl<P: Payload> WriteAnywhere<P> {
         None
     }
 
-    /// Locks the row of a tetris until [`has_written`](Self::has_written). Returns false if the row is being read; the
-    /// consistency point then advances once it is free.
+    /// Locks the row of a tetris until [`on_tetris_written`](Self::on_tetris_written). Returns false if the row is
+    /// being read; the consistency point then advances once it is free.
     #[inline]
     pub(super) fn may_write(&mut self, tetris: &Tetris<u32>) -> bool {
         let Some(degraded) = &mut self.degraded else { return true };
@@ -230,8 +230,8 @@ impl<P: Payload> WriteAnywhere<P> {
         may
     }
 
-    /// A tetris has been written: unlocks its row. [`rows_are_free`](Self::rows_are_free) must follow.
-    pub(super) fn has_written(&mut self, tetris: &Tetris<u32>) {
+    /// A tetris has been written: unlocks its row. [`on_rows_free`](Self::on_rows_free) must follow.
+    pub(super) fn on_tetris_written(&mut self, tetris: &Tetris<u32>) {
         let Some(degraded) = &mut self.degraded else { return };
         let degraded = &mut degraded.groups[tetris.group.index()];
         let row = tetris.first_stripe / ROW_STRIPES;
@@ -241,7 +241,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Resumes what waited for a row of `group`: first the consistency point, then recoveries, then the rebuild.
-    pub(super) fn rows_are_free(
+    pub(super) fn on_rows_free(
         &mut self,
         now_ns: u64,
         group: GroupIndex,
@@ -250,7 +250,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let Some(degraded) = &self.degraded else { return };
         let wanted = degraded.groups[group.index()].wanted_row;
         if wanted.is_some_and(|row| !degraded.is_read(group, row)) {
-            self.advance_checkpoint(now_ns, driver);
+            self.advance_consistency_point(now_ns, driver);
         }
         let Some(degraded) = &mut self.degraded else { return };
         for slot in std::mem::take(&mut degraded.groups[group.index()].waiting) {

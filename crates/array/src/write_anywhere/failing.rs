@@ -57,7 +57,10 @@ impl<P: Payload> WriteAnywhere<P> {
     /// The state that an array keeps from its first failure on.
     pub(super) fn no_longer_whole(&self) -> Box<Degraded<P>> {
         let in_flight = (0..self.config.groups.len() as u16).map(GroupIndex).map(|group| {
-            let rows = self.checkpoint.as_ref().map(|checkpoint| checkpoint.rows_in_flight(group));
+            let rows = self
+                .consistency_point
+                .as_ref()
+                .map(|consistency_point| consistency_point.rows_in_flight(group));
             rows.unwrap_or_default()
         });
         Box::new(Degraded::new(&self.rebuild, in_flight))
@@ -107,7 +110,10 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let fields = TagFields::unpack(command.tag);
         match fields.owner {
-            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead | Owner::Relocation => {
+            Owner::HostOperation
+            | Owner::ConsistencyPointRead
+            | Owner::ReadAhead
+            | Owner::Relocation => {
                 self.recover(command.tag, self.run_of(command), driver);
             }
             Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
@@ -115,7 +121,7 @@ impl<P: Payload> WriteAnywhere<P> {
             // The step was given up when the spindle failed.
             Owner::Rebuild => self.on_rebuild_command_done(now_ns, fields, None, driver),
             Owner::Repair => self.on_repair_done(now_ns, fields, driver),
-            Owner::ThroughHoles => self.read_without_holes(fields, driver),
+            Owner::AggregatedRead => self.read_runs_apart(fields, driver),
             Owner::Aside => self.on_scan_read_done(),
         }
     }

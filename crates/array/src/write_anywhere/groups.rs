@@ -16,7 +16,7 @@ use super::{Run, WriteAnywhere};
 /// A parity group with its place in an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlacedGroup {
-    /// The group.
+    /// Its shape: spindles and parity.
     pub group: ParityGroup,
     /// The number in the array of its first spindle.
     pub first_spindle: u16,

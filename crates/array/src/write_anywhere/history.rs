@@ -19,7 +19,7 @@ pub struct History {
 /// A block that some snapshots have and the active image has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeadBlock {
-    /// Its address.
+    /// File, level and index that it had in the active image.
     pub address: BlockAddress,
     /// Where it lies.
     pub pointer: Pointer,

@@ -130,10 +130,10 @@ impl<P: Payload> WriteAnywhere<P> {
         payload: &P,
         driver: &mut impl Driver<P>,
     ) {
-        let checkpoint_may_wait = self.reads.came_back(fields.epoch_parity);
+        let consistency_point_may_wait = self.reads.came_back(fields.epoch_parity);
         self.on_read_done(now_ns, fields, payload, driver);
-        if checkpoint_may_wait {
-            self.advance_checkpoint(now_ns, driver);
+        if consistency_point_may_wait {
+            self.advance_consistency_point(now_ns, driver);
         }
     }
 
@@ -145,7 +145,7 @@ impl<P: Payload> WriteAnywhere<P> {
         fields: TagFields,
         driver: &mut impl Driver<P>,
     ) {
-        let checkpoint_may_wait = self.reads.came_back(fields.epoch_parity);
+        let consistency_point_may_wait = self.reads.came_back(fields.epoch_parity);
         let operation = &mut self.operations[fields.slot as usize];
         // The map in memory has the contents of an indirect block.
         if operation.stage != Stage::Indirect {
@@ -155,8 +155,8 @@ impl<P: Payload> WriteAnywhere<P> {
         if operation.awaited == 0 {
             self.on_stage_done(now_ns, fields.slot, driver);
         }
-        if checkpoint_may_wait {
-            self.advance_checkpoint(now_ns, driver);
+        if consistency_point_may_wait {
+            self.advance_consistency_point(now_ns, driver);
         }
     }
 
@@ -201,8 +201,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 }
                 driver.refuse(operation.host.id, Refusal::BlocksGone);
             }
-            Stage::Blocks => self.blocks_are_here(now_ns, slot, Acknowledge::Now, driver),
-            Stage::View => self.view_is_read(slot, Acknowledge::Now, driver),
+            Stage::Blocks => self.on_blocks_ready(now_ns, slot, Acknowledge::Now, driver),
+            Stage::View => self.on_view_read(slot, Acknowledge::Now, driver),
             Stage::Log => unreachable!("an operation that waits for the log has no command out"),
         }
     }
@@ -233,7 +233,7 @@ impl<P: Payload> WriteAnywhere<P> {
             }
         }
         if self.operations[slot as usize].awaited == 0 {
-            self.blocks_are_here(now_ns, slot, when, driver);
+            self.on_blocks_ready(now_ns, slot, when, driver);
         }
     }
 
@@ -269,15 +269,15 @@ impl<P: Payload> WriteAnywhere<P> {
                 continue;
             }
             self.counters.cache_lookups += u64::from(run.blocks - 1);
-            if answer && let Some(through_holes) = &mut self.through_holes {
-                through_holes.note_run(block, run);
+            if answer && let Some(read_aggregation) = &mut self.read_aggregation {
+                read_aggregation.note_run(block, run);
             } else {
                 self.read_run_for(slot, block, run, driver);
                 commands += 1;
             }
             block += run.blocks;
         }
-        if answer && self.through_holes.is_some() {
+        if answer && self.read_aggregation.is_some() {
             commands += self.read_noted_runs(slot, driver);
         }
         commands
@@ -318,9 +318,9 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// All reads of a view's operation are sent: answers it if there are none.
-    pub(super) fn view_reads_are_sent(&mut self, slot: u32, driver: &mut impl Driver<P>) {
+    pub(super) fn on_view_reads_sent(&mut self, slot: u32, driver: &mut impl Driver<P>) {
         if self.operations[slot as usize].awaited == 0 {
-            self.view_is_read(slot, Acknowledge::AfterProcessor, driver);
+            self.on_view_read(slot, Acknowledge::AfterProcessor, driver);
         }
     }
 
@@ -330,7 +330,7 @@ impl<P: Payload> WriteAnywhere<P> {
         (operation.stage == Stage::View).then_some(operation.host.lun)
     }
 
-    fn view_is_read(&mut self, slot: u32, when: Acknowledge, driver: &mut impl Driver<P>) {
+    fn on_view_read(&mut self, slot: u32, when: Acknowledge, driver: &mut impl Driver<P>) {
         let operation = self.operations.remove(slot as usize);
         match operation.lost.is_empty() {
             true => driver.acknowledge(operation.host.id, when, operation.answer),
@@ -393,7 +393,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Everything the operation needs is in memory.
     #[inline(always)]
-    fn blocks_are_here(
+    fn on_blocks_ready(
         &mut self,
         now_ns: u64,
         slot: u32,
@@ -447,7 +447,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Logged::Done => {}
             Logged::BothFull => return false,
             Logged::HalfFull => {
-                self.begin_checkpoint(now_ns, driver);
+                self.begin_consistency_point(now_ns, driver);
                 // Metadata that had no place before takes room that was counted on.
                 if !is_unmap && !self.has_room(slot) {
                     return false;
@@ -468,8 +468,8 @@ impl<P: Payload> WriteAnywhere<P> {
             self.contents.store(first_sector, sectors, &operation.host.payload);
         }
         driver.acknowledge(id, when, P::default());
-        if self.checkpoint.is_none() && self.is_much_dirty() {
-            self.begin_checkpoint(now_ns, driver);
+        if self.consistency_point.is_none() && self.is_much_dirty() {
+            self.begin_consistency_point(now_ns, driver);
         }
         true
     }
@@ -478,14 +478,14 @@ impl<P: Payload> WriteAnywhere<P> {
     fn write_blocks(&mut self, operation: &PendingOperation<P>) {
         for block in operation.blocks() {
             if P::CARRIES_DATA && self.cache.is_flushing(block) {
-                self.freeze_for_checkpoint(block);
+                self.freeze_for_consistency_point(block);
             }
             let (newly_dirty, evicted) = self.cache.write(block);
             self.forget(evicted);
             if newly_dirty {
                 self.dirty.insert(u64::from(block));
             } else if let Some(relocation) = &mut self.relocation {
-                relocation.is_written(block);
+                relocation.on_written(block);
             }
             if let Some(stored) = &mut self.stored {
                 stored.unmapped.remove(u64::from(block));

@@ -83,16 +83,16 @@ impl<P: Payload> WriteAnywhere<P> {
         all.map(|((_, all), (_, laid_out))| all.end - laid_out.end).sum()
     }
 
-    /// Refuses promises that cannot be kept beside what has been laid out.
-    pub(super) fn check_promises(&self) -> Result<(), ArrayConfigError> {
+    /// Refuses reservations that cannot be kept beside what has been laid out.
+    pub(super) fn check_reservations(&self) -> Result<(), ArrayConfigError> {
         let unwritten = |volume: &VolumeConfig| {
             let laid_out = (0..volume.luns.len()).map(|lun| u64::from(volume.laid_out_of(lun)));
-            volume.promised().saturating_sub(laid_out.sum())
+            volume.reservation().saturating_sub(laid_out.sum())
         };
-        let promised: u64 = self.config.volumes.iter().map(unwritten).sum();
+        let reserved: u64 = self.config.volumes.iter().map(unwritten).sum();
         let free = self.aggregate.free_blocks().saturating_sub(self.metadata_blocks());
-        match promised > 0 && promised > free {
-            true => Err(ArrayConfigError::PromisedTooMuch { promised, free }),
+        match reserved > 0 && reserved > free {
+            true => Err(ArrayConfigError::ReservedTooMuch { reserved, free }),
             false => Ok(()),
         }
     }

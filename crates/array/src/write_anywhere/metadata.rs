@@ -26,7 +26,7 @@ const NOWHERE: u32 = u32::MAX;
 pub struct Pointer {
     /// Where the block lies.
     pub vbn: Vbn,
-    /// Its checksum.
+    /// CRC-32C of its bytes; see [`checksum`].
     pub checksum: u32,
 }
 

@@ -6,8 +6,8 @@
 
 mod background;
 mod block_keys;
-mod checkpoint;
 mod config;
+mod consistency_point;
 mod costs;
 mod degraded;
 mod failing;
@@ -19,7 +19,7 @@ mod initial_layout;
 pub mod metadata;
 mod placement;
 mod prefetch;
-mod promises;
+mod read_aggregation;
 mod read_ahead;
 mod reads;
 mod rebuild;
@@ -28,6 +28,7 @@ mod reconfigure;
 mod recovery;
 mod relocation;
 mod repair;
+mod reservations;
 mod restore;
 mod room;
 mod seal;
@@ -37,7 +38,6 @@ mod stored;
 mod tag;
 mod tetris;
 mod tetris_bytes;
-mod through_holes;
 mod timers;
 mod unmap;
 mod views;
@@ -73,12 +73,13 @@ use crate::units::BLOCK_SECTORS;
 use background::Background;
 pub use background::{BackgroundScan, BackgroundWork};
 pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS, POINTERS};
-use checkpoint::Checkpoint;
 pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig};
+use consistency_point::ConsistencyPoint;
 use degraded::Degraded;
 pub use groups::PlacedGroup;
 pub use history::{DeadBlock, History};
 use host::PendingOperation;
+use read_aggregation::ReadAggregation;
 use read_ahead::ReadAhead;
 use reads::Reads;
 pub use reconfigure::{Reconfiguration, ReconfigurationError};
@@ -89,7 +90,6 @@ use snapshots::Snapshots;
 pub use stored::CatalogBlocks;
 use stored::Stored;
 use tag::{Owner, TagFields};
-use through_holes::ThroughHoles;
 pub use views::View;
 
 /// Most blocks of one spindle command. A longer run takes several.
@@ -123,8 +123,8 @@ pub struct WriteAnywhere<P: Payload> {
     waiting_for_log: VecDeque<u32>,
     /// Most blocks that may be dirty when the next consistency point begins.
     room_blocks: u64,
-    checkpoint: Option<Checkpoint<P>>,
-    checkpoint_due_ns: u64,
+    consistency_point: Option<ConsistencyPoint<P>>,
+    consistency_point_due_ns: u64,
     rebuild: Rebuild,
     /// The file system's reserve of the aggregate's blocks, in percent.
     reserve_percent: f64,
@@ -139,8 +139,8 @@ pub struct WriteAnywhere<P: Payload> {
     /// Whether the operations are those of a log, which have been admitted before.
     is_replaying: bool,
     counters: Counters,
-    /// `None` unless host reads go on through holes.
-    through_holes: Option<Box<ThroughHoles>>,
+    /// `None` unless host reads are aggregated across gaps.
+    read_aggregation: Option<Box<ReadAggregation>>,
     /// `None` unless something is done in the background.
     background: Option<Box<Background>>,
     /// `None` in an array that relocates nothing. Nothing else must depend on it.
@@ -158,7 +158,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let mut array = Self::bare(config)?;
         array.lay_out().map_err(|full| array.does_not_fit(&full))?;
         array.add_other_data()?;
-        array.check_promises()?;
+        array.check_reservations()?;
         array.begin_to_count();
         if array.config.cache_start == CacheStart::Metadata {
             array.warm_metadata();
@@ -176,7 +176,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let nonzero = [
             (smallest.map_or(1, |blocks| (*blocks).into()), "a LUN"),
             (config.log.half_bytes, "half of the NVRAM log"),
-            (config.checkpoint_interval_ns, "the interval of consistency points"),
+            (config.consistency_point_interval_ns, "the interval of consistency points"),
             (config.cache_blocks.into(), "the buffer cache"),
             (config.dirty_limit_blocks.into(), "the limit of dirty blocks"),
             (config.tetrises_in_flight.into(), "the number of tetrises in flight"),
@@ -247,8 +247,8 @@ impl<P: Payload> WriteAnywhere<P> {
             reads: Reads::default(),
             waiting_for_log: VecDeque::new(),
             room_blocks: 0,
-            checkpoint: None,
-            checkpoint_due_ns: 0,
+            consistency_point: None,
+            consistency_point_due_ns: 0,
             rebuild: Rebuild::default(),
             reserve_percent: 0.0,
             degraded: None,
@@ -257,7 +257,7 @@ impl<P: Payload> WriteAnywhere<P> {
             views: Slots::new(),
             is_replaying: false,
             counters: Counters::default(),
-            through_holes: None,
+            read_aggregation: None,
             background: None,
             relocation: None,
             keys,
@@ -267,7 +267,7 @@ impl<P: Payload> WriteAnywhere<P> {
 
     fn does_not_fit(&self, full: &NoRoom) -> ArrayConfigError {
         match full {
-            NoRoom::Aggregate(_) | NoRoom::Checkpoint(_) => ArrayConfigError::LunsDoNotFit {
+            NoRoom::Aggregate(_) | NoRoom::ConsistencyPoint(_) => ArrayConfigError::LunsDoNotFit {
                 lun_blocks: self.config.lun_blocks(),
                 aggregate_blocks: self.config.blocks_at_start(),
             },
@@ -327,7 +327,7 @@ impl<P: Payload> WriteAnywhere<P> {
         if P::CARRIES_DATA
             && let Some(stored) = &mut self.stored
         {
-            stored.is_placed(key, vbn);
+            stored.record_placement(key, vbn);
         }
         let number = if let Some(volume) = volume {
             let allocated = self.volumes.allocate(volume);
@@ -415,7 +415,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::HostOperation => {
                 self.on_operation_command_done(now_ns, fields, &payload, driver)
             }
-            Owner::CheckpointRead => {
+            Owner::ConsistencyPointRead => {
                 let before = driver.turn_to(Work::WriteBack);
                 self.on_metadata_read(now_ns, fields, Some(&payload), driver);
                 driver.turn_to(before);
@@ -428,7 +428,7 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::Recovery => self.on_recovery_command_done(now_ns, fields, Some(payload), driver),
             Owner::Rebuild => self.on_rebuild_command_done(now_ns, fields, Some(payload), driver),
             Owner::Repair => self.on_repair_done(now_ns, fields, driver),
-            Owner::ThroughHoles => self.on_read_through_holes(now_ns, fields, payload, driver),
+            Owner::AggregatedRead => self.on_aggregated_read(now_ns, fields, payload, driver),
             Owner::Aside => self.on_scan_read_done(),
             Owner::ReadAhead => self.on_read_ahead_done(now_ns, fields, Some(&payload), driver),
             Owner::Relocation => self.on_relocation_read(now_ns, fields, Some(&payload), driver),
@@ -497,7 +497,7 @@ enum NoRoom {
     #[error(transparent)]
     Aggregate(#[from] strewn_alloc::AllocateError),
     #[error(transparent)]
-    Checkpoint(#[from] strewn_alloc::ConsistencyPointError),
+    ConsistencyPoint(#[from] strewn_alloc::ConsistencyPointError),
     #[error("{0}: {1}")]
     Volume(VolumeId, strewn_volume::VolumeFull),
 }
@@ -523,7 +523,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     }
 
     fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        self.checkpoint_due_ns = now_ns + self.config.checkpoint_interval_ns;
+        self.consistency_point_due_ns = now_ns + self.config.consistency_point_interval_ns;
         self.start_relocation(now_ns);
         self.set_timer(now_ns, driver);
         self.note_room();
@@ -616,7 +616,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
     }
 
     fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        self.is_committed(now_ns, driver);
+        self.on_committed(now_ns, driver);
         self.end_recoveries(now_ns, driver);
     }
 
@@ -634,8 +634,8 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         if self.background.is_some() || self.relocation.is_some() {
             self.timers_fired(now_ns, driver);
             self.end_recoveries(now_ns, driver);
-        } else if self.checkpoint.is_none() {
-            self.begin_checkpoint(now_ns, driver);
+        } else if self.consistency_point.is_none() {
+            self.begin_consistency_point(now_ns, driver);
             self.end_recoveries(now_ns, driver);
         }
         // While one is in progress, its end sees that the next is due.
@@ -686,11 +686,11 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         self.cache.assert_invariants();
         assert_eq!(self.dirty.count(), u64::from(self.cache.dirty_blocks()), "dirty blocks");
         assert!(
-            self.checkpoint.is_some() || self.waiting_for_log.is_empty(),
+            self.consistency_point.is_some() || self.waiting_for_log.is_empty(),
             "a write waits for the log, and nothing frees it"
         );
         self.assert_numbers_agree();
-        self.assert_promises_agree();
+        self.assert_reservations_agree();
     }
 
     fn layout(&self) -> LayoutMeasures {
@@ -714,8 +714,8 @@ impl WriteAnywhere<()> {
     strewn_base::saved_state! {
         fns save_fields, restore_fields {
             parts: aggregate, volumes, map, regions, stored, cache, dirty, rewritten, snapshots, read_ahead, relocation;
-            values: superblock, operations, reads, waiting_for_log, room_blocks, checkpoint,
-                checkpoint_due_ns, degraded, views, is_replaying, counters, through_holes, background;
+            values: superblock, operations, reads, waiting_for_log, room_blocks, consistency_point,
+                consistency_point_due_ns, degraded, views, is_replaying, counters, read_aggregation, background;
             built: config, first_spindles, keys, lun_sectors, contents, rebuild, reserve_percent;
         }
     }

@@ -9,7 +9,7 @@ use strewn_volume::Region;
 use crate::payload::Payload;
 
 use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
-use super::checkpoint::Checkpoint;
+use super::consistency_point::ConsistencyPoint;
 use super::snapshots::LeftPlace;
 use super::{NoRoom, Placed, WriteAnywhere};
 
@@ -17,32 +17,35 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Places the data in file order, then all metadata that changes with them, which changes more metadata. Each block
     /// is placed once; later changes to it are written with it all the same.
     #[inline(always)]
-    pub(super) fn place_all(&mut self, checkpoint: &mut Checkpoint<P>) -> Result<(), NoRoom> {
+    pub(super) fn place_all(
+        &mut self,
+        consistency_point: &mut ConsistencyPoint<P>,
+    ) -> Result<(), NoRoom> {
         let metadata = self.keys.indirect().start..self.keys.end();
         let mut changed = MetadataSet::new(metadata.clone());
         // A random workload adds a quarter of metadata. A poor guess costs a shallow tetris.
-        self.aggregate.begin(checkpoint.data.len() as u64 * 5 / 4)?;
-        for index in 0..checkpoint.data.len() {
-            let key = checkpoint.data[index];
-            self.prefetch_place_ahead(&checkpoint.data, index);
+        self.aggregate.begin(consistency_point.data.len() as u64 * 5 / 4)?;
+        for index in 0..consistency_point.data.len() {
+            let key = consistency_point.data[index];
+            self.prefetch_place_ahead(&consistency_point.data, index);
             changed.insert(self.keys.indirect_of(key));
-            self.place_in(key, checkpoint, &mut changed)?;
+            self.place_in(key, consistency_point, &mut changed)?;
         }
-        for index in 0..checkpoint.unmapped.len() {
-            let key = checkpoint.unmapped[index];
+        for index in 0..consistency_point.unmapped.len() {
+            let key = consistency_point.unmapped[index];
             changed.insert(self.keys.indirect_of(key));
-            self.unplace(key, checkpoint, &mut changed);
+            self.unplace(key, consistency_point, &mut changed);
         }
-        for vbn in self.continue_deletions(checkpoint) {
+        for vbn in self.continue_deletions(consistency_point) {
             changed.insert(self.keys.aggregate_bitmap_of(vbn));
-            self.stop_using(vbn, checkpoint);
+            self.stop_using(vbn, consistency_point);
         }
         let delayed = self.delayed_frees_allowed();
         while let Some((region, blocks)) = self.volumes.reclaim(delayed) {
-            self.free_region(region, blocks, checkpoint, &mut changed);
+            self.free_region(region, blocks, consistency_point, &mut changed);
         }
         if self.background.is_some() {
-            self.reclaim_at_pace(checkpoint, &mut changed);
+            self.reclaim_at_pace(consistency_point, &mut changed);
         }
         for key in self.metadata_to_clean() {
             changed.insert(key);
@@ -54,10 +57,10 @@ impl<P: Payload> WriteAnywhere<P> {
             }
             for vbn in std::mem::take(&mut stored.abandoned) {
                 changed.insert(self.keys.aggregate_bitmap_of(vbn));
-                self.stop_using(vbn, checkpoint);
+                self.stop_using(vbn, consistency_point);
             }
         }
-        for volume in &checkpoint.snapshots_of {
+        for volume in &consistency_point.snapshots_of {
             changed.insert(self.keys.inode_of(*volume));
         }
         let mut placed = MetadataSet::new(metadata);
@@ -71,18 +74,18 @@ impl<P: Payload> WriteAnywhere<P> {
             if let Some(parent) = self.keys.parent_of(key) {
                 changed.insert(parent);
             }
-            let before = self.place_in(key, checkpoint, &mut changed)?;
-            checkpoint.metadata.push(key);
+            let before = self.place_in(key, consistency_point, &mut changed)?;
+            consistency_point.metadata.push(key);
             if !self.cache.touch(key) {
                 let evicted = self.cache.insert(key);
                 self.forget(evicted);
-                checkpoint.to_read.extend(before.map(|before| (key, before)));
+                consistency_point.to_read.extend(before.map(|before| (key, before)));
             }
             // Until it is written, it exists only in memory.
             self.cache.hold(key);
         }
         self.aggregate.finish();
-        checkpoint.tetrises.extend(std::iter::from_fn(|| self.aggregate.next_tetris()));
+        consistency_point.tetrises.extend(std::iter::from_fn(|| self.aggregate.next_tetris()));
         Ok(())
     }
 
@@ -91,7 +94,7 @@ impl<P: Payload> WriteAnywhere<P> {
         &mut self,
         region: Region,
         blocks: Vec<Vbn>,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         changed: &mut MetadataSet,
     ) {
         let first = self.keys.container_of(region, 0);
@@ -100,7 +103,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         for vbn in blocks {
             changed.insert(self.keys.aggregate_bitmap_of(vbn));
-            self.stop_using(vbn, checkpoint);
+            self.stop_using(vbn, consistency_point);
         }
     }
 
@@ -109,10 +112,10 @@ impl<P: Payload> WriteAnywhere<P> {
     fn place_in(
         &mut self,
         key: u32,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         changed: &mut MetadataSet,
     ) -> Result<Option<Vbn>, NoRoom> {
-        self.remember(key, &mut checkpoint.old_locations);
+        self.remember(key, &mut consistency_point.old_locations);
         let Placed { vbn, before, number } = self.place(key)?;
         changed.insert_as_before(0, self.keys.aggregate_bitmap_of(vbn));
         match number {
@@ -120,14 +123,14 @@ impl<P: Payload> WriteAnywhere<P> {
                 changed.insert_as_before(1, self.keys.volume_bitmap_of(number.region));
                 changed.insert_as_before(2, self.keys.container_of(number.region, number.position));
                 let before = before.map(|before| (number.before, before));
-                self.leave(key, before, checkpoint, changed);
+                self.leave(key, before, consistency_point, changed);
             }
             None => {
                 if let Some(before) = before {
                     changed.insert(self.keys.aggregate_bitmap_of(before));
-                    self.stop_using(before, checkpoint);
+                    self.stop_using(before, consistency_point);
                 } else {
-                    self.is_placed_first(key);
+                    self.record_first_placement(key);
                 }
             }
         }
@@ -135,10 +138,15 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Removes the place of an unmapped block of the file, and collects the metadata that changes.
-    fn unplace(&mut self, key: u32, checkpoint: &mut Checkpoint<P>, changed: &mut MetadataSet) {
-        self.remember(key, &mut checkpoint.old_locations);
+    fn unplace(
+        &mut self,
+        key: u32,
+        consistency_point: &mut ConsistencyPoint<P>,
+        changed: &mut MetadataSet,
+    ) {
+        self.remember(key, &mut consistency_point.old_locations);
         if let Some(before) = self.map.remove(key) {
-            self.leave(key, Some((self.regions[key as usize], before)), checkpoint, changed);
+            self.leave(key, Some((self.regions[key as usize], before)), consistency_point, changed);
         }
     }
 
@@ -149,16 +157,16 @@ impl<P: Payload> WriteAnywhere<P> {
         &mut self,
         key: u32,
         before: Option<(Region, Vbn)>,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         changed: &mut MetadataSet,
     ) {
         if self.snapshots.is_some() {
-            return self.leave_to_snapshots(key, before, checkpoint, changed);
+            return self.leave_to_snapshots(key, before, consistency_point, changed);
         }
         let Some((region, before)) = before else { return };
         changed.insert(self.keys.volume_bitmap_of(region));
         if self.relocation.is_some() && self.is_being_emptied(before) {
-            return self.free_at_once(region, before, checkpoint, changed);
+            return self.free_at_once(region, before, consistency_point, changed);
         }
         self.volumes.hold_back(region, before);
     }
@@ -169,14 +177,14 @@ impl<P: Payload> WriteAnywhere<P> {
         &mut self,
         region: Region,
         before: Vbn,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         changed: &mut MetadataSet,
     ) {
         let within = (before.0 % u64::from(CONTAINER_BLOCKS_PER_REGION)) as u32;
         changed.insert(self.keys.container_of(region, 0) + within);
         changed.insert(self.keys.aggregate_bitmap_of(before));
         self.volumes.release(region);
-        self.stop_using(before, checkpoint);
+        self.stop_using(before, consistency_point);
     }
 
     /// The same in an array that has, or had, snapshots.
@@ -185,15 +193,15 @@ impl<P: Payload> WriteAnywhere<P> {
         &mut self,
         key: u32,
         before: Option<(Region, Vbn)>,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         changed: &mut MetadataSet,
     ) {
-        let left = self.is_replaced(key, before);
+        let left = self.record_replacement(key, before);
         let Some((region, before)) = before else { return };
         changed.insert(self.keys.volume_bitmap_of(region));
         match left {
             LeftPlace::Free if self.relocation.is_some() && self.is_being_emptied(before) => {
-                self.free_at_once(region, before, checkpoint, changed);
+                self.free_at_once(region, before, consistency_point, changed);
             }
             LeftPlace::Free => self.volumes.hold_back(region, before),
             LeftPlace::Held if !self.config.format.is_durable() => {}
@@ -202,11 +210,11 @@ impl<P: Payload> WriteAnywhere<P> {
         }
     }
 
-    fn stop_using(&mut self, vbn: Vbn, checkpoint: &mut Checkpoint<P>) {
+    fn stop_using(&mut self, vbn: Vbn, consistency_point: &mut ConsistencyPoint<P>) {
         self.aggregate.free_at_commit(vbn).expect("a block that the map named is in use");
-        checkpoint.frees_to_charge += 1;
+        consistency_point.frees_to_charge += 1;
         if P::CARRIES_DATA {
-            checkpoint.freed.push(vbn);
+            consistency_point.freed.push(vbn);
         }
     }
 }

@@ -179,7 +179,7 @@ impl<P: Payload> WriteAnywhere<P> {
         payload: Option<&P>,
         driver: &mut impl Driver<P>,
     ) {
-        let checkpoint_may_wait = self.reads.came_back(fields.epoch_parity);
+        let consistency_point_may_wait = self.reads.came_back(fields.epoch_parity);
         let keys = fields.first_key..fields.first_key + fields.blocks;
         if let Some(read_ahead) = &mut self.read_ahead {
             read_ahead.on_their_way.remove_range(keys.start.into()..keys.end.into());
@@ -199,8 +199,8 @@ impl<P: Payload> WriteAnywhere<P> {
             });
             self.end_wait_for_read_ahead(now_ns, slot, blocks, part, driver);
         }
-        if checkpoint_may_wait {
-            self.advance_checkpoint(now_ns, driver);
+        if consistency_point_may_wait {
+            self.advance_consistency_point(now_ns, driver);
         }
     }
 

@@ -243,7 +243,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         if step.given_up {
             degraded.steps.drop_given_up();
-            self.rows_are_free(now_ns, group, driver);
+            self.on_rows_free(now_ns, group, driver);
             return;
         }
         if step.stage == Stage::Reading {
@@ -256,10 +256,10 @@ impl<P: Payload> WriteAnywhere<P> {
                 return;
             }
         }
-        self.step_is_done(now_ns, group, position, driver);
+        self.on_step_done(now_ns, group, position, driver);
     }
 
-    fn step_is_done(
+    fn on_step_done(
         &mut self,
         now_ns: u64,
         group: GroupIndex,
@@ -283,6 +283,6 @@ impl<P: Payload> WriteAnywhere<P> {
             }
         }
         degraded.lost.retain(|lost| lost.whole_below < stripes);
-        self.rows_are_free(now_ns, group, driver);
+        self.on_rows_free(now_ns, group, driver);
     }
 }

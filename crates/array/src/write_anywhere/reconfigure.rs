@@ -9,7 +9,7 @@ use crate::driver::LunId;
 use crate::payload::Payload;
 
 use super::metadata::Pointer;
-use super::promises::Owned;
+use super::reservations::Owned;
 use super::restore::RestoreError;
 use super::snapshots::{LeftPlace, Snapshots};
 use super::stored::WithoutKey;
@@ -99,14 +99,14 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(())
     }
 
-    /// Blocks that the array lacks to keep what it would promise with the volumes `to`; 0 if it can keep it. It is
+    /// Blocks that the array lacks for the reservations of the volumes `to`; 0 if it can keep it. It is
     /// clean.
     ///
     /// # Errors
     /// If the configuration is invalid.
     pub fn lacking_for(&self, to: &Reconfiguration) -> Result<u64, RestoreError> {
         let config = WriteAnywhereConfig { volumes: to.volumes.clone(), ..self.config.clone() };
-        let (needed, free) = (config.needed_blocks(), self.free_for_promises(to));
+        let (needed, free) = (config.needed_blocks(), self.free_for_reservations(to));
         let lacking = needed.saturating_sub(free);
         if self.snapshots.is_none() && !config.volumes.iter().any(VolumeConfig::is_thin) {
             return Ok(lacking);
@@ -118,18 +118,18 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         // Nothing in it has a place.
         let new = Self::bare(config)?;
-        let claims = new.count_promises().claims() + WriteAnywhereConfig::SUPERBLOCK_BLOCKS;
+        let claims = new.count_reservations().claims() + WriteAnywhereConfig::SUPERBLOCK_BLOCKS;
         let needed = claims + new.overwriting_reserve() + new.kept_places(true);
         Ok(lacking.max(needed.saturating_sub(free)))
     }
 
-    /// Blocks that one more thick volume could promise, the metadata of that volume aside. The array is clean.
+    /// Blocks that one more thick volume could reserve, the metadata of that volume aside. The array is clean.
     #[must_use]
-    pub fn blocks_to_promise(&self) -> u64 {
+    pub fn blocks_to_reserve(&self) -> u64 {
         let volumes = self.config.volumes.clone();
         let before = self.volume_ids().map(Some).collect();
         let as_it_is = Reconfiguration { volumes, before, clones: Vec::new() };
-        let free = self.free_for_promises(&as_it_is);
+        let free = self.free_for_reservations(&as_it_is);
         let claimed = match &self.snapshots {
             Some(_) => {
                 let kept = self.kept_places(true) + self.overwriting_reserve();
@@ -141,14 +141,14 @@ impl<P: Payload> WriteAnywhere<P> {
         free.saturating_sub(self.config.needed_blocks()).min(claimed)
     }
 
-    /// Blocks that are free, or are in use for what the volumes `to` promise, for metadata and for the superblock. The
+    /// Blocks that are free, or are in use for what the volumes `to` reserve, for metadata and for the superblock. The
     /// others are data of thin volumes, and blocks that snapshots hold, also if LUNs have them too.
-    fn free_for_promises(&self, to: &Reconfiguration) -> u64 {
+    fn free_for_reservations(&self, to: &Reconfiguration) -> u64 {
         let counts = self.aggregate.counts();
         let owned = self.owned();
         let kept = |(volume, before): (&VolumeConfig, &Option<VolumeId>)| {
             let own = before.map_or(Owned::default(), |before| owned[before.0 as usize]);
-            own.data.min(volume.promised()) + own.metadata
+            own.data.min(volume.reservation()) + own.metadata
         };
         let kept: u64 = to.volumes.iter().zip(&to.before).map(kept).sum();
         let of_array = WriteAnywhereConfig::SUPERBLOCK_BLOCKS + self.placed_metadata_of_array();
@@ -190,7 +190,7 @@ impl<P: Payload> WriteAnywhere<P> {
         for key in (0..self.keys.end()).filter(|key| renumbering.new_key(*key).is_none()) {
             let Some(vbn) = self.map.get(key) else { continue };
             let left = match self.snapshots.is_some() && key < self.keys.indirect().end {
-                true => self.is_replaced(key, Some((self.regions[key as usize], vbn))),
+                true => self.record_replacement(key, Some((self.regions[key as usize], vbn))),
                 false => LeftPlace::Free,
             };
             self.map.remove(key);
@@ -281,7 +281,7 @@ impl<P: Payload> WriteAnywhere<P> {
             self.restore_block(key, pointer, true)?;
             // A block that a clone has borrowed goes by the key that it has in its own volume.
             if !self.is_borrowed(key) {
-                self.stored_mut().is_placed(key, pointer.vbn);
+                self.stored_mut().record_placement(key, pointer.vbn);
             }
         }
         for (key, pointer) in borrowed {
@@ -289,11 +289,11 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.reads = std::mem::take(&mut old.reads);
         self.rebuild = old.rebuild;
-        self.through_holes = old.through_holes.take();
+        self.read_aggregation = old.read_aggregation.take();
         self.background = old.background.take();
         self.degraded = old.degraded.take();
         self.counters = old.counters;
-        self.checkpoint_due_ns = old.checkpoint_due_ns;
+        self.consistency_point_due_ns = old.consistency_point_due_ns;
         self.note_room();
         self.count_again();
         Ok(())

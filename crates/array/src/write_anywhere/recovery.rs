@@ -164,7 +164,7 @@ impl<P: Payload> WriteAnywhere<P> {
         } else {
             self.end_recovery(now_ns, fields.slot, driver);
         }
-        self.rows_are_free(now_ns, group, driver);
+        self.on_rows_free(now_ns, group, driver);
     }
 
     /// Ends the recoveries that had nothing to read.
@@ -277,14 +277,14 @@ impl<P: Payload> WriteAnywhere<P> {
             Owner::HostOperation => self.operation_lost_blocks(now_ns, fields, driver),
             Owner::ReadAhead => self.on_read_ahead_done(now_ns, fields, None, driver),
             // What the metadata describes is in memory, and is written elsewhere.
-            Owner::CheckpointRead => self.on_metadata_read(now_ns, fields, None, driver),
+            Owner::ConsistencyPointRead => self.on_metadata_read(now_ns, fields, None, driver),
             // It stays where it is.
             Owner::Relocation => self.on_relocation_read(now_ns, fields, None, driver),
             Owner::Tetris
             | Owner::Recovery
             | Owner::Rebuild
             | Owner::Repair
-            | Owner::ThroughHoles
+            | Owner::AggregatedRead
             | Owner::Aside => {
                 unreachable!("only reads of the file and of metadata are recovered")
             }

@@ -23,7 +23,7 @@ impl<P: Payload> WriteAnywhere<P> {
     ) {
         let fields = TagFields::unpack(tag);
         match fields.owner {
-            Owner::ThroughHoles => return self.on_bad_among_holes(fields, bad, driver),
+            Owner::AggregatedRead => return self.on_bad_in_aggregated(fields, bad, driver),
             // What a scan looks at is in memory as well.
             Owner::Aside => return self.on_scan_read_done(),
             _ => {}
@@ -37,7 +37,10 @@ impl<P: Payload> WriteAnywhere<P> {
         self.counters.bad_blocks += new as u64;
         self.degraded = Some(degraded);
         match fields.owner {
-            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead | Owner::Relocation => {
+            Owner::HostOperation
+            | Owner::ConsistencyPointRead
+            | Owner::ReadAhead
+            | Owner::Relocation => {
                 self.recover(tag, run, driver);
             }
             Owner::Tetris => self.on_tetris_command_done(now_ns, fields, None, driver),
@@ -48,7 +51,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.on_rebuild_command_done(now_ns, fields, outcome, driver);
             }
             Owner::Repair => unreachable!("a write brings nothing"),
-            Owner::ThroughHoles | Owner::Aside => unreachable!("no stripe of theirs is noted"),
+            Owner::AggregatedRead | Owner::Aside => unreachable!("no stripe of theirs is noted"),
         }
     }
 
@@ -67,7 +70,7 @@ impl<P: Payload> WriteAnywhere<P> {
             let place = (run.group, dbn, run.spindle);
             let is_bad = degraded.groups[run.group.index()].bad.contains(&(dbn, run.spindle));
             let under_way = degraded.repairs.iter().any(|(_, other)| *other == place);
-            let is_moving = read.owner == Owner::CheckpointRead;
+            let is_moving = read.owner == Owner::ConsistencyPointRead;
             if !is_bad || under_way || is_moving {
                 continue;
             }
@@ -104,12 +107,12 @@ impl<P: Payload> WriteAnywhere<P> {
             degraded.groups[group.index()].bad.remove(&(dbn, spindle));
         }
         if self.reads.came_back(fields.epoch_parity) {
-            self.advance_checkpoint(now_ns, driver);
+            self.advance_consistency_point(now_ns, driver);
         }
     }
 
     /// Blocks have been written, and are no longer bad.
-    pub(super) fn is_rewritten(&mut self, run: Run) {
+    pub(super) fn on_rewritten(&mut self, run: Run) {
         if let Some(degraded) = &mut self.degraded
             && let bad = &mut degraded.groups[run.group.index()].bad
             && !bad.is_empty()

@@ -35,7 +35,7 @@ pub enum RestoreError {
     /// A pointer leads outside the aggregate, or to a block that is already in use.
     #[error("block {key} lies at VBN {vbn}, which {problem}")]
     Misplaced {
-        /// The block.
+        /// Key of the block that the pointer is of.
         key: u32,
         /// The VBN in its pointer.
         vbn: u64,
@@ -45,7 +45,7 @@ pub enum RestoreError {
     /// The same of a block that snapshots hold.
     #[error("a block of snapshots, {address}, lies at VBN {vbn}, which {problem}")]
     HeldMisplaced {
-        /// The block.
+        /// Address that the block had in the active image.
         address: BlockAddress,
         /// The VBN in its pointer.
         vbn: u64,
@@ -176,7 +176,7 @@ impl<P: Payload> WriteAnywhere<P> {
         Ok(array)
     }
 
-    /// Whether the operations to come are those of a log: they have been admitted before, so that what is promised to
+    /// Whether the operations to come are those of a log: they have been admitted before, so that what is reserved for
     /// others is not held against them.
     pub fn set_replaying(&mut self, replaying: bool) {
         self.is_replaying = replaying;
@@ -230,7 +230,7 @@ impl<P: Payload> WriteAnywhere<P> {
     fn set_aside(&mut self, vbn: Vbn, key: Option<u32>) -> Result<(), SetAsideError> {
         self.aggregate.set_aside(vbn)?;
         if let Some((stored, key)) = self.stored.as_mut().zip(key) {
-            stored.is_placed(key, vbn);
+            stored.record_placement(key, vbn);
         }
         Ok(())
     }
@@ -327,8 +327,8 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Begins a consistency point, unless one is in progress or nothing is dirty. A shutdown calls it so that nothing
     /// is left to replay from the log.
     pub fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        if self.checkpoint.is_none() {
-            self.begin_checkpoint(now_ns, driver);
+        if self.consistency_point.is_none() {
+            self.begin_consistency_point(now_ns, driver);
             self.end_recoveries(now_ns, driver);
         }
     }
@@ -339,6 +339,6 @@ impl<P: Payload> WriteAnywhere<P> {
         let has_more = |stored: &Stored| !stored.unmapped.is_empty() || stored.has_changed;
         let has_more = self.stored.as_ref().is_some_and(has_more);
         let is_relocating = self.relocation.as_ref().is_some_and(|one| !one.is_idle());
-        self.checkpoint.is_none() && self.dirty.is_empty() && !has_more && !is_relocating
+        self.consistency_point.is_none() && self.dirty.is_empty() && !has_more && !is_relocating
     }
 }

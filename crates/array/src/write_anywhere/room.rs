@@ -19,7 +19,7 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn note_room(&mut self) {
         if self.snapshots.is_some() {
             self.room_blocks = self.places_for_dirty();
-            return self.note_promises(self.room_blocks);
+            return self.note_reservations(self.room_blocks);
         }
         self.room_blocks = self.room();
     }
@@ -72,7 +72,7 @@ impl<P: Payload> WriteAnywhere<P> {
         let more = u64::from(blocks.end() - blocks.start()) + 1;
         let dirty = u64::from(self.cache.dirty_blocks()) + more;
         dirty <= self.room_blocks
-            && (self.snapshots.is_none() || self.promises_leave_room(blocks, dirty))
+            && (self.snapshots.is_none() || self.reservations_leave_room(blocks, dirty))
     }
 
     /// A write has no room. A consistency point may make some, since what it moves becomes free; then the write waits.
@@ -84,10 +84,10 @@ impl<P: Payload> WriteAnywhere<P> {
         slot: u32,
         driver: &mut impl Driver<P>,
     ) -> bool {
-        if self.checkpoint.is_none() {
-            self.begin_checkpoint(now_ns, driver);
+        if self.consistency_point.is_none() {
+            self.begin_consistency_point(now_ns, driver);
         }
-        if self.checkpoint.is_some() {
+        if self.consistency_point.is_some() {
             return false;
         }
         let operation = self.operations.remove(slot as usize);
@@ -99,11 +99,11 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Frees of the volume that may stay delayed: none if room is short.
     pub(super) fn delayed_frees_allowed(&self) -> u64 {
-        let of_promises = match &self.snapshots {
-            Some(snapshots) => snapshots.promises.claims() + self.kept_beside_claims(),
+        let of_reservations = match &self.snapshots {
+            Some(snapshots) => snapshots.reservations.claims() + self.kept_beside_claims(),
             None => 0,
         };
-        match self.room() <= u64::from(self.config.dirty_limit_blocks) + of_promises {
+        match self.room() <= u64::from(self.config.dirty_limit_blocks) + of_reservations {
             true => 0,
             false => self.config.delayed_free_blocks,
         }

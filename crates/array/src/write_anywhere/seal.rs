@@ -11,31 +11,31 @@ use crate::units::BLOCK_SECTORS;
 
 use super::WriteAnywhere;
 use super::block_keys::{CATALOG_BLOCKS, CONTAINER_BLOCKS_PER_REGION};
-use super::checkpoint::Checkpoint;
+use super::consistency_point::ConsistencyPoint;
 use super::metadata::{self, Pointer};
 
 impl<P: Payload> WriteAnywhere<P> {
     /// Fixes what a consistency point with placed blocks will write: the checksums of its data, then its metadata from
     /// the bottom up, since each block contains the checksums of the blocks that it points to.
-    pub(super) fn seal(&mut self, checkpoint: &mut Checkpoint<P>) {
+    pub(super) fn seal(&mut self, consistency_point: &mut ConsistencyPoint<P>) {
         if !P::CARRIES_DATA {
             return;
         }
-        for &key in &checkpoint.data {
+        for &key in &consistency_point.data {
             let sector = u64::from(key) * u64::from(BLOCK_SECTORS);
             let sum = metadata::checksum(self.contents.load(sector, BLOCK_SECTORS).bytes());
             self.set_checksum(key, sum);
         }
-        for &key in &checkpoint.unmapped {
+        for &key in &consistency_point.unmapped {
             self.set_checksum(key, 0);
         }
-        checkpoint.freed.sort_unstable();
-        let mut keys = checkpoint.metadata.clone();
+        consistency_point.freed.sort_unstable();
+        let mut keys = consistency_point.metadata.clone();
         keys.sort_unstable();
         for key in keys {
-            let bytes = self.metadata_block(key, &checkpoint.freed);
+            let bytes = self.metadata_block(key, &consistency_point.freed);
             self.set_checksum(key, metadata::checksum(&bytes));
-            checkpoint.frozen.insert(key, P::from_bytes(bytes));
+            consistency_point.frozen.insert(key, P::from_bytes(bytes));
         }
     }
 

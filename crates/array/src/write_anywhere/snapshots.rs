@@ -22,10 +22,10 @@ use crate::payload::Payload;
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal};
 
 use super::WriteAnywhere;
-use super::checkpoint::Checkpoint;
+use super::consistency_point::ConsistencyPoint;
 use super::history::{DeadBlock, History};
 use super::metadata::Pointer;
-use super::promises::Promises;
+use super::reservations::Reservations;
 use super::restore::RestoreError;
 
 /// Entries of dead lists that a consistency point visits for each block of data that it writes. One block overwritten
@@ -48,7 +48,7 @@ pub(super) enum LeftPlace {
 /// what volumes may claim.
 pub(super) struct Snapshots {
     pub(super) space: SpaceSnapshots,
-    pub(super) promises: Promises,
+    pub(super) reservations: Reservations,
     /// The next consistency point takes one of each of these volumes.
     pub(super) asked: Vec<VolumeId>,
     /// Whether any was ever asked for.
@@ -58,8 +58,8 @@ pub(super) struct Snapshots {
 }
 
 impl Snapshots {
-    pub(super) fn new(space: SpaceSnapshots, promises: Promises) -> Self {
-        Self { space, promises, asked: Vec::new(), are_used: false, doomed: 0 }
+    pub(super) fn new(space: SpaceSnapshots, reservations: Reservations) -> Self {
+        Self { space, reservations, asked: Vec::new(), are_used: false, doomed: 0 }
     }
 
     /// Whether a consistency point is to begin for a snapshot that has been asked for.
@@ -87,11 +87,12 @@ impl Snapshots {
 impl<P: Payload> WriteAnywhere<P> {
     /// The snapshots, which exist from now on.
     pub(super) fn snapshots_mut(&mut self) -> &mut Snapshots {
-        let promises = self.snapshots.is_none().then(|| self.count_promises());
+        let reservations = self.snapshots.is_none().then(|| self.count_reservations());
         let (volumes, blocks) = (self.config.volumes.len(), self.keys.of_volumes().len());
         self.snapshots.get_or_insert_with(|| {
-            let promises = promises.unwrap_or_else(|| unreachable!("counted where there are none"));
-            Box::new(Snapshots::new(SpaceSnapshots::new(volumes, blocks), promises))
+            let reservations =
+                reservations.unwrap_or_else(|| unreachable!("counted where there are none"));
+            Box::new(Snapshots::new(SpaceSnapshots::new(volumes, blocks), reservations))
         })
     }
 
@@ -132,8 +133,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.ownership_changes(volumes);
         self.note_room();
-        if self.checkpoint.is_none() {
-            self.begin_checkpoint(now_ns, driver);
+        if self.consistency_point.is_none() {
+            self.begin_consistency_point(now_ns, driver);
             self.end_recoveries(now_ns, driver);
         }
         next
@@ -154,15 +155,16 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Whether the consistency point in progress takes a snapshot of `volume`.
     pub(super) fn takes_snapshot(&self, volume: VolumeId) -> bool {
-        let in_progress = self.checkpoint.as_ref();
-        in_progress.is_some_and(|checkpoint| checkpoint.snapshots_of.contains(&volume))
+        let in_progress = self.consistency_point.as_ref();
+        in_progress
+            .is_some_and(|consistency_point| consistency_point.snapshots_of.contains(&volume))
     }
 
-    /// Snapshots that leave no room to overwrite all that is promised are refused.
+    /// Snapshots that leave no room to overwrite all that is reserved are refused.
     fn check_room_for_snapshots(&self, volumes: &[VolumeId]) -> Result<(), SnapshotRefusal> {
         let Some(snapshots) = &self.snapshots else { return Ok(()) };
         let dirty = u64::from(self.cache.dirty_blocks());
-        let (each, claims) = snapshots.promises.claims_with_snapshots(volumes);
+        let (each, claims) = snapshots.reservations.claims_with_snapshots(volumes);
         let metadata = self.keys.metadata_of_volumes();
         let lacking_numbers = each.map(|(volume, claim)| {
             let numbers = self.numbers_for_dirty(volume, metadata[volume.0 as usize].into());
@@ -181,7 +183,7 @@ impl<P: Payload> WriteAnywhere<P> {
         for volume in volumes {
             let own_from = self.own_from(*volume);
             if let Some(snapshots) = &mut self.snapshots {
-                snapshots.promises.own_from(*volume, own_from);
+                snapshots.reservations.own_from(*volume, own_from);
             }
         }
     }
@@ -202,7 +204,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// consistency point in progress. O(1), the first of all O(blocks of the volumes).
     ///
     /// # Errors
-    /// If what the volumes promise could then no longer be overwritten in full, or if the volume's snapshots can be
+    /// If what the volumes reserve could then no longer be overwritten in full, or if the volume's snapshots can be
     /// counted no further.
     ///
     /// # Panics
@@ -294,10 +296,14 @@ impl<P: Payload> WriteAnywhere<P> {
 
     /// Block `key` of a volume gets a new place, or loses the one it has. Returns what becomes of that.
     #[inline]
-    pub(super) fn is_replaced(&mut self, key: u32, before: Option<(Region, Vbn)>) -> LeftPlace {
+    pub(super) fn record_replacement(
+        &mut self,
+        key: u32,
+        before: Option<(Region, Vbn)>,
+    ) -> LeftPlace {
         if self.config.format.is_durable() && key >= self.keys.indirect().end {
             if before.is_none() {
-                self.is_placed_first(key);
+                self.record_first_placement(key);
             }
             return LeftPlace::Free;
         }
@@ -308,9 +314,14 @@ impl<P: Payload> WriteAnywhere<P> {
         let birth = snapshots.space.birth(key);
         let is_borrowed = birth == 0 && is_clone;
         let of_own = before.filter(|_| !is_borrowed);
-        let is_held = snapshots.space.is_replaced(volume, key, of_own);
+        let is_held = snapshots.space.record_replacement(volume, key, of_own);
         let born_now = has_place.then(|| snapshots.space.birth(key));
-        snapshots.promises.is_replaced(volume, is_metadata, before.map(|_| birth), born_now);
+        snapshots.reservations.record_replacement(
+            volume,
+            is_metadata,
+            before.map(|_| birth),
+            born_now,
+        );
         if P::CARRIES_DATA
             && (is_held || is_borrowed)
             && let Some((_, vbn)) = before
@@ -332,24 +343,28 @@ impl<P: Payload> WriteAnywhere<P> {
     /// The volumes of which the consistency point that begins takes a snapshot. Nothing is dirty any more.
     pub(super) fn take_snapshot_request(&mut self) -> Vec<VolumeId> {
         let Some(snapshots) = &mut self.snapshots else { return Vec::new() };
-        snapshots.promises.nothing_is_dirty();
+        snapshots.reservations.reset_growth();
         std::mem::take(&mut snapshots.asked)
     }
 
     /// Block `key`, which no snapshot ever holds, gets its first place.
-    pub(super) fn is_placed_first(&mut self, key: u32) {
+    pub(super) fn record_first_placement(&mut self, key: u32) {
         if let Some(snapshots) = &mut self.snapshots
             && !self.keys.catalog().contains(&key)
         {
-            snapshots.promises.is_placed_first();
+            snapshots.reservations.record_first_placement();
         }
     }
 
     /// Continues deletions: in the modelled format, blocks that no snapshot holds any more join the volume's delayed
     /// frees; in the durable format they are returned, to become free with this consistency point.
-    pub(super) fn continue_deletions(&mut self, checkpoint: &Checkpoint<P>) -> Vec<Vbn> {
+    pub(super) fn continue_deletions(
+        &mut self,
+        consistency_point: &ConsistencyPoint<P>,
+    ) -> Vec<Vbn> {
         let Some(snapshots) = &mut self.snapshots else { return Vec::new() };
-        let most = (checkpoint.data.len() as u64 * ENTRIES_PER_DATA_BLOCK).max(REGION_BLOCKS);
+        let most =
+            (consistency_point.data.len() as u64 * ENTRIES_PER_DATA_BLOCK).max(REGION_BLOCKS);
         let before = snapshots.space.blocks();
         let mut free = Vec::new();
         let is_durable = self.config.format.is_durable();
@@ -371,7 +386,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// The consistency point that takes snapshots of these volumes is committed.
-    pub(super) fn snapshots_are_committed(&mut self, volumes: &[VolumeId]) {
+    pub(super) fn on_snapshots_committed(&mut self, volumes: &[VolumeId]) {
         let Some(snapshots) = &mut self.snapshots else { return };
         for volume in volumes {
             let taken = snapshots.space.take(*volume);
@@ -427,7 +442,7 @@ impl<P: Payload> WriteAnywhere<P> {
 strewn_base::saved_state! {
     impl for Snapshots {
         parts: space;
-        values: promises, asked, are_used, doomed;
+        values: reservations, asked, are_used, doomed;
         built:;
     }
 }

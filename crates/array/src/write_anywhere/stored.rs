@@ -10,7 +10,7 @@ use strewn_raid::{SpindleIndex, Vbn};
 use crate::payload::{BlockContents, Payload};
 use crate::units::BLOCK_BYTES;
 
-use super::checkpoint::Checkpoint;
+use super::consistency_point::ConsistencyPoint;
 use super::held_blocks::HeldBlocks;
 use super::metadata::{self};
 use super::tag::{Owner, TagFields};
@@ -94,8 +94,9 @@ impl Stored {
         (key != NOBODY).then_some(key)
     }
 
+    /// Block `key` now lies at `vbn`.
     #[inline]
-    pub(super) fn is_placed(&mut self, key: u32, vbn: Vbn) {
+    pub(super) fn record_placement(&mut self, key: u32, vbn: Vbn) {
         if let Some(there) = self.key_at.get_mut(vbn.0 as usize) {
             *there = key;
         }
@@ -205,10 +206,12 @@ impl<P: Payload> WriteAnywhere<P> {
             let there = self.block_in_view(view, key);
             return there.map_or((None, 0), |there| (Some(there.vbn), there.checksum));
         }
-        let sent_before = fields.owner == Owner::CheckpointRead
+        let sent_before = fields.owner == Owner::ConsistencyPointRead
             || fields.epoch_parity != self.reads.epoch_parity();
-        let moved =
-            self.checkpoint.as_ref().and_then(|checkpoint| checkpoint.old_locations.get(&key));
+        let moved = self
+            .consistency_point
+            .as_ref()
+            .and_then(|consistency_point| consistency_point.old_locations.get(&key));
         match moved {
             Some(before) if sent_before => (before.vbn, before.checksum),
             _ => (self.map.get(key), self.checksum_of(key)),
@@ -243,18 +246,21 @@ impl<P: Payload> WriteAnywhere<P> {
     /// cannot be checked.
     pub(super) fn wrong_read(&self, fields: TagFields, payload: &P) -> Option<(Run, Vec<bool>)> {
         let run = match fields.owner {
-            Owner::HostOperation | Owner::CheckpointRead | Owner::ReadAhead | Owner::Relocation => {
+            Owner::HostOperation
+            | Owner::ConsistencyPointRead
+            | Owner::ReadAhead
+            | Owner::Relocation => {
                 let wrong = self.wrong_blocks(fields, payload)?;
                 // A command's blocks are consecutive.
                 let first = self.expected(fields, self.key_of_read(fields, 0)).0?;
                 return Some((Run { blocks: fields.blocks, ..self.run_at(first) }, wrong));
             }
             _ if payload.bytes().is_empty() => return None,
-            Owner::Tetris => self.checkpoint.as_ref()?.read_of_tetris(fields)?,
+            Owner::Tetris => self.consistency_point.as_ref()?.read_of_tetris(fields)?,
             Owner::Recovery => self.degraded.as_ref()?.read_of_recovery(fields)?,
             Owner::Rebuild => self.read_of_step(fields)?,
             // The reads that it carries are checked one by one.
-            Owner::ThroughHoles | Owner::Aside | Owner::Repair => return None,
+            Owner::AggregatedRead | Owner::Aside | Owner::Repair => return None,
         };
         let blocks = payload.bytes().chunks(BLOCK_BYTES);
         let wrong: Vec<bool> = (run.dbn..)
@@ -267,13 +273,13 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Compares bytes with what is known of the block at `dbn` of a group's spindle. A data block in use must have the
     /// bytes last written.
     pub(super) fn fit(&self, group: GroupIndex, place: (SpindleIndex, u64), bytes: &[u8]) -> Fit {
-        self.fit_in(self.checkpoint.as_ref(), group, place, bytes)
+        self.fit_in(self.consistency_point.as_ref(), group, place, bytes)
     }
 
     /// The same during a consistency point.
     pub(super) fn fit_in(
         &self,
-        checkpoint: Option<&Checkpoint<P>>,
+        consistency_point: Option<&ConsistencyPoint<P>>,
         group: GroupIndex,
         (spindle, dbn): (SpindleIndex, u64),
         bytes: &[u8],
@@ -291,7 +297,8 @@ impl<P: Payload> WriteAnywhere<P> {
                 None => Fit::Unknown,
             };
         };
-        let before = checkpoint.and_then(|checkpoint| checkpoint.old_locations.get(&key));
+        let before = consistency_point
+            .and_then(|consistency_point| consistency_point.old_locations.get(&key));
         let (place, sum) = match before {
             Some(before) => (before.vbn, before.checksum),
             None => (self.map.get(key), self.checksum_of(key)),

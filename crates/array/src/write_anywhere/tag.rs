@@ -8,7 +8,7 @@ pub(super) enum Owner {
     /// The host operation in slot `slot`.
     HostOperation,
     /// The consistency point in progress, for a block of metadata.
-    CheckpointRead,
+    ConsistencyPointRead,
     /// The tetris in slot `slot` of the consistency point in progress.
     Tetris,
     /// The recovery in slot `slot`; `first_key` says which of its reads.
@@ -18,7 +18,7 @@ pub(super) enum Owner {
     /// The write of a bad block in slot `slot`.
     Repair,
     /// The reads of host operations that were sent as one, in slot `slot`.
-    ThroughHoles,
+    AggregatedRead,
     /// Nothing. A background scan counts it.
     Aside,
     /// A stream of a host's reads, for blocks that it has not asked for yet.
@@ -65,12 +65,12 @@ impl TagFields {
         Self {
             owner: match tag.0 & 3 | tag.0 >> 28 & 12 {
                 0 => Owner::HostOperation,
-                1 => Owner::CheckpointRead,
+                1 => Owner::ConsistencyPointRead,
                 2 => Owner::Tetris,
                 3 => Owner::Recovery,
                 4 => Owner::Rebuild,
                 5 => Owner::Repair,
-                6 => Owner::ThroughHoles,
+                6 => Owner::AggregatedRead,
                 7 => Owner::Aside,
                 8 => Owner::ReadAhead,
                 _ => Owner::Relocation,
@@ -93,12 +93,12 @@ mod tests {
         fn a_tag_keeps_its_fields(
             owner in prop_oneof![
                 Just(Owner::HostOperation),
-                Just(Owner::CheckpointRead),
+                Just(Owner::ConsistencyPointRead),
                 Just(Owner::Tetris),
                 Just(Owner::Recovery),
                 Just(Owner::Rebuild),
                 Just(Owner::Repair),
-                Just(Owner::ThroughHoles),
+                Just(Owner::AggregatedRead),
                 Just(Owner::Aside),
                 Just(Owner::ReadAhead),
                 Just(Owner::Relocation),

@@ -8,7 +8,7 @@ use crate::driver::Driver;
 use crate::payload::{BlockContents, Contents, Payload};
 use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 
-use super::checkpoint::{Checkpoint, TetrisInFlight};
+use super::consistency_point::{ConsistencyPoint, TetrisInFlight};
 use super::tag::{Owner, TagFields};
 use super::tetris_bytes::{StripeReads, TetrisPayloads};
 use super::{Run, SUPERBLOCK, WriteAnywhere, costs};
@@ -23,11 +23,11 @@ impl<P: Payload> WriteAnywhere<P> {
         outcome: Option<&P>,
         driver: &mut impl Driver<P>,
     ) {
-        let Some(mut checkpoint) = self.checkpoint.take() else {
+        let Some(mut consistency_point) = self.consistency_point.take() else {
             unreachable!("a tetris has a command out, and no consistency point is in progress")
         };
         let slot = fields.slot as usize;
-        let tetris = &mut checkpoint.in_flight[slot];
+        let tetris = &mut consistency_point.in_flight[slot];
         assert!(tetris.awaited > 0, "a command has completed that its tetris did not wait for");
         tetris.awaited -= 1;
         let (group, was_reading) = (tetris.tetris.group, tetris.reading);
@@ -40,17 +40,17 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         let all_done = tetris.awaited == 0;
         if all_done && std::mem::take(&mut tetris.again) {
-            self.read_for_tetris(&mut checkpoint, fields.slot, driver);
+            self.read_for_tetris(&mut consistency_point, fields.slot, driver);
         } else if all_done && was_reading {
-            self.write_tetris(&mut checkpoint, fields.slot, driver);
+            self.write_tetris(&mut consistency_point, fields.slot, driver);
         } else if all_done {
-            let written = checkpoint.in_flight.remove(slot);
-            self.has_written(&written.tetris);
+            let written = consistency_point.in_flight.remove(slot);
+            self.on_tetris_written(&written.tetris);
         }
-        self.checkpoint = Some(checkpoint);
+        self.consistency_point = Some(consistency_point);
         if all_done && !was_reading {
-            self.advance_checkpoint(now_ns, driver);
-            self.rows_are_free(now_ns, group, driver);
+            self.advance_consistency_point(now_ns, driver);
+            self.on_rows_free(now_ns, group, driver);
         }
     }
 
@@ -69,7 +69,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Begins a tetris with the reads that parity needs for its partial stripes, or with its writes if there are none.
     pub(super) fn begin_tetris(
         &mut self,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         tetris: Tetris<u32>,
         driver: &mut impl Driver<P>,
     ) {
@@ -79,7 +79,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.counters.stripes_written += u64::from(touched.count_ones());
         self.counters.full_stripes += u64::from(full.count_ones());
         let old = StripeReads::default();
-        self.charge_placement(checkpoint, &tetris, driver);
+        self.charge_placement(consistency_point, &tetris, driver);
         let in_flight = TetrisInFlight {
             tetris,
             reading: true,
@@ -88,8 +88,8 @@ impl<P: Payload> WriteAnywhere<P> {
             xored_blocks: 0,
             old,
         };
-        let slot = checkpoint.in_flight.insert(in_flight) as u32;
-        self.read_for_tetris(checkpoint, slot, driver);
+        let slot = consistency_point.in_flight.insert(in_flight) as u32;
+        self.read_for_tetris(consistency_point, slot, driver);
     }
 
     /// A tetris writes one block to each of its places, and each place is taken in the free map. The allocator could
@@ -115,11 +115,11 @@ impl<P: Payload> WriteAnywhere<P> {
     /// Sends the reads that parity needs, or the writes if there are none.
     fn read_for_tetris(
         &mut self,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         slot: u32,
         driver: &mut impl Driver<P>,
     ) {
-        let in_flight = &mut checkpoint.in_flight[slot as usize];
+        let in_flight = &mut consistency_point.in_flight[slot as usize];
         let tetris = &in_flight.tetris;
         let (index, first_stripe) = (tetris.group, tetris.first_stripe);
         let group = self.group(index);
@@ -169,20 +169,20 @@ impl<P: Payload> WriteAnywhere<P> {
             }
         }
         self.counters.parity_update_reads += u64::from(commands);
-        checkpoint.in_flight[slot as usize].awaited = commands;
+        consistency_point.in_flight[slot as usize].awaited = commands;
         if commands == 0 {
-            self.write_tetris(checkpoint, slot, driver);
+            self.write_tetris(consistency_point, slot, driver);
         }
     }
 
     /// Writes a tetris: one command for each run of blocks on each working spindle, parity included.
     fn write_tetris(
         &mut self,
-        checkpoint: &mut Checkpoint<P>,
+        consistency_point: &mut ConsistencyPoint<P>,
         slot: u32,
         driver: &mut impl Driver<P>,
     ) {
-        let in_flight = &mut checkpoint.in_flight[slot as usize];
+        let in_flight = &mut consistency_point.in_flight[slot as usize];
         in_flight.reading = false;
         let xored_blocks = std::mem::take(&mut in_flight.xored_blocks);
         let Tetris { group: index, first_stripe, .. } = in_flight.tetris;
@@ -197,7 +197,7 @@ impl<P: Payload> WriteAnywhere<P> {
         if xored_blocks > 0 {
             self.charge_parity(xored_blocks * u64::from(BLOCK_SECTORS), driver);
         }
-        let mut payloads = self.payloads_of(checkpoint, slot);
+        let mut payloads = self.payloads_of(consistency_point, slot);
         let all_or_none = self.leaves_blocks_beside(index, first_stripe, touched, &written);
         let group = *self.group(index);
         let lost = self.lost_at(index, first_stripe);
@@ -213,7 +213,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 let dbn = first_stripe + u64::from(bit);
                 let run = Run { group: index, spindle, dbn, blocks };
                 let payload = payloads.run(run);
-                self.is_rewritten(run);
+                self.on_rewritten(run);
                 let fields = TagFields {
                     owner: Owner::Tetris,
                     slot,
@@ -227,20 +227,24 @@ impl<P: Payload> WriteAnywhere<P> {
                 self.counters.parity_writes += u64::from(!is_data);
             }
         }
-        checkpoint.in_flight[slot as usize].awaited = commands;
+        consistency_point.in_flight[slot as usize].awaited = commands;
     }
 
     /// The blocks of a tetris by place, as of the beginning of the consistency point, and their parity.
-    fn payloads_of(&self, checkpoint: &mut Checkpoint<P>, slot: u32) -> TetrisPayloads<P> {
+    fn payloads_of(
+        &self,
+        consistency_point: &mut ConsistencyPoint<P>,
+        slot: u32,
+    ) -> TetrisPayloads<P> {
         let mut payloads = TetrisPayloads::default();
         if !P::CARRIES_DATA {
             return payloads;
         }
-        let Tetris { group, first_stripe, .. } = checkpoint.in_flight[slot as usize].tetris;
+        let Tetris { group, first_stripe, .. } = consistency_point.in_flight[slot as usize].tetris;
         // Nothing else needs what was read.
-        let mut old = std::mem::take(&mut checkpoint.in_flight[slot as usize].old);
-        self.compute_unreadable(checkpoint, (group, first_stripe), &mut old);
-        let tetris = &checkpoint.in_flight[slot as usize].tetris;
+        let mut old = std::mem::take(&mut consistency_point.in_flight[slot as usize].old);
+        self.compute_unreadable(consistency_point, (group, first_stripe), &mut old);
+        let tetris = &consistency_point.in_flight[slot as usize].tetris;
         let superblock = (tetris.contents.contains(&SUPERBLOCK)).then_some(self.superblock);
         for vbn in superblock.into_iter().flatten() {
             let zeros = P::from_bytes(vec![0; BLOCK_BYTES]);
@@ -248,7 +252,7 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         for &key in tetris.contents.iter().filter(|key| **key != SUPERBLOCK) {
             let Some(vbn) = self.map.get(key) else { continue };
-            let payload = checkpoint.frozen.remove(&key).unwrap_or_else(|| {
+            let payload = consistency_point.frozen.remove(&key).unwrap_or_else(|| {
                 self.contents.load(u64::from(key) * u64::from(BLOCK_SECTORS), BLOCK_SECTORS)
             });
             payloads.put(self.run_at(vbn), payload, self.keys.holds(key));

@@ -13,7 +13,7 @@ use strewn_raid::{
 use crate::payload::{BlockContents, Payload};
 use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 
-use super::checkpoint::Checkpoint;
+use super::consistency_point::ConsistencyPoint;
 use super::stored::Fit;
 use super::tag::TagFields;
 use super::{Run, WriteAnywhere};
@@ -249,7 +249,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// none fit, parity is updated as if nothing was to be compared.
     pub(super) fn compute_unreadable(
         &self,
-        checkpoint: &Checkpoint<P>,
+        consistency_point: &ConsistencyPoint<P>,
         (group, first_stripe): (GroupIndex, u64),
         old: &mut StripeReads<P>,
     ) {
@@ -272,7 +272,7 @@ impl<P: Payload> WriteAnywhere<P> {
                     let bytes = stripe_bytes.block(member)?;
                     let spindle = SpindleIndex(member.0.into());
                     let place = (spindle, dbn);
-                    if self.fit_in(Some(checkpoint), group, place, bytes) == Fit::Wrong {
+                    if self.fit_in(Some(consistency_point), group, place, bytes) == Fit::Wrong {
                         return None;
                     }
                     computed.push((member, bytes.to_vec()));

@@ -10,10 +10,10 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn set_timer(&self, now_ns: u64, driver: &mut impl Driver<P>) {
         let in_background = self.scan_due_ns().into_iter().chain(self.reallocation_due_ns()).min();
         let at_ns = match in_background.map(|at_ns| at_ns.max(now_ns)) {
-            None => self.checkpoint_due_ns,
+            None => self.consistency_point_due_ns,
             // The end of the consistency point in progress sees that the next is due.
-            Some(at_ns) if self.checkpoint_due_ns <= now_ns => at_ns,
-            Some(at_ns) => self.checkpoint_due_ns.min(at_ns),
+            Some(at_ns) if self.consistency_point_due_ns <= now_ns => at_ns,
+            Some(at_ns) => self.consistency_point_due_ns.min(at_ns),
         };
         driver.set_timer(at_ns);
     }
@@ -23,11 +23,11 @@ impl<P: Payload> WriteAnywhere<P> {
     pub(super) fn timers_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         self.scan_maps(now_ns, driver);
         self.go_on_with_reallocation(now_ns, driver);
-        if self.checkpoint.is_none() && now_ns >= self.checkpoint_due_ns {
-            self.begin_checkpoint(now_ns, driver);
+        if self.consistency_point.is_none() && now_ns >= self.consistency_point_due_ns {
+            self.begin_consistency_point(now_ns, driver);
         }
         let in_background = self.scan_due_ns().is_some() || self.reallocation_due_ns().is_some();
-        if in_background || self.checkpoint_due_ns > now_ns {
+        if in_background || self.consistency_point_due_ns > now_ns {
             self.set_timer(now_ns, driver);
         }
     }

@@ -48,13 +48,13 @@ impl<P: Payload> WriteAnywhere<P> {
             stored.unmapped.insert(block.into());
             self.dirty.remove(block.into());
             if let Some(relocation) = &mut self.relocation {
-                relocation.is_written(block);
+                relocation.on_written(block);
             }
             if !self.cache.contains(block) {
                 continue;
             }
             if P::CARRIES_DATA && self.cache.is_flushing(block) {
-                self.freeze_for_checkpoint(block);
+                self.freeze_for_consistency_point(block);
             }
             let sector = u64::from(block) * u64::from(BLOCK_SECTORS);
             if self.cache.discard(block) {

@@ -68,7 +68,7 @@ impl<P: Payload> WriteAnywhere<P> {
             self.counters.data_reads += 1;
             block += run.blocks;
         }
-        self.view_reads_are_sent(slot, driver);
+        self.on_view_reads_sent(slot, driver);
     }
 
     /// Where a block of a LUN is in a snapshot; `None` if the LUN had none there.

@@ -73,11 +73,11 @@ impl Driver<()> for MemoryDriver {
         self.log.as_mut().expect("the array has a log").append(&record)
     }
 
-    fn checkpoint_begins(&mut self) {
+    fn consistency_point_begins(&mut self) {
         self.log.iter_mut().for_each(LogLedger::switch);
     }
 
-    fn checkpoint_ends(&mut self) {
+    fn consistency_point_ends(&mut self) {
         self.log.iter_mut().for_each(LogLedger::release);
     }
 }
@@ -238,7 +238,7 @@ fn write_anywhere(format: Format, parity: Parity, rebuild: Rebuild) -> Harness<W
         volumes: vec![VolumeConfig::of_one_lun(32_000, file_blocks)],
         format,
         log: LogSize { half_bytes: 200_000, record_header_bytes: 160 },
-        checkpoint_interval_ns: 1_000_000,
+        consistency_point_interval_ns: 1_000_000,
         cache_blocks: 100,
         protected_blocks: 40,
         dirty_limit_blocks: 60,

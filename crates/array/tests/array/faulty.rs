@@ -93,8 +93,8 @@ pub struct FaultyDriver {
     /// Where the reserve begins on each spindle.
     pub reserve_from: u64,
     pub is_committing: bool,
-    /// What had been acknowledged when the checkpoint in progress began.
-    at_checkpoint: Option<Vec<u32>>,
+    /// What had been acknowledged when the log drain in progress began.
+    at_drain: Option<Vec<u32>>,
     pub committed: u32,
     /// Whether a spindle was ever lost: then what is where is the array's secret.
     has_lost: bool,
@@ -148,9 +148,9 @@ impl Driver<Described> for FaultyDriver {
 
     fn set_timer(&mut self, _at_ns: u64) {}
 
-    fn checkpoint_begins(&mut self) {
-        assert!(self.at_checkpoint.is_none(), "a checkpoint within a checkpoint");
-        self.at_checkpoint = Some(self.host.acknowledged.clone());
+    fn consistency_point_begins(&mut self) {
+        assert!(self.at_drain.is_none(), "a log drain within a log drain");
+        self.at_drain = Some(self.host.acknowledged.clone());
         self.half += 1;
         self.ledger.iter_mut().for_each(LogLedger::switch);
     }
@@ -159,9 +159,9 @@ impl Driver<Described> for FaultyDriver {
         self.ledger.as_mut().expect("the array has a log").append(&record)
     }
 
-    fn checkpoint_ends(&mut self) {
+    fn consistency_point_ends(&mut self) {
         self.ledger.iter_mut().for_each(LogLedger::release);
-        let acknowledged = self.at_checkpoint.take().expect("a checkpoint has begun");
+        let acknowledged = self.at_drain.take().expect("a log drain has begun");
         if !self.has_lost && self.bad_blocks() == 0 {
             self.spindles_have(&acknowledged);
         }
@@ -351,7 +351,7 @@ impl FaultyHarness {
             outstanding: Vec::new(),
             reserve_from,
             is_committing: false,
-            at_checkpoint: None,
+            at_drain: None,
             committed: 0,
             has_lost: false,
             refused: 0,
@@ -473,7 +473,7 @@ impl FaultyHarness {
         self.driver.outstanding.clear();
         self.driver.host.forget_outstanding();
         self.driver.writes_out.clear();
-        (self.driver.is_committing, self.driver.at_checkpoint) = (false, None);
+        (self.driver.is_committing, self.driver.at_drain) = (false, None);
         self.array = array;
         self.driver.ledger = self.array.log_size().map(LogLedger::new);
         self.array.start(self.now_ns, &mut self.driver);
@@ -510,8 +510,8 @@ impl FaultyHarness {
         assert_eq!(self.driver.host.outstanding_ids(), [0; 0], "never answered");
     }
 
-    pub fn checkpoint(&mut self) {
-        self.array.begin_checkpoint(self.now_ns, &mut self.driver);
+    pub fn begin_log_drain(&mut self) {
+        self.array.begin_log_drain(self.now_ns, &mut self.driver);
     }
 
     /// No block of the LUN's data is bad.
@@ -531,7 +531,7 @@ impl FaultyHarness {
             if self.array.is_clean() {
                 return;
             }
-            self.array.begin_checkpoint(self.now_ns, &mut self.driver);
+            self.array.begin_log_drain(self.now_ns, &mut self.driver);
         }
         panic!("the array is never clean");
     }

@@ -128,11 +128,11 @@ impl Driver<Bytes> for MemoryDriver {
         self.log.as_mut().expect("the array has a log").append(&record)
     }
 
-    fn checkpoint_begins(&mut self) {
+    fn consistency_point_begins(&mut self) {
         self.log.iter_mut().for_each(LogLedger::switch);
     }
 
-    fn checkpoint_ends(&mut self) {
+    fn consistency_point_ends(&mut self) {
         self.log.iter_mut().for_each(LogLedger::release);
     }
 }

@@ -1,4 +1,4 @@
-//! Reads through holes, delayed frees reclaimed at a pace, and background scans.
+//! Read-gap aggregation, delayed frees reclaimed at a pace, and background scans.
 
 use strewn_array::Array;
 use strewn_array::write_anywhere::{
@@ -8,16 +8,16 @@ use strewn_base::BLOCK_SECTORS;
 
 use crate::harness::Harness;
 use crate::payloads::Bytes;
-use crate::write_anywhere::{CheckpointWatch, fresh_array, roomy};
+use crate::write_anywhere::{ConsistencyPointWatch, fresh_array, roomy};
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
-type Bench = Harness<WriteAnywhere<Bytes>, CheckpointWatch>;
+type Bench = Harness<WriteAnywhere<Bytes>, ConsistencyPointWatch>;
 
 /// A file of which every `each`th block of the first 60 was rewritten, with hardly any cache.
-fn rewritten(each: u64, holes: u32) -> Bench {
+fn rewritten(each: u64, most_gap: u32) -> Bench {
     let config = WriteAnywhereConfig { cache_blocks: 2, protected_blocks: 0, ..roomy(4, 500) };
-    let mut harness = fresh_array(config, |array| array.with_reads_through_holes(holes));
+    let mut harness = fresh_array(config, |array| array.with_read_gap_aggregation(most_gap));
     for block in (0..60).step_by(each as usize) {
         harness.write(block * BLOCK_SECTORS, BLOCK_SECTORS as u32);
     }
@@ -41,16 +41,16 @@ fn read(harness: &mut Bench, first: u64, blocks: u64) -> Vec<u32> {
 }
 
 #[test]
-fn a_read_goes_on_through_holes_that_are_small_enough() {
+fn a_read_aggregates_runs_whose_gap_is_small_enough() {
     // Blocks 24, 28, 32 and 36 were rewritten together, and lie in one place.
     assert_eq!(read(&mut rewritten(4, 0), 24, 16), [1, 1, 1, 1, 3, 3, 3, 3]);
     let mut harness = rewritten(4, 1);
     assert_eq!(read(&mut harness, 24, 16), [4, 15]);
     let counters = harness.array.counters();
-    assert_eq!((counters.reads_through_holes, counters.hole_blocks), (2, 3));
-    // Three blocks in a row were rewritten out of each six: a hole of two blocks is not enough.
-    let rows = |holes| {
-        let mut harness = rewritten(1_000, holes);
+    assert_eq!((counters.aggregated_reads, counters.gap_blocks), (2, 3));
+    // Three blocks in a row were rewritten out of each six: a gap of two blocks is not enough.
+    let rows = |most_gap| {
+        let mut harness = rewritten(1_000, most_gap);
         for block in (6..40).step_by(6) {
             harness.write(block * BLOCK_SECTORS, 3 * BLOCK_SECTORS as u32);
         }
@@ -62,10 +62,10 @@ fn a_read_goes_on_through_holes_that_are_small_enough() {
 }
 
 #[test]
-fn what_is_read_through_is_not_kept() {
+fn what_is_read_of_gaps_is_not_kept() {
     let config = roomy(4, 500);
-    let mut harness = fresh_array(config, |array| array.with_reads_through_holes(16));
-    // Block 9 is cached, so it is a hole.
+    let mut harness = fresh_array(config, |array| array.with_read_gap_aggregation(16));
+    // Block 9 is cached, so it is a gap.
     harness.read(9 * BLOCK_SECTORS, 8);
     harness.run_to_quiescence();
     harness.new_events();
@@ -87,8 +87,8 @@ fn under_rewriting(work: BackgroundWork, delayed_free_blocks: u64) -> Vec<u64> {
         let block = step % 10 * 100;
         harness.write(block * BLOCK_SECTORS, 100 * BLOCK_SECTORS as u32);
         // To the next consistency point.
-        let checkpoints = harness.array.counters().checkpoints;
-        while harness.array.counters().checkpoints == checkpoints {
+        let consistency_points = harness.array.counters().consistency_points;
+        while harness.array.counters().consistency_points == consistency_points {
             harness.fire_timer();
             harness.drain();
         }

@@ -137,7 +137,7 @@ fn harness(setting: &Setting) -> FaultyHarness {
 
 /// What happens next.
 #[derive(Debug, Clone)]
-enum Happening {
+enum Step {
     /// A stream of reads goes on.
     ReadOn(u32),
     Read(Index, u32),
@@ -149,26 +149,26 @@ enum Happening {
     CompleteNewest,
     Drain,
     Commit,
-    Checkpoint,
+    LogDrain,
     Spoil(Index, Index),
 }
 
-fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
+fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     let sectors = prop_oneof![4 => 1..=20u32, 1 => 1..=120u32];
-    let happening = prop_oneof![
-        6 => sectors.clone().prop_map(Happening::ReadOn),
-        6 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
-        8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
-        8 => (1..=8u32).prop_map(Happening::WriteOn),
-        4 => any::<Index>().prop_map(Happening::Execute),
-        24 => any::<Index>().prop_map(Happening::Complete),
-        6 => Just(Happening::CompleteNewest),
-        1 => Just(Happening::Drain),
-        2 => Just(Happening::Commit),
-        1 => Just(Happening::Checkpoint),
-        4 => any::<(Index, Index)>().prop_map(|(spindle, block)| Happening::Spoil(spindle, block)),
+    let step = prop_oneof![
+        6 => sectors.clone().prop_map(Step::ReadOn),
+        6 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Step::Read(at, size)),
+        8 => (any::<Index>(), sectors).prop_map(|(at, size)| Step::Write(at, size)),
+        8 => (1..=8u32).prop_map(Step::WriteOn),
+        4 => any::<Index>().prop_map(Step::Execute),
+        24 => any::<Index>().prop_map(Step::Complete),
+        6 => Just(Step::CompleteNewest),
+        1 => Just(Step::Drain),
+        2 => Just(Step::Commit),
+        1 => Just(Step::LogDrain),
+        4 => any::<(Index, Index)>().prop_map(|(spindle, block)| Step::Spoil(spindle, block)),
     ];
-    prop::collection::vec(happening, 1..250)
+    prop::collection::vec(step, 1..250)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -182,20 +182,20 @@ enum Spoils {
 fn take(
     harness: &mut FaultyHarness,
     setting: &Setting,
-    happening: &Happening,
+    step: &Step,
     spoils: Spoils,
     cursor: &mut u64,
 ) {
     let commands = harness.commands_out();
-    match happening {
-        Happening::ReadOn(sectors) => {
+    match step {
+        Step::ReadOn(sectors) => {
             let (first_sector, lun_sectors) = (harness.goes_on_at, setting.lun_sectors);
             let sectors = if setting.whole_blocks { sectors.next_multiple_of(8) } else { *sectors };
             let sectors = sectors.min((lun_sectors - first_sector) as u32);
             harness.read(first_sector, sectors);
             harness.goes_on_at = (first_sector + u64::from(sectors)) % lun_sectors;
         }
-        Happening::Read(at, sectors) | Happening::Write(at, sectors) => {
+        Step::Read(at, sectors) | Step::Write(at, sectors) => {
             let lun_sectors = setting.lun_sectors as usize;
             let (mut first_sector, mut sectors) = (at.index(lun_sectors), *sectors);
             if setting.whole_blocks {
@@ -203,12 +203,12 @@ fn take(
                 sectors = sectors.next_multiple_of(8);
             }
             let sectors = sectors.min((lun_sectors - first_sector) as u32);
-            match happening {
-                Happening::Read(..) => harness.read(first_sector as u64, sectors),
+            match step {
+                Step::Read(..) => harness.read(first_sector as u64, sectors),
                 _ => harness.write(first_sector as u64, sectors),
             };
         }
-        Happening::WriteOn(half_chunks) => {
+        Step::WriteOn(half_chunks) => {
             // A stream ends with the LUN, and begins again.
             let half_chunk = CHUNK_SECTORS / 2;
             let first_sector = if *cursor + half_chunk > setting.lun_sectors { 0 } else { *cursor };
@@ -217,29 +217,29 @@ fn take(
             *cursor = first_sector + sectors.min(left);
             harness.write(first_sector, sectors.min(left) as u32);
         }
-        Happening::Execute(index) if commands > 0 => harness.execute(index.index(commands)),
-        Happening::Complete(index) if commands > 0 => harness.complete(index.index(commands)),
-        Happening::CompleteNewest if commands > 0 => harness.complete(commands - 1),
-        Happening::Execute(_) | Happening::Complete(_) | Happening::CompleteNewest => {}
-        Happening::Drain => {
+        Step::Execute(index) if commands > 0 => harness.execute(index.index(commands)),
+        Step::Complete(index) if commands > 0 => harness.complete(index.index(commands)),
+        Step::CompleteNewest if commands > 0 => harness.complete(commands - 1),
+        Step::Execute(_) | Step::Complete(_) | Step::CompleteNewest => {}
+        Step::Drain => {
             for _ in 0..50 {
                 if harness.commands_out() > 0 {
                     harness.complete(0);
                 }
             }
         }
-        Happening::Commit => harness.commit(),
-        Happening::Checkpoint => harness.checkpoint(),
-        Happening::Spoil(spindle, block) if spoils != Spoils::None => {
+        Step::Commit => harness.commit(),
+        Step::LogDrain => harness.begin_log_drain(),
+        Step::Spoil(spindle, block) if spoils != Spoils::None => {
             let spindle = spindle.index(harness.array.spindles().into()) as u16;
             let block = block.index((SPINDLE_SECTORS / BLOCK_SECTORS) as usize) as u64;
             harness.driver.spoil(spindle, block, spoils == Spoils::Any);
         }
-        Happening::Spoil(..) => {}
+        Step::Spoil(..) => {}
     }
 }
 
-/// A spindle's fate, by the number of the happening before which it befalls it.
+/// A spindle's fate, by the number of the step before which it befalls it.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Lost(u16),
@@ -253,23 +253,23 @@ fn befall(harness: &mut FaultyHarness, fate: Fate) {
     }
 }
 
-/// A new array goes through `happenings`, at some of which its spindles meet their fates, or else at the end.
+/// A new array goes through `steps`, at some of which its spindles meet their fates, or else at the end.
 fn live(
     setting: &Setting,
-    happenings: &[Happening],
+    steps: &[Step],
     fates: &[(usize, Fate)],
     spoils: Spoils,
 ) -> FaultyHarness {
     let mut harness = harness(setting);
     harness.driver.may_refuse = spoils == Spoils::Any;
     let mut cursor = 0;
-    for (number, happening) in happenings.iter().enumerate() {
+    for (number, step) in steps.iter().enumerate() {
         for (_, fate) in fates.iter().filter(|(at, _)| *at == number) {
             befall(&mut harness, *fate);
         }
-        take(&mut harness, setting, happening, spoils, &mut cursor);
+        take(&mut harness, setting, step, spoils, &mut cursor);
     }
-    for (_, fate) in fates.iter().filter(|(at, _)| *at >= happenings.len()) {
+    for (_, fate) in fates.iter().filter(|(at, _)| *at >= steps.len()) {
         befall(&mut harness, *fate);
     }
     harness
@@ -277,11 +277,11 @@ fn live(
 
 fn run(
     setting: &Setting,
-    happenings: &[Happening],
+    steps: &[Step],
     fates: &[(usize, Fate)],
     spoils: Spoils,
 ) -> FaultyHarness {
-    let mut harness = live(setting, happenings, fates, spoils);
+    let mut harness = live(setting, steps, fates, spoils);
     harness.run_to_quiescence();
     harness
 }
@@ -292,8 +292,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(CASES / 8, CASES)))]
 
     #[test]
-    fn parity_is_right_after_any_history(setting in any_setting(), happenings in any_happenings()) {
-        let mut harness = run(&setting, &happenings, &[], Spoils::None);
+    fn parity_is_right_after_any_history(setting in any_setting(), steps in any_steps()) {
+        let mut harness = run(&setting, &steps, &[], Spoils::None);
         harness.clean();
         harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
         harness.driver.parity_is_right();
@@ -304,14 +304,14 @@ proptest! {
     #[test]
     fn with_a_spindle_lost_every_read_is_right(
         setting in any_setting(),
-        happenings in any_happenings(),
+        steps in any_steps(),
         at in 0..250usize,
         spindle in 0..6u16,
         other in 0..6u16,
     ) {
         let rebuild = Rebuild { spares: setting.rebuild.spares.min(1), ..setting.rebuild };
         let setting = Setting { rebuild, ..setting };
-        let mut harness = run(&setting, &happenings, &[(at, Fate::Lost(spindle))], Spoils::None);
+        let mut harness = run(&setting, &steps, &[(at, Fate::Lost(spindle))], Spoils::None);
         harness.read_everything();
         harness.clean();
         harness.read_everything();
@@ -330,14 +330,14 @@ proptest! {
     #[test]
     fn a_replaced_spindle_is_whole_again(
         setting in any_setting(),
-        happenings in any_happenings(),
+        steps in any_steps(),
         times in prop::array::uniform2(0..250usize),
         spindle in 0..6u16,
         other in 0..6u16,
     ) {
         let (lost, replaced) = (times[0].min(times[1]), times[0].max(times[1]));
         let fates = [(lost, Fate::Lost(spindle)), (replaced, Fate::Replaced(spindle))];
-        let mut harness = run(&setting, &happenings, &fates, Spoils::None);
+        let mut harness = run(&setting, &steps, &fates, Spoils::None);
         prop_assert!(!harness.array.failures()[0].is_open());
         harness.clean();
         harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
@@ -351,7 +351,7 @@ proptest! {
     #[test]
     fn nothing_acknowledged_is_lost_with_the_power(
         setting in any_setting(),
-        happenings in any_happenings(),
+        steps in any_steps(),
         loses_a_spindle: bool,
         at in 0..250usize,
         spindle in 0..6u16,
@@ -365,7 +365,7 @@ proptest! {
         let fates = if loses_a_spindle { &fates[..] } else { &[] };
         let spoils =
             if spoils && !loses_a_spindle { Spoils::OneOfARow } else { Spoils::None };
-        let mut harness = live(&setting, &happenings, fates, spoils);
+        let mut harness = live(&setting, &steps, fates, spoils);
         harness.crash(array(&setting));
         harness.read_everything();
         harness.clean();
@@ -424,13 +424,13 @@ fn a_partial_stripe_updates_its_parity_once() {
 /// anything.
 #[test]
 fn streams_go_out_in_stripes_and_parity_is_right() {
-    let strategy = (any_setting(), any_happenings(), 0..500usize, 0..6u16);
+    let strategy = (any_setting(), any_steps(), 0..500usize, 0..6u16);
     let seen = std::cell::Cell::new((0, 0));
-    cases_that_test(CASES, CASES, strategy, |(setting, happenings, at, spindle)| {
+    cases_that_test(CASES, CASES, strategy, |(setting, steps, at, spindle)| {
         // A spindle is lost in half of the cases.
         let fates = [(at, Fate::Lost(spindle)), (at + 20, Fate::Replaced(spindle))];
         let fates = if at < 250 { &fates[..] } else { &[] };
-        let mut harness = run(&setting, &happenings, fates, Spoils::None);
+        let mut harness = run(&setting, &steps, fates, Spoils::None);
         harness.clean();
         harness.driver.spindles_have(&harness.driver.host.acknowledged.clone());
         harness.driver.parity_is_right();
@@ -452,8 +452,8 @@ fn streams_go_out_in_stripes_and_parity_is_right() {
 
 #[test]
 fn one_bad_block_of_a_row_is_made_good() {
-    cases_that_test(CASES, CASES, (any_setting(), any_happenings()), |(setting, happenings)| {
-        let mut harness = run(&setting, &happenings, &[], Spoils::OneOfARow);
+    cases_that_test(CASES, CASES, (any_setting(), any_steps()), |(setting, steps)| {
+        let mut harness = run(&setting, &steps, &[], Spoils::OneOfARow);
         harness.read_everything();
         harness.clean();
         harness.read_everything();
@@ -469,15 +469,15 @@ fn one_bad_block_of_a_row_is_made_good() {
 #[test]
 fn nothing_wrong_is_ever_read() {
     let times = prop::array::uniform2(0..600usize);
-    let strategy = (any_setting(), any_happenings(), times, 0..6u16);
-    cases_that_test(CASES, CASES, strategy, |(setting, happenings, times, spindle)| {
+    let strategy = (any_setting(), any_steps(), times, 0..6u16);
+    cases_that_test(CASES, CASES, strategy, |(setting, steps, times, spindle)| {
         let (lost, replaced) = (times[0].min(times[1]), times[0].max(times[1]));
         let mut fates = vec![(lost, Fate::Lost(spindle)), (replaced, Fate::Replaced(spindle))];
         fates.retain(|(at, _)| *at < 300);
         if lost >= 300 {
             fates.clear();
         }
-        let mut harness = run(&setting, &happenings, &fates, Spoils::Any);
+        let mut harness = run(&setting, &steps, &fates, Spoils::Any);
         harness.read_everything();
         harness.clean();
         harness.read_everything();
@@ -574,7 +574,7 @@ fn with_a_read_that_found_a_bad_block() -> (FaultyHarness, u32, (u16, u64)) {
 }
 
 /// The row never has two bad blocks, but when the read learns of the one it is good again, and another one is bad.
-fn is_read_with_another_bad_block(mut harness: FaultyHarness, read: u32, other: (u16, u64)) {
+fn read_finds_another_bad_block(mut harness: FaultyHarness, read: u32, other: (u16, u64)) {
     assert_eq!((harness.driver.bad_blocks(), harness.array.bad_blocks().repaired), (0, 1));
     assert!(harness.driver.spoil(other.0, other.1, false));
     harness.run_to_quiescence();
@@ -592,7 +592,7 @@ fn what_another_read_has_repaired_is_not_gone() {
     while harness.commands_out() > 1 {
         harness.complete(1);
     }
-    is_read_with_another_bad_block(harness, read, other);
+    read_finds_another_bad_block(harness, read, other);
 }
 
 #[test]
@@ -605,7 +605,7 @@ fn what_a_destage_has_repaired_is_not_gone() {
         harness.complete(0);
     }
     assert!(!harness.is_answered(read));
-    is_read_with_another_bad_block(harness, read, other);
+    read_finds_another_bad_block(harness, read, other);
 }
 
 #[test]
@@ -729,7 +729,7 @@ fn with_log(format: Format) -> Setting {
 }
 
 #[test]
-fn a_full_half_begins_a_checkpoint_that_frees_it() {
+fn a_full_half_begins_a_log_drain_that_frees_it() {
     let mut harness = harness(&with_log(Format::Modelled));
     for block in 0..3 {
         harness.write(block * 40, 8);
@@ -739,8 +739,8 @@ fn a_full_half_begins_a_checkpoint_that_frees_it() {
     assert!(harness.is_answered(fourth));
     assert!(harness.commands_out() > 0);
     harness.run_to_quiescence();
-    assert_eq!((harness.driver.committed, harness.array.counters().checkpoints), (1, 1));
-    // The fourth write is not of the checkpoint, and it is in the other half.
+    assert_eq!((harness.driver.committed, harness.array.counters().consistency_points), (1, 1));
+    // The fourth write is not of the drain, and it is in the other half.
     assert!(!harness.array.is_clean());
     harness.clean();
     assert_eq!(harness.driver.committed, 2);
@@ -770,10 +770,10 @@ fn with_both_halves_full_writes_wait_for_the_commit() {
 }
 
 #[test]
-fn a_sector_written_again_while_it_is_on_its_way_is_of_the_next_checkpoint() {
+fn a_sector_written_again_while_it_is_on_its_way_is_of_the_next_log_drain() {
     let mut harness = harness(&with_log(Format::Modelled));
     harness.write(0, 8);
-    harness.checkpoint();
+    harness.begin_log_drain();
     assert_eq!(harness.commands_out(), 2);
     harness.write(0, 8);
     harness.run_to_quiescence();

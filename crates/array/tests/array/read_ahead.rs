@@ -8,12 +8,12 @@ use crate::cases::cases_that_test;
 use crate::harness::{Harness, Watch};
 use crate::in_place::{any_in_place, fresh_in_place, lun_is_as_acknowledged};
 use crate::payloads::Bytes;
-use crate::read_your_writes::{Happening as Other, let_happen};
+use crate::read_your_writes::{Step as Other, apply_steps};
 use crate::write_anywhere::{any_write_anywhere, fresh_write_anywhere};
 
 /// What happens next.
 #[derive(Debug, Clone)]
-enum Happening {
+enum Step {
     /// One of three streams goes on.
     GoOn(usize, u32),
     /// It begins elsewhere.
@@ -24,23 +24,23 @@ enum Happening {
     Other(Other),
 }
 
-fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
+fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     let sectors = || prop_oneof![4 => 1..=20u32, 1 => 1..=80u32];
-    let happening = prop_oneof![
-        12 => (0..3usize, sectors()).prop_map(|(stream, size)| Happening::GoOn(stream, size)),
-        1 => (0..3usize, any::<Index>()).prop_map(|(stream, to)| Happening::Jump(stream, to)),
-        2 => (any::<Index>(), sectors()).prop_map(|(at, size)| Happening::Other(Other::Read(at, size))),
+    let step = prop_oneof![
+        12 => (0..3usize, sectors()).prop_map(|(stream, size)| Step::GoOn(stream, size)),
+        1 => (0..3usize, any::<Index>()).prop_map(|(stream, to)| Step::Jump(stream, to)),
+        2 => (any::<Index>(), sectors()).prop_map(|(at, size)| Step::Other(Other::Read(at, size))),
         4 => (0..3usize, 0..200u32, sectors())
-            .prop_map(|(stream, ahead, size)| Happening::WriteNear(stream, ahead, size)),
-        2 => (any::<Index>(), sectors()).prop_map(|(at, size)| Happening::Other(Other::Write(at, size))),
-        6 => any::<Index>().prop_map(|command| Happening::Other(Other::Execute(command))),
-        16 => any::<Index>().prop_map(|command| Happening::Other(Other::Complete(command))),
-        4 => Just(Happening::Other(Other::CompleteNewest)),
-        1 => Just(Happening::Other(Other::Drain)),
-        2 => Just(Happening::Other(Other::Timer)),
-        1 => Just(Happening::Forget),
+            .prop_map(|(stream, ahead, size)| Step::WriteNear(stream, ahead, size)),
+        2 => (any::<Index>(), sectors()).prop_map(|(at, size)| Step::Other(Other::Write(at, size))),
+        6 => any::<Index>().prop_map(|command| Step::Other(Other::Execute(command))),
+        16 => any::<Index>().prop_map(|command| Step::Other(Other::Complete(command))),
+        4 => Just(Step::Other(Other::CompleteNewest)),
+        1 => Just(Step::Other(Other::Drain)),
+        2 => Just(Step::Other(Other::Timer)),
+        1 => Just(Step::Forget),
     ];
-    prop::collection::vec(happening, 1..400)
+    prop::collection::vec(step, 1..400)
 }
 
 fn any_window() -> impl Strategy<Value = u64> {
@@ -48,7 +48,7 @@ fn any_window() -> impl Strategy<Value = u64> {
 }
 
 /// Does them, and returns how many blocks were read ahead and used.
-fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[Happening]) -> u32 {
+fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, steps: &[Step]) -> u32 {
     let lun_sectors = harness.driver.host.acknowledged.len();
     let mut streams = [0; 3];
     // What does not fit its LUN ends with it.
@@ -56,9 +56,9 @@ fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[
         let (_, lun) = harness.driver.host.lun_of(first)?;
         Some(sectors.min((lun.end - first) as u32))
     };
-    for happening in happenings {
-        match happening {
-            Happening::GoOn(stream, sectors) => {
+    for step in steps {
+        match step {
+            Step::GoOn(stream, sectors) => {
                 let first = streams[*stream];
                 if let Some(sectors) = most(harness, first, *sectors) {
                     harness.read(first, sectors);
@@ -67,15 +67,15 @@ fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[
                     streams[*stream] = 0;
                 }
             }
-            Happening::Jump(stream, to) => streams[*stream] = to.index(lun_sectors) as u64,
-            Happening::WriteNear(stream, ahead, sectors) => {
+            Step::Jump(stream, to) => streams[*stream] = to.index(lun_sectors) as u64,
+            Step::WriteNear(stream, ahead, sectors) => {
                 let first = (streams[*stream] + u64::from(*ahead)) % lun_sectors as u64;
                 if let Some(sectors) = most(harness, first, *sectors) {
                     harness.write(first, sectors);
                 }
             }
-            Happening::Forget => harness.array.forget_cache(),
-            Happening::Other(other) => let_happen(harness, std::slice::from_ref(other)),
+            Step::Forget => harness.array.forget_cache(),
+            Step::Other(other) => apply_steps(harness, std::slice::from_ref(other)),
         }
         harness.array.assert_invariants();
     }
@@ -100,11 +100,11 @@ fn read_in_order<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>) {
 
 #[test]
 fn write_anywhere_reads_its_writes_while_it_reads_ahead() {
-    let cases = (any_write_anywhere(), any_window(), any_happenings());
-    cases_that_test(1024, 5_000, cases, |(config, window, happenings)| {
+    let cases = (any_write_anywhere(), any_window(), any_steps());
+    cases_that_test(1024, 5_000, cases, |(config, window, steps)| {
         let mut harness = fresh_write_anywhere(config);
         harness.array.set_read_ahead(window);
-        let used = run(&mut harness, &happenings);
+        let used = run(&mut harness, &steps);
         prop_assert_eq!(harness.array.aggregate().verify(), Ok(()));
         read_in_order(&mut harness);
         Ok(used)
@@ -115,12 +115,12 @@ fn write_anywhere_reads_its_writes_while_it_reads_ahead() {
 fn in_place_reads_its_writes_while_it_reads_ahead() {
     let window = prop_oneof![3 => any_window(), 1 => Just(0)];
     let read_cache = prop_oneof![Just(0u64), Just(16 << 10), Just(200 << 10)];
-    let cases = (any_in_place(), window, read_cache, any_happenings());
-    cases_that_test(1024, 5_000, cases, |(config, window, read_cache, happenings)| {
+    let cases = (any_in_place(), window, read_cache, any_steps());
+    cases_that_test(1024, 5_000, cases, |(config, window, read_cache, steps)| {
         let destages_all = config.destage_low_sectors == 0;
         let mut harness = fresh_in_place(config);
         harness.array.set_read_cache(window, read_cache);
-        let used = run(&mut harness, &happenings);
+        let used = run(&mut harness, &steps);
         if destages_all {
             lun_is_as_acknowledged(&harness);
         }

@@ -11,13 +11,13 @@ use crate::harness::{Harness, Watch};
 use crate::in_place::{DestageWatch, any_in_place, fresh_in_place, lun_is_as_acknowledged};
 use crate::payloads::Bytes;
 use crate::write_anywhere::{
-    CheckpointWatch, any_write_anywhere, fresh_array, fresh_write_anywhere,
+    ConsistencyPointWatch, any_write_anywhere, fresh_array, fresh_write_anywhere,
     spindles_are_as_acknowledged,
 };
 
 /// What happens next.
 #[derive(Debug, Clone)]
-pub enum Happening {
+pub enum Step {
     Read(Index, u32),
     Write(Index, u32),
     /// A spindle does one of its commands and does not say so yet.
@@ -34,58 +34,55 @@ pub enum Happening {
 }
 
 /// Any order of completion, from drawn by lot to nearly last in, first out.
-pub fn any_happenings() -> impl Strategy<Value = Vec<Happening>> {
-    (0..=30u32).prop_flat_map(happenings_completed_by_lot)
+pub fn any_steps() -> impl Strategy<Value = Vec<Step>> {
+    (0..=30u32).prop_flat_map(steps_completed_by_lot)
 }
 
-fn happenings_completed_by_lot(of_thirty: u32) -> impl Strategy<Value = Vec<Happening>> {
+fn steps_completed_by_lot(of_thirty: u32) -> impl Strategy<Value = Vec<Step>> {
     let sectors = prop_oneof![4 => 1..=20u32, 1 => 1..=160u32];
-    let happening = prop_oneof![
-        6 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
-        8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
-        6 => any::<Index>().prop_map(Happening::Execute),
-        1 + of_thirty => any::<Index>().prop_map(Happening::Complete),
-        31 - of_thirty => Just(Happening::CompleteNewest),
-        1 => Just(Happening::Drain),
-        2 => Just(Happening::Timer),
-        2 => Just(Happening::TimerMeanwhile),
+    let step = prop_oneof![
+        6 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Step::Read(at, size)),
+        8 => (any::<Index>(), sectors).prop_map(|(at, size)| Step::Write(at, size)),
+        6 => any::<Index>().prop_map(Step::Execute),
+        1 + of_thirty => any::<Index>().prop_map(Step::Complete),
+        31 - of_thirty => Just(Step::CompleteNewest),
+        1 => Just(Step::Drain),
+        2 => Just(Step::Timer),
+        2 => Just(Step::TimerMeanwhile),
     ];
-    prop::collection::vec(happening, 1..400)
+    prop::collection::vec(step, 1..400)
 }
 
-fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, happenings: &[Happening]) {
-    let_happen(harness, happenings);
+fn run<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, steps: &[Step]) {
+    apply_steps(harness, steps);
     harness.run_to_quiescence();
 }
 
-pub fn let_happen<A: Array<Bytes>, W: Watch<A>>(
-    harness: &mut Harness<A, W>,
-    happenings: &[Happening],
-) {
+pub fn apply_steps<A: Array<Bytes>, W: Watch<A>>(harness: &mut Harness<A, W>, steps: &[Step]) {
     let lun_sectors = harness.driver.host.acknowledged.len();
-    for happening in happenings {
+    for step in steps {
         let commands = harness.commands_out();
-        match happening {
-            Happening::Read(at, sectors) | Happening::Write(at, sectors) => {
+        match step {
+            Step::Read(at, sectors) | Step::Write(at, sectors) => {
                 let first_sector = at.index(lun_sectors) as u64;
                 let Some((_, lun)) = harness.driver.host.lun_of(first_sector) else { continue };
                 let sectors = (*sectors).min((lun.end - first_sector) as u32);
-                match happening {
-                    Happening::Read(..) => harness.read(first_sector, sectors),
+                match step {
+                    Step::Read(..) => harness.read(first_sector, sectors),
                     _ => harness.write(first_sector, sectors),
                 };
             }
-            Happening::Execute(index) if commands > 0 => harness.execute(index.index(commands)),
-            Happening::Complete(index) if commands > 0 => {
+            Step::Execute(index) if commands > 0 => harness.execute(index.index(commands)),
+            Step::Complete(index) if commands > 0 => {
                 harness.complete(index.index(commands));
             }
-            Happening::CompleteNewest if commands > 0 => {
+            Step::CompleteNewest if commands > 0 => {
                 harness.complete(commands - 1);
             }
-            Happening::Execute(_) | Happening::Complete(_) | Happening::CompleteNewest => {}
-            Happening::Drain => harness.drain(),
-            Happening::Timer => harness.fire_timer(),
-            Happening::TimerMeanwhile => {
+            Step::Execute(_) | Step::Complete(_) | Step::CompleteNewest => {}
+            Step::Drain => harness.drain(),
+            Step::Timer => harness.fire_timer(),
+            Step::TimerMeanwhile => {
                 harness.fire_timer();
                 while harness.commands_out() > commands {
                     harness.complete(commands);
@@ -110,22 +107,22 @@ proptest! {
     #[test]
     fn write_anywhere_keeps_what_it_acknowledged(
         config in any_write_anywhere(),
-        happenings in any_happenings(),
+        steps in any_steps(),
     ) {
-        let mut harness: Harness<WriteAnywhere<Bytes>, CheckpointWatch> = fresh_write_anywhere(config);
-        run(&mut harness, &happenings);
+        let mut harness: Harness<WriteAnywhere<Bytes>, ConsistencyPointWatch> = fresh_write_anywhere(config);
+        run(&mut harness, &steps);
         spindles_are_as_acknowledged(&harness);
         prop_assert_eq!(harness.array.aggregate().verify(), Ok(()));
         read_everything(&mut harness);
     }
 
     #[test]
-    fn with_reads_through_holes_and_background_work_it_keeps_it_too(
+    fn with_read_gap_aggregation_and_background_work_it_keeps_it_too(
         config in any_write_anywhere(),
-        holes in 0..=126u32,
+        most_gap in 0..=126u32,
         reclaim_interval_ns in prop_oneof![Just(0), 1..200_000_000u64],
         blocks_per_second in prop::option::of(1..2_000u32),
-        happenings in any_happenings(),
+        steps in any_steps(),
     ) {
         let scan = blocks_per_second.map(|blocks_per_second| BackgroundScan {
             blocks_per_second,
@@ -134,10 +131,10 @@ proptest! {
         });
         let work = BackgroundWork { reclaim_interval_ns, scan };
         let with = |array: WriteAnywhere<Bytes>| {
-            array.with_reads_through_holes(holes).with_background(work)
+            array.with_read_gap_aggregation(most_gap).with_background(work)
         };
-        let mut harness: Harness<WriteAnywhere<Bytes>, CheckpointWatch> = fresh_array(config, with);
-        run(&mut harness, &happenings);
+        let mut harness: Harness<WriteAnywhere<Bytes>, ConsistencyPointWatch> = fresh_array(config, with);
+        run(&mut harness, &steps);
         // A scan's turn is no consistency point.
         let end_ns = harness.driver.now_ns + 100_000_000;
         while harness.driver.now_ns < end_ns {
@@ -151,11 +148,11 @@ proptest! {
     #[test]
     fn in_place_keeps_what_it_acknowledged(
         config in any_in_place(),
-        happenings in any_happenings(),
+        steps in any_steps(),
     ) {
         let destages_all = config.destage_low_sectors == 0;
         let mut harness: Harness<InPlace<Bytes>, DestageWatch> = fresh_in_place(config);
-        run(&mut harness, &happenings);
+        run(&mut harness, &steps);
         if destages_all {
             lun_is_as_acknowledged(&harness);
         }

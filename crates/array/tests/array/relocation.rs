@@ -13,7 +13,7 @@ use strewn_testing::cases;
 
 use crate::harness::{Harness, Watch};
 use crate::payloads::Bytes;
-use crate::read_your_writes::{any_happenings, let_happen, read_everything};
+use crate::read_your_writes::{any_steps, apply_steps, read_everything};
 use crate::write_anywhere::{
     any_write_anywhere, fresh_relocating, roomy, spindles_are_as_acknowledged, unwatched,
 };
@@ -68,10 +68,10 @@ proptest! {
     fn whatever_is_relocated_what_was_acknowledged_stays(
         config in any_write_anywhere(),
         relocation in any_relocation(),
-        happenings in any_happenings(),
+        steps in any_steps(),
     ) {
         let mut harness = fresh_relocating(config, relocation);
-        let_happen(&mut harness, &happenings);
+        apply_steps(&mut harness, &steps);
         come_to_rest(&mut harness);
         spindles_are_as_acknowledged(&harness);
         prop_assert_eq!(harness.array.aggregate().verify(), Ok(()));

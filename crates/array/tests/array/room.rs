@@ -40,10 +40,10 @@ impl Driver<()> for Spindles {
     fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &()) -> Logged {
         self.log.append(&record)
     }
-    fn checkpoint_begins(&mut self) {
+    fn consistency_point_begins(&mut self) {
         self.log.switch();
     }
-    fn checkpoint_ends(&mut self) {
+    fn consistency_point_ends(&mut self) {
         self.log.release();
     }
 }
@@ -67,7 +67,7 @@ fn array_to_grow(room: u64, later: Option<ParityGroup>) -> (WriteAnywhere<()>, S
         volumes: vec![VolumeConfig::of_one_lun(32_000, FILE_BLOCKS)],
         format: Format::Modelled,
         log,
-        checkpoint_interval_ns: 1_000_000_000,
+        consistency_point_interval_ns: 1_000_000_000,
         cache_blocks: 500,
         protected_blocks: 100,
         dirty_limit_blocks: 200,
@@ -140,7 +140,7 @@ fn a_write_without_room_is_refused_and_the_rest_goes_on() {
     array.timer_fired(1_000_000_000, &mut spindles);
     complete_all(&mut array, &mut spindles);
     assert_eq!((&spindles.acknowledged[..], &spindles.refused[..]), (&[1, 3][..], &[0, 2][..]));
-    assert_eq!((array.counters().refused_writes, array.counters().checkpoints), (2, 2));
+    assert_eq!((array.counters().refused_writes, array.counters().consistency_points), (2, 2));
 }
 
 #[test]

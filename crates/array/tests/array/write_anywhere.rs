@@ -18,7 +18,7 @@ use crate::payloads::Bytes;
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
-type WriteAnywhereBench = Harness<WriteAnywhere<Bytes>, CheckpointWatch>;
+type WriteAnywhereBench = Harness<WriteAnywhere<Bytes>, ConsistencyPointWatch>;
 
 /// A group of `data_spindles` with room for a file of `file_blocks` and little else to hinder.
 pub fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
@@ -31,7 +31,7 @@ pub fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
         volumes: vec![VolumeConfig::of_one_lun(20_000, file_blocks)],
         format: Format::default(),
         log: LogSize { half_bytes: 4 << 20, record_header_bytes: 0 },
-        checkpoint_interval_ns: 10 * MILLISECOND_NS,
+        consistency_point_interval_ns: 10 * MILLISECOND_NS,
         cache_blocks: 1_000,
         protected_blocks: 500,
         dirty_limit_blocks: 1_000,
@@ -114,7 +114,7 @@ pub fn fresh_array(
     let array = with(WriteAnywhere::new(config).unwrap());
     let map = file_map(&array, file_blocks);
     let committed = (map.clone(), vec![0; file_blocks as usize * BLOCK_SECTORS as usize]);
-    let watch = CheckpointWatch { group, map, committed, ..Default::default() };
+    let watch = ConsistencyPointWatch { group, map, committed, ..Default::default() };
     on_spindles(array, &group, file_blocks, watch)
 }
 
@@ -157,33 +157,33 @@ fn place_of(group: &ParityGroup, map: &[Vbn], lun_sector: u64) -> (u16, u64) {
 
 /// At every moment the spindles hold, at the places of the consistency point that was committed last, what the host
 /// had been acknowledged when that consistency point began.
-pub struct CheckpointWatch {
+pub struct ConsistencyPointWatch {
     group: ParityGroup,
     /// Where the file's blocks lie, those of a consistency point in progress included.
     map: Vec<Vbn>,
     committed: (Vec<Vbn>, Vec<u32>),
     in_progress: Option<(Vec<Vbn>, Vec<u32>)>,
-    checkpoints: u64,
+    consistency_points: u64,
 }
 
-impl Default for CheckpointWatch {
+impl Default for ConsistencyPointWatch {
     fn default() -> Self {
         Self {
             group: ParityGroup::new(Parity::RaidDp, 1, 1).unwrap(),
             map: Vec::new(),
             committed: (Vec::new(), Vec::new()),
             in_progress: None,
-            checkpoints: 0,
+            consistency_points: 0,
         }
     }
 }
 
-impl Watch<WriteAnywhere<Bytes>> for CheckpointWatch {
+impl Watch<WriteAnywhere<Bytes>> for ConsistencyPointWatch {
     fn saw(&mut self, array: &WriteAnywhere<Bytes>, driver: &MemoryDriver, events: &[Event]) {
-        let checkpoints = array.counters().checkpoints;
-        if checkpoints > self.checkpoints {
-            assert_eq!(checkpoints, self.checkpoints + 1);
-            self.checkpoints = checkpoints;
+        let consistency_points = array.counters().consistency_points;
+        if consistency_points > self.consistency_points {
+            assert_eq!(consistency_points, self.consistency_points + 1);
+            self.consistency_points = consistency_points;
             self.committed = self.in_progress.take().expect("a commit of what never began");
         }
         let map = file_map(array, self.map.len() as u32);
@@ -225,7 +225,7 @@ fn content_head(lun_sector: u64, version: u32) -> [u8; 16] {
 
 /// With nothing dirty, the spindles hold what was acknowledged, byte for byte.
 pub fn spindles_are_as_acknowledged(harness: &WriteAnywhereBench) {
-    let CheckpointWatch { group, map, .. } = &harness.watch;
+    let ConsistencyPointWatch { group, map, .. } = &harness.watch;
     for (lun_sector, &version) in (0..).zip(&harness.driver.host.acknowledged) {
         let (spindle, sector) = place_of(group, map, lun_sector);
         let there = harness.driver.sector(spindle, sector);
@@ -420,7 +420,7 @@ fn blocks_written_in_full_are_acknowledged_without_a_spindle() {
 #[test]
 fn the_timer_begins_a_consistency_point_when_something_is_dirty() {
     let mut harness = fresh_write_anywhere(roomy(4, 500));
-    let before = harness.array.counters().checkpoints;
+    let before = harness.array.counters().consistency_points;
     harness.write(80, 8);
     assert_eq!(harness.commands_out(), 0);
     harness.fire_timer();
@@ -428,25 +428,25 @@ fn the_timer_begins_a_consistency_point_when_something_is_dirty() {
     let began_ns = harness.driver.now_ns;
     assert_eq!(harness.driver.timer_ns, Some(began_ns + 10 * MILLISECOND_NS));
     harness.drain();
-    assert_eq!(harness.array.counters().checkpoints, before + 1);
+    assert_eq!(harness.array.counters().consistency_points, before + 1);
 
     harness.fire_timer();
     assert_eq!(harness.commands_out(), 0);
     assert!(harness.driver.timer_ns > Some(began_ns + 10 * MILLISECOND_NS));
-    assert_eq!(harness.array.counters().checkpoints, before + 1);
+    assert_eq!(harness.array.counters().consistency_points, before + 1);
 }
 
 #[test]
 fn a_consistency_point_that_outlasts_the_timer_is_followed_by_the_next() {
     let mut harness = fresh_write_anywhere(roomy(4, 500));
-    let before = harness.array.counters().checkpoints;
+    let before = harness.array.counters().consistency_points;
     harness.write(80, 8);
     harness.fire_timer();
     harness.write(160, 8);
     harness.fire_timer();
     assert_eq!(harness.driver.timer_ns, None);
     harness.drain();
-    assert_eq!(harness.array.counters().checkpoints, before + 2);
+    assert_eq!(harness.array.counters().consistency_points, before + 2);
     assert!(harness.driver.timer_ns.is_some());
 }
 
@@ -454,7 +454,7 @@ fn a_consistency_point_that_outlasts_the_timer_is_followed_by_the_next() {
 fn more_dirty_blocks_than_the_limit_begin_a_consistency_point() {
     let mut harness =
         fresh_write_anywhere(WriteAnywhereConfig { dirty_limit_blocks: 10, ..roomy(4, 500) });
-    let before = harness.array.counters().checkpoints;
+    let before = harness.array.counters().consistency_points;
     harness.write(80, 80);
     // The same blocks again are no more than they were.
     harness.write(80, 80);
@@ -462,7 +462,7 @@ fn more_dirty_blocks_than_the_limit_begin_a_consistency_point() {
     harness.write(800, 8);
     assert!(harness.commands_out() > 0);
     harness.drain();
-    assert_eq!(harness.array.counters().checkpoints, before + 1);
+    assert_eq!(harness.array.counters().consistency_points, before + 1);
     spindles_are_as_acknowledged(&harness);
 }
 
@@ -488,7 +488,7 @@ fn with_both_halves_of_the_log_full_writes_wait_and_consistency_points_follow_ea
     assert_eq!(harness.array.counters().since(&before).stalled_writes, 4);
 
     harness.new_events();
-    while harness.array.counters().checkpoints == before.checkpoints {
+    while harness.array.counters().consistency_points == before.consistency_points {
         assert_eq!(harness.driver.host.outstanding_ids(), waiting);
         harness.complete(0);
     }
@@ -503,12 +503,12 @@ fn with_both_halves_of_the_log_full_writes_wait_and_consistency_points_follow_ea
     assert_eq!(acknowledged, waiting);
     assert!(harness.commands_out() > 0, "the next consistency point has begun");
     let counted = harness.array.counters().since(&before);
-    assert_eq!((counted.checkpoints, counted.back_to_back_checkpoints), (1, 1));
+    assert_eq!((counted.consistency_points, counted.back_to_back_consistency_points), (1, 1));
     harness.drain();
     let counted = harness.array.counters().since(&before);
-    assert_eq!((counted.checkpoints, counted.back_to_back_checkpoints), (2, 1));
+    assert_eq!((counted.consistency_points, counted.back_to_back_consistency_points), (2, 1));
     harness.run_to_quiescence();
-    assert_eq!(harness.array.counters().since(&before).checkpoint_data_blocks, 36);
+    assert_eq!(harness.array.counters().since(&before).consistency_point_data_blocks, 36);
     spindles_are_as_acknowledged(&harness);
 }
 
@@ -522,9 +522,9 @@ fn a_rewrite_during_a_consistency_point_goes_out_with_the_next() {
     // What the consistency point writes is still in memory: it reads metadata first.
     assert!(harness.commands().iter().all(Command::is_read));
     harness.write(82, 3);
-    let checkpoints = harness.array.counters().checkpoints;
+    let consistency_points = harness.array.counters().consistency_points;
     harness.drain();
-    assert_eq!(harness.array.counters().checkpoints, checkpoints + 1);
+    assert_eq!(harness.array.counters().consistency_points, consistency_points + 1);
     let (spindle, sector, _) = block_place(&harness, 10);
     for at in 0..8 {
         let expected = content(80 + at, first + 1);
@@ -586,7 +586,7 @@ fn check_stripes(harness: &mut WriteAnywhereBench) -> (usize, usize) {
     harness.fire_timer();
     harness.drain();
     let counted = harness.array.counters().since(&before);
-    assert_eq!(counted.checkpoints, 1);
+    assert_eq!(counted.consistency_points, 1);
     // Metadata is read before anything else.
     let commands = harness.new_commands().split_off(counted.metadata_reads as usize);
     let group = harness.watch.group;
@@ -715,8 +715,8 @@ fn regression_the_edges_of_a_write_that_waits_are_still_there_when_it_is_let_in(
     harness.write(80, 8);
     harness.write(160, 8);
     assert!(harness.commands_out() > 0, "a consistency point is under way");
-    let checkpoint = harness.commands();
-    let is_of_operation = |command: &Command| !checkpoint.contains(command);
+    let consistency_point = harness.commands();
+    let is_of_operation = |command: &Command| !consistency_point.contains(command);
     let waiting = harness.write(802, 2);
     assert!(harness.complete_first(is_of_operation), "the edge is read");
     assert!(!harness.is_acknowledged(waiting));

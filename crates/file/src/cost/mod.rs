@@ -1,5 +1,6 @@
 //! What the layout of a file costs: drive commands per request, and what a simulated drive makes of them.
 
+mod analysis;
 mod commands;
 mod contiguous;
 mod lun;
@@ -8,10 +9,10 @@ mod prediction;
 mod requests;
 mod resolution;
 mod simulation;
-mod study;
 mod verdict;
 mod workload;
 
+pub use analysis::{CostAnalysis, CostAnalysisOptions, CostReport};
 pub use commands::{CommandCounts, DEFAULT_MAX_COMMAND_BYTES, Merging};
 pub use contiguous::ContiguousPlacement;
 pub use lun::{LunRequest, LunRequests};
@@ -23,6 +24,5 @@ pub use prediction::{
 pub use requests::{DEFAULT_REQUESTS, Request, RequestPlan};
 pub use resolution::{CostOptions, CostPass, FileCommands};
 pub use simulation::{AddressShift, FileCost, LayoutCost, SimulatedFigures};
-pub use study::{CostReport, CostStudy, StudyOptions};
 pub use verdict::{Advice, Change, Comparison, SpeedUnit, TRIFLE_S, UNCHANGED_SHARE, Verdict};
 pub use workload::{DEFAULT_OUTSTANDING, FileStream, FileWorkload, Order};

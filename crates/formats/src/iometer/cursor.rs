@@ -241,7 +241,7 @@ impl<'c> Value<'c> {
     }
 
     /// Takes `ENABLED` or `DISABLED`.
-    pub(super) fn is_enabled(&mut self, name: &str) -> Result<bool, FileFormatError> {
+    pub(super) fn enabled_or_disabled(&mut self, name: &str) -> Result<bool, FileFormatError> {
         let word = self.word();
         match word {
             _ if word.eq_ignore_ascii_case("ENABLED") => Ok(true),

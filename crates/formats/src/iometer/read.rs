@@ -244,7 +244,8 @@ fn results_display(cursor: &mut Cursor) -> Result<ResultsDisplay, FileFormatErro
             };
             let mut value = cursor.value_of(&key, help)?;
             if has_record {
-                display.record_last_update = value.is_enabled("record last update results")?;
+                display.record_last_update =
+                    value.enabled_or_disabled("record last update results")?;
             }
             display.update_frequency = value.number_32("update frequency", help)?;
             display.update_type = value.one_of("update type", UpdateType::WORDS)?;

@@ -91,13 +91,13 @@ fn settings(cursor: &mut Cursor) -> Result<TargetSettings, FileFormatError> {
             let help = "write, such as, 16,DISABLED,1,DISABLED,0";
             let mut value = cursor.value_of(&key.text, help)?;
             settings.outstanding_ios = value.number_32("number of outstanding IOs", help)?;
-            let tests_connections = value.is_enabled("test connection rate")?;
+            let tests_connections = value.enabled_or_disabled("test connection rate")?;
             let transactions = value.number_32("transactions per connection", help)?;
             settings.connection_rate = tests_connections.then_some(transactions);
             settings.idle_transactions_per_connection =
                 if tests_connections { 0 } else { transactions };
             if has_seed {
-                let is_fixed = value.is_enabled("use fixed seed")?;
+                let is_fixed = value.enabled_or_disabled("use fixed seed")?;
                 let seed = value.number("fixed seed value", u64::MAX, help)?;
                 settings.fixed_seed = is_fixed.then_some(seed);
                 settings.idle_seed = if is_fixed { 0 } else { seed };

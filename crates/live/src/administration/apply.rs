@@ -40,11 +40,11 @@ impl<D: Devices, A: LiveArray> RunningArray<D, A> {
             return Err(ChangeError::InPlace);
         };
         self.reach_spindles()?;
-        let checkpoint = self.engine().superblock().checkpoint;
+        let consistency_point = self.engine().superblock().consistency_point;
         let Some(array) = self.engine_mut().array_mut().volumes_mut() else {
             return Err(ChangeError::InPlace);
         };
-        let mut plan = Plan { old: catalog.clone(), catalog, array, checkpoint };
+        let mut plan = Plan { old: catalog.clone(), catalog, array, consistency_point };
         plan.make(change)?;
         let catalog = plan.catalog;
         self.engine_mut().change_catalog(catalog);
@@ -106,7 +106,7 @@ struct Plan<'a> {
     catalog: Catalog,
     old: Catalog,
     array: &'a mut WriteAnywhere<Data>,
-    checkpoint: u64,
+    consistency_point: u64,
 }
 
 impl Plan<'_> {
@@ -211,14 +211,15 @@ impl Plan<'_> {
         if self.snapshot(snapshot).is_ok() {
             return Err(ChangeError::Exists(format!("snapshot {snapshot}")));
         }
-        let (luns, checkpoint) = (self.catalog.volumes[at].luns.clone(), self.checkpoint);
+        let (luns, consistency_point) =
+            (self.catalog.volumes[at].luns.clone(), self.consistency_point);
         let inode = self.array.pointer(self.array.keys().inode_of(VolumeId(at as u32)));
         let entry = |number| {
             CatalogSnapshot::new(
                 number,
                 snapshot.snapshot().to_owned(),
                 taken_unix_seconds,
-                checkpoint,
+                consistency_point,
                 inode,
                 luns.clone(),
             )
@@ -282,15 +283,15 @@ impl Plan<'_> {
             false => 0,
         };
         if lacking > 0 {
-            let promised = promised_blocks(&self.catalog);
-            if promised <= promised_blocks(&self.old) {
+            let reserved = reservation_blocks(&self.catalog);
+            if reserved <= reservation_blocks(&self.old) {
                 let lacking = Size(bytes_of(lacking));
                 let why = format!("{lacking} are lacking for the metadata of what it would have");
                 return Err(ChangeError::Impossible(why));
             }
             return Err(ChangeError::VolumeTooLarge {
-                bytes: bytes_of(promised),
-                free_bytes: bytes_of(promised.saturating_sub(lacking)),
+                bytes: bytes_of(reserved),
+                free_bytes: bytes_of(reserved.saturating_sub(lacking)),
             });
         }
         self.array.reconfigure(&to).map_err(|error| match error {
@@ -303,9 +304,9 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// The size of a volume that promises what is free.
+    /// The size of a volume that reserves all that is free.
     fn free_blocks(&self) -> u64 {
-        let free = self.array.blocks_to_promise();
+        let free = self.array.blocks_to_reserve();
         // What the volume's own metadata may need.
         free.saturating_sub(free / 50 + 8 * REGION_BLOCKS / 64)
     }
@@ -395,8 +396,8 @@ impl Plan<'_> {
     }
 }
 
-/// What volumes that are not thin promise, all together.
-fn promised_blocks(catalog: &Catalog) -> u64 {
+/// The blocks that volumes which are not thin reserve together.
+fn reservation_blocks(catalog: &Catalog) -> u64 {
     let thick = catalog.volumes.iter().filter(|volume| !volume.thin);
     thick.map(|volume| volume.blocks).sum()
 }

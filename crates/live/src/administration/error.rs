@@ -34,7 +34,7 @@ pub enum ChangeError {
         "a size of {bytes} bytes is not possible: give a multiple of 4 KiB, and at least 4 KiB"
     )]
     BadSize {
-        /// The size.
+        /// Size that was asked for.
         bytes: u64,
     },
     /// A LUN would be larger than its volume.
@@ -50,7 +50,7 @@ pub enum ChangeError {
         /// What its other LUNs leave of it.
         left_bytes: u64,
     },
-    /// A volume that is not thin would promise more than the aggregate has free.
+    /// A volume that is not thin would reserve more than the aggregate has free.
     #[error(
         "volumes that are not thin would promise {}, and the aggregate has room for {}", Size(*bytes), Size(*free_bytes)
     )]
@@ -63,19 +63,19 @@ pub enum ChangeError {
     /// The volume has LUNs or snapshots.
     #[error("volume {volume} is not empty: it has {luns} LUNs and {snapshots} snapshots")]
     NotEmpty {
-        /// The volume.
+        /// Name of the volume.
         volume: VolumeName,
-        /// Its LUNs.
+        /// How many LUNs it has.
         luns: u64,
-        /// Its snapshots.
+        /// How many snapshots it has.
         snapshots: u64,
     },
     /// There are clones of the snapshot.
     #[error("snapshot {snapshot} has clones: {}", list(clones))]
     HasClones {
-        /// The snapshot.
+        /// Name of the snapshot.
         snapshot: SnapshotName,
-        /// The clones.
+        /// Volumes that are clones of it.
         clones: Vec<VolumeName>,
     },
     /// The volume is no clone.

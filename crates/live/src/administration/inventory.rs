@@ -18,14 +18,14 @@ pub struct Inventory {
     pub claimed_bytes: Option<u64>,
 }
 
-/// A volume.
+/// A volume as the array has it, with its LUNs and snapshots.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VolumeInventory {
-    /// Its name.
+    /// Name, unique in the array.
     pub name: VolumeName,
-    /// Its size.
+    /// Most bytes that its LUNs may have together.
     pub bytes: u64,
-    /// Whether it may promise more than the aggregate has free.
+    /// Whether it has no reservation: it may be larger than what the aggregate has free.
     pub thin: bool,
     /// Bytes that its LUNs and snapshots take.
     pub used_bytes: Option<u64>,
@@ -37,14 +37,14 @@ pub struct VolumeInventory {
     pub snapshots: Vec<SnapshotInventory>,
 }
 
-/// A LUN.
+/// A LUN as the array has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LunInventory {
     /// Its name within the volume.
     pub name: String,
     /// What requests name it by.
     pub target: TargetId,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// Bytes that were written and not unmapped.
     pub allocated_bytes: Option<u64>,
@@ -72,7 +72,7 @@ pub struct SnapshotLunInventory {
     pub name: String,
     /// What requests name it by, if the array can serve it.
     pub target: Option<TargetId>,
-    /// Its size.
+    /// Size in bytes, as it was then.
     pub bytes: u64,
 }
 

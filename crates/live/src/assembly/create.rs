@@ -79,12 +79,12 @@ impl LogDevices {
     }
 }
 
-/// A created array.
+/// What was created, for messages and scripts.
 #[derive(Debug, Clone)]
 pub struct CreatedArray {
-    /// Its identity.
+    /// Identity that all its labels have.
     pub array: Identity,
-    /// Its configuration.
+    /// Configuration as created, with everything that was left open decided.
     pub configuration: Configuration,
     /// The devices of its spindles, by position.
     pub spindles: Vec<PathBuf>,

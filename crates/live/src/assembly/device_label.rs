@@ -92,7 +92,7 @@ pub(super) fn write_first_superblock(
 ) -> Result<(), AssemblyError> {
     let superblock = Superblock {
         array: label.array,
-        checkpoint: 0,
+        consistency_point: 0,
         log_start: LogStart::NEW.host.next,
         log_durable: LogStart::NEW.host.last,
         map_sequences: [0; MAXIMUM_GROUPS],

@@ -193,8 +193,8 @@ impl Diagnosis {
             // At most 64 spindles.
             let role = DeviceRole::Spindle(position as u16);
             self.stale.retain(|one| *one != role);
-            let (checkpoint, newest) = (own.checkpoint, newest.checkpoint);
-            let kind = DeviceProblemKind::Behind { checkpoint, newest };
+            let (consistency_point, newest) = (own.consistency_point, newest.consistency_point);
+            let kind = DeviceProblemKind::Behind { consistency_point, newest };
             let path = Some(probed[at].path.clone());
             self.problems.push(DeviceProblem { path, role: Some(role), kind });
         }
@@ -290,7 +290,7 @@ pub(super) fn newest_superblock(
     let present = members.filter(|(_, member)| member.state == MemberState::Present);
     let all = present.filter_map(|(at, _)| *at).flat_map(|at| probed[at].superblocks.iter());
     all.filter(|superblock| superblock.array == label.array)
-        .max_by_key(|superblock| superblock.checkpoint)
+        .max_by_key(|superblock| superblock.consistency_point)
         .cloned()
 }
 

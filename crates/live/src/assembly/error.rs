@@ -23,13 +23,13 @@ pub enum AssemblyError {
     /// It holds no array.
     #[error("{} holds no array: neither {ARRAY_FILE} nor files of spindles", path.display())]
     EmptyDirectory {
-        /// The directory.
+        /// Directory that was searched.
         path: PathBuf,
     },
     /// `array.toml` cannot be read.
     #[error("{}: {source}", path.display())]
     ArrayFileUnreadable {
-        /// The file.
+        /// Path of `array.toml`.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -37,7 +37,7 @@ pub enum AssemblyError {
     /// `array.toml` is wrong.
     #[error("{}: {message}", path.display())]
     ArrayFile {
-        /// The file.
+        /// Path of `array.toml`.
         path: PathBuf,
         /// What is wrong with it.
         message: String,
@@ -89,7 +89,7 @@ pub enum AssemblyError {
     /// A label or superblock cannot be read or written.
     #[error("{}: {action}: {source}", .path.display())]
     Io {
-        /// The device.
+        /// Path of the device.
         path: PathBuf,
         /// The action that failed.
         action: &'static str,
@@ -227,7 +227,7 @@ pub enum MembershipError {
     /// The directory cannot be used.
     #[error("{}: {message}", path.display())]
     Directory {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// What is wrong with it.
         message: String,
@@ -235,7 +235,7 @@ pub enum MembershipError {
     /// The directory holds an array, or the possible remains of one.
     #[error("{} already holds an array: {what} is in it", path.display())]
     HoldsArray {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// The file that was found.
         what: String,
@@ -243,7 +243,7 @@ pub enum MembershipError {
     /// A device is not empty.
     #[error("{} holds {} (at byte {})", path.display(), finding.what, finding.offset)]
     HoldsData {
-        /// The device.
+        /// Path of the device.
         path: PathBuf,
         /// What was found, and where.
         finding: Finding,
@@ -253,13 +253,13 @@ pub enum MembershipError {
     SameDevice {
         /// One name.
         first: PathBuf,
-        /// The other.
+        /// The other name.
         second: PathBuf,
     },
     /// A device of the array was named as a new one.
     #[error("{} is a device of this array already", path.display())]
     IsMember {
-        /// Its path.
+        /// Path under which it was named.
         path: PathBuf,
     },
     /// The number of devices does not match the layout.
@@ -273,7 +273,7 @@ pub enum MembershipError {
     /// A device is too small.
     #[error("{} has {}, and must have {}", path.display(), Size(*.size_bytes), Size(*.needed_bytes))]
     TooSmall {
-        /// The device.
+        /// Path of the device.
         path: PathBuf,
         /// Its size in bytes.
         size_bytes: u64,
@@ -283,7 +283,7 @@ pub enum MembershipError {
     /// The array has no such spindle.
     #[error("there is no spindle {position}: the array has spindles 0 to {}", spindles - 1)]
     NoSuchSpindle {
-        /// The position.
+        /// Position that was named, counted from 0.
         position: u16,
         /// Number of spindles in the array.
         spindles: u16,
@@ -291,7 +291,7 @@ pub enum MembershipError {
     /// The spindle is already marked as failed.
     #[error("spindle {position} is already marked as failed")]
     FailedAlready {
-        /// The position.
+        /// Position of the spindle, counted from 0.
         position: u16,
     },
     /// An array that updates in place takes no parity groups.
@@ -303,7 +303,7 @@ pub enum MembershipError {
     /// The spindle is present and reliable.
     #[error("spindle {position} is whole: replacing it would discard its data")]
     Whole {
-        /// The position.
+        /// Position of the spindle, counted from 0.
         position: u16,
     },
     /// Both devices of the log are present, and the one to replace was not named.
@@ -312,21 +312,21 @@ pub enum MembershipError {
     /// Two devices have the label of one device of the log: one is a copy of the other.
     #[error("{} and {} have the same label: one is a copy of the other", .first.display(), .second.display())]
     CopyOfLog {
-        /// The one.
+        /// Path of one device.
         first: PathBuf,
-        /// The other.
+        /// Path of the other.
         second: PathBuf,
     },
     /// The array has no such log device.
     #[error("the log of this array is a single device")]
     NotMirrored,
     #[error(
-        "the array was not shut down: everything that the host wrote since consistency point {checkpoint} is in the log, and would be lost"
+        "the array was not shut down: everything that the host wrote since consistency point {consistency_point} is in the log, and would be lost"
     )]
     /// The log may hold acknowledged writes that would be lost.
     LogNeeded {
         /// The newest consistency point; 0 if none was found.
-        checkpoint: u64,
+        consistency_point: u64,
     },
     #[error(
         "without spindle {position} data would be lost: {layout} makes {} good, and {} lost already",
@@ -335,11 +335,11 @@ pub enum MembershipError {
     )]
     /// Redundancy would not cover the loss.
     Redundancy {
-        /// The position.
+        /// Position of the spindle that was to fail, counted from 0.
         position: u16,
         /// Spindles that are lost.
         lost: Vec<u16>,
-        /// The layout.
+        /// Layout of its parity group, which decides how many losses are covered.
         layout: LayoutName,
     },
 }

@@ -12,7 +12,7 @@ use super::problem::{DeviceProblem, DeviceProblemKind};
 use crate::device::{BLOCK_BYTES, DeviceFile, OpenDevice, OpenDeviceError, remedy_of_system};
 use crate::format::{DeviceRole, Identity, Label, Superblock};
 
-/// A probed device.
+/// What was read from a device before anything is written: label, superblocks, initialization map.
 pub(super) struct ProbedDevice {
     pub(super) path: PathBuf,
     /// The role that its name implies, if any.

@@ -32,12 +32,12 @@ pub enum DeviceProblemKind {
     BadLabel(DiskFormatError),
     /// The device belongs to another array.
     Foreign {
-        /// The other array.
+        /// Identity in the device's label.
         array: Identity,
     },
     /// Another device claims to be the same.
     Duplicate {
-        /// The other device.
+        /// Path of the other device.
         of: PathBuf,
     },
     /// Another device replaced it.
@@ -50,14 +50,14 @@ pub enum DeviceProblemKind {
     Older {
         /// The sequence of its label.
         sequence: u64,
-        /// The newest sequence.
+        /// The newest sequence of any label of the array.
         newest: u64,
     },
     /// Its newest superblock is more than one consistency point behind the array's: it is a copy from earlier in the
     /// last run.
     Behind {
         /// The consistency point of its newest superblock.
-        checkpoint: u64,
+        consistency_point: u64,
         /// That of the array's.
         newest: u64,
     },
@@ -76,7 +76,7 @@ pub enum DeviceProblemKind {
     CutOff,
     /// It was already named, by another name.
     SameDevice {
-        /// The other name.
+        /// Path under which it was named first.
         of: PathBuf,
     },
     /// It was named as a different spindle. The label decides.
@@ -209,9 +209,9 @@ impl fmt::Display for DeviceProblem {
                 formatter,
                 "it is stale: its label is number {sequence}, the array's is {newest}; it was away, or is an old copy"
             ),
-            DeviceProblemKind::Behind { checkpoint, newest } => write!(
+            DeviceProblemKind::Behind { consistency_point, newest } => write!(
                 formatter,
-                "it is stale: its superblock is that of consistency point {checkpoint}, the array's is {newest}; it is an old copy"
+                "it is stale: its superblock is that of consistency point {consistency_point}, the array's is {newest}; it is an old copy"
             ),
             DeviceProblemKind::Rebuilding => formatter.write_str("it is being rebuilt"),
             DeviceProblemKind::TooSmall { size_bytes, needed_bytes } => write!(

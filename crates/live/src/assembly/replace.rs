@@ -47,7 +47,7 @@ pub enum ReplacementDevice {
     },
     /// An existing file or block device.
     Existing {
-        /// Its path.
+        /// Path of the file or block device.
         path: PathBuf,
         /// Whether to overwrite its contents.
         force: bool,
@@ -257,8 +257,8 @@ impl NewLog {
             find_devices(place, options, false)?;
         let is_clean = superblock.as_ref().is_some_and(|superblock| superblock.clean);
         if !is_clean && !accept_lost_writes {
-            let checkpoint = superblock.map_or(0, |superblock| superblock.checkpoint);
-            return Err(MembershipError::LogNeeded { checkpoint });
+            let consistency_point = superblock.map_or(0, |superblock| superblock.consistency_point);
+            return Err(MembershipError::LogNeeded { consistency_point });
         }
         let identity = new_identity()?;
         let log = DeviceFile::open(&self.path)?;

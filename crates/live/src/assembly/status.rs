@@ -25,7 +25,7 @@ use crate::stripe_compute::compute_missing;
 /// The state of an array, from its devices.
 #[derive(Debug, Clone)]
 pub struct Status {
-    /// The newest label.
+    /// The label with the highest sequence.
     pub label: Label,
     /// The configuration of the array.
     pub configuration: Configuration,

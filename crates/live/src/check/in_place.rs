@@ -40,7 +40,7 @@ fn check_blocks(
         let why = match read.state {
             Some(state) => {
                 report.blocks += u64::from(state != BlockState::NeverWritten);
-                read.problem(superblock.checkpoint)
+                read.problem(superblock.consistency_point)
             }
             None => {
                 report.blocks_missing += u64::from(read.is_used);

@@ -72,8 +72,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Returns whether a block is reached for the first time.
-    fn is_new(&mut self, key: u32, pointer: Pointer, report: &mut CheckReport) -> bool {
+    /// Records that a block is reached. Returns whether what it references is to be walked: it is reached for the first
+    /// time, or as something else.
+    fn record_reach(&mut self, key: u32, pointer: Pointer, report: &mut CheckReport) -> bool {
         let Pointer { vbn, checksum } = pointer;
         let reach = Reach { holds: self.keys.holds(key), checksum };
         let holds = reach.holds;
@@ -98,7 +99,7 @@ impl Walk<'_> {
         mut level: Vec<(u32, Pointer)>,
         report: &mut CheckReport,
     ) -> Vec<(u32, Pointer)> {
-        level.retain(|(key, pointer)| self.is_new(*key, *pointer, report));
+        level.retain(|(key, pointer)| self.record_reach(*key, *pointer, report));
         let Self { groups, keys, superblock, bitmap, .. } = self;
         // A pointer behind the last group was found to be wrong.
         let placed: Vec<(&PlacedGroup, SpindleBlock)> = level
@@ -117,7 +118,7 @@ impl Walk<'_> {
             let holds = keys.holds(*key);
             let why = match state {
                 Some(state) => {
-                    problem_of(&state, holds, Some(pointer.checksum), superblock.checkpoint)
+                    problem_of(&state, holds, Some(pointer.checksum), superblock.consistency_point)
                 }
                 None => {
                     report.blocks_missing += 1;

@@ -64,7 +64,9 @@ impl Configuration {
             volumes: vec![VolumeConfig::of_one_lun(layout.volume_blocks, lun_blocks)],
             format: Format::Durable,
             log: self.log_layout().size(),
-            checkpoint_interval_ns: layout.checkpoint_interval_ms.saturating_mul(1_000_000),
+            consistency_point_interval_ns: layout
+                .consistency_point_interval_ms
+                .saturating_mul(1_000_000),
             cache_blocks,
             protected_blocks: of_cache(layout.protected_percent),
             dirty_limit_blocks: of_cache(layout.dirty_limit_percent),

@@ -34,7 +34,7 @@ pub enum ConfigurationError {
     /// There are too few spindles, or too many.
     #[error("a {layout} array cannot have {spindles} spindles")]
     SpindleCount {
-        /// The layout.
+        /// Layout that was asked for.
         layout: LayoutName,
         /// Number of spindles, including parity.
         spindles: u16,
@@ -42,7 +42,7 @@ pub enum ConfigurationError {
     /// There are too many parity groups.
     #[error("more than {most} parity groups")]
     TooManyGroups {
-        /// The most.
+        /// Most parity groups of an array.
         most: usize,
     },
     /// An added parity group has too many spindles for the log.
@@ -52,7 +52,7 @@ pub enum ConfigurationError {
     GroupTooWide {
         /// Its spindles, including parity.
         spindles: u16,
-        /// The most.
+        /// Most spindles of a group that the log has room for.
         most: u16,
     },
     /// All groups together have too many spindles.
@@ -64,7 +64,7 @@ pub enum ConfigurationError {
     /// The spindles are too small for any LUN.
     #[error("spindles of {} are too small for a {layout} array", Size(*.spindle_bytes))]
     SpindlesTooSmall {
-        /// The layout.
+        /// Layout that was asked for.
         layout: LayoutName,
         /// Size of the smallest spindle's device, in bytes.
         spindle_bytes: u64,
@@ -75,7 +75,7 @@ pub enum ConfigurationError {
     /// The LUN does not fit the spindles.
     #[error("a LUN of {} does not fit on these spindles", Size(*.lun_bytes))]
     LunTooLarge {
-        /// The layout.
+        /// Layout that was asked for.
         layout: LayoutName,
         /// Size of the LUN, in bytes.
         lun_bytes: u64,
@@ -168,7 +168,7 @@ impl Configuration {
     /// Checks that the configuration is valid.
     ///
     /// # Errors
-    /// The first violation.
+    /// The first rule that it breaks.
     pub fn check(&self) -> Result<(), ConfigurationError> {
         let (layout, spindles) = (self.layout_name(), self.group_of(0).spindles.end);
         if self.lun_blocks == 0 {
@@ -205,7 +205,7 @@ impl Configuration {
             return Err(ConfigurationError::Impossible("a share of more than 100 %".to_owned()));
         }
         let nonzero = [
-            (sizes.checkpoint_interval_ms, "the interval of consistency points"),
+            (sizes.consistency_point_interval_ms, "the interval of consistency points"),
             (sizes.tetrises_in_flight.into(), "the number of tetrises in flight"),
         ];
         if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
@@ -225,7 +225,7 @@ impl Configuration {
                 Size(aggregate_blocks.saturating_mul(BLOCK_BYTES as u64))
             )));
         }
-        // What is promised since is not known here: volumes may have been created in the room of added groups.
+        // What has been reserved since is not known here: volumes may have been created in the room of added groups.
         if array.with_first_groups(1).needed_blocks() > array.groups[0].total_blocks() {
             return Err(ConfigurationError::LunTooLarge { layout, lun_bytes, largest_bytes: 0 });
         }

@@ -118,7 +118,8 @@ pub struct WriteAnywhereLayout {
     /// Tetrises in flight to the spindles.
     pub tetrises_in_flight: u32,
     /// Longest time between the starts of consistency points, in milliseconds.
-    pub checkpoint_interval_ms: u64,
+    #[serde(rename = "checkpoint_interval_ms")]
+    pub consistency_point_interval_ms: u64,
     /// Largest fraction of the cache for blocks that were used more than once, in percent.
     pub protected_percent: u8,
     /// Dirty fraction of the cache above which a consistency point begins, in percent.

@@ -144,7 +144,7 @@ impl Configuration {
 /// Spindles with parity of their own: a parity group, or all spindles of an in-place array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpindleGroup {
-    /// The layout.
+    /// RAID level of these spindles.
     pub layout: LayoutName,
     /// The positions of its spindles.
     pub spindles: Range<u16>,

@@ -16,7 +16,7 @@ const MEBIBYTE: u64 = 1 << 20;
 /// The user's specification of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArraySpec {
-    /// The layout.
+    /// RAID level, which also decides whether the array writes anywhere or in place.
     pub layout: LayoutName,
     /// Spindles without parity, or their equivalent for RAID-5; all spindles for VRAID-5.
     pub data_spindles: u16,
@@ -108,7 +108,7 @@ impl ArraySpec {
                     tetris_stripes,
                     chunk_blocks,
                     tetrises_in_flight: 2,
-                    checkpoint_interval_ms: 10_000,
+                    consistency_point_interval_ms: 10_000,
                     protected_percent: 50,
                     dirty_limit_percent: 30,
                     delayed_free_blocks,

@@ -28,6 +28,46 @@ fn few_words_make_a_whole_array_that_a_label_has_room_for() {
     }
 }
 
+/// The text is on every spindle of arrays that exist: no key of it may change.
+#[test]
+fn labels_of_arrays_that_exist_are_read_and_written_alike() {
+    let write_anywhere = r#"lun_blocks = 24576
+blocks_per_spindle = 32192
+log_half_bytes = 6291456
+cache_bytes = 25165824
+
+[layout.write-anywhere]
+parity = "raid-dp"
+data_spindles = 4
+volume_blocks = 102890
+policy = "emptiest-area"
+area_stripes = 4096
+tetris_stripes = 64
+chunk_blocks = 64
+tetrises_in_flight = 2
+checkpoint_interval_ms = 10000
+protected_percent = 50
+dirty_limit_percent = 30
+delayed_free_blocks = 245
+"#;
+    let in_place = r#"lun_blocks = 24576
+blocks_per_spindle = 32192
+log_half_bytes = 6291456
+cache_bytes = 25165824
+
+[layout.in-place]
+stripes = "over-all"
+redundancy_sets = [5]
+chunk_bytes = 131072
+segment_bytes = 2097152
+destage_low_percent = 10
+destages_per_spindle = 8
+"#;
+    for text in [write_anywhere, in_place] {
+        assert_eq!(Configuration::from_toml(text).unwrap().to_toml().unwrap(), text);
+    }
+}
+
 #[test]
 fn what_is_planned_is_an_array_and_its_largest_lun_too() {
     use strewn_array::in_place::InPlace;

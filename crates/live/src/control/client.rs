@@ -15,7 +15,7 @@ pub enum ControlError {
     /// The change was refused.
     #[error(transparent)]
     Refused(#[from] ChangeError),
-    /// The connection failed.
+    /// The serving process closed the connection, or does not answer.
     #[error("the process that serves the array does not answer: {0}")]
     Io(#[from] io::Error),
     /// The two programs do not understand each other.

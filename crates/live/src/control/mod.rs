@@ -44,7 +44,7 @@ const MAXIMUM_ANSWER_BYTES: u64 = 256 << 20;
 pub enum ControlRequest {
     /// What the array has.
     Inventory,
-    /// A change.
+    /// Make a change to volumes, LUNs, snapshots or clones.
     Change(Change),
 }
 

@@ -78,11 +78,11 @@ pub struct IoId(pub u64);
 /// An I/O for a device. I/Os in flight together complete in any order.
 #[derive(Debug, Clone)]
 pub struct Io {
-    /// Its identifier.
+    /// Identifies the I/O in its completion.
     pub id: IoId,
-    /// The device.
+    /// Device that it is for.
     pub device: DeviceIndex,
-    /// The operation.
+    /// What the device is to do.
     pub request: IoRequest,
 }
 
@@ -112,9 +112,9 @@ pub enum IoRequest {
 /// The completion of an [`Io`].
 #[derive(Debug)]
 pub struct IoCompletion {
-    /// Its identifier.
+    /// Identifier of the I/O that completed.
     pub id: IoId,
-    /// The device.
+    /// Device that it was for.
     pub device: DeviceIndex,
     /// The I/O's buffer; empty for a flush. Undefined after a failed read.
     pub buffer: Buffer,

@@ -63,7 +63,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             return;
         }
         let superblock = Superblock {
-            checkpoint: self.driver.checkpoint,
+            consistency_point: self.driver.consistency_point,
             log_start: match self.driver.log.is_replaying() {
                 true => self.superblock.log_start,
                 false => self.driver.log_start,
@@ -140,7 +140,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         } = committing;
         self.is_catalog_ahead &= !has_catalog;
         self.assert_follows(&superblock);
-        self.driver.checkpoint = superblock.checkpoint + 1;
+        self.driver.consistency_point = superblock.consistency_point + 1;
         self.superblock = superblock;
         self.mark_ns = None;
         if flushes_redo {
@@ -198,7 +198,11 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     /// overwritten.
     fn assert_follows(&self, superblock: &Superblock) {
         let last = &self.superblock;
-        assert_eq!(superblock.checkpoint, last.checkpoint + 1, "superblocks are numbered in order");
+        assert_eq!(
+            superblock.consistency_point,
+            last.consistency_point + 1,
+            "superblocks are numbered in order"
+        );
         assert!(superblock.log_start >= last.log_start, "the start of the log never falls");
         assert!(superblock.log_durable >= last.log_durable, "what was durable once stays so");
         assert!(superblock.redo_start >= last.redo_start, "the start of the redo log never falls");

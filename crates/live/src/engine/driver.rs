@@ -53,7 +53,7 @@ pub(super) struct LiveDriver {
     /// The number of the file of each LUN.
     pub(super) files: Vec<u32>,
     /// The number of the consistency point that blocks are written with.
-    pub(super) checkpoint: u64,
+    pub(super) consistency_point: u64,
     pub(super) outbox: Vec<ArrayEvent>,
     pub(super) watch: Option<CommandWatch>,
     /// Commands of the current call.
@@ -90,7 +90,7 @@ impl LiveDriver {
     pub(super) fn new(
         store: Store,
         log: Log,
-        checkpoint: u64,
+        consistency_point: u64,
         waits_for_log: bool,
         now_ns: u64,
     ) -> Self {
@@ -104,7 +104,7 @@ impl LiveDriver {
             logged: None,
             log_start,
             half_starts: [log_start; 2],
-            checkpoint,
+            consistency_point,
             outbox: Vec::new(),
             watch: None,
             issued: Vec::new(),
@@ -190,7 +190,7 @@ impl LiveDriver {
         let mut is_any = false;
         while let Some((needed, bound)) = self.waiting.pop_front() {
             let log_is_behind = self.waits_for_log && needed > durable;
-            if self.labels_are_behind || log_is_behind || !self.are_checked(&bound) {
+            if self.labels_are_behind || log_is_behind || !self.ensure_checked(&bound) {
                 self.waiting.push_front((needed, bound));
                 break;
             }
@@ -215,8 +215,8 @@ impl LiveDriver {
         self.commands.is_empty() && self.waiting.is_empty()
     }
 
-    /// Returns whether the stripes of these commands are checked, or need no check. If not, starts their checks.
-    fn are_checked(&mut self, commands: &[SpindleCommand<Data>]) -> bool {
+    /// Starts the checks of the stripes of these commands that need one. Returns whether none does.
+    fn ensure_checked(&mut self, commands: &[SpindleCommand<Data>]) -> bool {
         let Some(expected) = &mut self.expected else { return true };
         let mut all_known = true;
         for command in commands {
@@ -262,7 +262,14 @@ impl LiveDriver {
                     }
                 }
                 let bytes: Vec<&[u8]> = command.payload.parts().collect();
-                self.store.write(token, spindle, first_sector, &bytes, block_tag, self.checkpoint);
+                self.store.write(
+                    token,
+                    spindle,
+                    first_sector,
+                    &bytes,
+                    block_tag,
+                    self.consistency_point,
+                );
             }
         }
     }
@@ -270,7 +277,7 @@ impl LiveDriver {
     /// Sets whether a spindle holds everything that was written to it.
     pub(super) fn set_complete(&mut self, spindle: SpindleIndex, is_complete: bool) {
         if let Some(expected) = &mut self.expected {
-            expected.is_complete(spindle, is_complete);
+            expected.set_complete(spindle, is_complete);
         }
     }
 
@@ -397,7 +404,7 @@ impl Driver<Data> for LiveDriver {
         logged
     }
 
-    fn checkpoint_begins(&mut self) {
+    fn consistency_point_begins(&mut self) {
         self.log.switch_half();
         if !self.log.is_replaying() {
             self.log_start = self.log.next_sequence();
@@ -405,7 +412,7 @@ impl Driver<Data> for LiveDriver {
         }
     }
 
-    fn checkpoint_ends(&mut self) {
+    fn consistency_point_ends(&mut self) {
         self.log.release();
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct ExpectedBlocks {
     replaced_contents: FxHashMap<u64, ExpectedBlock>,
     /// Reads in flight, by command.
     reading: FxHashMap<usize, ReadInFlight>,
-    /// The checked stripes.
+    /// Stripes whose blocks have been checked against each other since the start.
     known: SummaryBitmap,
     checking: BTreeMap<u64, StripeCheck>,
     /// The record numbers of parity, by stripe and row, for blocks that are about to be written alone.
@@ -87,7 +87,7 @@ impl ExpectedBlocks {
     }
 
     /// Sets whether a spindle holds everything that was written to it.
-    pub(super) fn is_complete(&mut self, spindle: SpindleIndex, is_complete: bool) {
+    pub(super) fn set_complete(&mut self, spindle: SpindleIndex, is_complete: bool) {
         self.incomplete[spindle.index()] = !is_complete;
     }
 

@@ -112,7 +112,7 @@ impl LiveArray for InPlace<Data> {
     const OVERWRITES_IN_PLACE: bool = true;
 
     fn bring_to_spindles(&mut self, now_ns: u64, driver: &mut impl Driver<Data>) {
-        self.begin_checkpoint(now_ns, driver);
+        self.begin_log_drain(now_ns, driver);
     }
 
     fn is_clean(&self) -> bool {

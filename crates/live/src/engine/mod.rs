@@ -74,7 +74,7 @@ const STORE: u64 = 0;
 const LOG: u64 = 1;
 const LABELS: u64 = 2;
 
-/// A running array.
+/// An array with its store, its log and its requests, as a state machine that does no I/O.
 pub struct LiveArrayEngine<A> {
     array: A,
     driver: LiveDriver,
@@ -128,8 +128,13 @@ impl<A: LiveArray> LiveArrayEngine<A> {
         let piece_sectors = piece_sectors(log.room());
         // A catalog may say otherwise later.
         let lun = Target { lun: LunId(0), sectors: lun_sectors, is_read_only: false };
-        let mut driver =
-            LiveDriver::new(store, log, superblock.checkpoint + 1, A::OVERWRITES_IN_PLACE, now_ns);
+        let mut driver = LiveDriver::new(
+            store,
+            log,
+            superblock.consistency_point + 1,
+            A::OVERWRITES_IN_PLACE,
+            now_ns,
+        );
         driver.expected = array.stripe_checked_layout().cloned().map(ExpectedBlocks::new);
         let mut engine = Self {
             array,
@@ -242,7 +247,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     /// Returns since when there has been no space for a write.
     #[must_use]
     pub fn out_of_space_since_ns(&self) -> Option<u64> {
-        self.space.is_short_since_ns()
+        self.space.short_since_ns()
     }
 
     /// Returns the size of a target, in sectors of 512 bytes, or `None` if there is no such target.
@@ -573,7 +578,7 @@ impl<A: LiveArray> LiveArrayEngine<A> {
             any |= !events.is_empty();
             self.on_store_events(events);
             if self.labels.is_idle() && self.stopped.is_none() {
-                self.driver.store.losses_are_recorded();
+                self.driver.store.on_losses_recorded();
             }
             any |= self.mark_log();
             any |= self.commit_if_ready();

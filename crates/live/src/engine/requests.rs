@@ -43,7 +43,7 @@ pub enum HostRequest {
     Read(Range<u64>),
     /// Writes whole sectors. Answered when they are durable.
     Write {
-        /// The first sector.
+        /// First sector of the LUN to write.
         first_sector: u64,
         /// The data: a multiple of 512 bytes.
         data: Vec<u8>,
@@ -108,7 +108,7 @@ pub enum RequestError {
     /// The range is empty, or exceeds the LUN.
     #[error("sectors {first} to {end} are not all of the LUN, which has {lun_sectors}")]
     OutOfRange {
-        /// The first sector.
+        /// First sector of the range.
         first: u64,
         /// The sector after the last.
         end: u64,

@@ -81,7 +81,7 @@ impl SpaceWait {
     }
 
     /// Returns since when writes have waited for space.
-    pub(super) fn is_short_since_ns(&self) -> Option<u64> {
+    pub(super) fn short_since_ns(&self) -> Option<u64> {
         self.since_ns
     }
 

@@ -23,7 +23,7 @@ const NUMBER: Field = Field::new("number", 16, 8);
 const FILE: Field = Field::new("file", 24, 4);
 const SUM_PRESENT: Field = Field::new("stripe sum present", 28, 1);
 const RESERVED_1: Field = Field::new("reserved 1", 29, 3);
-const CHECKPOINT: Field = Field::new("consistency point", 32, 8);
+const CONSISTENCY_POINT: Field = Field::new("consistency point", 32, 8);
 const TAG: Field = Field::new("array tag", 40, 8);
 const REDO: Field = Field::new("redo record", 48, 8);
 const RESERVED_2: Field = Field::new("reserved 2", 56, 4);
@@ -39,7 +39,7 @@ pub(super) const FIELDS: &[Field] = &[
     FILE,
     SUM_PRESENT,
     RESERVED_1,
-    CHECKPOINT,
+    CONSISTENCY_POINT,
     TAG,
     REDO,
     RESERVED_2,
@@ -49,9 +49,9 @@ pub(super) const FIELDS: &[Field] = &[
 /// The address of a block. If its entry states another, it was meant for another place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockAddress {
-    /// The array.
+    /// Short identity of the array.
     pub tag: ArrayTag,
-    /// The spindle.
+    /// Spindle by its position, counted from 0.
     pub spindle: SpindleIndex,
     /// The block of the spindle.
     pub dbn: Dbn,
@@ -99,12 +99,12 @@ impl BlockTag {
 pub struct ChecksumEntry {
     /// CRC-32C of its 4096 bytes.
     pub data_crc: u32,
-    /// Its address.
+    /// Where the writer meant it to lie.
     pub place: BlockAddress,
     /// The metadata that its writer stored with it.
     pub block_tag: BlockTag,
     /// The newest consistency point when it was written.
-    pub checkpoint: u64,
+    pub consistency_point: u64,
 }
 
 /// A valid entry, or none.
@@ -187,7 +187,7 @@ impl ChecksumEntry {
         FILE.put(&mut entry, &file.to_le_bytes());
         SUM_PRESENT.put(&mut entry, &[u8::from(has_sum)]);
         REDO.put(&mut entry, &self.block_tag.redo.to_le_bytes());
-        CHECKPOINT.put(&mut entry, &self.checkpoint.to_le_bytes());
+        CONSISTENCY_POINT.put(&mut entry, &self.consistency_point.to_le_bytes());
         TAG.put(&mut entry, &self.place.tag.0);
         let crc = crc32c(&entry[..CRC.offset]);
         CRC.put(&mut entry, &crc.to_le_bytes());
@@ -222,7 +222,7 @@ impl ChecksumEntry {
                 data_crc: DATA_CRC.u32(entry),
                 place,
                 block_tag: BlockTag { redo: REDO.u64(entry), ..block_tag },
-                checkpoint: CHECKPOINT.u64(entry),
+                consistency_point: CONSISTENCY_POINT.u64(entry),
             })),
             _ => Err(BadEntry::Unknown),
         }

@@ -43,7 +43,7 @@ pub(super) const FIELDS: &[Field] = &[
 /// In an initialized zone an entry of zeros was erased; elsewhere nothing was ever written, whatever the device holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InitializationMap {
-    /// The array.
+    /// Identity of the array, which its labels have too.
     pub array: Identity,
     /// Raised by each write. Its parity selects the slot.
     pub sequence: u64,

@@ -93,9 +93,9 @@ pub(super) const FIELDS: &[Field] = &[
 /// The role of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceKind {
-    /// A spindle.
+    /// It stores blocks of the array.
     Spindle,
-    /// The NVRAM log.
+    /// It stores the NVRAM log, or one copy of it.
     Log,
 }
 
@@ -177,7 +177,7 @@ impl fmt::Display for DeviceRole {
 pub struct Member {
     /// The identity in the device's own label.
     pub identity: Identity,
-    /// Its state.
+    /// Whether the array relies on it.
     pub state: MemberState,
 }
 

@@ -93,7 +93,7 @@ pub enum DiskFormatError {
     /// The magic number is different.
     #[error("there is no {what} of a Strewn array here")]
     NotOurs {
-        /// The structure.
+        /// Name of the structure.
         what: &'static str,
     },
     /// A program of another major version wrote it.
@@ -101,9 +101,9 @@ pub enum DiskFormatError {
         "the {what} is of format {found}, and this program reads format {FORMAT}: use the version of Strewn that wrote it"
     )]
     OtherVersion {
-        /// The structure.
+        /// Name of the structure.
         what: &'static str,
-        /// Its version.
+        /// Version in its header.
         found: Version,
     },
     /// It has incompatible features that this program does not know.
@@ -111,15 +111,15 @@ pub enum DiskFormatError {
         "the {what} has features that this program does not know (bits {unknown:#x}): use a newer Strewn"
     )]
     UnknownFeatures {
-        /// The structure.
+        /// Name of the structure.
         what: &'static str,
-        /// The unknown bits.
+        /// A set bit for each unknown feature.
         unknown: u64,
     },
     /// The CRC-32C does not match the bytes.
     #[error("the {what} is damaged: it has CRC-32C {stored:08x}, its bytes have {computed:08x}")]
     Damaged {
-        /// The structure.
+        /// Name of the structure.
         what: &'static str,
         /// The CRC-32C stored in it.
         stored: u32,
@@ -132,11 +132,11 @@ pub enum DiskFormatError {
     /// A field has a value that no version of this major number writes, or that does not fit.
     #[error("the {what} has a {field} that cannot be: {value}")]
     Invalid {
-        /// The structure.
+        /// Name of the structure.
         what: &'static str,
-        /// The field.
+        /// Name of the field, as docs/format.md has it.
         field: &'static str,
-        /// Its value.
+        /// Its value, as text.
         value: String,
     },
 }

@@ -66,7 +66,7 @@ pub struct RecordHeader {
     /// All records of its stream up to this number were durable when it was created. If one of them is missing that
     /// no superblock covers, the device has lost it.
     pub durable: u64,
-    /// Its kind.
+    /// What it records, and for which sectors or blocks.
     pub kind: RecordKind,
     /// Size of its data.
     pub data_bytes: u32,

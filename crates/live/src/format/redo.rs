@@ -21,9 +21,9 @@ pub(super) const FIELDS: &[Field] = &[SPINDLE, KIND, SUM_PRESENT, FILE, DBN, NUM
 /// A write of consecutive whole blocks on a spindle, for a redo record.
 #[derive(Debug, Clone)]
 pub struct RedoWrite<'a> {
-    /// The spindle.
+    /// Spindle that is written.
     pub spindle: SpindleIndex,
-    /// The first block.
+    /// First block that is written.
     pub first: Dbn,
     /// The tag of each block, except the record number, which is this record's.
     pub block_tags: &'a [BlockTag],
@@ -34,11 +34,11 @@ pub struct RedoWrite<'a> {
 /// A block read from a redo record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedoBlock {
-    /// The spindle.
+    /// Spindle that it belongs on.
     pub spindle: SpindleIndex,
     /// The block on the spindle.
     pub dbn: Dbn,
-    /// Its tag.
+    /// What the block contains, for its checksum entry.
     pub block_tag: BlockTag,
     /// Its 4096 bytes.
     pub bytes: Vec<u8>,

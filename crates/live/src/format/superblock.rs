@@ -76,7 +76,7 @@ pub struct Superblock {
     /// Identity of the array.
     pub array: Identity,
     /// The number of the consistency point: one more than the last. Its parity selects the slot.
-    pub checkpoint: u64,
+    pub consistency_point: u64,
     /// The first host record in the log that it does not cover.
     pub log_start: u64,
     /// Every host record up to this number was durable. Those from `log_start` on must be in the log.
@@ -98,7 +98,7 @@ impl Superblock {
     /// Returns the next superblock, with the same contents, of a running array.
     #[must_use]
     pub fn next(&self) -> Self {
-        Self { checkpoint: self.checkpoint + 1, clean: false, ..self.clone() }
+        Self { consistency_point: self.consistency_point + 1, clean: false, ..self.clone() }
     }
 
     /// Returns the pointer to the root block, if there is one.
@@ -126,13 +126,13 @@ impl Superblock {
     /// spindle further behind was away, or is an old copy.
     #[must_use]
     pub fn is_stale_beside(&self, newest: &Self) -> bool {
-        self.checkpoint.saturating_add(1) < newest.checkpoint
+        self.consistency_point.saturating_add(1) < newest.consistency_point
     }
 
     /// Returns the device block that it goes to.
     #[must_use]
     pub fn slot(&self) -> u64 {
-        SUPERBLOCK_SLOTS[(self.checkpoint % 2) as usize]
+        SUPERBLOCK_SLOTS[(self.consistency_point % 2) as usize]
     }
 
     /// Encodes it as a block.
@@ -146,7 +146,7 @@ impl Superblock {
         CLEAN.put(block, &[u8::from(self.clean)]);
         ROOT_PRESENT.put(block, &[u8::from(self.root.block.is_some())]);
         ARRAY.put(block, &self.array.0);
-        NUMBER.put(block, &self.checkpoint.to_le_bytes());
+        NUMBER.put(block, &self.consistency_point.to_le_bytes());
         LOG_START.put(block, &self.log_start.to_le_bytes());
         if let Some((vbn, crc)) = self.root.block {
             ROOT_VBN.put(block, &vbn.0.to_le_bytes());
@@ -205,7 +205,7 @@ impl Superblock {
         }
         Ok(Self {
             array: Identity(ARRAY.array(block)),
-            checkpoint: NUMBER.u64(block),
+            consistency_point: NUMBER.u64(block),
             log_start: LOG_START.u64(block),
             redo_start: REDO_START.u64(block),
             log_durable: LOG_DURABLE.u64(block),
@@ -225,7 +225,7 @@ impl Superblock {
     pub fn newest<'a>(slots: impl IntoIterator<Item = &'a [u8]>, array: Identity) -> Option<Self> {
         let good = slots.into_iter().filter_map(|slot| Self::decode(slot).ok());
         good.filter(|superblock| superblock.array == array)
-            .max_by_key(|superblock| superblock.checkpoint)
+            .max_by_key(|superblock| superblock.consistency_point)
     }
 }
 

@@ -24,16 +24,16 @@ pub enum LogReadError {
 /// before any host record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedoRecord {
-    /// Its number.
+    /// Its number in the stream of redo records.
     pub sequence: u64,
-    /// Its blocks.
+    /// Blocks to write, each with its place.
     pub blocks: Vec<RedoBlock>,
 }
 
 /// A host record that the superblock does not cover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostRecord {
-    /// A write.
+    /// A write that was acknowledged, or may have been.
     Write {
         /// The record's number.
         sequence: u64,

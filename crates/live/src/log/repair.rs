@@ -14,7 +14,7 @@ const REPAIR_BYTES: u64 = 1 << 20;
 /// redo record, lost power and then the other device, nothing could tell the rest.
 #[derive(Debug, Clone)]
 pub struct LogRepair {
-    /// The device.
+    /// Device that lacks them.
     pub device: DeviceIndex,
     /// Where the blocks begin, in bytes.
     pub offset: u64,
@@ -27,14 +27,14 @@ pub struct LogRepair {
 pub enum LogDeviceFinding {
     /// The device does not answer.
     Failed {
-        /// The device.
+        /// Device of the log, by its index.
         device: DeviceIndex,
-        /// Its error.
+        /// Why its reads fail.
         error: IoError,
     },
     /// The device has lost records that were durable on it.
     Lacks {
-        /// The device.
+        /// Device of the log, by its index.
         device: DeviceIndex,
         /// How many.
         records: u64,

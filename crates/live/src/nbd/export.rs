@@ -66,14 +66,14 @@ impl Default for Features {
 pub enum Request {
     /// Answered by [`Answer::Data`] with exactly as many bytes.
     Read {
-        /// The first byte.
+        /// First byte of the range.
         offset: u64,
-        /// The length.
+        /// Bytes of the range.
         bytes: u64,
     },
     /// Answered by [`Answer::Done`].
     Write {
-        /// The first byte.
+        /// First byte to write.
         offset: u64,
         /// What to write.
         data: Vec<u8>,
@@ -84,18 +84,18 @@ pub enum Request {
     Flush,
     /// Discards a range: later reads of it may return anything. Answered by [`Answer::Done`].
     Trim {
-        /// The first byte.
+        /// First byte of the range.
         offset: u64,
-        /// The length.
+        /// Bytes of the range.
         bytes: u64,
         /// Whether its changes must be durable once answered.
         durable: bool,
     },
     /// Makes a range read as zeroes from now on. Answered by [`Answer::Done`].
     WriteZeroes {
-        /// The first byte.
+        /// First byte of the range.
         offset: u64,
-        /// The length.
+        /// Bytes of the range.
         bytes: u64,
         /// Whether the space may be freed; otherwise a later write here must find room.
         may_trim: bool,
@@ -107,9 +107,9 @@ pub enum Request {
     },
     /// Asks which parts are allocated. Answered by [`Answer::Allocation`].
     Allocation {
-        /// The first byte.
+        /// First byte of the range.
         offset: u64,
-        /// The length.
+        /// Bytes of the range.
         bytes: u64,
         /// The most extents that are sent on.
         extents_at_most: usize,
@@ -131,7 +131,7 @@ pub enum Answer {
 /// A range of the export with one state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Its length.
+    /// Bytes that the range has.
     pub bytes: u64,
     /// Whether it has space of its own. An unallocated range is a hole, where a write may find no room.
     pub allocated: bool,

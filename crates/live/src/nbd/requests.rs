@@ -10,7 +10,7 @@ use super::protocol::{Errno, RequestHeader, command, command_flag as flag};
 /// An accepted request, or why it is refused.
 pub(super) type Examined = Result<ExaminedRequest, Refusal>;
 
-/// An accepted request.
+/// A request within the export, with what answers it.
 #[derive(Debug)]
 pub(super) struct ExaminedRequest {
     /// The request for the export; a write's data is still to come.

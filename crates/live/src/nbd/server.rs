@@ -64,7 +64,7 @@ pub enum ServerError {
     /// The system refused to listen.
     #[error("cannot listen at {address}: {error}")]
     Listen {
-        /// The address.
+        /// Where it was to listen.
         address: Address,
         /// The system's error.
         #[source]

@@ -18,7 +18,7 @@ const REMEMBERED: usize = 256;
 /// The last changes that were begun, and when each client was last seen connected.
 #[derive(Default)]
 pub(super) struct RecentChanges {
-    /// The oldest first.
+    /// Oldest first.
     changes: VecDeque<BegunChange>,
     /// How many changes were begun in all.
     count: u64,

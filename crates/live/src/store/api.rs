@@ -11,30 +11,30 @@ pub struct Token(pub u64);
 /// A completed request, or the loss of a spindle.
 #[derive(Debug)]
 pub enum StoreEvent {
-    /// A read.
+    /// A read of blocks has completed.
     Read {
-        /// The request.
+        /// Token that the request was given.
         token: Token,
         /// The data, with the state of each block. An error only if the spindle is lost.
         result: Result<ReadOutcome, SpindleWriteError>,
     },
     /// A read of checksum entries.
     ChecksumsRead {
-        /// The request.
+        /// Token that the request was given.
         token: Token,
         /// The state of each block, assuming that its bytes match its checksum. An error only if the spindle is lost.
         result: Result<Vec<BlockState>, SpindleWriteError>,
     },
     /// A write: the data and the checksums are written. The next flush makes both durable.
     Write {
-        /// The request.
+        /// Token that the request was given.
         token: Token,
         /// Whether it was done. If not, any part of it may be; partially written blocks are bad.
         result: Result<(), SpindleWriteError>,
     },
     /// A flush of all spindles that are present.
     Flush {
-        /// The request.
+        /// Token that the request was given.
         token: Token,
         /// Whether it was done. A spindle lost meanwhile is not an error, but is reported as
         /// [`StoreEvent::SpindleLost`].
@@ -42,7 +42,7 @@ pub enum StoreEvent {
     },
     /// A superblock write to all spindles that are present.
     Superblock {
-        /// The request.
+        /// Token that the request was given.
         token: Token,
         /// Whether it is durable. An error if a spindle had no room for it, or no spindle is left.
         result: Result<(), SpindleWriteError>,
@@ -105,10 +105,10 @@ pub enum BlockState {
     NeverWritten,
     /// It has the contents last written.
     Good {
-        /// Its tag.
+        /// What it is, as its writer described it.
         block_tag: BlockTag,
         /// The consistency point that it was written with.
-        checkpoint: u64,
+        consistency_point: u64,
         /// CRC-32C of its 4096 bytes.
         crc: u32,
     },

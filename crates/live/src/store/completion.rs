@@ -115,7 +115,7 @@ impl Store {
         if let Some(present) = self.present.get_mut(spindle.index())
             && std::mem::take(present)
         {
-            self.loss_is_unrecorded();
+            self.on_loss();
         }
         self.ios.retain(|io| io.device.0 != spindle.0);
         let dropped = self.rows.drop_spindle(spindle);

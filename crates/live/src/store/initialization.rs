@@ -103,18 +103,18 @@ impl Store {
         extent: Extent,
         bytes: &[&[u8]],
         block_tags: &[BlockTag],
-        checkpoint: u64,
+        consistency_point: u64,
     ) {
         let blank = self.blank_zones(extent);
         if blank.is_empty() {
-            self.write_blocks(operation, extent, bytes, block_tags, checkpoint);
+            self.write_blocks(operation, extent, bytes, block_tags, consistency_point);
             return;
         }
         self.operations[operation].kind = OperationKind::Deferred(DeferredWrite {
             extent,
             bytes: bytes.concat(),
             block_tags: block_tags.to_vec(),
-            checkpoint,
+            consistency_point,
         });
         for zone in blank {
             let in_progress = &mut self.zones[zone.group].in_progress;
@@ -193,13 +193,13 @@ impl Store {
             }
             (InitializationStep::Flush(ZoneId { group, zone }), None) => {
                 self.zones[group].flushed.push(zone);
-                self.map_is_missing(group);
+                self.rewrite_map(group);
             }
             (InitializationStep::WriteMap(group, initialized), None) => {
                 self.zones[group].is_map_in_flight = false;
                 self.zones[group].map.sequence += 1;
                 for zone in initialized {
-                    self.is_initialized_now(ZoneId { group, zone });
+                    self.on_zone_initialized(ZoneId { group, zone });
                 }
                 self.write_map(group);
             }
@@ -218,24 +218,24 @@ impl Store {
     }
 
     /// Writes the map of a group once more: a spindle or a zone is not in it yet.
-    fn map_is_missing(&mut self, group: usize) {
+    fn rewrite_map(&mut self, group: usize) {
         self.zones[group].is_map_missing = true;
         self.write_map(group);
     }
 
     /// Gives a spindle the map of its group.
-    pub(super) fn map_is_missing_on(&mut self, spindle: SpindleIndex) {
+    pub(super) fn rewrite_map_on(&mut self, spindle: SpindleIndex) {
         if let Some(group) = zones_of(&self.zones, spindle) {
-            self.map_is_missing(group);
+            self.rewrite_map(group);
         }
     }
 
-    /// No map is written until [`losses_are_recorded`](Self::losses_are_recorded).
-    pub(super) fn loss_is_unrecorded(&mut self) {
+    /// A spindle is lost: no map is written until [`on_losses_recorded`](Self::on_losses_recorded).
+    pub(super) fn on_loss(&mut self) {
         self.is_loss_unrecorded = !self.zones.is_empty();
     }
 
-    /// Returns whether first writes to zones may wait for [`losses_are_recorded`](Self::losses_are_recorded).
+    /// Returns whether first writes to zones may wait for [`on_losses_recorded`](Self::on_losses_recorded).
     #[must_use]
     pub fn waits_for_labels(&self) -> bool {
         self.is_loss_unrecorded
@@ -243,7 +243,7 @@ impl Store {
 
     /// The labels of the other spindles say durably that every spindle which is not present has failed: zones can be
     /// initialized without it.
-    pub fn losses_are_recorded(&mut self) {
+    pub fn on_losses_recorded(&mut self) {
         self.is_loss_unrecorded = false;
         for group in 0..self.zones.len() {
             self.write_map(group);
@@ -269,7 +269,7 @@ impl Store {
     }
 
     /// The map durably has a zone as initialized: what waited for it goes on.
-    fn is_initialized_now(&mut self, ZoneId { group, zone }: ZoneId) {
+    fn on_zone_initialized(&mut self, ZoneId { group, zone }: ZoneId) {
         let zones = &mut self.zones[group];
         zones.map.set_initialized(zone);
         let rows = zones.map.rows_of(zone);
@@ -296,8 +296,8 @@ impl Store {
             let write = OperationKind::Write { spindle: extent.spindle };
             let deferred = std::mem::replace(&mut self.operations[operation].kind, write);
             if let OperationKind::Deferred(write) = deferred {
-                let DeferredWrite { extent, bytes, block_tags, checkpoint } = write;
-                self.write_blocks(operation, extent, &[&bytes], &block_tags, checkpoint);
+                let DeferredWrite { extent, bytes, block_tags, consistency_point } = write;
+                self.write_blocks(operation, extent, &[&bytes], &block_tags, consistency_point);
             }
         }
     }

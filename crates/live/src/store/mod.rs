@@ -164,7 +164,7 @@ impl Store {
 
     /// Writes `bytes`, 512 for each sector and at least one sector, to a spindle from `first_sector` on. The data may
     /// be in several parts: of whole blocks if the write is of whole blocks, otherwise of any size. A tag of
-    /// `block_tag` and the `checkpoint` are stored with each block of 4 KiB that is touched. A partially written
+    /// `block_tag` and the `consistency_point` are stored with each block of 4 KiB that is touched. A partially written
     /// block is read first. Completes as [`StoreEvent::Write`].
     ///
     /// No other write that touches one of the blocks may be in flight. Reads may: they see each block as it was or as
@@ -179,7 +179,7 @@ impl Store {
         first_sector: u64,
         bytes: &[&[u8]],
         block_tag: &[BlockTag],
-        checkpoint: u64,
+        consistency_point: u64,
     ) {
         let length: usize = bytes.iter().map(|part| part.len()).sum();
         assert!(length.is_multiple_of(SECTOR), "a write has whole sectors");
@@ -196,14 +196,19 @@ impl Store {
         let operation =
             self.operations.insert(Operation { token, kind, remaining: 0, failure: None });
         if first_whole && last_whole {
-            self.begin_write(operation, extent, bytes, block_tag, checkpoint);
+            self.begin_write(operation, extent, bytes, block_tag, consistency_point);
         } else {
             let mut whole = vec![0; extent.blocks() * BLOCK_BYTES];
             whole[extent.lead()..][..length].copy_from_slice(&bytes.concat());
             let bad = vec![false; extent.blocks()];
             let block_tag = block_tag.to_vec();
-            self.operations[operation].kind =
-                OperationKind::ReadModifyWrite { extent, bytes: whole, block_tag, checkpoint, bad };
+            self.operations[operation].kind = OperationKind::ReadModifyWrite {
+                extent,
+                bytes: whole,
+                block_tag,
+                consistency_point,
+                bad,
+            };
             if !first_whole {
                 self.read_blocks(operation, extent, 0, 1);
             }
@@ -227,7 +232,7 @@ impl Store {
 
     /// Treats a spindle as lost: everything in flight on it fails, and so does every later request. Reports nothing.
     /// After this and after any [loss](StoreEvent::SpindleLost), first writes to zones wait for
-    /// [`losses_are_recorded`](Self::losses_are_recorded).
+    /// [`on_losses_recorded`](Self::on_losses_recorded).
     pub fn drop_spindle(&mut self, spindle: SpindleIndex) {
         self.fail_spindle(spindle);
         self.run_to_quiescence();
@@ -241,7 +246,7 @@ impl Store {
         if let Some(present) = self.present.get_mut(spindle.index()) {
             *present = true;
         }
-        self.map_is_missing_on(spindle);
+        self.rewrite_map_on(spindle);
     }
 
     /// Returns whether a spindle is present.
@@ -308,14 +313,15 @@ impl Store {
 
     fn write_merged(&mut self, operation: Operation) {
         let Operation { token, kind, .. } = operation;
-        let OperationKind::ReadModifyWrite { extent, bytes, block_tag, checkpoint, .. } = kind
+        let OperationKind::ReadModifyWrite { extent, bytes, block_tag, consistency_point, .. } =
+            kind
         else {
             return;
         };
         let kind = OperationKind::Write { spindle: extent.spindle };
         let operation =
             self.operations.insert(Operation { token, kind, remaining: 0, failure: None });
-        self.begin_write(operation, extent, &[&bytes], &block_tag, checkpoint);
+        self.begin_write(operation, extent, &[&bytes], &block_tag, consistency_point);
     }
 
     /// Handles the end of a part, or of an I/O of an operation without parts.

@@ -68,7 +68,7 @@ pub(super) enum OperationKind {
         /// Whole blocks.
         bytes: Vec<u8>,
         block_tag: Vec<BlockTag>,
-        checkpoint: u64,
+        consistency_point: u64,
         bad: Vec<bool>,
     },
     Write {
@@ -108,7 +108,7 @@ pub(super) struct DeferredWrite {
     pub(super) extent: Extent,
     pub(super) bytes: Vec<u8>,
     pub(super) block_tags: Vec<BlockTag>,
-    pub(super) checkpoint: u64,
+    pub(super) consistency_point: u64,
 }
 
 /// A zone, and the number of the parity group that it is of.

@@ -283,9 +283,12 @@ fn read_checksums(row: &Row, tag: ArrayTag, block: usize, zeros: BlockState) -> 
         Ok(EntryRead::Written(entry)) if entry.block_tag.holds == BlockContents::Gone => {
             BlockState::Bad(BadBlock::Gone)
         }
-        Ok(EntryRead::Written(ChecksumEntry { data_crc: crc, block_tag, checkpoint, .. })) => {
-            BlockState::Good { block_tag, checkpoint, crc }
-        }
+        Ok(EntryRead::Written(ChecksumEntry {
+            data_crc: crc,
+            block_tag,
+            consistency_point,
+            ..
+        })) => BlockState::Good { block_tag, consistency_point, crc },
         Err(error) => BlockState::Bad(error.into()),
     }
 }

@@ -25,7 +25,7 @@ struct Blocks<'a> {
     /// The data of each block.
     bytes: Vec<&'a [u8; BLOCK_BYTES]>,
     block_tags: &'a [BlockTag],
-    checkpoint: u64,
+    consistency_point: u64,
 }
 
 impl Blocks<'_> {
@@ -46,11 +46,11 @@ impl Store {
         extent: Extent,
         bytes: &[&[u8]],
         block_tags: &[BlockTag],
-        checkpoint: u64,
+        consistency_point: u64,
     ) {
         let bytes: Vec<_> = bytes.iter().flat_map(|part| part.as_chunks().0).collect();
         assert_eq!(bytes.len(), block_tags.len(), "the parts of a write are of whole blocks");
-        let blocks = Blocks { extent, bytes, block_tags, checkpoint };
+        let blocks = Blocks { extent, bytes, block_tags, consistency_point };
         let mut at = 0;
         while at < block_tags.len() {
             let first = (blocks.dbn(at).0 % ROW_DATA_BLOCKS) as usize;
@@ -109,8 +109,8 @@ impl Store {
         let data_crc = crc32c(into);
         let place =
             BlockAddress { tag: self.tag, spindle: blocks.extent.spindle, dbn: blocks.dbn(at) };
-        let (block_tag, checkpoint) = (blocks.block_tags[at], blocks.checkpoint);
-        ChecksumEntry { data_crc, place, block_tag, checkpoint }.encode()
+        let (block_tag, consistency_point) = (blocks.block_tags[at], blocks.consistency_point);
+        ChecksumEntry { data_crc, place, block_tag, consistency_point }.encode()
     }
 
     /// Writes whole rows, data and checksum blocks in one I/O.

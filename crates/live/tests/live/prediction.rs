@@ -42,7 +42,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// So long that nothing is in flight any more when the next operation comes.
 const BETWEEN_OPERATIONS_NS: u64 = 5 * SECOND_NS;
 /// A timer does not expire when an operation comes.
-const CHECKPOINT_INTERVAL_NS: u64 = 21 * SECOND_NS + 370_000_000;
+const CONSISTENCY_POINT_INTERVAL_NS: u64 = 21 * SECOND_NS + 370_000_000;
 const OPERATIONS: u64 = 4_000;
 
 /// Place, length and direction of a command.
@@ -96,11 +96,11 @@ impl<D: Driver<()>> Driver<()> for NotingDriver<'_, D> {
     fn log(&mut self, operation: OperationId, record: LogRecord, data: &()) -> Logged {
         self.driver.log(operation, record, data)
     }
-    fn checkpoint_begins(&mut self) {
-        self.driver.checkpoint_begins();
+    fn consistency_point_begins(&mut self) {
+        self.driver.consistency_point_begins();
     }
-    fn checkpoint_ends(&mut self) {
-        self.driver.checkpoint_ends();
+    fn consistency_point_ends(&mut self) {
+        self.driver.consistency_point_ends();
     }
 }
 
@@ -248,7 +248,7 @@ fn live<A: LiveArray>(mut array: RunningArray<SimulatedDevices, A>, seed: u64) -
     let watch = move |command: &_| note(&mut told.lock().unwrap(), command);
     array.engine_mut().watch_commands(Box::new(watch));
     let start_ns = match array.engine().timer_ns() {
-        Some(checkpoint_ns) => checkpoint_ns - CHECKPOINT_INTERVAL_NS,
+        Some(consistency_point_ns) => consistency_point_ns - CONSISTENCY_POINT_INTERVAL_NS,
         None => array.now_ns(),
     };
     let mut rng = Rng::new(seed);
@@ -320,7 +320,7 @@ fn write_anywhere(parity: Parity, log: LogSize) -> WriteAnywhereConfig {
         )],
         format: Format::Durable,
         log,
-        checkpoint_interval_ns: CHECKPOINT_INTERVAL_NS,
+        consistency_point_interval_ns: CONSISTENCY_POINT_INTERVAL_NS,
         cache_blocks,
         protected_blocks: cache_blocks / 2,
         dirty_limit_blocks: cache_blocks / 3,

@@ -306,8 +306,8 @@ fn any_history() -> impl Strategy<Value = (StripeShape, Vec<(u64, u64, u8)>, u64
         let code = if row_diagonal { StripeCode::RowDiagonal } else { StripeCode::Row };
         StripeShape::new(code, data_blocks).unwrap()
     });
-    let happenings = prop::collection::vec((any::<u64>(), any::<u64>(), any::<u8>()), 1..12);
-    (shape, happenings, any::<u64>())
+    let steps = prop::collection::vec((any::<u64>(), any::<u64>(), any::<u8>()), 1..12);
+    (shape, steps, any::<u64>())
 }
 
 proptest! {
@@ -316,9 +316,9 @@ proptest! {
     /// Partial updates in random order, while spindles are lost and rebuilt: parity stays right,
     /// what is lost comes back as it should be, and no read is in vain.
     #[test]
-    fn histories_of_losses_and_updates((shape, happenings, seed) in any_history()) {
+    fn histories_of_losses_and_updates((shape, steps, seed) in any_history()) {
         let mut spindles = Spindles::new(shape, 4096, seed);
-        for (turn, (changes, losses, choice)) in (1..).zip(happenings) {
+        for (turn, (changes, losses, choice)) in (1..).zip(steps) {
             let lost: MemberSet = (0..shape.parity_blocks())
                 .filter(|nth| losses >> (60 + nth) & 1 == 1)
                 .map(|nth| Member(((losses >> (8 * nth)) % u64::from(shape.blocks())) as u8))

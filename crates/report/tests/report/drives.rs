@@ -2,8 +2,8 @@ use roxmltree::Document;
 use strewn_base::Direction;
 use strewn_report::{ChartError, ChartSize, DRIVE_CHARTS, DriveChart, drive_tables};
 use strewn_results::{
-    DRIVE_STUDY_SCHEMA, DriveFigures, DriveStudy, LoopPoint, ResultsError, SeekPoint,
-    TransferPoint, figures_json,
+    DRIVE_CHARACTERIZATION_SCHEMA, DriveCharacterization, DriveFigures, LoopPoint, ResultsError,
+    SeekPoint, TransferPoint, figures_json,
 };
 
 /// Creates a closed loop with invented figures.
@@ -76,9 +76,9 @@ fn drive(profile: &str, sector_bytes: u32) -> DriveFigures {
     }
 }
 
-fn study(drives: Vec<DriveFigures>) -> DriveStudy {
-    DriveStudy {
-        schema: DRIVE_STUDY_SCHEMA,
+fn study(drives: Vec<DriveFigures>) -> DriveCharacterization {
+    DriveCharacterization {
+        schema: DRIVE_CHARACTERIZATION_SCHEMA,
         strewn: "0.1.0".to_owned(),
         seed: 1,
         cache: "off".to_owned(),
@@ -167,5 +167,5 @@ fn tables_tell_two_drives_apart_and_leave_out_what_one_lacks() {
 fn json_reads_back_as_what_was_written() {
     let two = study(vec![drive("\": null", 512), drive("two", 520)]);
     let text = figures_json(&two).unwrap();
-    assert_eq!(serde_json::from_str::<DriveStudy>(&text).unwrap(), two);
+    assert_eq!(serde_json::from_str::<DriveCharacterization>(&text).unwrap(), two);
 }

@@ -4,13 +4,13 @@ use crate::data::segment::ResponseTime;
 use serde::{Deserialize, Serialize};
 use strewn_base::Direction;
 
-/// Version of the layout of [`DriveStudy`] as JSON.
-pub const DRIVE_STUDY_SCHEMA: u32 = 2;
+/// Version of the layout of [`DriveCharacterization`] as JSON.
+pub const DRIVE_CHARACTERIZATION_SCHEMA: u32 = 2;
 
 /// The performance of drives by distance, place, load and size of command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DriveStudy {
-    /// Layout of the JSON; [`DRIVE_STUDY_SCHEMA`].
+pub struct DriveCharacterization {
+    /// Layout of the JSON; [`DRIVE_CHARACTERIZATION_SCHEMA`].
     pub schema: u32,
     /// Version of the program that measured it.
     pub strewn: String,

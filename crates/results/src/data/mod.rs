@@ -1,4 +1,4 @@
-//! The data read and written: results, maps, published figures, drive studies, comparisons of runs.
+//! The data read and written: results, maps, published figures, characterizations of drives, comparisons of runs.
 
 pub(crate) mod array;
 pub(crate) mod band;

@@ -28,7 +28,7 @@ pub enum LiveError {
     /// An access is longer than the file.
     #[error("accesses of {} do not fit a file of {}", Bytes(*access_bytes), Bytes(*file_bytes))]
     AccessTooLong {
-        /// The longest access.
+        /// Length of the longest access.
         access_bytes: u64,
         /// The length of the file.
         file_bytes: u64,
@@ -67,7 +67,7 @@ pub enum LiveError {
          {spindles_percent:.3} % at the spindles; 0.1 % is allowed"
     )]
     LawBroken {
-        /// The segment.
+        /// Number of the segment, counted from 1.
         segment: u32,
         /// How far Little's law is off for the host, in percent.
         host_percent: f64,

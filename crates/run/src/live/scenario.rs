@@ -152,7 +152,7 @@ fn write_anywhere(configuration: &Configuration, layout: &WriteAnywhereLayout) -
         tetrises_in_flight: layout.tetrises_in_flight,
         log_half_bytes: configuration.log_half_bytes,
         log_record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
-        checkpoint_interval_ns: layout.checkpoint_interval_ms.saturating_mul(1_000_000),
+        checkpoint_interval_ns: layout.consistency_point_interval_ms.saturating_mul(1_000_000),
         buffer_cache_bytes: configuration.cache_bytes,
         protected_percent: layout.protected_percent.into(),
         dirty_limit_percent: layout.dirty_limit_percent.into(),

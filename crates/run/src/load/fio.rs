@@ -19,7 +19,7 @@ use super::region::{Region, listed, seed_of_worker, stream};
 /// Most sizes in a range; each becomes a line of a pattern.
 const MOST_SIZES: u64 = 65_536;
 
-/// A checked job.
+/// A job of a job file, with everything that the simulation cannot honour refused.
 #[derive(Debug, Clone)]
 pub(super) struct JobPlan {
     job: Job,

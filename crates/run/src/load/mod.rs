@@ -268,7 +268,7 @@ impl Load {
 /// What one worker of a workload file does: accesses drawn from a pattern over a region of the file under load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadStream {
-    /// The accesses.
+    /// Sizes, order and direction of its accesses.
     pub pattern: Pattern,
     /// The first byte of the region.
     pub first_byte: u64,

@@ -152,7 +152,7 @@ fn what_is_wrong_with_blades_is_said_with_its_place() {
             "blade_links = \"blade\"",
             "blade_links: unknown key; did you mean `blade_link`?",
         ),
-        ("lost_blade = 3", "lost_blade = 0", "lost_blade: there is no blade 0; give 1 to 10"),
+        ("lost_blade = 3", "lost_blade = 0", "lost_blade: is 0; give 1 to 256"),
         ("lost_blade = 3", "lost_blade = 11", "lost_blade: there is no blade 11; give 1 to 10"),
         ("lost_blade = 3", "", "lost_at: no blade is lost; give `lost_blade` too, or leave it out"),
         ("lost_at = \"5 s\"", "lost_at = \"20 s\"", "lost_at: is 20 s, and the run ends at 20 s; "),

@@ -83,8 +83,8 @@ fn what_cannot_be_is_refused_with_a_remedy() {
         (text(&LOG_IN_2.replace('2', "3").replace("30", "20"), GROUP), "lun[log].group: there is no disk group 3: the \
             array has 2 disk groups; give 1 to 2, the first being [array.in_place] itself"),
         (text(&LOG_IN_2.replace("= 2", "= 0"), GROUP), "lun[3].group: is zero; disk groups have numbers: 1 is"),
-        (text(&LOG_IN_2.replace("= 2", "= \"fast\""), GROUP), "lun[3].group: is a string, not a whole number; disk \
-            groups have numbers: 1 is [array.in_place] itself"),
+        (text(&LOG_IN_2.replace("= 2", "= \"fast\""), GROUP), "lun[3].group: is a string, not a whole number; write \
+            a whole number, without quotes"),
         (text(&log("600 GB"), GROUP), "lun: a LUN of 600 GB is larger than disk group 2's usable 546.9 GiB; give at most \
             546 GiB, or another or a larger disk group: this one has 4/5 of 5 drives"),
         (text(LOG_IN_2, &eight), "in_place.group: 9 disk groups are too many; an array has at most 8, the first included: \

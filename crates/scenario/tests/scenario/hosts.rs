@@ -247,7 +247,7 @@ fn hosts_of_the_same_name_are_refused() {
     let text = TWO_HOSTS.replace("name = \"other\"\npath", "name = \"one\"\npath");
     let text = text.replace("host = \"other\"", "host = \"one\"");
     let refusal = refusal(&text);
-    assert!(refusal.contains("host[one].name: another host has the same name"), "{refusal}");
+    assert!(refusal.contains("host[2].name: another host has the same name"), "{refusal}");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use crate::common::{GOOD, NAME, good};
 use strewn_scenario::{
-    Array, ArrayLayout, ParameterError, ParameterUnit, RecordFittedError, Scenario, record_fitted,
+    ArrayLayout, ArrayParameter, ParameterError, ParameterUnit, RecordFittedError, Scenario,
+    record_fitted,
 };
 
 #[test]
@@ -27,8 +28,9 @@ fn parameters_are_read_and_set_in_base_units() {
 fn every_parameter_listed_is_one() {
     let scenario = good();
     for array in &scenario.arrays {
-        assert!(array.parameter_names().len() >= 7);
-        for parameter in array.parameter_names() {
+        let parameters = array.parameters();
+        assert!(parameters.len() >= 7);
+        for ArrayParameter { name: parameter, is_optional, .. } in &parameters {
             let (value, unit) = scenario.parameter(&array.name, parameter).unwrap();
             let other = if unit == ParameterUnit::Percent { 42.5 } else { value + 1.0 };
             let mut changed = scenario.clone();
@@ -36,7 +38,7 @@ fn every_parameter_listed_is_one() {
             assert_eq!(changed.parameter(&array.name, parameter), Ok((other, unit)));
             assert_ne!(changed, scenario, "{parameter}");
 
-            if Array::is_optional_cost(parameter) {
+            if *is_optional {
                 // What a scenario does not give is not recorded in it.
                 assert!(record_fitted(GOOD, &array.name, parameter, other).is_err());
                 continue;
@@ -155,8 +157,8 @@ fn scaled_down_keeps_what_rates_depend_on() {
             "log half of anywhere 64 MiB -> 16 MiB",
             "checkpoint interval of anywhere 10 s -> 2.5 s",
             "LUN of inplace 500 GB -> 29.1 GiB",
-            "write cache of inplace 512 MiB -> 128 MiB",
             "read cache of inplace 2 GiB -> 128 MiB",
+            "write cache of inplace 512 MiB -> 128 MiB",
             "blocks of a spindle 16 times as far apart, so that seeks keep their lengths",
         ]
     );

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use strewn_scenario::{Nanoseconds, ProblemKind, SCHEMA_JSON, Scenario};
+use strewn_scenario::{Nanoseconds, ProblemKind, Scenario, schema_json};
 
 use crate::common::GOOD;
 
@@ -129,7 +129,7 @@ const NETWORK_TABLES: &str = "
 ";
 
 fn schema() -> Value {
-    serde_json::from_str(SCHEMA_JSON).unwrap()
+    serde_json::from_str(schema_json()).unwrap()
 }
 
 /// Returns the schema of a table, by the field that a problem names: `array[wa].failure[1]`.
@@ -199,20 +199,6 @@ fn every_key_of_the_schema_is_described() {
 }
 
 /// Editors show the defaults that the reader takes.
-#[test]
-fn defaults_of_the_schema_are_those_of_the_reader() {
-    let text = include_str!("../../presets/defaults.toml");
-    let defaults: toml::Table = text.parse().unwrap();
-    let array = &schema()["properties"]["array"]["items"]["properties"];
-    for (table, values) in &defaults {
-        let properties = if table == "array" { array } else { &array[table]["properties"] };
-        for (key, value) in values.as_table().unwrap() {
-            let written = &properties[key]["default"];
-            assert_eq!(*written, serde_json::to_value(value).unwrap(), "{table}.{key}");
-        }
-    }
-}
-
 #[test]
 fn defaults_of_network_tables_are_those_of_the_reader() {
     for (protocol, kind) in [

@@ -111,11 +111,11 @@ fn mistakes_are_refused_with_place_and_remedy() {
             "arrays = [\"FAS2040\"]\nlun = \"files\"",
             "workload[file server].arrays: there is no array `FAS2040`; did you mean `FAS2050`?",
         ),
-        ("outstanding = 48\n", "", "workload[1].outstanding: is missing"),
+        ("outstanding = 48\n", "", "workload[file server].outstanding: is missing"),
         (
             "operations_per_second = 300",
             "operations_per_second = 0",
-            "workload[3].operations_per_second: is zero",
+            "workload[warehouse updates].operations_per_second: is zero",
         ),
     ];
     for (from, to, problem) in cases {

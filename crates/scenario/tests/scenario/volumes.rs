@@ -111,7 +111,7 @@ fn what_cannot_be_is_refused_with_its_place_and_a_remedy() {
         ),
         (
             before(&volume("db", "")),
-            "60 array[filer].volume[db].name: another volume of this array has the same name; LUNs refer to \
+            "60 array[filer].volume[3].name: another volume of this array has the same name; LUNs refer to \
              volumes by name: give each its own",
         ),
         (

@@ -1,13 +1,13 @@
-//! What is to happen in a machine, as data.
+//! The events of a machine, as data.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use strewn_base::state::SavedValue;
 
-/// What a part of a machine is told. Requests are named by their slots.
+/// What reaches a part of a machine. Requests are named by their slots.
 #[derive(Debug, Clone, Copy, SavedValue)]
-pub(crate) enum Word {
+pub(crate) enum Event {
     /// To a host: its processing of a message to be sent is done.
     Leaves(u32),
     /// To a controller: all of a request's message has arrived.
@@ -24,15 +24,15 @@ pub(crate) enum Word {
     Retry(u32),
 }
 
-/// A word for a part, at a time. At equal times, what was scheduled first comes first.
+/// An event in the queue. At equal times, what was scheduled first comes first.
 #[derive(Debug, Clone, Copy, SavedValue)]
-struct Event<W> {
+struct QueuedEvent<E> {
     at_ns: u64,
     number: u64,
-    word: W,
+    event: E,
 }
 
-impl<W> Event<W> {
+impl<E> QueuedEvent<E> {
     /// Time and number as one: they are compared without a branch.
     #[inline]
     fn order(&self) -> u128 {
@@ -40,15 +40,15 @@ impl<W> Event<W> {
     }
 }
 
-impl<W> PartialEq for Event<W> {
+impl<E> PartialEq for QueuedEvent<E> {
     fn eq(&self, other: &Self) -> bool {
         self.order() == other.order()
     }
 }
 
-impl<W> Eq for Event<W> {}
+impl<E> Eq for QueuedEvent<E> {}
 
-impl<W> PartialOrd for Event<W> {
+impl<E> PartialOrd for QueuedEvent<E> {
     #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -60,39 +60,39 @@ impl<W> PartialOrd for Event<W> {
     }
 }
 
-impl<W> Ord for Event<W> {
+impl<E> Ord for QueuedEvent<E> {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         self.order().cmp(&other.order())
     }
 }
 
-/// The words that are to be said, the earliest first.
+/// Events to come, the earliest first.
 #[derive(Debug, Clone, SavedValue)]
-pub(crate) struct EventQueue<W = Word> {
-    events: BinaryHeap<Reverse<Event<W>>>,
+pub(crate) struct EventQueue<E = Event> {
+    events: BinaryHeap<Reverse<QueuedEvent<E>>>,
     scheduled: u64,
 }
 
-impl<W> Default for EventQueue<W> {
+impl<E> Default for EventQueue<E> {
     fn default() -> Self {
         Self { events: BinaryHeap::new(), scheduled: 0 }
     }
 }
 
-impl<W> EventQueue<W> {
-    pub(crate) fn schedule(&mut self, at_ns: u64, word: W) {
-        self.events.push(Reverse(Event { at_ns, number: self.scheduled, word }));
+impl<E> EventQueue<E> {
+    pub(crate) fn schedule(&mut self, at_ns: u64, event: E) {
+        self.events.push(Reverse(QueuedEvent { at_ns, number: self.scheduled, event }));
         self.scheduled += 1;
     }
 
     /// When the first event occurs: `u64::MAX` if there is none.
     #[inline]
     pub(crate) fn next_ns(&self) -> u64 {
-        self.events.peek().map_or(u64::MAX, |Reverse(event)| event.at_ns)
+        self.events.peek().map_or(u64::MAX, |Reverse(queued)| queued.at_ns)
     }
 
-    pub(crate) fn take(&mut self) -> Option<W> {
-        self.events.pop().map(|Reverse(event)| event.word)
+    pub(crate) fn take(&mut self) -> Option<E> {
+        self.events.pop().map(|Reverse(queued)| queued.event)
     }
 }

@@ -50,7 +50,7 @@ impl LogMirror {
     }
 
     /// The partner has gone, or is back.
-    pub(crate) fn turn(&mut self, is_on: bool) {
+    pub(crate) fn set_on(&mut self, is_on: bool) {
         self.is_on = is_on;
         self.last = None;
     }
@@ -75,11 +75,11 @@ impl LogMirror {
         self.last.filter(|(last, _)| *last == operation).map_or(0, |(_, copied_ns)| copied_ns)
     }
 
-    pub(crate) fn checkpoint_begins(&mut self) {
+    pub(crate) fn consistency_point_begins(&mut self) {
         self.halves[1] = std::mem::take(&mut self.halves[0]);
     }
 
-    pub(crate) fn checkpoint_ends(&mut self) {
+    pub(crate) fn consistency_point_ends(&mut self) {
         self.halves[1] = Logged::default();
     }
 

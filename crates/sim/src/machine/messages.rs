@@ -8,7 +8,7 @@ use crate::component::Component;
 use crate::host::Host;
 use crate::simulation::SimulationError;
 
-use super::events::Word;
+use super::events::Event;
 use super::requests::{Operation, Request};
 use super::rounds::{RoundCosts, RoundKey};
 use super::{Machine, Target, TimeIn};
@@ -149,7 +149,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         request.time.host_ns += leaves_ns - now_ns;
         match leaves_ns == now_ns {
             true => self.leaves(now_ns, slot),
-            false => self.events.schedule(leaves_ns, Word::Leaves(slot)),
+            false => self.events.schedule(leaves_ns, Event::Leaves(slot)),
         }
     }
 
@@ -157,7 +157,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     fn leaves(&mut self, now_ns: u64, slot: u32) {
         match self.send(now_ns, slot, Toward::Target) {
             Some(arrives_ns) if arrives_ns == now_ns => self.arrived(now_ns, slot),
-            Some(arrives_ns) => self.events.schedule(arrives_ns, Word::Arrived(slot)),
+            Some(arrives_ns) => self.events.schedule(arrives_ns, Event::Arrived(slot)),
             None => {}
         }
     }
@@ -185,10 +185,10 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
                 let at = retry_ns.unwrap_or(lost_ns).max(at_ns);
                 request.time.wire_ns += at - at_ns;
                 match retry_ns {
-                    Some(_) => self.events.schedule(at, Word::Retry(slot)),
+                    Some(_) => self.events.schedule(at, Event::Retry(slot)),
                     None => {
                         self.operations.get_mut(request.operation).is_refused = true;
-                        self.events.schedule(at, Word::Done(slot));
+                        self.events.schedule(at, Event::Done(slot));
                     }
                 }
                 None
@@ -198,31 +198,31 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     // What happens to every request is compiled into four functions, `arrived`, `answer`, `replied` and `send`: calls
     // of one for each step took a tenth of a machine's instructions.
-    /// A part is told a word.
+    /// Calls the part that `event` is for.
     #[inline(always)]
-    pub(super) fn hear(&mut self, now_ns: u64, word: Word) {
-        match word {
-            Word::Arrived(slot) => self.arrived(now_ns, slot),
-            Word::Replied(slot) => self.replied(now_ns, slot),
-            Word::Leaves(_)
-            | Word::Answered(_)
-            | Word::Received(_)
-            | Word::Done(_)
-            | Word::Retry(_) => self.hear_more(now_ns, word),
+    pub(super) fn dispatch(&mut self, now_ns: u64, event: Event) {
+        match event {
+            Event::Arrived(slot) => self.arrived(now_ns, slot),
+            Event::Replied(slot) => self.replied(now_ns, slot),
+            Event::Leaves(_)
+            | Event::Answered(_)
+            | Event::Received(_)
+            | Event::Done(_)
+            | Event::Retry(_) => self.dispatch_rest(now_ns, event),
         }
     }
 
-    /// Words that are only said where processing at one of the ends takes time, or something was lost.
+    /// Events that occur only where processing at one of the ends takes time, or something was lost.
     #[inline(never)]
-    fn hear_more(&mut self, now_ns: u64, word: Word) {
-        match word {
-            Word::Leaves(slot) => self.leaves(now_ns, slot),
-            Word::Answered(slot) => self.answer_leaves(now_ns, slot),
-            Word::Arrived(slot) => self.arrived(now_ns, slot),
-            Word::Received(slot) => self.received(now_ns, slot),
-            Word::Replied(slot) => self.replied(now_ns, slot),
-            Word::Done(slot) => self.round_done(now_ns, slot),
-            Word::Retry(slot) => {
+    fn dispatch_rest(&mut self, now_ns: u64, event: Event) {
+        match event {
+            Event::Leaves(slot) => self.leaves(now_ns, slot),
+            Event::Answered(slot) => self.answer_leaves(now_ns, slot),
+            Event::Arrived(slot) => self.arrived(now_ns, slot),
+            Event::Received(slot) => self.received(now_ns, slot),
+            Event::Replied(slot) => self.replied(now_ns, slot),
+            Event::Done(slot) => self.round_done(now_ns, slot),
+            Event::Retry(slot) => {
                 let request = self.requests.get_mut(slot);
                 request.round = request.round.again();
                 self.send_to_target(now_ns, slot);
@@ -264,7 +264,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         request.time.front_end_ns += done_ns - now_ns;
         match done_ns == now_ns {
             true => self.received(now_ns, slot),
-            false => self.events.schedule(done_ns, Word::Received(slot)),
+            false => self.events.schedule(done_ns, Event::Received(slot)),
         }
     }
 
@@ -376,7 +376,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         request.time.front_end_ns += leaves_ns - now_ns;
         match leaves_ns == now_ns {
             true => self.answer_leaves(now_ns, slot),
-            false => self.events.schedule(leaves_ns, Word::Answered(slot)),
+            false => self.events.schedule(leaves_ns, Event::Answered(slot)),
         }
     }
 
@@ -387,7 +387,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
         match self.send(now_ns, slot, Toward::Host) {
             Some(arrives_ns) if arrives_ns == now_ns => self.replied(now_ns, slot),
-            Some(arrives_ns) => self.events.schedule(arrives_ns, Word::Replied(slot)),
+            Some(arrives_ns) => self.events.schedule(arrives_ns, Event::Replied(slot)),
             None => {}
         }
     }
@@ -405,7 +405,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         request.time.host_ns += done_ns - now_ns;
         match done_ns == now_ns {
             true => self.round_done(now_ns, slot),
-            false => self.events.schedule(done_ns, Word::Done(slot)),
+            false => self.events.schedule(done_ns, Event::Done(slot)),
         }
     }
 

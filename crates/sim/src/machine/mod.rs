@@ -1,7 +1,7 @@
 //! A machine of parts: hosts, a network, controllers with their arrays, joined by name.
 //!
-//! A part never calls another one. What one has for another is a word that is said at a time ([`events`]), and the
-//! machine takes the earliest of these and of the arrays' own events. Arrays see what they see in a
+//! A part never calls another one. What one has for another is an event at a time ([`events`]), and the machine
+//! takes the earliest of these and of the arrays' own events. Arrays see what they see in a
 //! [`Simulation`](crate::Simulation): operations, completions, a timer.
 
 mod cores;
@@ -30,10 +30,10 @@ use crate::processor::ProcessorCores;
 use crate::segment::Segment;
 use crate::simulation::{EVENTS_PER_LOOK, Progress, SimulationError};
 
-use pair::Turn;
+use pair::FailoverStep;
 
 pub(crate) use cores::Cores;
-pub(crate) use events::{EventQueue, Word};
+pub(crate) use events::{Event, EventQueue};
 pub use log_mirror::Interconnect;
 pub(crate) use log_mirror::LogMirror;
 pub use pair::PairSettings;
@@ -64,7 +64,7 @@ pub struct HostId(pub u16);
 /// How a host reaches LUNs: a protocol, and the connections that operations use in turn.
 #[derive(Debug, Clone, SavedValue)]
 pub struct Port {
-    /// The host.
+    /// Host that issues the operations.
     pub host: HostId,
     /// The protocol and what it costs.
     pub front_end: FrontEnd,
@@ -181,7 +181,7 @@ pub struct Machine<A, H = ClosedLoop> {
     rounds: Rounds,
     events: EventQueue,
     /// Takeovers and givebacks to come, the next one last.
-    turns: Vec<(u64, Turn)>,
+    failover_steps: Vec<(u64, FailoverStep)>,
     pair: Option<PairSettings>,
     now_ns: u64,
     is_started: bool,
@@ -217,7 +217,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             requests: Requests::default(),
             rounds: Rounds::default(),
             events: EventQueue::default(),
-            turns: Vec::new(),
+            failover_steps: Vec::new(),
             pair: None,
             now_ns: 0,
             is_started: false,
@@ -246,7 +246,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         HostId(self.host_cores.len() as u16 - 1)
     }
 
-    /// The network.
+    /// The network between hosts and controllers.
     #[must_use]
     pub fn network(&self) -> &Network {
         &self.network
@@ -368,7 +368,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         all
     }
 
-    /// The controllers.
+    /// Every controller of the machine, in their order.
     pub fn controllers(&self) -> impl Iterator<Item = ControllerId> + use<A, H> {
         (0..self.controllers.len() as u16).map(ControllerId)
     }
@@ -437,7 +437,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             }
             let now_ns = at_ns.max(self.segment_start_ns);
             self.now_ns = now_ns;
-            self.change(at_ns, now_ns)?;
+            self.apply_changes(at_ns, now_ns)?;
             self.answer_ready(now_ns)?;
         }
         self.run_until(end_ns, observer)
@@ -475,18 +475,18 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
     }
 
-    /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times, words come
+    /// Handles the next event if it occurs before `end_ns`, and returns whether it did. At equal times, messages come
     /// first, then the arrays' own events, controller by controller, then operations that the host issues by the clock.
     #[inline(always)]
     fn step(&mut self, end_ns: u64) -> Result<bool, SimulationError> {
-        let word_ns = self.events.next_ns();
-        let mut next_ns = word_ns.min(self.issue_ns);
+        let event_ns = self.events.next_ns();
+        let mut next_ns = event_ns.min(self.issue_ns);
         let mut of_array = None;
         for (index, controller) in self.controllers.iter().enumerate() {
             let next = controller.driven.next_events();
             let earliest_ns = next.earliest_ns();
             if earliest_ns < next_ns
-                || (earliest_ns == next_ns && earliest_ns < word_ns && of_array.is_none())
+                || (earliest_ns == next_ns && earliest_ns < event_ns && of_array.is_none())
             {
                 next_ns = earliest_ns;
                 of_array = Some((index, next));
@@ -494,7 +494,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         }
         if next_ns >= end_ns {
             // A controller that has stopped goes on later.
-            if next_ns == u64::MAX && self.turns.is_empty() {
+            if next_ns == u64::MAX && self.failover_steps.is_empty() {
                 return Err(SimulationError::Stuck { at_ns: self.now_ns });
             }
             return Ok(false);
@@ -505,9 +505,9 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             Some((index, next)) => {
                 self.with_processor(index, |driven| driven.step(next, next_ns));
             }
-            None if word_ns == next_ns => {
-                if let Some(word) = self.events.take() {
-                    self.hear(next_ns, word);
+            None if event_ns == next_ns => {
+                if let Some(event) = self.events.take() {
+                    self.dispatch(next_ns, event);
                 }
             }
             None => {
@@ -555,18 +555,18 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     /// When the next change happens that no part brings about by itself.
     fn next_change_ns(&self) -> Option<u64> {
         let scheduled = self.controllers.iter().filter_map(|one| one.driven.next_scheduled_ns());
-        scheduled.chain(self.turns.last().map(|turn| turn.0)).min()
+        scheduled.chain(self.failover_steps.last().map(|step| step.0)).min()
     }
 
-    /// Everything happens that is to happen at `at_ns`.
-    fn change(&mut self, at_ns: u64, now_ns: u64) -> Result<(), DataLost> {
+    /// Applies what is scheduled at `at_ns`.
+    fn apply_changes(&mut self, at_ns: u64, now_ns: u64) -> Result<(), DataLost> {
         for index in 0..self.controllers.len() {
-            while let Some((_, what)) = self.controllers[index].driven.take_scheduled(at_ns + 1) {
-                self.with_processor(index, |driven| driven.happen(now_ns, what))?;
+            while let Some((_, event)) = self.controllers[index].driven.take_scheduled(at_ns + 1) {
+                self.with_processor(index, |driven| driven.apply(now_ns, event))?;
             }
         }
-        while let Some((_, turn)) = self.turns.pop_if(|turn| turn.0 <= at_ns) {
-            self.turn(now_ns, turn);
+        while let Some((_, step)) = self.failover_steps.pop_if(|step| step.0 <= at_ns) {
+            self.take_failover_step(now_ns, step);
         }
         Ok(())
     }
@@ -584,7 +584,7 @@ impl<A: SavedState, H> Machine<A, H> {
     strewn_base::saved_state! {
         fns save_fields, restore_fields {
             parts: controllers;
-            values: host_cores, network, ports, uses, operations, requests, events, turns, now_ns, is_started,
+            values: host_cores, network, ports, uses, operations, requests, events, failover_steps, now_ns, is_started,
                 is_in_segment, segment, segment_start_ns, operations_before, time_in, lost, links_before,
                 routers_before;
             built: host, issue_ns, host_is_done, rounds, targets, pair, receiving, receives_apart;

@@ -20,13 +20,12 @@ pub struct PairSettings {
 
 /// A step of a takeover or a giveback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
-pub(super) enum Turn {
-    /// The controller fails.
-    Fails(ControllerId),
-    /// The partner lets go of the controller's array.
-    LetsGo(ControllerId),
+pub(super) enum FailoverStep {
+    Fail(ControllerId),
+    /// The partner stops serving the controller's array, to give it back.
+    Release(ControllerId),
     /// The second controller begins to serve the first one's array.
-    Serves(ControllerId, ControllerId),
+    Serve(ControllerId, ControllerId),
 }
 
 impl<A: Array<()>, H: Host> Machine<A, H> {
@@ -53,8 +52,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     pub fn fail_controller_at(&mut self, at_ns: u64, controller: ControllerId) {
         let Some(settings) = self.pair else { panic!("{controller:?} has no partner") };
         let partner = ControllerId(1 - controller.0);
-        self.schedule(at_ns, Turn::Fails(controller));
-        self.schedule(at_ns + settings.detection_ns, Turn::Serves(controller, partner));
+        self.schedule(at_ns, FailoverStep::Fail(controller));
+        self.schedule(at_ns + settings.detection_ns, FailoverStep::Serve(controller, partner));
     }
 
     /// Lets a controller that failed have its array back at `at_ns` of virtual time.
@@ -63,18 +62,18 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
     /// If the controllers are no pair.
     pub fn give_back_at(&mut self, at_ns: u64, controller: ControllerId) {
         let Some(settings) = self.pair else { panic!("{controller:?} has no partner") };
-        self.schedule(at_ns, Turn::LetsGo(controller));
-        self.schedule(at_ns + settings.giveback_ns, Turn::Serves(controller, controller));
+        self.schedule(at_ns, FailoverStep::Release(controller));
+        self.schedule(at_ns + settings.giveback_ns, FailoverStep::Serve(controller, controller));
     }
 
-    fn schedule(&mut self, at_ns: u64, turn: Turn) {
-        let later = self.turns.partition_point(|other| other.0 > at_ns);
-        self.turns.insert(later, (at_ns, turn));
+    fn schedule(&mut self, at_ns: u64, step: FailoverStep) {
+        let later = self.failover_steps.partition_point(|other| other.0 > at_ns);
+        self.failover_steps.insert(later, (at_ns, step));
     }
 
-    pub(super) fn turn(&mut self, now_ns: u64, turn: Turn) {
-        match turn {
-            Turn::Fails(controller) => {
+    pub(super) fn take_failover_step(&mut self, now_ns: u64, step: FailoverStep) {
+        match step {
+            FailoverStep::Fail(controller) => {
                 let index = controller.index();
                 self.stop_serving(now_ns, index);
                 let failed = &mut self.controllers[index];
@@ -82,8 +81,8 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
                 failed.other_work_ns -= lost_ns as i64;
                 self.mirror_logs(false);
             }
-            Turn::LetsGo(controller) => self.stop_serving(now_ns, controller.index()),
-            Turn::Serves(controller, server) => {
+            FailoverStep::Release(controller) => self.stop_serving(now_ns, controller.index()),
+            FailoverStep::Serve(controller, server) => {
                 self.serve(now_ns, controller.index(), server.index());
                 self.mirror_logs(controller == server);
             }
@@ -92,7 +91,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
 
     fn mirror_logs(&mut self, is_on: bool) {
         let drivers = self.controllers.iter_mut().map(|controller| &mut controller.driven.driver);
-        drivers.filter_map(|driver| driver.mirror.as_mut()).for_each(|mirror| mirror.turn(is_on));
+        drivers.filter_map(|driver| driver.mirror.as_mut()).for_each(|mirror| mirror.set_on(is_on));
     }
 
     fn stop_serving(&mut self, now_ns: u64, index: usize) {

@@ -3,7 +3,7 @@
 use strewn_array::Array;
 use strewn_transport::Toward;
 
-use super::events::Word;
+use super::events::Event;
 use super::{Machine, PortId};
 use crate::host::Host;
 
@@ -64,7 +64,7 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
             true => first_ns + receiving.interrupt_delay_ns,
             false => receiving.last_interrupt_ns(first_ns, last_ns),
         };
-        self.events.schedule(begins_ns, Word::Replied(slot));
+        self.events.schedule(begins_ns, Event::Replied(slot));
     }
 
     /// A host begins with an answer, of which the first frame came at the request's `departs_ns` and the last one comes
@@ -86,6 +86,6 @@ impl<A: Array<()>, H: Host> Machine<A, H> {
         let cores = &mut self.host_cores[usize::from(port.host.0)];
         let done_ns = cores.serve(now_ns, cost_ns).max(least_ns);
         request.time.host_ns += done_ns - last_ns;
-        self.events.schedule(done_ns, Word::Done(slot));
+        self.events.schedule(done_ns, Event::Done(slot));
     }
 }

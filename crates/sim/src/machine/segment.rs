@@ -19,7 +19,7 @@ use super::{Machine, TimeIn};
 pub struct MachineMeasures {
     /// Where the time of the operations answered went.
     pub time_in: TimeIn,
-    /// The controllers.
+    /// What each controller did, in their order.
     pub controllers: Vec<ControllerSegment>,
     /// The links, in the order in which they were added to the network.
     pub links: Vec<LinkSegment>,

@@ -66,11 +66,11 @@ impl<D: Driver<()>> Driver<()> for WatchedDriver<'_, D> {
     fn log(&mut self, operation: OperationId, record: LogRecord, data: &()) -> Logged {
         self.driver.log(operation, record, data)
     }
-    fn checkpoint_begins(&mut self) {
-        self.driver.checkpoint_begins();
+    fn consistency_point_begins(&mut self) {
+        self.driver.consistency_point_begins();
     }
-    fn checkpoint_ends(&mut self) {
-        self.driver.checkpoint_ends();
+    fn consistency_point_ends(&mut self) {
+        self.driver.consistency_point_ends();
     }
 }
 

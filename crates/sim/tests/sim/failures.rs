@@ -47,7 +47,7 @@ pub fn config(group: ParityGroup) -> WriteAnywhereConfig {
         volumes: vec![VolumeConfig::of_one_lun(60_000, 16_384)],
         format: Format::Modelled,
         log: LogSize { half_bytes: 2 << 20, record_header_bytes: 160 },
-        checkpoint_interval_ns: 2 * SECOND_NS,
+        consistency_point_interval_ns: 2 * SECOND_NS,
         cache_blocks: 1_000,
         protected_blocks: 500,
         dirty_limit_blocks: 400,

@@ -71,10 +71,10 @@ fn superblocks_of_the_durable_format_do_not_go_to_spindles_that_are_not_there() 
     let mut simulation = simulation(array, 20, 1);
     simulation.add_group_at(10 * SECOND_NS);
     let before = segment(&mut simulation, 10).unwrap();
-    assert!(before.counters.checkpoints > 2, "{}", before.counters.checkpoints);
+    assert!(before.counters.consistency_points > 2, "{}", before.counters.consistency_points);
     assert_eq!((before.groups[1].reads, before.groups[1].writes), (0, 0));
     let after = segment(&mut simulation, 10).unwrap();
-    assert!(after.groups[1].writes > after.counters.checkpoints * 5);
+    assert!(after.groups[1].writes > after.counters.consistency_points * 5);
 }
 
 #[test]

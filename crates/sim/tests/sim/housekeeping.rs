@@ -85,7 +85,7 @@ fn all_that_write_back_costs_is_counted_and_slows_a_busy_processor() {
     let costly = run(write_anywhere(costs), 50, 32, 3);
     let counters = costly.counters;
     assert_eq!(free.counters.allocated_blocks, 0);
-    assert!(counters.allocated_blocks >= counters.checkpoint_blocks * 9 / 10);
+    assert!(counters.allocated_blocks >= counters.consistency_point_blocks * 9 / 10);
     assert!(counters.changed_metadata_blocks > 0 && counters.freed_blocks > 0);
     // Of six data blocks in a stripe, five are XORed into each of two parities.
     let full_stripes = counters.full_stripes as f64 * 10.0 * 8.0;
@@ -137,7 +137,7 @@ fn scans_and_paced_frees_obey_the_laws() {
     let scan = BackgroundScan { blocks_per_second: 500, begins_ns: 0, ends_ns: 7 * SECOND_NS };
     let work = BackgroundWork { reclaim_interval_ns: SECOND_NS, scan: Some(scan) };
     let array = write_anywhere(ProcessorCosts { write_back: WRITE_BACK, ..COSTS });
-    let array = array.with_background(work).with_reads_through_holes(8);
+    let array = array.with_background(work).with_read_gap_aggregation(8);
     let stream = accesses(50);
     let mut simulation = Simulation::new(array, &spindles(), stream, 32).unwrap();
     let mut scanned = Vec::new();

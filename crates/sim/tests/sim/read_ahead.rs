@@ -94,7 +94,7 @@ fn rate<A: Array<()>>(array: A, workers: Vec<Worker>) -> (f64, Counters) {
 
 /// Within ten percent of arithmetic.
 #[track_caller]
-fn is_about(mib_per_s: f64, arithmetic: f64) {
+fn assert_about(mib_per_s: f64, arithmetic: f64) {
     let off_percent = 100.0 * (mib_per_s / arithmetic - 1.0);
     println!("{mib_per_s:.1} MiB/s, {arithmetic:.1} by arithmetic: {off_percent:+.1} %");
     assert!(off_percent.abs() < 10.0, "{mib_per_s} MiB/s, and arithmetic gives {arithmetic}");
@@ -118,7 +118,7 @@ const MEDIA_MIB_PER_S: f64 = 128.5;
 fn without_read_ahead_a_stream_of_single_reads_waits_for_a_turn_each_time() {
     // The next sectors have passed when the next command arrives: 64 KiB a turn.
     let (fas, _) = rate(write_anywhere(0, FAS2050), streams(1, 64, 1));
-    is_about(fas, 0.0625 / TURN_MS * 1e3);
+    assert_about(fas, 0.0625 / TURN_MS * 1e3);
     let (eva, _) = rate(in_place(0, 0, EVA4400), streams(1, 64, 1));
     assert!(eva < 20.0, "{eva}");
 }
@@ -128,19 +128,19 @@ fn one_stream_is_read_ahead_at_about_the_media_rate_of_a_drive() {
     // Write-anywhere, 512 KiB ahead: two chunks of 256 KiB are on their way, on two spindles. Each takes half a turn
     // until it begins and 0.4871 turns to pass.
     let (fas, counts) = rate(write_anywhere(512, FREE), streams(1, 64, 1));
-    is_about(fas, 0.5 / ((0.5 + 0.4871) * TURN_MS) * 1e3);
+    assert_about(fas, 0.5 / ((0.5 + 0.4871) * TURN_MS) * 1e3);
     let commands_per_mib = counts.data_reads as f64 / (counts.host_read_blocks as f64 / 256.0);
     assert!(commands_per_mib < 4.1, "{commands_per_mib} commands a MiB, not one a chunk");
     // In place, four chunks of 128 KiB are, a stripe: when a spindle's next chunk is asked for, it has just passed. So
     // the array reads 512 KiB a turn.
     let (eva, _) = rate(in_place(512, 0, FREE), streams(1, 64, 1));
-    is_about(eva, 0.5 / TURN_MS * 1e3);
+    assert_about(eva, 0.5 / TURN_MS * 1e3);
     // The processor costs the EVA4400 little. The FAS2050 takes 0.237 ms for the command of a chunk, and 0.098 ms for
     // each of the reads of the chunk before it, of which all but the first are asked for when the chunk is there.
     let (eva, _) = rate(in_place(512, 0, EVA4400), streams(1, 64, 1));
-    is_about(eva, 0.5 / TURN_MS * 1e3);
+    assert_about(eva, 0.5 / TURN_MS * 1e3);
     let (fas, _) = rate(write_anywhere(512, FAS2050), streams(1, 64, 1));
-    is_about(fas, 0.5 / ((0.5 + 0.4871) * TURN_MS + 0.237 + 3.0 * 0.098) * 1e3);
+    assert_about(fas, 0.5 / ((0.5 + 0.4871) * TURN_MS + 0.237 + 3.0 * 0.098) * 1e3);
 }
 
 #[test]
@@ -148,10 +148,10 @@ fn a_longer_window_keeps_all_spindles_of_a_stripe_reading() {
     // A spindle of VRAID-5 has four chunks of data, then one of parity that passes unread. With the next chunk asked
     // for before the one before it has passed, five spindles read at the media rate.
     let (eva, _) = rate(in_place(2_048, 0, FREE), streams(1, 64, 1));
-    is_about(eva, 5.0 * 0.8 * MEDIA_MIB_PER_S);
+    assert_about(eva, 5.0 * 0.8 * MEDIA_MIB_PER_S);
     // All 18 spindles of the write-anywhere group have a chunk on its way or more: 8 reads of 256 KiB and 4 MiB.
     let (fas, _) = rate(write_anywhere(4_096, FREE), streams(1, 256, 8));
-    is_about(fas, 18.0 * MEDIA_MIB_PER_S);
+    assert_about(fas, 18.0 * MEDIA_MIB_PER_S);
 }
 
 #[test]
@@ -160,27 +160,27 @@ fn eight_streams_read_as_fast_as_spindles_that_change_place_for_each_chunk() {
     // chunks of 128 KiB. (Among several commands a drive takes the nearest, which makes up for the short seeks between
     // streams.)
     let (fas, _) = rate(write_anywhere(1_024, FREE), streams(8, 64, 1));
-    is_about(fas, 18.0 * 0.25 / ((0.5 + 0.4871) * TURN_MS) * 1e3);
+    assert_about(fas, 18.0 * 0.25 / ((0.5 + 0.4871) * TURN_MS) * 1e3);
     let (eva, _) = rate(in_place(2_048, 0, FREE), streams(8, 64, 1));
-    is_about(eva, 20.0 * 0.125 / ((0.5 + 0.2435) * TURN_MS) * 1e3);
+    assert_about(eva, 20.0 * 0.125 / ((0.5 + 0.2435) * TURN_MS) * 1e3);
 }
 
 #[test]
 fn the_processor_of_the_fas2050_binds_eight_streams() {
     // An operation of 64 KiB: 66.179 + 32 us. A command of 256 KiB for four of them: 108.606 + 128 us.
     let (fas, _) = rate(write_anywhere(512, FAS2050), streams(8, 64, 1));
-    is_about(fas, 0.0625 / (66.179 + 32.0 + (108.606 + 128.0) / 4.0) * 1e6);
+    assert_about(fas, 0.0625 / (66.179 + 32.0 + (108.606 + 128.0) / 4.0) * 1e6);
 }
 
 #[test]
 fn large_reads_with_several_outstanding_lose_nothing_by_read_ahead() {
     // 8 x 256 KiB on its way before any read-ahead: five spindles in place are kept busy, less their parity.
     let (eva, _) = rate(in_place(512, 0, EVA4400), streams(1, 256, 8));
-    is_about(eva, 5.0 * 0.8 * MEDIA_MIB_PER_S);
+    assert_about(eva, 5.0 * 0.8 * MEDIA_MIB_PER_S);
     // An operation of 256 KiB and its command: 66.179 + 128 + 108.606 + 128 us. With 512 KiB ahead the spindles are
     // slower.
     let (fas, _) = rate(write_anywhere(2_048, FAS2050), streams(1, 256, 8));
-    is_about(fas, 0.25 / (66.179 + 108.606 + 256.0) * 1e6);
+    assert_about(fas, 0.25 / (66.179 + 108.606 + 256.0) * 1e6);
     let (before, _) = rate(write_anywhere(0, FAS2050), streams(1, 256, 8));
     let (default, _) = rate(write_anywhere(512, FAS2050), streams(1, 256, 8));
     assert!(default > 1.1 * before, "{default} MiB/s, and {before} without read-ahead");

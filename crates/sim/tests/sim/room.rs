@@ -27,7 +27,7 @@ fn array() -> WriteAnywhere<()> {
         volumes: vec![VolumeConfig::of_one_lun(65_536, FILE_BLOCKS)],
         format: Format::Modelled,
         log: LogSize { half_bytes: 4 << 20, record_header_bytes: 160 },
-        checkpoint_interval_ns: 1_000_000_000,
+        consistency_point_interval_ns: 1_000_000_000,
         cache_blocks: 1_024,
         protected_blocks: 512,
         dirty_limit_blocks: 512,
@@ -85,13 +85,16 @@ fn refused_writes_are_counted_apart_and_the_host_goes_on() {
             // A quarter of the operations are writes of 1 MiB.
             let share = segment.refused as f64 / (segment.refused + segment.operations) as f64;
             assert!((0.2..0.3).contains(&share), "{share} of the operations are refused");
-            assert!(counters.checkpoints > 10 && counters.stalled_writes > 100, "{counters:?}");
+            assert!(
+                counters.consistency_points > 10 && counters.stalled_writes > 100,
+                "{counters:?}"
+            );
         }
     }
 }
 
 /// Thin volumes share the usable blocks, whatever is free of the reserve: the data that they hold, with other data and
-/// what a thick volume is promised, come to what the reserve leaves, and no further.
+/// what a thick volume reserves, come to what the reserve leaves, and no further.
 #[test]
 fn thin_volumes_leave_the_reserve() {
     const LUN_BLOCKS: u32 = 40_000;
@@ -99,7 +102,7 @@ fn thin_volumes_leave_the_reserve() {
         [(10.0, 0, 100), (10.0, 2_000, 3_000), (25.0, 0, 0), (0.0, 0, 100)]
     {
         let thin = VolumeConfig {
-            promised_blocks: Some(0),
+            reservation_blocks: Some(0),
             ..VolumeConfig::of_one_lun(200_000, LUN_BLOCKS)
         };
         let thick = VolumeConfig::of_one_lun(65_536, thick_blocks);

@@ -25,7 +25,7 @@ fn array(write_back_percent: u8, chunks: Chunks) -> WriteAnywhere<()> {
         volumes: vec![VolumeConfig::of_one_lun(1 << 20, FILE_BLOCKS)],
         format: Format::Modelled,
         log: LogSize { half_bytes: 64 << 20, record_header_bytes: 160 },
-        checkpoint_interval_ns: 10 * SECOND_NS,
+        consistency_point_interval_ns: 10 * SECOND_NS,
         cache_blocks: 1 << 17,
         protected_blocks: 1 << 16,
         dirty_limit_blocks: 1 << 15,

@@ -55,7 +55,7 @@ impl CleaningPlan {
         self.gain
     }
 
-    /// The areas.
+    /// Allocation areas to be emptied.
     #[must_use]
     pub fn areas(&self) -> &[(GroupIndex, u32)] {
         &self.areas
@@ -65,7 +65,7 @@ impl CleaningPlan {
     ///
     /// # Errors
     /// During a consistency point; [`VolumeError::OutOfSpace`] if the blocks to move exceed what is free elsewhere and
-    /// not promised.
+    /// not reserved.
     pub fn start(self, volumes: &mut Volumes) -> Result<SegmentCleaning, VolumeError> {
         volumes.between_consistency_points()?;
         volumes.release_abandoned_areas();
@@ -76,7 +76,7 @@ impl CleaningPlan {
         let withheld =
             volumes.withheld.iter().flat_map(|withheld| &withheld.areas).chain(&self.areas);
         let withheld: u64 = withheld.map(free_in).sum();
-        let free = volumes.free_beyond(volumes.promised).saturating_sub(withheld);
+        let free = volumes.free_beyond(volumes.reserved).saturating_sub(withheld);
         let needed = self.gain.blocks_to_move;
         if needed > free {
             return Err(OutOfSpace { needed, free }.into());

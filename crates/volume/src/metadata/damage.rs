@@ -26,7 +26,7 @@ pub enum VolumesMountError<E> {
     },
     /// A page cannot be read.
     Read {
-        /// The page.
+        /// Name of the page that was to be read.
         page: PageName,
         /// Where it lies.
         vbn: Vbn,
@@ -58,8 +58,8 @@ pub enum Damage {
     Contents(PageName, &'static str),
     /// What is saved of a volume cannot be.
     Volume(VolumeId, &'static str),
-    /// More blocks are promised to volumes than are free.
-    Promised(u64, u64),
+    /// More blocks are reserved for volumes than are free.
+    Reserved(u64, u64),
 }
 
 impl fmt::Display for Damage {
@@ -82,8 +82,8 @@ impl fmt::Display for Damage {
             }
             Self::Contents(page, what) => write!(formatter, "{page}: {what}"),
             Self::Volume(volume, what) => write!(formatter, "{volume}: {what}"),
-            Self::Promised(promised, free) => {
-                write!(formatter, "{promised} blocks are promised to volumes, {free} are free")
+            Self::Reserved(reserved, free) => {
+                write!(formatter, "{reserved} blocks are promised to volumes, {free} are free")
             }
         }
     }

@@ -39,7 +39,7 @@ impl Volume {
             volume,
             snapshot,
             self.next_file,
-            self.promised,
+            self.reserved,
             self.snapshots.time().into(),
             self.destruction,
             root,

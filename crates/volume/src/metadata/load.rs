@@ -124,7 +124,7 @@ pub(super) struct TreeLoader {
 pub(super) struct LoadedFiles {
     pub(super) files: Files,
     pub(super) mapped: u64,
-    /// The last file.
+    /// Number of the last file; `None` until one is loaded.
     pub(super) last: Option<u64>,
 }
 

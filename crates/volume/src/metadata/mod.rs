@@ -229,7 +229,7 @@ impl Volumes {
     ///
     /// # Errors
     /// [`VolumeError::BlockTooSmall`] if a block is smaller than a page of metadata (4 KiB);
-    /// [`VolumeError::CheckpointOpen`] if the aggregate has an open consistency point.
+    /// [`VolumeError::ConsistencyPointOpen`] if the aggregate has an open consistency point.
     pub fn persistent(aggregate: Aggregate<BlockSource>) -> Result<Self, VolumeError> {
         let bytes = aggregate.options().block_size.bytes();
         if bytes < METADATA_BYTES as u64 {

@@ -119,10 +119,10 @@ impl Volumes {
         // All of them exist, are in use, and are there once.
         let resumed = aggregate.resume_delayed_frees(&delayed);
         assert!(resumed.is_ok(), "delayed frees: {resumed:?}");
-        let promised = mount.volumes.values().map(|volume| volume.promised);
-        let promised = promised.fold(0, u64::saturating_add);
-        if promised > aggregate.free_blocks() {
-            return Err(Damage::Promised(promised, aggregate.free_blocks()).into());
+        let reserved = mount.volumes.values().map(|volume| volume.reserved);
+        let reserved = reserved.fold(0, u64::saturating_add);
+        if reserved > aggregate.free_blocks() {
+            return Err(Damage::Reserved(reserved, aggregate.free_blocks()).into());
         }
         for group in &groups[known.len()..] {
             aggregate.add_group(*group)?;
@@ -137,7 +137,7 @@ impl Volumes {
             next_teardown: root.next_teardown.max(last_job.saturating_add(1)),
             phase: Phase::Closed,
             jobs: mount.jobs.into_iter().map(|(_, job)| job).collect::<VecDeque<_>>(),
-            promised,
+            reserved,
             withheld: Vec::new(),
             metadata: Some(Box::new(metadata)),
         })
@@ -202,7 +202,7 @@ impl Mount {
     ) -> Result<VolumePages, VolumesMountError<E>> {
         let damaged = |what| Damage::Volume(id, what);
         let record: Vec<u64> = (0..VOLUME_WORDS).map(|word| page.word(word)).collect();
-        let &[first, size, origin, origin_snapshot, next_file, promised, time, destruction, ..] =
+        let &[first, size, origin, origin_snapshot, next_file, reserved, time, destruction, ..] =
             &record[..]
         else {
             return Err(damaged("its record is cut off").into());
@@ -231,10 +231,10 @@ impl Mount {
         let mut volume = Volume::new(Container::new(first, size)?);
         volume.container.record_changes();
         volume.origin = origin;
-        (volume.next_file, volume.promised) = (next_file, promised);
+        (volume.next_file, volume.reserved) = (next_file, reserved);
         (volume.is_destroyed, volume.destruction) = (destruction > 0, destruction);
-        // Its destruction took its promise back.
-        if volume.is_destroyed && promised > 0 {
+        // Its destruction took its reservation back.
+        if volume.is_destroyed && reserved > 0 {
             return Err(damaged("is destroyed, and blocks are promised to it").into());
         }
 

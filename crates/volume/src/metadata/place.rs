@@ -184,7 +184,7 @@ impl Metadata {
                 }
             }
             let free = volumes.aggregate.free_blocks();
-            if free <= volumes.promised {
+            if free <= volumes.reserved {
                 return Err(OutOfSpace { needed: 1, free: 0 }.into());
             }
             let number = placement.numbers.len() as u32;

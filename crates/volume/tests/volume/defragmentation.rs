@@ -258,7 +258,7 @@ fn segment_cleaning_empties_the_areas_it_picked() {
 }
 
 #[test]
-fn mending_leaves_promised_blocks_alone() {
+fn mending_leaves_reserved_blocks_alone() {
     let mut scattered = scattered(PolicyName::EmptiestArea, 4_096, 10);
     let (volume, file) = (scattered.volume, scattered.file);
     let other = scattered.volumes.create_volume(100_000).unwrap();

@@ -179,7 +179,7 @@ fn a_mounted_or_new_store_takes_a_policy_of_its_own() {
     volumes.set_policy(GroupIndex(0), PolicyName::FirstFit.policy()).unwrap();
     volumes.begin(0).unwrap();
     let refused = volumes.set_policy(GroupIndex(0), PolicyName::FirstFit.policy());
-    assert_eq!(refused, Err(VolumeError::CheckpointOpen));
+    assert_eq!(refused, Err(VolumeError::ConsistencyPointOpen));
 }
 
 /// The name of the variable that turns the test below into its own child.

@@ -133,7 +133,7 @@ impl Owner for ByRegion {
             None => self.active.remove(&key),
         };
         let before = before.map(|(region, block)| (region, Vbn(block.into())));
-        let is_held = self.snapshots.is_replaced(VOLUME, key as u32, before);
+        let is_held = self.snapshots.record_replacement(VOLUME, key as u32, before);
         let (region, vbn) = before.filter(|_| !is_held)?;
         self.space.hold_back(region, vbn);
         self.reclaimed().pop()

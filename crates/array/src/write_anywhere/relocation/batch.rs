@@ -94,8 +94,8 @@ impl<P: Payload> WriteAnywhere<P> {
         };
         self.relocation = Some(relocation);
         // A consistency point makes the room that relocation waits for.
-        if self.checkpoint.is_none() && (is_full || self.is_much_dirty()) {
-            self.begin_checkpoint(now_ns, driver);
+        if self.consistency_point.is_none() && (is_full || self.is_much_dirty()) {
+            self.begin_consistency_point(now_ns, driver);
         }
     }
 
@@ -209,7 +209,7 @@ impl<P: Payload> WriteAnywhere<P> {
         payload: Option<&P>,
         driver: &mut impl Driver<P>,
     ) {
-        let checkpoint_may_wait = self.reads.came_back(fields.epoch_parity);
+        let consistency_point_may_wait = self.reads.came_back(fields.epoch_parity);
         let Some(mut relocation) = self.relocation.take() else {
             unreachable!("a read for a relocation has completed, and there is none")
         };
@@ -227,8 +227,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.relocation = Some(relocation);
         self.advance_relocation(now_ns, driver);
-        if checkpoint_may_wait {
-            self.advance_checkpoint(now_ns, driver);
+        if consistency_point_may_wait {
+            self.advance_consistency_point(now_ns, driver);
         }
     }
 
@@ -259,6 +259,6 @@ impl<P: Payload> WriteAnywhere<P> {
     fn has_room_to_relocate(&self, key: u32) -> bool {
         let dirty = u64::from(self.cache.dirty_blocks()) + 1;
         dirty <= self.room_blocks
-            && (self.snapshots.is_none() || self.promises_leave_room(key..=key, dirty))
+            && (self.snapshots.is_none() || self.reservations_leave_room(key..=key, dirty))
     }
 }

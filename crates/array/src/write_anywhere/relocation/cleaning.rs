@@ -23,7 +23,7 @@ const MOST_AREAS: usize = 8;
 /// Most blocks that it finds: four megabytes.
 const MOST_BLOCKS: u64 = 1 << 20;
 /// No further area is cleaned while those with hardly a block in use have room for so many consistency points.
-const CHECKPOINTS_READY: u64 = 2;
+const CONSISTENCY_POINTS_READY: u64 = 2;
 /// Part of an area in use, in twentieths, up to which it is ready.
 const READY_TWENTIETHS: u64 = 1;
 /// Part of an area in use, in twentieths, above which emptying it costs too much: four moves for one free block.
@@ -53,7 +53,7 @@ pub(super) struct Cleaner {
     /// Blocks that may still be asked for.
     allowed: u64,
     /// Blocks of data of the last consistency point.
-    checkpoint_blocks: u64,
+    consistency_point_blocks: u64,
     /// Metadata blocks that the next consistency point moves.
     metadata: Vec<u32>,
 }
@@ -73,7 +73,7 @@ impl Cleaner {
     /// A consistency point writes so many blocks of data, of which `relocated` are moved. It may clean for the others,
     /// at most `most` blocks: an array that nothing is written to cleans nothing.
     pub(super) fn allow(&mut self, blocks: u64, relocated: u64, most: u64) {
-        self.checkpoint_blocks = blocks;
+        self.consistency_point_blocks = blocks;
         let of_hosts = blocks.saturating_sub(relocated);
         self.allowed = most.min(self.allowed + MOVES_PER_BLOCK * of_hosts);
     }
@@ -141,7 +141,7 @@ impl<P: Payload> WriteAnywhere<P> {
                 }
             }
         }
-        if ready >= CHECKPOINTS_READY * cleaner.checkpoint_blocks {
+        if ready >= CONSISTENCY_POINTS_READY * cleaner.consistency_point_blocks {
             return;
         }
         candidates.sort_unstable();

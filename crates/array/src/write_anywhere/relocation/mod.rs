@@ -127,12 +127,12 @@ impl Relocation {
     }
 
     /// A host has written or unmapped `block`.
-    pub(super) fn is_written(&mut self, block: u32) {
+    pub(super) fn on_written(&mut self, block: u32) {
         self.dirty.remove(block.into());
     }
 
-    /// A consistency point has taken all that is dirty: so many blocks of data.
-    pub(super) fn nothing_is_dirty(&mut self, data_blocks: u64) {
+    /// A consistency point takes all that is dirty, `data_blocks` of it data.
+    pub(super) fn on_consistency_point(&mut self, data_blocks: u64) {
         if let Some(most) = self.config.cleaned_blocks {
             self.cleaner.allow(data_blocks, self.dirty.count(), most.into());
         }
@@ -161,7 +161,7 @@ impl<P: Payload> WriteAnywhere<P> {
         relocation.config.scan.map(|_| relocation.scan.progress(self.keys.data_blocks()))
     }
 
-    /// The array starts.
+    /// Begins scans when the array starts.
     pub(super) fn start_relocation(&mut self, now_ns: u64) {
         if let Some(relocation) = &mut self.relocation
             && let Some(scan) = relocation.config.scan

@@ -1,7 +1,7 @@
 //! Snapshots of a simulated array: what they hold stays where it is and as it is, and comes back once they are deleted.
 
 mod bytes;
-mod promises;
+mod reservations;
 mod tight;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -54,10 +54,10 @@ impl Driver<()> for Spindles {
     fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &()) -> Logged {
         self.log.append(&record)
     }
-    fn checkpoint_begins(&mut self) {
+    fn consistency_point_begins(&mut self) {
         self.log.switch();
     }
-    fn checkpoint_ends(&mut self) {
+    fn consistency_point_ends(&mut self) {
         self.log.release();
     }
 }
@@ -82,7 +82,7 @@ impl Bench {
     ) -> Self {
         let lun_blocks = FILE_BLOCKS / u32::from(luns);
         let volume = VolumeConfig {
-            promised_blocks: are_thin.then_some(0),
+            reservation_blocks: are_thin.then_some(0),
             ..VolumeConfig::of_one_lun(32_000, lun_blocks)
         };
         let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
@@ -96,7 +96,7 @@ impl Bench {
             volumes: vec![volume; luns.into()],
             format,
             log,
-            checkpoint_interval_ns: 1_000_000_000,
+            consistency_point_interval_ns: 1_000_000_000,
             cache_blocks: 500,
             protected_blocks: 100,
             dirty_limit_blocks: 100,

@@ -63,11 +63,11 @@ impl Driver<Bytes> for MemoryDriver {
         self.log.as_mut().expect("the array has a log").append(&record)
     }
 
-    fn checkpoint_begins(&mut self) {
+    fn consistency_point_begins(&mut self) {
         self.log.iter_mut().for_each(LogLedger::switch);
     }
 
-    fn checkpoint_ends(&mut self) {
+    fn consistency_point_ends(&mut self) {
         self.log.iter_mut().for_each(LogLedger::release);
     }
 }
@@ -361,7 +361,7 @@ impl Harness {
         panic!("the array never comes to rest");
     }
 
-    pub fn begin_checkpoint(&mut self) {
+    pub fn begin_consistency_point(&mut self) {
         self.array.bring_to_spindles(self.now_ns, &mut self.driver);
         self.after();
     }

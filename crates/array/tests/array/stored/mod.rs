@@ -31,7 +31,7 @@ fn config(parity: Parity, data_spindles: u16, file_blocks: u32) -> WriteAnywhere
         volumes: vec![VolumeConfig::of_one_lun(20_000, file_blocks)],
         format: Format::Durable,
         log: LogSize { half_bytes: 100_000, record_header_bytes: 160 },
-        checkpoint_interval_ns: 10 * MILLISECOND_NS,
+        consistency_point_interval_ns: 10 * MILLISECOND_NS,
         cache_blocks: 40,
         protected_blocks: 20,
         dirty_limit_blocks: 30,
@@ -77,7 +77,7 @@ fn any_config() -> impl Strategy<Value = WriteAnywhereConfig> {
 
 /// What happens next.
 #[derive(Debug, Clone)]
-enum Happening {
+enum Step {
     Read(Index, u32),
     Write(Index, u32),
     Unmap(Index, u32),
@@ -90,47 +90,47 @@ enum Happening {
     ReadAhead(u64),
 }
 
-fn any_happening() -> impl Strategy<Value = Happening> {
+fn any_step() -> impl Strategy<Value = Step> {
     let sectors = prop_oneof![4 => 1..=40u32, 1 => 1..=200u32];
     prop_oneof![
-        5 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Happening::Read(at, size)),
-        5 => sectors.clone().prop_map(Happening::ReadOn),
-        8 => (any::<Index>(), sectors).prop_map(|(at, size)| Happening::Write(at, size)),
-        1 => (any::<Index>(), 1..40u32).prop_map(|(at, size)| Happening::Unmap(at, size)),
-        30 => any::<Index>().prop_map(Happening::Complete),
-        2 => Just(Happening::Timer),
-        1 => Just(Happening::Drain),
-        1 => Just(Happening::AddGroup),
-        1 => (0..200_000u64).prop_map(Happening::ReadAhead),
+        5 => (any::<Index>(), sectors.clone()).prop_map(|(at, size)| Step::Read(at, size)),
+        5 => sectors.clone().prop_map(Step::ReadOn),
+        8 => (any::<Index>(), sectors).prop_map(|(at, size)| Step::Write(at, size)),
+        1 => (any::<Index>(), 1..40u32).prop_map(|(at, size)| Step::Unmap(at, size)),
+        30 => any::<Index>().prop_map(Step::Complete),
+        2 => Just(Step::Timer),
+        1 => Just(Step::Drain),
+        1 => Just(Step::AddGroup),
+        1 => (0..200_000u64).prop_map(Step::ReadAhead),
     ]
 }
 
-fn happen(harness: &mut Harness, happening: &Happening) {
-    match happening {
-        Happening::Read(at, sectors) => harness.read(at, *sectors),
-        Happening::Write(at, sectors) => harness.write(at, *sectors),
-        Happening::Unmap(at, blocks) => harness.unmap(at, *blocks),
-        Happening::Complete(which) => harness.complete(which),
-        Happening::Timer => harness.fire_timer(),
-        Happening::Drain => harness.drain(),
-        Happening::AddGroup => {
+fn apply(harness: &mut Harness, step: &Step) {
+    match step {
+        Step::Read(at, sectors) => harness.read(at, *sectors),
+        Step::Write(at, sectors) => harness.write(at, *sectors),
+        Step::Unmap(at, blocks) => harness.unmap(at, *blocks),
+        Step::Complete(which) => harness.complete(which),
+        Step::Timer => harness.fire_timer(),
+        Step::Drain => harness.drain(),
+        Step::AddGroup => {
             harness.add_group();
         }
-        Happening::ReadOn(sectors) => harness.read_on(*sectors),
-        Happening::ReadAhead(bytes) => {
+        Step::ReadOn(sectors) => harness.read_on(*sectors),
+        Step::ReadAhead(bytes) => {
             harness.drain();
             harness.array.set_read_ahead(*bytes);
         }
     }
 }
 
-/// Most blocks of a hole that reads go on through, in half of the cases none.
-fn any_holes() -> impl Strategy<Value = u32> {
+/// Most blocks of a gap that reads are aggregated across, in half of the cases none.
+fn any_most_gap() -> impl Strategy<Value = u32> {
     prop_oneof![Just(0), 1..40u32]
 }
 
-fn any_history() -> impl Strategy<Value = Vec<Happening>> {
-    prop::collection::vec(any_happening(), 1..500)
+fn any_history() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(any_step(), 1..500)
 }
 
 proptest! {
@@ -142,8 +142,8 @@ proptest! {
         history in any_history(),
     ) {
         let mut harness = Harness::empty(config);
-        for happening in &history {
-            happen(&mut harness, happening);
+        for step in &history {
+            apply(&mut harness, step);
         }
         harness.bring_to_spindles();
         harness.parity_is_right(&BTreeSet::new());
@@ -157,17 +157,17 @@ proptest! {
         before in any_history(),
         lost in prop::collection::vec((any::<Index>(), any_history()), 1..5),
         with_spares: bool,
-        holes in any_holes(),
+        most_gap in any_most_gap(),
     ) {
         let groups = config.groups.clone();
         let mut lost_in = vec![0; groups.len()];
         let mut harness = Harness::empty(config);
-        harness.array = harness.array.with_reads_through_holes(holes);
+        harness.array = harness.array.with_read_gap_aggregation(most_gap);
         if with_spares {
             harness.array = harness.array.with_rebuild(Rebuild { spares: 4, steps_in_flight: 2 });
         }
-        for happening in &before {
-            happen(&mut harness, happening);
+        for step in &before {
+            apply(&mut harness, step);
         }
         for (which, history) in &lost {
             let spindles = harness.spindles_of(harness.groups() - 1).end;
@@ -179,8 +179,8 @@ proptest! {
                 lost_in[group] += 1;
                 harness.lose(SpindleIndex(spindle));
             }
-            for happening in history {
-                happen(&mut harness, happening);
+            for step in history {
+                apply(&mut harness, step);
             }
         }
         harness.bring_to_spindles();
@@ -203,8 +203,8 @@ fn an_array_goes_on_from_what_its_root_leads_to() {
         let mut harness = Harness::empty(config);
         let mut bitmaps = 0;
         for history in &histories {
-            for happening in history {
-                happen(&mut harness, happening);
+            for step in history {
+                apply(&mut harness, step);
             }
             harness.bring_to_spindles();
             bitmaps += u32::from(harness.bitmap_is_right());
@@ -224,12 +224,12 @@ fn any_bad_blocks(most: usize) -> impl Strategy<Value = Vec<(Index, Index, u8)>>
 #[test]
 fn bad_blocks_are_computed_and_written_again() {
     let histories = (any_history(), any_history());
-    let strategy = (any_config(), any_holes(), any_bad_blocks(60), histories);
-    cases_that_test(64, 64, strategy, |(config, holes, bad, (before, after))| {
+    let strategy = (any_config(), any_most_gap(), any_bad_blocks(60), histories);
+    cases_that_test(64, 64, strategy, |(config, most_gap, bad, (before, after))| {
         let mut harness = Harness::empty(config);
-        harness.array = harness.array.with_reads_through_holes(holes);
-        for happening in &before {
-            happen(&mut harness, happening);
+        harness.array = harness.array.with_read_gap_aggregation(most_gap);
+        for step in &before {
+            apply(&mut harness, step);
         }
         harness.bring_to_spindles();
         // One a stripe.
@@ -242,8 +242,8 @@ fn bad_blocks_are_computed_and_written_again() {
             }
         }
         harness.read_everything();
-        for happening in &after {
-            happen(&mut harness, happening);
+        for step in &after {
+            apply(&mut harness, step);
         }
         harness.bring_to_spindles();
         harness.read_everything();
@@ -256,12 +256,12 @@ fn bad_blocks_are_computed_and_written_again() {
 fn what_cannot_be_computed_is_refused_and_never_wrong() {
     let lost = any::<Option<Index>>();
     let histories = (any_history(), any_history());
-    let strategy = (any_config(), any_holes(), any_bad_blocks(400), lost, histories);
-    cases_that_test(64, 64, strategy, |(config, holes, bad, lost, (before, after))| {
+    let strategy = (any_config(), any_most_gap(), any_bad_blocks(400), lost, histories);
+    cases_that_test(64, 64, strategy, |(config, most_gap, bad, lost, (before, after))| {
         let mut harness = Harness::empty(config);
-        harness.array = harness.array.with_reads_through_holes(holes);
-        for happening in &before {
-            happen(&mut harness, happening);
+        harness.array = harness.array.with_read_gap_aggregation(most_gap);
+        for step in &before {
+            apply(&mut harness, step);
         }
         harness.bring_to_spindles();
         if let Some(which) = lost {
@@ -272,8 +272,8 @@ fn what_cannot_be_computed_is_refused_and_never_wrong() {
             let spindle = spindle.index(harness.array.spindles().into()) as u16;
             spoiled += u32::from(harness.spoil(spindle, stripe.index(200) as u64, *kind));
         }
-        for happening in &after {
-            happen(&mut harness, happening);
+        for step in &after {
+            apply(&mut harness, step);
         }
         harness.may_refuse = true;
         harness.bring_to_spindles();
@@ -327,12 +327,12 @@ fn an_unmap_costs_no_more_than_its_record() {
         harness.drain();
     }
     let counters = harness.array.counters().since(&before);
-    assert_eq!((counters.checkpoints, counters.spindle_writes()), (0, 0));
+    assert_eq!((counters.consistency_points, counters.spindle_writes()), (0, 0));
     harness.read_everything();
     assert_eq!(harness.array.counters().since(&before).data_reads, 0, "zeros are not read");
     assert!(!harness.array.is_clean());
     harness.bring_to_spindles();
-    assert_eq!(harness.array.counters().since(&before).checkpoints, 1);
+    assert_eq!(harness.array.counters().since(&before).consistency_points, 1);
     assert!((0..600).all(|block| harness.array.pointer(block).is_none()));
     harness.read_everything();
 }
@@ -340,7 +340,7 @@ fn an_unmap_costs_no_more_than_its_record() {
 #[test]
 fn a_read_in_flight_does_not_bring_back_what_was_unmapped() {
     // Before the consistency point that takes its place, and while it is in progress.
-    for checkpoint_begins in [false, true] {
+    for consistency_point_begins in [false, true] {
         let mut harness = Harness::empty(config(Parity::RaidDp, 4, 600));
         harness.write_at(0, 4_800);
         harness.bring_to_spindles();
@@ -348,8 +348,8 @@ fn a_read_in_flight_does_not_bring_back_what_was_unmapped() {
         harness.read_at(80, 16);
         assert!(harness.commands_out() > 0);
         harness.unmap_now(10, 1);
-        if checkpoint_begins {
-            harness.begin_checkpoint();
+        if consistency_point_begins {
+            harness.begin_consistency_point();
         }
         harness.complete_at(0);
         harness.read_at(80, 16);
@@ -363,7 +363,7 @@ fn a_read_in_flight_does_not_bring_back_what_was_unmapped() {
 fn a_block_is_unmapped_while_a_consistency_point_writes_it() {
     let mut harness = Harness::empty(config(Parity::RaidDp, 4, 600));
     harness.write_at(80, 24);
-    harness.begin_checkpoint();
+    harness.begin_consistency_point();
     assert!(harness.commands_out() > 0);
     harness.unmap_now(10, 2);
     harness.read_at(80, 24);
@@ -380,7 +380,7 @@ fn a_block_is_unmapped_while_a_consistency_point_writes_it() {
 
 #[test]
 fn a_write_of_part_of_a_block_that_is_unmapped_meanwhile_leaves_zeros_around_it() {
-    for checkpoint_begins in [false, true] {
+    for consistency_point_begins in [false, true] {
         let mut harness = Harness::empty(config(Parity::RaidDp, 4, 600));
         harness.write_at(0, 4_800);
         harness.bring_to_spindles();
@@ -388,8 +388,8 @@ fn a_write_of_part_of_a_block_that_is_unmapped_meanwhile_leaves_zeros_around_it(
         harness.write_at(83, 2);
         assert!(harness.commands_out() > 0, "the rest of the block is read");
         harness.unmap_now(10, 1);
-        if checkpoint_begins {
-            harness.begin_checkpoint();
+        if consistency_point_begins {
+            harness.begin_consistency_point();
         }
         harness.drain();
         harness.read_at(80, 8);
@@ -438,7 +438,7 @@ fn a_group_is_added_while_a_consistency_point_is_in_progress() {
     let config = WriteAnywhereConfig { groups_at_start: 1, ..two_groups() };
     let mut harness = Harness::empty(config);
     harness.write_at(0, 4_800);
-    harness.begin_checkpoint();
+    harness.begin_consistency_point();
     assert!(harness.commands_out() > 0);
     let blocks = harness.array.aggregate().total_blocks();
     assert!(harness.add_group());
@@ -473,7 +473,7 @@ fn a_group_that_loses_a_spindle_holds_up_no_other() {
     let rebuild = harness.commands_at(0..5);
     assert_eq!((rebuild.len(), harness.commands_at(5..10).len()), (4 * 16, 0));
     harness.write_at(0, 4_800);
-    harness.begin_checkpoint();
+    harness.begin_consistency_point();
     assert!(!harness.commands_at(0..5).contains(&Direction::Write), "its rows are locked");
     assert!(harness.commands_at(5..10).contains(&Direction::Write));
     harness.bring_to_spindles();

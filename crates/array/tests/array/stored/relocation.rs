@@ -35,8 +35,8 @@ fn a_restart_finds_what_was_acknowledged() {
         let mut harness = busy(Harness::empty(config));
         let mut moved = 0;
         for history in &histories {
-            for happening in history {
-                happen(&mut harness, happening);
+            for step in history {
+                apply(&mut harness, step);
                 harness.fire_timer();
             }
             harness.bring_to_spindles();
@@ -57,8 +57,8 @@ fn blocks_that_cannot_be_read_stay_where_they_are_and_are_never_wrong() {
     let strategy = (any_config(), any_history(), any_bad_blocks(400), lost, any_history());
     cases_that_test(64, 64, strategy, |(config, before, bad, lost, after)| {
         let mut harness = Harness::empty(config);
-        for happening in &before {
-            happen(&mut harness, happening);
+        for step in &before {
+            apply(&mut harness, step);
         }
         harness.bring_to_spindles();
         harness = busy(harness);
@@ -70,8 +70,8 @@ fn blocks_that_cannot_be_read_stay_where_they_are_and_are_never_wrong() {
             harness.spoil(spindle, stripe.index(200) as u64, *kind);
         }
         harness.may_refuse = true;
-        for happening in &after {
-            happen(&mut harness, happening);
+        for step in &after {
+            apply(&mut harness, step);
             harness.fire_timer();
         }
         for _ in 0..50 {

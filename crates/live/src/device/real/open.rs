@@ -17,7 +17,7 @@ pub enum OpenDeviceError {
     /// It is in use by another process of ours, a file system or a volume manager.
     #[error("{} is in use{}", path.display(), holder.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
     InUse {
-        /// The device.
+        /// Path of the device.
         path: PathBuf,
         /// The process that has it, if known.
         holder: Option<u32>,
@@ -25,21 +25,21 @@ pub enum OpenDeviceError {
     /// It is neither a file nor a block device.
     #[error("{} is neither a file nor a block device", path.display())]
     NotStorage {
-        /// The path.
+        /// Path that was given.
         path: PathBuf,
     },
     /// It is too small, or a file that does not end on a block boundary.
     #[error("{} holds {size_bytes} bytes; it must hold whole blocks of {BLOCK_BYTES} bytes", path.display())]
     NotBlocks {
-        /// The device.
+        /// Path of the device.
         path: PathBuf,
-        /// Its size.
+        /// Bytes that it has.
         size_bytes: u64,
     },
     /// The system refused to open it.
     #[error("{}: cannot {action} it: {source}", path.display())]
     System {
-        /// The device.
+        /// Path of the device.
         path: PathBuf,
         /// What was attempted.
         action: &'static str,

@@ -25,7 +25,7 @@ pub struct FaultRates {
 /// The most blocks that one fault erases: three rows with their checksums, and some.
 pub const MOST_ERASED_BLOCKS: u64 = 200;
 
-/// An injected fault.
+/// A fault that was injected, with what it hit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// These bytes cannot be read until they are written again.
@@ -39,7 +39,7 @@ pub enum Fault {
     Corrupted {
         /// Offset of the byte.
         offset: u64,
-        /// The flipped bits.
+        /// A set bit for each bit that flipped.
         mask: u8,
     },
     /// These bytes became zeros.
@@ -51,22 +51,22 @@ pub enum Fault {
     },
     /// A write that was reported done landed elsewhere; its target keeps its old contents.
     Misdirected {
-        /// The write.
+        /// I/O that wrote.
         id: IoId,
-        /// Its target.
+        /// Where it was to write, in bytes.
         offset: u64,
-        /// Its length.
+        /// Number of bytes that it wrote.
         bytes: u64,
         /// Where it landed.
         landed_at: u64,
     },
     /// A write was reported done and never happened.
     LostWrite {
-        /// The write.
+        /// I/O that was to write.
         id: IoId,
-        /// Its target.
+        /// Where it was to write, in bytes.
         offset: u64,
-        /// Its length.
+        /// Number of bytes that it was to write.
         bytes: u64,
     },
     /// The device no longer answers. It lost power, so that writes that were not durable may be torn or lost.
@@ -93,8 +93,8 @@ pub enum Fault {
 pub struct Injected {
     /// The time, in nanoseconds of the simulation.
     pub now_ns: u64,
-    /// The device.
+    /// Device that it hit.
     pub device: DeviceIndex,
-    /// The fault.
+    /// What happened to the device.
     pub fault: Fault,
 }

@@ -143,7 +143,7 @@ fn a_log_is_replaced() {
     }
     let before = folder.contents();
     let error = named(false).unwrap_err();
-    assert!(matches!(error, MembershipError::LogNeeded { checkpoint: 0 }), "{error}");
+    assert!(matches!(error, MembershipError::LogNeeded { consistency_point: 0 }), "{error}");
     assert!(error.remedy().contains("--lose-writes"), "{}", error.remedy());
     assert_eq!(folder.contents(), before);
     assert_eq!(named(true).unwrap(), (folder.path("array/log-1"), true));

@@ -24,7 +24,7 @@ fn a_new_array_is_whole_by_directory_and_by_devices() {
         array
             .superblock
             .as_ref()
-            .is_some_and(|one| one.checkpoint == 0 && one.root.block.is_none())
+            .is_some_and(|one| one.consistency_point == 0 && one.root.block.is_none())
     );
     drop(array);
     let mut devices = created.spindles.clone();
@@ -324,8 +324,8 @@ fn regression_a_copy_from_earlier_in_the_same_run_is_known() {
         let superblock = folder.open().unwrap().superblock.unwrap();
         for position in 0..5 {
             let behind = if position == 2 { behind } else { 0 };
-            for checkpoint in [6 - behind, 7 - behind] {
-                let superblock = Superblock { checkpoint, ..superblock.clone() };
+            for consistency_point in [6 - behind, 7 - behind] {
+                let superblock = Superblock { consistency_point, ..superblock.clone() };
                 let offset = superblock.slot() * BLOCK;
                 write(&folder.spindle(position), offset, superblock.encode().bytes());
             }
@@ -338,7 +338,7 @@ fn regression_a_copy_from_earlier_in_the_same_run_is_known() {
         }
         let error = folder.open().unwrap_err();
         assert!(matches!(error, AssemblyError::Degraded { usable: 4, .. }), "{error}");
-        let stale = DeviceProblemKind::Behind { checkpoint: 7 - behind, newest: 7 };
+        let stale = DeviceProblemKind::Behind { consistency_point: 7 - behind, newest: 7 };
         assert_eq!(kinds(error.problems()), [(Some(2), stale)]);
         assert!(error.to_string().contains("it is stale"), "{error}");
         let status = look(&folder.place()).unwrap();
@@ -349,7 +349,7 @@ fn regression_a_copy_from_earlier_in_the_same_run_is_known() {
         assert_eq!(folder.contents(), before);
         // From then on it is marked as failed, whatever its superblock says.
         assert_eq!(folder.open_degraded().unwrap().lost(), [2]);
-        let newest = Superblock { checkpoint: 7, ..superblock };
+        let newest = Superblock { consistency_point: 7, ..superblock };
         write(&folder.spindle(2), newest.slot() * BLOCK, newest.encode().bytes());
         let error = folder.open().unwrap_err();
         assert_eq!(kinds(error.problems()), [(Some(2), DeviceProblemKind::Failed)]);
@@ -362,7 +362,7 @@ fn more_old_copies_than_parity_covers_are_not_started() {
     let folder = Folder::new();
     folder.create();
     let superblock = folder.open().unwrap().superblock.unwrap();
-    let superblock = Superblock { checkpoint: 2, ..superblock };
+    let superblock = Superblock { consistency_point: 2, ..superblock };
     for position in 0..2 {
         let offset = superblock.slot() * BLOCK;
         write(&folder.spindle(position), offset, superblock.encode().bytes());

@@ -62,7 +62,7 @@ pub fn devices(
 pub fn first_superblock(array: Identity) -> Superblock {
     Superblock {
         array,
-        checkpoint: 0,
+        consistency_point: 0,
         log_start: 1,
         log_durable: 0,
         map_sequences: [0; MAXIMUM_GROUPS],

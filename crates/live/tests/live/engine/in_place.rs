@@ -14,8 +14,8 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
     one.map_or(0..count, |seed: u64| seed..seed + 1)
 }
 
-/// So many happenings, with so many requests under way at most.
-fn happenings(rig: &mut Rig, count: u64, most: usize) {
+/// Takes `count` steps, with so many requests under way at most.
+fn run_steps(rig: &mut Rig, count: u64, most: usize) {
     for _ in 0..count {
         if rig.under_way() < most && rig.rng.below(3) < 2 {
             rig.anything();
@@ -26,10 +26,10 @@ fn happenings(rig: &mut Rig, count: u64, most: usize) {
     }
 }
 
-fn some_happenings(rig: &mut Rig, most_count: u64) {
+fn run_some_steps(rig: &mut Rig, most_count: u64) {
     let count = rig.rng.below(most_count);
     let most = 1 + rig.rng.below(20) as usize;
-    happenings(rig, count, most);
+    run_steps(rig, count, most);
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn a_crash_at_any_time_loses_nothing_that_was_answered() {
         let mut rig = Rig::new(seed);
         rig.start();
         for _ in 0..3 {
-            some_happenings(&mut rig, 250);
+            run_some_steps(&mut rig, 250);
             rig.crash();
             let report = rig.report_of_crash();
             assert_eq!(report.findings, []);
@@ -56,7 +56,7 @@ fn a_crash_at_any_time_loses_nothing_that_was_answered() {
             rig.start();
             rig.verify();
         }
-        some_happenings(&mut rig, 50);
+        run_some_steps(&mut rig, 50);
         rig.settle();
         rig.shut_down();
         rig.check();
@@ -69,7 +69,7 @@ fn after_a_clean_shutdown_parity_is_right_and_the_log_is_not_needed() {
     for seed in seeds(60) {
         let mut rig = Rig::new(seed);
         rig.start();
-        some_happenings(&mut rig, 500);
+        run_some_steps(&mut rig, 500);
         rig.settle();
         rig.shut_down();
         rig.check();
@@ -87,12 +87,12 @@ fn a_spindle_is_lost_before_with_or_after_a_crash() {
         rig.start();
         let lost = rig.rng.below(rig.setting.spindles().into()) as u16;
         let device = DeviceIndex(lost);
-        some_happenings(&mut rig, 150);
+        run_some_steps(&mut rig, 150);
         let when = rig.rng.below(3);
         println!("{device:?} is lost: {when}");
         if when == 0 {
             rig.devices().lose_device(device, "lost before");
-            some_happenings(&mut rig, 150);
+            run_some_steps(&mut rig, 150);
         }
         rig.crash();
         if when == 1 {
@@ -110,7 +110,7 @@ fn a_spindle_is_lost_before_with_or_after_a_crash() {
             rig.devices().lose_device(device, "lost after");
         }
         rig.verify();
-        some_happenings(&mut rig, 100);
+        run_some_steps(&mut rig, 100);
         rig.settle();
         rig.clean();
         rig.verify();
@@ -128,9 +128,9 @@ fn state_of(rig: &mut Rig, spindle: u16) -> MemberState {
 /// does not know that it is lost, because it has asked nothing of it: then nothing is tested.
 fn replace_and_check(rig: &mut Rig, lost: u16) -> bool {
     // It may not have been asked for anything since.
-    some_happenings(rig, 60);
+    run_some_steps(rig, 60);
     if state_of(rig, lost) == MemberState::Present {
-        happenings(rig, 400, 10);
+        run_steps(rig, 400, 10);
         rig.settle();
         rig.clean();
     }
@@ -138,7 +138,7 @@ fn replace_and_check(rig: &mut Rig, lost: u16) -> bool {
         return false;
     }
     rig.replace(lost);
-    some_happenings(rig, 100);
+    run_some_steps(rig, 100);
     if rig.rng.one_in(2) {
         rig.crash();
         rig.start();
@@ -147,7 +147,7 @@ fn replace_and_check(rig: &mut Rig, lost: u16) -> bool {
             // The power went before any label had it.
             rig.replace(lost);
         }
-        some_happenings(rig, 100);
+        run_some_steps(rig, 100);
     }
     rig.settle();
     rig.clean();
@@ -182,7 +182,7 @@ fn one_spindle_may_have_bad_blocks() {
         for round in 0..3 {
             for _ in 0..rig.rng.below(12) {
                 rig.spoil(bad);
-                some_happenings(&mut rig, 60);
+                run_some_steps(&mut rig, 60);
             }
             if round == 1 || rig.rng.one_in(2) {
                 rig.crash();
@@ -206,15 +206,15 @@ fn a_lost_spindle_that_comes_back_is_not_believed() {
         if rig.rng.one_in(2) {
             rig.have_slow_labels();
         }
-        some_happenings(&mut rig, 150);
+        run_some_steps(&mut rig, 150);
         let lost = rig.rng.below(rig.setting.spindles().into()) as u16;
         rig.devices().lose_device(DeviceIndex(lost), "lost for a while");
-        some_happenings(&mut rig, 100);
+        run_some_steps(&mut rig, 100);
         rig.crash();
         rig.all_come_back(seed);
         rig.start();
         rig.verify();
-        some_happenings(&mut rig, 100);
+        run_some_steps(&mut rig, 100);
         rig.settle();
         rig.clean();
         rig.verify();
@@ -243,7 +243,7 @@ fn a_half_of_the_log_never_gets_more_than_it_takes() {
             rig.write(0..all, false);
             rig.write(3..all - 3, true);
         }
-        happenings(&mut rig, 100, 16);
+        run_steps(&mut rig, 100, 16);
         rig.settle();
         rig.crash();
         rig.start();

@@ -145,7 +145,7 @@ fn a_lost_write_of_parity_is_told_and_made_good() {
     let mut rig = full(4);
     let [_, parity] = places(&rig);
     write_and_lose(&mut rig, parity);
-    is_stale(&mut rig, BlockContents::Parity, parity);
+    assert_stale(&mut rig, BlockContents::Parity, parity);
     scrub_makes_good(&mut rig);
     restart_and_verify(&mut rig);
 }
@@ -155,7 +155,7 @@ fn a_lost_write_of_data_is_told_and_made_good() {
     let mut rig = full(5);
     let [place, _] = places(&rig);
     write_and_lose(&mut rig, place);
-    is_stale(&mut rig, BlockContents::lun(HARMED), place);
+    assert_stale(&mut rig, BlockContents::lun(HARMED), place);
     scrub_makes_good(&mut rig);
     restart_and_verify(&mut rig);
 }
@@ -182,7 +182,7 @@ fn a_lost_write_is_noticed_when_the_block_is_read_or_its_stripe_written() {
             rig.check();
         } else {
             // Nothing was asked of parity.
-            is_stale(&mut rig, BlockContents::Parity, place);
+            assert_stale(&mut rig, BlockContents::Parity, place);
         }
     }
 }
@@ -292,7 +292,7 @@ fn a_lost_write_beside_a_lost_spindle_is_refused() {
     assert!(matches!(answer, Err(RequestError::BlocksGone)), "{answer:?}");
 }
 
-fn is_stale(rig: &mut Rig, holds: BlockContents, place: SpindleBlock) {
+fn assert_stale(rig: &mut Rig, holds: BlockContents, place: SpindleBlock) {
     let findings = rig.report().findings;
     assert!(
         matches!(&findings[..], [Inconsistency::Block { holds: found, place: at, why }]
@@ -346,14 +346,14 @@ fn a_superblock_that_was_being_written_is_no_finding_and_a_missing_one_is() {
     };
     let [one, other] = SUPERBLOCK_SLOTS.map(|slot| read(&rig, slot));
     let (newest, before) =
-        if one.checkpoint > other.checkpoint { (one, other) } else { (other, one) };
+        if one.consistency_point > other.consistency_point { (one, other) } else { (other, one) };
     assert!(!newest.clean);
     let write = |rig: &Rig, superblock: &Superblock, slot: u64| {
         let bytes = superblock.encode();
         rig.devices().disk_mut(DeviceIndex(1)).write(slot * BLOCK as u64, bytes.bytes());
     };
     // What the newest would have overwritten.
-    let older = Superblock { checkpoint: newest.checkpoint - 2, ..before.clone() };
+    let older = Superblock { consistency_point: newest.consistency_point - 2, ..before.clone() };
     write(&rig, &older, newest.slot());
     let report = rig.report();
     assert_eq!(report.findings, []);
@@ -371,7 +371,11 @@ fn a_superblock_that_was_being_written_is_no_finding_and_a_missing_one_is() {
     }
     write(&rig, &older, newest.slot());
     // It lacks two.
-    write(&rig, &Superblock { checkpoint: newest.checkpoint - 3, ..before.clone() }, before.slot());
+    write(
+        &rig,
+        &Superblock { consistency_point: newest.consistency_point - 3, ..before.clone() },
+        before.slot(),
+    );
     let report = rig.report();
     assert!(matches!(&report.findings[..], [found] if of_one(found)), "{report:?}");
     assert_eq!(report.interrupted, []);
@@ -380,13 +384,17 @@ fn a_superblock_that_was_being_written_is_no_finding_and_a_missing_one_is() {
     restart_and_verify(&mut rig);
     // The array is shut down, so all spindles have the newest.
     let newest = SUPERBLOCK_SLOTS.map(|slot| read(&rig, slot));
-    let newest = newest.into_iter().max_by_key(|one| one.checkpoint).unwrap();
+    let newest = newest.into_iter().max_by_key(|one| one.consistency_point).unwrap();
     assert!(newest.clean);
-    write(&rig, &Superblock { checkpoint: newest.checkpoint - 2, ..newest.clone() }, newest.slot());
+    write(
+        &rig,
+        &Superblock { consistency_point: newest.consistency_point - 2, ..newest.clone() },
+        newest.slot(),
+    );
     let report = rig.report();
     assert!(matches!(&report.findings[..], [found] if of_one(found)), "{report:?}");
     // Two behind is stale.
-    let older = Superblock { checkpoint: newest.checkpoint - 3, ..newest };
+    let older = Superblock { consistency_point: newest.consistency_point - 3, ..newest };
     write(&rig, &older, older.slot());
     rig.start();
     assert_eq!(rig.running().engine().label().members[1].state, MemberState::Failed);

@@ -522,10 +522,10 @@ impl Rig {
     pub fn scrub(&mut self) -> ScrubReport {
         let (label, config) = (self.label(), self.setting.config());
         let mut devices = self.devices();
-        let checkpoint = newest_superblock(&mut *devices, &label).unwrap().checkpoint;
+        let consistency_point = newest_superblock(&mut *devices, &label).unwrap().consistency_point;
         let store = store_of(&mut *devices, &label).unwrap();
         let mut offline = OfflineArray::new(&mut *devices, store);
-        scrub_in_place(&mut offline, &config, checkpoint, |_| true).unwrap()
+        scrub_in_place(&mut offline, &config, consistency_point, |_| true).unwrap()
     }
 
     /// Holds everything on the devices against what it should be.

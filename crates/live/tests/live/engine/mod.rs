@@ -46,7 +46,7 @@ fn config(parity: Parity, data_spindles: u16) -> WriteAnywhereConfig {
             half_bytes: LOG_HALF_BYTES,
             record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
         },
-        checkpoint_interval_ns: 10_000_000_000,
+        consistency_point_interval_ns: 10_000_000_000,
         cache_blocks,
         protected_blocks: cache_blocks / 2,
         dirty_limit_blocks: cache_blocks / 3,
@@ -120,7 +120,7 @@ fn what_was_written_is_there_after_a_restart_with_or_without_a_crash() {
                 );
             }
         }
-        assert!(array.engine().superblock().checkpoint > 10);
+        assert!(array.engine().superblock().consistency_point > 10);
         let devices = if crash {
             let mut devices = array.into_devices();
             devices.crash();

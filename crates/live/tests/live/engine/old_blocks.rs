@@ -112,8 +112,10 @@ fn regression_a_spindle_two_consistency_points_behind_is_marked_as_failed() {
         let mut devices = array.into_devices();
         let superblock = newest_superblock(&mut devices, &options.label).unwrap();
         for spindle in [0, 2, 3] {
-            for checkpoint in superblock.checkpoint..=superblock.checkpoint + behind {
-                let superblock = Superblock { checkpoint, ..superblock.clone() };
+            for consistency_point in
+                superblock.consistency_point..=superblock.consistency_point + behind
+            {
+                let superblock = Superblock { consistency_point, ..superblock.clone() };
                 let offset = superblock.slot() * BLOCK as u64;
                 devices.disk_mut(DeviceIndex(spindle)).write(offset, superblock.encode().bytes());
             }

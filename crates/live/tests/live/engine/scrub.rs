@@ -30,7 +30,7 @@ fn in_use(
     let superblock = newest_superblock(devices, label).unwrap();
     let store = store_of(devices, label).unwrap();
     let tree = read_tree(&mut OfflineArray::new(devices, store), config, &superblock).unwrap();
-    (tree.in_use().collect(), superblock.checkpoint)
+    (tree.in_use().collect(), superblock.consistency_point)
 }
 
 fn scrubbed(
@@ -38,10 +38,10 @@ fn scrubbed(
     label: &Label,
     config: &WriteAnywhereConfig,
 ) -> ScrubReport {
-    let (blocks, checkpoint) = in_use(devices, label, config);
+    let (blocks, consistency_point) = in_use(devices, label, config);
     let store = store_of(devices, label).unwrap();
     let mut offline = OfflineArray::new(devices, store);
-    scrub(&mut offline, config, &blocks, checkpoint, |_| true).unwrap()
+    scrub(&mut offline, config, &blocks, consistency_point, |_| true).unwrap()
 }
 
 /// An array that was overwritten at random, shut down, and overwritten and shut down again.
@@ -162,14 +162,14 @@ fn blocks_of_a_lost_spindle_that_cannot_be_computed_are_gone() {
     let mut label = array.options.label.clone();
     label.members[2].state = MemberState::Failed;
     // The tree above the blocks is whole.
-    let (blocks, checkpoint) = in_use(
+    let (blocks, consistency_point) = in_use(
         &mut SimulatedDevices::new(1, array.disks.clone()),
         &array.options.label,
         &array.config,
     );
     let store = store_of(&mut devices, &label).unwrap();
     let mut offline = OfflineArray::new(&mut devices, store);
-    let found = scrub(&mut offline, &array.config, &blocks, checkpoint, |_| true).unwrap();
+    let found = scrub(&mut offline, &array.config, &blocks, consistency_point, |_| true).unwrap();
     assert!(found.gone.iter().any(|(_, place)| place.spindle == SpindleIndex(2)), "{found:?}");
     assert!(found.gone.iter().any(|(_, place)| place.spindle == SpindleIndex(1)), "{found:?}");
 }

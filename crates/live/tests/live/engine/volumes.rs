@@ -370,8 +370,8 @@ impl Rig {
                 OfflineArray::as_restarted(&mut devices, &label).unwrap();
             let tree = read_tree(&mut offline, &self.config, &superblock).unwrap();
             let blocks: Vec<_> = tree.in_use().collect();
-            let checkpoint = superblock.checkpoint;
-            let scrubbed = scrub(&mut offline, &self.config, &blocks, checkpoint, |_| true);
+            let consistency_point = superblock.consistency_point;
+            let scrubbed = scrub(&mut offline, &self.config, &blocks, consistency_point, |_| true);
             assert!(scrubbed.unwrap().is_clean());
         }
         self.beginning.label = label;

@@ -63,7 +63,7 @@ impl Controlled {
     }
 
     /// The array answers still.
-    fn is_well(&self) {
+    fn assert_answers(&self) {
         let begin = Instant::now();
         assert_eq!(self.client().inventory().unwrap().volumes.len(), 1);
         assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
@@ -145,10 +145,10 @@ fn hostile_clients_harm_nobody() {
     for _ in 0..20 {
         controlled.connect().write_all(b"\"inventory\"\n").unwrap();
     }
-    controlled.is_well();
+    controlled.assert_answers();
     let mut silent: Vec<_> = (0..40).map(|_| controlled.connect()).collect();
     silent[0].write_all(b"\"inv").unwrap();
-    controlled.is_well();
+    controlled.assert_answers();
     let mut answer = Vec::new();
     assert_eq!(silent[0].read_to_end(&mut answer).unwrap_or_default(), 0, "its time is over");
     assert_eq!(controlled.client().inventory().unwrap().volumes[0].snapshots, []);
@@ -171,7 +171,7 @@ fn regression_idle_connections_do_not_lock_others_out() {
         .write_all(&serde_json::to_vec(&ControlRequest::Change(take("never"))).unwrap())
         .unwrap();
     let more: Vec<_> = (0..200).map(|_| controlled.connect()).collect();
-    controlled.is_well();
+    controlled.assert_answers();
     assert!(begin.elapsed() < Duration::from_secs(8), "{:?}", begin.elapsed());
     assert_eq!(controlled.client().inventory().unwrap().volumes[0].snapshots, []);
     drop((idle, unfinished, more));
@@ -183,7 +183,7 @@ fn a_path_that_is_too_long_for_a_socket_does_not_matter() {
     let controlled = Controlled::named(&format!("{0}/{0}/array", "long".repeat(40)));
     assert!(controlled.directory.join(CONTROL_SOCKET).as_os_str().len() > 300);
     controlled.client().administer(take("one")).unwrap();
-    controlled.is_well();
+    controlled.assert_answers();
     controlled.end();
 }
 

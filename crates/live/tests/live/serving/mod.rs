@@ -107,7 +107,7 @@ fn an_array_is_served_restarted_loses_a_spindle_and_is_rebuilt() {
         write_all(&client, 1);
         write_all(&client, 2);
         check_all(&client, 2);
-        assert!(client.look().unwrap().counters.checkpoints > 1);
+        assert!(client.look().unwrap().counters.consistency_points > 1);
         serving.shut_down().unwrap();
 
         std::fs::remove_file(directory.join("spindle-01")).unwrap();

@@ -70,7 +70,7 @@ prop_compose! {
 prop_compose! {
     fn superblock()(
         array in identity(),
-        (checkpoint, log_start, redo_start, held_back_blocks, label_sequence, clean)
+        (consistency_point, log_start, redo_start, held_back_blocks, label_sequence, clean)
             in any::<(u64, u64, u64, u64, u64, bool)>(),
         block in any::<Option<(u64, u32)>>(),
         catalog in prop::collection::vec(any::<(u32, u32)>(), 0..=16),
@@ -82,8 +82,8 @@ prop_compose! {
             *into = Some((Vbn(u64::from(vbn)), crc));
         }
         Superblock {
-            array, checkpoint, log_start, log_durable: log_start, map_sequences, redo_start, label_sequence, clean,
-            root
+            array, consistency_point, log_start, log_durable: log_start, map_sequences, redo_start,
+            label_sequence, clean, root
         }
     }
 }
@@ -97,11 +97,11 @@ prop_compose! {
 
 prop_compose! {
     fn entry()(
-        (data_crc, spindle, dbn, checkpoint) in any::<(u32, u16, u64, u64)>(),
+        (data_crc, spindle, dbn, consistency_point) in any::<(u32, u16, u64, u64)>(),
         (tag, block_tag, redo) in (any::<[u8; 8]>(), block_tag(), any::<u64>()),
     ) -> ChecksumEntry {
         let place = BlockAddress { tag: ArrayTag(tag), spindle: SpindleIndex(spindle), dbn: Dbn(dbn) };
-        ChecksumEntry { data_crc, place, block_tag: BlockTag { redo, ..block_tag }, checkpoint }
+        ChecksumEntry { data_crc, place, block_tag: BlockTag { redo, ..block_tag }, consistency_point }
     }
 }
 
@@ -335,12 +335,12 @@ fn a_label_lists_the_sizes_of_parity_groups() {
 
 #[test]
 fn the_newest_good_superblock_of_the_array_wins() {
-    let of = |array: u8, checkpoint| {
+    let of = |array: u8, consistency_point| {
         let root = Root { block: Some((Vbn(1), 2)), ..Root::default() };
         let array = Identity([array; 16]);
         Superblock {
             array,
-            checkpoint,
+            consistency_point,
             log_start: 1,
             log_durable: 0,
             map_sequences: [0; MAXIMUM_GROUPS],
@@ -355,7 +355,10 @@ fn the_newest_good_superblock_of_the_array_wins() {
     damaged.bytes_mut()[40] ^= 1;
     let slots = [of(1, 4), of(1, 5), of(2, 8), damaged];
     let newest = Superblock::newest(slots.iter().map(|slot| slot.bytes()), Identity([1; 16]));
-    assert_eq!(newest.map(|superblock| (superblock.checkpoint, superblock.slot())), Some((5, 2)));
+    assert_eq!(
+        newest.map(|superblock| (superblock.consistency_point, superblock.slot())),
+        Some((5, 2))
+    );
 }
 
 /// Any mixture of the sectors of two checksum blocks has each entry of one of them.
@@ -363,11 +366,16 @@ fn the_newest_good_superblock_of_the_array_wins() {
 fn a_torn_checksum_block_has_each_entry_old_or_new() {
     let place =
         |block| BlockAddress { tag: ArrayTag([5; 8]), spindle: SpindleIndex(3), dbn: Dbn(block) };
-    let block = |checkpoint| -> Vec<u8> {
+    let block = |consistency_point| -> Vec<u8> {
         let entry = |block| {
-            let holds = BlockContents::lun(block * checkpoint);
-            ChecksumEntry { data_crc: 7, place: place(block), block_tag: holds.into(), checkpoint }
-                .encode()
+            let holds = BlockContents::lun(block * consistency_point);
+            ChecksumEntry {
+                data_crc: 7,
+                place: place(block),
+                block_tag: holds.into(),
+                consistency_point,
+            }
+            .encode()
         };
         (0..64).flat_map(entry).collect()
     };
@@ -385,7 +393,7 @@ fn a_torn_checksum_block_has_each_entry_old_or_new() {
             else {
                 panic!("entry {number} is none")
             };
-            assert_eq!(found.block_tag.holds, BlockContents::lun(number * found.checkpoint));
+            assert_eq!(found.block_tag.holds, BlockContents::lun(number * found.consistency_point));
         }
     }
 }

@@ -88,7 +88,7 @@ fn a_half_is_not_begun_before_the_one_before_it_is_durable() {
     let mut model = Model::new(1);
     model.append();
     model.submit();
-    model.begin_checkpoint();
+    model.begin_consistency_point();
     model.append();
     model.submit();
     assert_eq!(model.under_way.len(), 1);
@@ -149,7 +149,7 @@ fn a_log_that_breaks_off_says_so() {
             model.step();
         }
         if round == 0 {
-            model.begin_checkpoint();
+            model.begin_consistency_point();
         }
     }
     let whole = recover(&model.layout, &model.superblock, &model.disk);

@@ -26,7 +26,7 @@ pub struct Model {
     /// Host records since the superblock, by number.
     host: BTreeMap<u64, HostRecord>,
     /// What a consistency point under way will cover.
-    checkpoint: Option<u64>,
+    consistency_point: Option<u64>,
     redo: BTreeMap<u64, Redo>,
     flushing: Option<Vec<u64>>,
     pub durable: (u64, u64),
@@ -86,7 +86,7 @@ impl Model {
             under_way: Vec::new(),
             superblock,
             host: BTreeMap::new(),
-            checkpoint: None,
+            consistency_point: None,
             redo: BTreeMap::new(),
             flushing: None,
             durable: (0, 0),
@@ -112,20 +112,20 @@ impl Model {
         };
         match appended {
             Some((sequence, record)) => assert!(self.host.insert(sequence, record).is_none()),
-            None => self.begin_checkpoint(),
+            None => self.begin_consistency_point(),
         }
     }
 
-    pub fn begin_checkpoint(&mut self) {
-        if self.checkpoint.is_none() {
-            self.checkpoint = Some(self.log.next_sequence());
+    pub fn begin_consistency_point(&mut self) {
+        if self.consistency_point.is_none() {
+            self.consistency_point = Some(self.log.next_sequence());
             self.log.switch_half();
         }
     }
 
-    fn end_checkpoint(&mut self) {
-        let Some(log_start) = self.checkpoint.take() else { return };
-        self.superblock.checkpoint += 1;
+    fn end_consistency_point(&mut self) {
+        let Some(log_start) = self.consistency_point.take() else { return };
+        self.superblock.consistency_point += 1;
         self.superblock.log_start = log_start;
         self.superblock.redo_start = self.log.redo_start();
         self.host = self.host.split_off(&log_start);
@@ -218,8 +218,8 @@ impl Model {
                 }
                 5 => self.flush(),
                 6 => self.write_redo(),
-                7 if self.rng.one_in(10) => self.begin_checkpoint(),
-                7 | 8 if self.rng.one_in(5) => self.end_checkpoint(),
+                7 if self.rng.one_in(10) => self.begin_consistency_point(),
+                7 | 8 if self.rng.one_in(5) => self.end_consistency_point(),
                 _ => {
                     self.submit();
                     self.step();
@@ -264,13 +264,13 @@ impl Model {
         }
 
         // All of it is brought to the spindles, and a superblock says so.
-        self.superblock.checkpoint += 1;
+        self.superblock.consistency_point += 1;
         self.superblock.log_start = found.start.host.next;
         self.superblock.redo_start = found.start.redo.next;
         self.log = Log::new(&[DEVICE], self.layout, ARRAY.tag(), found.start);
         self.host.clear();
         self.redo.clear();
-        (self.checkpoint, self.flushing) = (None, None);
+        (self.consistency_point, self.flushing) = (None, None);
         self.durable = (found.start.host.last, found.start.redo.last);
         let nothing = recover(&self.layout, &self.superblock, &self.disk);
         assert!(nothing.host.is_empty() && nothing.redo.is_empty() && !nothing.breaks_off);
@@ -279,5 +279,5 @@ impl Model {
 
 /// The superblock of an array that was never shut down, with all of the log before it.
 pub fn first_superblock() -> Superblock {
-    Superblock { checkpoint: 1, clean: false, ..fresh::first_superblock(ARRAY) }
+    Superblock { consistency_point: 1, clean: false, ..fresh::first_superblock(ARRAY) }
 }

@@ -91,7 +91,7 @@ fn everything_is_answered_once() {
                 let blank = SimulatedDisk::zeroed(rig.size());
                 rig.devices.replace(device, blank);
                 rig.store.admit_spindle(spindle);
-                rig.store.losses_are_recorded();
+                rig.store.on_losses_recorded();
             }
         }
         println!("{losses} losses");
@@ -115,7 +115,7 @@ fn regression_zones_are_initialized_without_a_spindle_once_the_labels_have_its_l
     }
     assert!(matches!(events[..], [StoreEvent::SpindleLost(SpindleIndex(1))]), "{events:?}");
     assert!(rig.store.waits_for_labels());
-    rig.store.losses_are_recorded();
+    rig.store.on_losses_recorded();
     let events = rig.finish_all();
     assert!(matches!(events[..], [StoreEvent::Write { token: Token(1), result: Ok(()) }]));
 }

@@ -85,9 +85,9 @@ pub fn strict(state: &BlockState, may_be: &[Version], _: &Block, offset: usize, 
 
 pub fn fits(state: &BlockState, version: &Version, offset: usize, bytes: &[u8]) -> bool {
     let block_tag = match state {
-        BlockState::Good { block_tag, checkpoint, crc } => {
+        BlockState::Good { block_tag, consistency_point, crc } => {
             assert!(bytes.len() < BLOCK_BYTES || *crc == crc32c::crc32c(bytes));
-            Some((*block_tag, *checkpoint))
+            Some((*block_tag, *consistency_point))
         }
         _ => None,
     };
@@ -181,7 +181,7 @@ impl Rig {
         assert!(self.can_write(spindle, first_sector, sectors));
         let token = self.token();
         let data = random_bytes(&mut self.rng, sectors as usize * 512);
-        let checkpoint = self.rng.below(100);
+        let consistency_point = self.rng.below(100);
         let touched = first_sector / 8..(first_sector + sectors).div_ceil(8);
         let mut all_kept = Vec::new();
         for number in touched.clone() {
@@ -206,7 +206,7 @@ impl Rig {
                 }
             }
             let version =
-                Version { bytes: Rc::new(bytes), block_tag: Some((block_tag, checkpoint)) };
+                Version { bytes: Rc::new(bytes), block_tag: Some((block_tag, consistency_point)) };
             block.since.push(version.clone());
             block.under_way = true;
             for reading in self.reading.values_mut().filter(|reading| reading.spindle == spindle) {
@@ -223,7 +223,7 @@ impl Rig {
             first_sector,
             &[&data],
             &all_kept,
-            checkpoint,
+            consistency_point,
         );
     }
 

@@ -42,7 +42,7 @@ impl Rig {
             let before = finished.len();
             self.store.take_events(&mut finished);
             if finished[before..].iter().any(|one| matches!(one, StoreEvent::SpindleLost(_))) {
-                self.store.losses_are_recorded();
+                self.store.on_losses_recorded();
                 continue;
             }
             let Some(done) = self.devices.step() else { break };
@@ -239,7 +239,7 @@ fn a_superblock_follows_a_flush_to_every_spindle() {
     let root = Root { held_back_blocks: 3, ..Root::default() };
     let superblock = Superblock {
         array: Identity([7; 16]),
-        checkpoint: 5,
+        consistency_point: 5,
         log_start: 9,
         log_durable: 0,
         map_sequences: [0; MAXIMUM_GROUPS],

@@ -86,13 +86,13 @@ fn aged() -> Vec<Segment> {
 /// Rewritten blocks that the array knows of so far, and in a segment, in blocks of data that its consistency points
 /// wrote.
 fn rewrites(segments: &[Segment]) -> u64 {
-    segments.iter().map(|segment| segment.counters.checkpoint_data_blocks).sum()
+    segments.iter().map(|segment| segment.counters.consistency_point_data_blocks).sum()
 }
 
 #[test]
 fn a_read_of_an_aged_file_takes_the_commands_of_blocks_dealt_at_random() {
     let segments = aged();
-    let points: u64 = segments.iter().map(|segment| segment.counters.checkpoints).sum();
+    let points: u64 = segments.iter().map(|segment| segment.counters.consistency_points).sum();
     let in_a_point = rewrites(&segments) / points;
     let mut model = Model::new(FILE_BLOCKS);
     let mut done = 0;
@@ -100,7 +100,7 @@ fn a_read_of_an_aged_file_takes_the_commands_of_blocks_dealt_at_random() {
     for (number, segment) in segments.iter().enumerate() {
         let before = rewrites(&segments[..number]);
         let [middle, end] = [1, 2].map(|half| {
-            while done < before + segment.counters.checkpoint_data_blocks * half / 2 {
+            while done < before + segment.counters.consistency_point_data_blocks * half / 2 {
                 model.rewrite(in_a_point);
                 done += in_a_point;
             }
@@ -124,7 +124,7 @@ fn a_read_of_an_aged_file_takes_the_commands_of_blocks_dealt_at_random() {
 #[test]
 fn the_layout_score_follows_from_the_share_of_blocks_rewritten() {
     let segments = aged();
-    let points: u64 = segments.iter().map(|segment| segment.counters.checkpoints).sum();
+    let points: u64 = segments.iter().map(|segment| segment.counters.consistency_points).sum();
     let in_a_point = rewrites(&segments) as f64 / points as f64;
     for number in 0..segments.len() {
         let rewritings = rewrites(&segments[..=number]) as f64 / FILE_BLOCKS as f64;
@@ -163,7 +163,7 @@ fn stripes_are_full_until_the_write_point_has_been_round() {
     let mut fell_at = None;
     for (second, segment) in segments.iter().enumerate() {
         let before = written as f64 / free as f64;
-        written += segment.counters.checkpoint_blocks;
+        written += segment.counters.consistency_point_blocks;
         let now = written as f64 / free as f64;
         let space = segment.layout.free_space.as_ref().unwrap();
         println!("{now:.3} round: {:.3} full, free space {:.3}", full(segment), space.score);
@@ -187,7 +187,7 @@ fn stripes_are_full_until_the_write_point_has_been_round() {
         assert!((score - expected).abs() < 0.01, "layout score {score}, expected {expected}");
     }
     let a_second: u64 =
-        segments[1..9].iter().map(|one| one.counters.checkpoint_blocks).sum::<u64>() / 8;
+        segments[1..9].iter().map(|one| one.counters.consistency_point_blocks).sum::<u64>() / 8;
     let round_s = free as f64 / a_second as f64;
     let fell_at = fell_at.unwrap();
     assert!((fell_at + 0.5 - round_s).abs() < 1.0, "after {fell_at} s, expected {round_s:.1}");

@@ -103,9 +103,9 @@ fn a_consistency_point_writes_64_blocks_a_command_and_parity_once_a_tetris() {
         let config = write_anywhere((Parity::RaidDp, 18), 1 << 20, blocks(4 * GIB), FREE);
         let segment = last(run(array_anywhere(config), load, 4 * GIB, &[2, 20]));
         let counters = &segment.counters;
-        let points = counters.checkpoints as f64;
+        let points = counters.consistency_points as f64;
         assert!(points > 50.0, "{points} consistency points");
-        let blocks = counters.checkpoint_blocks as f64 / points;
+        let blocks = counters.consistency_point_blocks as f64 / points;
         let tetrises = (blocks / (18.0 * 64.0)).floor();
         let [data, parity] =
             [counters.data_writes, counters.parity_writes].map(|count| count as f64 / points);

@@ -45,7 +45,7 @@ fn a_consistency_point_begins_with_each_full_half_of_the_log() {
     assert_near("writes a second", writes, 1000.0, 0.005);
     let period_s = (8 * MIB / (4096 + 160)) as f64 / writes;
     let points = 200.0 / period_s;
-    assert!((segment.counters.checkpoints as f64 - points).abs() <= 1.0, "{points}");
+    assert!((segment.counters.consistency_points as f64 - points).abs() <= 1.0, "{points}");
 }
 
 #[test]
@@ -54,5 +54,5 @@ fn with_few_writes_a_consistency_point_begins_every_ten_seconds() {
     let costs = ProcessorCosts { host_operation_ns: 10_000_000, ..FREE };
     let config = write_anywhere((Parity::RaidDp, 18), 1 << 20, blocks(4 * GIB), costs);
     let segment = last(run(array_anywhere(config), RANDOM_WRITES, 4 * GIB, &[5, 200]));
-    assert_eq!(segment.counters.checkpoints, 20);
+    assert_eq!(segment.counters.consistency_points, 20);
 }

@@ -161,7 +161,7 @@ fn write_anywhere(
         volumes: vec![VolumeConfig::of_one_lun(u64::from(blocks) * 5 / 4, blocks)],
         format: Format::Modelled,
         log: LogSize { half_bytes: 8 * MIB, record_header_bytes: 160 },
-        checkpoint_interval_ns: 10 * SECOND_NS,
+        consistency_point_interval_ns: 10 * SECOND_NS,
         cache_blocks: 1 << 14,
         protected_blocks: 1 << 13,
         dirty_limit_blocks: 1 << 13,

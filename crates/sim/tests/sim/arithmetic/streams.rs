@@ -97,7 +97,7 @@ fn a_write_anywhere_stream_runs_at_the_rate_of_its_tetrises() {
     let point_ms = tetrises.ceil() * tetris_ms() + end_ms;
     let segment = last(run(fas2050(FREE), STREAM, 16 * GIB, &[2, 20]));
     let counters = &segment.counters;
-    assert_eq!(counters.checkpoints, counters.back_to_back_checkpoints);
+    assert_eq!(counters.consistency_points, counters.back_to_back_consistency_points);
     let expected = writes / 2.0 * 1000.0 / point_ms;
     assert_near("write-anywhere stream, MiB/s", mib_per_second(&segment), expected, 0.1);
 }

@@ -90,7 +90,7 @@ fn a_block_written_twice_in_a_consistency_point_is_written_once() {
 }
 
 #[test]
-fn promised_blocks_wait_for_their_volume() {
+fn reserved_blocks_wait_for_their_volume() {
     let mut volumes = volumes(2, 50);
     let (one, other) = (volumes.create_volume(100).unwrap(), volumes.create_volume(100).unwrap());
     let file = write(&mut volumes, other, 0..10);

@@ -153,8 +153,8 @@ impl Modelled {
             return Ok(false);
         }
         prop_assert_eq!(self.volumes.space().free, space.free - needed);
-        let promised = &mut self.model.volumes.get_mut(&volume).unwrap().promised;
-        *promised = promised.saturating_sub(needed);
+        let reserved = &mut self.model.volumes.get_mut(&volume).unwrap().reserved;
+        *reserved = reserved.saturating_sub(needed);
         fbns.iter().for_each(|fbn| self.model.write(volume, file, *fbn));
         Ok(true)
     }
@@ -298,7 +298,7 @@ impl Modelled {
     fn consistency_point(&mut self, expected: u64, actions: &[Action], end: End) -> Checked {
         let (before, space) = (self.model.clone(), self.volumes.space());
         self.volumes.begin(expected).unwrap();
-        let refused = VolumeError::CheckpointOpen;
+        let refused = VolumeError::ConsistencyPointOpen;
         prop_assert_eq!(self.volumes.create_volume(1), Err(refused.clone()));
         prop_assert_eq!(self.volumes.begin(1), Err(refused.clone()));
         prop_assert_eq!(self.volumes.background_step(1), Err(refused));
@@ -333,7 +333,7 @@ impl Modelled {
             self.remount(is_committed)?;
         }
         self.end_of_consistency_point();
-        prop_assert_eq!(self.volumes.commit(), Err(VolumeError::NoCheckpoint));
+        prop_assert_eq!(self.volumes.commit(), Err(VolumeError::NoConsistencyPoint));
         Ok(())
     }
 
@@ -416,12 +416,12 @@ impl Modelled {
             Deed::Reserve { volume, blocks } => {
                 let Some(volume) = self.volume(volume) else { return Ok(()) };
                 let space = self.volumes.space();
-                let own = self.model.volumes[&volume].promised;
+                let own = self.model.volumes[&volume].reserved;
                 let result = self.volumes.reserve(volume, *blocks);
                 let kept = space.reserved - own + space.metadata_reserve;
                 prop_assert_eq!(result.is_ok(), *blocks <= space.free.saturating_sub(kept));
                 if result.is_ok() {
-                    self.model.volumes.get_mut(&volume).unwrap().promised = *blocks;
+                    self.model.volumes.get_mut(&volume).unwrap().reserved = *blocks;
                 }
             }
             Deed::Reallocate { volume, file, segment, most_extents } => {
@@ -490,8 +490,8 @@ impl Modelled {
         );
         prop_assert_eq!(counts.used + space.pending_free + space.free, space.total);
         prop_assert!(space.reserved <= space.free);
-        let promised: u64 = self.model.volumes.values().map(|volume| volume.promised).sum();
-        prop_assert_eq!(space.reserved, promised);
+        let reserved: u64 = self.model.volumes.values().map(|volume| volume.reserved).sum();
+        prop_assert_eq!(space.reserved, reserved);
         Ok(())
     }
 

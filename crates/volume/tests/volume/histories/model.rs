@@ -17,7 +17,7 @@ pub struct Volume {
     pub files: Files,
     pub snapshots: BTreeMap<SnapshotId, Files>,
     pub origin: Option<(VolumeId, SnapshotId)>,
-    pub promised: u64,
+    pub reserved: u64,
     /// Blocks written by the open consistency point that are still there.
     pub fresh: BTreeSet<(FileId, Fbn)>,
 }

@@ -1,0 +1,57 @@
+//! What a write-anywhere array does beside its hosts.
+
+use crate::fields::{Fields, Scales, Table, count, time};
+use crate::quantity::Nanoseconds;
+use crate::section::Section;
+use crate::surroundings::Surroundings;
+
+/// A scan that reads the map files of an array over and over, at a set rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BackgroundScan {
+    /// Map blocks that it looks at in a second.
+    pub blocks_per_second: u32,
+    /// When it begins, in nanoseconds of the run.
+    pub begins_ns: u64,
+    /// When it ends; `None` if it goes on to the end of the run.
+    pub ends_ns: Option<u64>,
+}
+
+/// Most map blocks in a second. A scan has eight reads out at most; at a rate that no drive can follow, all eight may
+/// wait at one of them, whose scheduler then finds something nearer than a host's command for as long as the scan goes
+/// on.
+const MOST_PER_SECOND: u64 = 10_000;
+
+impl Table for BackgroundScan {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            count("blocks_per_second", "Map blocks of 4 KiB that it looks at in a second.")
+                .at_most(MOST_PER_SECOND)
+                .required("100"),
+            &mut self.blocks_per_second,
+        );
+        f.value(
+            time("begins", "When it begins, in time of the run.")
+                .chosen("\"0 s\"")
+                .scales(Scales::Whole, "beginning of the background scan of {}"),
+            &mut self.begins_ns,
+        );
+        f.value(
+            time("ends", "When it ends; with the run unless given.")
+                .positive()
+                .scales(Scales::Whole, "end of the background scan of {}"),
+            &mut self.ends_ns,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+        if s.are_right(&["begins", "ends"])
+            && self.ends_ns.is_some_and(|ends_ns| ends_ns <= self.begins_ns)
+        {
+            s.problem(
+                "ends",
+                format!("the scan begins at {} and ends no later", Nanoseconds(self.begins_ns)),
+                "give a later time, or leave the key out for a scan that never ends",
+            );
+        }
+    }
+}

@@ -1,0 +1,558 @@
+//! The write-anywhere layout: parity groups, a log in NVRAM, and consistency points.
+
+mod background;
+mod group;
+mod relocation;
+
+use strewn_alloc::{Chunks, PolicyName};
+use strewn_base::BLOCK_BYTES;
+use strewn_raid::Parity;
+
+use crate::array::Lun;
+use crate::fields::{
+    Fields, Scales, Table, Text, Words, choice, count, percent, size, spindles, table, time,
+};
+use crate::format::{self, Format};
+use crate::kinds::{Kind, MOST_GROUPS, Part, check_size};
+use crate::machine::Pair;
+use crate::presets::Controller;
+use crate::quantity::{Bytes, Nanoseconds};
+use crate::read_ahead;
+use crate::section::Section;
+use crate::settings::SettingValue;
+use crate::snapshots::SnapshotSchedule;
+use crate::surroundings::Surroundings;
+use crate::volume::Volume;
+
+pub use background::BackgroundScan;
+pub use group::{FurtherGroup, PlacedGroup};
+use group::{check_group, check_total};
+pub use relocation::{ReallocationScan, Relocation};
+
+/// A copy-on-write layout over one or more parity groups.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WriteAnywhere {
+    /// The on-disk format.
+    pub format: Format,
+    /// How the first parity group is protected.
+    pub parity: Parity,
+    /// Spindles of the first group that hold data; parity spindles are beside them.
+    pub data_spindles: u16,
+    /// The other parity groups, in the order in which the aggregate gets them. [`groups`](Self::groups) has all.
+    pub further_groups: Vec<FurtherGroup>,
+    /// The part of a drive that holds blocks, in bytes.
+    pub right_sized_bytes: u64,
+    /// The file system's own reserve of the aggregate's blocks, in percent.
+    pub reserve_percent: f64,
+    /// Where the next blocks are written.
+    pub policy: PolicyName,
+    /// Other data in the aggregate, if there is any.
+    pub other_data: Option<OtherData>,
+    /// Stripes in an allocation area.
+    pub area_stripes: u32,
+    /// Stripes sent to RAID at once. An allocation area is a multiple of them.
+    pub tetris_stripes: u32,
+    /// Blocks that go to one spindle before the next spindle has its turn; at most a tetris.
+    pub chunk_blocks: u32,
+    /// Tetrises of a consistency point in flight at once.
+    pub tetrises_in_flight: u32,
+    /// One half of the NVRAM log, in bytes: a full half starts a consistency point.
+    pub log_half_bytes: u64,
+    /// Space in the log that a write takes beside its data, in bytes.
+    pub log_record_header_bytes: u64,
+    /// The longest time between the starts of two consistency points, in nanoseconds.
+    pub checkpoint_interval_ns: u64,
+    /// The buffer cache, in bytes.
+    pub buffer_cache_bytes: u64,
+    /// Part of the buffer cache reserved for blocks used more than once, in percent.
+    pub protected_percent: f64,
+    /// Part of the buffer cache that may be dirty before a consistency point starts, in percent.
+    pub dirty_limit_percent: f64,
+    /// Freed blocks, in percent of the volume, above which they are reclaimed.
+    pub delayed_free_percent: f64,
+    /// What the buffer cache holds at the start.
+    pub cache_start: CacheStart,
+    /// Where the chunks of large consistency points, and of the freshly laid-out file, begin.
+    pub chunks: Chunks,
+    /// Spare spindles, each of which replaces one that fails.
+    pub spares: u16,
+    /// Snapshots of the volume, if it has any.
+    pub snapshots: Option<SnapshotSchedule>,
+    /// Most blocks of a hole that a host read goes on through; 0 for none.
+    pub read_through_blocks: u32,
+    /// How long a scan takes that reclaims freed blocks region by region; `None` if they are reclaimed only above
+    /// `delayed_free_percent`.
+    pub reclaim_interval_ns: Option<u64>,
+    /// A scan that reads map files, if there is one.
+    pub background_scan: Option<BackgroundScan>,
+    /// The most that a sequential stream of reads is read ahead of its host, in bytes; 0 for no read-ahead.
+    pub read_ahead_bytes: u64,
+    /// What it relocates.
+    pub relocation: Relocation,
+}
+
+/// Most blocks of a gap that a read goes on through: a command has 128, and reads one on either side.
+const MOST_READ_THROUGH: u64 = 126;
+
+/// Stripes of the largest tetris; an allocation area is a multiple of it.
+const MOST_TETRIS_STRIPES: u32 = 64;
+
+/// Other data, which no host reads or writes: it is scattered over the space that the file leaves free.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct OtherData {
+    /// How full the file and the other data make the aggregate, in percent of its size at the start less the reserve.
+    pub full_percent: f64,
+    /// Its contiguous blocks on a spindle.
+    pub run_blocks: u32,
+}
+
+/// The contents of a buffer cache at the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CacheStart {
+    /// Nothing.
+    Empty,
+    /// All metadata of the file, and no data: the state after the file has been laid out in full.
+    #[default]
+    Metadata,
+}
+
+impl Words for Chunks {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("aligned", Self::Aligned), ("packed", Self::Packed)];
+}
+
+impl Words for CacheStart {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("metadata", Self::Metadata), ("empty", Self::Empty)];
+}
+
+impl Words for PolicyName {
+    const WORDS: &'static [(&'static str, Self)] = &{
+        let mut words = [("", Self::EmptiestArea); 4];
+        let mut index = 0;
+        while index < words.len() {
+            words[index] = (Self::ALL[index].as_str(), Self::ALL[index]);
+            index += 1;
+        }
+        words
+    };
+}
+
+impl Words for Parity {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("raid-dp", Self::RaidDp), ("raid-4", Self::Raid4)];
+}
+
+impl WriteAnywhere {
+    /// Returns the bytes usable at the start, which are the blocks of the data spindles less the reserve, and how that
+    /// figure comes about, in words.
+    pub(crate) fn usable(&self) -> (u64, String) {
+        let data_spindles = self.data_spindles_at_start();
+        let raw = u128::from(data_spindles) * u128::from(self.right_sized_bytes);
+        let usable = raw as f64 * (1.0 - self.reserve_percent / 100.0);
+        let right_sized = Bytes(self.right_sized_bytes);
+        let how = format!(
+            "{data_spindles} data spindles of {right_sized}, less the reserve of {} %",
+            self.reserve_percent
+        );
+        (usable as u64, how)
+    }
+
+    /// Returns how full the aggregate may be, in percent of its usable bytes, with so many bytes left over.
+    pub(crate) fn full_percent_beside(&self, left_bytes: f64) -> f64 {
+        let data_spindles = u64::from(self.data_spindles_at_start());
+        let raw = data_spindles.saturating_mul(self.right_sized_bytes) as f64;
+        100.0 * (raw - left_bytes) / self.usable().0 as f64
+    }
+}
+
+impl Table for WriteAnywhere {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(format::field("The on-disk format: modelled, that of the array of its time; or durable, Strewn's own, as a live array has it: a \
+             directory and superblocks, and parity that is never computed from what a free block held before."), &mut self.format);
+        f.value(
+            choice::<Parity>("parity", "The group's parity scheme.")
+                .default("\"raid-dp\"", "published: the FAS2050's")
+                .page(3, "Parity"),
+            &mut self.parity,
+        );
+        f.value(spindles("data_spindles", "Spindles that hold data; parity spindles are additional. Required unless the controller has it.").required_unless("18").page(4, "Data spindles").in_unit("spindles").about("Spindles that hold data; those of parity come on top."), &mut self.data_spindles);
+        f.value(
+            size(
+                "right_sized",
+                "Usable part of each spindle. Required unless the controller has it.",
+            )
+            .positive()
+            .required_unless("\"136000 MiB\""),
+            &mut self.right_sized_bytes,
+        );
+        f.value(
+            percent("reserve_percent", "The file system's reserve, in percent of the group.")
+                .default("10.0", "published: library.netapp.com ECMP12454815")
+                .page(6, "File system's reserve")
+                .in_unit("%"),
+            &mut self.reserve_percent,
+        );
+        f.value(
+            choice::<PolicyName>(
+                "policy",
+                "The policy that chooses the next allocation area to fill.",
+            )
+            .default("\"emptiest-area\"", "published for later releases (ICPP 2018)")
+            .page(2, "Allocation policy")
+            .more(POLICIES),
+            &mut self.policy,
+        );
+        f.value(
+            count("area_stripes", "Stripes in an allocation area.").default("4096", "recalled"),
+            &mut self.area_stripes,
+        );
+        f.value(
+            count("tetris_stripes", "Stripes in a tetris, which is written as a unit.")
+                .default("64", "recalled; the unit is published (US 7,200,715)"),
+            &mut self.tetris_stripes,
+        );
+        f.value(
+            count(
+                "chunk_blocks",
+                "Consecutive blocks on one spindle before the next spindle's turn.",
+            )
+            .default("64", "published by a field engineer, 128 KiB by another"),
+            &mut self.chunk_blocks,
+        );
+        f.value(
+            count("tetrises_in_flight", "Tetrises of a consistency point in flight at once.")
+                .chosen("2")
+                .fit(10),
+            &mut self.tetrises_in_flight,
+        );
+        f.value(
+            size("log_half", "Size of half the NVRAM log. A full half starts a consistency point.")
+                .positive()
+                .default(
+                    "\"64 MiB\"",
+                    "inferred: 256 MB of NVRAM, of which each half is a quarter in a pair",
+                )
+                .scales(Scales::Root, "log half of {}"),
+            &mut self.log_half_bytes,
+        );
+        f.value(
+            size("log_record_header", "Log space that a write takes in addition to its data.")
+                .default("\"160 B\"", "recalled: 100 to 200"),
+            &mut self.log_record_header_bytes,
+        );
+        f.value(
+            time(
+                "checkpoint_interval",
+                "Longest time between the starts of two consistency points.",
+            )
+            .positive()
+            .default("\"10 s\"", "published: IBM N series hardware guide")
+            .fit(11)
+            .scales(Scales::Root, "checkpoint interval of {}")
+            .page(10, "Consistency point at least every"),
+            &mut self.checkpoint_interval_ns,
+        );
+        f.value(
+            size("buffer_cache", "Memory for blocks read or written.")
+                .positive()
+                .default("\"1.3 GiB\"", "inferred: 2 GB less NVRAM and the system")
+                .fit(12)
+                .scales(Scales::Whole, "buffer cache of {}")
+                .page(9, "Buffer cache"),
+            &mut self.buffer_cache_bytes,
+        );
+        f.value(
+            percent(
+                "protected_percent",
+                "Part of the buffer cache reserved for blocks used more than once, in percent.",
+            )
+            .chosen("50.0")
+            .fit(13),
+            &mut self.protected_percent,
+        );
+        f.value(
+            percent(
+                "dirty_limit_percent",
+                "A consistency point starts when this percentage of the buffer cache is dirty.",
+            )
+            .chosen("30.0")
+            .fit(14),
+            &mut self.dirty_limit_percent,
+        );
+        f.value(
+            percent(
+                "delayed_free_percent",
+                "Freed blocks that may wait to be reclaimed, in percent of the LUN's blocks.",
+            )
+            .default("1.0", "recalled from Edwards et al., USENIX 2008")
+            .fit(15),
+            &mut self.delayed_free_percent,
+        );
+        f.value(
+            choice::<CacheStart>("cache_start", "What the buffer cache holds at the start.")
+                .default("\"metadata\"", "inferred from \"after full reallocation\""),
+            &mut self.cache_start,
+        );
+        f.value(choice::<Chunks>("chunks", "Where chunks begin: aligned, a freshly laid-out file and each large consistency point begin with a whole chunk, so that chunks are in step with the blocks they hold; or packed, with the part of a chunk that the last one left.").default("\"aligned\"", "published: US 7,930,475"), &mut self.chunks);
+        f.value(
+            spindles(
+                "spares",
+                "Hot spares onto which failed spindles are rebuilt; none unless given.",
+            )
+            .or_zero()
+            .default("0", "none"),
+            &mut self.spares,
+        );
+        f.value(
+            read_ahead::read_ahead(
+                "chosen: two chunks, the least that has one on its way while another is consumed",
+            )
+            .fit(19),
+            &mut self.read_ahead_bytes,
+        );
+        let parity = self.parity;
+        f.tables_like(
+            table(
+                "group",
+                "Parity groups besides the first, in the order in which the aggregate gets them.",
+            )
+            .each("A further parity group.")
+            .at_most_tables(MOST_GROUPS - 1)
+            .owner("parity group {n + 1} of {}"),
+            &mut self.further_groups,
+            &|| FurtherGroup { parity, data_spindles: 0, at_ns: None },
+        );
+        f.table(
+            table("other_data", "Other data that shares the aggregate and never changes."),
+            &mut self.other_data,
+        );
+        f.table(SnapshotSchedule::field("Snapshots of all volumes that have no schedule of their own. None without the table."), &mut self.snapshots);
+        f.value(count("read_through_blocks", "Most blocks between two runs of one host read on one spindle that are read with them, to save a command, and dropped; 0 for none.").within(0..=MOST_READ_THROUGH)
+.refusing(refuse_gap).default("0", "off: sourced as a mechanism, not in its figures").unless_default(), &mut self.read_through_blocks);
+        f.value(time("reclaim_interval", "How long a scan takes that reclaims freed blocks, region by region; the next follows at once. Without it, they are reclaimed only above delayed_free_percent.").positive().scales(Scales::Whole, "interval of reclamation of {}"), &mut self.reclaim_interval_ns);
+        f.table(
+            table(
+                "background_scan",
+                "A scan that reads the map files over and over. None without the table.",
+            ),
+            &mut self.background_scan,
+        );
+        self.relocation.fields(f);
+    }
+
+    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+        if s.are_right(&["parity", "data_spindles"]) {
+            check_group(s, self.parity, self.data_spindles);
+        }
+        if s.are_right(&["data_spindles", "group", "right_sized"]) {
+            check_total(s, self.data_spindles, &self.further_groups, self.right_sized_bytes);
+        }
+        if s.are_right(&["area_stripes", "tetris_stripes"]) {
+            check_tetris(s, self.area_stripes, self.tetris_stripes);
+        }
+        if s.are_right(&["right_sized", "area_stripes"])
+            && u64::from(self.area_stripes) * BLOCK_BYTES > self.right_sized_bytes
+        {
+            s.problem(
+                "area_stripes",
+                "an allocation area is longer than a spindle",
+                format!("give at most {} stripes", self.right_sized_bytes / BLOCK_BYTES),
+            );
+        }
+        if s.is_right("buffer_cache") && self.buffer_cache_bytes < BLOCK_BYTES {
+            s.problem(
+                "buffer_cache",
+                "does not hold one block",
+                format!("give at least {}", Bytes(BLOCK_BYTES)),
+            );
+        }
+        let (chunk, tetris) = (self.chunk_blocks, self.tetris_stripes);
+        if s.is_right("chunk_blocks") && !chunk.is_power_of_two() {
+            s.problem(
+                "chunk_blocks",
+                format!("a chunk of {chunk} blocks is not a power of two"),
+                format!("{} blocks would do", chunk.next_power_of_two() / 2),
+            );
+        } else if s.are_right(&["chunk_blocks", "tetris_stripes"]) && chunk > tetris {
+            s.problem(
+                "chunk_blocks",
+                format!("a chunk of {chunk} blocks is longer than a tetris of {tetris} stripes"),
+                format!("give at most {tetris} blocks, or a longer tetris"),
+            );
+        }
+        format::check_log(s, self.log_half_bytes, self.log_record_header_bytes);
+        FurtherGroup::check_all(s, &self.further_groups);
+    }
+}
+
+/// What the page says of the policies.
+const POLICIES: &str = "emptiest-area: the one with most free blocks; sequential-sweep: the next one that is as empty as the \
+                        average; first-fit: the lowest with a free block; near-neighbours: the block behind the one before it \
+                        in the file, if that is free. While an aggregate is nearly empty, the first two are one.";
+
+impl Table for OtherData {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(percent("full_percent", "How full the aggregate becomes, file and metadata included, in percent of its usable capacity.").required("80.0").page(5, "How full, with other data").in_unit("%").more(WITHOUT_OTHER_DATA), &mut self.full_percent);
+        f.value(
+            count("run_blocks", "Length of its contiguous runs, in blocks.")
+                .required("8")
+                .refusing(refuse_run),
+            &mut self.run_blocks,
+        );
+    }
+}
+
+/// What the page says of an aggregate without other data.
+const WITHOUT_OTHER_DATA: &str = "Left empty, there is none: the file lies alone, and writes go on into space that was never used, \
+                                  which is not the low end of this. Other data is scattered at random.";
+
+fn refuse_gap(value: &SettingValue) -> Option<(String, String)> {
+    let SettingValue::Count(blocks) = value else { return None };
+    (*blocks > MOST_READ_THROUGH).then(|| {
+        (
+            format!("holes of {blocks} blocks do not fit one command"),
+            format!("give at most {MOST_READ_THROUGH}, or 0 to read through none"),
+        )
+    })
+}
+
+fn refuse_run(value: &SettingValue) -> Option<(String, String)> {
+    let SettingValue::Count(run) = value else { return None };
+    let is_right = run.is_power_of_two() && *run <= MOST_TETRIS_STRIPES.into();
+    (!is_right).then(|| {
+        (
+            format!("runs of {run} blocks: it takes a power of two, at most 64"),
+            format!("{} blocks would do", (run.next_power_of_two() / 2).clamp(1, 64)),
+        )
+    })
+}
+
+impl Kind for WriteAnywhere {
+    fn table(&self) -> (&'static str, &'static str) {
+        ("write_anywhere", "A copy-on-write layout over one or more parity groups.")
+    }
+
+    fn noun(&self) -> &'static str {
+        "a write-anywhere"
+    }
+
+    fn most_fitted(&self) -> usize {
+        2
+    }
+
+    fn stand_in(&self) -> Controller {
+        Controller::Fas2050
+    }
+
+    fn refusal(&self, part: Part) -> Option<(&'static str, &'static str)> {
+        match part {
+            Part::DiskGroups => Some((
+                "only an array in place has disk groups",
+                "leave the key out: the LUNs of a write-anywhere array lie on all of its parity groups",
+            )),
+            Part::Blades => Some((
+                "a blade is simulated as an array that updates in place",
+                "give [array.in_place]",
+            )),
+            Part::Volumes
+            | Part::VolumeOfLun
+            | Part::LaidOut
+            | Part::Pair
+            | Part::ConsistencyPoints => None,
+        }
+    }
+
+    fn spindles(&self) -> u16 {
+        self.groups().last().map_or(0, PlacedGroup::end)
+    }
+
+    fn spindle_words(&self) -> String {
+        match &self.groups()[..] {
+            [only] => format!(", those from {} on for parity", only.data_spindles),
+            several => format!(" in {} parity groups", several.len()),
+        }
+    }
+
+    fn check_presence(&self, section: &Section<'_>, spindle: u16, at_ns: u64) {
+        let groups = self.groups();
+        let Some(position) = groups.iter().position(|group| spindle < group.end()) else { return };
+        if groups[position].from_ns <= at_ns {
+            return;
+        }
+        let from = Nanoseconds(groups[position].from_ns);
+        let later = groups.iter().find(|group| group.from_ns > at_ns);
+        section.problem(
+            "spindle",
+            format!(
+                "spindle {spindle} is not there yet: parity group {} is added at {from}",
+                position + 1
+            ),
+            format!(
+                "give a time from {from} on, or a spindle below {}",
+                later.map_or(0, |group| group.first_spindle)
+            ),
+        );
+    }
+
+    fn check_drive(&self, section: &Section<'_>, drive_bytes: u64) {
+        if section.is_right("right_sized") {
+            check_right_sized(section, self.right_sized_bytes, drive_bytes);
+        }
+    }
+
+    fn check_room(&self, section: &Section<'_>, luns: &[Lun], volumes: &[Volume], _: u64) {
+        if volumes.is_empty() {
+            let all: Vec<&Lun> = luns.iter().collect();
+            check_size(section, &all, self.usable(), "the array", "a larger array: it");
+            return;
+        }
+        let mut volumes = volumes.to_vec();
+        if section.has(Pair::KEY) {
+            let is_named =
+                |volume: &Volume| luns.iter().any(|lun| lun.volume.as_ref() == Some(&volume.name));
+            volumes.retain(is_named);
+        }
+        Volume::check_all(section, &volumes, luns, self);
+    }
+
+    fn shares(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("reserve_percent", self.reserve_percent),
+            ("protected_percent", self.protected_percent),
+            ("dirty_limit_percent", self.dirty_limit_percent),
+        ]
+    }
+
+    fn without_protection_level(&self) -> Option<&'static str> {
+        Some("write-anywhere")
+    }
+}
+
+fn check_right_sized(section: &Section<'_>, right_sized: u64, drive: u64) {
+    if right_sized > drive {
+        let drive = Bytes(drive >> 30 << 30);
+        section.problem(
+            "right_sized",
+            format!("{} is more than the whole drive", Bytes(right_sized)),
+            format!("the drive has {drive}: give less"),
+        );
+    }
+}
+
+fn check_tetris(section: &Section<'_>, area: u32, tetris: u32) {
+    if !tetris.is_power_of_two() || tetris > MOST_TETRIS_STRIPES {
+        section.problem(
+            "tetris_stripes",
+            format!("a tetris of {tetris} stripes: it takes a power of two, at most 64"),
+            format!("{} stripes would do", (tetris.next_power_of_two() / 2).clamp(1, 64)),
+        );
+    }
+    if !area.is_multiple_of(MOST_TETRIS_STRIPES) {
+        section.problem(
+            "area_stripes",
+            format!("an allocation area of {area} stripes is not a multiple of 64"),
+            format!("{} stripes would do", area.next_multiple_of(MOST_TETRIS_STRIPES)),
+        );
+    }
+}
