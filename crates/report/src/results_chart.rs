@@ -15,7 +15,7 @@ use crate::theme::{COLOURS, Colour, INK};
 use crate::throughput_chart::throughput_chart;
 use strewn_results::words::{fixed, grouped};
 use strewn_results::{
-    ArrayResults, Column, LayoutMap, Loss, Metric, Place, Results, Segment, losses,
+    ArrayResults, Column, LayoutMap, Loss, Metric, Place, Results, Segment, Unit, losses,
 };
 
 /// Every chart of results, in a reader's order.
@@ -86,9 +86,9 @@ pub enum ResultsChart {
 type Figure = (&'static str, &'static Column);
 
 const COMMANDS: &[Figure] = &[
-    ("all spindle commands", Column::declared("commands_per_op")),
-    ("for host reads", Column::declared("data_reads_per_op")),
-    ("for parity", Column::declared("parity_commands_per_op")),
+    ("all spindle commands", Column::declared("spindle_commands_per_host_op")),
+    ("for host reads", Column::declared("data_reads_per_host_op")),
+    ("for parity", Column::declared("parity_commands_per_host_op")),
 ];
 const UTILIZATION: &[Figure] = &[
     ("controller", Column::declared("controller_utilization_0_to_1")),
@@ -286,8 +286,12 @@ fn by_segment(
     for position in 0..results.arrays.len() {
         let array = &results.arrays[position];
         for (number, (words, column)) in figures.iter().enumerate() {
-            let figure =
-                |segment: &Segment| column.in_percent(&Place { array, segment, workload: None });
+            let figure = |segment: &Segment| {
+                // Without an operation there is no figure for each.
+                let is_there = column.unit != Unit::Commands || segment.ops > 0;
+                let place = Place { array, segment, workload: None };
+                column.in_percent(&place).filter(|_| is_there)
+            };
             lines.push(line(position, number, words, &figure));
         }
         if let Some(real) = results.real_spindles.as_ref().filter(|_| with_log) {

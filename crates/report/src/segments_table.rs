@@ -38,7 +38,7 @@ pub(crate) fn segment_columns<'a>(
         // A terminal of 160 columns has no room for it; `segments.csv` has everything.
         (None, Table::TerminalUnlessFull) => !(any_published && any_band),
         (None, Table::TerminalIfRoom) => !any_published && writes_anywhere,
-        (None, Table::Host | Table::Array | Table::OfGroup) => false,
+        (None, Table::Host | Table::Array | Table::Compare | Table::OfGroup) => false,
     };
     let is_shown = |column: &&Column| column.group.is_in(array) && column.tables.iter().any(is_in);
     let on_terminal = on_page.is_none();

@@ -67,8 +67,8 @@ pub use data::redundancy::{DataLoss, REBUILD_NOTE, Redundancy, SpindleFailure};
 pub use data::relocation::{ReallocationScan, Relocated, Relocation};
 pub use data::results::{GroupWords, Origin, QUICK_NOTE, Results, SCHEMA, Scaled, Setting};
 pub use data::runs::{
-    COMPARISON_SCHEMA, ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison,
-    SegmentOfRuns,
+    COMPARISON_SCHEMA, ComparedArray, ComparedFigures, ComparedRun, DifferingParameter, RunFigures,
+    RunsComparison, SegmentOfRuns,
 };
 pub use data::segment::{
     Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ReadAhead,

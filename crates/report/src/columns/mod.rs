@@ -9,12 +9,11 @@ mod text;
 
 use comfy_table::CellAlignment;
 use strewn_results::ArrayResults;
-use strewn_results::words::fixed;
 
 pub(crate) use cell::{Cell, Figure};
 pub(crate) use file::{FileColumn, csv_text, write_csv};
 pub(crate) use markdown::escaped;
-pub(crate) use segments::{SegmentRow, declared, segment_columns};
+pub(crate) use segments::{SegmentRow, declared, figure, segment_columns};
 
 /// A table under construction: its columns, left to right.
 pub(crate) struct Columns<'a, Row>(Vec<Column<'a, Row>>);
@@ -122,11 +121,6 @@ impl<Row> Column<'_, Row> {
     pub(crate) fn is_words(&self) -> bool {
         self.alignment == CellAlignment::Left
     }
-}
-
-/// Formats a share of one as a percentage with one decimal.
-pub(crate) fn percent_of_one(share: f64) -> String {
-    fixed(100.0 * share, 1)
 }
 
 /// Formats a figure with `show`, or a missing one as a dash.

@@ -81,10 +81,7 @@ impl<'a> SegmentRow<'a> {
     /// Returns the figure of a column; none if the segment has none.
     pub(crate) fn figure(&self, column: &Column) -> Option<Figure> {
         let value = column.number(&self.place())?;
-        let figure = match column.unit {
-            Unit::Share => Figure::share(value),
-            _ => Figure::new(value, self.decimals(column)),
-        };
+        let figure = figure(column, value, self.decimals(column));
         Some(match column.path() {
             Some(path) => figure.at(self.path(&path)),
             None => figure,
@@ -95,6 +92,14 @@ impl<'a> SegmentRow<'a> {
     pub(crate) fn decimals(&self, column: &Column) -> usize {
         let is_quick = self.results.real_spindles.is_some() && column.unit == Unit::ResponseMs;
         column.decimals + usize::from(is_quick)
+    }
+}
+
+/// Returns a value of a column with these decimals.
+pub(crate) fn figure(column: &Column, value: f64, decimals: usize) -> Figure {
+    match column.unit {
+        Unit::Share => Figure::share(value),
+        _ => Figure::new(value, decimals),
     }
 }
 

@@ -205,7 +205,7 @@ fn ends_table(results: &Results) -> Option<Block> {
     };
     const IOPS: &Column = Column::declared("host_ops_per_s");
     const RESPONSE: &Column = Column::declared("response_mean_ms");
-    const COMMANDS: &Column = Column::declared("commands_per_op");
+    const COMMANDS: &Column = Column::declared("spindle_commands_per_host_op");
     const SCORE: &Column = Column::declared("layout_score_0_to_1");
     let columns = Columns::new()
         .words("array", Ends::subject)

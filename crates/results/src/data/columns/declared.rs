@@ -5,7 +5,7 @@ use super::Group::{
     StripeDestages,
 };
 use super::OverSegments::{Longest, MeanOfOperations, MeanOverTime, Sum, Weighted};
-use super::Table::{Array, Host, OfGroup, Terminal, TerminalIfRoom, TerminalUnlessFull};
+use super::Table::{Array, Compare, Host, OfGroup, Terminal, TerminalIfRoom, TerminalUnlessFull};
 use super::builder::{
     Number, columns, computed, computed_of_workloads, count, field, mib_per_s, ms, number, per_op,
     percent, relocated, response, share, shared_field, words,
@@ -52,10 +52,10 @@ columns! {
         .on(&[Host]);
     /// response time of 95 in 100 operations, ms
     response("response_p95_ms", shared_field!(response_ms.p95)).headed("p95\nms", "p95")
-        .on(&[Terminal, Host]).that_may_starve().figure("p95_ms", MeanOfOperations);
+        .on(&[Terminal, Host, Compare]).that_may_starve().figure("p95_ms", MeanOfOperations);
     /// response time of 99 in 100 operations, ms
     response("response_p99_ms", shared_field!(response_ms.p99)).headed("p99\nms", "p99")
-        .on(&[Terminal, Host]).that_may_starve().figure("p99_ms", MeanOfOperations);
+        .on(&[Terminal, Host, Compare]).that_may_starve().figure("p99_ms", MeanOfOperations);
     /// longest response time, ms
     response("response_max_ms", shared_field!(response_ms.max))
         .headed("longest\nresponse\nms", "max").with_decimals(0).on(&[Host]).that_may_starve()
@@ -69,26 +69,26 @@ columns! {
         .headed("writes\nmean, ms", "writes, mean ms").unlisted()
         .figure("write_ms", Weighted(|at| at.ops(|of| &of.writes)));
     /// spindle commands for each host operation
-    number("commands_per_op", Unit::Commands, computed(|at| Some(at.segment.commands_per_host_op())))
-        .headed("spindle\ncommands\nper op", "spindle commands per op").on(&[Terminal, Array])
+    number("spindle_commands_per_host_op", Unit::Commands, computed(|at| Some(at.segment.commands_per_host_op())))
+        .headed("spindle\ncommands\nper op", "spindle commands per op").on(&[Terminal, Array, Compare])
         .unlisted().figure("commands_per_op", MeanOfOperations);
     /// read commands for host reads, for each host operation
-    number("data_reads_per_op", Unit::Commands, computed(|at| at.per_op(at.segment.spindle_commands.data_reads)))
+    number("data_reads_per_host_op", Unit::Commands, computed(|at| at.per_op(at.segment.spindle_commands.data_reads)))
         .headed("for host\nreads", "commands for host reads per op").unlisted();
     /// spindle commands for parity for each host operation
-    number("parity_commands_per_op", Unit::Commands, computed(|at| at.parity_commands_per_op()))
-        .headed("of these\nparity", "parity commands per op").unlisted();
+    number("parity_commands_per_host_op", Unit::Commands, computed(|at| at.parity_commands_per_op()))
+        .headed("of these\nparity", "parity commands per op").unlisted().on(&[Compare]);
     /// busy share of the controller, %
     share("controller_utilization_0_to_1", field!(utilization.controller))
-        .headed("con-\ntroller\nbusy %", "controller busy").on(&[Terminal, Array])
+        .headed("con-\ntroller\nbusy %", "controller busy").on(&[Terminal, Array, Compare])
         .figure("controller_percent", MeanOverTime);
     /// busy share of the data spindles, %
     share("spindle_utilization_0_to_1", field!(utilization.spindles))
-        .headed("spindles\nbusy %", "data spindles busy").on(&[Terminal, Array])
+        .headed("spindles\nbusy %", "data spindles busy").on(&[Terminal, Array, Compare])
         .figure("spindles_percent", MeanOverTime);
     /// busy share of the parity spindles, %
     share("parity_spindle_utilization_0_to_1", field!(utilization.parity_spindles))
-        .headed("parity\nspindles\nbusy %", "parity spindles busy").on(&[Array]);
+        .headed("parity\nspindles\nbusy %", "parity spindles busy").on(&[Array, Compare]);
     /// busy cores of the controllers
     number("cores_busy", Unit::Cores, computed(|at| at.cores_busy()))
         .unlisted().figure("cores_busy", MeanOverTime);
@@ -124,7 +124,7 @@ columns! {
     count("stalled_writes", field!(cache.stalled_writes));
     /// layout score, 0 to 1
     number("layout_score_0_to_1", Unit::Score, field!(layout.score))
-        .headed("layout\nscore", "layout score").on(&[Terminal, Array])
+        .headed("layout\nscore", "layout score").on(&[Terminal, Array, Compare])
         .figure("layout_score", MeanOverTime);
     /// contiguous pieces of a GiB of the file
     number("extents_per_gib", Unit::None, field!(layout.extents_per_gib));
@@ -146,10 +146,10 @@ columns! {
     number("blocks_per_consistency_point", Unit::None, field!(consistency_points?.blocks_per_cp));
     /// stripes that consistency points wrote in full, %
     percent("full_stripe_percent", field!(consistency_points?.full_stripe_percent))
-        .headed("full\nstripes\n%", "full stripes %").on(&[TerminalIfRoom, Array])
+        .headed("full\nstripes\n%", "full stripes %").on(&[TerminalIfRoom, Array, Compare])
         .figure("full_stripe_percent", MeanOverTime);
     /// read commands to update parity, for each host operation
-    per_op("parity_reads_per_op", computed(|at| at.per_op(at.segment.spindle_commands.parity_update_reads)))
+    per_op("parity_reads_per_host_op", computed(|at| at.per_op(at.segment.spindle_commands.parity_update_reads)))
         .headed("parity\nreads\nper op", "parity reads per op").on(&[TerminalIfRoom]).unlisted();
     /// share of the time in consistency points, %
     percent("checkpoint_percent", computed(|at| at.percent_in_consistency_points()))

@@ -167,6 +167,8 @@ pub enum Table {
     Host,
     /// What an array did, on the page.
     Array,
+    /// The comparison of runs, beside IOPS and mean response time.
+    Compare,
     /// One of its own, for all of its group, on the page and, if it is not of one array, on the terminal.
     OfGroup,
 }
@@ -201,6 +203,20 @@ impl Column {
     #[must_use]
     pub fn meaning(&self) -> &'static str {
         self.meaning.trim_start()
+    }
+
+    /// Returns the number of columns of a table.
+    pub(crate) const fn count_of(table: Table) -> usize {
+        let (mut count, mut position) = (0, 0);
+        while position < COLUMNS.len() {
+            let mut tables = COLUMNS[position].tables;
+            while let [first, rest @ ..] = tables {
+                count += (*first as usize == table as usize) as usize;
+                tables = rest;
+            }
+            position += 1;
+        }
+        count
     }
 
     /// Returns the heading on a terminal, in lines.
@@ -274,6 +290,14 @@ impl Column {
         self.source.is_of_workloads
     }
 }
+
+impl PartialEq for Column {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Column {}
 
 const fn are_equal(mut one: &[u8], mut other: &[u8]) -> bool {
     while let ([first, rest @ ..], [second, others @ ..]) = (one, other)
@@ -399,8 +423,7 @@ impl Place<'_> {
         Some(ms as f64 / (10.0 * self.segment.seconds))
     }
 
-    /// Returns commands for each operation; none without operations.
     fn per_op(&self, commands: u64) -> Option<f64> {
-        (self.segment.ops > 0).then(|| commands as f64 / self.segment.ops as f64)
+        Some(commands as f64 / self.segment.ops.max(1) as f64)
     }
 }
