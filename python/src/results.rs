@@ -61,7 +61,7 @@ impl Results {
 
     fn segments_csv(&self) -> PyResult<String> {
         let mut bytes = Vec::new();
-        report::write_segments_csv(&self.results, &mut bytes).map_err(failed)?;
+        report::write_segments_csv(&self.results, &[], &mut bytes).map_err(failed)?;
         String::from_utf8(bytes).map_err(failed)
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use strewn::report::{self, ChartError, RESULTS_CHARTS, Report};
-use strewn::results::{LayoutMap, Results};
+use strewn::results::{Column, LayoutMap, Results};
 use strewn::terminal::{self, Failure};
 
 use super::arguments::{PictureArguments, TableFormat};
@@ -13,6 +13,7 @@ pub(crate) const RESULTS: &str = "results.json";
 pub(crate) const MAP: &str = "map.json";
 pub(crate) const SCENARIO: &str = "scenario.toml";
 const SEGMENTS: &str = "segments.csv";
+const SEGMENTS_MARKDOWN: &str = "segments.md";
 const SEGMENTS_PARQUET: &str = "segments.parquet";
 const REPORT: &str = "report.html";
 
@@ -30,13 +31,13 @@ pub(crate) fn names_of_run() -> Vec<String> {
     let own = [RESULTS, MAP, SCENARIO].map(str::to_owned);
     let charts = RESULTS_CHARTS.iter().map(|chart| chart.file_stem());
     let pictures = charts.flat_map(|stem| ["svg", "png"].map(|ending| format!("{stem}.{ending}")));
-    let made = [SEGMENTS, SEGMENTS_PARQUET, REPORT].map(str::to_owned);
+    let made = [SEGMENTS, SEGMENTS_MARKDOWN, SEGMENTS_PARQUET, REPORT].map(str::to_owned);
     own.into_iter().chain(made).chain(pictures).collect()
 }
 
 /// Returns the formats of the tables of segments in a directory that this build can write, or the default.
 pub(crate) fn formats_in(directory: &Path) -> Vec<TableFormat> {
-    let mut formats = vec![TableFormat::Csv];
+    let mut formats = vec![TableFormat::Csv, TableFormat::Md];
     if cfg!(feature = "parquet") {
         formats.push(TableFormat::Parquet);
     }
@@ -47,6 +48,7 @@ pub(crate) fn formats_in(directory: &Path) -> Vec<TableFormat> {
 fn segments_name(format: TableFormat) -> &'static str {
     match format {
         TableFormat::Csv => SEGMENTS,
+        TableFormat::Md => SEGMENTS_MARKDOWN,
         TableFormat::Parquet => SEGMENTS_PARQUET,
     }
 }
@@ -84,10 +86,11 @@ pub(crate) fn of_report(
     shown: &Shown<'_>,
     pictures: &PictureArguments,
     formats: &[TableFormat],
+    columns: &[&'static Column],
 ) -> Result<Vec<OutFile>, Failure> {
     let Shown { results, map, scenario } = *shown;
     let html = Report { results, map, scenario }.to_html().map_err(failed)?;
-    let tables = formats.iter().map(|format| segments(results, *format));
+    let tables = formats.iter().map(|format| segments(results, *format, columns));
     let mut files = tables.collect::<Result<Vec<_>, _>>()?;
     files.push((REPORT.to_owned(), html.into_bytes()));
     for chart in RESULTS_CHARTS {
@@ -146,13 +149,20 @@ pub(crate) fn publish(output: RunOutput) -> Result<(), Failure> {
     written.and(undrawn).and(printed)
 }
 
-fn segments(results: &Results, format: TableFormat) -> Result<OutFile, Failure> {
+fn segments(
+    results: &Results,
+    format: TableFormat,
+    columns: &[&'static Column],
+) -> Result<OutFile, Failure> {
     let mut bytes = Vec::new();
     match format {
-        TableFormat::Csv => report::write_segments_csv(results, &mut bytes).map_err(failed)?,
+        TableFormat::Csv => {
+            report::write_segments_csv(results, columns, &mut bytes).map_err(failed)?
+        }
+        TableFormat::Md => bytes = report::segments_markdown(results, columns).into_bytes(),
         #[cfg(feature = "parquet")]
         TableFormat::Parquet => {
-            report::write_segments_parquet(results, &mut bytes).map_err(failed)?;
+            report::write_segments_parquet(results, columns, &mut bytes).map_err(failed)?;
         }
         // The argument checks refused this before anything ran.
         #[cfg(not(feature = "parquet"))]

@@ -162,14 +162,18 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let json = results.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
     let files = |out| {
         let shown = Shown { results: &results, map: map.as_ref(), scenario: Some(&text) };
-        let made =
-            output_files::of_report(&shown, &arguments.pictures, &[arguments.table.format()])
-                .and_then(|mut others| {
-                    let load = options.load.as_ref();
-                    let also = also::files(&also_shapes, &scenario, &results, load, &segments)?;
-                    others.extend(also);
-                    Ok(others)
-                });
+        let made = output_files::of_report(
+            &shown,
+            &arguments.pictures,
+            &[arguments.table.format()],
+            &arguments.table.columns,
+        )
+        .and_then(|mut others| {
+            let load = options.load.as_ref();
+            let also = also::files(&also_shapes, &scenario, &results, load, &segments)?;
+            others.extend(also);
+            Ok(others)
+        });
         Ok::<_, Failure>(OutputFiles { out, measured: output_files::of_run(&shown, &json)?, made })
     };
     let files = out.map(files).transpose()?;

@@ -156,3 +156,27 @@ fn what_cannot_be_read_is_said_with_place_and_remedy() {
     folder.strewn(&["report", "empty"]).refused(&["empty/map.json is of another run"]);
     assert!(contents(&folder.path("out")) == before);
 }
+
+#[test]
+fn columns_are_chosen_by_their_names_and_as_figures() {
+    let folder = folder_with_results();
+    folder.strewn(&["report", "out", "--columns", "iops,layout_score_0_to_1"]).succeeded();
+    assert!(
+        folder
+            .read("out/segments.csv")
+            .starts_with("array,segment,host_ops_per_s,layout_score_0_to_1\r\nanywhere,1,")
+    );
+    folder.strewn(&["report", "out", "--format", "md", "--columns", "p99_ms"]).succeeded();
+    let table = folder.read("out/segments.md");
+    assert!(table.starts_with("| array | segment | p99 ms |\n| --- | ---: | ---: |\n"), "{table}");
+    // Without a choice, the tables of the command.
+    folder.strewn(&["report", "out", "--format", "md"]).succeeded();
+    let tables = folder.read("out/segments.md");
+    assert!(tables.starts_with("## anywhere\n\n| segment |"), "{tables}");
+    folder.strewn(&["report", "out", "--columns", "none"]).refused(&["--list-columns"]);
+    folder.strewn(&["run", "small.toml", "--columns", "iops"]).refused(&["--out DIR"]);
+    let listed = folder.strewn(&["report", "--list-columns"]).succeeded();
+    assert!(
+        listed.contains("\n| `host_ops_per_s` | `iops` | `iops` | host operations per second |")
+    );
+}

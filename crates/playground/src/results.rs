@@ -36,7 +36,7 @@ pub(crate) fn results(source: &Source, done: &[&[u8]], of: &Of<'_>) -> Result<Va
     results.wall_seconds = rounded(of.wall_seconds, 4);
 
     let mut csv = Vec::new();
-    write_segments_csv(&results, &mut csv).map_err(|error| failed(&error))?;
+    write_segments_csv(&results, &[], &mut csv).map_err(|error| failed(&error))?;
     let files = (results.to_json_string().map_err(|error| failed(&error))?, csv);
     // Nobody has stopped it.
     results.partial &= !of.goes_on;

@@ -96,7 +96,7 @@ fn arrays_that_run_apart_give_the_bytes_of_a_run() {
     assert_eq!(setting(&file("results")), setting(&results.to_json_string().unwrap()));
     assert_eq!(file("map"), map.to_json_string().unwrap());
     let mut csv = Vec::new();
-    strewn_report::write_segments_csv(&results, &mut csv).unwrap();
+    strewn_report::write_segments_csv(&results, &[], &mut csv).unwrap();
     assert_eq!(file("csv").as_bytes(), csv);
     let ids: Vec<&str> = (answer["sections"].as_array().unwrap().iter())
         .map(|section| section["id"].as_str().unwrap())

@@ -3,8 +3,7 @@
 use crate::columns::segment_list;
 use strewn_results::words::{fixed, signed};
 use strewn_results::{
-    ArrayBands, ArrayResults, Bands, ChangeBand, FigureBand, FigureRange, Results, SeedSource,
-    SeedsAlone,
+    ArrayBands, ArrayResults, Bands, ChangeBand, FigureRange, Results, SeedSource, SeedsAlone,
 };
 
 /// Returns what a reader of the bands of `array` must know, in sentences of ASCII; none without bands.
@@ -126,11 +125,6 @@ fn excluded(own: &ArrayBands) -> Option<String> {
     (!listed.is_empty()).then(|| {
         format!("Excluded, because they cannot reproduce the fitted rows: {}.", listed.join("; "))
     })
-}
-
-/// Returns the ends of a band: `4810-4901`.
-pub(crate) fn ends(band: &FigureBand, decimals: usize) -> String {
-    format!("{}-{}", fixed(band.low, decimals), fixed(band.high, decimals))
 }
 
 /// Returns the ends of the band of a change, percent: `-30.0 to -28.2`.

@@ -1,5 +1,6 @@
 //! What documents claim, with verdicts, as a Markdown table.
 
+use crate::columns::escaped;
 use crate::rows_table::shown;
 use strewn_results::{ClaimTest, ClaimVerdict, ClaimedOf, JudgedClaim, JudgedFigure};
 
@@ -52,9 +53,9 @@ fn row(judged: &JudgedClaim<'_>) -> String {
         ClaimVerdict::Contradicted => format!("**{}**", judged.verdict.as_str()),
         verdict => verdict.as_str().to_owned(),
     };
-    let claim = cell(&judged.claim.claim);
+    let claim = escaped(&judged.claim.claim);
     if let ClaimTest::NotTestable(why) = &judged.claim.test {
-        return format!("| {claim} | {verdict}: {} | | | |\n", cell(why));
+        return format!("| {claim} | {verdict}: {} | | | |\n", escaped(why));
     }
     let each = |words: &dyn Fn(&JudgedFigure<'_>) -> String| {
         let lines: Vec<String> = judged.figures.iter().map(words).collect();
@@ -68,7 +69,7 @@ fn row(judged: &JudgedClaim<'_>) -> String {
         None => "-".to_owned(),
     });
     let bounds = each(&|figure| bounds(figure));
-    let run = each(&|figure| cell(&source(figure)));
+    let run = each(&|figure| escaped(&source(figure)));
     format!("| {claim} | {verdict} | {simulated} | {bounds} | {run} |\n")
 }
 
@@ -108,9 +109,4 @@ fn source(judged: &JudgedFigure<'_>) -> String {
         words.push_str(&format!(", over segment {segment}"));
     }
     words
-}
-
-/// A cell of Markdown.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
 }

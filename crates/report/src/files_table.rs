@@ -1,8 +1,7 @@
 //! Real files, their free space and their comparison as text, and files as CSV.
 
-use crate::columns::{Columns, optional};
+use crate::columns::{Columns, FileColumn, write_csv};
 use crate::shown::shown_path;
-use crate::table_column::{TableColumn, write_csv};
 use std::io::Write;
 use strewn_results::words::{about, fixed, with_commas};
 use strewn_results::{
@@ -43,70 +42,39 @@ fn simulated(record: &FileRecord) -> Option<&strewn_results::FileSimulation> {
 /// Returns a row for each file, and a sentence for each that was simulated. The path comes last, since it may be long.
 #[must_use]
 pub fn files_table(files: &[FileRecord]) -> String {
-    let rows: Vec<FileRecord> = files.to_vec();
-    let any = |has: fn(&FileRecord) -> bool| rows.iter().any(has);
-    let cost = |row: &FileRecord, of: fn(&FileCost) -> f64| {
-        optional(row.cost.as_ref().map(of), figure_words)
-    };
-    let mut columns = Columns::<FileRecord>::new()
-        .number("size", |row| about(row.bytes as f64))
-        .number("extents", |row| with_commas(&row.layout.extents.to_string()))
-        .number("layout\nscore", |row| match row.layout.extents {
-            0 => "-".to_owned(),
-            _ => score_words(row.layout.layout_score),
+    let any = |has: fn(&FileRecord) -> bool| files.iter().any(has);
+    let any_cost = any(|file| file.cost.is_some());
+    let mut text = layout_columns(files, true)
+        .when(any_cost, |columns| {
+            columns
+                .number("commands\nper request\nnow", |file| {
+                    cost(file, |cost| cost.commands_per_request)
+                })
+                .number("contig-\nuous", |file| {
+                    cost(file, |cost| cost.contiguous_commands_per_request)
+                })
         })
-        .number("extents\nper GiB", |row| match row.layout.extents {
-            0 => "-".to_owned(),
-            _ => figure_words(row.layout.extents_per_gib),
+        .when(any(|file| simulated(file).is_some()), |columns| {
+            // One says the other, and a terminal is narrow; --json and --csv have both.
+            let scans = any(|file| file.cost.as_ref().is_some_and(|cost| cost.is_sequential));
+            let of = move |performance: FilePerformance| match scans {
+                true => performance.mb_per_s,
+                false => performance.iops,
+            };
+            let now = move |file: &FileRecord| Some(figure_words(of(simulated(file)?.now)));
+            columns
+                .number(if scans { "MB/s\nnow" } else { "IOPS\nnow" }, now)
+                .number("contig-\nuous", move |file| {
+                    Some(figure_words(of(simulated(file)?.contiguous)))
+                })
         })
-        .number("extents\nper MiB\nwindow", |row| match row.layout.extents_per_mib_window {
-            0.0 => "-".to_owned(),
-            extents => fixed(extents, 1),
-        });
-    if any(|row| row.layout.span.is_some()) {
-        columns = columns.number("span\n%", |row| optional(row.layout.span, share_percent));
-    }
-    if any(|row| row.layout.shared_bytes > 0) {
-        columns = columns.number("shared\n%", |row| share_percent(row.layout.shared()));
-    }
-    if any(|row| row.layout.holes > 0) {
-        columns = columns.number("holes", |row| match row.layout.hole_bytes {
-            0 => "-".to_owned(),
-            bytes => about(bytes as f64),
-        });
-    }
-    if any(|row| row.cost.is_some()) {
-        columns = columns
-            .number("commands\nper request\nnow", move |row| {
-                cost(row, |cost| cost.commands_per_request)
+        .when(files.len() > 1 && any_cost, |columns| {
+            columns.number("extra\ncommands\na pass", |file| {
+                cost(file, |cost| cost.extra_commands.max(0.0).round())
             })
-            .number("contig-\nuous", move |row| {
-                cost(row, |cost| cost.contiguous_commands_per_request)
-            });
-    }
-    if any(|row| simulated(row).is_some()) {
-        // One says the other, and a terminal is narrow; --json and --csv have both.
-        let scans = any(|row| row.cost.as_ref().is_some_and(|cost| cost.is_sequential));
-        let of = move |performance: FilePerformance| match scans {
-            true => performance.mb_per_s,
-            false => performance.iops,
-        };
-        let header = if scans { "MB/s\nnow" } else { "IOPS\nnow" };
-        columns = columns
-            .number(header, move |row| {
-                optional(simulated(row).map(|figures| of(figures.now)), figure_words)
-            })
-            .number("contig-\nuous", move |row| {
-                optional(simulated(row).map(|figures| of(figures.contiguous)), figure_words)
-            });
-    }
-    if files.len() > 1 && any(|row| row.cost.is_some()) {
-        columns = columns.number("extra\ncommands\na pass", move |row| {
-            cost(row, |cost| cost.extra_commands.max(0.0).round())
-        });
-    }
-    columns = columns.words("", |row| shown_path(&row.path));
-    let mut text = columns.render(&rows);
+        })
+        .words("", |file| shown_path(&file.path))
+        .render(files);
     text.push_str(&legend(files));
     let several = files.len() > 1;
     for file in files {
@@ -126,6 +94,58 @@ pub fn files_table(files: &[FileRecord]) -> String {
         sentences.iter().for_each(|sentence| text.push_str(&format!("  {sentence}\n")));
     }
     text
+}
+
+fn cost(file: &FileRecord, of: fn(&FileCost) -> f64) -> Option<String> {
+    file.cost.as_ref().map(of).map(figure_words)
+}
+
+/// Returns the columns of how files lie: on a terminal those for which there is room, and only if some file has them.
+pub(crate) fn layout_columns<'a>(
+    files: &[FileRecord],
+    on_terminal: bool,
+) -> Columns<'a, FileRecord> {
+    let any = |has: fn(&FileRecord) -> bool| !on_terminal || files.iter().any(has);
+    // A terminal says of a file without extents that it has no layout.
+    let extents = move |file: &FileRecord, words: String| {
+        (!on_terminal || file.layout.extents > 0).then_some(words)
+    };
+    let bytes = |bytes: u64| (bytes > 0).then(|| about(bytes as f64));
+    Columns::<FileRecord>::new()
+        .number("size", |file| about(file.bytes as f64))
+        .number("extents", |file| with_commas(&file.layout.extents.to_string()))
+        .number("layout\nscore", move |file| extents(file, score_words(file.layout.layout_score)))
+        .number("extents\nper GiB", move |file| {
+            extents(file, figure_words(file.layout.extents_per_gib))
+        })
+        .number("extents\nper MiB\nwindow", move |file| {
+            let extents = file.layout.extents_per_mib_window;
+            (!on_terminal || extents != 0.0).then(|| fixed(extents, 1))
+        })
+        .when(!on_terminal, |columns| {
+            columns.number("span", |file| about(file.layout.span_bytes as f64))
+        })
+        .when(any(|file| file.layout.span.is_some()), |columns| {
+            columns.number(("span\n%", "span, % of the device"), |file| {
+                file.layout.span.map(share_percent)
+            })
+        })
+        .when(any(|file| file.layout.shared_bytes > 0), |columns| {
+            columns.number("shared\n%", move |file| {
+                let is_shown = on_terminal || file.layout.shared_bytes > 0;
+                is_shown.then(|| share_percent(file.layout.shared()))
+            })
+        })
+        .when(any(|file| file.layout.holes > 0), |columns| {
+            columns.number("holes", move |file| bytes(file.layout.hole_bytes))
+        })
+        .when(!on_terminal, |columns| {
+            columns
+                .number("unwritten", move |file| bytes(file.layout.unwritten_bytes))
+                .number("compressed", move |file| bytes(file.layout.compressed_bytes))
+                .number("in metadata", move |file| bytes(file.layout.inline_bytes))
+                .number("place unknown", move |file| bytes(file.layout.unknown_bytes))
+        })
 }
 
 /// Says once what all files have in common: the access specification, the drive, the devices.
@@ -249,21 +269,33 @@ pub fn free_space_table(spaces: &[FreeSpaceRecord]) -> String {
             about(space.largest_run_bytes as f64),
             space.source,
         ));
-        let all: u64 = space.runs.iter().map(|(_, runs)| runs).sum();
-        let rows: Vec<(u64, u64, u64)> =
-            space.runs.iter().map(|(bytes, runs)| (*bytes, *runs, all)).collect();
         text.push_str(&format!("  {}\n\n", free_space_sentence(space)));
-        text.push_str(
-            &Columns::<(u64, u64, u64)>::new()
-                .number("runs of", |row| {
-                    format!("{} to {}", about(row.0 as f64), about(2.0 * row.0 as f64))
-                })
-                .number("number", |row| with_commas(&row.1.to_string()))
-                .number("% of runs", |row| share_percent(row.1 as f64 / row.2.max(1) as f64))
-                .render(&rows),
-        );
+        text.push_str(&run_columns(space, true).render(&space.runs));
     }
     text
+}
+
+/// Returns the columns of runs of free space, for the terminal or for the page.
+pub(crate) fn run_columns<'a>(
+    space: &FreeSpaceRecord,
+    on_terminal: bool,
+) -> Columns<'a, (u64, u64)> {
+    let all: u64 = space.runs.iter().map(|(_, runs)| runs).sum();
+    let class = |(bytes, _): &(u64, u64)| {
+        format!("{} to {}", about(*bytes as f64), about(2.0 * *bytes as f64))
+    };
+    let columns = match on_terminal {
+        true => Columns::new().number("runs of", class),
+        false => Columns::new().words("runs of", class),
+    };
+    columns.number("number", |(_, runs)| with_commas(&runs.to_string())).when(
+        on_terminal,
+        |columns| {
+            columns.number("% of runs", move |(_, runs)| {
+                share_percent(*runs as f64 / all.max(1) as f64)
+            })
+        },
+    )
 }
 
 /// Says how the next write will lie.
@@ -283,7 +315,7 @@ pub(crate) fn free_space_sentence(space: &FreeSpaceRecord) -> String {
 }
 
 /// A figure of a file before and after.
-struct Compared {
+pub(crate) struct Compared {
     path: String,
     name: String,
     before: String,
@@ -333,30 +365,28 @@ pub fn files_comparison(before: &[FileRecord], after: &[FileRecord]) -> String {
             lines.push(format!("{}: only in the earlier list", shown_path(&old.path)));
         }
     }
-    let mut text = String::new();
-    if !rows.is_empty() {
-        text = Columns::<Compared>::new()
-            .words("", |row| row.path.clone())
-            .words("", |row| row.name.clone())
-            .number("before", |row| row.before.clone())
-            .number("after", |row| row.after.clone())
-            .number("change", |row| row.change.clone())
-            .render(&rows);
-    }
+    let mut text = compared_columns().render_any(&rows);
     lines.iter().for_each(|line| text.push_str(&format!("{line}\n")));
     text
 }
 
-/// Returns the rows of a comparison for a table: path, figure, before, after, change.
-pub(crate) fn compared_rows(before: &[FileRecord], after: &[FileRecord]) -> Vec<[String; 5]> {
+/// Returns the rows of a comparison for a page, each with its path.
+pub(crate) fn compared_rows(before: &[FileRecord], after: &[FileRecord]) -> Vec<Compared> {
     let matched = earlier_files(before, after);
     let pairs = after.iter().zip(matched).filter_map(|(now, old)| Some((now, &before[old?])));
     let rows = pairs.flat_map(|(now, old)| {
-        compared(old, now)
-            .into_iter()
-            .map(|row| [now.path.clone(), row.name, row.before, row.after, row.change])
+        compared(old, now).into_iter().map(|row| Compared { path: now.path.clone(), ..row })
     });
     rows.collect()
+}
+
+pub(crate) fn compared_columns<'a>() -> Columns<'a, Compared> {
+    Columns::<Compared>::new()
+        .words(("", "file"), |row| row.path.clone())
+        .words(("", "figure"), |row| row.name.clone())
+        .number("before", |row| row.before.clone())
+        .number("after", |row| row.after.clone())
+        .number("change", |row| row.change.clone())
 }
 
 const SAME: &str = "same";
@@ -431,12 +461,12 @@ pub fn write_files_csv(files: &[FileRecord], writer: impl Write) -> Result<(), R
 }
 
 /// Returns the columns of files.
-fn file_columns(files: &[FileRecord]) -> Vec<TableColumn> {
+fn file_columns(files: &[FileRecord]) -> Vec<FileColumn> {
     let words = |name: &str, of: &dyn Fn(&FileRecord) -> String| {
-        TableColumn::words(name, files.iter().map(of))
+        FileColumn::words(name, files.iter().map(of))
     };
     let number = |name: &str, of: &dyn Fn(&FileRecord) -> Option<f64>| {
-        TableColumn::numbers(name, files.iter().map(of))
+        FileColumn::numbers(name, files.iter().map(of))
     };
     let cost = |name: &str, of: fn(&FileCost) -> f64| {
         number(name, &|file: &FileRecord| file.cost.as_ref().map(of))

@@ -1,46 +1,51 @@
-//! The parity groups or disk groups of arrays that have several, as text.
+//! The parity groups or disk groups of arrays that have several.
 
-use crate::columns::Columns;
-use strewn_results::words::fixed;
+use crate::columns::{Columns, Figure, SegmentRow};
 use strewn_results::{GroupFigures, Results};
 
-/// A group in a segment.
-struct GroupRow {
-    array: String,
-    segment: u32,
-    /// Counted from 1.
-    group: usize,
-    figures: GroupFigures,
+/// A group in a segment, with its position.
+pub(crate) struct GroupRow<'a> {
+    segment: SegmentRow<'a>,
+    position: usize,
+    figures: &'a GroupFigures,
 }
 
 /// Returns what each group did in each segment. Empty if no array has several.
 #[must_use]
 pub fn groups_table(results: &Results) -> String {
-    let mut rows = Vec::new();
-    for array in &results.arrays {
-        for segment in &array.segments {
-            rows.extend((1..).zip(&segment.groups).map(|(group, figures)| GroupRow {
-                array: array.name.clone(),
-                segment: segment.index,
-                group,
-                figures: *figures,
-            }));
-        }
-    }
-    if rows.is_empty() {
-        return String::new();
-    }
-    let percent =
-        |share: Option<f64>| share.map_or_else(|| "-".to_owned(), |share| fixed(share, 1));
-    let busy = move |share: Option<f64>| percent(share.map(|share| 100.0 * share));
-    Columns::<GroupRow>::new()
-        .words("array", |row| row.array.clone())
-        .number("segment", |row| row.segment.to_string())
-        .number("group", |row| row.group.to_string())
-        .number("data\nspindles\nbusy %", move |row| busy(row.figures.spindles))
-        .number("parity\nspindles\nbusy %", move |row| busy(row.figures.parity_spindles))
-        .number("reads", |row| row.figures.reads.to_string())
-        .number("writes", |row| row.figures.writes.to_string())
-        .number("free %", move |row| percent(row.figures.free_percent))
-        .render(&rows)
+    group_columns().render_any(&group_rows(results))
+}
+
+pub(crate) fn group_rows(results: &Results) -> Vec<GroupRow<'_>> {
+    let rows = SegmentRow::all(results).flat_map(|segment| {
+        let groups = segment.segment.groups.iter().enumerate();
+        groups.map(move |(position, figures)| GroupRow { segment, position, figures })
+    });
+    rows.collect()
+}
+
+pub(crate) fn group_columns<'a>() -> Columns<'a, GroupRow<'a>> {
+    let at = |row: &GroupRow<'_>, figure: Figure, field: &str| {
+        figure.at(row.segment.path(&format!("groups/{}/{field}", row.position)))
+    };
+    Columns::new()
+        .words("array", |row: &GroupRow<'_>| row.segment.array.name.clone())
+        .number("segment", |row| row.segment.segment.index.to_string())
+        .number("group", |row| (row.position + 1).to_string())
+        .number(("data\nspindles\nbusy %", "data spindles busy"), move |row| {
+            row.figures.spindles.map(|share| at(row, Figure::share(share), "spindles"))
+        })
+        .number(("parity\nspindles\nbusy %", "parity spindles busy"), move |row| {
+            let share = row.figures.parity_spindles?;
+            Some(at(row, Figure::share(share), "parity_spindles"))
+        })
+        .number(("reads", "read commands"), move |row| {
+            at(row, Figure::count(row.figures.reads), "reads")
+        })
+        .number(("writes", "write commands"), move |row| {
+            at(row, Figure::count(row.figures.writes), "writes")
+        })
+        .number("free %", move |row| {
+            row.figures.free_percent.map(|free| at(row, Figure::new(free, 1), "free_percent"))
+        })
 }

@@ -10,7 +10,6 @@ mod beside;
 mod canvas;
 mod chart;
 mod claims_table;
-mod client_raid_table;
 mod columns;
 mod controller_work;
 mod cost_table;
@@ -21,6 +20,7 @@ mod embedded_font;
 mod failures_table;
 mod files_chart;
 mod files_table;
+mod group_tables;
 mod groups_table;
 mod headline;
 mod html;
@@ -30,7 +30,7 @@ mod loss_table;
 mod machine_table;
 mod map_chart;
 mod marker;
-mod page_cache_table;
+mod overhead_table;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod phases_table;
@@ -38,6 +38,7 @@ mod plot;
 #[cfg(feature = "png")]
 mod png;
 mod prediction_words;
+mod published_tables;
 mod rank_correlation;
 mod results_chart;
 mod rows_chart;
@@ -45,6 +46,7 @@ mod rows_table;
 mod runs_chart;
 mod runs_table;
 mod segment_chart;
+mod segments_table;
 mod sheet;
 mod shown;
 mod study_page;
@@ -55,19 +57,19 @@ mod sweep_design;
 mod sweep_table;
 mod sweep_words;
 mod table;
-mod table_column;
 #[cfg(feature = "png")]
 mod text_outlines;
 mod theme;
 mod throughput_chart;
 mod value_mark;
+mod volumes_table;
+mod workloads_table;
 
 pub use beside::{Beside, Curve};
 pub use chart::{ChartError, ChartSize, ChartStyle};
 pub use claims_table::claims_table;
-pub use client_raid_table::client_raid_table;
 pub use cost_table::cost_tables;
-pub use csv::write_segments_csv;
+pub use csv::{segments_markdown, write_segments_csv};
 pub use drive_chart::{DRIVE_CHARTS, DriveChart};
 pub use drive_table::{closed_loop_text, drive_tables, replay_text};
 pub use failures_table::failures_table;
@@ -76,6 +78,7 @@ pub use files_table::{
     earlier_files, file_totals_sentence, files_comparison, files_table, free_space_table,
     write_files_csv,
 };
+pub use group_tables::{client_raid_table, page_cache_table};
 pub use groups_table::groups_table;
 pub use headline::headline;
 pub use html::{
@@ -84,26 +87,27 @@ pub use html::{
 };
 pub use loss_table::loss_table;
 pub use machine_table::machine_table;
-pub use page_cache_table::page_cache_table;
+pub use overhead_table::overhead_table;
 #[cfg(feature = "parquet")]
 pub use parquet::{write_segments_parquet, write_sweep_parquet};
 pub use phases_table::phases_table;
 #[cfg(feature = "png")]
 pub use png::{PNG_SCALE, png};
 pub use prediction_words::predictions_sentence;
+pub use published_tables::{fitted_table, summary_table};
 pub use results_chart::{RESULTS_CHARTS, ResultsChart};
 pub use rows_table::rows_table;
 pub use runs_chart::runs_chart;
 pub use runs_table::{runs_csv, runs_tables};
 pub use segment_chart::{iops_chart, response_chart};
+pub use segments_table::segments_table;
 pub use shown::{shown_path, shown_text};
 pub use study_page::{StudyPageError, StudySource, study_depends, study_finding, study_page};
 pub use study_summary::study_summary;
 pub use sweep_chart::{SweepChart, sweep_charts};
 pub use sweep_csv::{write_differences_csv, write_sweep_csv};
 pub use sweep_table::sweep_table;
-pub use table::{
-    all_tables, fitted_table, overhead_table, segments_table, summary_table, volumes_table,
-    workloads_table,
-};
+pub use table::all_tables;
 pub use theme::Theme;
+pub use volumes_table::volumes_table;
+pub use workloads_table::workloads_table;

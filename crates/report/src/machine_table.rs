@@ -1,16 +1,9 @@
 //! Where the time of operations went, and how busy links and controllers were, as text.
 
-use crate::columns::Columns;
+use crate::columns::{Columns, Figure, SegmentRow, declared};
+use crate::group_tables::group_rows;
 use strewn_results::words::fixed;
-use strewn_results::{ArrayResults, MachineEvent, MachineFigures, Results};
-
-/// An array in a segment.
-struct MachineRow {
-    array: String,
-    segment: u32,
-    longest_ms: f64,
-    figures: MachineFigures,
-}
+use strewn_results::{ArrayResults, Column, Group, MachineEvent, MachineFigures, Results};
 
 /// Returns the title of [`machine_table`].
 pub(crate) fn machine_heading(results: &Results) -> String {
@@ -47,121 +40,96 @@ fn with_time_of_requests(results: &Results) -> impl Iterator<Item = &ArrayResult
 /// Returns what lay between hosts and arrays in each segment. Empty if nothing did.
 #[must_use]
 pub fn machine_table(results: &Results) -> String {
-    let mut rows = Vec::new();
-    for array in &results.arrays {
-        for segment in &array.segments {
-            rows.extend(segment.machine.iter().map(|figures| MachineRow {
-                array: array.name.clone(),
-                segment: segment.index,
-                longest_ms: segment.response_ms.max,
-                figures: (**figures).clone(),
-            }));
-        }
-    }
+    let rows = group_rows(results, Group::Machine);
     if rows.is_empty() {
         return String::new();
     }
-    let ms = |part: usize| move |row: &MachineRow| fixed(row.figures.time_in_ms.parts()[part].1, 2);
-    // The busiest link, either way.
-    let busiest = |row: &MachineRow| {
-        let link = row.figures.busiest_link();
-        link.map_or_else(|| "-".to_owned(), |link| fixed(100.0 * link.utilization, 1))
-    };
-    let has_router = rows.iter().any(|row| row.figures.router_utilization.is_some());
-    let router = |row: &MachineRow| {
-        let busy = row.figures.router_utilization;
-        busy.map_or_else(|| "-".to_owned(), |share| fixed(100.0 * share, 1))
-    };
-    let columns = Columns::<MachineRow>::new()
-        .words("array", |row| row.array.clone())
-        .number("segment", |row| row.segment.to_string())
-        .number("host\nms", ms(0))
-        .number("wire\nms", ms(1))
-        .number("front\nend\nms", ms(2))
-        .number("controller\nms", ms(3))
-        .number("spindles\nms", ms(4))
-        .number("outage\nms", ms(5))
-        .number("longest\nresponse\nms", |row| fixed(row.longest_ms, 0))
-        .number("busiest\nlink\n%", busiest);
-    let columns = match has_router {
-        true => columns.number("router\n%", router),
-        false => columns,
-    };
-    let has_hosts = rows.iter().any(|row| !row.figures.hosts.is_empty());
-    let columns = match has_hosts {
-        true => columns.number("cores\nbusy at\neach host", |row| {
-            each(row.figures.hosts.iter().map(|host| host.cores), 2)
-        }),
-        false => columns,
-    };
-    let has_cores =
-        rows.iter().any(|row| row.figures.controllers.iter().any(|one| one.cores.is_some()));
-    let columns = match has_cores {
-        true => columns.number("cores\nbusy at each\ncontroller", |row| {
-            let busy = row.figures.controllers.iter().map(|one| match &one.cores {
-                Some(cores) => fixed(cores.busy, 2),
-                None => fixed(one.utilization, 2),
-            });
-            busy.collect::<Vec<_>>().join(", ")
-        }),
-        false => columns,
-    };
-    let columns = columns.number("each\ncontroller\nbusy %", |row| {
-        each(row.figures.controllers.iter().map(|one| 100.0 * one.utilization), 1)
-    });
-    let columns = match rows.iter().any(|row| row.figures.lost > 0) {
-        true => columns.number("messages\nlost", |row| row.figures.lost.to_string()),
-        false => columns,
-    };
-    let mut table = columns.render(&rows);
+    let any = |has: fn(&MachineFigures) -> bool| rows.iter().filter_map(machine).any(has);
+    let mut table = machine_columns(&rows)
+        .when(any(|machine| !machine.hosts.is_empty()), |columns| {
+            columns.number("cores\nbusy at\neach host", |row| {
+                each(machine(row)?.hosts.iter().map(|host| host.cores), 2)
+            })
+        })
+        .when(any(|machine| machine.controllers.iter().any(|one| one.cores.is_some())), |columns| {
+            columns.number("cores\nbusy at each\ncontroller", |row| {
+                let busy = machine(row)?.controllers.iter().map(|one| match &one.cores {
+                    Some(cores) => fixed(cores.busy, 2),
+                    None => fixed(one.utilization, 2),
+                });
+                Some(busy.collect::<Vec<_>>().join(", "))
+            })
+        })
+        .number("each\ncontroller\nbusy %", |row| {
+            each(machine(row)?.controllers.iter().map(|one| 100.0 * one.utilization), 1)
+        })
+        .when(any(|machine| machine.lost > 0), |columns| columns.all(declared!["requests_lost"]))
+        .render(&rows);
     for note in time_of_requests_notes(results) {
         table.push_str(&format!("\n{note}\n"));
     }
-    let events = events_table(&rows);
+    let events: Vec<EventRow<'_>> = rows.iter().flat_map(events_of).collect();
     if !events.is_empty() {
-        table.push_str(&format!("\n{events}"));
+        table.push_str(&format!("\n{}", event_columns().render(&events)));
     }
     table
 }
 
-/// Something that happened to an array in a segment.
-struct EventRow {
-    array: String,
-    segment: u32,
-    event: MachineEvent,
+/// Returns the columns that a terminal and a page have of what lay between hosts and arrays.
+pub(crate) fn machine_columns<'a>(rows: &[SegmentRow<'a>]) -> Columns<'a, SegmentRow<'a>> {
+    let has_router = |machine: &MachineFigures| machine.router_utilization.is_some();
+    let any_router = rows.iter().filter_map(machine).any(has_router);
+    let link_busy = |row: &SegmentRow<'_>| {
+        let link = machine(row)?.busiest_link()?;
+        let path = row.path(&format!("machine/links/{}/{}", link.position, link.field));
+        Some(Figure::share(link.utilization).at(path))
+    };
+    Columns::new()
+        .all(declared!["array", "segment"])
+        .all(declared!["time_in_host_ms", "time_in_wire_ms", "time_in_front_end_ms"])
+        .all(declared!["time_in_controller_ms", "time_in_spindles_ms", "time_in_outage_ms"])
+        .declared_as(("longest\nresponse\nms", "longest response ms"), LONGEST)
+        .number(("busiest\nlink\n%", "busiest link busy"), link_busy)
+        .when(any_router, |columns| columns.all(declared!["router_utilization_0_to_1"]))
 }
 
-/// Returns what went out of service and came back. Empty if nothing did.
-fn events_table(rows: &[MachineRow]) -> String {
-    let of_row = |row: &MachineRow| {
-        let (array, segment) = (row.array.clone(), row.segment);
-        let events = row.figures.events.clone().into_iter();
-        events.map(move |event| EventRow { array: array.clone(), segment, event })
-    };
-    let events: Vec<EventRow> = rows.iter().flat_map(of_row).collect();
-    if events.is_empty() {
-        return String::new();
-    }
-    Columns::<EventRow>::new()
-        .words("array", |row| row.array.clone())
-        .number("segment", |row| row.segment.to_string())
-        .number("at\ns", |row| fixed(row.event.at_seconds, 1))
-        .words("event", |row| row.event.what.clone())
-        .render(&events)
+const LONGEST: &Column = Column::declared("response_max_ms");
+
+pub(crate) fn machine<'a>(row: &SegmentRow<'a>) -> Option<&'a MachineFigures> {
+    row.segment.machine.as_deref()
+}
+
+/// Something that went out of service in a segment or came back, with its position.
+pub(crate) type EventRow<'a> = (SegmentRow<'a>, usize, &'a MachineEvent);
+
+pub(crate) fn events_of<'a>(row: &SegmentRow<'a>) -> Vec<EventRow<'a>> {
+    let events = machine(row).into_iter().flat_map(|machine| machine.events.iter().enumerate());
+    events.map(|(position, event)| (*row, position, event)).collect()
+}
+
+pub(crate) fn event_columns<'a>() -> Columns<'a, EventRow<'a>> {
+    Columns::new()
+        .words("array", |(row, ..): &EventRow<'_>| row.array.name.clone())
+        .number("segment", |(row, ..)| row.segment.index.to_string())
+        .number(("at\ns", "seconds from the start of the run"), |(row, position, event)| {
+            let path = row.path(&format!("machine/events/{position}/at_seconds"));
+            Figure::new(event.at_seconds, 1).at(path)
+        })
+        .words("event", |(_, _, event)| event.what.clone())
 }
 
 /// More figures than this are given as a range.
 const MOST_LISTED: usize = 4;
 
 /// Lists figures, or says from which to which many are.
-fn each(figures: impl Iterator<Item = f64>, digits: usize) -> String {
+fn each(figures: impl Iterator<Item = f64>, digits: usize) -> Option<String> {
     let figures: Vec<f64> = figures.collect();
     if figures.len() > MOST_LISTED
         && let (Some(least), Some(most)) =
             (figures.iter().copied().reduce(f64::min), figures.iter().copied().reduce(f64::max))
     {
-        return format!("{} to {}", fixed(least, digits), fixed(most, digits));
+        return Some(format!("{} to {}", fixed(least, digits), fixed(most, digits)));
     }
     let listed = figures.into_iter().map(|figure| fixed(figure, digits));
-    listed.collect::<Vec<_>>().join(", ")
+    Some(listed.collect::<Vec<_>>().join(", "))
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use strewn_results::{Results, Sweep};
+use strewn_results::{Column, Results, Sweep};
 
 use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
@@ -11,12 +11,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use crate::csv::segment_columns;
+use crate::columns::{FileColumn, segment_columns};
 use crate::sweep_csv::sweep_columns;
-use crate::table_column::TableColumn;
-
-/// Columns of words among the segments'; all others are numbers.
-const WORDS: [&str; 3] = ["array", "layout", "phase"];
 
 /// Writes the table of [`write_segments_csv`](crate::write_segments_csv) as Parquet: the same columns in the same
 /// order, words as strings and every number as a 64-bit float, null where an array has no such measurement. The same
@@ -27,14 +23,10 @@ const WORDS: [&str; 3] = ["array", "layout", "phase"];
 /// If `writer` fails.
 pub fn write_segments_parquet(
     results: &Results,
+    chosen: &[&'static Column],
     writer: impl Write + Send,
 ) -> Result<(), ParquetError> {
-    let columns = segment_columns(results).into_iter().map(|(name, entries)| TableColumn {
-        name: name.to_owned(),
-        is_words: WORDS.contains(&name),
-        entries,
-    });
-    write_table("segments", &columns.collect::<Vec<_>>(), writer)
+    write_table("segments", &segment_columns(results, chosen), writer)
 }
 
 /// Writes the table of [`write_sweep_csv`](crate::write_sweep_csv) as Parquet, as [`write_segments_parquet`] does.
@@ -48,7 +40,7 @@ pub fn write_sweep_parquet(sweep: &Sweep, writer: impl Write + Send) -> Result<(
 
 fn write_table(
     name: &str,
-    columns: &[TableColumn],
+    columns: &[FileColumn],
     writer: impl Write + Send,
 ) -> Result<(), ParquetError> {
     let fields = columns.iter().map(field).collect::<Result<_, _>>()?;
@@ -59,7 +51,7 @@ fn write_table(
     let mut file =
         SerializedFileWriter::new(writer, Arc::new(schema), Arc::new(properties.build()))?;
     let mut rows = file.next_row_group()?;
-    for TableColumn { name, is_words, entries } in columns {
+    for FileColumn { name, is_words, entries } in columns {
         let Some(mut column) = rows.next_column()? else { break };
         let there: Vec<i16> = entries.iter().map(|entry| i16::from(!entry.is_empty())).collect();
         let present = entries.iter().filter(|entry| !entry.is_empty());
@@ -80,7 +72,7 @@ fn write_table(
     Ok(())
 }
 
-fn field(column: &TableColumn) -> Result<Arc<Type>, ParquetError> {
+fn field(column: &FileColumn) -> Result<Arc<Type>, ParquetError> {
     let words = column.is_words;
     let physical = if words { PhysicalType::BYTE_ARRAY } else { PhysicalType::DOUBLE };
     let field = Type::primitive_type_builder(&column.name, physical)

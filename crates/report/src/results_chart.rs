@@ -14,7 +14,9 @@ use crate::sheet::high_enough;
 use crate::theme::{COLOURS, Colour, INK};
 use crate::throughput_chart::throughput_chart;
 use strewn_results::words::{fixed, grouped};
-use strewn_results::{ArrayResults, LayoutMap, Loss, Metric, Results, Segment, losses};
+use strewn_results::{
+    ArrayResults, Column, LayoutMap, Loss, Metric, Place, Results, Segment, Unit, losses,
+};
 
 /// Every chart of results, in a reader's order.
 pub const RESULTS_CHARTS: [ResultsChart; 18] = [
@@ -80,35 +82,28 @@ pub enum ResultsChart {
     PerSpindle,
 }
 
-/// A figure of a segment: its name, and its value if the array has it.
-type Figure = (&'static str, fn(&Segment) -> Option<f64>);
+/// A line of each array: its name, and the column that it is of.
+type Figure = (&'static str, &'static Column);
 
 const COMMANDS: &[Figure] = &[
-    ("all spindle commands", |segment| Some(segment.commands_per_host_op())),
-    ("for host reads", |segment| per_op(segment, segment.spindle_commands.data_reads)),
-    ("for parity", |segment| {
-        let commands = &segment.spindle_commands;
-        per_op(segment, commands.parity_update_reads + commands.parity_writes)
-    }),
+    ("all spindle commands", Column::declared("spindle_commands_per_host_op")),
+    ("for host reads", Column::declared("data_reads_per_host_op")),
+    ("for parity", Column::declared("parity_commands_per_host_op")),
 ];
 const UTILIZATION: &[Figure] = &[
-    ("controller", |segment| Some(100.0 * segment.utilization.controller)),
-    ("data spindles", |segment| Some(100.0 * segment.utilization.spindles)),
-    ("parity spindles", |segment| segment.utilization.parity_spindles.map(|share| 100.0 * share)),
+    ("controller", Column::declared("controller_utilization_0_to_1")),
+    ("data spindles", Column::declared("spindle_utilization_0_to_1")),
+    ("parity spindles", Column::declared("parity_spindle_utilization_0_to_1")),
 ];
 const PERCENTILES: &[Figure] = &[
-    ("99th percentile", |segment| Some(segment.response_ms.p99)),
-    ("95th", |segment| Some(segment.response_ms.p95)),
-    ("median", |segment| Some(segment.response_ms.p50)),
+    ("99th percentile", Column::declared("response_p99_ms")),
+    ("95th", Column::declared("response_p95_ms")),
+    ("median", Column::declared("response_p50_ms")),
 ];
 const SCORES: &[Figure] = &[
-    ("layout", |segment| Some(segment.layout.score)),
-    ("free space", |segment| segment.free_space.map(|space| space.score)),
+    ("layout", Column::declared("layout_score_0_to_1")),
+    ("free space", Column::declared("free_space_score_0_to_1")),
 ];
-
-fn per_op(segment: &Segment, commands: u64) -> Option<f64> {
-    (segment.ops > 0).then(|| commands as f64 / segment.ops as f64)
-}
 
 impl ResultsChart {
     /// Returns the name of the chart's file, without its extension.
@@ -289,8 +284,15 @@ fn by_segment(
         };
     let mut lines = Vec::new();
     for position in 0..results.arrays.len() {
-        for (number, (words, figure)) in figures.iter().enumerate() {
-            lines.push(line(position, number, words, figure));
+        let array = &results.arrays[position];
+        for (number, (words, column)) in figures.iter().enumerate() {
+            let figure = |segment: &Segment| {
+                // Without an operation there is no figure for each.
+                let is_there = column.unit != Unit::Commands || segment.ops > 0;
+                let place = Place { array, segment, workload: None };
+                column.in_percent(&place).filter(|_| is_there)
+            };
+            lines.push(line(position, number, words, &figure));
         }
         if let Some(real) = results.real_spindles.as_ref().filter(|_| with_log) {
             let busy = |at: &Segment| Some(100.0 * real.log_of(at.index)?.1.utilization);

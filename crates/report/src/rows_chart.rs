@@ -5,7 +5,7 @@ use crate::chart::{ChartError, ChartStyle};
 use crate::rows_table::{published, shown};
 use crate::segment_chart::subtitles;
 use crate::theme::{COLOURS, INK};
-use strewn_results::{ComparedRow, FigureMetric, Results, RowStatus};
+use strewn_results::{ComparedRow, Results, RowStatus, Unit};
 
 /// What the figures of a chart of rows count: rows of other units are in other charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,26 +22,13 @@ impl RowUnit {
         if row.of.is_percentage() {
             return Some(Self::Percent);
         }
-        match row.of.metric {
-            FigureMetric::MbPerS | FigureMetric::MibPerS => Some(Self::Throughput),
-            FigureMetric::Iops => Some(Self::Iops),
-            FigureMetric::ResponseMs
-            | FigureMetric::P95Ms
-            | FigureMetric::P99Ms
-            | FigureMetric::ReadMs
-            | FigureMetric::WriteMs
-            | FigureMetric::LongestMs => Some(Self::Milliseconds),
-            FigureMetric::Seconds => Some(Self::Seconds),
-            FigureMetric::ControllerPercent
-            | FigureMetric::SpindlesPercent
-            | FigureMetric::HitPercent
-            | FigureMetric::CheckpointPercent
-            | FigureMetric::FullStripePercent => Some(Self::Percent),
-            FigureMetric::CommandsPerOp
-            | FigureMetric::LayoutScore
-            | FigureMetric::CoresBusy
-            | FigureMetric::IopsPerSpindle
-            | FigureMetric::SnapshotsGib => None,
+        match row.of.metric.unit() {
+            Unit::MbPerS | Unit::MibPerS => Some(Self::Throughput),
+            Unit::Iops => Some(Self::Iops),
+            Unit::ResponseMs => Some(Self::Milliseconds),
+            Unit::Seconds => Some(Self::Seconds),
+            Unit::Percent | Unit::Share => Some(Self::Percent),
+            _ => None,
         }
     }
 
@@ -122,8 +109,8 @@ fn row_of(row: &ComparedRow) -> Row {
         let colour = COLOURS[0];
         bars.push(Bar { from: 0.0, to: simulated, colour, hollow, figure, words: said });
     }
-    let words = match row.of.metric {
-        FigureMetric::MibPerS if !row.of.is_percentage() => format!("{} (MiB/s)", row.name),
+    let words = match row.of.metric.unit() {
+        Unit::MibPerS if !row.of.is_percentage() => format!("{} (MiB/s)", row.name),
         _ => row.name.clone(),
     };
     Row::Bars { words, bars }

@@ -1,6 +1,6 @@
 //! Published rows beside simulated ones, and what the comparison comes to.
 
-use crate::columns::{Columns, optional};
+use crate::columns::{Cell, Columns, Figure};
 use strewn_results::words::{fixed, signed};
 use strewn_results::{CLOSE_PERCENT, ComparedRow, Results, RowStatus, Statistic, root_mean_square};
 
@@ -14,33 +14,56 @@ const MOST_NAMED: usize = 4;
 /// if there are none.
 #[must_use]
 pub fn rows_table(results: &Results) -> String {
-    let rows = &results.published_rows;
-    if rows.is_empty() {
-        return String::new();
-    }
-    let mut columns = Columns::<ComparedRow>::new()
-        .words("row", |row| row.name.clone())
-        .words("", unit)
-        .number("published", published)
-        .number("simulated", |row| optional(row.simulated, shown))
-        .number("error\n%", |row| optional(row.error_percent, |error| signed(error, 1)))
-        .words("", |row| row.status.as_str().to_owned());
-    if rows.iter().any(|row| row.over_seeds.is_some()) {
-        columns = columns.number("over\nseeds", |row| match row.over_seeds {
-            Some([low, high]) => format!("{}-{}", shown(low), shown(high)),
-            None => "-".to_owned(),
-        });
-    }
-    if rows.iter().any(|row| row.published_peak.is_some()) {
-        columns = columns
-            .number("peak\npublished", |row| optional(row.published_peak, shown))
-            .number("\nsimulated", |row| optional(row.simulated_peak, shown));
-    }
-    let mut table = columns.render(rows);
+    let mut table = row_columns(results).render_any(&row_rows(results));
     for sentence in row_sentences(results) {
         table.push_str(&format!("\n{sentence}\n"));
     }
     table
+}
+
+/// A row, with its position.
+pub(crate) type PublishedRowAt<'a> = (usize, &'a ComparedRow);
+
+pub(crate) fn row_rows(results: &Results) -> Vec<PublishedRowAt<'_>> {
+    results.published_rows.iter().enumerate().collect()
+}
+
+pub(crate) fn row_columns<'a>(results: &Results) -> Columns<'a, PublishedRowAt<'a>> {
+    let any = |has: fn(&ComparedRow) -> bool| results.published_rows.iter().any(has);
+    let figure = |(at, _): &PublishedRowAt<'_>, value: Option<f64>, field: &str| {
+        let path = format!("published_rows/{at}/{field}");
+        value.map(|value| Figure::new(value, decimals(value)).at(path))
+    };
+    let range = |[low, high]: [f64; 2]| Cell::Range {
+        ends: [low, high],
+        decimals: decimals(high),
+        text: format!("{}-{}", shown(low), shown(high)),
+    };
+    Columns::new()
+        .words("row", |(_, row): &PublishedRowAt<'_>| row.name.clone())
+        .words(("", "unit"), |(_, row)| unit(row))
+        .number("published", move |row| match (row.1.published, row.1.range) {
+            (None, Some(ends)) => range(ends),
+            (published, _) => figure(row, published, "published").into(),
+        })
+        .number("simulated", move |row| figure(row, row.1.simulated, "simulated"))
+        .number("error\n%", |(at, row)| {
+            let path = format!("published_rows/{at}/error_percent");
+            row.error_percent.map(|error| Figure::change(error, 1).at(path))
+        })
+        .words("", |(_, row)| row.status.as_str())
+        .when(any(|row| row.over_seeds.is_some()), |columns| {
+            columns.number("over\nseeds", move |(_, row)| row.over_seeds.map(range))
+        })
+        .when(any(|row| row.published_peak.is_some()), |columns| {
+            columns
+                .number("peak\npublished", move |row| {
+                    figure(row, row.1.published_peak, "published_peak")
+                })
+                .number(("\nsimulated", "peak simulated"), move |row| {
+                    figure(row, row.1.simulated_peak, "simulated_peak")
+                })
+        })
 }
 
 /// Returns what stands below the rows: why some are not scored, what was fitted, and what the errors come to.

@@ -1,14 +1,14 @@
 //! Runs side by side, as text and as CSV.
 
-use crate::columns::{Columns, optional, percent_of_one, response_decimals};
-use crate::csv::csv_text;
+use crate::columns::{Columns, Figure, csv_text, figure, optional, response_decimals};
 use strewn_results::words::{fixed, signed};
 use strewn_results::{
-    ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison, SegmentOfRuns,
+    Column, ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison,
+    SegmentOfRuns, Table,
 };
 
 /// A figure of a segment, its difference from the first run in percent, and whether that is beyond the bands.
-type Figure = fn(&RunFigures) -> (f64, Option<f64>, Option<bool>);
+type WithDifference = fn(&RunFigures) -> (f64, Option<f64>, Option<bool>);
 
 /// Returns as text the runs, and for each array its differing settings, the IOPS and the mean response times.
 #[must_use]
@@ -88,17 +88,45 @@ fn percentiles_table(
 ) -> String {
     let mut columns =
         Columns::<SegmentOfRuns>::new().number("segment", |row| row.index.to_string());
-    let p95 = |of: &RunFigures| of.p95_ms;
-    let p99 = |of: &RunFigures| of.p99_ms;
     for (position, run) in array.runs.iter().enumerate() {
-        for (name, figure) in [("p95", p95 as fn(&RunFigures) -> f64), ("p99", p99)] {
+        for (name, column) in [("p95", PERCENTILES[0]), ("p99", PERCENTILES[1])] {
             let header = format!("{}\n{name}", comparison.runs[*run].name);
             columns = columns.number(header, move |row| {
-                optional(row.figures[position].as_ref().map(figure), |ms| fixed(ms, decimals))
+                Some(Figure::new(row.figures[position]?.others.get(column)?, decimals))
             });
         }
     }
     columns.render(&array.segments)
+}
+
+const PERCENTILES: [&Column; 2] =
+    [Column::declared("response_p95_ms"), Column::declared("response_p99_ms")];
+
+/// The order of the first columns of causes, and of the first ones in `comparison.csv`. Others follow.
+const CAUSES: [&str; 7] = [
+    "spindle_commands_per_host_op",
+    "parity_commands_per_host_op",
+    "full_stripe_percent",
+    "controller_utilization_0_to_1",
+    "spindle_utilization_0_to_1",
+    "parity_spindle_utilization_0_to_1",
+    "layout_score_0_to_1",
+];
+const FIRST_IN_CSV: [&str; 6] = [
+    "spindle_commands_per_host_op",
+    "layout_score_0_to_1",
+    "response_p95_ms",
+    "response_p99_ms",
+    "parity_commands_per_host_op",
+    "full_stripe_percent",
+];
+
+/// Returns the columns that are compared beside IOPS and mean response time, those of some keys first.
+fn compared(first: &[&str]) -> Vec<&'static Column> {
+    let mut columns: Vec<&Column> = Column::of_table(Table::Compare).collect();
+    let place = |column: &Column| first.iter().position(|key| *key == column.key);
+    columns.sort_by_key(|column| place(column).unwrap_or(first.len()));
+    columns
 }
 
 /// Returns what the array did for an operation in the last segment that all runs have, a row for each run.
@@ -114,28 +142,25 @@ fn causes_table(comparison: &RunsComparison, array: &ComparedArray) -> String {
             })
         })
         .collect();
-    Columns::<(String, u32, RunFigures)>::new()
+    let mut columns = Columns::<(String, u32, RunFigures)>::new()
         .words("run", |(run, ..)| run.clone())
-        .number("segment", |(_, segment, _)| segment.to_string())
-        .number("spindle\ncommands\nper op", |(.., of)| fixed(of.commands_per_host_op, 2))
-        .number("of these\nparity", |(.., of)| fixed(of.parity_commands_per_host_op, 2))
-        .number("full\nstripes\n%", |(.., of)| {
-            optional(of.full_stripe_percent, |percent| fixed(percent, 1))
-        })
-        .number("controller\nbusy %", |(.., of)| percent_of_one(of.utilization.controller))
-        .number("spindles\nbusy %", |(.., of)| percent_of_one(of.utilization.spindles))
-        .number("parity\nspindles\nbusy %", |(.., of)| {
-            optional(of.utilization.parity_spindles, percent_of_one)
-        })
-        .number("layout\nscore", |(.., of)| fixed(of.layout_score, 3))
-        .render(&rows)
+        .number("segment", |(_, segment, _)| segment.to_string());
+    let is_percentile = |column: &&Column| PERCENTILES.contains(column);
+    for column in compared(&CAUSES).into_iter().filter(|column| !is_percentile(column)) {
+        // There is room for whole words.
+        let heading = column.short_heading().replace("-\n", "");
+        columns = columns.number(heading, |(.., of)| {
+            Some(figure(column, of.others.get(column)?, column.decimals))
+        });
+    }
+    columns.render(&rows)
 }
 
 fn figures_table(
     comparison: &RunsComparison,
     array: &ComparedArray,
     decimals: usize,
-    figure: Figure,
+    figure: WithDifference,
 ) -> String {
     let of_segments = array.segments.iter().flat_map(|segment| segment.figures.iter());
     let marked = of_segments.flatten().any(|of| figure(of).2.is_some());
@@ -165,6 +190,7 @@ fn figures_table(
 /// Returns a row per run, array and segment, as comma-separated values (RFC 4180).
 #[must_use]
 pub fn runs_csv(comparison: &RunsComparison) -> String {
+    let others = compared(&FIRST_IN_CSV);
     let names = [
         "run",
         "array",
@@ -173,19 +199,10 @@ pub fn runs_csv(comparison: &RunsComparison) -> String {
         "host_ops_per_s_difference_percent",
         "response_mean_ms",
         "response_mean_difference_percent",
-        "spindle_commands_per_host_op",
-        "layout_score_0_to_1",
-        "response_p95_ms",
-        "response_p99_ms",
-        "parity_commands_per_host_op",
-        "full_stripe_percent",
-        "controller_utilization_0_to_1",
-        "spindle_utilization_0_to_1",
-        "parity_spindle_utilization_0_to_1",
-        "host_ops_per_s_beyond_bands",
-        "response_mean_beyond_bands",
     ];
-    let mut rows = vec![names.map(str::to_owned).to_vec()];
+    let beyond = ["host_ops_per_s_beyond_bands", "response_mean_beyond_bands"];
+    let names = names.into_iter().chain(others.iter().map(|column| column.key)).chain(beyond);
+    let mut rows: Vec<Vec<String>> = vec![names.map(str::to_owned).collect()];
     let optional =
         |figure: Option<f64>| figure.map(|figure| figure.to_string()).unwrap_or_default();
     let flag = |flag: Option<bool>| flag.map(|flag| flag.to_string()).unwrap_or_default();
@@ -193,7 +210,7 @@ pub fn runs_csv(comparison: &RunsComparison) -> String {
         for (position, run) in array.runs.iter().enumerate() {
             for segment in &array.segments {
                 let Some(of) = segment.figures[position] else { continue };
-                rows.push(vec![
+                let mut row = vec![
                     comparison.runs[*run].name.clone(),
                     array.name_in(position).to_owned(),
                     segment.index.to_string(),
@@ -201,18 +218,10 @@ pub fn runs_csv(comparison: &RunsComparison) -> String {
                     optional(of.iops_difference_percent),
                     of.response_ms.to_string(),
                     optional(of.response_difference_percent),
-                    of.commands_per_host_op.to_string(),
-                    of.layout_score.to_string(),
-                    of.p95_ms.to_string(),
-                    of.p99_ms.to_string(),
-                    of.parity_commands_per_host_op.to_string(),
-                    optional(of.full_stripe_percent),
-                    of.utilization.controller.to_string(),
-                    of.utilization.spindles.to_string(),
-                    optional(of.utilization.parity_spindles),
-                    flag(of.iops_beyond_bands),
-                    flag(of.response_beyond_bands),
-                ]);
+                ];
+                row.extend(others.iter().map(|column| optional(of.others.get(column))));
+                row.extend([of.iops_beyond_bands, of.response_beyond_bands].map(flag));
+                rows.push(row);
             }
         }
     }

@@ -3,8 +3,8 @@
 //! Comma-separated values as [`write_segments_csv`](crate::write_segments_csv) writes them. The same sweep gives the
 //! same bytes.
 
+use crate::columns::{FileColumn, write_csv};
 use crate::sweep_design::SweepDesign;
-use crate::table_column::{TableColumn, write_csv};
 use std::io::Write;
 use strewn_results::{ResultsError, Sweep, SweepAxis, SweepDifference, SweepFigure};
 
@@ -64,7 +64,7 @@ pub fn write_differences_csv(sweep: &Sweep, writer: impl Write) -> Result<(), Re
 }
 
 /// Returns the long table.
-pub(crate) fn sweep_columns(sweep: &Sweep) -> Vec<TableColumn> {
+pub(crate) fn sweep_columns(sweep: &Sweep) -> Vec<FileColumn> {
     let rows = || sweep.rows.iter();
     let figures = || rows().map(|row| sweep.figures.get(row.figure));
     let mut columns = Vec::new();
@@ -72,30 +72,30 @@ pub(crate) fn sweep_columns(sweep: &Sweep) -> Vec<TableColumn> {
         let value = |at: &[usize]| axis.values.get(*at.get(number)?);
         let name = axis_column(sweep, axis, &OF_ROWS);
         let labels = rows().map(|row| value(&row.at).map(|value| value.label.clone()));
-        columns.push(TableColumn::words(&name, labels.map(Option::unwrap_or_default)));
+        columns.push(FileColumn::words(&name, labels.map(Option::unwrap_or_default)));
         if axis.values.iter().any(|value| value.number.is_some()) {
             let numbers = rows().map(|row| value(&row.at)?.number);
-            columns.push(TableColumn::numbers(number_column(&name), numbers));
+            columns.push(FileColumn::numbers(number_column(&name), numbers));
         }
     }
-    columns.push(TableColumn::numbers("combination", rows().map(|row| Some(row.combination))));
+    columns.push(FileColumn::numbers("combination", rows().map(|row| Some(row.combination))));
     columns.extend(figure_columns(figures));
-    columns.push(TableColumn::numbers("segment", rows().map(|row| row.segment)));
+    columns.push(FileColumn::numbers("segment", rows().map(|row| row.segment)));
     columns.push(unit_column(figures()));
     let count = |samples: &[Option<f64>]| samples.iter().flatten().count();
-    columns.push(TableColumn::numbers("n", rows().map(|row| Some(count(&row.samples)))));
-    columns.push(TableColumn::numbers("mean", rows().map(|row| row.mean)));
-    columns.push(TableColumn::numbers("low", rows().map(|row| row.interval.map(|[low, _]| low))));
+    columns.push(FileColumn::numbers("n", rows().map(|row| Some(count(&row.samples)))));
+    columns.push(FileColumn::numbers("mean", rows().map(|row| row.mean)));
+    columns.push(FileColumn::numbers("low", rows().map(|row| row.interval.map(|[low, _]| low))));
     let highs = rows().map(|row| row.interval.map(|[_, high]| high));
-    columns.push(TableColumn::numbers("high", highs));
+    columns.push(FileColumn::numbers("high", highs));
     for (position, seed) in sweep.seeds.iter().enumerate() {
         let samples = rows().map(|row| *row.samples.get(position)?);
-        columns.push(TableColumn::numbers(format!("seed_{seed}"), samples));
+        columns.push(FileColumn::numbers(format!("seed_{seed}"), samples));
     }
     columns
 }
 
-fn difference_columns(sweep: &Sweep) -> Vec<TableColumn> {
+fn difference_columns(sweep: &Sweep) -> Vec<FileColumn> {
     let all = || sweep.differences.iter();
     let figures = || all().map(|one| sweep.figures.get(one.figure));
     let design = SweepDesign::of(sweep);
@@ -105,37 +105,37 @@ fn difference_columns(sweep: &Sweep) -> Vec<TableColumn> {
     };
     let axes = all().map(|one| axis_of(one).map(|axis| axis.name.clone()).unwrap_or_default());
     let mut columns = vec![
-        TableColumn::words("axis", axes),
-        TableColumn::words("value", all().map(|one| label(one, 0, one.axis))),
-        TableColumn::words("first_value", all().map(|one| label(one, 1, one.axis))),
+        FileColumn::words("axis", axes),
+        FileColumn::words("value", all().map(|one| label(one, 0, one.axis))),
+        FileColumn::words("first_value", all().map(|one| label(one, 1, one.axis))),
     ];
     for (number, axis) in sweep.axes.iter().enumerate() {
         let name = axis_column(sweep, axis, &OF_DIFFERENCES);
-        columns.push(TableColumn::words(name, all().map(|one| label(one, 0, number))));
+        columns.push(FileColumn::words(name, all().map(|one| label(one, 0, number))));
     }
     let combination = |side: usize| all().map(move |one| Some(one.combinations[side]));
-    columns.push(TableColumn::numbers("combination", combination(0)));
-    columns.push(TableColumn::numbers("first_combination", combination(1)));
+    columns.push(FileColumn::numbers("combination", combination(0)));
+    columns.push(FileColumn::numbers("first_combination", combination(1)));
     columns.extend(figure_columns(figures));
     columns.push(unit_column(figures()));
     let end = |side: usize| all().map(move |one| one.interval.map(|ends| ends[side]));
-    columns.push(TableColumn::numbers("mean_difference", all().map(|one| Some(one.mean))));
-    columns.push(TableColumn::numbers("low", end(0)));
-    columns.push(TableColumn::numbers("high", end(1)));
-    columns.push(TableColumn::numbers("percent", all().map(|one| one.percent)));
+    columns.push(FileColumn::numbers("mean_difference", all().map(|one| Some(one.mean))));
+    columns.push(FileColumn::numbers("low", end(0)));
+    columns.push(FileColumn::numbers("high", end(1)));
+    columns.push(FileColumn::numbers("percent", all().map(|one| one.percent)));
     let larger = all().map(|one| one.larger_than_noise.map(|is| is.to_string()));
-    columns.push(TableColumn::words("larger_than_noise", larger.map(Option::unwrap_or_default)));
+    columns.push(FileColumn::words("larger_than_noise", larger.map(Option::unwrap_or_default)));
     columns
 }
 
 /// Returns what each row's figure is, and of what.
-fn figure_columns<'a, Figures>(figures: impl Fn() -> Figures) -> Vec<TableColumn>
+fn figure_columns<'a, Figures>(figures: impl Fn() -> Figures) -> Vec<FileColumn>
 where
     Figures: Iterator<Item = Option<&'a SweepFigure>>,
 {
     let words = |name: &str, words: fn(&SweepFigure) -> &str| {
         let entries = figures().map(|figure| figure.map(words).unwrap_or_default().to_owned());
-        TableColumn::words(name, entries)
+        FileColumn::words(name, entries)
     };
     vec![
         words("figure", |figure| &figure.name),
@@ -145,10 +145,10 @@ where
     ]
 }
 
-fn unit_column<'a>(figures: impl Iterator<Item = Option<&'a SweepFigure>>) -> TableColumn {
+fn unit_column<'a>(figures: impl Iterator<Item = Option<&'a SweepFigure>>) -> FileColumn {
     let unit =
         |figure: Option<&SweepFigure>| figure.map(|figure| figure.unit.clone()).unwrap_or_default();
-    TableColumn::words("unit", figures.map(unit))
+    FileColumn::words("unit", figures.map(unit))
 }
 
 /// Returns the name of an axis' column: its own, unless another column has it.

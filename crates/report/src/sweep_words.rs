@@ -2,8 +2,7 @@
 
 use strewn_results::words::fixed;
 use strewn_results::{
-    FigureMetric, QUICK_NOTE, SegmentChoice, Statistic, Sweep, SweepAxis, SweepBase, SweepFigure,
-    SweepRow,
+    QUICK_NOTE, SegmentChoice, Statistic, Sweep, SweepAxis, SweepBase, SweepFigure, SweepRow,
 };
 
 /// Runs that failed and are described.
@@ -93,7 +92,7 @@ fn values(axis: &SweepAxis) -> String {
 /// Returns what a figure counts, of what, and how it is taken from the segments.
 fn figure_words(figure: &SweepFigure) -> String {
     let of = &figure.of;
-    let mut words = metric_words(of.metric).to_owned();
+    let mut words = of.metric.meaning().to_owned();
     if let Some(workload) = &of.workload {
         words += &format!(", workload {workload}");
     }
@@ -128,31 +127,6 @@ fn figure_words(figure: &SweepFigure) -> String {
         words += &format!(", in percent of {array}");
     }
     words
-}
-
-const fn metric_words(metric: FigureMetric) -> &'static str {
-    match metric {
-        FigureMetric::Iops => "host operations per second",
-        FigureMetric::MbPerS => "host data moved, MB/s",
-        FigureMetric::MibPerS => "host data moved, MiB/s",
-        FigureMetric::ResponseMs => "mean response time, ms",
-        FigureMetric::P95Ms => "response time of 95 in 100 operations, ms",
-        FigureMetric::P99Ms => "response time of 99 in 100 operations, ms",
-        FigureMetric::ReadMs => "mean response time of reads, ms",
-        FigureMetric::WriteMs => "mean response time of writes, ms",
-        FigureMetric::LongestMs => "longest response time, ms",
-        FigureMetric::Seconds => "length, s",
-        FigureMetric::ControllerPercent => "busy share of the controller, %",
-        FigureMetric::SpindlesPercent => "busy share of the data spindles, %",
-        FigureMetric::HitPercent => "blocks of host reads found in the controller's memory, %",
-        FigureMetric::CommandsPerOp => "spindle commands for each host operation",
-        FigureMetric::LayoutScore => "layout score, 0 to 1",
-        FigureMetric::CoresBusy => "busy cores of the controllers",
-        FigureMetric::CheckpointPercent => "share of the time in consistency points, %",
-        FigureMetric::IopsPerSpindle => "host operations per second for each spindle to be bought",
-        FigureMetric::FullStripePercent => "stripes that consistency points wrote in full, %",
-        FigureMetric::SnapshotsGib => "what only snapshots hold, GiB",
-    }
 }
 
 /// Returns what the intervals are; none if there are none.

@@ -10,7 +10,7 @@ pub use analysis::claims::{ClaimVerdict, JudgedClaim, JudgedFigure, judge};
 pub use analysis::comparison::{
     compare, compare_rows, fitted_segments_by_array, off_percent, ratios, root_mean_square,
 };
-pub use analysis::figures::{MB_PER_MIB, mib_per_s_on};
+pub use analysis::figures::mib_per_s_on;
 pub use analysis::like::{
     LikePair, have_same_mix, is_measure_of_array, like_kinds, like_pairs, like_positions,
 };
@@ -24,12 +24,14 @@ pub use analysis::phases::{PhaseFigures, phase_figures};
 pub use analysis::runs::{CompareError, compare_runs};
 pub use analysis::study::{JudgedPrediction, PredictionVerdict, place_among};
 pub use analysis::sweep::{differences, mean_and_interval, noise_sentence, students_t};
+pub use data::array::{ArrayResults, LayoutKind, Parameter, ParityGroup, Spindles};
 pub use data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
 };
 pub use data::claim::{Claim, ClaimTest, ClaimedFigure, ClaimedOf, Claims};
 pub use data::client_raid::ClientRaidFigures;
+pub use data::columns::{COLUMNS, Column, Group, Place, Table, Unit, glossary};
 pub use data::comparison::{
     CLOSE_PERCENT, ComparedRow, ComparedSegment, FittedSetting, Metric, PublishedComparison, Ratio,
     RowStatus,
@@ -55,7 +57,7 @@ pub use data::machine::{
     BusiestLink, ControllerFigures, CoresFigures, HostProcessor, LinkFigures, MachineEvent,
     MachineFigures, TimeIn,
 };
-pub use data::number::{SIGNIFICANT_DIGITS, rounded};
+pub use data::number::{MB_PER_MIB, SIGNIFICANT_DIGITS, rounded};
 pub use data::overhead::OverheadRow;
 pub use data::page_cache::PageCacheFigures;
 pub use data::phase::Phase;
@@ -63,13 +65,10 @@ pub use data::published::{Published, PublishedArray, PublishedRatio};
 pub use data::published_row::PublishedRow;
 pub use data::redundancy::{DataLoss, REBUILD_NOTE, Redundancy, SpindleFailure};
 pub use data::relocation::{ReallocationScan, Relocated, Relocation};
-pub use data::results::{
-    ArrayResults, GroupWords, LayoutKind, Origin, Parameter, ParityGroup, QUICK_NOTE, Results,
-    SCHEMA, Scaled, Setting, Spindles,
-};
+pub use data::results::{GroupWords, Origin, QUICK_NOTE, Results, SCHEMA, Scaled, Setting};
 pub use data::runs::{
-    COMPARISON_SCHEMA, ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison,
-    SegmentOfRuns,
+    COMPARISON_SCHEMA, ComparedArray, ComparedFigures, ComparedRun, DifferingParameter, RunFigures,
+    RunsComparison, SegmentOfRuns,
 };
 pub use data::segment::{
     Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ReadAhead,

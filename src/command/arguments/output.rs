@@ -4,9 +4,10 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use strewn::report::{ChartSize, ChartStyle, Theme};
+use strewn::results::Column;
 use strewn::terminal::Failure;
 
-use super::values::chart_size;
+use super::values::{chart_size, column};
 
 const PNG_HELP: &str = if cfg!(feature = "png") {
     "Also write each chart as PNG, with twice as many pixels each way"
@@ -14,9 +15,9 @@ const PNG_HELP: &str = if cfg!(feature = "png") {
     "Also write each chart as PNG; not in this build, which lacks --features png"
 };
 const FORMAT_HELP: &str = if cfg!(feature = "parquet") {
-    "Format of the table of all segments: segments.csv or segments.parquet [default: csv; of a report, as in DIR]"
+    "Format of the table of all segments: segments.csv, segments.md or segments.parquet [default: csv; of a report, as in DIR]"
 } else {
-    "Format of the table of all segments: segments.csv; segments.parquet is not in this build, which lacks --features parquet"
+    "Format of the table of all segments: segments.csv or segments.md; segments.parquet is not in this build, which lacks --features parquet"
 };
 
 /// How charts are drawn.
@@ -79,6 +80,10 @@ enum ThemeArgument {
 pub(crate) struct TableArguments {
     #[arg(long, value_enum, help = FORMAT_HELP)]
     pub(crate) format: Option<TableFormat>,
+    /// Columns of that table beside array and segment, by their names in segments.csv or as figures, such as
+    /// iops,layout_score [default: all]. `strewn report --list-columns` lists them
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = column)]
+    pub(crate) columns: Vec<&'static Column>,
 }
 
 impl TableArguments {
@@ -87,19 +92,23 @@ impl TableArguments {
         self.format.unwrap_or(TableFormat::Csv)
     }
 
-    /// Refuses Parquet without a directory to write to, and in a build that cannot write it.
+    /// Refuses formats and columns without a directory to write to, and Parquet in a build that cannot write it.
     pub(crate) fn check_against(&self, out: Option<&Path>) -> Result<(), Failure> {
         match (self.format(), out) {
+            (_, None) if !self.columns.is_empty() => Err(Failure::bad_input(
+                "--columns needs --out DIR",
+                "give --out DIR, or leave out --columns",
+            )),
             (TableFormat::Csv, _) => Ok(()),
             (TableFormat::Parquet, _) if !cfg!(feature = "parquet") => Err(Failure::bad_input(
                 "this strewn was built without Parquet",
                 "build it with cargo build --release --features parquet, or leave out --format",
             )),
-            (TableFormat::Parquet, None) => Err(Failure::bad_input(
+            (TableFormat::Md | TableFormat::Parquet, None) => Err(Failure::bad_input(
                 "--format needs --out DIR",
                 "give --out DIR, or leave out --format",
             )),
-            (TableFormat::Parquet, Some(_)) => Ok(()),
+            (TableFormat::Md | TableFormat::Parquet, Some(_)) => Ok(()),
         }
     }
 }
@@ -109,6 +118,8 @@ impl TableArguments {
 pub(crate) enum TableFormat {
     /// Comma-separated values.
     Csv,
+    /// Markdown.
+    Md,
     /// Apache Parquet.
     Parquet,
 }

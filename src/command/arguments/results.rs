@@ -10,7 +10,8 @@ use super::with_examples;
 const REPORT_EXAMPLES: &str = "\
 Examples:
   strewn report results
-  strewn report results --png --chart-size 1600x900 --theme dark";
+  strewn report results --png --chart-size 1600x900 --theme dark
+  strewn report results --format md --columns iops,p99_ms,layout_score";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -34,8 +35,11 @@ Exit codes:
 #[command(after_help = with_examples(REPORT_EXAMPLES, REPORT_EXIT_CODES))]
 pub(crate) struct ReportArguments {
     /// A directory that `strewn run --out` wrote: its results.json, and its map.json and scenario.toml if it has them
-    #[arg(value_name = "DIR")]
-    pub(crate) results: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "list_columns")]
+    pub(crate) results: Option<PathBuf>,
+    /// Print the columns of the table of segments as Markdown, with their meaning, and nothing else
+    #[arg(long, exclusive = true)]
+    pub(crate) list_columns: bool,
     /// Write to this directory instead of replacing report.html, the table of segments and charts in DIR
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -3,6 +3,7 @@
 use strewn::MOST_REPLICATES;
 use strewn::formats::trace::SpeedUp;
 use strewn::report::ChartSize;
+use strewn::results::Column;
 use strewn::spindle::MAX_DEPTH;
 use strewn::sweep::MOST_SCALE_DOWN;
 
@@ -81,6 +82,11 @@ pub(super) fn speed_up(text: &str) -> Result<SpeedUp, String> {
         .parse()
         .map_err(|_| "give a number such as --speedup 2 or --speedup 0.5".to_owned())?;
     SpeedUp::new(factor).map_err(|error| error.to_string())
+}
+
+pub(super) fn column(name: &str) -> Result<&'static Column, String> {
+    Column::named(name)
+        .ok_or_else(|| "no such column; strewn report --list-columns lists them".to_owned())
 }
 
 pub(super) fn chart_size(text: &str) -> Result<ChartSize, String> {

@@ -195,8 +195,12 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
         // In place of a scenario's file, the report shows the configuration from the labels.
         let shown = Shown { results: &results, map, scenario: Some(&configuration) };
         let measured = output_files::of_run(&Shown { scenario: None, ..shown }, &json)?;
-        let made =
-            output_files::of_report(&shown, &arguments.pictures, &[arguments.table.format()]);
+        let made = output_files::of_report(
+            &shown,
+            &arguments.pictures,
+            &[arguments.table.format()],
+            &arguments.table.columns,
+        );
         Ok::<_, Failure>(OutputFiles { out, measured, made })
     };
     let files = out.map(files).transpose()?;

@@ -70,6 +70,12 @@ pub(super) struct MapOfArray {
     pub(super) never_moves: bool,
 }
 
+impl From<LaidOutTable> for Block {
+    fn from(table: LaidOutTable) -> Self {
+        Self::Table(table)
+    }
+}
+
 impl Block {
     pub(super) fn paragraph(text: impl Into<String>) -> Self {
         Self::Paragraph { text: text.into() }

@@ -1,20 +1,21 @@
 //! `report.html` of real files: how they lie, what it costs, and where on their devices.
 
 use crate::chart::{ChartSize, ChartStyle};
+use crate::columns::Columns;
 use crate::files_chart::files_map;
 use crate::files_table::{
-    compared_rows, figure_words, file_totals_sentence, free_space_sentence, on_devices,
-    score_words, share_percent,
+    compared_columns, compared_rows, figure_words, file_totals_sentence, free_space_sentence,
+    layout_columns, on_devices, run_columns, score_words,
 };
 use crate::html::block::{Block, Section};
 use crate::html::page::{ReportError, TEMPLATE, environment, page_style};
-use crate::html::table::{Cell, Table};
 use crate::shown::shown_path;
 use crate::theme::Theme;
 use minijinja::context;
-use strewn_results::words::{about, fixed};
+use strewn_results::words::about;
 use strewn_results::{
-    FileMap, FileRecord, FileSimulation, FileTotals, FreeSpaceRecord, NotLookedAt,
+    FileCost, FileMap, FilePrediction, FileRecord, FileSimulation, FileTotals, FreeSpaceRecord,
+    NotLookedAt,
 };
 
 const SCRIPT: &str = include_str!("tips.js");
@@ -51,7 +52,11 @@ impl FilesReport<'_> {
     pub fn to_html(&self) -> Result<String, ReportError> {
         let mut sections = vec![
             Section { id: "summary", title: "Summary", blocks: self.summary() },
-            Section { id: "cost", title: "What it costs", blocks: self.cost() },
+            Section {
+                id: "cost",
+                title: "What it costs",
+                blocks: self.cost().into_iter().collect(),
+            },
         ];
         sections.insert(
             1,
@@ -64,7 +69,8 @@ impl FilesReport<'_> {
             sections.push(Section { id: "map", title: "The map", blocks: vec![chart] });
         }
         sections.push(Section { id: "layout", title: "How the files lie", blocks: self.layout() });
-        sections.push(Section { id: "predicted", title: "Predicted", blocks: self.predicted() });
+        let predicted = self.predicted().into_iter().collect();
+        sections.push(Section { id: "predicted", title: "Predicted", blocks: predicted });
         let free = self.free_space.iter().flat_map(free_space).collect();
         sections.push(Section { id: "free-space", title: "Free space", blocks: free });
         sections.retain(|section| !section.blocks.is_empty());
@@ -137,187 +143,79 @@ impl FilesReport<'_> {
         on.truncate(6);
         blocks.extend(on.into_iter().map(Block::note));
         if !self.not_looked_at.is_empty() {
-            let row = |one: &NotLookedAt| {
-                vec![Cell::words(shown_path(&one.path)), Cell::words(shown_path(&one.reason))]
-            };
-            let table = Table {
-                caption: "Not looked at",
-                headers: &["path", "why"],
-                rows: self.not_looked_at.iter().take(1000).map(row).collect(),
-                has_total: false,
-            };
-            blocks.push(table.block());
+            let columns = Columns::<NotLookedAt>::new()
+                .words("path", |one| shown_path(&one.path))
+                .words("why", |one| shown_path(&one.reason));
+            let shown = &self.not_looked_at[..self.not_looked_at.len().min(1000)];
+            blocks.extend(columns.block("Not looked at", shown));
         }
         blocks
     }
 
     fn compared(&self) -> Vec<Block> {
         let Some(before) = self.before else { return Vec::new() };
-        let row = |[path, name, before, after, change]: [String; 5]| {
-            let words = [path, name].map(Cell::words);
-            let numbers = [before, after, change].map(Cell::number);
-            words.into_iter().chain(numbers).collect::<Vec<_>>()
-        };
-        let rows: Vec<Vec<Cell>> = compared_rows(before, self.files).into_iter().map(row).collect();
-        if rows.is_empty() {
-            return vec![Block::paragraph("No file is in both lists.")];
-        }
-        let table = Table {
-            caption: "The files at the earlier look and now",
-            headers: &["file", "figure", "before", "after", "change"],
-            rows,
-            has_total: false,
-        };
-        vec![table.block()]
+        let rows = compared_rows(before, self.files);
+        let table = compared_columns().block("The files at the earlier look and now", &rows);
+        vec![table.unwrap_or_else(|| Block::paragraph("No file is in both lists."))]
     }
 
-    fn cost(&self) -> Vec<Block> {
-        let row = |file: &FileRecord| {
-            let cost = file.cost.as_ref()?;
-            let simulated = cost.simulated.as_ref();
-            let figure = |of: fn(&FileSimulation) -> f64| {
-                Cell::number(simulated.map(of).map(figure_words).unwrap_or_default())
-            };
-            Some(vec![
-                Cell::words(shown_path(&file.path)),
-                Cell::words(&cost.access),
-                Cell::number(figure_words(cost.commands_per_request)),
-                Cell::number(figure_words(cost.contiguous_commands_per_request)),
-                figure(|of| of.now.iops),
-                figure(|of| of.contiguous.iops),
-                figure(|of| of.now.response_ms),
-                figure(|of| of.contiguous.response_ms),
-                figure(|of| of.now.mb_per_s),
-                figure(|of| of.contiguous.mb_per_s),
-                Cell::words(simulated.map(|of| of.on.clone()).unwrap_or_default()),
-            ])
+    fn cost(&self) -> Option<Block> {
+        let with_cost = self.files.iter().filter(|file| file.cost.is_some());
+        let files: Vec<FileRecord> = with_cost.cloned().collect();
+        let cost = |file: &FileRecord, of: fn(&FileCost) -> f64| {
+            file.cost.as_ref().map(of).map(figure_words)
         };
-        let rows: Vec<Vec<Cell>> = self.files.iter().filter_map(row).collect();
-        if rows.is_empty() {
-            return Vec::new();
-        }
-        let table = Table {
-            caption: "The files as they lie, beside the same files laid out contiguously",
-            headers: &[
-                "file",
-                "access specification",
-                "commands per request",
-                "contiguous",
-                "IOPS",
-                "contiguous",
-                "response ms",
-                "contiguous",
-                "MB/s",
-                "contiguous",
-                "simulated on",
-            ],
-            rows,
-            has_total: false,
+        let figure = |file: &FileRecord, of: fn(&FileSimulation) -> f64| {
+            Some(figure_words(of(file.cost.as_ref()?.simulated.as_ref()?)))
         };
-        vec![table.block()]
+        let columns = named_files()
+            .words("access specification", |file| Some(file.cost.as_ref()?.access.clone()))
+            .number("commands per request", move |file| cost(file, |of| of.commands_per_request))
+            .number("contiguous", move |file| cost(file, |of| of.contiguous_commands_per_request))
+            .number("IOPS", move |file| figure(file, |of| of.now.iops))
+            .number("contiguous", move |file| figure(file, |of| of.contiguous.iops))
+            .number("response ms", move |file| figure(file, |of| of.now.response_ms))
+            .number("contiguous", move |file| figure(file, |of| of.contiguous.response_ms))
+            .number("MB/s", move |file| figure(file, |of| of.now.mb_per_s))
+            .number("contiguous", move |file| figure(file, |of| of.contiguous.mb_per_s))
+            .words("simulated on", |file| Some(file.cost.as_ref()?.simulated.as_ref()?.on.clone()));
+        columns.block("The files as they lie, beside the same files laid out contiguously", &files)
     }
 
     fn layout(&self) -> Vec<Block> {
-        let bytes = |bytes: u64| match bytes {
-            0 => Cell::number(""),
-            bytes => Cell::number(about(bytes as f64)),
-        };
-        let row = |file: &FileRecord| {
-            let layout = &file.layout;
-            vec![
-                Cell::words(shown_path(&file.path)),
-                Cell::number(about(file.bytes as f64)),
-                Cell::number(layout.extents.to_string()),
-                Cell::number(score_words(layout.layout_score)),
-                Cell::number(figure_words(layout.extents_per_gib)),
-                Cell::number(fixed(layout.extents_per_mib_window, 1)),
-                Cell::number(about(layout.span_bytes as f64)),
-                Cell::number(layout.span.map(share_percent).unwrap_or_default()),
-                Cell::number(match layout.shared_bytes {
-                    0 => String::new(),
-                    _ => share_percent(layout.shared()),
-                }),
-                bytes(layout.hole_bytes),
-                bytes(layout.unwritten_bytes),
-                bytes(layout.compressed_bytes),
-                bytes(layout.inline_bytes),
-                bytes(layout.unknown_bytes),
-            ]
-        };
-        let table = Table {
-            caption: "Extents and where they lie",
-            headers: &[
-                "file",
-                "size",
-                "extents",
-                "layout score",
-                "extents per GiB",
-                "extents per MiB window",
-                "span",
-                "span, % of the device",
-                "shared %",
-                "holes",
-                "unwritten",
-                "compressed",
-                "in metadata",
-                "place unknown",
-            ],
-            rows: self.files.iter().map(row).collect(),
-            has_total: false,
-        };
-        vec![
-            table.block(),
-            Block::note(
-                "Layout score: the share of blocks, except the first, that directly follow their predecessor. Extents per MiB \
-                 window: runs of a MiB of the file after sorting its blocks by place.",
-            ),
-        ]
+        let columns = named_files().followed_by(layout_columns(self.files, false));
+        let note = Block::note(
+            "Layout score: the share of blocks, except the first, that directly follow their predecessor. Extents per MiB \
+             window: runs of a MiB of the file after sorting its blocks by place.",
+        );
+        columns.block("Extents and where they lie", self.files).into_iter().chain([note]).collect()
     }
 
-    fn predicted(&self) -> Vec<Block> {
-        let row = |file: &FileRecord| {
-            let prediction = file.prediction.as_ref()?;
-            let cost = prediction.cost.as_ref();
-            let simulated = cost.and_then(|cost| cost.simulated.as_ref());
-            Some(vec![
-                Cell::words(shown_path(&file.path)),
-                Cell::words(&prediction.writes),
-                Cell::number(prediction.layout.extents.to_string()),
-                Cell::number(score_words(prediction.layout.layout_score)),
-                Cell::number(
-                    cost.map(|cost| figure_words(cost.commands_per_request)).unwrap_or_default(),
-                ),
-                Cell::number(simulated.map(|of| figure_words(of.now.iops)).unwrap_or_default()),
-                Cell::words(&prediction.rules),
-            ])
-        };
-        let rows: Vec<Vec<Cell>> = self.files.iter().filter_map(row).collect();
-        if rows.is_empty() {
-            return Vec::new();
-        }
-        let table = Table {
-            caption: "A prediction: the files after writes that nobody has made",
-            headers: &[
-                "file",
-                "after",
-                "extents",
-                "layout score",
-                "commands per request",
-                "IOPS",
-                "how the writes are placed",
-            ],
-            rows,
-            has_total: false,
-        };
-        vec![table.block()]
+    fn predicted(&self) -> Option<Block> {
+        let rows = self.files.iter().filter_map(|file| Some((file, file.prediction.as_ref()?)));
+        let rows: Vec<(&FileRecord, &FilePrediction)> = rows.collect();
+        let columns = Columns::<(&FileRecord, &FilePrediction)>::new()
+            .words("file", |(file, _)| shown_path(&file.path))
+            .words("after", |(_, of)| of.writes.clone())
+            .number("extents", |(_, of)| of.layout.extents.to_string())
+            .number("layout score", |(_, of)| score_words(of.layout.layout_score))
+            .number("commands per request", |(_, of)| {
+                Some(figure_words(of.cost.as_ref()?.commands_per_request))
+            })
+            .number("IOPS", |(_, of)| {
+                Some(figure_words(of.cost.as_ref()?.simulated.as_ref()?.now.iops))
+            })
+            .words("how the writes are placed", |(_, of)| of.rules.clone());
+        columns.block("A prediction: the files after writes that nobody has made", &rows)
     }
 }
 
+/// Starts a table of files.
+fn named_files<'a>() -> Columns<'a, FileRecord> {
+    Columns::<FileRecord>::new().words("file", |file| shown_path(&file.path))
+}
+
 fn free_space(space: &FreeSpaceRecord) -> Vec<Block> {
-    let row = |(bytes, runs): &(u64, u64)| {
-        let class = format!("{} to {}", about(*bytes as f64), about(2.0 * *bytes as f64));
-        vec![Cell::words(class), Cell::number(runs.to_string())]
-    };
     let caption = format!(
         "{} at {}: {} free, score {}, longest run {}",
         space.file_system,
@@ -326,11 +224,7 @@ fn free_space(space: &FreeSpaceRecord) -> Vec<Block> {
         score_words(space.score),
         about(space.largest_run_bytes as f64),
     );
-    let table = Table {
-        caption: &caption,
-        headers: &["runs of", "number"],
-        rows: space.runs.iter().map(row).collect(),
-        has_total: false,
-    };
-    vec![Block::paragraph(free_space_sentence(space)), table.block(), Block::note(&space.source)]
+    let table = run_columns(space, false).block(caption, &space.runs);
+    let sentence = Block::paragraph(free_space_sentence(space));
+    [sentence].into_iter().chain(table).chain([Block::note(&space.source)]).collect()
 }

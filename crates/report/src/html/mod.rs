@@ -4,6 +4,7 @@
 //! of [blocks](block) without markup. `report.html` beside this file has all markup, and escapes everything inserted.
 
 mod block;
+mod columns;
 mod files;
 mod page;
 mod sections;

@@ -1,6 +1,5 @@
 //! Tables of the report. Each figure carries its place in the results.
 
-use crate::html::block::Block;
 use serde::Serialize;
 use strewn_results::words::{fixed, with_commas};
 
@@ -25,23 +24,10 @@ struct Source {
 }
 
 impl Cell {
-    /// Creates a figure of the results with this many decimals. `path` is its place in `results.json`: keys and
+    /// Creates a figure of the results that is shown as `words`. `path` is its place in `results.json`: keys and
     /// positions separated by slashes.
-    pub(super) fn figure(value: f64, decimals: usize, path: String) -> Self {
-        Self::figure_in_words(value, &fixed(value, decimals), path)
-    }
-
-    /// Creates a figure of the results that is shown as `words`.
-    pub(super) fn figure_in_words(value: f64, words: &str, path: String) -> Self {
+    pub(super) fn figure(value: f64, words: &str, path: String) -> Self {
         Self { source: Some(Source { path, value: value.to_string() }), ..Self::number(words) }
-    }
-
-    /// Creates a figure as [`figure`](Self::figure) does, or an empty cell if it is missing.
-    pub(super) fn optional(value: Option<f64>, decimals: usize, path: String) -> Self {
-        match value {
-            Some(value) => Self::figure(value, decimals, path),
-            None => Self::number(""),
-        }
     }
 
     /// Creates a number that was computed from the results.
@@ -96,13 +82,11 @@ pub(super) fn grouped(text: &str) -> String {
     format!("{sign}{}{rest}", with_commas(whole))
 }
 
-/// A table: caption, headers, and rows whose first cell names the row. A column without any entry is left out.
-pub(super) struct Table<'a> {
-    pub(super) caption: &'a str,
-    pub(super) headers: &'a [&'a str],
-    pub(super) rows: Vec<Vec<Cell>>,
-    /// Whether the last row is a sum.
-    pub(super) has_total: bool,
+/// A column of a table for a page.
+pub(super) struct PageColumn {
+    pub(super) header: String,
+    /// One for each row. Those of the first column name the rows.
+    pub(super) cells: Vec<Cell>,
 }
 
 /// A table as the template writes it.
@@ -126,26 +110,26 @@ struct Row {
     is_total: bool,
 }
 
-impl Table<'_> {
-    pub(super) fn block(self) -> Block {
-        let has_any = |column: &usize| {
-            self.rows.is_empty()
-                || self.rows.iter().any(|row| row.get(*column).is_none_or(|cell| !cell.is_empty()))
+impl LaidOutTable {
+    /// Lays a table out, without the columns that have no entry. With `has_total`, its last row is a sum.
+    pub(super) fn new(
+        caption: String,
+        columns: impl Iterator<Item = PageColumn>,
+        has_total: bool,
+    ) -> Self {
+        let shown = columns.filter(|column| !column.cells.iter().all(Cell::is_empty));
+        let shown: Vec<PageColumn> = shown.collect();
+        let count = shown.first().map_or(0, |column| column.cells.len());
+        let row = |row: usize| Row {
+            cells: shown.iter().map(|column| column.cells[row].clone()).collect(),
+            is_total: has_total && row + 1 == count,
         };
-        let shown: Vec<usize> = (0..self.headers.len()).filter(has_any).collect();
-        let column = |column: &usize| Column {
-            header: self.headers[*column].to_owned(),
-            is_words: self.rows.iter().all(|row| row.get(*column).is_none_or(Cell::is_words)),
+        let rows = (0..count).map(row).collect();
+        let column = |column: PageColumn| Column {
+            is_words: column.cells.iter().all(Cell::is_words),
+            header: column.header,
         };
-        let row = |(number, row): (usize, &Vec<Cell>)| Row {
-            cells: shown.iter().filter_map(|column| row.get(*column).cloned()).collect(),
-            is_total: self.has_total && number + 1 == self.rows.len(),
-        };
-        Block::Table(LaidOutTable {
-            caption: self.caption.to_owned(),
-            columns: shown.iter().map(column).collect(),
-            rows: self.rows.iter().enumerate().map(row).collect(),
-        })
+        Self { caption, rows, columns: shown.into_iter().map(column).collect() }
     }
 }
 

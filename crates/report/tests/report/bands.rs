@@ -214,7 +214,7 @@ fn every_output_shows_the_band_and_what_is_outside() {
     assert!(text.is_ascii());
     assert!(text.lines().filter(|line| line.contains("predicted")).all(|line| line.len() <= 160));
     let mut csv = Vec::new();
-    write_segments_csv(&results, &mut csv).unwrap();
+    write_segments_csv(&results, &[], &mut csv).unwrap();
     let mut reader = csv::Reader::from_reader(&csv[..]);
     let at = reader.headers().unwrap().iter().position(|name| name == "host_ops_per_s_low");
     let low = results.arrays[0].segments[0].band.as_ref().unwrap().iops.low;

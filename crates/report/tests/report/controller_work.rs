@@ -78,7 +78,7 @@ fn every_figure_of_the_page_is_at_its_place_in_the_results() {
 fn columns_of_housekeeping_are_there_only_if_a_segment_has_some() {
     let header = |results: &Results| {
         let mut csv = Vec::new();
-        write_segments_csv(results, &mut csv).unwrap();
+        write_segments_csv(results, &[], &mut csv).unwrap();
         String::from_utf8(csv).unwrap().lines().next().unwrap().to_owned()
     };
     assert!(!header(&fixture::results()).contains("map_scan_reads"));

@@ -4,7 +4,7 @@ use strewn_results::Results;
 
 fn written(results: &Results) -> String {
     let mut bytes = Vec::new();
-    write_segments_csv(results, &mut bytes).unwrap();
+    write_segments_csv(results, &[], &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
 }
 

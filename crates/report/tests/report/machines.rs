@@ -173,7 +173,7 @@ fn the_scheduler_is_not_blamed_for_an_outage() {
 fn a_spreadsheet_has_the_figures_of_machines_only_if_there_are_some() {
     let header_and_last = |results: &Results| {
         let mut bytes = Vec::new();
-        write_segments_csv(results, &mut bytes).unwrap();
+        write_segments_csv(results, &[], &mut bytes).unwrap();
         let mut reader = csv::Reader::from_reader(&bytes[..]);
         (reader.headers().unwrap().clone(), reader.records().last().unwrap().unwrap())
     };

@@ -27,9 +27,9 @@ fn with_machine() -> Results {
 
 fn has_the_table_of_the_csv(results: &Results, name: &str) {
     let path = format!("{}/{name}.parquet", env!("CARGO_TARGET_TMPDIR"));
-    write_segments_parquet(results, std::fs::File::create(&path).unwrap()).unwrap();
+    write_segments_parquet(results, &[], std::fs::File::create(&path).unwrap()).unwrap();
     let mut text = Vec::new();
-    write_segments_csv(results, &mut text).unwrap();
+    write_segments_csv(results, &[], &mut text).unwrap();
 
     let mut csv = csv::Reader::from_reader(&text[..]);
     let names = csv.headers().unwrap().clone();

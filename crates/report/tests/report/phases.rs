@@ -122,7 +122,7 @@ fn tables_and_page_name_the_phases_and_files_have_them() {
     );
     assert!(headline(&results).contains("in \u{201c}fresh scan\u{201d}"));
     let mut csv = Vec::new();
-    write_segments_csv(&results, &mut csv).unwrap();
+    write_segments_csv(&results, &[], &mut csv).unwrap();
     let csv = String::from_utf8(csv).unwrap();
     assert!(csv.lines().next().unwrap().ends_with(",phase"));
     assert!(csv.lines().nth(8).unwrap().ends_with(",second scan"));
@@ -141,7 +141,7 @@ fn a_run_without_phases_says_nothing_of_them() {
     let results = fixture::results();
     let json = results.to_json_string().unwrap();
     let mut csv = Vec::new();
-    write_segments_csv(&results, &mut csv).unwrap();
+    write_segments_csv(&results, &[], &mut csv).unwrap();
     for text in [json, all_tables(&results), String::from_utf8(csv).unwrap()] {
         assert!(!text.to_lowercase().contains("phase"), "{text}");
     }

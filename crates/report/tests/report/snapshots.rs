@@ -41,7 +41,7 @@ fn snapshots_have_columns_only_where_there_are_any() {
 fn snapshots_are_in_every_file_of_a_run_that_has_some_and_in_none_of_others() {
     let csv = |results: &Results| {
         let mut bytes = Vec::new();
-        write_segments_csv(results, &mut bytes).unwrap();
+        write_segments_csv(results, &[], &mut bytes).unwrap();
         String::from_utf8(bytes).unwrap()
     };
     let html = |results: &Results| Report { results, map: None, scenario: None }.to_html().unwrap();

@@ -8,6 +8,7 @@ use crate::analysis::comparison::{compare, fitted_segments_by_array};
 use crate::analysis::effects::{Parts, effects_on, effects_on_quotient};
 use crate::analysis::like::{LikePair, is_measure_of_array, like_pairs};
 use crate::analysis::sweep::NORMAL_QUANTILE;
+use crate::data::array::ArrayResults;
 use crate::data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
@@ -15,7 +16,7 @@ use crate::data::band::{
 use crate::data::comparison::{ComparedRow, Metric, PublishedComparison, Ratio};
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::published::Published;
-use crate::data::results::{ArrayResults, Results};
+use crate::data::results::Results;
 use crate::data::segment::Segment;
 use crate::data::sensitivity::{ArraySensitivity, RowOutcome, Sensitivity, VariedKind};
 

@@ -5,10 +5,11 @@
 //! names, share nothing, and their whole bands count. Either way the two sides are independent, and add in quadrature.
 //! A band's part for seeds has the scatter of the mean of its runs too, which makes the verdict the more careful.
 
+use crate::data::array::ArrayResults;
 use crate::data::band::FigureBand;
 use crate::data::comparison::Metric;
 use crate::data::number::rounded;
-use crate::data::results::{ArrayResults, Results};
+use crate::data::results::Results;
 use crate::data::runs::RunsComparison;
 use crate::data::segment::Segment;
 

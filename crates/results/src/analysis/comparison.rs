@@ -3,14 +3,14 @@
 //! A segment that a parameter was fitted to says nothing about how well the model predicts, so the
 //! root-mean-square error leaves it out.
 
+use crate::data::array::ArrayResults;
+use crate::data::columns::Unit;
 use crate::data::comparison::{
     ComparedRow, ComparedSegment, Metric, PublishedComparison, Ratio, RowStatus,
 };
-use crate::data::figure::FigureMetric;
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::published::{Published, PublishedArray};
 use crate::data::published_row::PublishedRow;
-use crate::data::results::ArrayResults;
 use std::collections::BTreeMap;
 
 /// Returns the segments that each array was fitted to, by array name, as its parameters declare
@@ -159,7 +159,7 @@ pub fn compare_rows(
 ) -> Vec<ComparedRow> {
     let compared = |row: &PublishedRow| {
         let is_shorter =
-            is_scaled && row.of.metric == FigureMetric::Seconds && !row.of.is_percentage();
+            is_scaled && row.of.metric.unit() == Unit::Seconds && !row.of.is_percentage();
         let simulated = row.of.value(arrays);
         let error_percent = simulated.and_then(|simulated| row.error_percent(simulated));
         let is_fitted = fitted_rows.contains(&row.name.as_str());

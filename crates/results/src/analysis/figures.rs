@@ -1,14 +1,12 @@
 //! Single figures out of results.
 
 use crate::analysis::trend;
-use crate::data::figure::{FigureMetric, FigureOf, SegmentChoice, Statistic};
-use crate::data::machine::ControllerFigures;
-use crate::data::results::ArrayResults;
+use crate::data::array::ArrayResults;
+use crate::data::columns::{OverSegments, Place, Unit};
+use crate::data::figure::{FigureOf, SegmentChoice, Statistic};
+use crate::data::number::MB_PER_MIB;
 use crate::data::segment::{Segment, is_a_moment};
-use crate::data::workload::{OperationFigures, WorkloadFigures};
 
-/// MB of a MiB.
-pub const MB_PER_MIB: f64 = 1.048_576;
 /// A segment is busy if it reaches this share of the highest.
 const BUSY_SHARE: f64 = 0.1;
 
@@ -36,7 +34,10 @@ impl FigureOf {
     /// Returns the same figure of the highest segment; none where that would be another kind of figure.
     #[must_use]
     pub fn peak(&self, arrays: &[ArrayResults]) -> Option<f64> {
-        if self.is_percentage() || self.is_count() || self.metric == FigureMetric::Seconds {
+        if self.is_percentage()
+            || self.is_count()
+            || matches!(self.metric.over_segments(), OverSegments::Sum)
+        {
             return None;
         }
         Self { statistic: Statistic::Peak, ..self.clone() }.value(arrays)
@@ -66,7 +67,7 @@ impl FigureOf {
             return None;
         }
         let seconds = |samples: &[Sample]| samples.iter().map(|one| one.seconds).sum::<f64>();
-        if self.metric == FigureMetric::Seconds {
+        if matches!(self.metric.over_segments(), OverSegments::Sum) {
             // How long something took is known once it has ended.
             let is_known = array.ended || self.phase.is_some() || segment.is_some();
             return is_known.then(|| seconds(&samples));
@@ -76,7 +77,7 @@ impl FigureOf {
             samples.iter().copied().filter(|one| one.value >= BUSY_SHARE * peak).collect();
         match self.statistic {
             // The longest of several segments is the longest of all.
-            Statistic::Mean if self.metric == FigureMetric::LongestMs => {
+            Statistic::Mean if matches!(self.metric.over_segments(), OverSegments::Longest) => {
                 Some(samples.iter().map(|one| one.value).fold(0.0, f64::max))
             }
             Statistic::Mean => mean(&samples),
@@ -92,81 +93,23 @@ impl FigureOf {
 
     /// Returns what the figure is in one segment.
     fn sample(&self, array: &ArrayResults, segment: &Segment) -> Option<Sample> {
-        let seconds = segment.seconds;
-        let of_time = |value: f64| Some(Sample { value, weight: seconds, seconds });
         let workload = match &self.workload {
             // Where several workloads are not told apart, there is only one.
             _ if segment.by_workload.is_empty() => None,
             None => None,
             Some(name) => Some(segment.by_workload.iter().find(|one| one.name == *name)?),
         };
-        let ops = workload.map_or(segment.ops, |one| one.ops()) as f64;
-        let of_operations = |value: f64| Some(Sample { value, weight: ops, seconds });
-        let mib_per_s = match (&self.link, workload) {
-            (Some(name), _) => mib_per_s_on(segment, name)?,
-            (None, Some(workload)) => workload.mib_per_s,
-            (None, None) => segment.mib_per_s,
+        let at = Place { array, segment, workload };
+        let carried = match &self.link {
+            Some(name) => Some(mib_per_s_on(segment, name)?),
+            None => None,
         };
-        let response_ms = workload.map_or(&segment.response_ms, |one| &one.response_ms);
-        let iops = workload.map_or(segment.iops, |one| one.iops);
-        match self.metric {
-            FigureMetric::Iops => of_time(iops),
-            FigureMetric::MbPerS => of_time(mib_per_s * MB_PER_MIB),
-            FigureMetric::MibPerS => of_time(mib_per_s),
-            FigureMetric::ResponseMs => of_operations(response_ms.mean),
-            FigureMetric::P95Ms => of_operations(response_ms.p95),
-            FigureMetric::P99Ms => of_operations(response_ms.p99),
-            FigureMetric::ReadMs => self.mean_of(segment, |one| &one.reads),
-            FigureMetric::WriteMs => self.mean_of(segment, |one| &one.writes),
-            FigureMetric::LongestMs => of_time(response_ms.max),
-            FigureMetric::Seconds => of_time(seconds),
-            FigureMetric::ControllerPercent => of_time(100.0 * segment.utilization.controller),
-            FigureMetric::SpindlesPercent => of_time(100.0 * segment.utilization.spindles),
-            FigureMetric::HitPercent => {
-                let reads = segment.cache.host_reads?;
-                Some(Sample { value: reads.hit_percent?, weight: reads.blocks as f64, seconds })
-            }
-            FigureMetric::CommandsPerOp => of_operations(segment.commands_per_host_op()),
-            FigureMetric::LayoutScore => of_time(segment.layout.score),
-            FigureMetric::CoresBusy => {
-                let controllers = &segment.machine.as_ref()?.controllers;
-                let busy = |one: &ControllerFigures| {
-                    one.cores.as_ref().map_or(one.utilization, |cores| cores.busy)
-                };
-                of_time(controllers.iter().map(busy).sum())
-            }
-            FigureMetric::CheckpointPercent => {
-                of_time(segment.housekeeping?.checkpoint_ms as f64 / (10.0 * seconds))
-            }
-            FigureMetric::IopsPerSpindle => {
-                let purchased = array.spindles.purchased;
-                (purchased > 0).then(|| of_time(iops / f64::from(purchased)))?
-            }
-            FigureMetric::FullStripePercent => {
-                of_time(segment.consistency_points?.full_stripe_percent?)
-            }
-            FigureMetric::SnapshotsGib => {
-                of_time(segment.snapshots.map_or(0.0, |snapshots| snapshots.held_gib()))
-            }
-        }
-    }
-}
-
-impl FigureOf {
-    /// Returns the mean response time of reads, or of writes, of the workload that is meant or of all; none if the
-    /// results do not tell them apart.
-    fn mean_of(
-        &self,
-        segment: &Segment,
-        side: fn(&WorkloadFigures) -> &OperationFigures,
-    ) -> Option<Sample> {
-        let is_meant =
-            |one: &&WorkloadFigures| self.workload.as_ref().is_none_or(|name| *name == one.name);
-        let meant = || segment.by_workload.iter().filter(is_meant).map(side);
-        let ops: u64 = meant().map(|one| one.ops).sum();
-        let sum: f64 = meant().map(|one| one.ops as f64 * one.mean_ms).sum();
-        let weight = ops as f64;
-        (ops > 0).then(|| Sample { value: sum / weight, weight, seconds: segment.seconds })
+        let value = match (carried, self.metric.unit()) {
+            (Some(mib_per_s), Unit::MibPerS) => mib_per_s,
+            (Some(mib_per_s), Unit::MbPerS) => mib_per_s * MB_PER_MIB,
+            _ => self.metric.value(&at)?,
+        };
+        Some(Sample { value, weight: self.metric.weight(&at), seconds: segment.seconds })
     }
 }
 

@@ -15,7 +15,7 @@
 //! A plain closed loop of one access specification is alike in all segments by construction. `docs/report.md` has the
 //! rule.
 
-use crate::data::results::ArrayResults;
+use crate::data::array::ArrayResults;
 use crate::data::segment::Segment;
 use crate::data::workload::{OperationFigures, Workload, WorkloadFigures};
 

@@ -16,9 +16,10 @@
 
 use crate::analysis::like::{LikePair, like_pairs};
 use crate::analysis::obstacle::obstacle;
+use crate::data::array::ArrayResults;
 use crate::data::loss::{Cause, Limit, Loss, LossPart, Unaccounted};
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
-use crate::data::results::{ArrayResults, Results};
+use crate::data::results::Results;
 use crate::data::segment::Segment;
 
 /// Microseconds of the limit's time per host operation, by cause.

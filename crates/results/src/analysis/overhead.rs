@@ -20,9 +20,9 @@
 //! With 20 drives of 136.7 GiB that is 2,188, 1,969 or 1,750 GiB. Metadata, under 1 %, is not
 //! subtracted.
 
+use crate::data::array::LayoutKind;
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::overhead::OverheadRow;
-use crate::data::results::LayoutKind;
 use strewn_raid::ProtectionLevel;
 
 /// How an array turns spindles into capacity.

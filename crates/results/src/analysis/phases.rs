@@ -1,8 +1,9 @@
 //! The figures of whole phases, each beside those of the first phase that is like it.
 
 use crate::analysis::like::is_measure_of_array;
+use crate::data::array::ArrayResults;
 use crate::data::phase::Phase;
-use crate::data::results::{ArrayResults, Results};
+use crate::data::results::Results;
 use crate::data::segment::Segment;
 
 /// The figures of one phase of an array, over all its segments.

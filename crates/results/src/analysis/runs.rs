@@ -3,13 +3,15 @@
 
 use crate::analysis::beyond_bands::{beside_bands, notes};
 use crate::analysis::verdicts::verdicts;
+use crate::data::array::{ArrayResults, LayoutKind};
+use crate::data::columns::Place;
 use crate::data::comparison::Metric;
-use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
+use crate::data::number::rounded;
 use crate::data::quantity;
-use crate::data::results::{ArrayResults, LayoutKind, Results, Setting};
+use crate::data::results::{Results, Setting};
 use crate::data::runs::{
-    COMPARISON_SCHEMA, ComparedArray, ComparedRun, DifferingParameter, RunFigures, RunsComparison,
-    SegmentOfRuns,
+    COMPARISON_SCHEMA, ComparedArray, ComparedFigures, ComparedRun, DifferingParameter, RunFigures,
+    RunsComparison, SegmentOfRuns,
 };
 use crate::data::segment::Segment;
 
@@ -128,7 +130,7 @@ fn compared_array(
             let segment = array.rated_segment(index)?;
             let is_like = |of: &ArrayResults, other| of.kind_of(other) == array.kind_of(segment);
             let compared_with = first.filter(|(of, other)| position > 0 && is_like(of, other));
-            let of_segment = figures(segment, compared_with.map(|(_, other)| other));
+            let of_segment = figures(array, segment, compared_with.map(|(_, other)| other));
             let beyond = |metric: Metric| {
                 let (of, other) = compared_with?;
                 let first = (in_runs[0].0, *of, other);
@@ -155,30 +157,17 @@ fn compared_array(
     ComparedArray { verdicts, ..compared }
 }
 
-fn figures(segment: &Segment, first: Option<&Segment>) -> RunFigures {
+fn figures(array: &ArrayResults, segment: &Segment, first: Option<&Segment>) -> RunFigures {
     let difference = |metric: Metric| {
         let (here, there) = (metric.of(segment), metric.of(first?));
         (there > 0.0).then(|| rounded(100.0 * (here - there) / there, 4))
     };
-    let commands = &segment.spindle_commands;
-    let of_parity = (commands.parity_update_reads + commands.parity_writes) as f64;
     RunFigures {
         iops: segment.iops,
         iops_difference_percent: difference(Metric::Iops),
         response_ms: segment.response_ms.mean,
         response_difference_percent: difference(Metric::ResponseMs),
-        p95_ms: segment.response_ms.p95,
-        p99_ms: segment.response_ms.p99,
-        commands_per_host_op: rounded(segment.commands_per_host_op(), SIGNIFICANT_DIGITS),
-        layout_score: segment.layout.score,
-        parity_commands_per_host_op: rounded(
-            of_parity / segment.ops.max(1) as f64,
-            SIGNIFICANT_DIGITS,
-        ),
-        full_stripe_percent: segment
-            .consistency_points
-            .and_then(|points| points.full_stripe_percent),
-        utilization: segment.utilization,
+        others: ComparedFigures::of(&Place { array, segment, workload: None }),
         iops_beyond_bands: None,
         response_beyond_bands: None,
     }

@@ -1,53 +1,16 @@
 //! What a single figure of a run is of: whose it is, what it counts, and how it is taken from the segments.
 
-use serde::{Deserialize, Serialize};
+use crate::data::columns::{COLUMNS, Column, Figure, OverSegments, Place, Unit};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::sync::LazyLock;
 
-/// What a figure counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FigureMetric {
-    /// Host operations per second.
-    Iops,
-    /// Host data moved, MB (1,000,000 bytes) per second.
-    MbPerS,
-    /// Host data moved, MiB (1,048,576 bytes) per second.
-    MibPerS,
-    /// Mean response time, milliseconds.
-    ResponseMs,
-    /// Response time that 95 of 100 operations did not exceed, milliseconds; of several segments, the mean of theirs by
-    /// operations.
-    P95Ms,
-    /// The same of 99 of 100.
-    P99Ms,
-    /// Mean response time of reads, milliseconds, where the results tell reads and writes apart.
-    ReadMs,
-    /// Mean response time of writes, milliseconds.
-    WriteMs,
-    /// Longest response time, milliseconds.
-    LongestMs,
-    /// Length, seconds: of the whole run, until all workloads have ended.
-    Seconds,
-    /// Busy share of the controller, percent.
-    ControllerPercent,
-    /// Busy share of the spindles that hold data, percent.
-    SpindlesPercent,
-    /// Blocks that host reads found in the controller's memory, percent.
-    HitPercent,
-    /// Spindle commands for each host operation.
-    CommandsPerOp,
-    /// Layout score, 0 to 1, when the segment ended.
-    LayoutScore,
-    /// Cores of the controllers that were busy.
-    CoresBusy,
-    /// Share of the time in consistency points, percent, where the scenario charges the processor for them.
-    CheckpointPercent,
-    /// Host operations per second for each spindle to be bought, as `[overhead]` counts them.
-    IopsPerSpindle,
-    /// Share of stripes that consistency points wrote in full, percent.
-    FullStripePercent,
-    /// What only snapshots held when the segment ended, GiB.
-    SnapshotsGib,
+/// What a figure counts: one of the [columns](crate::COLUMNS) that have a name as a figure.
+#[derive(Clone, Copy)]
+pub struct FigureMetric {
+    column: &'static Column,
+    figure: &'static Figure,
 }
 
 /// How a figure is taken from several segments.
@@ -133,65 +96,104 @@ fn is_mean(statistic: &Statistic) -> bool {
 }
 
 impl FigureMetric {
+    /// Host operations per second.
+    pub const IOPS: Self = Self::of(Column::declared("host_ops_per_s"));
+    /// Mean response time, milliseconds.
+    pub const RESPONSE_MS: Self = Self::of(Column::declared("response_mean_ms"));
+
+    /// Returns a column as a figure, while the program is compiled.
+    const fn of(column: &'static Column) -> Self {
+        match &column.figure {
+            Some(figure) => Self { column, figure },
+            None => panic!("the column is no figure"),
+        }
+    }
+
+    /// Returns the metric of this name; none if there is none.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|metric| metric.as_str() == name)
+    }
+
+    fn all() -> impl Iterator<Item = Self> {
+        COLUMNS.iter().filter_map(|column| Some(Self { column, figure: column.figure.as_ref()? }))
+    }
+
     /// Returns the word for it in files.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Iops => "iops",
-            Self::MbPerS => "mb_per_s",
-            Self::MibPerS => "mib_per_s",
-            Self::ResponseMs => "response_ms",
-            Self::P95Ms => "p95_ms",
-            Self::P99Ms => "p99_ms",
-            Self::ReadMs => "read_ms",
-            Self::WriteMs => "write_ms",
-            Self::LongestMs => "longest_ms",
-            Self::Seconds => "seconds",
-            Self::ControllerPercent => "controller_percent",
-            Self::SpindlesPercent => "spindles_percent",
-            Self::HitPercent => "hit_percent",
-            Self::CommandsPerOp => "commands_per_op",
-            Self::LayoutScore => "layout_score",
-            Self::CoresBusy => "cores_busy",
-            Self::CheckpointPercent => "checkpoint_percent",
-            Self::IopsPerSpindle => "iops_per_spindle",
-            Self::FullStripePercent => "full_stripe_percent",
-            Self::SnapshotsGib => "snapshots_gib",
-        }
+        self.figure.name
+    }
+
+    /// Returns its meaning, for a reader.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        self.column.meaning()
     }
 
     /// Returns whether a scaled-down run has as much less of it: times and sizes of the whole, not rates, waits or
     /// shares.
-    #[must_use]
-    pub const fn scales(self) -> bool {
-        matches!(self, Self::Seconds | Self::SnapshotsGib)
+    const fn scales(self) -> bool {
+        self.figure.scales
     }
 
-    /// Returns the unit of its values, for a reader.
+    /// Returns the unit of its values.
     #[must_use]
-    pub const fn unit(self) -> &'static str {
-        match self {
-            Self::Iops => "IOPS",
-            Self::MbPerS => "MB/s",
-            Self::MibPerS => "MiB/s",
-            Self::ResponseMs
-            | Self::P95Ms
-            | Self::P99Ms
-            | Self::ReadMs
-            | Self::WriteMs
-            | Self::LongestMs => "ms",
-            Self::Seconds => "s",
-            Self::ControllerPercent
-            | Self::SpindlesPercent
-            | Self::HitPercent
-            | Self::CheckpointPercent
-            | Self::FullStripePercent => "%",
-            Self::CoresBusy => "cores",
-            Self::CommandsPerOp => "commands",
-            Self::IopsPerSpindle => "IOPS a spindle",
-            Self::SnapshotsGib => "GiB",
-            Self::LayoutScore => "",
+    pub const fn unit(self) -> Unit {
+        self.column.unit
+    }
+
+    /// Returns whether each workload has one.
+    pub(crate) const fn is_of_workloads(self) -> bool {
+        self.column.is_of_workloads()
+    }
+
+    /// Returns how its value of several segments follows from those of each.
+    pub(crate) const fn over_segments(self) -> OverSegments {
+        self.figure.over_segments
+    }
+
+    /// Returns its value at a place; none if there is none.
+    pub(crate) fn value(self, at: &Place<'_>) -> Option<f64> {
+        self.column.in_percent(at).or(self.figure.if_absent)
+    }
+
+    /// Returns the weight of a place in a mean over several.
+    pub(crate) fn weight(self, at: &Place<'_>) -> f64 {
+        match self.figure.over_segments {
+            OverSegments::MeanOfOperations => {
+                at.workload.map_or(at.segment.ops, |of| of.ops()) as f64
+            }
+            OverSegments::Weighted(weight) => weight(at),
+            _ => at.segment.seconds,
         }
+    }
+}
+
+impl PartialEq for FigureMetric {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl fmt::Debug for FigureMetric {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl Serialize for FigureMetric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for FigureMetric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        static NAMES: LazyLock<Vec<&str>> =
+            LazyLock::new(|| FigureMetric::all().map(FigureMetric::as_str).collect());
+        let name = String::deserialize(deserializer)?;
+        Self::named(&name).ok_or_else(|| D::Error::unknown_variant(&name, &NAMES))
     }
 }
 
@@ -204,7 +206,7 @@ impl FigureOf {
         } else if self.is_count() {
             "segments"
         } else {
-            self.metric.unit()
+            self.metric.unit().as_str()
         }
     }
 

@@ -171,9 +171,9 @@ impl Unaccounted {
 }
 
 impl LossPart {
-    /// Returns the table entry for a cause that has no time of its own in the first segment.
-    pub fn in_place_of_first(&self) -> Option<&'static str> {
-        (self.cause == Cause::ServiceTime).then_some("-")
+    /// Returns whether the cause has a time of its own in the first segment.
+    pub fn has_time_at_first(&self) -> bool {
+        self.cause != Cause::ServiceTime
     }
 }
 

@@ -1,8 +1,10 @@
 //! The data read and written: results, maps, published figures, characterizations of drives, comparisons of runs.
 
+pub(crate) mod array;
 pub(crate) mod band;
 pub(crate) mod claim;
 pub(crate) mod client_raid;
+pub(crate) mod columns;
 pub(crate) mod comparison;
 pub(crate) mod cost;
 pub(crate) mod drive;

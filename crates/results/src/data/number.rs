@@ -4,6 +4,9 @@
 /// person to read the file.
 pub const SIGNIFICANT_DIGITS: usize = 6;
 
+/// MB of a MiB.
+pub const MB_PER_MIB: f64 = 1.048_576;
+
 /// Rounds `value` to `significant_digits` decimal digits (at least one). A half goes to the even
 /// digit, judged by the decimal expansion of the binary value. Zero and non-finite values are
 /// returned unchanged.

@@ -1,5 +1,6 @@
 //! Rows of published tables: single figures, each of its own array, phase or workload.
 
+use crate::data::columns::Unit;
 use crate::data::figure::{FigureMetric, FigureOf, Statistic};
 use crate::data::published::Reader;
 use crate::data::toml_text::TomlError;
@@ -72,23 +73,12 @@ fn read_row(reader: &Reader<'_>, raw: RawRow) -> Result<PublishedRow, TomlError>
             return Err(reader.error(range.span(), "row.range", message));
         }
     }
-    let is_rate = matches!(raw.metric, FigureMetric::MbPerS | FigureMetric::MibPerS);
+    let is_rate = matches!(raw.metric.unit(), Unit::MbPerS | Unit::MibPerS);
     if let Some(link) = raw.link.as_ref().filter(|_| !is_rate) {
         let message = "a link has `mb_per_s` and `mib_per_s` alone".to_owned();
         return Err(reader.error(link.span(), "row.link", message));
     }
-    let of_workloads = matches!(
-        raw.metric,
-        FigureMetric::Iops
-            | FigureMetric::MbPerS
-            | FigureMetric::MibPerS
-            | FigureMetric::ResponseMs
-            | FigureMetric::P95Ms
-            | FigureMetric::P99Ms
-            | FigureMetric::ReadMs
-            | FigureMetric::WriteMs
-            | FigureMetric::LongestMs
-    );
+    let of_workloads = raw.metric.is_of_workloads();
     if let Some(workload) = raw.workload.as_ref().filter(|_| !of_workloads) {
         let message = "this metric is of the array, not of a workload".to_owned();
         return Err(reader.error(workload.span(), "row.workload", message));

@@ -4,16 +4,15 @@
 //! added under the same schema, and a reader ignores unknown ones. Removing a field or changing its meaning makes a new
 //! schema.
 
+use crate::data::array::{ArrayResults, LayoutKind};
 use crate::data::band::Bands;
 use crate::data::comparison::{ComparedRow, FittedSetting, PublishedComparison, Ratio};
 use crate::data::json::{ResultsError, check_schema, figures_json};
 use crate::data::live::RealSpindles;
 use crate::data::loss::Loss;
 use crate::data::overhead::OverheadRow;
-use crate::data::phase::Phase;
 use crate::data::quantity;
-use crate::data::redundancy::{DataLoss, REBUILD_NOTE, SpindleFailure};
-use crate::data::segment::{Segment, is_a_moment};
+use crate::data::redundancy::REBUILD_NOTE;
 use crate::data::workload::{HostLoad, Workload};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -124,65 +123,6 @@ pub struct Scaled {
     pub out_of_proportion: Vec<String>,
 }
 
-/// The measurements of one array.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ArrayResults {
-    /// Name of the array, unique in a scenario.
-    pub name: String,
-    /// Where the array writes an overwritten block.
-    pub layout: LayoutKind,
-    /// Host operations kept outstanding; 0 where they arrive by the clock.
-    pub outstanding: u32,
-    /// Size of the LUN, bytes; absent in results of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lun_bytes: Option<u64>,
-    /// Spindles by their purpose.
-    pub spindles: Spindles,
-    /// The parity groups of a write-anywhere array with several, or the disk groups of such an in-place array, in the
-    /// order of their spindles; absent otherwise.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parity_groups: Vec<ParityGroup>,
-    /// The phases of the run, in order; absent if it has none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub phases: Vec<Phase>,
-    /// The numbers that the array was configured with, including fitted ones.
-    pub parameters: Vec<Parameter>,
-    /// Measurements, in order of `index`.
-    pub segments: Vec<Segment>,
-    /// Whether its hosts were done before the last segment; absent if they were not, or never are.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub ended: bool,
-    /// Spindles that failed, in order of failure; absent if none did.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failures: Vec<SpindleFailure>,
-    /// Data lost for good; absent if there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data_loss: Option<DataLoss>,
-}
-
-/// One of several parity groups of an array, or of several disk groups.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ParityGroup {
-    /// The array's number of its first spindle. Its data spindles come first.
-    pub first_spindle: u16,
-    /// Its data spindles; all spindles of a disk group, where parity rotates.
-    pub data: u16,
-    /// Its parity spindles; none in a disk group.
-    pub parity: u16,
-    /// When it was added, seconds from the start of the run; 0 if it was there from the start.
-    pub added_at_seconds: f64,
-}
-
-/// Where an array writes an overwritten block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LayoutKind {
-    /// In a free block elsewhere (copy-on-write).
-    WriteAnywhere,
-    /// Where it was.
-    InPlace,
-}
-
 /// The origin of a segment's figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
@@ -204,40 +144,6 @@ impl Origin {
             Self::Predicted => "predicted",
         }
     }
-}
-
-/// Spindles of an array by their purpose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spindles {
-    /// Spindles that hold host data. If parity rotates over all spindles of a group, as in VRAID-5, all of them count
-    /// here.
-    pub data: u32,
-    /// Spindles that hold only parity.
-    pub parity: u32,
-    /// Spindles that stand by for a failure.
-    pub spare: u32,
-    /// Spindles that hold the array's own root volume and nothing else.
-    pub root: u32,
-    /// Spindles to be bought: the sum of the others.
-    pub purchased: u32,
-}
-
-/// One number that an array was configured with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Parameter {
-    /// Path in the scenario, as in `processor.host_operation`.
-    pub name: String,
-    /// Unit of `value`; empty for a count or a ratio.
-    pub unit: String,
-    /// The value, in `unit`.
-    pub value: f64,
-    /// Whether the value was fitted to published figures.
-    pub fitted: bool,
-    /// Published segments that it was fitted to; empty if it was not fitted, or to rows.
-    pub fitted_to_segments: Vec<u32>,
-    /// Where the value comes from: `scenario`, `fitted`, `controller NAME`, `default`, or `the array's label`. Older
-    /// versions know `scenario` and `fitted` alone.
-    pub source: String,
 }
 
 impl fmt::Display for Setting {
@@ -418,121 +324,6 @@ impl Results {
     #[must_use]
     pub fn array(&self, name: &str) -> Option<&ArrayResults> {
         self.arrays.iter().find(|array| array.name == name)
-    }
-}
-
-impl ArrayResults {
-    /// Returns the segments that are long enough for a rate: all but a last one that ended long before its time,
-    /// because the host was done. Charts and verdicts are of these.
-    #[must_use]
-    pub fn rated_segments(&self) -> &[Segment] {
-        match self.segments.as_slice() {
-            [first, .., last] if is_a_moment(last.seconds, first.seconds) => {
-                &self.segments[..self.segments.len() - 1]
-            }
-            all => all,
-        }
-    }
-
-    /// Returns the segment of this number among [`rated_segments`](Self::rated_segments).
-    pub(crate) fn rated_segment(&self, index: u32) -> Option<&Segment> {
-        self.rated_segments().iter().find(|segment| segment.index == index)
-    }
-
-    /// Returns a sentence about the last segment if it is shorter than the others, because the host was done.
-    #[must_use]
-    pub fn short_segment_note(&self) -> Option<String> {
-        let (first, last) = (self.segments.first()?, self.segments.last()?);
-        let is_short = last.seconds < 0.99 * first.seconds;
-        let seconds = |segment: &Segment| crate::rounded(segment.seconds, 3);
-        let is_left_out = self.rated_segments().len() < self.segments.len();
-        let left_out = if is_left_out { ", and charts leave it out" } else { "" };
-        is_short.then(|| {
-            format!(
-                "Segment {} lasted {} s, not {} s: its rates are those of so short a time{left_out}",
-                last.index,
-                seconds(last),
-                seconds(first)
-            )
-        })
-    }
-
-    /// Returns a sentence that says what the array lost for good, if it lost anything.
-    #[must_use]
-    pub fn data_loss_sentence(&self) -> Option<String> {
-        Some(self.data_loss.as_ref()?.sentence(&self.name))
-    }
-
-    /// Returns a sentence that says how many writes the array refused for lack of space, and when, if it refused any.
-    #[must_use]
-    pub fn refused_sentence(&self) -> Option<String> {
-        let refused = || self.segments.iter().filter(|one| one.refused.is_some());
-        let (first, last) = (refused().next()?.index, refused().next_back()?.index);
-        let count: u64 = refused().filter_map(|one| one.refused).sum();
-        let when = match first == last {
-            true => format!("in segment {first}"),
-            false => format!("in segments {first} to {last}"),
-        };
-        let share = 100.0 * count as f64
-            / (count + self.segments.iter().map(|one| one.ops).sum::<u64>()) as f64;
-        Some(format!(
-            "{} refused {count} writes for lack of space {when}, {share:.1} % of its operations.",
-            self.name
-        ))
-    }
-
-    /// Returns the working spindles, in words.
-    #[must_use]
-    pub fn working_spindles(&self) -> String {
-        match self.spindles {
-            Spindles { data, parity: 0, .. } => format!("{data} spindles"),
-            Spindles { data, parity, .. } => format!("{data} data and {parity} parity spindles"),
-        }
-    }
-
-    /// Returns the operations outstanding, in words.
-    #[must_use]
-    pub fn outstanding_words(&self) -> String {
-        match self.outstanding {
-            0 => "open loop".to_owned(),
-            outstanding => format!("{outstanding} outstanding"),
-        }
-    }
-
-    /// Returns the size of its cache, bytes, if it is among its parameters.
-    #[must_use]
-    pub fn cache_bytes(&self) -> Option<f64> {
-        let names = ["write_anywhere.buffer_cache", "in_place.write_cache"];
-        let is_cache = |parameter: &&Parameter| names.contains(&parameter.name.as_str());
-        Some(self.parameters.iter().find(is_cache)?.value)
-    }
-
-    /// Returns the published segments that any parameter of the array was fitted to, ascending, once each.
-    #[must_use]
-    pub fn fitted_segments(&self) -> Vec<u32> {
-        let fitted = self.parameters.iter().filter(|parameter| parameter.fitted);
-        let mut segments: Vec<u32> =
-            fitted.flat_map(|parameter| parameter.fitted_to_segments.iter().copied()).collect();
-        segments.sort_unstable();
-        segments.dedup();
-        segments
-    }
-
-    /// Returns the segment of that number.
-    #[must_use]
-    pub fn segment(&self, index: u32) -> Option<&Segment> {
-        self.segments.iter().find(|segment| segment.index == index)
-    }
-}
-
-impl LayoutKind {
-    /// Returns the word for it in `results.json` and in tables.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::WriteAnywhere => "write-anywhere",
-            Self::InPlace => "in-place",
-        }
     }
 }
 

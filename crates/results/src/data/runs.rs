@@ -1,8 +1,12 @@
 //! Runs side by side, in the form of `comparison.json`.
 
+use crate::data::columns::{Column, Place, Table};
 use crate::data::json::{ResultsError, figures_json};
+use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::segment::Utilization;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeMap;
 
 /// Version of the layout of `comparison.json`.
 pub const COMPARISON_SCHEMA: u32 = 1;
@@ -94,26 +98,9 @@ pub struct RunFigures {
     pub response_ms: f64,
     /// The same of the response time.
     pub response_difference_percent: Option<f64>,
-    /// 95 of 100 operations were at least as fast, milliseconds.
-    #[serde(default)]
-    pub p95_ms: f64,
-    /// 99 of 100 operations were at least as fast, milliseconds.
-    #[serde(default)]
-    pub p99_ms: f64,
-    /// Spindle commands per host operation.
-    pub commands_per_host_op: f64,
-    /// Layout score, 0 to 1.
-    pub layout_score: f64,
-    /// Spindle commands for parity per host operation: reads for its update, and writes.
-    #[serde(default)]
-    pub parity_commands_per_host_op: f64,
-    /// Stripes written whole, percent of stripes written; none if none was written, and for an array without
-    /// consistency points.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub full_stripe_percent: Option<f64>,
-    /// Share of the time that the controller and the spindles were busy.
-    #[serde(default)]
-    pub utilization: Utilization,
+    /// The figures that are compared beside these.
+    #[serde(flatten)]
+    pub others: ComparedFigures,
     /// Whether the IOPS differ from the first run's by more than the bands of both explain; absent if there is nothing
     /// to compare, or no band.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -121,6 +108,106 @@ pub struct RunFigures {
     /// The same of the response time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_beyond_bands: Option<bool>,
+}
+
+/// A figure for each column of [`Table::Compare`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ComparedFigures([Option<f64>; COMPARED]);
+
+const COMPARED: usize = Column::count_of(Table::Compare);
+
+/// The names in `comparison.json` that are neither a column's key nor its name as a figure.
+const OTHER_NAMES: [(&str, &str); 1] = [("spindle_commands_per_host_op", "commands_per_host_op")];
+
+/// The order of the first columns in `comparison.json`. Others follow.
+const FIRST: [&str; 6] = [
+    "response_p95_ms",
+    "response_p99_ms",
+    "spindle_commands_per_host_op",
+    "layout_score_0_to_1",
+    "parity_commands_per_host_op",
+    "full_stripe_percent",
+];
+
+impl ComparedFigures {
+    /// Returns the figures of a segment.
+    pub(crate) fn of(at: &Place<'_>) -> Self {
+        let mut figures = Self::default();
+        for (figure, column) in figures.0.iter_mut().zip(Column::of_table(Table::Compare)) {
+            // All that is measured is rounded.
+            let round = |value| rounded(value, SIGNIFICANT_DIGITS);
+            *figure = column.number(at).map(round);
+        }
+        figures
+    }
+
+    /// Returns the figure of a column; none if the segment has none, or the column is not compared.
+    pub fn get(&self, column: &Column) -> Option<f64> {
+        let position = Column::of_table(Table::Compare).position(|one| one == column)?;
+        self.0[position]
+    }
+
+    /// Returns the columns that have a name of their own in `comparison.json`, in its order.
+    fn named() -> Vec<(&'static str, &'static Column)> {
+        let mut columns: Vec<&Column> = Column::of_table(Table::Compare)
+            .filter(|column| !UTILIZATIONS.contains(column))
+            .collect();
+        columns.sort_by_key(|column| {
+            FIRST.iter().position(|key| *key == column.key).unwrap_or(FIRST.len())
+        });
+        let name = |column: &Column| {
+            let other = OTHER_NAMES.iter().find(|(key, _)| *key == column.key);
+            other.map(|(_, name)| *name).or(column.figure_name()).unwrap_or(column.key)
+        };
+        columns.into_iter().map(|column| (name(column), column)).collect()
+    }
+}
+
+/// What `comparison.json` has as `utilization`.
+const UTILIZATIONS: [&Column; 3] = [
+    Column::declared("controller_utilization_0_to_1"),
+    Column::declared("spindle_utilization_0_to_1"),
+    Column::declared("parity_spindle_utilization_0_to_1"),
+];
+
+impl Serialize for ComparedFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, column) in Self::named() {
+            if let Some(figure) = self.get(column) {
+                map.serialize_entry(name, &figure)?;
+            }
+        }
+        let [controller, spindles, parity_spindles] = UTILIZATIONS.map(|one| self.get(one));
+        let [controller, spindles] = [controller, spindles].map(Option::unwrap_or_default);
+        let utilization = Utilization { controller, spindles, parity_spindles };
+        map.serialize_entry("utilization", &utilization)?;
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for ComparedFigures {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Raw {
+            #[serde(default)]
+            utilization: Utilization,
+            #[serde(flatten)]
+            named: BTreeMap<String, serde_json::Value>,
+        }
+        let Raw { utilization: Utilization { controller, spindles, parity_spindles }, named } =
+            Raw::deserialize(deserializer)?;
+        let named = Self::named()
+            .into_iter()
+            .map(|(name, column)| (column, named.get(name).and_then(serde_json::Value::as_f64)));
+        let utilizations = [Some(controller), Some(spindles), parity_spindles];
+        let all: Vec<_> = named.chain(UTILIZATIONS.into_iter().zip(utilizations)).collect();
+        let mut figures = Self::default();
+        for (figure, column) in figures.0.iter_mut().zip(Column::of_table(Table::Compare)) {
+            *figure = all.iter().find(|(one, _)| *one == column).and_then(|found| found.1);
+        }
+        Ok(figures)
+    }
 }
 
 impl ComparedArray {

@@ -108,14 +108,14 @@ fn usual() -> Vec<Measured> {
         line: 1,
     };
     vec![
-        measured("IOPS, last segment", of(FigureMetric::Iops, last, None), false),
-        measured("response, last segment", of(FigureMetric::ResponseMs, last, None), false),
+        measured("IOPS, last segment", of(FigureMetric::IOPS, last, None), false),
+        measured("response, last segment", of(FigureMetric::RESPONSE_MS, last, None), false),
         measured(
             "IOPS kept of the first segment",
-            of(FigureMetric::Iops, last, Some(SegmentChoice::Number(1))),
+            of(FigureMetric::IOPS, last, Some(SegmentChoice::Number(1))),
             false,
         ),
-        measured("IOPS by segment", of(FigureMetric::Iops, None, None), true),
+        measured("IOPS by segment", of(FigureMetric::IOPS, None, None), true),
     ]
 }
 

@@ -1,74 +1,52 @@
 //! The behaviour of the arrays: charts, and figures of the spindles in the first segment and the last.
 
+use crate::columns::{Columns, SegmentRow};
 use crate::html::block::Block;
-use crate::html::table::{Cell, Table};
 use strewn_results::words::subject;
-use strewn_results::{Results, Segment, like_positions};
+use strewn_results::{Column, Results, like_positions};
+
+/// Two segments of an array that may be compared.
+pub(super) struct Ends<'a> {
+    pub(super) first: SegmentRow<'a>,
+    pub(super) last: SegmentRow<'a>,
+}
+
+impl<'a> Ends<'a> {
+    /// Returns those of each array; in a run with phases, of each kind of phase.
+    pub(super) fn all(results: &'a Results) -> Vec<Self> {
+        let of_array = |array| {
+            let rows: Vec<SegmentRow<'a>> = SegmentRow::of(results, array).collect();
+            let pairs = like_positions(results.workload.as_ref(), array).into_iter();
+            pairs.map(move |(first, last)| Self { first: rows[first], last: rows[last] })
+        };
+        results.arrays.iter().flat_map(of_array).collect()
+    }
+
+    /// Returns the array, and the workloads of the kind of phase.
+    pub(super) fn subject(&self) -> String {
+        let array = self.first.array;
+        subject(&array.name, array.kind_of(self.first.segment))
+    }
+}
+
+/// What is shown of spindles, with the headings here.
+const SPINDLES: [(&Column, &str); 5] = [
+    (Column::declared("span_percent"), "span of the stroke %"),
+    (Column::declared("spindle_queue_depth_mean"), "commands at a spindle"),
+    (Column::declared("spindle_service_mean_ms"), "service ms"),
+    (Column::declared("spindle_utilization_0_to_1"), "data spindles busy"),
+    (Column::declared("parity_spindle_utilization_0_to_1"), "parity spindles busy"),
+];
 
 /// Returns span, queue and service time of the spindles, which the account leaves out if the controller is the limit.
 /// None if no array has segments that may be compared.
 pub(super) fn spindles(results: &Results) -> Option<Block> {
-    let arrays = results.arrays.iter().enumerate().flat_map(|(position, array)| {
-        let pairs = like_positions(results.workload.as_ref(), array).into_iter();
-        pairs.map(move |pair| (position, array, pair))
-    });
-    let rows = arrays.map(|(position, array, (start, end))| {
-        let (first, last) = (&array.segments[start], &array.segments[end]);
-        let pair = |from: f64, to: f64, decimals: usize, field: &str| {
-            let path = |segment: usize| format!("arrays/{position}/segments/{segment}/{field}");
-            [Cell::figure(from, decimals, path(start)), Cell::figure(to, decimals, path(end))]
-        };
-        let mut row = vec![Cell::words(subject(&array.name, array.kind_of(first)))];
-        row.extend(pair(
-            first.layout.span_percent,
-            last.layout.span_percent,
-            1,
-            "layout/span_percent",
-        ));
-        let (from, to) = (&first.spindle_commands, &last.spindle_commands);
-        row.extend(pair(
-            from.mean_queue_depth,
-            to.mean_queue_depth,
-            1,
-            "spindle_commands/mean_queue_depth",
-        ));
-        row.extend(pair(
-            from.mean_service_ms,
-            to.mean_service_ms,
-            2,
-            "spindle_commands/mean_service_ms",
-        ));
-        row.extend(pair(
-            first.utilization.spindles,
-            last.utilization.spindles,
-            3,
-            "utilization/spindles",
-        ));
-        let parity = |segment: usize, of: &Segment| {
-            let path = format!("arrays/{position}/segments/{segment}/utilization/parity_spindles");
-            Cell::optional(of.utilization.parity_spindles, 3, path)
-        };
-        row.extend([parity(start, first), parity(end, last)]);
-        row
-    });
-    let rows: Vec<Vec<Cell>> = rows.collect();
-    let table = Table {
-        caption: "The spindles: seek span, queue and service time, first and last segment",
-        headers: &[
-            "array",
-            "span of the stroke %, first",
-            "last",
-            "commands at a spindle, first",
-            "last",
-            "service ms, first",
-            "last",
-            "data spindles busy, first",
-            "last",
-            "parity spindles busy, first",
-            "last",
-        ],
-        rows,
-        has_total: false,
-    };
-    (!table.rows.is_empty()).then(|| table.block())
+    let mut columns = Columns::new().words("array", Ends::subject);
+    for (column, heading) in SPINDLES {
+        columns = columns
+            .number(format!("{heading}, first"), |ends| ends.first.figure(column))
+            .number("last", |ends| ends.last.figure(column));
+    }
+    let caption = "The spindles: seek span, queue and service time, first and last segment";
+    columns.block(caption, &Ends::all(results))
 }

@@ -1,257 +1,163 @@
 //! What lay between hosts and arrays.
 
+use crate::columns::{Columns, Figure, SegmentRow};
+use crate::group_tables::group_rows;
 use crate::html::block::Block;
-use crate::html::table::{Cell, Table};
-use crate::machine_table::time_of_requests_notes;
-use strewn_results::{ControllerFigures, CoresFigures, MachineFigures, Results, Segment, TimeIn};
+use crate::machine_table::{
+    event_columns, events_of, machine, machine_columns, time_of_requests_notes,
+};
+use strewn_results::{
+    Column, ControllerFigures, Group, HostProcessor, LinkFigures, MachineFigures, Results,
+};
 
 /// More rows than this of links, controllers or hosts are hard to read. Then only the segments at both ends, and those
 /// in which something happened, are shown.
 const MOST_ROWS: usize = 60;
 
-/// The fields of [`TimeIn`] in `results.json`, in the order of [`TimeIn::parts`].
-const TIME_IN_FIELDS: [&str; 6] = ["host", "wire", "front_end", "controller", "spindles", "outage"];
-
-/// A segment of an array behind a machine, with its place in `results.json`.
-struct Place<'a> {
-    array: &'a str,
-    segment: &'a Segment,
-    machine: &'a MachineFigures,
-    path: String,
-    /// Whether it is the first or the last of its array, or something happened in it.
-    is_notable: bool,
-}
-
-impl Place<'_> {
-    /// Returns the cells that begin each of its rows.
-    fn cells(&self) -> Vec<Cell> {
-        vec![Cell::words(self.array), Cell::number(self.segment.index.to_string())]
-    }
-
-    fn path(&self, field: &str) -> String {
-        format!("{}/machine/{field}", self.path)
-    }
-}
-
 /// Returns where the time of operations went in each segment, and how busy everything in front of the arrays was. Empty
 /// if nothing lay between hosts and arrays.
-pub(super) fn machine(results: &Results) -> Vec<Block> {
-    let places = places(results);
-    if places.is_empty() {
-        return Vec::new();
-    }
-    let mut blocks = vec![time_in(&places)];
+pub(super) fn in_front(results: &Results) -> Vec<Block> {
+    let rows = group_rows(results, Group::Machine);
+    let mut blocks: Vec<Block> = time_in(&rows).into_iter().collect();
     blocks.extend(time_of_requests_notes(results).into_iter().map(Block::note));
-    blocks.extend(events(&places));
-    blocks.extend(links(&places));
-    blocks.extend(controllers(&places));
-    blocks.extend(hosts(&places));
+    blocks.extend(of_parts(&rows, "Outages of links and controllers", &event_columns(), events_of));
+    blocks.extend(links(&rows));
+    blocks.extend(controllers(&rows));
+    blocks.extend(hosts(&rows));
     blocks
 }
 
-fn places(results: &Results) -> Vec<Place<'_>> {
-    let mut places = Vec::new();
-    for (position, array) in results.arrays.iter().enumerate() {
-        for (number, segment) in array.segments.iter().enumerate() {
-            let Some(machine) = &segment.machine else { continue };
-            let is_end = number == 0 || number + 1 == array.segments.len();
-            places.push(Place {
-                array: &array.name,
-                segment,
-                machine,
-                path: format!("arrays/{position}/segments/{number}"),
-                is_notable: is_end || !machine.events.is_empty(),
-            });
-        }
-    }
-    places
-}
-
-fn time_in(places: &[Place<'_>]) -> Block {
-    let row = |place: &Place<'_>| {
-        let machine = place.machine;
-        let mut row = place.cells();
-        let parts = machine.time_in_ms.parts().into_iter().zip(TIME_IN_FIELDS);
-        row.extend(parts.map(|((_, part_ms), field)| {
-            Cell::figure(part_ms, 2, place.path(&format!("time_in_ms/{field}")))
-        }));
-        let longest = place.segment.response_ms.max;
-        row.push(Cell::figure(longest, 0, format!("{}/response_ms/max", place.path)));
-        row.push(match machine.busiest_link() {
-            Some(link) => {
-                let path = place.path(&format!("links/{}/{}", link.position, link.field));
-                Cell::figure(link.utilization, 3, path)
-            }
-            None => Cell::number(""),
-        });
-        row.push(Cell::optional(machine.router_utilization, 3, place.path("router_utilization")));
-        // Without a front end, hosts have nothing to do.
-        let host_cores = Some(machine.host_cores).filter(|cores| *cores > 0.0);
-        row.push(Cell::optional(host_cores, 2, place.path("host_cores")));
-        let lost = Some(machine.lost as f64).filter(|lost| *lost > 0.0);
-        row.push(Cell::optional(lost, 0, place.path("lost")));
-        row.push(Cell::words(machine.out_of_service.join("; ")));
-        row
+fn time_in(rows: &[SegmentRow<'_>]) -> Option<Block> {
+    // Without a front end, hosts have nothing to do.
+    let not_zero = |column: &'static Column| {
+        move |row: &SegmentRow<'_>| row.figure(column).filter(|figure| figure.value > 0.0)
     };
-    let names = TimeIn::default().parts().map(|(name, _)| format!("{name} ms"));
-    let mut headers = vec!["array", "segment"];
-    headers.extend(names.iter().map(String::as_str));
-    headers.extend([
-        "longest response ms",
-        "busiest link busy",
-        "router busy",
-        "host cores busy",
-        "requests and answers lost",
-        "out of service",
-    ]);
-    let caption = match places.iter().any(|place| place.segment.time_is_of_requests()) {
+    let out_of_service = |row: &SegmentRow<'_>| machine(row).map(|it| it.out_of_service.join("; "));
+    let columns = machine_columns(rows)
+        .number("host cores busy", not_zero(Column::declared("host_cores_busy")))
+        .number("requests and answers lost", not_zero(Column::declared("requests_lost")))
+        .words("out of service", out_of_service);
+    let caption = match rows.iter().any(|row| row.segment.time_is_of_requests()) {
         true => {
             "Parts of an operation\u{2019}s time, milliseconds; shares of the time busy, 0 to 1"
         }
         false => "Parts of the mean response time, milliseconds; shares of the time busy, 0 to 1",
     };
-    Table { caption, headers: &headers, rows: places.iter().map(row).collect(), has_total: false }
-        .block()
+    columns.block(caption, rows)
 }
 
-/// Returns what went out of service and came back; none if nothing did.
-fn events(places: &[Place<'_>]) -> Option<Block> {
-    let rows = rows_of(places, "Outages of links and controllers", |place| {
-        let events = place.machine.events.iter().enumerate();
-        let row = events.map(|(number, event)| {
-            let path = place.path(&format!("events/{number}/at_seconds"));
-            vec![Cell::figure(event.at_seconds, 1, path), Cell::words(&event.what)]
-        });
-        row.collect()
-    });
-    rows.block(&["seconds from the start of the run", "event"])
+/// A part of the machine in a segment, with its position.
+type PartRow<'a, Part> = (SegmentRow<'a>, usize, &'a Part);
+
+/// Starts a table with several rows for a segment.
+fn part_columns<'a, Part: 'a>() -> Columns<'a, PartRow<'a, Part>> {
+    Columns::new()
+        .words("array", |(row, ..): &PartRow<'_, Part>| row.array.name.clone())
+        .number("segment", |(row, ..)| row.segment.index.to_string())
 }
 
-fn links(places: &[Place<'_>]) -> Option<Block> {
-    let rows = rows_of(places, "Links: share of the time busy, 0 to 1, and MiB/s", |place| {
-        let links = place.machine.links.iter().enumerate();
-        let row = links.map(|(number, link)| {
-            let path = |field: &str| place.path(&format!("links/{number}/{field}"));
-            vec![
-                Cell::words(&link.name),
-                Cell::figure(link.utilization_to_array, 3, path("utilization_to_array")),
-                Cell::figure(link.utilization_to_host, 3, path("utilization_to_host")),
-                Cell::figure(link.mib_per_s_to_array, 1, path("mib_per_s_to_array")),
-                Cell::figure(link.mib_per_s_to_host, 1, path("mib_per_s_to_host")),
-            ]
+fn links(rows: &[SegmentRow<'_>]) -> Option<Block> {
+    let figure = |(row, position, _): &PartRow<'_, LinkFigures>, figure: Figure, field: &str| {
+        figure.at(row.path(&format!("machine/links/{position}/{field}")))
+    };
+    let columns = part_columns::<LinkFigures>()
+        .words("link", |(_, _, link)| link.name.clone())
+        .number("busy to the array", move |row| {
+            figure(row, Figure::share(row.2.utilization_to_array), "utilization_to_array")
+        })
+        .number("busy to the host", move |row| {
+            figure(row, Figure::share(row.2.utilization_to_host), "utilization_to_host")
+        })
+        .number("MiB/s to the array", move |row| {
+            figure(row, Figure::new(row.2.mib_per_s_to_array, 1), "mib_per_s_to_array")
+        })
+        .number("MiB/s to the host", move |row| {
+            figure(row, Figure::new(row.2.mib_per_s_to_host, 1), "mib_per_s_to_host")
         });
-        row.collect()
-    });
-    rows.block(&[
-        "link",
-        "busy to the array",
-        "busy to the host",
-        "MiB/s to the array",
-        "MiB/s to the host",
-    ])
+    let caption = "Links: share of the time busy, 0 to 1, and MiB/s";
+    of_parts(rows, caption, &columns, |row| parts(row, |machine| &machine.links))
 }
 
 /// Returns how busy each controller was; none if each array has one with one core, whose utilization is in another
 /// table.
-fn controllers(places: &[Place<'_>]) -> Option<Block> {
-    let of_place = |place: &Place<'_>| place.machine.controllers.len();
-    let any_cores =
-        |place: &Place<'_>| place.machine.controllers.iter().any(|one| one.cores.is_some());
-    if places.iter().all(|place| of_place(place) <= 1 && !any_cores(place)) {
+fn controllers(rows: &[SegmentRow<'_>]) -> Option<Block> {
+    let machines = || rows.iter().filter_map(machine);
+    let all = || machines().flat_map(|machine| &machine.controllers);
+    let any_cores = all().any(|one| one.cores.is_some());
+    if machines().all(|machine| machine.controllers.len() <= 1) && !any_cores {
         return None;
     }
-    let all = places.iter().flat_map(|place| &place.machine.controllers);
     let domains =
         |one: &ControllerFigures| one.cores.as_ref().map_or(0, |cores| cores.serial_domains.len());
-    let most_domains = all.map(domains).max().unwrap_or_default();
-    let caption = match places.iter().any(any_cores) {
+    let most_domains = all().map(domains).max().unwrap_or_default();
+    let caption = match any_cores {
         true => {
             "Controllers: share of the time busy, 0 to 1; of several cores, that of the busiest serial domain or their \
              mean, whichever is more"
         }
         false => "Controllers: share of the time busy, 0 to 1",
     };
-    let rows = rows_of(places, caption, |place| {
-        let controllers = place.machine.controllers.iter().enumerate();
-        let row = controllers.map(|(number, one)| {
-            let path = |field: &str| place.path(&format!("controllers/{number}/{field}"));
-            let of_cores = |figure: fn(&CoresFigures) -> f64, field: &str| {
-                Cell::optional(one.cores.as_ref().map(figure), 2, path(&format!("cores/{field}")))
-            };
-            let mut row = vec![
-                Cell::number((number + 1).to_string()),
-                Cell::figure(one.utilization, 3, path("utilization")),
-                of_cores(|cores| cores.busy, "busy"),
-                of_cores(|cores| cores.network, "network"),
-                Cell::optional(one.copied_mib_per_s, 1, path("copied_mib_per_s")),
-            ];
-            row.extend((0..most_domains).map(|domain| {
-                let domains = one.cores.as_ref().map(|cores| &cores.serial_domains);
-                let share = domains.and_then(|domains| domains.get(domain)).copied();
-                Cell::optional(share, 3, path(&format!("cores/serial_domains/{domain}")))
-            }));
-            row
+    let are_blades = rows.iter().any(|row| row.segment.client_raid.is_some());
+    let at = |(row, position, _): &PartRow<'_, ControllerFigures>, figure: Figure, field: &str| {
+        figure.at(row.path(&format!("machine/controllers/{position}/{field}")))
+    };
+    let mut columns = part_columns::<ControllerFigures>()
+        .number(if are_blades { "controller or blade" } else { "controller" }, |row| {
+            (row.1 + 1).to_string()
+        })
+        .number("busy", move |row| at(row, Figure::share(row.2.utilization), "utilization"))
+        .number("cores busy", move |row| {
+            Some(at(row, Figure::new(row.2.cores.as_ref()?.busy, 2), "cores/busy"))
+        })
+        .number("with the network", move |row| {
+            Some(at(row, Figure::new(row.2.cores.as_ref()?.network, 2), "cores/network"))
+        })
+        .number("MiB/s copied to the partner", move |row| {
+            Some(at(row, Figure::new(row.2.copied_mib_per_s?, 1), "copied_mib_per_s"))
         });
-        row.collect()
-    });
-    let numbered: Vec<String> =
-        (1..=most_domains).map(|domain| format!("serial domain {domain} busy")).collect();
-    let are_blades = places.iter().any(|place| place.segment.client_raid.is_some());
-    let mut headers = vec![
-        if are_blades { "controller or blade" } else { "controller" },
-        "busy",
-        "cores busy",
-        "with the network",
-        "MiB/s copied to the partner",
-    ];
-    headers.extend(numbered.iter().map(String::as_str));
-    rows.block(&headers)
-}
-
-fn hosts(places: &[Place<'_>]) -> Option<Block> {
-    let rows = rows_of(places, "Hosts", |place| {
-        let hosts = place.machine.hosts.iter().enumerate();
-        let row = hosts.map(|(number, host)| {
-            let path = place.path(&format!("hosts/{number}/cores"));
-            vec![Cell::words(&host.name), Cell::figure(host.cores, 2, path)]
+    for domain in 0..most_domains {
+        columns = columns.number(format!("serial domain {} busy", domain + 1), move |row| {
+            let share = *row.2.cores.as_ref()?.serial_domains.get(domain)?;
+            Some(at(row, Figure::share(share), &format!("cores/serial_domains/{domain}")))
         });
-        row.collect()
-    });
-    rows.block(&["host", "cores busy"])
+    }
+    of_parts(rows, caption, &columns, |row| parts(row, |machine| &machine.controllers))
 }
 
-/// The rows of a table that has several for a segment.
-struct Rows {
-    caption: String,
-    rows: Vec<Vec<Cell>>,
+fn hosts(rows: &[SegmentRow<'_>]) -> Option<Block> {
+    let columns = part_columns::<HostProcessor>()
+        .words("host", |(_, _, host)| host.name.clone())
+        .number("cores busy", |(row, position, host)| {
+            Figure::new(host.cores, 2).at(row.path(&format!("machine/hosts/{position}/cores")))
+        });
+    of_parts(rows, "Hosts", &columns, |row| parts(row, |machine| &machine.hosts))
 }
 
-/// Returns the rows that `of_segment` gives, each after its array and segment, of all segments or, if these are too
-/// many, of those that are notable.
-fn rows_of(
-    places: &[Place<'_>],
+fn parts<'a, Part>(
+    row: &SegmentRow<'a>,
+    of: fn(&MachineFigures) -> &[Part],
+) -> Vec<PartRow<'a, Part>> {
+    let parts = machine(row).map_or(&[][..], of).iter().enumerate();
+    parts.map(|(position, part)| (*row, position, part)).collect()
+}
+
+/// Returns a table with the parts of each segment or, if these are too many, of the first and the last one of each
+/// array and of those in which something happened; none without a part.
+fn of_parts<'a, Part>(
+    rows: &[SegmentRow<'a>],
     caption: &str,
-    of_segment: impl Fn(&Place<'_>) -> Vec<Vec<Cell>>,
-) -> Rows {
-    let mut of_places: Vec<_> = places.iter().map(|place| (place, of_segment(place))).collect();
-    let mut caption = caption.to_owned();
-    if of_places.iter().map(|(_, rows)| rows.len()).sum::<usize>() > MOST_ROWS {
-        of_places.retain(|(place, _)| place.is_notable);
-        caption.push_str(". First and last segment, and those with outages; results.json has all");
+    columns: &Columns<'a, Part>,
+    parts: impl Fn(&SegmentRow<'a>) -> Vec<Part>,
+) -> Option<Block> {
+    let all: Vec<Part> = rows.iter().flat_map(&parts).collect();
+    if all.len() <= MOST_ROWS {
+        return columns.block(caption, &all);
     }
-    let rows = of_places.into_iter().flat_map(|(place, rows)| {
-        rows.into_iter().map(move |row| place.cells().into_iter().chain(row).collect())
-    });
-    Rows { caption, rows: rows.collect() }
-}
-
-impl Rows {
-    /// Returns the table; none without a row.
-    fn block(self, headers: &[&str]) -> Option<Block> {
-        let headers: Vec<&str> =
-            ["array", "segment"].into_iter().chain(headers.iter().copied()).collect();
-        let Self { caption, rows } = self;
-        (!rows.is_empty())
-            .then(|| Table { caption: &caption, headers: &headers, rows, has_total: false }.block())
-    }
+    let is_notable = |row: &&SegmentRow<'_>| {
+        let is_end = row.number == 0 || row.number + 1 == row.array.segments.len();
+        is_end || machine(row).is_some_and(|machine| !machine.events.is_empty())
+    };
+    let notable: Vec<Part> = rows.iter().filter(is_notable).flat_map(parts).collect();
+    let which = "First and last segment, and those with outages; results.json has all";
+    columns.block(format!("{caption}. {which}"), &notable)
 }

@@ -1,52 +1,32 @@
 //! The sections of a report.
 
 mod behaviour;
-mod client_raid;
 mod controller_work;
-mod failures;
 mod groups;
 mod loss;
 mod machine;
 mod map;
-mod page_cache;
-mod phases;
 mod prediction;
-mod price;
-mod rows;
 mod scenario;
 mod segments;
 mod summary;
 
 use crate::beside::Beside;
 use crate::chart::ChartError;
-use crate::client_raid_table::CLIENT_RAID_HEADING;
 use crate::controller_work::CONTROLLER_WORK_HEADING;
+use crate::failures_table::{failure_columns, failure_rows};
+use crate::group_tables::{CLIENT_RAID_HEADING, PAGE_CACHE_HEADING, group_columns, group_rows};
 use crate::html::block::{Block, Section};
-use crate::html::table::Cell;
-use crate::page_cache_table::PAGE_CACHE_HEADING;
+use crate::overhead_table::{overhead_columns, overhead_rows};
+use crate::phases_table::{LIKE_PHASES, phase_columns};
 use crate::results_chart::ResultsChart;
-use crate::rows_table::ROWS_HEADING;
-use strewn_results::{LayoutMap, Results, Segment};
+use crate::rows_table::{ROWS_HEADING, row_columns, row_rows, row_sentences};
+use strewn_results::{Group, LayoutMap, Results, phase_figures};
 
-/// The heading of [`cache_hits`], for these results.
-fn cache_hits_heading(results: &Results) -> &'static str {
-    let mut segments = results.arrays.iter().flat_map(|array| &array.segments);
-    match segments.any(|segment| segment.cache.host_reads.is_some()) {
-        true => "host reads from the cache %",
-        // Older versions counted metadata in.
-        false => "cache hits %",
-    }
-}
-
-/// Returns the share of the blocks of host reads that were in the cache.
-fn cache_hits(position: usize, number: usize, segment: &Segment) -> Cell {
-    let path = format!("arrays/{position}/segments/{number}/cache");
-    match segment.cache.host_reads {
-        Some(reads) => {
-            Cell::optional(reads.hit_percent, 1, format!("{path}/host_reads/hit_percent"))
-        }
-        None => Cell::figure(segment.cache.hit_percent, 1, format!("{path}/hit_percent")),
-    }
+/// Returns a table and the note below it; nothing without the table.
+fn with_note(table: Option<Block>, note: Option<&str>) -> Vec<Block> {
+    let note = note.filter(|_| table.is_some()).map(Block::note);
+    table.into_iter().chain(note).collect()
 }
 
 /// Returns the sections for which these results have something to show.
@@ -62,11 +42,15 @@ pub(super) fn all(
     if !losses.is_empty() {
         losses.splice(1..1, chart(ResultsChart::Loss, true)?);
     }
-    let mut price = price::price(results);
+    let caption = "What has to be bought, and what a spindle of it gives";
+    let price = overhead_columns(results, false).block(caption, &overhead_rows(results));
+    let mut price = with_note(price, Some("* Configuration used for all other figures."));
     if !price.is_empty() {
         price.splice(0..0, chart(ResultsChart::PerSpindle, true)?);
     }
-    let mut rows = rows::rows(results);
+    let rows_table = row_columns(results).block(ROWS_HEADING, &row_rows(results));
+    let mut rows: Vec<Block> = rows_table.into_iter().collect();
+    rows.extend(row_sentences(results).into_iter().map(Block::note));
     for shown in [
         ResultsChart::Rows,
         ResultsChart::RowsIops,
@@ -92,7 +76,7 @@ pub(super) fn all(
         behaviour.extend(chart(shown, false)?);
     }
     behaviour.extend(behaviour::spindles(results));
-    let mut machine = machine::machine(results);
+    let mut machine = machine::in_front(results);
     if !machine.is_empty() {
         machine.splice(0..0, chart(ResultsChart::TimeIn, true)?);
     }
@@ -109,6 +93,9 @@ pub(super) fn all(
         pictures.extend(chart(ResultsChart::Map, true)?);
         pictures.push(map::by_spindle(map, last_segment));
     }
+    let of_group = |group: Group, caption: &str| {
+        group_columns(group).block(caption, &group_rows(results, group)).into_iter().collect()
+    };
     let configured = match results.real_spindles {
         Some(_) => "The array",
         None => "The scenario",
@@ -116,7 +103,15 @@ pub(super) fn all(
     let sections = [
         section("rows", ROWS_HEADING, rows),
         section("summary", "Summary", summary),
-        section("phases", "Phases", phases::phases(results)),
+        section(
+            "phases",
+            "Phases",
+            with_note(
+                phase_columns(results)
+                    .block("Each phase, over all its segments", &phase_figures(results)),
+                Some(LIKE_PHASES),
+            ),
+        ),
         section("loss", "Where the loss came from", losses),
         section("map", "The map", pictures),
         section("behaviour", "What the arrays did", behaviour),
@@ -126,10 +121,28 @@ pub(super) fn all(
             controller_work::controller_work(results),
         ),
         section("time-in", "Where the time of an operation went", machine),
-        section("page-cache", PAGE_CACHE_HEADING, page_cache::page_cache(results)),
-        section("client-raid", CLIENT_RAID_HEADING, client_raid::client_raid(results)),
+        section(
+            "page-cache",
+            PAGE_CACHE_HEADING,
+            of_group(Group::PageCache, "What the caches read from LUNs and wrote to them"),
+        ),
+        section(
+            "client-raid",
+            CLIENT_RAID_HEADING,
+            of_group(
+                Group::ClientRaid,
+                "Requests of clients to blades for each operation, and MiB/s",
+            ),
+        ),
         section("groups", results.group_words().heading, groups),
-        section("failures", "Spindles that failed", failures::failures(results)),
+        section(
+            "failures",
+            "Spindles that failed",
+            with_note(
+                failure_columns(results).block("Failures and rebuilds", &failure_rows(results)),
+                results.rebuild_note(),
+            ),
+        ),
         section("prediction", "Fitted and predicted", prediction::prediction(results)),
         section("price", "Spindles to buy", price),
         section("segments", "All segments", segments::segments(results)),

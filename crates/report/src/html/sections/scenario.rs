@@ -1,8 +1,7 @@
 //! The numbers that the run was configured with.
 
-use crate::columns::segment_list;
+use crate::columns::{Cell, Columns, Figure, segment_list};
 use crate::html::block::Block;
-use crate::html::table::{Cell, Table};
 use strewn_results::words::in_words;
 use strewn_results::{Parameter, Results};
 
@@ -22,29 +21,30 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
     }
     for (position, array) in results.arrays.iter().enumerate() {
         let row = |(number, parameter): (usize, &Parameter)| {
+            let (words, unit) = in_words(parameter.value, &parameter.unit);
             let path = format!("arrays/{position}/parameters/{number}/value");
-            let (value, unit) = in_words(parameter.value, &parameter.unit);
-            vec![
-                Cell::words(&parameter.name),
-                Cell::figure_in_words(parameter.value, &value, path),
-                Cell::words(unit),
-                Cell::words(match parameter.fitted_to_segments.is_empty() {
-                    false => format!(
-                        "fitted to segments {}",
-                        segment_list(&parameter.fitted_to_segments)
-                    ),
-                    true => parameter.source.clone(),
-                }),
-            ]
+            NumberSet {
+                name: parameter.name.clone(),
+                figure: Some((parameter.value, path)),
+                words,
+                unit,
+                source: match parameter.fitted_to_segments.as_slice() {
+                    [] => parameter.source.clone(),
+                    segments => format!("fitted to segments {}", segment_list(segments)),
+                },
+            }
         };
-        let rows = array.parameters.iter().enumerate().map(row);
-        let table = Table {
-            caption: &format!("{}: parameters", array.name),
-            headers: &["parameter", "value", "unit", "where from"],
-            rows: rows.chain(mechanisms(results, &array.name)).collect(),
-            has_total: false,
-        };
-        blocks.push(table.block());
+        let rows: Vec<NumberSet> = array.parameters.iter().enumerate().map(row).collect();
+        let rows = [rows, mechanisms(results, &array.name)].concat();
+        let columns = Columns::<NumberSet>::new()
+            .words("parameter", |row| row.name.clone())
+            .number("value", |row| match &row.figure {
+                Some((value, path)) => Figure::said(*value, row.words.clone()).at(path).into(),
+                None => Cell::Text(row.words.clone()),
+            })
+            .words("unit", |row| row.unit.clone())
+            .words("where from", |row| row.source.clone());
+        blocks.extend(columns.block(format!("{}: parameters", array.name), &rows));
     }
     if let Some(text) = text {
         let summary = match &results.real_spindles {
@@ -56,6 +56,17 @@ pub(super) fn scenario(results: &Results, text: Option<&str>) -> Vec<Block> {
         blocks.push(Block::Source { summary, text: text.to_owned() });
     }
     blocks
+}
+
+/// A number that an array was configured with, or a setting of its mechanisms.
+#[derive(Clone)]
+struct NumberSet {
+    name: String,
+    /// Its value, and its place in `results.json`.
+    figure: Option<(f64, String)>,
+    words: String,
+    unit: String,
+    source: String,
 }
 
 /// Says what the words in the column "where from" mean.
@@ -86,15 +97,17 @@ const MECHANISMS: [&str; 5] = [
 ];
 
 /// Returns a row for each setting of an array's mechanisms.
-fn mechanisms(results: &Results, array: &str) -> Vec<Vec<Cell>> {
+fn mechanisms(results: &Results, array: &str) -> Vec<NumberSet> {
     let prefix = format!("array.{array}.");
     let own = results.settings.iter().filter_map(|(full, setting)| {
         let name = full.strip_prefix(&prefix)?;
-        MECHANISMS.iter().any(|one| name.starts_with(one)).then(|| {
-            let value = Cell::number(setting.to_string());
-            let source = results.setting_sources.get(full);
-            let source = source.map_or("scenario", String::as_str);
-            vec![Cell::words(name), value, Cell::words(""), Cell::words(source)]
+        let source = results.setting_sources.get(full);
+        MECHANISMS.iter().any(|one| name.starts_with(one)).then(|| NumberSet {
+            name: name.to_owned(),
+            figure: None,
+            words: setting.to_string(),
+            unit: String::new(),
+            source: source.map_or("scenario", String::as_str).to_owned(),
         })
     });
     own.collect()

@@ -1,24 +1,23 @@
 //! The summary: what was run, its beginning and its end.
 
-use crate::columns::response_decimals;
+use crate::columns::{Cell, Columns, Figure, SegmentRow};
 use crate::headline::{percent_change, whole};
 use crate::html::block::Block;
-use crate::html::sections::{cache_hits, cache_hits_heading};
-use crate::html::table::{Cell, Table};
-use strewn_results::words::{about, fixed, signed, subject};
+use crate::html::sections::behaviour::Ends;
+use crate::segments_table::{cache_hits, cache_hits_heading};
+use strewn_results::words::{about, fixed, subject};
 use strewn_results::{
-    ArrayResults, Cause, FigureBand, LikePair, Loss, LossPart, Metric, Results, like_pairs,
-    like_positions,
+    ArrayResults, Cause, Column, FigureBand, LikePair, Loss, LossPart, Metric, Results, like_pairs,
 };
 use strewn_results::{busiest, loss_between, unaccounted_between};
 
 /// The names of the first and the last segment. Real spindles may have been used before the first segment.
-struct Ends {
+struct EndWords {
     first: &'static str,
     last: &'static str,
 }
 
-impl Ends {
+impl EndWords {
     const fn of(results: &Results) -> Self {
         match results.real_spindles {
             None => Self { first: "fresh", last: "in the end" },
@@ -55,32 +54,6 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
             )));
         }
     }
-    let rows = results
-        .arrays
-        .iter()
-        .enumerate()
-        .flat_map(|(position, array)| summary_rows(results, position, array));
-    let Ends { first, last } = Ends::of(results);
-    let table = Table {
-        caption: match results.real_spindles {
-            None => "Fresh, and in the end",
-            Some(_) => "The first segment and the last",
-        },
-        headers: &[
-            "array",
-            "IOPS by segment",
-            &format!("IOPS, {first}"),
-            &format!("IOPS, {last}"),
-            "change %",
-            &format!("response ms, {first}"),
-            &format!("response ms, {last}"),
-            &format!("spindle commands per op, {first}"),
-            &format!("spindle commands per op, {last}"),
-            &format!("layout score, {last}"),
-        ],
-        rows: rows.collect(),
-        has_total: false,
-    };
     let has_phases = results.arrays.iter().any(|array| !array.phases.is_empty());
     let is_compared = |array: &ArrayResults| {
         let pairs = like_pairs(results.workload.as_ref(), array);
@@ -93,8 +66,8 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
             .zip(array.segments.last())
             .map(|(one, other)| (one.index, other.index))
     };
-    if !table.rows.is_empty() {
-        blocks.push(table.block());
+    if let Some(table) = ends_table(results) {
+        blocks.push(table);
         if has_phases {
             blocks.push(Block::note(ALIKE_IN_PHASES));
         } else if results.real_spindles.is_none() {
@@ -129,47 +102,34 @@ fn what_was_run(results: &Results) -> Vec<Block> {
     if let Some(load) = results.load_words() {
         blocks.push(Block::paragraph(format!("Workload: {load}.")));
     }
-    let row = |(position, array): (usize, &ArrayResults)| {
-        let bytes = |value: Option<f64>| Cell::words(value.map(about).unwrap_or_default());
-        let spindles = &array.spindles;
-        let path = |of: &str| format!("arrays/{position}/spindles/{of}");
-        let hits = |number: usize| match array.segments.get(number) {
-            // The first segment and the last may be of unlike phases.
-            Some(segment) if array.phases.is_empty() => cache_hits(position, number, segment),
-            _ => Cell::words(""),
-        };
-        let parity = (spindles.parity > 0).then_some(f64::from(spindles.parity));
-        vec![
-            Cell::words(&array.name),
-            Cell::words(array.layout.as_str()),
-            Cell::figure(spindles.data.into(), 0, path("data")),
-            Cell::optional(parity, 0, path("parity")),
-            bytes(array.lun_bytes.map(|bytes| bytes as f64)),
-            bytes(array.cache_bytes()),
-            Cell::words(array.outstanding_words()),
-            hits(0),
-            hits(array.segments.len().saturating_sub(1)),
-        ]
-    };
-    let Ends { first, last } = Ends::of(results);
+    let EndWords { first, last } = EndWords::of(results);
     let hits = cache_hits_heading(results);
-    let table = Table {
-        caption: "What was run",
-        headers: &[
-            "array",
-            "layout",
-            "data spindles",
-            "parity spindles",
-            "LUN",
-            "cache",
-            "host operations",
-            &format!("{hits}, {first}"),
-            &format!("{hits}, {last}"),
-        ],
-        rows: results.arrays.iter().enumerate().map(row).collect(),
-        has_total: false,
+    let hits_of = |array: &ArrayResults, at: usize| {
+        // The first segment and the last may be of unlike phases.
+        let mut rows = SegmentRow::of(results, array).filter(|_| array.phases.is_empty());
+        rows.nth(at).map_or_else(|| Cell::from(""), |row| cache_hits(&row).into())
     };
-    blocks.push(table.block());
+    let spindles = |(position, _): &(usize, &ArrayResults), count: u32, of: &str| {
+        Figure::count(count.into()).at(format!("arrays/{position}/spindles/{of}"))
+    };
+    let bytes = |bytes: Option<f64>| bytes.map(about).unwrap_or_default();
+    let columns = Columns::new()
+        .words("array", |(_, array): &(usize, &ArrayResults)| array.name.clone())
+        .words("layout", |(_, array)| array.layout.as_str())
+        .number("data spindles", |row| spindles(row, row.1.spindles.data, "data"))
+        .number("parity spindles", |row| {
+            let parity = row.1.spindles.parity;
+            (parity > 0).then(|| spindles(row, parity, "parity"))
+        })
+        .words("LUN", |(_, array)| bytes(array.lun_bytes.map(|bytes| bytes as f64)))
+        .words("cache", |(_, array)| bytes(array.cache_bytes()))
+        .words("host operations", |(_, array)| array.outstanding_words())
+        .number(format!("{hits}, {first}"), |(_, array)| hits_of(array, 0))
+        .number(format!("{hits}, {last}"), |(_, array)| {
+            hits_of(array, array.segments.len().saturating_sub(1))
+        });
+    let arrays: Vec<(usize, &ArrayResults)> = results.arrays.iter().enumerate().collect();
+    blocks.extend(columns.block("What was run", &arrays));
     blocks
 }
 
@@ -236,37 +196,35 @@ fn causes_in_words(loss: &Loss) -> String {
     format!("Limited at first by the {of}. Shares of the difference: {}{given_back}.", listed(1.0))
 }
 
-/// Returns a row for each kind of phase; one in a run without phases.
-fn summary_rows(results: &Results, position: usize, array: &ArrayResults) -> Vec<Vec<Cell>> {
-    let pairs = like_positions(results.workload.as_ref(), array).into_iter();
-    pairs.map(|pair| summary_row(results, position, array, pair)).collect()
-}
-
-fn summary_row(
-    results: &Results,
-    position: usize,
-    array: &ArrayResults,
-    (start, end): (usize, usize),
-) -> Vec<Cell> {
-    let (first, last) = (&array.segments[start], &array.segments[end]);
-    let of_ms = response_decimals(results.real_spindles.is_some());
-    let path =
-        |segment: usize, field: &str| format!("arrays/{position}/segments/{segment}/{field}");
-    vec![
-        Cell::words(subject(&array.name, array.kind_of(first))),
-        Cell::sparkline(sparkline(array, array.kind_of(first))),
-        Cell::figure(first.iops, 0, path(start, "iops")),
-        Cell::figure(last.iops, 0, path(end, "iops")),
-        Cell::number(signed(
-            100.0 * (last.iops - first.iops) / first.iops.max(f64::MIN_POSITIVE),
-            1,
-        )),
-        Cell::figure(first.response_ms.mean, of_ms, path(start, "response_ms/mean")),
-        Cell::figure(last.response_ms.mean, of_ms, path(end, "response_ms/mean")),
-        Cell::number(fixed(first.commands_per_host_op(), 2)),
-        Cell::number(fixed(last.commands_per_host_op(), 2)),
-        Cell::figure(last.layout.score, 3, path(end, "layout/score")),
-    ]
+/// Returns a row for each kind of phase of each array; none if nothing may be compared.
+fn ends_table(results: &Results) -> Option<Block> {
+    let EndWords { first, last } = EndWords::of(results);
+    let caption = match results.real_spindles {
+        None => "Fresh, and in the end",
+        Some(_) => "The first segment and the last",
+    };
+    const IOPS: &Column = Column::declared("host_ops_per_s");
+    const RESPONSE: &Column = Column::declared("response_mean_ms");
+    const COMMANDS: &Column = Column::declared("spindle_commands_per_host_op");
+    const SCORE: &Column = Column::declared("layout_score_0_to_1");
+    let columns = Columns::new()
+        .words("array", Ends::subject)
+        .words("IOPS by segment", |ends: &Ends<'_>| {
+            let array = ends.first.array;
+            Cell::Sparkline(sparkline(array, array.kind_of(ends.first.segment)))
+        })
+        .number(format!("IOPS, {first}"), |ends| ends.first.figure(IOPS))
+        .number(format!("IOPS, {last}"), |ends| ends.last.figure(IOPS))
+        .number("change %", |ends| {
+            let [from, to] = [&ends.first, &ends.last].map(|row| row.segment.iops);
+            Figure::change(100.0 * (to - from) / from.max(f64::MIN_POSITIVE), 1)
+        })
+        .number(format!("response ms, {first}"), |ends| ends.first.figure(RESPONSE))
+        .number(format!("response ms, {last}"), |ends| ends.last.figure(RESPONSE))
+        .number(format!("spindle commands per op, {first}"), |ends| ends.first.figure(COMMANDS))
+        .number(format!("spindle commands per op, {last}"), |ends| ends.last.figure(COMMANDS))
+        .number(format!("layout score, {last}"), |ends| ends.last.figure(SCORE));
+    columns.block(caption, &Ends::all(results))
 }
 
 /// Returns IOPS by segment, of one kind of phase, as the corners of a line the height of a word, from zero.

@@ -6,7 +6,7 @@ use strewn_results::{FigureMetric, SegmentChoice, Sweep, SweepFigure};
 /// IOPS kept, of two arrays.
 pub(crate) fn kept() -> Vec<SweepFigure> {
     let of = |array: &str| {
-        let mut figure = figure(array, "IOPS kept", FigureMetric::Iops);
+        let mut figure = figure(array, "IOPS kept", FigureMetric::IOPS);
         figure.of.over_segment = Some(SegmentChoice::Number(1));
         figure.unit = figure.of.unit().to_owned();
         figure

@@ -52,7 +52,7 @@ pub(crate) fn figure(array: &str, quantity: &str, metric: FigureMetric) -> Sweep
 
 /// IOPS of two arrays.
 pub(crate) fn iops() -> Vec<SweepFigure> {
-    let of = |array| figure(array, "IOPS, last segment", FigureMetric::Iops);
+    let of = |array| figure(array, "IOPS, last segment", FigureMetric::IOPS);
     vec![of("FAS2050"), of("CX3")]
 }
 
