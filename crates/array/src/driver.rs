@@ -1,33 +1,24 @@
 //! The interface between an array and its driver: a simulation, or real spindles.
 
-use std::fmt;
 use std::ops::Range;
 
 use strewn_alloc::{FileLayout, FreeSpace};
 use strewn_base::Direction;
 use strewn_base::state::SavedValue;
-use strewn_raid::{SpindleIndex, Vbn};
+use strewn_raid::SpindleIndex;
 
 use crate::counters::Counters;
 use crate::failure::{DataLost, FailedSpindle};
 use crate::log::{LogRecord, Logged};
+use crate::lun_id::LunId;
 use crate::payload::Payload;
 use crate::processor::{ProcessorCosts, ProcessorWork};
-use crate::write_anywhere::{CATALOG_BLOCKS, ScanProgress};
+use crate::root::Root;
+use crate::scan_progress::ScanProgress;
 
 /// Identifies a host operation. The host chooses it; the acknowledgement carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SavedValue)]
 pub struct OperationId(pub u32);
-
-/// Identifies a LUN of an array. An array numbers its LUNs from 0.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
-pub struct LunId(pub u16);
-
-impl fmt::Display for LunId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "LUN {}", self.0)
-    }
-}
 
 /// A read or write of a LUN.
 #[derive(Debug, Clone, SavedValue)]
@@ -74,21 +65,6 @@ pub struct SpindleCommand<P> {
     /// writes change stripes that hold other blocks in use; a torn write would leave parity that no longer protects
     /// those blocks. A simulated driver, which never loses power, can ignore the flag.
     pub all_or_none: bool,
-}
-
-/// Leads to everything that a consistency point committed. The driver stores it in a superblock.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Root {
-    /// Blocks still marked as in use because their frees are delayed.
-    pub held_back_blocks: u64,
-    /// The root block: its VBN and the CRC-32C of its bytes. `None` for an in-place array, whose layout places every
-    /// block.
-    pub block: Option<(Vbn, u32)>,
-    /// The blocks of the catalog, from the first on: VBN and CRC-32C. None as long as the array has only what it was
-    /// created with.
-    pub catalog: [Option<(Vbn, u32)>; CATALOG_BLOCKS as usize],
-    /// How many parity groups the aggregate has; 0 for an in-place array.
-    pub groups: u16,
 }
 
 /// Why an array refuses a host operation.

@@ -6,8 +6,7 @@ use strewn_base::memory::OutOfMemory;
 use strewn_volume::VolumeTooLarge;
 use thiserror::Error;
 
-use crate::in_place::InPlaceConfig;
-use crate::write_anywhere::WriteAnywhereConfig;
+use crate::first_spindles::FirstSpindles;
 
 /// Why an array cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -37,7 +36,7 @@ pub enum ArrayConfigError {
         lun_sectors: u64,
     },
     /// In place: there is no disk group, or there are too many.
-    #[error("an array of {groups} disk groups: it has 1 to {}", InPlaceConfig::MOST_GROUPS)]
+    #[error("an array of {groups} disk groups: it has 1 to {}", FirstSpindles::MOST)]
     DiskGroupCount {
         /// The disk groups that it is to have.
         groups: usize,
@@ -141,7 +140,7 @@ pub enum ArrayConfigError {
     #[error(
         "an aggregate has 1 to {most} parity groups, at least one of them from the start: not {groups}, {at_start} of \
          them from the start",
-        most = WriteAnywhereConfig::MOST_GROUPS
+        most = FirstSpindles::MOST
     )]
     GroupCount {
         /// All parity groups.

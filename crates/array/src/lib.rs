@@ -127,10 +127,13 @@ mod first_spindles;
 mod format;
 pub mod in_place;
 mod log;
+mod lun_id;
 mod map_picture;
 mod payload;
 mod processor;
 mod read_ahead;
+mod root;
+mod scan_progress;
 mod slots;
 mod snapshot;
 mod units;
@@ -140,17 +143,20 @@ pub use abilities::{AnyArray, Durable, Growable, Snapshots};
 pub use counters::Counters;
 pub use crc::{crc32c, crc32c_of_parts};
 pub use driver::{
-    Acknowledge, Array, Driver, Durability, GroupMeasures, HostOperation, LayoutMeasures, LunId,
-    LunLayoutMeasures, OperationId, Refusal, Root, SpindleCommand, Tag, Work,
+    Acknowledge, Array, Driver, Durability, GroupMeasures, HostOperation, LayoutMeasures,
+    LunLayoutMeasures, OperationId, Refusal, SpindleCommand, Tag, Work,
 };
 pub use error::ArrayConfigError;
 pub use failure::{DataLost, FailedSpindle, Rebuild};
 pub use first_spindles::FirstSpindles;
 pub use format::Format;
 pub use log::{LogLedger, LogRecord, LogSize, Logged};
+pub use lun_id::LunId;
 pub use payload::{BlockContents, Contents, Payload};
 pub use processor::{ProcessorCosts, ProcessorWork, WriteBackCosts};
 pub use read_ahead::{MOST_STREAMS, stream_matches};
+pub use root::{CATALOG_BLOCKS, Root};
+pub use scan_progress::ScanProgress;
 pub use snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 pub use strewn_base::Direction;
 pub use strewn_volume::{SnapshotId, VolumeId};

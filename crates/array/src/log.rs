@@ -5,7 +5,7 @@
 
 use strewn_base::SECTOR_BYTES;
 
-use crate::driver::LunId;
+use crate::lun_id::LunId;
 
 /// The size of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use strewn_alloc::{Aggregate, AggregateLocation, BlockMap, BlockMapPart, GroupIn
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{BlockLocation, ParityGroup, SpindleIndex, StripedLayout, Vbn};
 
-use crate::driver::LunId;
 use crate::first_spindles::FirstSpindles;
 use crate::in_place::{InPlace, InPlaceConfig};
+use crate::lun_id::LunId;
 use crate::payload::Payload;
 use crate::write_anywhere::{BlockKeys, WriteAnywhere};
 

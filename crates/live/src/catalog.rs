@@ -4,11 +4,9 @@
 //! names are for people. As long as an array has only what it was created with, it has no catalog.
 
 use serde::{Deserialize, Serialize};
-use strewn_array::BlockContents;
 use strewn_array::write_anywhere::metadata::Pointer;
-use strewn_array::write_anywhere::{
-    BlockKeys, CATALOG_BLOCKS, CatalogBlocks, VolumeConfig, WriteAnywhereConfig,
-};
+use strewn_array::write_anywhere::{BlockKeys, CatalogBlocks, VolumeConfig, WriteAnywhereConfig};
+use strewn_array::{BlockContents, CATALOG_BLOCKS};
 use strewn_raid::Vbn;
 use strewn_volume::VolumeId;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use strewn_array::write_anywhere::ScanProgress;
+use strewn_array::ScanProgress;
 use strewn_array::{
     Counters, FailedSpindle, GroupMeasures, LayoutMeasures, LunId, SnapshotMeasures,
 };

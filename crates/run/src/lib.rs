@@ -56,6 +56,7 @@ mod load;
 mod lun_requests;
 mod machine;
 mod machine_events;
+mod mapped;
 mod memory;
 mod parallel;
 mod parts;
@@ -70,6 +71,8 @@ mod run;
 mod save_error;
 mod saved_run;
 mod scale_limits;
+mod scaled_run;
+mod seconds;
 mod sensitivity;
 mod wall_clock;
 

@@ -16,7 +16,6 @@ use strewn_transport::{
 };
 
 use crate::build::{self, BuildError};
-use crate::kinds;
 
 /// Whether an array of a scenario needs a [`Machine`]: there is more than an array and a host that shares its memory.
 pub(crate) fn is_needed(array: &scenario::Array) -> bool {
@@ -132,7 +131,7 @@ fn schedule<A: AnyArray<()>, H: Host>(
 ) {
     for (controller, part) in (0..).map(ControllerId).zip(parts) {
         // A spindle may fail at the time at which its group is added.
-        for at_ns in kinds::of(&part.layout).groups_added_ns() {
+        for at_ns in part.layout.groups_added_ns() {
             machine.add_group_at(at_ns, controller);
         }
         for (schedule, volumes) in part.snapshot_schedules() {

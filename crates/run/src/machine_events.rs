@@ -1,11 +1,10 @@
 //! What a scenario lets go out of service, and when it comes back.
 
-use strewn_results::{MachineEvent, SIGNIFICANT_DIGITS, rounded};
+use strewn_results::MachineEvent;
 use strewn_scenario::{Array, Link, Pair, Scenario};
 
 use crate::machine;
-
-const NS_PER_S: f64 = 1e9;
+use crate::seconds::seconds;
 
 /// A link or a controller that is out of service.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,10 +34,7 @@ pub(crate) fn between(
     let mut steps: Vec<(u64, String)> =
         steps.filter(|(at_ns, _)| (start_ns..end_ns).contains(at_ns)).collect();
     steps.sort_by_key(|(at_ns, _)| *at_ns);
-    let event = |(at_ns, what)| MachineEvent {
-        at_seconds: rounded(at_ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS),
-        what,
-    };
+    let event = |(at_ns, what)| MachineEvent { at_seconds: seconds(at_ns), what };
     (steps.into_iter().map(event).collect(), names)
 }
 

@@ -25,8 +25,8 @@ use crate::gateway;
 use crate::kinds;
 use crate::machine;
 use crate::machine_events;
+use crate::seconds::{NS_PER_S, seconds};
 
-const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
 const MIB: f64 = (1 << 20) as f64;
 /// Blocks of 4 KiB in a GiB.
@@ -71,18 +71,13 @@ pub(crate) fn of_array(
         ended: done.host_is_done,
         failures: done.failures.iter().map(of_failure).collect(),
         data_loss: done.data_loss.as_ref().map(|lost| DataLoss {
-            at_seconds: rounded(lost.at_ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS),
+            at_seconds: seconds(lost.at_ns),
             spindles: lost.spindles.iter().map(|spindle| spindle.0).collect(),
             stripes: lost.stripes,
             stripes_in_all: lost.stripes_in_all,
             lun_bytes: lost.lun_bytes,
         }),
     }
-}
-
-/// Returns a time in seconds.
-pub(crate) fn seconds(ns: u64) -> f64 {
-    rounded(ns as f64 / NS_PER_S, SIGNIFICANT_DIGITS)
 }
 
 /// Returns the parity groups or disk groups of an array that has several.
@@ -332,7 +327,7 @@ fn parameters(origins: &BTreeMap<String, Origin>, array: &Array) -> Vec<Paramete
             let to_segments = array
                 .fitted
                 .as_ref()
-                .filter(|fitted| fitted.parameters.iter().any(|parameter| *parameter == name));
+                .filter(|fitted| fitted.parameters.contains(&name));
             let origin = origins.get(&format!("array.{}.{name}", array.name));
             let origin = origin.unwrap_or(&Origin::Default);
             Parameter {

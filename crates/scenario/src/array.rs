@@ -1,37 +1,29 @@
 //! One array: its controller, its spindles and its layout.
 
-use std::error::Error;
-use std::io::ErrorKind;
-use std::path::Path;
-
-use strewn_spindle::{MAX_DEPTH, Profile, ProfileError, Scheduler};
+use strewn_spindle::{MAX_DEPTH, Scheduler};
 
 use crate::catalog;
 use crate::client_raid::{ClientRaid, OfArray};
 use crate::failure::SpindleFailure;
 use crate::fields::{
-    Fields, Naming, Own, Scales, Slot, Table, Text, choice, count, name, own, size, spindles, table,
+    Fields, Naming, Own, Scales, Section, Slot, Table, Text, choice, count, name, numbers, own,
+    size, table,
 };
-use crate::files::{ProfileFile, Profiles};
 use crate::fitted::{self, Fitted};
 use crate::front_end::FrontEnd;
 use crate::gateway::Gateway;
 use crate::host::Host;
-use crate::kinds::{ArrayLayout, Kind, MOST_GROUPS, Part, WriteAnywhere};
-use crate::machine::Pair;
+use crate::kinds::{ArrayLayout, Kind, Part, WriteAnywhere};
+use crate::lun::Lun;
+use crate::machine::{Link, Pair};
 use crate::page_cache::PageCache;
-use crate::presets::Controller;
+use crate::presets::{self, Controller};
 use crate::processor::Processor;
-use crate::section::Section;
-use crate::settings::SettingValue;
-use crate::surroundings::Surroundings;
+use crate::setting_value::SettingValue;
+use crate::spindle_choice::{SPINDLE, SpindleChoice};
 use crate::value;
 use crate::volume::{Volume, VolumeLuns};
 use crate::workload;
-
-/// Most host operations that may be outstanding at an array. A spindle command's tag has room for no more than twice as
-/// many.
-pub const MOST_OUTSTANDING: u32 = 500_000;
 
 /// An array under test.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,130 +66,6 @@ pub struct Array {
     pub client_raid: Option<ClientRaid>,
     /// A gateway that is its host, and has a client of its own; `None` for hosts on which the workload runs.
     pub gateway: Option<Gateway>,
-}
-
-/// A LUN of an array.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lun {
-    /// The name by which workloads refer to it; `None` for the only one of an array, `lun = "1000 GB"`.
-    pub name: Option<String>,
-    /// Its length in bytes.
-    pub bytes: u64,
-    /// The volume that it is in, of a write-anywhere array. LUNs that name none share one.
-    pub volume: Option<String>,
-    /// How much of its file is laid out before the run, in bytes; `None` if all of it is.
-    pub laid_out_bytes: Option<u64>,
-    /// The disk group that it lies in, counted from 1, of an in-place array; 1 in any other.
-    pub group: u16,
-    /// The controller of a pair that owns it, 1 or 2; 1 in any other array.
-    pub controller: u16,
-}
-
-impl Default for Lun {
-    fn default() -> Self {
-        Self {
-            name: Some(String::new()),
-            bytes: 0,
-            volume: None,
-            laid_out_bytes: None,
-            group: 1,
-            controller: 1,
-        }
-    }
-}
-
-impl Table for Lun {
-    fn fields(&mut self, f: &mut Fields<'_>) {
-        f.value(
-            name("name", "The name by which workloads refer to it.").required("\"database\""),
-            &mut self.name,
-        );
-        f.value(
-            size("size", "Its length.")
-                .positive()
-                .required("\"200 GB\"")
-                .scales(Scales::Whole, "{}"),
-            &mut self.bytes,
-        );
-        f.value(
-            name(
-                "volume",
-                "The volume that it is in, of a write-anywhere array. LUNs that name none share one.",
-            ),
-            &mut self.volume,
-        );
-        f.value(
-            size(
-                "laid_out",
-                "How much of its file is laid out before the run, in a write-anywhere array; all of it unless given.",
-            )
-            .scales(Scales::Whole, "laid out of {}"),
-            &mut self.laid_out_bytes,
-        );
-        f.value(
-            spindles(
-                "group",
-                "The disk group that it lies in, of an array in place: 1, the default, is [array.in_place] itself, 2 the \
-                 first [[array.in_place.group]].",
-            )
-            .within(1..=MOST_GROUPS as u64)
-            .refusing(refuse_no_group)
-            .chosen("1")
-            .listed(f.context.has_disk_groups),
-            &mut self.group,
-        );
-        f.value(
-            count("controller", "The controller of a pair that owns it.")
-                .within(1..=2)
-                .chosen("1")
-                .listed(f.context.is_pair),
-            &mut self.controller,
-        );
-    }
-}
-
-fn refuse_no_group(value: &SettingValue) -> Option<(String, String)> {
-    let help = "disk groups have numbers: 1 is [array.in_place] itself, 2 the first [[array.in_place.group]]";
-    (*value == SettingValue::Count(0)).then(|| ("is zero".to_owned(), help.to_owned()))
-}
-
-impl Lun {
-    /// Checks the LUNs of an array against what else the array has.
-    fn check_all(section: &Section<'_>, kind: &dyn Kind) {
-        section.check_names("lun", |_| {
-            (
-                "another LUN of this array has the same name".to_owned(),
-                "workloads refer to LUNs by name: give each its own",
-            )
-        });
-        for table in section.inner("lun") {
-            for (key, part) in [
-                ("laid_out", Part::LaidOut),
-                ("volume", Part::VolumeOfLun),
-                ("group", Part::DiskGroups),
-            ] {
-                if let Some((message, help)) = kind.refusal(part).filter(|_| table.gives(key)) {
-                    table.problem(key, message, help);
-                }
-            }
-            if table.gives("controller") && !section.has(Pair::KEY) {
-                table.problem(
-                    "controller",
-                    "only a pair has several controllers",
-                    "leave the key out, or add [array.pair]",
-                );
-            }
-        }
-    }
-}
-
-/// The drive used for an array's spindles.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SpindleChoice {
-    /// A profile that ships with `strewn-spindle`, by name.
-    Shipped(String),
-    /// A profile in a file, whose path is already resolved against the scenario's.
-    File(ProfileFile),
 }
 
 impl Array {
@@ -444,58 +312,6 @@ impl Table for Array {
         );
     }
 
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
-        let hosts = around.hosts_of(&self.name, s.is_right("name"));
-        let hosts = hosts.as_deref();
-        let kinds = ArrayLayout::all();
-        let is_right = kinds.iter().all(|kind| s.is_right(kind.kind().table().0));
-        let layout = is_right.then_some(&self.layout);
-        let drive_bytes = s.is_right("spindle").then(|| self.spindle.drive_bytes()).flatten();
-        Lun::check_all(s, self.layout.kind());
-        s.check_names(Volume::KEY, |_| {
-            (
-                "another volume of this array has the same name".to_owned(),
-                "LUNs refer to volumes by name: give each its own",
-            )
-        });
-        self.check_form(s, hosts);
-        SpindleFailure::check_all(s, &self.failures, layout);
-        let kind = self.layout.kind();
-        if let (Some(drive_bytes), [table]) = (drive_bytes, s.inner(kind.table().0)) {
-            kind.check_drive(table, drive_bytes);
-        }
-        let front_end = self.front_end.as_ref().filter(|_| s.is_right(FrontEnd::KEY));
-        if let (Some(front_end), [table]) = (&self.front_end, s.inner(FrontEnd::KEY)) {
-            let blade_link = s.peek_within(ClientRaid::KEY, ClientRaid::BLADE_LINK);
-            front_end.check_way(table, around.links, hosts, blade_link.as_deref());
-        }
-        if let (Some(gateway), [table]) = (&self.gateway, s.inner(Gateway::KEY)) {
-            gateway.front_end.check_way(table, around.links, Some(&[]), None);
-            if table.is_good() {
-                gateway.check_array(s, hosts, front_end, self.page_cache.as_ref());
-            }
-        }
-        if let Some(raid) = self.client_raid.as_ref().filter(|_| s.is_right(ClientRaid::KEY)) {
-            let around = OfArray {
-                hosts,
-                luns: s.is_right("lun").then_some(&self.luns),
-                layout,
-                front_end,
-                drive_bytes: drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES),
-            };
-            raid.check_array(s, &around);
-        }
-        if let (Some(fitted), [table], Some(layout)) = (&self.fitted, s.inner("fitted"), layout)
-            && table.is_right("parameters")
-        {
-            fitted::check_parameters(table, &fitted.parameters, layout);
-        }
-        // A blade has only a part of its LUNs.
-        if let Some(layout) = layout.filter(|_| self.client_raid.is_none() && s.is_right("lun")) {
-            self.check_room(s, layout, drive_bytes);
-        }
-    }
-
     fn rules(&self) -> String {
         let keys: Vec<String> = ArrayLayout::all()
             .iter()
@@ -559,7 +375,7 @@ impl Array {
         }
         if f.has("controller") {
             // One that is not known is named by itself. The array is not read, so that any defaults will do.
-            f.set_defaults(controller.unwrap_or(self.layout.kind().stand_in()));
+            f.set_defaults(presets::of(controller.unwrap_or(self.layout.kind().stand_in())));
         }
         self.layout.begin(f);
         f.context.no_consistency_points = self.layout.kind().refusal(Part::ConsistencyPoints);
@@ -604,6 +420,70 @@ impl Array {
         }
     }
 
+    /// Checks the array as a whole, among the links and the hosts that reach it. Those that are not known are left out.
+    pub(crate) fn check_among(
+        &self,
+        s: &Section<'_>,
+        links: Option<&[Link]>,
+        hosts: Option<&[Host]>,
+    ) {
+        let kinds = ArrayLayout::all();
+        let is_right = kinds.iter().all(|kind| s.is_right(kind.kind().table().0));
+        let layout = is_right.then_some(&self.layout);
+        let drive_bytes = s.is_right("spindle").then(|| self.spindle.drive_bytes()).flatten();
+        check_luns(s, self.layout.kind());
+        s.check_names(Volume::KEY, |_| {
+            (
+                "another volume of this array has the same name".to_owned(),
+                "LUNs refer to volumes by name: give each its own",
+            )
+        });
+        self.check_form(s, hosts);
+        SpindleFailure::check_all(s, &self.failures, layout);
+        let kind = self.layout.kind();
+        if let (Some(drive_bytes), [table]) = (drive_bytes, s.inner(kind.table().0)) {
+            kind.check_drive(table, drive_bytes);
+        }
+        let front_end = self.front_end.as_ref().filter(|_| s.is_right(FrontEnd::KEY));
+        if let (Some(front_end), [table]) = (&self.front_end, s.inner(FrontEnd::KEY)) {
+            let blade_link = s.peek_within(ClientRaid::KEY, ClientRaid::BLADE_LINK);
+            front_end.check_way(table, links, hosts, blade_link.as_deref());
+        }
+        if let (Some(gateway), [table]) = (&self.gateway, s.inner(Gateway::KEY)) {
+            gateway.front_end.check_way(table, links, Some(&[]), None);
+            if table.is_good() {
+                gateway.check_array(s, hosts, front_end, self.page_cache.as_ref());
+            }
+        }
+        if let Some(raid) = self.client_raid.as_ref().filter(|_| s.is_right(ClientRaid::KEY)) {
+            let of_array = OfArray {
+                links,
+                hosts,
+                luns: s.is_right("lun").then_some(&self.luns),
+                layout,
+                front_end,
+                drive_bytes: drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES),
+            };
+            raid.check_array(s, &of_array);
+        }
+        if let (Some(fitted), [table], Some(layout)) = (&self.fitted, s.inner("fitted"), layout)
+            && table.is_right("parameters")
+        {
+            let like = &mut Self { layout: layout.clone(), ..Self::default() };
+            let known = numbers(like, None).into_iter().map(|number| number.name);
+            fitted::check_parameters(
+                table,
+                &fitted.parameters,
+                layout.kind(),
+                &known.collect::<Vec<_>>(),
+            );
+        }
+        // A blade has only a part of its LUNs.
+        if let Some(layout) = layout.filter(|_| self.client_raid.is_none() && s.is_right("lun")) {
+            self.check_room(s, layout, drive_bytes);
+        }
+    }
+
     /// Checks which tables the array may have beside each other.
     fn check_form(&self, s: &Section<'_>, hosts: Option<&[Host]>) {
         if !s.has(FrontEnd::KEY) && hosts.is_some_and(|hosts| !hosts.is_empty()) {
@@ -635,6 +515,34 @@ impl Array {
     }
 }
 
+/// Checks the LUNs of an array against what else the array has.
+fn check_luns(section: &Section<'_>, kind: &dyn Kind) {
+    section.check_names("lun", |_| {
+        (
+            "another LUN of this array has the same name".to_owned(),
+            "workloads refer to LUNs by name: give each its own",
+        )
+    });
+    for table in section.inner("lun") {
+        for (key, part) in [
+            ("laid_out", Part::LaidOut),
+            ("volume", Part::VolumeOfLun),
+            ("group", Part::DiskGroups),
+        ] {
+            if let Some((message, help)) = kind.refusal(part).filter(|_| table.gives(key)) {
+                table.problem(key, message, help);
+            }
+        }
+        if table.gives("controller") && !section.has(Pair::KEY) {
+            table.problem(
+                "controller",
+                "only a pair has several controllers",
+                "leave the key out, or add [array.pair]",
+            );
+        }
+    }
+}
+
 /// Reads a scheduler.
 static SCHEDULER: Own = Own {
     read: |value| {
@@ -648,6 +556,7 @@ static SCHEDULER: Own = Own {
         }
     },
     schema: r#""type": "string", "minLength": 1"#,
+    takes: "a scheduler",
 };
 
 impl Slot for Scheduler {
@@ -664,102 +573,8 @@ impl Slot for Scheduler {
     }
 }
 
-/// Reads a profile's name, or the path of its file, which is not read with it.
-static SPINDLE: Own = Own {
-    read: |value| {
-        let name = value::text(value)?;
-        if name.ends_with(".toml") || Profile::shipped(&name).is_some() {
-            return Ok(name.into());
-        }
-        let known = catalog::spindle_profiles();
-        value::refuse(format!("there is no spindle profile `{name}`"), value::one_of(&name, &known))
-    },
-    schema: r#""type": "string", "minLength": 1"#,
-};
-
-impl Slot for SpindleChoice {
-    fn get(&self) -> Option<SettingValue> {
-        Some(match self {
-            Self::Shipped(name) => name.as_str().into(),
-            Self::File(file) => file.path().display().to_string().into(),
-        })
-    }
-
-    fn set(&mut self, value: SettingValue) {
-        if let SettingValue::Text(name) = value {
-            *self = Self::Shipped(name);
-        }
-    }
-}
-
 fn refuse_depth(value: &SettingValue) -> Option<(String, String)> {
     let SettingValue::Count(depth) = *value else { return None };
     (depth > MAX_DEPTH.into())
         .then(|| (format!("is {depth}"), format!("a spindle's queue takes at most {MAX_DEPTH}")))
-}
-
-impl SpindleChoice {
-    /// Returns the chosen profile. No file is read: that of a file is kept since the scenario was read.
-    ///
-    /// # Errors
-    ///
-    /// If no profile of this name ships. A scenario that was just checked has no such problem.
-    pub fn profile(&self) -> Result<Profile, ProfileError> {
-        match self {
-            Self::Shipped(name) => Profile::shipped(name).ok_or_else(|| ProfileError::Read {
-                path: name.clone(),
-                source: std::io::ErrorKind::NotFound.into(),
-            }),
-            Self::File(file) => Ok(file.profile().clone()),
-        }
-    }
-
-    /// Returns the bytes of the drive, if it is known.
-    fn drive_bytes(&self) -> Option<u64> {
-        self.profile().ok().as_ref().map(catalog::drive_bytes)
-    }
-
-    /// Reads the profile's file, if that is what was chosen.
-    pub(crate) fn read_file(
-        &mut self,
-        section: &mut Section<'_>,
-        folder: &Path,
-        profiles: &Profiles<'_>,
-    ) {
-        let Self::Shipped(name) = &*self else { return };
-        if !name.ends_with(".toml") {
-            return;
-        }
-        match profiles.profile(&folder.join(name)) {
-            Ok(file) => *self = Self::File(file),
-            Err(error) => {
-                section.problem("spindle", with_causes(&error), profile_remedy(&error));
-                section.spoil("spindle");
-            }
-        }
-    }
-}
-
-/// Returns the remedy for a profile's file that cannot be used.
-fn profile_remedy(error: &ProfileError) -> &'static str {
-    match error {
-        ProfileError::Read { source, .. } if source.kind() == ErrorKind::Unsupported => {
-            "give the name of a profile that ships: a profile's file is read only by a program that gives the files that \
-             a scenario names"
-        }
-        _ => {
-            "give a profile's file, as a path from the scenario's folder, or the name of a profile that ships"
-        }
-    }
-}
-
-/// Returns an error and its causes on one line.
-fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {}", error.to_string().trim());
-        cause = error.source();
-    }
-    text
 }

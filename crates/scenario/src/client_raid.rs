@@ -4,15 +4,15 @@ use std::ops::RangeInclusive;
 
 use strewn_raid::{LayoutError, ObjectLayout, ObjectLayoutConfig};
 
-use crate::array::Lun;
-use crate::fields::{Fields, Multiple, Table, Text, cost, count, name, size, time};
+use crate::fields::{
+    Around, Fields, Multiple, Section, Table, Text, cost, count, name, size, time,
+};
 use crate::front_end::FrontEnd;
 use crate::host::Host;
 use crate::kinds::{ArrayLayout, Part};
-use crate::machine::{self, Pair};
+use crate::lun::Lun;
+use crate::machine::{self, Link, Pair};
 use crate::quantity::Bytes;
-use crate::section::Section;
-use crate::surroundings::Surroundings;
 
 /// Clients that compute parity. Each LUN is then a file, laid out over the objects of several blades, each of which is
 /// an array as the scenario describes it.
@@ -62,6 +62,7 @@ const MOST_OBJECTS: usize = u16::MAX as usize;
 
 /// What checking the table must know about the rest of the array.
 pub(crate) struct OfArray<'c> {
+    pub(crate) links: Option<&'c [Link]>,
     pub(crate) hosts: Option<&'c [Host]>,
     pub(crate) luns: Option<&'c [Lun]>,
     pub(crate) layout: Option<&'c ArrayLayout>,
@@ -108,8 +109,25 @@ impl ClientRaid {
         self.stripe_unit_bytes * u64::from(self.width.saturating_sub(1))
     }
 
+    fn check_link(&self, table: &Section<'_>, links: Option<&[Link]>) {
+        if let (Some(link), Some(links)) = (&self.blade_link, links)
+            && table.is_right(Self::BLADE_LINK)
+        {
+            let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
+            if known.is_empty() {
+                let message = format!("there is no link `{link}`, nor any other");
+                table.problem(Self::BLADE_LINK, message, "add [[link]] with a name and a kind");
+            } else if !known.contains(&link.as_str()) {
+                table.unknown_name(Self::BLADE_LINK, "link", link, &known);
+            }
+        }
+    }
+
     /// Checks what the rest of the array must be like.
-    pub(crate) fn check_array(&self, section: &Section<'_>, around: &OfArray<'_>) {
+    pub(crate) fn check_array(&self, section: &Section<'_>, of_array: &OfArray<'_>) {
+        if let [table] = section.inner(Self::KEY) {
+            self.check_link(table, of_array.links);
+        }
         for (key, message, help) in [
             (Pair::KEY, "a blade has one controller", "leave the table out"),
             (
@@ -127,7 +145,7 @@ impl ClientRaid {
                 section.problem(key, message, help);
             }
         }
-        let refusal = around
+        let refusal = of_array
             .layout
             .map(ArrayLayout::kind)
             .and_then(|kind| kind.refusal(Part::Blades).map(|refusal| (kind.table().0, refusal)));
@@ -141,7 +159,7 @@ impl ClientRaid {
                 "add [array.front_end] with a protocol, and a path or `blade_link` here",
             );
         }
-        if around.front_end.is_some_and(|front_end| front_end.router.is_some()) {
+        if of_array.front_end.is_some_and(|front_end| front_end.router.is_some()) {
             section.problem_within(
                 FrontEnd::KEY,
                 "router",
@@ -149,7 +167,7 @@ impl ClientRaid {
                 "leave the table out",
             );
         }
-        let layout = around.layout.and_then(ArrayLayout::in_place);
+        let layout = of_array.layout.and_then(ArrayLayout::in_place);
         if layout.is_some_and(|layout| layout.groups.len() > 1) {
             section.problem_within(
                 "in_place",
@@ -159,8 +177,8 @@ impl ClientRaid {
             );
             return;
         }
-        let Some(luns) = around.luns else { return };
-        let hosts = around.hosts.map_or(1, |hosts| hosts.len().max(1));
+        let Some(luns) = of_array.luns else { return };
+        let hosts = of_array.hosts.map_or(1, |hosts| hosts.len().max(1));
         let objects = hosts * luns.len() * usize::from(self.blades);
         if objects > MOST_OBJECTS {
             section.problem_within(
@@ -177,7 +195,7 @@ impl ClientRaid {
         if let Some(group) = layout.and_then(|layout| layout.groups.first()) {
             let needed = luns.iter().map(|lun| self.object_bytes(lun.bytes));
             let needed = needed.fold(0_u64, u64::saturating_add);
-            let (usable, how) = group.usable(around.drive_bytes);
+            let (usable, how) = group.usable(of_array.drive_bytes);
             if needed > usable {
                 section.problem(
                     "lun",
@@ -301,18 +319,7 @@ impl Table for ClientRaid {
         self.lost = blade.map(|blade| LostBlade { blade, at_ns });
     }
 
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
-        if let (Some(link), Some(links)) = (&self.blade_link, around.links)
-            && s.is_right(Self::BLADE_LINK)
-        {
-            let known: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
-            if known.is_empty() {
-                let message = format!("there is no link `{link}`, nor any other");
-                s.problem(Self::BLADE_LINK, message, "add [[link]] with a name and a kind");
-            } else if !known.contains(&link.as_str()) {
-                s.unknown_name(Self::BLADE_LINK, "link", link, &known);
-            }
-        }
+    fn check(&self, s: &Section<'_>, around: &Around) {
         let blades = self.blades;
         if s.are_right(&["blades", "width"]) && self.width > blades {
             s.problem(

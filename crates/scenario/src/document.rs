@@ -12,7 +12,7 @@ use crate::files::Profiles;
 use crate::problem::ScenarioError;
 use crate::scenario::{SCHEMA, Scenario};
 use crate::set::OF_ARRAYS;
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 use crate::snapshots::SnapshotSchedule;
 use crate::template::Template;
 
@@ -53,7 +53,8 @@ impl Scenario {
             whole.segments =
                 self.segments.max(self.segments_spoken_of()).min(self.most_segments_of_snapshots());
         }
-        let profiles = Profiles::of(&self.arrays);
+        let files = self.arrays.iter().filter_map(|array| array.spindle.file().cloned());
+        let profiles = Profiles::of(files.collect());
         whole
             .to_toml()
             .map_or(Ok(()), |text| Self::parse_at(&text, Path::new(NO_FILE), &profiles).map(drop))

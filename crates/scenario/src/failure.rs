@@ -1,10 +1,8 @@
 //! Spindles that fail during a run.
 
-use crate::fields::{Fields, Table, Text, spindles, time};
+use crate::fields::{Around, Fields, Section, Table, Text, spindles, time};
 use crate::kinds::ArrayLayout;
 use crate::machine::check_before_end;
-use crate::section::Section;
-use crate::surroundings::Surroundings;
 
 /// The failure of one spindle of an array.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,7 +33,7 @@ impl Table for SpindleFailure {
         );
     }
 
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, around: &Around) {
         if let Some(length_ns) = around.length_ns.filter(|_| s.is_right("at")) {
             check_before_end(s, "at", self.at_ns, length_ns);
         }

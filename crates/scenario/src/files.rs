@@ -9,8 +9,6 @@ use std::sync::Arc;
 
 use strewn_spindle::{Profile, ProfileError};
 
-use crate::array::{Array, SpindleChoice};
-
 /// The other files that a scenario names: its drive profiles. Whoever reads a scenario says where they come from.
 ///
 /// A path is resolved against the folder of the scenario's file. A map of texts by these paths is such files, so that a
@@ -141,13 +139,9 @@ impl<'f> Profiles<'f> {
         Self { files, read: RefCell::new(Vec::new()) }
     }
 
-    /// Those that arrays have, and no others.
-    pub(crate) fn of(arrays: &[Array]) -> Self {
-        let of_files = arrays.iter().filter_map(|array| match &array.spindle {
-            SpindleChoice::File(file) => Some(file.clone()),
-            SpindleChoice::Shipped(_) => None,
-        });
-        Self { files: &NoFiles, read: RefCell::new(of_files.collect()) }
+    /// These, and no others.
+    pub(crate) const fn of(profiles: Vec<ProfileFile>) -> Self {
+        Self { files: &NoFiles, read: RefCell::new(profiles) }
     }
 
     /// Returns the profile in a file, read and checked.

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::fields::{Fields, Table, Text, count, list_of, percent, text};
-use crate::kinds::ArrayLayout;
-use crate::section::Section;
-use crate::settings::SettingValue;
-use crate::surroundings::Surroundings;
+use crate::fields::{Around, Fields, Section, Table, Text, count, list_of, percent, text};
+use crate::kinds::Kind;
+use crate::setting_value::SettingValue;
 use crate::value;
 
 /// The most that a fitted row may be said to scatter by, in percent.
@@ -58,7 +56,7 @@ impl Table for Fitted {
         );
     }
 
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, around: &Around) {
         if let Some(segments) = around.segments.filter(|_| s.is_right("segments")) {
             check_segments(s, &self.segments, segments);
         }
@@ -75,9 +73,14 @@ fn refuse_scatter(value: &SettingValue) -> Option<(String, String)> {
     })
 }
 
-/// Checks that the parameters are those of an array with this layout.
-pub(crate) fn check_parameters(section: &Section<'_>, parameters: &[String], layout: &ArrayLayout) {
-    let limit = layout.kind().most_fitted();
+/// Checks that the parameters are `known`, those of an array of the kind.
+pub(crate) fn check_parameters(
+    section: &Section<'_>,
+    parameters: &[String],
+    kind: &dyn Kind,
+    known: &[String],
+) {
+    let limit = kind.most_fitted();
     if parameters.len() > limit {
         section.problem(
             "parameters",
@@ -85,17 +88,16 @@ pub(crate) fn check_parameters(section: &Section<'_>, parameters: &[String], lay
             format!(
                 "few fitted numbers keep the rest a prediction: list at most {limit} for {} \
                  array",
-                layout.kind().noun()
+                kind.noun()
             ),
         );
     }
     let mut seen = BTreeSet::new();
-    let known = layout.parameter_names();
     for (index, name) in parameters.iter().enumerate() {
         let at = section.element("parameters", index);
         if !known.contains(name) {
             let message = format!("there is no parameter `{name}`");
-            let help = value::one_of(name, &known);
+            let help = value::one_of(name, known);
             section.problem_at(at, "parameters", message, help);
         } else if !seen.insert(name) {
             let message = format!("`{name}` is listed twice");

@@ -3,9 +3,8 @@
 use strewn_array::Format;
 use strewn_base::BLOCK_BYTES;
 
-use crate::fields::{Field, Words, choice};
+use crate::fields::{Field, Section, Words, choice};
 use crate::quantity::Bytes;
-use crate::section::Section;
 
 /// The key of a format, in both layouts.
 pub(crate) const FORMAT: &str = "format";

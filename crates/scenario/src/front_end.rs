@@ -2,11 +2,12 @@
 
 use strewn_transport::{Forwarding, LinkProfile, Protocol, RouterSettings, Transport};
 
-use crate::fields::{Fields, Table, Text, Words, choice, cost, count, list_of, name, table};
+use crate::fields::{
+    Fields, Section, Table, Text, Words, choice, cost, count, list_of, name, table,
+};
 use crate::host::Host;
 use crate::machine::{self, Link};
 use crate::protocol::{self, ProtocolName};
-use crate::section::Section;
 
 /// How hosts reach an array. Without one they share memory with it, and nothing crosses a wire.
 #[derive(Debug, Clone, PartialEq)]

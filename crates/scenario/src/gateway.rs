@@ -4,13 +4,12 @@ use strewn_transport::Protocol;
 use strewn_transport::front_end::WriteStability;
 
 use crate::client_raid::ClientRaid;
-use crate::fields::{Fields, Table, Text, Words, choice, count, list_of, name};
+use crate::fields::{Fields, Section, Table, Text, Words, choice, count, list_of, name};
 use crate::front_end::{FrontEnd, Sides};
 use crate::host::Host;
 use crate::page_cache::{CacheWrites, PageCache};
 use crate::protocol::{self, ProtocolName};
-use crate::section::Section;
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 
 /// A gateway between the workload and the array. The page cache is then the gateway's, and the front end is the network
 /// behind it.

@@ -1,9 +1,6 @@
 //! Hosts by name.
 
-use crate::fields::{Fields, Table, Text, count, list_of, name};
-use crate::machine::Link;
-use crate::section::Section;
-use crate::surroundings::Surroundings;
+use crate::fields::{Fields, Table, count, list_of, name};
 use crate::workload::Workload;
 
 /// A host. A scenario that names none has one.
@@ -54,11 +51,5 @@ impl Table for Host {
             count("cores", "Its cores for what a front end costs it.").chosen("1"),
             &mut self.cores,
         );
-    }
-
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
-        if let Some(links) = around.links.filter(|_| s.is_right("path")) {
-            Link::check_named(s, &self.path, links);
-        }
     }
 }

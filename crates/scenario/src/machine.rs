@@ -3,11 +3,10 @@
 use strewn_transport::{Framing, LaneRule, LinkProfile};
 
 use crate::fields::{
-    Fields, Scales, Table, Text, Words, choice, cost, count, known, name, size, time,
+    Around, Fields, Scales, Section, Table, Text, Words, choice, cost, count, known, name, size,
+    time,
 };
 use crate::quantity::Nanoseconds;
-use crate::section::Section;
-use crate::surroundings::Surroundings;
 
 /// A link, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -126,7 +125,7 @@ impl Table for Link {
         );
     }
 
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, around: &Around) {
         if s.is_right("kind") && !is_fibre_channel(&self.kind) && s.has("buffer_credits") {
             s.problem(
                 "buffer_credits",
@@ -300,7 +299,7 @@ impl Table for Pair {
         );
     }
 
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, around: &Around) {
         let takeover_ns = self.takeover_ns.filter(|_| s.is_right("takeover"));
         if let (Some(takeover_ns), Some(length_ns)) = (takeover_ns, around.length_ns) {
             check_before_end(s, "takeover", takeover_ns, length_ns);

@@ -2,12 +2,12 @@
 
 use strewn_raid::ProtectionLevel;
 
+use crate::array::Array;
 use crate::fields::{
-    Fields, Slot, Table, Text, Words, choice, count, flag, name, number, table, text,
+    Around, Fields, Section, Slot, Table, Text, Words, choice, count, flag, name, number, table,
+    text,
 };
-use crate::section::Section;
-use crate::settings::SettingValue;
-use crate::surroundings::Surroundings;
+use crate::setting_value::SettingValue;
 
 /// The cost of overhead in a comparison: spindles bought, and their price.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,7 +50,7 @@ impl Table for Overhead {
         );
     }
 
-    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, _: &Around) {
         let mut used: Vec<&str> = Vec::new();
         for (configuration, table) in self.configurations.iter().zip(s.inner("configuration")) {
             let array = configuration.array.as_str();
@@ -105,16 +105,28 @@ impl Table for OverheadConfiguration {
             &mut self.used_by_results,
         );
     }
+}
 
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+impl Overhead {
+    /// Checks the arrays that configurations name, of which some are right by themselves.
+    pub(crate) fn check_arrays(&self, s: &Section<'_>, names: &[String], arrays: &[&Array]) {
+        for (configuration, table) in self.configurations.iter().zip(s.inner("configuration")) {
+            configuration.check_array(table, names, arrays);
+        }
+    }
+}
+
+impl OverheadConfiguration {
+    /// Checks that the array is there, and takes what the configuration gives.
+    fn check_array(&self, s: &Section<'_>, names: &[String], arrays: &[&Array]) {
         let array = &self.array;
         if !s.is_right("array") {
             return;
         }
-        if !around.array_names.contains(array) {
-            s.unknown_name("array", "array", array, around.array_names);
+        if !names.contains(array) {
+            s.unknown_name("array", "array", array, names);
         }
-        let Some(known) = around.arrays.iter().find(|one| one.name == *array) else { return };
+        let Some(known) = arrays.iter().find(|one| one.name == *array) else { return };
         if known.client_raid.is_some() {
             s.problem(
                 "array",

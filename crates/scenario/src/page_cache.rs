@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use strewn_base::BLOCK_BYTES;
 
 use crate::fields::{Fields, Scales, Table, Words, choice, count, size, time, whole_percent};
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 
 /// A page cache between the workload and the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Reading and setting the parameters of an array by name, as calibration does.
 
 use crate::array::Array;
-use crate::fields::{ArrayParameter, numbers};
-use crate::parameter::{ParameterError, ParameterUnit};
+use crate::fields::{ArrayParameter, ParameterUnit, numbers};
+use crate::parameter::ParameterError;
 use crate::scenario::Scenario;
 use crate::value::one_of;
 

@@ -1,8 +1,6 @@
 //! Phases: parts of a run that follow each other on the same arrays, each with workloads of its own.
 
-use crate::fields::{Fields, Table, Text, count, list_of, name};
-use crate::section::Section;
-use crate::surroundings::Surroundings;
+use crate::fields::{Fields, Section, Table, Text, count, list_of, name};
 use crate::value;
 use crate::workload::Workload;
 
@@ -46,12 +44,6 @@ impl Table for Phase {
             &mut self.workloads,
         );
     }
-
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
-        if let Some(workloads) = around.workloads.filter(|_| s.is_right("workloads")) {
-            check_names(s, &self.workloads, workloads);
-        }
-    }
 }
 
 /// Checks the names of the workloads of one phase.
@@ -76,6 +68,11 @@ fn check_names(section: &Section<'_>, running: &[String], workloads: &[Workload]
 
 /// Checks that the workloads of a scenario with phases have names, and that each runs in one of them.
 pub(crate) fn check_workloads(section: &Section<'_>, phases: &[Phase], workloads: &[Workload]) {
+    for (phase, table) in phases.iter().zip(section.inner("phase")) {
+        if table.is_right("workloads") {
+            check_names(table, &phase.workloads, workloads);
+        }
+    }
     let names = names_of(workloads);
     if names.is_empty() {
         section.problem(

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use crate::fields::{Slot, Words};
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 
 /// A controller whose constants ship, for `controller` of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,9 +49,6 @@ static EVA4400: Document = LazyLock::new(|| read(include_str!("../presets/eva440
 static FAS3040C: Document = LazyLock::new(|| read(include_str!("../presets/fas3040c.toml")));
 static PANASAS_SB1000: Document =
     LazyLock::new(|| read(include_str!("../presets/panasas-sb1000.toml")));
-
-/// A table without keys: that of a text which leaves it to its defaults.
-pub(crate) static NOTHING: LazyLock<DeTable<'static>> = LazyLock::new(DeTable::new);
 
 /// Reads a file of this crate; a test reads each.
 fn read(text: &'static str) -> Spanned<DeTable<'static>> {

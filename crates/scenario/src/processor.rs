@@ -3,11 +3,9 @@
 use toml::de::DeValue;
 
 use crate::fields::{
-    Field, Fields, Own, Slot, Table, Text, Words, cost, count, own, whole_percent,
+    Around, Field, Fields, Own, Section, Slot, Table, Text, Words, cost, count, own, whole_percent,
 };
-use crate::section::Section;
-use crate::settings::SettingValue;
-use crate::surroundings::Surroundings;
+use crate::setting_value::SettingValue;
 use crate::value::{self, Reading};
 
 /// The processor of each of an array's controllers: what work costs it, and its cores.
@@ -185,7 +183,7 @@ impl Table for Processor {
         );
     }
 
-    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, _: &Around) {
         if s.gives("serial_domains") && s.is_right("cores") && self.cores == 1 {
             s.problem(
                 "serial_domains",
@@ -221,6 +219,7 @@ static SERIAL_DOMAINS: Own = Own {
     read: serial_domains,
     schema: r#""type": "array", "items": { "type": "array", "minItems": 1, "items": { "enum": ["operations", "commands",
         "network", "allocation", "frees", "parity", "scans"] } }"#,
+    takes: "lists of work",
 };
 
 impl Slot for Vec<Vec<ProcessorWork>> {

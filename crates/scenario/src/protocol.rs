@@ -9,11 +9,9 @@ use strewn_transport::{
 };
 
 use crate::fields::{
-    Fields, Limit, Multiple, Table, Words, choice, count, flag, size, table, time,
+    Around, Fields, Limit, Multiple, Section, Table, Words, choice, count, flag, size, table, time,
 };
 use crate::quantity::Bytes;
-use crate::section::Section;
-use crate::surroundings::Surroundings;
 
 /// A protocol, without its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -365,7 +363,7 @@ impl Table for Iscsi {
         );
     }
 
-    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, _: &Around) {
         if s.are_right(&["first_burst", "max_burst"])
             && self.first_burst_bytes > self.max_burst_bytes
         {
@@ -531,7 +529,7 @@ impl Table for Smb2 {
         );
     }
 
-    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, _: &Around) {
         let largest_bytes = u64::from(self.read_bytes.max(self.write_bytes));
         let needed = match self.dialect {
             Smb2Dialect::Smb202 => 1,
@@ -628,7 +626,7 @@ impl Table for TcpSettings {
         );
     }
 
-    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, _: &Around) {
         if s.are_right(&["minimum_timeout", "maximum_timeout"])
             && self.maximum_timeout_ns < self.minimum_timeout_ns
         {

@@ -4,7 +4,7 @@ use strewn_base::BLOCK_BYTES;
 
 use crate::fields::{Field, size};
 use crate::quantity::Bytes;
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 
 /// Most bytes that a stream is ahead: twice the longest that HP's MSA 2000 arrays of 2008 could be set to.
 const MOST_READ_AHEAD_BYTES: u64 = 64 << 20;

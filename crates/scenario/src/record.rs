@@ -2,7 +2,8 @@
 
 use toml::de::DeTable;
 
-use crate::parameter::{self, ParameterUnit};
+use crate::fields::ParameterUnit;
+use crate::parameter;
 use crate::quantity::{Bytes, Nanoseconds};
 
 /// Why a value cannot be recorded.

@@ -4,23 +4,22 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
 
-use crate::array::{Array, Lun};
+use crate::array::Array;
 use crate::fields::{
-    self, Context, Fields, Naming, Own, Scales, Slot, Table, Text, count, name, own, table, time,
-    whole,
+    self, Around, Context, Fields, Naming, Own, Problems, Scales, Section, Slot, Table, Text,
+    count, name, own, table, time, whole,
 };
 use crate::files::{Disk, Files, NoFiles, Profiles};
 use crate::fitted_rows::{FittedRows, MOST_FITTED};
 use crate::host::{Host, MOST_HOSTS};
+use crate::lun::Lun;
 use crate::machine::Link;
 use crate::overhead::Overhead;
 use crate::phase::{self, MOST_PHASES, Phase};
 use crate::problem::{Problem, ProblemKind, ScenarioError};
 use crate::quantity::Bytes;
-use crate::section::{Problems, Section};
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 use crate::source_text::SourceText;
-use crate::surroundings::Surroundings;
 use crate::unknown::Unknown;
 use crate::value;
 use crate::workload::{self, NamedWorkload, Workload};
@@ -203,25 +202,59 @@ impl Scenario {
     }
 
     /// Checks a scenario that was read.
-    fn check_read(&mut self, section: &Section<'_>) {
+    fn check_read(&mut self, s: &Section<'_>) {
         let length_ns = u64::from(self.segments).checked_mul(self.segment_ns);
-        let has_length = section.are_right(&["segments", "segment", "phase"]);
-        let array_names: Vec<String> =
-            section.inner("array").iter().filter_map(|table| table.peek("name")).collect();
-        let good = self.arrays.iter().zip(section.inner("array"));
-        let good = good.filter(|(_, table)| table.is_good()).map(|(array, _)| array.clone());
-        let arrays: Vec<Array> = good.collect();
-        let known = self.clone();
-        let around = Surroundings {
-            segments: section.are_right(&["segments", "phase"]).then_some(self.segments),
+        let has_length = s.are_right(&["segments", "segment", "phase"]);
+        let around = Around {
+            segments: s.are_right(&["segments", "phase"]).then_some(self.segments),
             length_ns: length_ns.filter(|_| has_length),
-            workloads: section.is_right("workload").then_some(&known.workloads),
-            links: section.is_right("link").then_some(&known.links),
-            hosts: section.is_right("host").then_some(&known.hosts),
-            arrays: &arrays,
-            array_names: &array_names,
         };
-        fields::check(section, self, &around);
+        fields::check(s, self, &around);
+        self.check_parts(s);
+    }
+
+    /// Checks what parts of the scenario say of each other.
+    fn check_parts(&self, s: &Section<'_>) {
+        let tables = s.inner("array");
+        let names: Vec<String> = tables.iter().filter_map(|table| table.peek("name")).collect();
+        let good = self.arrays.iter().zip(tables).filter(|(_, table)| table.is_good());
+        let arrays: Vec<&Array> = good.map(|(array, _)| array).collect();
+        let workloads = s.is_right("workload").then_some(self.workloads.as_slice());
+        let links = s.is_right("link").then_some(self.links.as_slice());
+        let hosts = s.is_right("host").then_some(self.hosts.as_slice());
+        if let Some(workloads) = workloads {
+            workload::check_all(s, workloads);
+        }
+        if s.is_right("phase") {
+            check_phase_count(s, &self.phases);
+            if let Some(workloads) = workloads.filter(|_| !self.phases.is_empty()) {
+                phase::check_workloads(s, &self.phases, workloads);
+            }
+        }
+        if let Some(links) = links {
+            for (host, table) in self.hosts.iter().zip(s.inner(Host::KEY)) {
+                if table.is_right("path") {
+                    Link::check_named(table, &host.path, links);
+                }
+            }
+        }
+        for (array, table) in self.arrays.iter().zip(tables) {
+            let of_array = hosts.map(|hosts| match workloads {
+                Some(workloads) if table.is_right("name") && self.is_named() => {
+                    Host::of_array(hosts, workloads, &array.name).into_iter().cloned().collect()
+                }
+                _ => hosts.to_vec(),
+            });
+            array.check_among(table, links, of_array.as_deref());
+        }
+        if let (Some(overhead), [table]) = (&self.overhead, s.inner("overhead")) {
+            overhead.check_arrays(table, &names, &arrays);
+        }
+        check_hosts(s, workloads, hosts);
+        check_files(s, workloads, &arrays);
+        check_array_names(s, workloads, &names);
+        let phases = if s.is_right("phase") { self.phases.as_slice() } else { &[] };
+        check_phases(s, phases, workloads, &arrays);
     }
 
     /// Returns the array of a name.
@@ -394,19 +427,9 @@ impl Table for Scenario {
         );
     }
 
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, around: &Around) {
         self.check_segments(s, around);
         check_duplicates(s);
-        let workloads = around.workloads;
-        if let Some(workloads) = workloads {
-            workload::check_all(s, workloads);
-        }
-        if s.is_right("phase") {
-            check_phase_count(s, &self.phases);
-            if let Some(workloads) = workloads.filter(|_| !self.phases.is_empty()) {
-                phase::check_workloads(s, &self.phases, workloads);
-            }
-        }
         if self.hosts.len() > MOST_HOSTS {
             s.problem(
                 Host::KEY,
@@ -414,11 +437,6 @@ impl Table for Scenario {
                 format!("give at most {MOST_HOSTS}"),
             );
         }
-        check_hosts(s, workloads, around.hosts);
-        check_files(s, workloads, around.arrays);
-        check_array_names(s, workloads, around.array_names);
-        let phases = if s.is_right("phase") { self.phases.as_slice() } else { &[] };
-        check_phases(s, phases, workloads, around.arrays);
         FittedRows::check_all(s, &self.fitted);
         // Names of settings of a scenario that could not be read would be false reports.
         if s.is_good() {
@@ -482,7 +500,7 @@ impl Scenario {
         f.context.workloads_are_named = is_list;
     }
 
-    fn check_segments(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+    fn check_segments(&self, s: &Section<'_>, around: &Around) {
         let is_known = s.are_right(&["segments", "segment", "phase"]);
         if is_known && around.length_ns.is_none() {
             s.problem(
@@ -519,6 +537,7 @@ static VERSION: Own = Own {
         ),
     },
     schema: r#""const": 1"#,
+    takes: "1",
 };
 
 /// Checks that entries of lists that are told apart by name have names of their own.
@@ -607,7 +626,7 @@ fn check_phases(
     section: &Section<'_>,
     phases: &[Phase],
     workloads: Option<&[Workload]>,
-    arrays: &[Array],
+    arrays: &[&Array],
 ) {
     let Some(workloads) = workloads else { return };
     // A name that is not known has a problem of its own.
@@ -736,7 +755,7 @@ fn check_array_names(section: &Section<'_>, workloads: Option<&[Workload]>, name
 }
 
 /// Checks that every workload's LUN is there and has room for its file, and that every LUN is used.
-fn check_files(section: &Section<'_>, workloads: Option<&[Workload]>, arrays: &[Array]) {
+fn check_files(section: &Section<'_>, workloads: Option<&[Workload]>, arrays: &[&Array]) {
     let Some(workloads) = workloads else { return };
     for array in arrays {
         for workload in workloads.iter().filter(|workload| workload.runs_on(&array.name)) {

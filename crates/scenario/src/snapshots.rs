@@ -1,10 +1,8 @@
 //! Snapshots of a write-anywhere array, taken on schedule.
 
-use crate::fields::{Field, Fields, Table, Text, count, table, time};
+use crate::fields::{Around, Field, Fields, Section, Table, Text, count, table, time};
 use crate::quantity::Nanoseconds;
-use crate::section::Section;
-use crate::settings::SettingValue;
-use crate::surroundings::Surroundings;
+use crate::setting_value::SettingValue;
 
 /// When snapshots of an array's volume are taken, and how many are kept.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,7 +46,7 @@ impl Table for SnapshotSchedule {
         );
     }
 
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, around: &Around) {
         if let Some(length_ns) = around.length_ns
             && s.is_right("every")
         {

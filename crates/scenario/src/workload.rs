@@ -2,16 +2,19 @@
 
 use strewn_workload::{AccessLine, AccessSpecification, WorkloadError};
 
-use crate::array::{Lun, MOST_OUTSTANDING};
 use crate::catalog;
 use crate::fields::{
-    Field, Fields, Own, Table, Text, count, list_of, name, own, size, table, whole_percent,
+    Around, Field, Fields, Own, Section, Table, Text, count, list_of, name, own, size, table,
+    whole_percent,
 };
+use crate::lun::Lun;
 use crate::quantity::Bytes;
-use crate::section::Section;
-use crate::settings::SettingValue;
-use crate::surroundings::Surroundings;
+use crate::setting_value::SettingValue;
 use crate::value;
+
+/// Most host operations that may be outstanding at an array. A spindle command's tag has room for no more than twice as
+/// many.
+pub const MOST_OUTSTANDING: u32 = 500_000;
 
 /// A load on every array of a scenario, in a closed loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,7 +206,7 @@ impl Table for Workload {
         );
     }
 
-    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, _: &Around) {
         self.access_specification.check(s);
         if s.are_right(&["file", "offset", "threads", "access", "access_specification"]) {
             let (file, offset) = (self.file_bytes, self.offset_bytes);
@@ -316,6 +319,7 @@ static SHIPPED: Own = Own {
         }
     },
     schema: r#""type": "string", "minLength": 1"#,
+    takes: "text",
 };
 
 impl Table for AccessLine {

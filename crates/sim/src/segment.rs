@@ -1,6 +1,6 @@
 //! The measurements of a segment, and the laws that they must obey.
 
-use strewn_array::write_anywhere::ScanProgress;
+use strewn_array::ScanProgress;
 use strewn_array::{Counters, FailedSpindle, LayoutMeasures, SnapshotMeasures, VolumeMeasures};
 
 use hdrhistogram::Histogram;

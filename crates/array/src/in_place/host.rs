@@ -7,9 +7,8 @@ use strewn_base::state::SavedValue;
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::SpindleIndex;
 
-use crate::driver::{
-    Acknowledge, Driver, HostOperation, LunId, OperationId, Refusal, SpindleCommand,
-};
+use crate::driver::{Acknowledge, Driver, HostOperation, OperationId, Refusal, SpindleCommand};
+use crate::lun_id::LunId;
 use crate::payload::{Contents, Payload};
 
 use super::InPlace;

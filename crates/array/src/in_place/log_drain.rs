@@ -16,9 +16,10 @@ use std::ops::Range;
 use strewn_alloc::GroupIndex;
 use strewn_base::state::SavedValue;
 
-use crate::driver::{Driver, HostOperation, Root};
+use crate::driver::{Driver, HostOperation};
 use crate::log::{LogRecord, Logged};
 use crate::payload::Payload;
+use crate::root::Root;
 
 use super::InPlace;
 

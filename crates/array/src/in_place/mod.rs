@@ -46,13 +46,14 @@ use strewn_raid::{SpindleIndex, StripedLayout};
 use crate::abilities;
 use crate::counters::Counters;
 use crate::driver::{
-    Acknowledge, Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, LunId,
-    LunLayoutMeasures, SpindleCommand, Tag,
+    Acknowledge, Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, LunLayoutMeasures,
+    SpindleCommand, Tag,
 };
 use crate::error::ArrayConfigError;
 use crate::failure::{DataLost, FailedSpindle};
 use crate::first_spindles::FirstSpindles;
 use crate::log::LogSize;
+use crate::lun_id::LunId;
 use crate::payload::Payload;
 use crate::processor::{ProcessorCosts, ProcessorWork};
 use crate::read_ahead::Streams;

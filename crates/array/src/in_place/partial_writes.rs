@@ -204,7 +204,8 @@ mod tests {
     use strewn_base::Direction;
 
     use super::*;
-    use crate::driver::{LunId, OperationId};
+    use crate::driver::OperationId;
+    use crate::lun_id::LunId;
 
     fn write(id: u32, sectors: Range<u64>) -> HostOperation<()> {
         HostOperation {

@@ -6,7 +6,8 @@ use strewn_alloc::GroupIndex;
 use strewn_base::{BLOCK_SECTORS, Direction, SECTOR_BYTES};
 use strewn_raid::{SpindleIndex, StripedLayout};
 
-use crate::driver::{Driver, HostOperation, LunId, SpindleCommand};
+use crate::driver::{Driver, HostOperation, SpindleCommand};
+use crate::lun_id::LunId;
 use crate::payload::{Contents, Payload};
 use crate::read_ahead::Streams;
 

@@ -8,8 +8,9 @@ use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 use strewn_volume::{Region, VolumeId};
 
-use crate::driver::LunId;
+use crate::lun_id::LunId;
 use crate::payload::BlockContents;
+use crate::root::CATALOG_BLOCKS;
 
 use super::metadata::{self, Pointer};
 use super::restore::RestoreError;
@@ -20,9 +21,6 @@ pub const POINTERS: u32 = 510;
 const CONTAINER_ENTRIES: u64 = 1_024;
 /// Container-map blocks that describe one region.
 pub(super) const CONTAINER_BLOCKS_PER_REGION: u32 = (REGION_BLOCKS / CONTAINER_ENTRIES) as u32;
-
-/// Most blocks of the catalog.
-pub const CATALOG_BLOCKS: u32 = 16;
 
 /// The blocks of all LUNs and all metadata in one numbering, in the order in which a consistency point writes them: the
 /// LUNs' data, their indirect blocks level by level, the inodes, the volumes' bitmaps; then what belongs to the

@@ -6,8 +6,9 @@ use strewn_base::Direction;
 use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
-use crate::driver::{Acknowledge, Driver, HostOperation, LunId, OperationId, Refusal};
+use crate::driver::{Acknowledge, Driver, HostOperation, OperationId, Refusal};
 use crate::log::{LogRecord, Logged};
+use crate::lun_id::LunId;
 use crate::payload::{Contents, Payload};
 use crate::processor::ProcessorWork;
 use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};

@@ -46,6 +46,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::abilities;
+use crate::scan_progress::ScanProgress;
 use crate::slots::Slots;
 use strewn_alloc::{
     Aggregate, AggregateOptions, BlockMap, FileLayout, FreeSpace, GroupIndex, SummaryBitmap,
@@ -59,13 +60,14 @@ use strewn_volume::{Region, SnapshotId, VirtualSpace, VolumeId};
 use crate::buffer_cache::{BufferCache, Evicted};
 use crate::counters::Counters;
 use crate::driver::{
-    Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, LunId, LunLayoutMeasures,
-    SpindleCommand, Tag, Work,
+    Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, LunLayoutMeasures, SpindleCommand,
+    Tag, Work,
 };
 use crate::error::ArrayConfigError;
 use crate::failure::{DataLost, FailedSpindle, Rebuild};
 use crate::first_spindles::FirstSpindles;
 use crate::log::LogSize;
+use crate::lun_id::LunId;
 use crate::payload::{Contents, Payload};
 use crate::processor::{ProcessorCosts, ProcessorWork};
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
@@ -73,7 +75,7 @@ use crate::units::BLOCK_SECTORS;
 
 use background::Background;
 pub use background::{BackgroundScan, BackgroundWork};
-pub use block_keys::{BlockAddress, BlockKeys, CATALOG_BLOCKS, POINTERS};
+pub use block_keys::{BlockAddress, BlockKeys, POINTERS};
 pub use config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig};
 use consistency_point::ConsistencyPoint;
 use degraded::Degraded;
@@ -85,7 +87,7 @@ use read_ahead::ReadAhead;
 use reads::Reads;
 pub use reconfigure::{Reconfiguration, ReconfigurationError};
 use relocation::Relocation;
-pub use relocation::{ReallocationScan, RelocationConfig, ScanProgress};
+pub use relocation::{ReallocationScan, RelocationConfig};
 pub use restore::RestoreError;
 use snapshots::Snapshots;
 pub use stored::CatalogBlocks;

@@ -14,7 +14,8 @@ use std::ops::Range;
 use strewn_alloc::SummaryBitmap;
 use strewn_base::{Direction, SECTOR_BYTES};
 
-use crate::driver::{Driver, HostOperation, LunId};
+use crate::driver::{Driver, HostOperation};
+use crate::lun_id::LunId;
 use crate::payload::Payload;
 use crate::read_ahead::{Streams, Waiters};
 use crate::units::BLOCK_SECTORS;

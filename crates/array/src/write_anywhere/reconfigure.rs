@@ -5,8 +5,9 @@ use std::ops::Range;
 use strewn_raid::Vbn;
 use strewn_volume::VolumeId;
 
-use crate::driver::LunId;
+use crate::lun_id::LunId;
 use crate::payload::Payload;
+use crate::root::CATALOG_BLOCKS;
 
 use super::metadata::Pointer;
 use super::reservations::Owned;
@@ -64,7 +65,7 @@ impl Renumbering {
 
 /// Blocks of all metadata of an array, the catalog included.
 fn most_metadata(config: &WriteAnywhereConfig) -> u64 {
-    u64::from(config.block_keys().metadata_blocks()) + u64::from(super::CATALOG_BLOCKS)
+    u64::from(config.block_keys().metadata_blocks()) + u64::from(CATALOG_BLOCKS)
 }
 
 impl<P: Payload> WriteAnywhere<P> {

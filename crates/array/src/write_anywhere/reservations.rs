@@ -22,10 +22,11 @@ use strewn_base::state::SavedValue;
 use strewn_volume::VolumeId;
 
 use crate::payload::Payload;
+use crate::root::CATALOG_BLOCKS;
 use crate::snapshot::VolumeMeasures;
 
+use super::WriteAnywhere;
 use super::config::VolumeConfig;
-use super::{CATALOG_BLOCKS, WriteAnywhere};
 
 /// Blocks of data, and of metadata that snapshots may hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]

@@ -4,8 +4,9 @@ use strewn_alloc::SetAsideError;
 use strewn_raid::{SpindleIndex, Vbn};
 use strewn_volume::VolumeId;
 
-use crate::driver::{Driver, LunId};
+use crate::driver::Driver;
 use crate::error::ArrayConfigError;
+use crate::lun_id::LunId;
 use crate::payload::Payload;
 
 use super::block_keys::{BlockAddress, BlockKeys};

@@ -5,12 +5,12 @@ use strewn_base::ROW_STRIPES;
 use strewn_raid::{BlockLocation, Vbn};
 use strewn_volume::Region;
 
-use crate::driver::Root;
 use crate::payload::{Contents, Payload};
+use crate::root::{CATALOG_BLOCKS, Root};
 use crate::units::BLOCK_SECTORS;
 
 use super::WriteAnywhere;
-use super::block_keys::{CATALOG_BLOCKS, CONTAINER_BLOCKS_PER_REGION};
+use super::block_keys::CONTAINER_BLOCKS_PER_REGION;
 use super::consistency_point::ConsistencyPoint;
 use super::metadata::{self, Pointer};
 

@@ -144,7 +144,7 @@ impl<P: Payload> WriteAnywhere<P> {
     }
 
     /// Replaces the catalog: with the next consistency point, the new one is on the spindles. It has at most
-    /// [`CATALOG_BLOCKS`](super::CATALOG_BLOCKS) blocks.
+    /// [`CATALOG_BLOCKS`](crate::CATALOG_BLOCKS) blocks.
     ///
     /// # Panics
     /// If it has more, or blocks of another size.

@@ -7,7 +7,8 @@ use std::ops::{Range, RangeInclusive};
 
 use strewn_base::Direction;
 
-use crate::driver::{Driver, HostOperation, LunId, OperationId};
+use crate::driver::{Driver, HostOperation, OperationId};
+use crate::lun_id::LunId;
 use crate::payload::{Contents, Payload};
 use crate::units::{BLOCK_BYTES, BLOCK_SECTORS};
 

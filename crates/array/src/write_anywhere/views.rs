@@ -4,7 +4,8 @@ use strewn_base::Direction;
 use strewn_base::state::SavedValue;
 use strewn_volume::SnapshotId;
 
-use crate::driver::{Driver, HostOperation, LunId};
+use crate::driver::{Driver, HostOperation};
+use crate::lun_id::LunId;
 use crate::payload::Payload;
 use crate::processor::ProcessorWork;
 

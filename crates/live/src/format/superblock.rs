@@ -1,6 +1,6 @@
 //! The superblock: the last durable consistency point.
 
-use strewn_array::write_anywhere::CATALOG_BLOCKS;
+use strewn_array::CATALOG_BLOCKS;
 use strewn_array::write_anywhere::metadata::Pointer;
 use strewn_array::{Root, crc32c};
 use strewn_raid::Vbn;

@@ -15,10 +15,10 @@ use strewn_sim::{Segment, Simulated};
 
 use super::{Kind, KindSpindles, SetUp};
 use crate::build::{self, BuildError};
-use crate::layout_map::Mapped;
 use crate::machine::SetUpError;
+use crate::mapped::Mapped;
 use crate::random_streams::stream_matches;
-use crate::scale_limits::{MATTERS, ScaledRun, percent};
+use crate::scaled_run::{MATTERS, ScaledRun, percent};
 
 /// Fewer segments of a file than this to a spindle, and the load of the spindles is uneven: measured, IOPS of random
 /// reads were 4 % lower with four, and 26 % with two.

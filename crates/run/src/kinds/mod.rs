@@ -14,9 +14,9 @@ use strewn_scenario::{Array, ArrayLayout, Scenario};
 use strewn_sim::{AnyHost, CompiledLoop, Host, Simulated, Simulation};
 
 use crate::build::{self, BuildError};
-use crate::layout_map::Mapped;
 use crate::machine::{self, SetUpError};
-use crate::scale_limits::ScaledRun;
+use crate::mapped::Mapped;
+use crate::scaled_run::ScaledRun;
 
 /// What a run must know of a kind of arrays.
 pub(crate) trait Kind {
@@ -37,11 +37,6 @@ pub(crate) trait Kind {
 
     /// Its parity groups or disk groups.
     fn groups(&self) -> Vec<ParityGroup>;
-
-    /// When further groups are added, in nanoseconds from the start of the run.
-    fn groups_added_ns(&self) -> Vec<u64> {
-        Vec::new()
-    }
 
     /// Whether it relocates anything.
     fn relocates(&self) -> bool {
@@ -110,7 +105,7 @@ fn schedule<A: strewn_array::AnyArray<()>, H: Host>(
     array: &Array,
 ) {
     // A spindle may fail at the time at which its group is added.
-    for at_ns in of(&array.layout).groups_added_ns() {
+    for at_ns in array.layout.groups_added_ns() {
         simulation.add_group_at(at_ns);
     }
     for failure in &array.failures {

@@ -17,11 +17,11 @@ use strewn_volume::VirtualSpace;
 
 use super::{Kind, KindSpindles, SetUp};
 use crate::build::{self, BuildError};
-use crate::layout_map::{Mapped, map_of_groups};
 use crate::machine::SetUpError;
+use crate::mapped::{Mapped, map_of_groups};
 use crate::random_streams::stream_matches;
-use crate::results;
-use crate::scale_limits::{MATTERS, ScaledRun, percent};
+use crate::scaled_run::{MATTERS, ScaledRun, percent};
+use crate::seconds::seconds;
 
 impl Kind for Settings {
     fn simulate(&self, set_up: SetUp<'_>) -> Result<Box<dyn Simulated>, SetUpError> {
@@ -69,13 +69,9 @@ impl Kind for Settings {
             first_spindle: group.first_spindle,
             data: group.data_spindles,
             parity: group.parity.spindles(),
-            added_at_seconds: results::seconds(group.from_ns),
+            added_at_seconds: seconds(group.from_ns),
         });
         groups.collect()
-    }
-
-    fn groups_added_ns(&self) -> Vec<u64> {
-        self.further_groups.iter().filter_map(|group| group.at_ns).collect()
     }
 
     fn relocates(&self) -> bool {

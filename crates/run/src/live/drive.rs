@@ -13,7 +13,8 @@ use super::LiveError;
 use super::measure::{Meter, ProbedDevice};
 use super::payload::Payload;
 use crate::array_run::ArrayRun;
-use crate::layout_map::{self, Mapped};
+use crate::layout_map;
+use crate::mapped::Mapped;
 use crate::run::Observer;
 
 /// Interval between checks for a stop and reports of progress.

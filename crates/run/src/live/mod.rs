@@ -24,8 +24,8 @@ use strewn_scenario::Scenario;
 use strewn_sim::Host;
 
 use crate::array_run::ArrayRun;
-use crate::layout_map::map_of_groups;
 use crate::load::Load;
+use crate::mapped::map_of_groups;
 use crate::run::{self, Observer};
 use crate::{build, results};
 

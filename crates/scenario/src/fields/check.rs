@@ -1,20 +1,19 @@
 //! Checking tables that have been read, with those in them.
 
 use crate::fields::field::Field;
+use crate::fields::section::Section;
 use crate::fields::slot::Slot;
-use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
-use crate::section::Section;
-use crate::surroundings::Surroundings;
+use crate::fields::{Around, Context, Entries, Fields, Maybe, Table, Visitor};
 
 /// Notes what is wrong between the settings of a table, and of those in it.
-pub(crate) fn check(section: &Section<'_>, table: &mut dyn Table, around: &Surroundings<'_>) {
+pub(crate) fn check(section: &Section<'_>, table: &mut dyn Table, around: &Around) {
     table.fields(&mut Fields::new(&mut Checker { section, around }, Context::default()));
     table.check(section, around);
 }
 
 struct Checker<'s, 't> {
     section: &'s Section<'t>,
-    around: &'s Surroundings<'s>,
+    around: &'s Around,
 }
 
 impl Visitor for Checker<'_, '_> {

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use crate::fields::kind::{Kind, Multiple, Own};
 use crate::fields::slot::Words;
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 
 /// A setting: what it is called, means and takes, and who may change it.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use toml::de::DeValue;
 
 use crate::quantity::{Bytes, Nanoseconds};
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 use crate::value::{self, Reading, refuse};
 
 /// What a setting takes.
@@ -72,6 +72,8 @@ pub(crate) struct Own {
     pub(crate) read: fn(&DeValue<'_>) -> Reading<SettingValue>,
     /// What the schema says of it, as the members of a JSON object.
     pub(crate) schema: &'static str,
+    /// What it takes, in words.
+    pub(crate) takes: &'static str,
 }
 
 /// What a size is a multiple of.

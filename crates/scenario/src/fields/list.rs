@@ -4,7 +4,7 @@ use crate::fields::field::{Absence, Field, Listing, Naming};
 use crate::fields::read::of_default;
 use crate::fields::slot::Slot;
 use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 
 /// Returns the settings of a table with their values as a file writes them, by name. Entries of lists are numbered from
 /// 1, but for those that are found by name.

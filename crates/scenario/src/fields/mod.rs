@@ -20,6 +20,7 @@ mod read;
 mod reference;
 mod scale;
 mod schema;
+mod section;
 mod setting;
 mod slot;
 
@@ -32,18 +33,18 @@ pub(crate) use field::{
 pub(crate) use kind::{Multiple, Own};
 pub(crate) use list::listed;
 pub(crate) use moments::moments;
-pub use number::ArrayParameter;
 pub(crate) use number::numbers;
+pub use number::{ArrayParameter, ParameterUnit};
 pub(crate) use read::read;
-pub use reference::settings_markdown;
+pub(crate) use reference::reference;
 pub(crate) use scale::{change, divided_size, scale};
-pub use schema::schema_json;
+pub(crate) use schema::schema_of;
+pub(crate) use section::{Problems, Section};
+pub(crate) use setting::described;
 pub use setting::{Control, Setting, Takes};
 pub(crate) use slot::{Limit, Slot, UnlessZero, Words};
 
-use crate::presets::Controller;
-use crate::section::Section;
-use crate::surroundings::Surroundings;
+use toml::de::DeTable;
 
 /// A table of a scenario, with the values of its settings.
 pub(crate) trait Table {
@@ -51,12 +52,21 @@ pub(crate) trait Table {
     fn fields(&mut self, f: &mut Fields<'_>);
 
     /// Notes what is wrong between settings, each of which is right by itself. `section` knows which are not.
-    fn check(&self, _section: &Section<'_>, _around: &Surroundings<'_>) {}
+    fn check(&self, _section: &Section<'_>, _around: &Around) {}
 
     /// What its schema says beside its settings, as the members of a JSON object.
     fn rules(&self) -> String {
         String::new()
     }
+}
+
+/// What checking a table must know of the scenario that it is in. What is not right by itself is left out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Around {
+    /// The scenario's segments.
+    pub(crate) segments: Option<u32>,
+    /// The length of the run, in nanoseconds.
+    pub(crate) length_ns: Option<u64>,
 }
 
 /// What goes over settings.
@@ -174,9 +184,9 @@ impl<'v> Fields<'v> {
     }
 
     /// Takes what the text does not give from a controller.
-    pub(crate) fn set_defaults(&mut self, controller: Controller) {
+    pub(crate) fn set_defaults(&mut self, constants: &'static DeTable<'static>) {
         if let Some(text) = self.visitor.text() {
-            text.set_defaults(controller);
+            text.set_defaults(constants);
         }
     }
 
@@ -225,7 +235,7 @@ pub(crate) trait Text {
     fn peek_within(&self, table: &str, key: &str) -> Option<String>;
 
     /// Takes what the text does not give from a controller.
-    fn set_defaults(&mut self, controller: Controller);
+    fn set_defaults(&mut self, constants: &'static DeTable<'static>);
 
     /// Asks for one of some keys, with what to add if none is there.
     fn require_one_of(&mut self, keys: &[&'static str], help: &str);

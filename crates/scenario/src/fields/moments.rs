@@ -3,7 +3,7 @@
 use crate::fields::field::Field;
 use crate::fields::slot::Slot;
 use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 
 /// Returns the times of the run, in nanoseconds, at which something happens by the settings of a table.
 pub(crate) fn moments(table: &mut dyn Table) -> Vec<u64> {

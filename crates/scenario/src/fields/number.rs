@@ -1,11 +1,12 @@
 //! Settings that calibration may set, as numbers in their base units.
 
+use std::fmt;
+
 use crate::fields::field::{Field, Listing};
 use crate::fields::kind::Kind;
 use crate::fields::slot::Slot;
 use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
-use crate::parameter::ParameterUnit;
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 
 /// A setting of an array that calibration may set.
 #[derive(Debug, Clone)]
@@ -84,4 +85,62 @@ impl Visitor for Numbers<'_> {
     }
 
     fn tables(&mut self, _: &Field, _: &mut dyn Entries, _: Context) {}
+}
+
+/// The base unit of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParameterUnit {
+    /// Whole nanoseconds.
+    Nanoseconds,
+    /// Whole bytes.
+    Bytes,
+    /// A percentage from 0 to 100.
+    Percent,
+    /// A whole number of at least one.
+    Count,
+    /// A number above zero.
+    Number,
+}
+
+impl ParameterUnit {
+    /// Returns the nearest value that a scenario's file can hold, or `None` if the value is out of
+    /// range.
+    ///
+    /// Times, sizes and counts are whole numbers there. Rounding before the trial makes the value
+    /// recorded the value that was tried.
+    pub(crate) fn nearest(self, value: f64) -> Option<f64> {
+        // Whole numbers up to here are exact in 64-bit floating point.
+        let largest = 2f64.powi(53);
+        let (nearest, smallest, largest) = match self {
+            Self::Nanoseconds => (value.round(), 0.0, largest),
+            Self::Bytes => (value.round(), 1.0, largest),
+            Self::Count => (value.round(), 1.0, f64::from(u32::MAX)),
+            Self::Percent => (value, 0.0, 100.0),
+            Self::Number => (value, f64::MIN_POSITIVE, largest),
+        };
+        // NaN is in no range.
+        (smallest..=largest).contains(&nearest).then_some(nearest)
+    }
+
+    /// Returns the values that a parameter of this unit can have, in words.
+    pub(crate) fn limits(self) -> &'static str {
+        match self {
+            Self::Nanoseconds => "a time is zero nanoseconds or more",
+            Self::Bytes => "a size is one byte or more",
+            Self::Count => "a count is one or more",
+            Self::Percent => "a percentage is from 0 to 100",
+            Self::Number => "the value must be above zero",
+        }
+    }
+}
+
+impl fmt::Display for ParameterUnit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Nanoseconds => "ns",
+            Self::Bytes => "B",
+            Self::Percent => "%",
+            Self::Count | Self::Number => "",
+        })
+    }
 }

@@ -5,10 +5,10 @@ use toml::de::{DeTable, DeValue};
 
 use crate::fields::field::{Absence, Field, Naming};
 use crate::fields::kind::Kind;
+use crate::fields::section::Section;
 use crate::fields::slot::Slot;
 use crate::fields::{Context, Entries, Fields, Maybe, Table, Text, Visitor};
-use crate::section::Section;
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 use crate::value::{self, Reading};
 
 /// Reads a table and those in it. `section` knows afterwards what is wrong, and has the tables within.

@@ -5,26 +5,11 @@ use crate::fields::kind::Kind;
 use crate::fields::slot::Slot;
 use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
 use crate::quantity::{Bytes, Nanoseconds};
-use crate::scenario::Scenario;
 
-const HEAD: &str = "# Settings
-
-*Reference.* Every setting of a [scenario](scenarios.md), table by table. `strewn schema --markdown` writes this page
-from the declarations that the reader has. `strewn schema` writes them as a JSON schema, for editors.
-
-- **Default.** *required*: there is none. *required unless*: its meaning says when it need not be given. *none*: without
-  the setting, there is nothing in its place. The last column says where a default comes from;
-  [model.md](model.md#constants) has the sources of the published arrays' constants in full.
-- **Use.** *fit*: `strewn calibrate` may set it. *scale*: a run at 1/N divides it by N; *root*: by the whole part of the
-  square root of N. *form*: the [page in a browser](playground.md) has a control for it. Every setting can be set by
-  name (`--set`), and be an axis of a [study](studies.md).
-";
-
-/// Returns the reference of all settings as Markdown.
-#[must_use]
-pub fn settings_markdown() -> String {
-    let mut writer = Writer { text: HEAD.to_owned(), ..Writer::default() };
-    writer.section(String::new(), "A scenario: the experiment as a whole.", &mut Scenario::blank());
+/// Returns the reference of a scenario's settings, whose tables are `root`, as Markdown below `head`.
+pub(crate) fn reference(head: &str, about: &str, root: &mut dyn Table) -> String {
+    let mut writer = Writer { text: head.to_owned(), ..Writer::default() };
+    writer.section(String::new(), about, root);
     writer.text
 }
 
@@ -47,7 +32,7 @@ impl Writer {
         };
         table.fields(&mut Fields::new(&mut own, Context::default()));
         let title = if header.is_empty() { "The scenario" } else { &header };
-        self.text.push_str(&format!("\n## {title}\n\n{about}\n"));
+        self.text.push_str(&format!("\n## {title}\n\n{}\n", in_lines(about)));
         if !own.rows.is_empty() {
             self.text.push_str("\n| setting | takes | default | means | use | default from |\n|---|---|---|---|---|---|\n");
             self.text.push_str(&own.rows.concat());
@@ -66,10 +51,8 @@ impl Writer {
             self.written.iter().find(|(key, help, _)| *key == field.key && *help == field.help);
         match known.map(|(.., header)| header.clone()) {
             Some(other) if !field.help.is_empty() && !is_list => {
-                self.text.push_str(&format!(
-                    "\n## {header}\n\n{} The settings are those of {other}.\n",
-                    about.trim()
-                ));
+                let about = format!("{} The settings are those of {other}.", about.trim());
+                self.text.push_str(&format!("\n## {header}\n\n{}\n", in_lines(&about)));
             }
             _ => {
                 self.written.push((field.key, field.help, header.clone()));
@@ -77,6 +60,24 @@ impl Writer {
             }
         }
     }
+}
+
+/// Breaks a paragraph into lines as the rest of the documentation has them.
+fn in_lines(paragraph: &str) -> String {
+    const WIDTH: usize = 120;
+    let mut lines = String::new();
+    let mut column = 0;
+    for word in paragraph.split(' ') {
+        let width = word.chars().count();
+        if column > 0 {
+            let fits = column + 1 + width <= WIDTH;
+            lines.push(if fits { ' ' } else { '\n' });
+            column = if fits { column + 1 } else { 0 };
+        }
+        lines.push_str(word);
+        column += width;
+    }
+    lines
 }
 
 impl Visitor for Writer {
@@ -129,7 +130,8 @@ impl Visitor for Writer {
 fn takes(kind: &Kind) -> String {
     match kind {
         Kind::Flag => "true or false".to_owned(),
-        Kind::Text | Kind::Name | Kind::Own(_) => "text".to_owned(),
+        Kind::Text | Kind::Name => "text".to_owned(),
+        Kind::Own(own) => own.takes.to_owned(),
         Kind::Count { least, most } if *most >= u32::MAX.into() => format!("{least} or more"),
         Kind::Count { least, most } => format!("{least} to {most}"),
         Kind::Range(range) => format!("{} to {}", range.start(), range.end()),

@@ -9,7 +9,7 @@ use crate::fields::list::name_of;
 use crate::fields::slot::Slot;
 use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
 use crate::quantity::{Bytes, Nanoseconds};
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 
 /// Divides the quantities of a scenario by `by` or its square root, and returns a line for each change.
 pub(crate) fn scale(scenario: &mut dyn Table, by: u32) -> Vec<String> {

@@ -1,33 +1,12 @@
 //! The JSON schema of a scenario's file.
 
-use std::sync::LazyLock;
-
 use serde_json::{Map, Value, json};
 
 use crate::fields::field::{Absence, Field};
 use crate::fields::kind::Kind;
 use crate::fields::slot::Slot;
 use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
-use crate::scenario::Scenario;
-use crate::settings::SettingValue;
-
-/// Returns the JSON schema of a scenario's file, for editors that check TOML against a schema.
-#[must_use]
-pub fn schema_json() -> &'static str {
-    static SCHEMA: LazyLock<String> = LazyLock::new(|| {
-        let (mut root, mut shared) = schema_of(&mut Scenario::blank());
-        shared.insert("size".to_owned(), size());
-        shared.insert("time".to_owned(), time());
-        root.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
-        root.insert("title".to_owned(), json!("Strewn scenario"));
-        let about = "An experiment: arrays, their components, and their workload.";
-        root.insert("description".to_owned(), json!(about));
-        root.insert("$defs".to_owned(), Value::Object(shared));
-        // Values of plain strings and numbers can be written.
-        serde_json::to_string_pretty(&root).map(|text| text + "\n").unwrap_or_default()
-    });
-    &SCHEMA
-}
+use crate::setting_value::SettingValue;
 
 fn size() -> Value {
     json!({
@@ -45,8 +24,21 @@ fn time() -> Value {
     })
 }
 
+/// Returns the schema of a whole scenario, whose tables are `root`.
+pub(crate) fn schema_of(root: &mut dyn Table, title: &str, about: &str) -> String {
+    let (mut root, mut shared) = of_table(root);
+    shared.insert("size".to_owned(), size());
+    shared.insert("time".to_owned(), time());
+    root.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    root.insert("title".to_owned(), json!(title));
+    root.insert("description".to_owned(), json!(about));
+    root.insert("$defs".to_owned(), Value::Object(shared));
+    // Values of plain strings and numbers can be written.
+    serde_json::to_string_pretty(&root).map(|text| text + "\n").unwrap_or_default()
+}
+
 /// Returns the schema of a table, and those that it shares.
-fn schema_of(table: &mut dyn Table) -> (Map<String, Value>, Map<String, Value>) {
+fn of_table(table: &mut dyn Table) -> (Map<String, Value>, Map<String, Value>) {
     let mut writer = Writer::default();
     table.fields(&mut Fields::new(&mut writer, Context::default()));
     let mut schema = Map::new();
@@ -90,7 +82,7 @@ impl Writer {
     }
 
     fn object(&mut self, field: &Field, table: &mut dyn Table) -> Map<String, Value> {
-        let (mut schema, shared) = schema_of(table);
+        let (mut schema, shared) = of_table(table);
         self.shared.extend(shared);
         if !field.each.is_empty() {
             schema.insert("description".to_owned(), json!(field.each));

@@ -5,8 +5,7 @@ use crate::fields::kind::Kind;
 use crate::fields::list::{entry_name, is_default};
 use crate::fields::slot::Slot;
 use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
-use crate::scenario::Scenario;
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 
 /// A setting that a scenario has, or may be given.
 #[derive(Debug, Clone)]
@@ -58,14 +57,11 @@ pub struct Control {
     pub about: String,
 }
 
-impl Scenario {
-    /// Returns every setting that the scenario has or may be given, with what it means and takes.
-    #[must_use]
-    pub fn described(&self) -> Vec<Setting> {
-        let mut describer = Describer::default();
-        self.clone().fields(&mut Fields::new(&mut describer, Context::default()));
-        describer.found
-    }
+/// Returns every setting of a table, with what it means and takes.
+pub(crate) fn described(table: &mut dyn Table) -> Vec<Setting> {
+    let mut describer = Describer::default();
+    table.fields(&mut Fields::new(&mut describer, Context::default()));
+    describer.found
 }
 
 #[derive(Default)]

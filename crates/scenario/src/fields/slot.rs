@@ -1,6 +1,6 @@
 //! The place of a value in a scenario.
 
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 
 /// The place of a setting's value, in base units: bytes, nanoseconds, the words of a choice.
 pub(crate) trait Slot {

@@ -5,18 +5,19 @@
 pub(crate) mod in_place;
 pub(crate) mod write_anywhere;
 
-use crate::array::{Array, Lun};
-use crate::fields::{Fields, Table, numbers, table};
+use crate::lun::Lun;
+use strewn_array::FirstSpindles;
+
+use crate::fields::{Fields, Section, Table, table};
 use crate::presets::Controller;
 use crate::quantity::Bytes;
-use crate::section::Section;
 use crate::volume::Volume;
 
 pub use in_place::InPlace;
 pub use write_anywhere::WriteAnywhere;
 
 /// Most parity groups of an aggregate, and disk groups of an in-place array, the first included.
-pub const MOST_GROUPS: usize = 8;
+pub const MOST_GROUPS: usize = FirstSpindles::MOST;
 
 /// What a scenario must know of a kind of arrays, beside its settings.
 pub(crate) trait Kind: Table {
@@ -41,6 +42,11 @@ pub(crate) trait Kind: Table {
     /// What its spindles are, in words that follow their numbers.
     fn spindle_words(&self) -> String {
         String::new()
+    }
+
+    /// When further groups are added, in nanoseconds from the start of the run.
+    fn groups_added_ns(&self) -> Vec<u64> {
+        Vec::new()
     }
 
     /// Notes a problem if a spindle cannot fail at a time because it is not there yet.
@@ -83,7 +89,6 @@ pub(crate) enum Part {
 macro_rules! kinds {
     ($($(#[$about:meta])* $kind:ident($layout:ty),)*) => {
         /// The kind of an array: where it writes an overwritten block, and what it consists of.
-        #[expect(clippy::large_enum_variant, reason = "a scenario has a handful of arrays")]
         #[derive(Debug, Clone, PartialEq)]
         pub enum ArrayLayout {
             $($(#[$about])* $kind($layout),)*
@@ -136,10 +141,10 @@ impl ArrayLayout {
         }
     }
 
-    /// Returns the names of the parameters of an array with this layout.
-    pub(crate) fn parameter_names(&self) -> Vec<String> {
-        let array = &mut Array { layout: self.clone(), ..Array::default() };
-        numbers(array, None).into_iter().map(|number| number.name).collect()
+    /// Returns when further groups are added, in nanoseconds from the start of the run.
+    #[must_use]
+    pub fn groups_added_ns(&self) -> Vec<u64> {
+        self.kind().groups_added_ns()
     }
 
     /// Takes the kind whose table a text has; of several, the first. `f` reads the table of the array.

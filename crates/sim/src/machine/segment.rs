@@ -1,6 +1,6 @@
 //! The measurements of a machine's segment.
 
-use strewn_array::write_anywhere::ScanProgress;
+use strewn_array::ScanProgress;
 use strewn_array::{AnyArray, Counters, LayoutMeasures, SnapshotMeasures};
 use strewn_base::state::SavedValue;
 use strewn_transport::{Link, LinkId, Network, Toward};

@@ -23,6 +23,7 @@ use strewn_alloc::SummaryBitmap;
 use crate::counters::Counters;
 use crate::driver::Driver;
 use crate::payload::Payload;
+use crate::scan_progress::ScanProgress;
 use crate::slots::Slots;
 
 use super::WriteAnywhere;
@@ -32,7 +33,7 @@ use read_streams::ReadStreams;
 use scan::Scan;
 use strewn_base::state::SavedValue;
 
-pub use scan::{ReallocationScan, ScanProgress};
+pub use scan::ReallocationScan;
 
 /// Most requests of host reads that wait. Later ones are dropped: the blocks leave the cache, and the next read in
 /// order asks again.

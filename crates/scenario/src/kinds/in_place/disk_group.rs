@@ -6,10 +6,11 @@ use strewn_array::Format;
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_raid::{ProtectionLevel, VraidConfig};
 
-use crate::fields::{Field, Fields, Table, Text, Words, choice, list_of, size, spindles, table};
+use crate::fields::{
+    Field, Fields, Section, Table, Text, Words, choice, list_of, size, spindles, table,
+};
 use crate::kinds::MOST_GROUPS;
 use crate::quantity::Bytes;
-use crate::section::Section;
 
 /// A disk group of an in-place array. LUNs lie in one group each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

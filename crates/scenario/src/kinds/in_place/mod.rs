@@ -5,15 +5,13 @@ mod disk_group;
 use strewn_array::Format;
 use strewn_base::BLOCK_BYTES;
 
-use crate::array::Lun;
-use crate::fields::{Fields, Scales, Table, Text, flag, number, percent, size};
+use crate::fields::{Around, Fields, Scales, Section, Table, Text, flag, number, percent, size};
 use crate::format;
 use crate::kinds::{self, Kind, Part, check_size};
+use crate::lun::Lun;
 use crate::presets::Controller;
 use crate::quantity::Bytes;
 use crate::read_ahead;
-use crate::section::Section;
-use crate::surroundings::Surroundings;
 use crate::volume::Volume;
 
 pub use disk_group::{DiskGroup, InPlaceLayout};
@@ -153,7 +151,7 @@ impl Table for InPlace {
         self.groups.extend(further);
     }
 
-    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, _: &Around) {
         let format = s.is_right("format").then_some(self.format);
         let tables = std::iter::once(s).chain(s.inner("group"));
         for (group, table) in self.groups.iter().zip(tables) {

@@ -2,10 +2,8 @@
 
 use strewn_array::write_anywhere::BackgroundScan;
 
-use crate::fields::{Fields, Limit, Scales, Table, count, time};
+use crate::fields::{Around, Fields, Limit, Scales, Section, Table, count, time};
 use crate::quantity::Nanoseconds;
-use crate::section::Section;
-use crate::surroundings::Surroundings;
 
 /// Most map blocks in a second. A scan has eight reads out at most; at a rate that no drive can follow, all eight may
 /// wait at one of them, whose scheduler then finds something nearer than a host's command for as long as the scan goes
@@ -34,7 +32,7 @@ impl Table for BackgroundScan {
         );
     }
 
-    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, _: &Around) {
         if s.are_right(&["begins", "ends"]) && self.ends_ns <= self.begins_ns {
             s.problem(
                 "ends",

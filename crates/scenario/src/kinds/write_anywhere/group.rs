@@ -3,11 +3,9 @@
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
 
-use crate::fields::{Fields, Table, Text, choice, spindles, time};
+use crate::fields::{Around, Fields, Section, Table, Text, choice, spindles, time};
 use crate::kinds::{WriteAnywhere, check_count};
 use crate::quantity::Nanoseconds;
-use crate::section::Section;
-use crate::surroundings::Surroundings;
 
 /// Most blocks of an aggregate: an entry of the block map has 32 bits.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
@@ -100,7 +98,7 @@ impl Table for FurtherGroup {
         );
     }
 
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, around: &Around) {
         if s.are_right(&["parity", "data_spindles"]) {
             check_group(s, self.parity, self.data_spindles);
         }

@@ -10,21 +10,19 @@ use strewn_array::write_anywhere::{BackgroundWork, CacheStart, RelocationConfig}
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
 
-use crate::array::Lun;
 use crate::fields::{
-    Fields, Scales, Table, Text, UnlessZero, Words, choice, count, percent, size, spindles, table,
-    time,
+    Around, Fields, Scales, Section, Table, Text, UnlessZero, Words, choice, count, percent, size,
+    spindles, table, time,
 };
 use crate::format;
 use crate::kinds::{Kind, MOST_GROUPS, Part, check_size};
+use crate::lun::Lun;
 use crate::machine::Pair;
 use crate::presets::Controller;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::read_ahead;
-use crate::section::Section;
-use crate::settings::SettingValue;
+use crate::setting_value::SettingValue;
 use crate::snapshots::SnapshotSchedule;
-use crate::surroundings::Surroundings;
 use crate::volume::Volume;
 
 pub use group::{FurtherGroup, PlacedGroup};
@@ -381,7 +379,7 @@ impl Table for WriteAnywhere {
         self.relocation.fields(f);
     }
 
-    fn check(&self, s: &Section<'_>, _: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, _: &Around) {
         if s.are_right(&["parity", "data_spindles"]) {
             check_group(s, self.parity, self.data_spindles);
         }
@@ -525,6 +523,10 @@ impl Kind for WriteAnywhere {
         }
     }
 
+    fn groups_added_ns(&self) -> Vec<u64> {
+        self.further_groups.iter().filter_map(|group| group.at_ns).collect()
+    }
+
     fn check_presence(&self, section: &Section<'_>, spindle: u16, at_ns: u64) {
         let groups = self.groups();
         let Some(position) = groups.iter().position(|group| spindle < group.end()) else { return };
@@ -564,7 +566,7 @@ impl Kind for WriteAnywhere {
                 |volume: &Volume| luns.iter().any(|lun| lun.volume.as_ref() == Some(&volume.name));
             volumes.retain(is_named);
         }
-        Volume::check_all(section, &volumes, luns, self);
+        Volume::check_all(section, &volumes, luns, self.usable());
     }
 
     fn shares(&self) -> Vec<(&'static str, f64)> {

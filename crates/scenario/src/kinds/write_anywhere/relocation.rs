@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 
 use strewn_array::write_anywhere::{ReallocationScan, RelocationConfig};
 
-use crate::fields::{Fields, Scales, Table, Text, count, flag, number, size, table, time};
+use crate::fields::{
+    Around, Fields, Scales, Section, Table, Text, count, flag, number, size, table, time,
+};
 use crate::quantity::Nanoseconds;
-use crate::section::Section;
-use crate::settings::SettingValue;
-use crate::surroundings::Surroundings;
+use crate::setting_value::SettingValue;
 
 /// The least time from one scan to the next, in nanoseconds.
 const LEAST_EVERY_NS: u64 = 1_000_000_000;
@@ -114,7 +114,7 @@ impl Table for ReallocationScan {
         );
     }
 
-    fn check(&self, s: &Section<'_>, around: &Surroundings<'_>) {
+    fn check(&self, s: &Section<'_>, around: &Around) {
         let Some(length_ns) = around.length_ns.filter(|length_ns| self.begins_ns >= *length_ns)
         else {
             return;

@@ -6,15 +6,18 @@
 
 use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::fields::Text;
 use crate::nearest::nearest;
-use crate::presets::{self, Controller};
 use crate::problem::{Problem, ProblemKind};
 use crate::value::{self, one_of};
+
+/// A table without keys: that of a text which leaves it to its defaults.
+static NOTHING: LazyLock<DeTable<'static>> = LazyLock::new(DeTable::new);
 
 /// The problems of one text.
 pub(crate) struct Problems<'t> {
@@ -166,7 +169,7 @@ impl<'t> Section<'t> {
                 // A table that only the defaults have has no place in the text, and neither have its keys.
                 let (span, table) = match self.gives(key) {
                     true => (value.span(), table),
-                    false => (self.span.clone(), &*presets::NOTHING),
+                    false => (self.span.clone(), &*NOTHING),
                 };
                 let mut section = Section::new(self.field(key), span, table, self.problems);
                 let defaults = self.defaults.and_then(|defaults| defaults.get(key));
@@ -340,8 +343,8 @@ impl Text for Section<'_> {
         self.value_of(key).is_some_and(|value| value.get_ref().as_array().is_some())
     }
 
-    fn set_defaults(&mut self, controller: Controller) {
-        self.defaults = Some(presets::of(controller));
+    fn set_defaults(&mut self, constants: &'static DeTable<'static>) {
+        self.defaults = Some(constants);
     }
 
     fn peek_within(&self, table: &str, key: &str) -> Option<String> {
