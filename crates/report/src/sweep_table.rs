@@ -1,9 +1,10 @@
 //! A sweep as text: its figures by combination, and what each value of an axis changes.
 
-use crate::columns::Columns;
+use crate::columns::{Cell, Columns, Figure};
 use crate::rank_correlation::{RankCorrelation, RankCorrelations};
 use crate::sweep_design::SweepDesign;
 use crate::sweep_words::{decimals, interval_words, mean_words, missing_words, run_words};
+use std::collections::BTreeMap;
 use strewn_results::words::signed;
 use strewn_results::{Sweep, SweepDifference, SweepRow, noise_sentence};
 
@@ -67,27 +68,70 @@ fn figures(sweep: &Sweep, design: &SweepDesign<'_>) -> String {
 
 /// Returns a row for each combination, with the axes that vary and some figures.
 fn by_combination(sweep: &Sweep, design: &SweepDesign<'_>, figures: &[usize]) -> String {
-    let mut rows: Vec<Vec<String>> =
-        (0..design.len()).map(|combination| axis_cells(design, combination).collect()).collect();
-    let mut columns = Columns::new();
-    for (column, axis) in design.varied.iter().enumerate() {
-        columns = columns.words(broken(&sweep.axes[*axis].name), cell(column));
-    }
-    for (position, figure) in figures.iter().enumerate() {
-        let of_figure = sweep.rows.iter().filter(|row| row.figure == *figure);
-        let decimals = decimals(of_figure.clone());
-        for row in &mut rows {
-            row.push("-".to_owned());
-        }
-        for row in of_figure {
-            if let Some(last) = rows.get_mut(row.combination).and_then(|cells| cells.last_mut()) {
-                *last = mean_words(row, decimals);
+    let combinations: Vec<usize> = (0..design.len()).collect();
+    figure_columns(sweep, design, figures, true).render(&combinations)
+}
+
+/// Returns the columns of a table with a row for each combination: the axes that vary, and figures.
+pub(crate) fn figure_columns<'a>(
+    sweep: &'a Sweep,
+    design: &'a SweepDesign<'a>,
+    figures: &[usize],
+    on_terminal: bool,
+) -> Columns<'a, usize> {
+    let mut columns = Columns::new().when(!on_terminal, |columns| {
+        columns.number("combination", |combination: &usize| Figure::count(*combination as u64))
+    });
+    for number in design.varied.iter().copied() {
+        let axis = &sweep.axes[number];
+        let heading = (broken(&axis.name), axis.name.clone());
+        let label = move |combination: &usize| {
+            let label = design.label(*combination, number);
+            let value = design.at(*combination).get(number);
+            match value.and_then(|value| axis.values.get(*value)?.number) {
+                _ if on_terminal => Cell::from(cut(label)),
+                Some(value) => Cell::Label(label.to_owned(), value),
+                None => Cell::from(label),
             }
-        }
-        columns =
-            columns.number(figure_header(sweep, *figure), cell(design.varied.len() + position));
+        };
+        columns = match on_terminal || !axis.is_numeric() {
+            true => columns.words(heading, label),
+            false => columns.number(heading, label),
+        };
     }
-    columns.render(&rows)
+    for number in figures.iter().copied() {
+        let figure = &sweep.figures[number];
+        let is_named = figure.unit.is_empty() || figure.name.contains(&figure.unit);
+        let unit = if is_named { String::new() } else { format!(" ({})", figure.unit) };
+        let of_figure = sweep.rows.iter().filter(move |row| row.figure == number);
+        let decimals = decimals(of_figure.clone());
+        let rows: BTreeMap<usize, &SweepRow> =
+            of_figure.map(|row| (row.combination, row)).collect();
+        let heading = (figure_header(sweep, number), format!("{}{unit}", figure.name));
+        columns = columns.number(heading, move |combination| {
+            let row = rows.get(combination)?;
+            Some(Figure::said(row.mean?, mean_words(row, decimals)))
+        });
+    }
+    columns
+}
+
+/// Returns the columns of rank correlations, with names as they are shown.
+pub(crate) fn correlation_columns<'a>(
+    sweep: &'a Sweep,
+    correlations: &'a RankCorrelations,
+    shown: fn(&str) -> String,
+) -> Columns<'a, &'a RankCorrelation> {
+    Columns::<&RankCorrelation>::new()
+        .words("axis", move |one| shown(&sweep.axes[one.axis].name))
+        .words("figure", move |one| shown(&sweep.figures[one.figure].name))
+        .number("rank\ncorrelation", |one| Figure::change(one.rho, 2))
+        .words(
+            "more than\nchance",
+            |one| {
+                if correlations.is_beyond_chance(one) { "yes" } else { "no" }
+            },
+        )
 }
 
 /// Returns the combinations in which each figure is lowest and highest.
@@ -228,22 +272,7 @@ fn what_matters(sweep: &Sweep, design: &SweepDesign<'_>) -> String {
     shown.sort_by(|one, other| other.rho.abs().total_cmp(&one.rho.abs()));
     let left_out = shown.len().saturating_sub(MOST_CHANGES);
     shown.truncate(MOST_CHANGES);
-    let row = |one: &&RankCorrelation| {
-        let is_more = correlations.is_beyond_chance(one);
-        vec![
-            cut(&sweep.axes[one.axis].name),
-            cut(&sweep.figures[one.figure].name),
-            signed(one.rho, 2),
-            if is_more { "yes" } else { "no" }.to_owned(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
-    let table = Columns::new()
-        .words("axis", cell(0))
-        .words("figure", cell(1))
-        .number("rank\ncorrelation", cell(2))
-        .words("more than\nchance", cell(3))
-        .render(&rows);
+    let table = correlation_columns(sweep, &correlations, cut).render(&shown);
     let hidden = match left_out {
         0 => String::new(),
         count => format!(" {count} smaller ones are left out; report.html has all."),

@@ -9,6 +9,8 @@ pub(crate) enum Cell {
     Missing,
     /// Words, or a number in its final form.
     Text(String),
+    /// Words that stand for a number, by which a table can be sorted.
+    Label(String, f64),
     /// A number.
     Number(Figure),
     /// From one number to another, with its form in plain text.

@@ -46,7 +46,7 @@ impl Cell {
     pub(super) fn text(&self) -> String {
         match self {
             Self::Missing => "-".to_owned(),
-            Self::Text(text) | Self::Range { text, .. } => text.clone(),
+            Self::Text(text) | Self::Label(text, _) | Self::Range { text, .. } => text.clone(),
             Self::Number(figure) => figure.text().to_owned(),
             Self::Sparkline(_) => String::new(),
         }

@@ -37,8 +37,8 @@ fn page_cell(cell: Cell, is_words: bool) -> PageCell {
     match cell {
         Cell::Missing if is_words => PageCell::words(""),
         Cell::Missing => PageCell::number(""),
-        Cell::Text(words) if is_words => PageCell::words(words),
-        Cell::Text(number) => PageCell::number(number),
+        Cell::Text(words) | Cell::Label(words, _) if is_words => PageCell::words(words),
+        Cell::Text(number) | Cell::Label(number, _) => PageCell::number(number),
         Cell::Number(figure) => match &figure.path {
             Some(path) => PageCell::figure(figure.value, figure.digits(), path.clone()),
             None => PageCell::number(figure.digits()),

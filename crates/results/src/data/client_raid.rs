@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::number::rounded;
-
 /// What the clients of blades did in a segment, all together. Their operations are those of applications or, with a
 /// page cache, its requests; figures per operation are per operation of applications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,37 +28,4 @@ pub struct ClientRaidFigures {
     pub stripe_wait_ms: f64,
     /// Cores of clients that were busy with parity.
     pub parity_cores: f64,
-}
-
-impl ClientRaidFigures {
-    pub(crate) fn round(&mut self, significant_digits: usize) {
-        let Self {
-            reads_per_op,
-            update_reads_per_op,
-            writes_per_op,
-            read_mib_per_s,
-            update_read_mib_per_s,
-            written_mib_per_s,
-            parity_mib_per_s,
-            full_stripe_percent,
-            reconstructed_mib_per_s,
-            stripe_wait_ms,
-            parity_cores,
-        } = self;
-        let always = [
-            reads_per_op,
-            update_reads_per_op,
-            writes_per_op,
-            read_mib_per_s,
-            update_read_mib_per_s,
-            written_mib_per_s,
-            parity_mib_per_s,
-            reconstructed_mib_per_s,
-            stripe_wait_ms,
-            parity_cores,
-        ];
-        for figure in always.into_iter().chain(full_stripe_percent) {
-            *figure = rounded(*figure, significant_digits);
-        }
-    }
 }

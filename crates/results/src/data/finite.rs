@@ -1,14 +1,49 @@
-//! A check of figures before they become JSON, which has no numbers that are infinite or no numbers at all.
+//! All figures of a part of results: whether each can become JSON, which has no numbers that are infinite or no numbers
+//! at all, and each with fewer digits.
 
+use crate::data::number::rounded;
+use serde::de::DeserializeOwned;
 use serde::ser::{
     Error as _, Serialize, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant,
     SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
+use serde_json::Value;
 use std::fmt;
 
 /// Returns whether every figure of a value is a number, and finite.
 pub(crate) fn is_finite(value: &impl Serialize) -> bool {
     value.serialize(Finite).is_ok()
+}
+
+/// Returns a part of results with every figure that is not a count [`rounded`] to `significant_digits`. JSON tells
+/// them apart: counts are whole numbers there.
+pub(crate) fn with_rounded_figures<Part: Serialize + DeserializeOwned>(
+    part: Part,
+    significant_digits: usize,
+) -> Part {
+    // A figure that is no number is refused when it is written.
+    if !is_finite(&part) {
+        return part;
+    }
+    let json = serde_json::to_value(&part).map(|mut json| {
+        round_all(&mut json, significant_digits);
+        json
+    });
+    json.and_then(serde_json::from_value).unwrap_or(part)
+}
+
+fn round_all(json: &mut Value, significant_digits: usize) {
+    match json {
+        Value::Number(number) if number.is_f64() => {
+            let figure = number.as_f64().map(|figure| rounded(figure, significant_digits));
+            *json = figure.map_or(Value::Null, Value::from);
+        }
+        Value::Array(all) => all.iter_mut().for_each(|one| round_all(one, significant_digits)),
+        Value::Object(all) => {
+            all.values_mut().for_each(|one| round_all(one, significant_digits));
+        }
+        _ => {}
+    }
 }
 
 /// Looks at every figure, and writes nothing.
@@ -171,6 +206,17 @@ parts! {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn figures_are_rounded_wherever_they_are_and_counts_are_not() {
+        type Part = (u64, BTreeMap<String, Vec<(f64, Option<f64>, u32)>>);
+        let part = |figure: f64, whole: f64| -> Part {
+            let all = vec![(figure, Some(figure), 1_234_567), (whole, None, 0)];
+            (u64::MAX, BTreeMap::from([("a".to_owned(), all)]))
+        };
+        assert_eq!(with_rounded_figures(part(1.234_567, 5.0), 3), part(1.23, 5.0));
+        assert_eq!(with_rounded_figures(part(1.234_567, f64::INFINITY), 3).1["a"][0].0, 1.234_567);
+    }
 
     #[test]
     fn a_figure_is_found_wherever_it_is() {

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::number::rounded;
-
 /// What lay between a gateway and its client in a segment. The times are parts of the response time, and add up to its
 /// mean; those of operations that are divided are in proportion to their requests'.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,21 +25,4 @@ pub struct GatewayFigures {
 
 fn is_zero(count: &u64) -> bool {
     *count == 0
-}
-
-impl GatewayFigures {
-    pub(crate) fn round(&mut self, significant_digits: usize) {
-        let Self {
-            client_ms,
-            wire_ms,
-            gateway_ms,
-            storage_ms,
-            client_cores,
-            gateway_cores,
-            lost: _,
-        } = self;
-        for figure in [client_ms, wire_ms, gateway_ms, storage_ms, client_cores, gateway_cores] {
-            *figure = rounded(*figure, significant_digits);
-        }
-    }
 }

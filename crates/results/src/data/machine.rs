@@ -3,8 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::number::rounded;
-
 /// What a machine of several parts did in a segment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineFigures {
@@ -160,45 +158,5 @@ impl MachineFigures {
     /// Returns whether something went out of service or came back in the segment, or operations felt it.
     pub fn has_outage(&self) -> bool {
         self.lost > 0 || self.time_in_ms.outage > 0.0 || !self.events.is_empty()
-    }
-
-    pub(crate) fn round(&mut self, significant_digits: usize) {
-        let Self {
-            time_in_ms,
-            controllers,
-            links,
-            router_utilization,
-            host_cores,
-            hosts,
-            lost: _,
-            events,
-            out_of_service: _,
-        } = self;
-        let TimeIn { host, wire, front_end, controller, spindles, outage } = time_in_ms;
-        let of_controllers = controllers.iter_mut().flat_map(|one| {
-            let ControllerFigures { utilization, cores, copied_mib_per_s } = one;
-            let of_cores = cores.iter_mut().flat_map(|cores| {
-                let CoresFigures { busy, network, serial_domains } = cores;
-                [busy, network].into_iter().chain(serial_domains)
-            });
-            std::iter::once(utilization).chain(copied_mib_per_s.as_mut()).chain(of_cores)
-        });
-        let of_links = links.iter_mut().flat_map(|one| {
-            [
-                &mut one.utilization_to_array,
-                &mut one.utilization_to_host,
-                &mut one.mib_per_s_to_array,
-                &mut one.mib_per_s_to_host,
-            ]
-        });
-        let always = [host, wire, front_end, controller, spindles, outage, host_cores];
-        let optional = of_controllers.chain(router_utilization.as_mut());
-        let of_hosts = hosts.iter_mut().map(|host| &mut host.cores);
-        let of_events = events.iter_mut().map(|event| &mut event.at_seconds);
-        let figures =
-            always.into_iter().chain(optional).chain(of_links).chain(of_hosts).chain(of_events);
-        for figure in figures {
-            *figure = rounded(*figure, significant_digits);
-        }
     }
 }

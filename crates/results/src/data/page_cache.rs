@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::number::rounded;
-
 /// What a page cache did in a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PageCacheFigures {
@@ -19,21 +17,4 @@ pub struct PageCacheFigures {
     pub throttled_ms: f64,
     /// MiB dirty or being written at the end of the segment.
     pub dirty_mib: f64,
-}
-
-impl PageCacheFigures {
-    pub(crate) fn round(&mut self, significant_digits: usize) {
-        let Self {
-            hit_percent,
-            filled_mib_per_s,
-            written_mib_per_s,
-            write_request_kib,
-            throttled_ms,
-            dirty_mib,
-        } = self;
-        let always = [filled_mib_per_s, written_mib_per_s, throttled_ms, dirty_mib];
-        for figure in always.into_iter().chain(hit_percent).chain(write_request_kib) {
-            *figure = rounded(*figure, significant_digits);
-        }
-    }
 }

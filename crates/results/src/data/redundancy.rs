@@ -1,6 +1,6 @@
 //! Spindles that failed in a run, and the consequences. The results of a run without failures have none of this.
 
-use crate::data::number::rounded;
+use crate::data::finite::with_rounded_figures;
 use serde::{Deserialize, Serialize};
 
 /// What must stand beside the duration of a simulated rebuild (docs/model.md, "Failed spindles", has the figures).
@@ -62,15 +62,7 @@ impl SpindleFailure {
     /// Returns the failure with every time and percentage [`rounded`] to `significant_digits`.
     #[must_use]
     pub fn rounded(self, significant_digits: usize) -> Self {
-        let round = |figure| rounded(figure, significant_digits);
-        Self {
-            spindle: self.spindle,
-            at_seconds: round(self.at_seconds),
-            rebuild_began_at_seconds: self.rebuild_began_at_seconds.map(round),
-            rebuilt_at_seconds: self.rebuilt_at_seconds.map(round),
-            rebuild_seconds: self.rebuild_seconds.map(round),
-            rebuilt_percent: round(self.rebuilt_percent),
-        }
+        with_rounded_figures(self, significant_digits)
     }
 }
 

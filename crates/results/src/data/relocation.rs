@@ -1,7 +1,6 @@
 //! Relocation in a segment: what moved, for which cause, and what was read for it. The results of an array that
 //! relocates nothing have none of this.
 
-use crate::data::number::rounded;
 use serde::{Deserialize, Serialize};
 
 /// What an array relocated in a segment.
@@ -65,13 +64,5 @@ impl Relocation {
 
     fn causes(&self) -> impl Iterator<Item = Relocated> {
         [self.after_reads, self.by_scans, self.by_cleaning].into_iter().flatten()
-    }
-
-    pub(crate) fn round(&mut self, significant_digits: usize) {
-        if let Some(scan) = &mut self.scan {
-            scan.passed_percent = rounded(scan.passed_percent, significant_digits);
-            let ended_at = scan.ended_at_seconds;
-            scan.ended_at_seconds = ended_at.map(|at| rounded(at, significant_digits));
-        }
     }
 }

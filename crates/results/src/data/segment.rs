@@ -2,10 +2,10 @@
 
 use crate::data::band::SegmentBand;
 use crate::data::client_raid::ClientRaidFigures;
+use crate::data::finite::with_rounded_figures;
 use crate::data::gateway::GatewayFigures;
 use crate::data::housekeeping::Housekeeping;
 use crate::data::machine::MachineFigures;
-use crate::data::number::rounded;
 use crate::data::page_cache::PageCacheFigures;
 use crate::data::redundancy::Redundancy;
 use crate::data::relocation::Relocation;
@@ -229,15 +229,6 @@ pub struct SegmentLayout {
     pub rewritten_percent: Option<f64>,
 }
 
-impl SegmentLayout {
-    pub(crate) fn round(&mut self, significant_digits: usize) {
-        let Self { score, extents_per_gib, span_percent, rewritten_percent } = self;
-        for figure in [score, extents_per_gib, span_percent].into_iter().chain(rewritten_percent) {
-            *figure = rounded(*figure, significant_digits);
-        }
-    }
-}
-
 /// Free space of a write-anywhere array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FreeSpace {
@@ -307,102 +298,7 @@ impl Segment {
     /// Returns the segment with every figure that is not a count [`rounded`] to
     /// `significant_digits`.
     #[must_use]
-    pub fn rounded(mut self, significant_digits: usize) -> Self {
-        let Self {
-            index: _,
-            phase: _,
-            ops: _,
-            refused: _,
-            seconds,
-            iops,
-            mib_per_s,
-            response_ms: ResponseTime { mean, p50, p95, p99, max },
-            utilization: Utilization { controller, spindles, parity_spindles },
-            spindle_commands:
-                SpindleCommands {
-                    read: _,
-                    write: _,
-                    data_reads: _,
-                    edge_reads: _,
-                    metadata_reads: _,
-                    parity_update_reads: _,
-                    parity_writes: _,
-                    reads_per_host_op,
-                    mean_queue_depth,
-                    mean_service_ms,
-                },
-            cache: Cache { hit_percent, host_reads, stalled_writes: _, read_ahead: _ },
-            layout,
-            free_space,
-            consistency_points,
-            stripe_destages: _,
-            checks: Checks { littles_law_error_percent, utilization_law_error_percent },
-            groups,
-            redundancy,
-            snapshots,
-            volumes: _,
-            machine,
-            page_cache,
-            client_raid,
-            gateway,
-            host,
-            by_workload,
-            housekeeping: _,
-            // Rounded as it is made.
-            band: _,
-            relocation,
-        } = &mut self;
-        let of_groups = groups.iter_mut().flat_map(|group| {
-            [&mut group.spindles, &mut group.parity_spindles, &mut group.free_percent]
-        });
-        let always = [
-            seconds,
-            iops,
-            mib_per_s,
-            mean,
-            p50,
-            p95,
-            p99,
-            max,
-            controller,
-            spindles,
-            reads_per_host_op,
-            mean_queue_depth,
-            mean_service_ms,
-            hit_percent,
-            littles_law_error_percent,
-            utilization_law_error_percent,
-        ];
-        let free_space = free_space.iter_mut().map(|space| &mut space.score);
-        let points = consistency_points.iter_mut().flat_map(|points| {
-            std::iter::once(&mut points.blocks_per_cp).chain(&mut points.full_stripe_percent)
-        });
-        by_workload.iter_mut().for_each(|figures| figures.round(significant_digits));
-        layout.round(significant_digits);
-        if let Some(machine) = machine {
-            machine.round(significant_digits);
-        }
-        if let Some(relocation) = relocation {
-            relocation.round(significant_digits);
-        }
-        if let Some(page_cache) = page_cache {
-            page_cache.round(significant_digits);
-        }
-        if let Some(client_raid) = client_raid {
-            client_raid.round(significant_digits);
-        }
-        if let Some(gateway) = gateway {
-            gateway.round(significant_digits);
-        }
-        *host = host.map(|host| host.rounded(significant_digits));
-        let host_hits = host_reads.iter_mut().flat_map(|reads| &mut reads.hit_percent);
-        let rebuilt = redundancy.iter_mut().map(|lost| &mut lost.rebuilt_percent);
-        let used = snapshots.iter_mut().map(|now| &mut now.aggregate_used_percent);
-        let sometimes = parity_spindles.iter_mut().chain(rebuilt).chain(host_hits).chain(used);
-        let sometimes = sometimes.chain(of_groups.flatten());
-        for figure in always.into_iter().chain(sometimes).chain(free_space).chain(points) {
-            *figure = rounded(*figure, significant_digits);
-        }
-        self
+    pub fn rounded(self, significant_digits: usize) -> Self {
+        with_rounded_figures(self, significant_digits)
     }
 }

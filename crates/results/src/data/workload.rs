@@ -184,18 +184,6 @@ impl WorkloadFigures {
     pub const fn ops(&self) -> u64 {
         self.reads.ops + self.writes.ops
     }
-
-    pub(crate) fn round(&mut self, significant_digits: usize) {
-        let ResponseTime { mean, p50, p95, p99, max } = &mut self.response_ms;
-        for value in [&mut self.iops, &mut self.mib_per_s, mean, p50, p95, p99, max] {
-            *value = crate::rounded(*value, significant_digits);
-        }
-        self.reads.round(significant_digits);
-        self.writes.round(significant_digits);
-        if let Some(layout) = &mut self.layout {
-            layout.round(significant_digits);
-        }
-    }
 }
 
 /// A segment of a load that is not a plain closed loop.
@@ -215,31 +203,10 @@ pub struct HostFigures {
 }
 
 impl HostFigures {
-    /// Returns the same figures with fewer digits.
-    #[must_use]
-    pub fn rounded(mut self, significant_digits: usize) -> Self {
-        let round = |value: &mut f64| *value = crate::rounded(*value, significant_digits);
-        round(&mut self.mean_outstanding);
-        round(&mut self.littles_law_unexplained_percent);
-        round(&mut self.utilization_law_unexplained_percent);
-        self.reads.round(significant_digits);
-        self.writes.round(significant_digits);
-        self
-    }
-
     /// Returns its operations.
     #[must_use]
     pub const fn ops(&self) -> u64 {
         self.reads.ops + self.writes.ops
-    }
-}
-
-impl OperationFigures {
-    fn round(&mut self, significant_digits: usize) {
-        let Self { ops: _, mib, mean_ms, p95_ms, max_ms } = self;
-        for value in [mib, mean_ms, p95_ms, max_ms] {
-            *value = crate::rounded(*value, significant_digits);
-        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! The tables of a sweep's page, which its script sorts.
 
+use crate::columns::{Cell as TableCell, Columns, Figure};
 use crate::html::table::grouped;
 use crate::rank_correlation::{RankCorrelation, RankCorrelations};
 use crate::sweep_design::SweepDesign;
-use crate::sweep_words::{decimals, half_width};
+use crate::sweep_table::{correlation_columns, figure_columns};
+use crate::sweep_words::decimals;
 use serde::Serialize;
-use strewn_results::words::{fixed, signed};
 use strewn_results::{Sweep, SweepDifference};
 
 /// A page with more rows than this in a table opens slowly; the files have all of them.
@@ -26,29 +27,45 @@ struct Column {
     is_words: bool,
 }
 
-#[derive(Serialize, Default)]
+#[derive(Serialize)]
 struct Cell {
     text: String,
     /// What it is sorted by; its text if there is none.
     value: Option<f64>,
 }
 
+impl SortedTable {
+    /// Returns a table of the first rows, with a note on the others if there are more than fit.
+    fn of<Row>(
+        caption: &'static str,
+        columns: &Columns<'_, Row>,
+        rows: &[Row],
+        note: impl Into<String>,
+    ) -> Self {
+        let head = columns.iter().map(|column| Column {
+            header: column.heading.long.clone(),
+            is_words: column.is_words(),
+        });
+        let row = |row: &Row| columns.iter().map(|column| Cell::of(column.cell(row))).collect();
+        let rows = rows.iter().take(MOST_ROWS).map(row).collect();
+        Self { caption, columns: head.collect(), rows, note: note.into() }
+    }
+}
+
 impl Cell {
-    fn words(text: impl Into<String>) -> Self {
-        Self { text: text.into(), value: None }
+    fn of(cell: TableCell) -> Self {
+        match cell {
+            TableCell::Number(figure) => {
+                // A mean, and half the width of its interval.
+                let parts = figure.digits().split(" ±").map(grouped);
+                let text = parts.collect::<Vec<_>>().join(" ±");
+                Self { text, value: Some(figure.value) }
+            }
+            TableCell::Label(text, value) => Self { text, value: Some(value) },
+            TableCell::Text(text) => Self { text, value: None },
+            _ => Self { text: String::new(), value: None },
+        }
     }
-
-    fn number(text: &str, value: f64) -> Self {
-        Self { text: grouped(text), value: Some(value) }
-    }
-}
-
-fn words(header: &str) -> Column {
-    Column { header: header.to_owned(), is_words: true }
-}
-
-fn numbers(header: &str) -> Column {
-    Column { header: header.to_owned(), is_words: false }
 }
 
 /// Returns the figures by combination; none if all figures are by segment.
@@ -58,47 +75,6 @@ pub(super) fn figures(sweep: &Sweep, design: &SweepDesign<'_>) -> Option<SortedT
     if whole.is_empty() || design.len() == 0 {
         return None;
     }
-    let decimals: Vec<usize> = (0..sweep.figures.len())
-        .map(|figure| decimals(sweep.rows.iter().filter(|row| row.figure == figure)))
-        .collect();
-    let mut columns = vec![numbers("combination")];
-    let axes = design.varied.iter().map(|axis| &sweep.axes[*axis]);
-    columns.extend(
-        axes.map(|axis| Column { header: axis.name.clone(), is_words: !axis.is_numeric() }),
-    );
-    for figure in &whole {
-        let figure = &sweep.figures[*figure];
-        let named = figure.unit.is_empty() || figure.name.contains(&figure.unit);
-        let unit = if named { String::new() } else { format!(" ({})", figure.unit) };
-        columns.push(numbers(&format!("{}{unit}", figure.name)));
-    }
-    let mut rows: Vec<Vec<Cell>> = Vec::new();
-    for combination in 0..design.len().min(MOST_ROWS) {
-        let mut cells = vec![Cell::number(&combination.to_string(), combination as f64)];
-        cells.extend(design.varied.iter().map(|axis| {
-            Cell {
-                text: design.label(combination, *axis).to_owned(),
-                value: design
-                    .at(combination)
-                    .get(*axis)
-                    .and_then(|value| sweep.axes[*axis].values.get(*value)?.number),
-            }
-        }));
-        cells.extend(whole.iter().map(|_| Cell::default()));
-        rows.push(cells);
-    }
-    let shown = rows.len();
-    for row in sweep.rows.iter().filter(|row| row.combination < shown) {
-        let Some(position) = whole.iter().position(|figure| *figure == row.figure) else {
-            continue;
-        };
-        let Some(mean) = row.mean else { continue };
-        let decimals = decimals[row.figure];
-        let half = half_width(row).map(|half| format!(" ±{}", grouped(&fixed(half, decimals))));
-        let text = grouped(&fixed(mean, decimals)) + &half.unwrap_or_default();
-        rows[row.combination][1 + design.varied.len() + position] =
-            Cell { text, value: Some(mean) };
-    }
     let mut note = Vec::new();
     if design.len() > MOST_ROWS {
         let all = design.len();
@@ -107,33 +83,20 @@ pub(super) fn figures(sweep: &Sweep, design: &SweepDesign<'_>) -> Option<SortedT
     if whole.len() < sweep.figures.len() {
         note.push("Figures by segment are in sweep.csv.".to_owned());
     }
-    Some(SortedTable { caption: "Figures", columns, rows, note: note.join(" ") })
+    let combinations: Vec<usize> = (0..design.len()).collect();
+    let columns = figure_columns(sweep, design, &whole, false);
+    Some(SortedTable::of("Figures", &columns, &combinations, note.join(" ")))
 }
 
 /// Returns the rank correlations of scattered combinations.
 pub(super) fn what_matters(sweep: &Sweep, correlations: &RankCorrelations) -> SortedTable {
-    let columns = vec![
-        words("axis"),
-        words("figure"),
-        numbers("rank correlation"),
-        words("more than chance"),
-    ];
-    let row = |one: &RankCorrelation| {
-        let is_more = correlations.is_beyond_chance(one);
-        vec![
-            Cell::words(&sweep.axes[one.axis].name),
-            Cell::words(&sweep.figures[one.figure].name),
-            Cell::number(&signed(one.rho, 2), one.rho),
-            Cell::words(if is_more { "yes" } else { "no" }),
-        ]
+    let all: Vec<&RankCorrelation> = correlations.all.iter().collect();
+    let note = match all.len() > MOST_ROWS {
+        true => format!("The first {MOST_ROWS} of {}.", all.len()),
+        false => String::new(),
     };
-    let mut rows: Vec<Vec<Cell>> = correlations.all.iter().map(row).collect();
-    let mut note = String::new();
-    if rows.len() > MOST_ROWS {
-        note = format!("The first {MOST_ROWS} of {}.", rows.len());
-        rows.truncate(MOST_ROWS);
-    }
-    SortedTable { caption: "What matters", columns, rows, note }
+    let columns = correlation_columns(sweep, correlations, str::to_owned);
+    SortedTable::of("What matters", &columns, &all, note)
 }
 
 /// Returns what each value of an axis changes beside the first one; none if no combinations can be compared.
@@ -148,59 +111,44 @@ pub(super) fn differences(sweep: &Sweep, design: &SweepDesign<'_>) -> Option<Sor
         shown.sort_by(|one, other| size(other).total_cmp(&size(one)));
         let all = shown.len();
         note = format!("The largest {MOST_ROWS} of {all}, by percent; differences.csv has all.");
-        shown.truncate(MOST_ROWS);
     }
     let decimals: Vec<usize> = (0..sweep.figures.len())
         .map(|figure| decimals(sweep.rows.iter().filter(|row| row.figure == figure)) + 1)
         .collect();
-    let mut columns = Vec::from(["axis", "value", "beside", "others", "figure"].map(words));
-    columns.push(numbers("difference"));
-    columns.push(words("unit"));
-    columns.push(numbers("%"));
-    columns.push(numbers("from (%)"));
-    columns.push(numbers("to (%)"));
-    columns.push(words("larger than noise"));
-    let row = |one: &&SweepDifference| {
+    let others = |one: &SweepDifference| {
         let others = design.varied.iter().filter(|axis| **axis != one.axis);
-        let others: Vec<String> = others
-            .map(|axis| {
-                format!("{} {}", sweep.axes[*axis].name, design.label(one.combinations[0], *axis))
-            })
-            .collect();
-        let figure = sweep.figures.get(one.figure);
-        let decimals = decimals.get(one.figure).copied().unwrap_or(2);
-        let percent = |figure: Option<f64>| {
-            figure.map_or_else(Cell::default, |it| Cell::number(&signed(it, 2), it))
+        let label = |axis: &usize| {
+            format!("{} {}", sweep.axes[*axis].name, design.label(one.combinations[0], *axis))
         };
-        let end = |end: usize| {
-            let interval = one.interval?;
-            // As the mean is converted.
-            let per_unit = one.percent.filter(|_| one.mean != 0.0)? / one.mean;
-            let mut ends = interval.map(|end| end * per_unit);
-            ends.sort_by(f64::total_cmp);
-            Some(ends[end])
-        };
-        let noise = match one.larger_than_noise {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "",
-        };
-        vec![
-            Cell::words(sweep.axes.get(one.axis).map_or("", |axis| &axis.name)),
-            Cell::words(design.label(one.combinations[0], one.axis)),
-            Cell::words(design.label(one.combinations[1], one.axis)),
-            Cell::words(others.join(", ")),
-            Cell::words(figure.map_or("", |figure| &figure.name)),
-            Cell::number(&signed(one.mean, decimals), one.mean),
-            Cell::words(figure.map_or("", |figure| difference_unit(&figure.unit))),
-            percent(one.percent),
-            percent(end(0)),
-            percent(end(1)),
-            Cell::words(noise),
-        ]
+        others.map(label).collect::<Vec<_>>().join(", ")
     };
-    let rows = shown.iter().map(row).collect();
-    Some(SortedTable { caption: "Differences", columns, rows, note })
+    let figure = |one: &SweepDifference| sweep.figures.get(one.figure);
+    let percent = |percent: Option<f64>| percent.map(|it| Figure::change(it, 2));
+    let end = |one: &SweepDifference, end: usize| {
+        let interval = one.interval?;
+        // As the mean is converted.
+        let per_unit = one.percent.filter(|_| one.mean != 0.0)? / one.mean;
+        let mut ends = interval.map(|end| end * per_unit);
+        ends.sort_by(f64::total_cmp);
+        Some(ends[end])
+    };
+    let columns = Columns::<&SweepDifference>::new()
+        .words("axis", |one| sweep.axes.get(one.axis).map(|axis| axis.name.clone()))
+        .words("value", |one| design.label(one.combinations[0], one.axis))
+        .words("beside", |one| design.label(one.combinations[1], one.axis))
+        .words("others", |one| others(one))
+        .words("figure", |one| figure(one).map(|figure| figure.name.clone()))
+        .number("difference", |one| {
+            Figure::change(one.mean, decimals.get(one.figure).copied().unwrap_or(2))
+        })
+        .words("unit", |one| figure(one).map(|figure| difference_unit(&figure.unit).to_owned()))
+        .number("%", |one| percent(one.percent))
+        .number("from (%)", |one| percent(end(one, 0)))
+        .number("to (%)", |one| percent(end(one, 1)))
+        .words("larger than noise", |one| {
+            one.larger_than_noise.map(|is_larger| if is_larger { "yes" } else { "no" })
+        });
+    Some(SortedTable::of("Differences", &columns, &shown, note))
 }
 
 /// Returns the unit of a difference: of figures in percent it is points, since percent would be taken for a share.
